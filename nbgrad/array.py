@@ -1,0 +1,240 @@
+"""The face of every kind of `Array`: Python's operators, NumPy's two protocols, ndarray's methods.
+
+Rows are found by name or by their NumPy function in the registry, so this file states no
+derivative and knows no transformation. Subclasses may override `bind1` and `bind2` with faster
+forms of the same meaning.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from . import core
+from .core import Aval, Primitive, bind
+from .errors import NoRuleError, UntrackedError
+
+functions: dict[Any, Callable] = {}
+"""NumPy functions (and ufuncs) and what stands in for them, with NumPy's own signature."""
+
+_rows = Primitive.registry
+
+
+def implements(*targets: Any) -> Callable[[Callable], Callable]:
+    """Decorator: calls of the NumPy functions `targets` on an Array mean this function."""
+
+    def register(function: Callable) -> Callable:
+        functions.update(dict.fromkeys(targets, function))
+        return function
+
+    return register
+
+
+def _unary(name: str):
+    def method(self):
+        return self.bind1(_rows[name], self)
+
+    return method
+
+
+def _binary(name: str):
+    def method(self, other):
+        return self.bind2(_rows[name], self, other) if _is_operand(other) else NotImplemented
+
+    def reflected(self, other):
+        return self.bind2(_rows[name], other, self) if _is_operand(other) else NotImplemented
+
+    return method, reflected
+
+
+def _compare(name: str):
+    def method(self, other):
+        return self.bind2(_rows[name], self, other) if _is_operand(other) else NotImplemented
+
+    return method
+
+
+def _is_operand(x) -> bool:
+    return isinstance(x, (float, int, Array, np.ndarray, np.generic, list, tuple, complex))
+
+
+class Array(core.Array):
+    """Operators, protocols and methods, all of them ops of the registry."""
+
+    __slots__ = ()
+    aval: Aval
+
+    bind1: Callable = staticmethod(bind)
+    bind2: Callable = staticmethod(bind)
+
+    # -- what it is ---------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes; fixed when the array is made."""
+        return self.aval.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """float64 or float32; fixed when the array is made."""
+        return self.aval.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.aval.shape)
+
+    @property
+    def size(self) -> int:
+        return self.aval.size
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object: the array has no axes")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    # -- operators ----------------------------------------------------------------------------
+
+    __add__, __radd__ = _binary("add")
+    __sub__, __rsub__ = _binary("subtract")
+    __mul__, __rmul__ = _binary("multiply")
+    __truediv__, __rtruediv__ = _binary("divide")
+    __floordiv__, __rfloordiv__ = _binary("floor_divide")
+    __mod__, __rmod__ = _binary("remainder")
+    __matmul__, __rmatmul__ = _binary("matmul")
+    __neg__ = _unary("negative")
+    __abs__ = _unary("absolute")
+    __lt__ = _compare("less")
+    __le__ = _compare("less_equal")
+    __gt__ = _compare("greater")
+    __ge__ = _compare("greater_equal")
+    __eq__ = _compare("equal")  # pyright: ignore[reportAssignmentType]
+    __ne__ = _compare("not_equal")  # pyright: ignore[reportAssignmentType]
+    __hash__ = object.__hash__
+
+    def __pos__(self):
+        return self
+
+    def __pow__(self, exponent):
+        return functions[np.power](self, exponent)
+
+    def __rpow__(self, base):
+        return functions[np.power](base, self)
+
+    def __divmod__(self, other):
+        return self // other, self % other
+
+    def __rdivmod__(self, other):
+        return other // self, other % self
+
+    def __round__(self, ndigits: int = 0):
+        return functions[np.round](self, ndigits)
+
+    def __getitem__(self, index):
+        return functions["index"](self, index)
+
+    def __contains__(self, value) -> bool:
+        return bool(np.any(self == value))
+
+    # -- NumPy's protocols --------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        if method != "__call__":
+            raise NoRuleError(
+                f"np.{ufunc.__name__}.{method} has no rule in nbgrad; use the function that it "
+                "stands for, such as np.sum or np.matmul, or x.data for plain numbers"
+            )
+        if options.get("out") is not None:
+            raise NoRuleError(
+                f"np.{ufunc.__name__}(out=...) cannot write into or from a tracked array; "
+                "use the returned array"
+            )
+        function = functions.get(ufunc)
+        if function is None:
+            raise no_rule(f"np.{ufunc.__name__}")
+        return function(*inputs, **options)
+
+    def __array_function__(self, function, kinds, args, options):
+        rule = functions.get(function)
+        if rule is None:
+            raise no_rule(f"np.{function.__name__}")
+        return rule(*args, **options)
+
+    def __array__(self, dtype=None, copy=None):
+        raise UntrackedError(
+            "a tracked array cannot become a plain one without losing its derivative: use .data "
+            "or .item() for plain numbers, np.stack or nbgrad.array(nested) to build arrays, and "
+            "np functions instead of math functions"
+        )
+
+    def __float__(self) -> float:
+        raise UntrackedError(
+            f"float() of a {type(self).__name__} would lose its derivative: use .item() or .data "
+            "for the plain number, np.stack or nbgrad.array(nested) to build arrays, and "
+            "np.sin(x) instead of math.sin(x)"
+        )
+
+    def __int__(self) -> int:
+        raise UntrackedError(
+            f"int() of a {type(self).__name__} would lose its derivative: use int(x.item()) or "
+            "x.data, or np.rint(x) to stay tracked"
+        )
+
+    def __complex__(self) -> complex:
+        raise UntrackedError("nbgrad has no complex numbers: use .item() for the plain number")
+
+    # -- methods, as ndarray has them -----------------------------------------------------------
+
+    @property
+    def T(self):
+        """The array with its axes reversed."""
+        return functions[np.transpose](self)
+
+    def transpose(self, *axes):
+        """Axes permuted; reversed without arguments."""
+        order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else (axes or None)
+        return functions[np.transpose](self, order)
+
+    def reshape(self, *shape):
+        """The same elements in another shape; one length may be -1."""
+        return functions[np.reshape](self, shape[0] if len(shape) == 1 else shape)
+
+    def flatten(self):
+        """The elements along one axis."""
+        return functions[np.reshape](self, -1)
+
+    ravel = flatten
+
+    def dot(self, other):
+        """`np.dot(self, other)`."""
+        return functions[np.dot](self, other)
+
+    def sum(self, axis=None, *, keepdims: bool = False):
+        """Sum over `axis` (an int, a tuple, or None for all)."""
+        return functions[np.sum](self, axis=axis, keepdims=keepdims)
+
+    def mean(self, axis=None, *, keepdims: bool = False):
+        """Mean over `axis` (an int, a tuple, or None for all)."""
+        return functions[np.mean](self, axis=axis, keepdims=keepdims)
+
+    def max(self, axis=None, *, keepdims: bool = False):
+        """Largest element over `axis`; tied elements share the derivative evenly."""
+        return functions[np.max](self, axis=axis, keepdims=keepdims)
+
+    def copy(self):
+        """A tracked copy; the derivative passes through."""
+        return functions[np.copy](self)
+
+    def astype(self, dtype):
+        """float64 or float32 values; the cotangent comes back in the original dtype."""
+        return functions["astype"](self, dtype)
+
+
+def no_rule(name: str) -> NoRuleError:
+    """The error for a function without a row."""
+    return NoRuleError(
+        f"{name} has no derivative rule in nbgrad: compose it from functions that have one, or "
+        "call it on x.data where no derivative is needed"
+    )

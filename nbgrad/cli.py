@@ -1,0 +1,42 @@
+"""The entry of the command line: it runs the commands and turns every failure into one line."""
+
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+
+EXTRAS = ("matplotlib", "rich", "sklearn", "typer")
+"""What the commands import beyond the library's own dependencies."""
+
+FAILED, MISUSED, STOPPED = 1, 2, 130
+"""Exit codes: it did not work, it was called wrongly, it was stopped by Ctrl-C."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run ``nbgrad`` with these arguments (default: the process's) and return its exit code."""
+    if any(find_spec(name) is None for name in EXTRAS):
+        return complain('the experiments need more packages: pip install "nbgrad[experiments]"')
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        from nbgrad.experiments.commands import app
+
+        code = app(arguments or ["--help"], prog_name="nbgrad", standalone_mode=False)
+    except KeyboardInterrupt:
+        return complain("stopped", STOPPED)
+    except OSError as error:
+        return complain(str(error))
+    except Exception as error:
+        # Typer's own complaints share no public class across its versions, but this method.
+        if not hasattr(error, "format_message"):
+            raise
+        return complain(error.format_message(), MISUSED)  # pyright: ignore
+    return code or 0
+
+
+def complain(message: str, code: int = FAILED) -> int:
+    """Write one line to stderr; returns the exit code."""
+    print("nbgrad:", " ".join(message.split()), file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,171 @@
+"""Primitives, the registry of their rows, levels, and `bind`, the one way into every op.
+
+The core knows no op and no backend. A `Primitive` is a row: what an op computes and how it is
+differentiated. An `Array` is a value that stands for a computation (tracked, dual or symbolic);
+each belongs to a level, and `bind` hands an op to the highest level among its arguments.
+"""
+
+import math
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .errors import NoRuleError
+
+Rule = Callable[..., Any]
+
+
+class Aval:
+    """What is known of an array without its values: shape and dtype. Equal ones are one object,
+    so that plans are looked up by identity."""
+
+    __slots__ = ("constant", "dtype", "shape", "size")
+    _known: ClassVar[dict[tuple, "Aval"]] = {}
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    size: int
+    constant: "Constant"
+
+    @staticmethod
+    def of(shape: tuple[int, ...], dtype: np.dtype) -> "Aval":
+        key = (shape, dtype)
+        aval = Aval._known.get(key)
+        if aval is None:
+            aval = Aval()
+            aval.shape, aval.dtype = shape, dtype
+            aval.size = math.prod(shape)
+            aval.constant = Constant(aval)
+            aval = Aval._known.setdefault(key, aval)
+        return aval
+
+    def __repr__(self):
+        return f"{self.dtype}{list(self.shape)}"
+
+
+class Constant:
+    """The kind of a plain array among the arguments of an op: its aval, and no wish for a
+    cotangent."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: Aval):
+        self.aval = aval
+
+
+class Primitive:
+    """One row of the registry; the families in `rules/families.py` fill in the derivatives.
+
+    Arguments of ops are positional arrays, static parameters are keyword-only. Cotangents and
+    tangents are whatever kind of value the arguments are, so every rule works on every level.
+    """
+
+    registry: ClassVar[dict[str, "Primitive"]] = {}
+    differentiable = True
+    linear = False
+    # How the row runs on plain arrays of given kinds; None: by its own functions.
+    plan_class: Callable | None = None
+    # Adds a plain cotangent into a buffer of the argument's shape: `add_into(buffer, ct, **params)`.
+    add_into: Callable[..., None] | None = None
+
+    def __init__(self, name: str, function: Any = None, *, samples: Any = None, notes: str = ""):
+        self.name = name
+        self.function = function
+        self.samples = samples
+        self.notes = notes
+        self.plans: dict[Any, Any] = {}
+        if name in Primitive.registry:
+            raise ValueError(f"two rows are called {name}")
+        Primitive.registry[name] = self
+
+    def __repr__(self):
+        return f"<primitive {self.name}>"
+
+    def evaluate(self, *args, **params):
+        """The value on plain arrays, by kernels."""
+        raise NotImplementedError
+
+    def infer(self, *avals, **params) -> Aval:
+        """Shape and dtype of the result."""
+        raise NotImplementedError
+
+    def pullback(self, ct, out, args: Sequence, need: Sequence[bool], **params) -> Sequence:
+        """Cotangents of `args` in NumPy terms, None where `need` is false.
+
+        A cotangent may have the broadcast shape: whoever calls this undoes broadcasting.
+        """
+        raise NoRuleError(f"{self.name} has no pullback")
+
+    def fused_pullback(self, ct, out, args: Sequence, need: Sequence[bool], **params) -> Sequence:
+        """The same on plain arrays, by kernels written for it; by default the rule itself."""
+        return self.pullback(ct, out, args, need, **params)
+
+    def pushforward(self, tangents: Sequence, out, args: Sequence, **params):
+        """Tangent of the result; a tangent is None where an argument has none."""
+        raise NoRuleError(f"{self.name} has no pushforward")
+
+    def residuals(self, need: Sequence[bool], count: int, **params) -> tuple[int, ...]:
+        """Positions of the arguments whose values the pullback reads."""
+        return tuple(range(count))
+
+
+class Array:
+    """A value that stands for a computation. Subclasses say what an op on them means.
+
+    `level` orders nested transformations: an op belongs to the highest level among its arguments.
+    """
+
+    __slots__ = ()
+    level: int = 0
+
+    @classmethod
+    def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict) -> Any:
+        """Apply `primitive` at `level`, to which at least one of `args` belongs."""
+        raise NotImplementedError
+
+
+def bind(primitive: Primitive, *args, **params):
+    """Apply `primitive` to `args` at the highest level among them; plain arrays are evaluated."""
+    top: Array | None = None
+    for arg in args:
+        if isinstance(arg, Array) and (top is None or arg.level > top.level):
+            top = arg
+    if top is None:
+        return primitive.evaluate(*args, **params)
+    return type(top).process(top.level, primitive, args, params)
+
+
+class _Depth(threading.local):
+    """Each thread nests transformations on its own."""
+
+    level = 0
+
+
+_depth = _Depth()
+
+
+def current_level() -> int:
+    """The level at which `track` makes arrays now: 0 outside of every transformation."""
+    return _depth.level
+
+
+@contextmanager
+def new_level(minimum: int = 0) -> Iterator[int]:
+    """Open a level for a transformation; what is tracked inside lies above it.
+
+    The level follows the nesting of calls, not the arguments: an inner gradient of a plain array
+    that uses an outer tracked value must lie above it.
+    """
+    outer = _depth.level
+    level = max(outer, minimum)
+    _depth.level = level + 1
+    try:
+        yield level
+    finally:
+        _depth.level = outer
+
+
+def shape_of(x) -> tuple[int, ...]:
+    return x.shape if hasattr(x, "shape") else np.shape(x)

@@ -1,0 +1,265 @@
+"""Plans: how one op runs on plain arrays, decided once for given shapes and dtypes.
+
+A row and the kinds of its arguments give a plan: `forward(*args)` and, for each set of arguments
+that want a cotangent, a pullback. The plan of an elementwise row holds kernels emitted from the
+row itself: from its body, and from its rule recorded on symbols. Rows of other families bring
+their own plan class, or run their functions as they are (`Call`).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import emission, shapes
+from .core import Aval, Primitive
+from .kernels.emit import Pattern
+from .kernels.unbroadcast import unbroadcast
+
+# How an argument is handed to a kernel.
+RAVEL, ITEM, NUMBER, WIDEN = range(4)
+# Plans kept for each row: a program with ever new shapes must not grow for ever.
+_LIMIT = 4096
+
+
+class Plan:
+    """One row for given kinds of arguments.
+
+    A kind is the Aval of an argument that wants a cotangent, `aval.constant` for a plain array, or
+    `float` for a Python number. `need` says which want one; `forward(*args)` computes.
+    """
+
+    __slots__ = ("forward", "kinds", "need", "params", "row")
+    forward: Callable[..., np.ndarray]
+
+    def __init__(self, row: Primitive, kinds: Sequence, params: dict):
+        self.row, self.kinds, self.params = row, tuple(kinds), params
+        self.need = tuple(isinstance(kind, Aval) for kind in kinds)
+
+    def pull(self, ct, out, args: Sequence, need: tuple[bool, ...]) -> Sequence:
+        """Cotangents of `args`, of their shapes and dtypes; None where `need` is false."""
+        raise NotImplementedError
+
+    def pull_all(self, ct, out, args: Sequence) -> Sequence:
+        """`pull` for every argument that is tracked."""
+        return self.pull(ct, out, args, self.need)
+
+    def residuals(self, need: tuple[bool, ...]) -> Sequence[int]:
+        """Positions of the arguments whose values the pullback reads."""
+        return self.row.residuals(need, len(need), **self.params)
+
+
+class Call(Plan):
+    """A row of another family, run by the functions that it brings."""
+
+    __slots__ = ()
+
+    def __init__(self, row: Primitive, kinds: Sequence, params: dict):
+        super().__init__(row, kinds, params)
+        self.forward = self._forward
+
+    def _forward(self, *args):
+        return self.row.evaluate(*args, **self.params)
+
+    def pull(self, ct, out, args, need):
+        cotangents = self.row.fused_pullback(ct, out, args, need, **self.params)
+        return [
+            fit(g, arg) if wanted and g is not None else None
+            for g, arg, wanted in zip(cotangents, args, need, strict=True)
+        ]
+
+
+class ElementwisePlan(Plan):
+    """An elementwise row: emitted kernels over a collapsed loop.
+
+    One kind for a row of two arguments says that both are the same node: `x * x` has one cotangent.
+    """
+
+    __slots__ = (
+        "aval", "default", "dtype", "loads", "patterns", "pulls", "same", "shape", "sizes",
+    )  # fmt: skip
+
+    def __init__(self, row: Primitive, kinds: Sequence, params: dict):
+        self.same = len(kinds) == 1 and row.arity == 2
+        super().__init__(row, tuple(kinds) * (2 if self.same else 1), params)
+        avals = [abstract(kind) for kind in self.kinds]
+        self.aval = row.infer(*avals, **params)
+        self.shape, self.dtype = self.aval.shape, self.aval.dtype
+        self.patterns, self.loads, self.sizes = self._layout(avals)
+        self.pulls: dict[tuple[bool, ...], Callable[..., Sequence]] = {}
+        self.default: Callable[..., Sequence] | None = None
+        self.forward = self._forward()
+
+    def _layout(self, avals) -> tuple[list[Pattern], list[int], tuple[int, ...]]:
+        given = tuple(aval.shape if isinstance(aval, Aval) else () for aval in avals)
+        layout = shapes.collapse(given, self.shape)
+        patterns, rows, columns = layout or (["full"] * len(avals), 1, self.aval.size)
+        patterns, loads = list(patterns), []
+        for i, aval in enumerate(avals):
+            condition = i in self.row.conditions
+            dtype = np.dtype(bool) if condition else self.dtype
+            if not isinstance(aval, Aval):
+                patterns[i] = "number"
+                loads.append(NUMBER)
+            elif layout is None or aval.dtype != dtype or (condition and patterns[i] == "number"):
+                patterns[i] = "full"
+                loads.append(WIDEN)
+            else:
+                loads.append(ITEM if patterns[i] == "number" else RAVEL)
+        nested = any(pattern in ("row", "column") for pattern in patterns)
+        return patterns, loads, (rows, columns) if nested else ()
+
+    def load(self, position: int, value):
+        """Argument `position` as the kernel takes it."""
+        load = self.loads[position]
+        if load == RAVEL:
+            return value.ravel()
+        if load == WIDEN:
+            dtype = np.dtype(bool) if position in self.row.conditions else self.dtype
+            return np.array(np.broadcast_to(value, self.shape), dtype, order="C").ravel()
+        return value.item() if load == ITEM else float(value)
+
+    def _forward(self) -> Callable[..., np.ndarray]:
+        """A function of the arguments, made for this layout: it runs for every op."""
+        kernel = emission.forward_kernel(self.row, self.params, self.patterns)
+        call, shape, dtype, sizes, load = (
+            kernel.dispatcher, self.shape, self.dtype, self.sizes, self.load,
+        )  # fmt: skip
+        empty = np.empty
+        if self.loads == [RAVEL]:
+
+            def forward(x):
+                out = empty(shape, dtype)
+                kernel.calls += 1
+                call(x.ravel(), out.ravel())
+                return out
+
+        elif self.loads == [RAVEL, RAVEL] and not sizes:
+
+            def forward(x, y):
+                out = empty(shape, dtype)
+                kernel.calls += 1
+                call(x.ravel(), y.ravel(), out.ravel())
+                return out
+
+        elif self.loads == [RAVEL, RAVEL]:
+            rows, columns = sizes
+
+            def forward(x, y):
+                out = empty(shape, dtype)
+                kernel.calls += 1
+                call(x.ravel(), y.ravel(), out.ravel(), rows, columns)
+                return out
+
+        elif self.loads == [RAVEL, NUMBER]:
+
+            def forward(x, y):
+                out = empty(shape, dtype)
+                kernel.calls += 1
+                call(x.ravel(), y, out.ravel())
+                return out
+
+        else:
+
+            def forward(*args):
+                out = empty(shape, dtype)
+                kernel.calls += 1
+                call(*[load(i, arg) for i, arg in enumerate(args)], out.ravel(), *sizes)
+                return out
+
+        return forward
+
+    def pull(self, ct, out, args, need):
+        if need not in self.pulls:
+            self.pulls[need] = self._pull(need)
+        return self.pulls[need](ct, out, args)
+
+    def pull_all(self, ct, out, args):
+        if self.default is None:
+            self.default = self.pulls[self.need] = self._pull(self.need)
+        return self.default(ct, out, args)
+
+    def residuals(self, need):
+        reads = emission.pullback_of(self.row, self.params, need, self.same).reads
+        return [emission.NAMES.index(name) for name in reads if name in emission.NAMES]
+
+    def _pull(self, need: tuple[bool, ...]) -> Callable[..., Sequence]:
+        """The fused pullback for one choice of arguments that want a cotangent."""
+        traced = emission.pullback_of(self.row, self.params, need, self.same)
+        count, dtype, sizes, load = len(need), self.dtype, self.sizes, self.load
+        written = {
+            i: value
+            for i, value in traced.values.items()
+            if (value, self.patterns[i], self.loads[i]) != ("ct", "full", RAVEL)
+        }
+        passed = [i for i in traced.values if i not in written]
+        if not written:
+            return lambda ct, out, args: [ct if i in passed else None for i in range(count)]
+        kernel = emission.pullback_kernel(self.row, traced, self.patterns, tuple(written))
+        call = kernel.dispatcher
+        buffers = [
+            (i, self.shape if self.loads[i] == WIDEN else self.kinds[i].shape) for i in written
+        ]
+        widened = [i for i in written if self.loads[i] == WIDEN]
+        inputs = [
+            (count if name == "out" else emission.NAMES.index(name)) for name in traced.reads
+        ]
+        plain = [i == count or self.loads[i] == RAVEL for i in inputs]
+        reads = list(zip(inputs, plain, strict=True))
+        empty = np.empty
+
+        def pull(ct, out, args):
+            given = [ct.ravel()]
+            for i, is_array in reads:
+                if is_array:
+                    given.append((out if i == count else args[i]).ravel())
+                else:
+                    given.append(load(i, args[i]))
+            result: list[Any] = [None] * count
+            for i in passed:
+                result[i] = ct
+            for i, shape in buffers:
+                result[i] = buffer = empty(shape, dtype)
+                given.append(buffer.ravel())
+            kernel.calls += 1
+            call(*given, *sizes)
+            for i in widened:
+                result[i] = fit(result[i], self.kinds[i])
+            return result
+
+        return pull
+
+
+def plan_for(row: Primitive, kinds: tuple, params: dict) -> Plan:
+    """The plan of a row, from the row's bounded table."""
+    try:
+        key = (*kinds, *params.items()) if params else kinds
+        plan = row.plans.get(key)
+    except TypeError:  # an index that holds arrays is no key
+        return Call(row, kinds, params)
+    if plan is None:
+        plan = (row.plan_class or Call)(row, kinds, params)
+        if len(row.plans) >= _LIMIT:
+            row.plans.clear()
+        row.plans[key] = plan
+    return plan
+
+
+def evaluate(row: Primitive, args: Sequence, params: dict) -> np.ndarray:
+    """An elementwise row on plain arrays and numbers."""
+    values = [arg if type(arg) is float else np.asarray(arg) for arg in args]
+    kinds = tuple(float if type(v) is float else Aval.of(v.shape, v.dtype).constant for v in values)
+    return plan_for(row, kinds, params).forward(*values)
+
+
+def abstract(kind) -> Any:
+    """What `infer` is given for the kind of an argument: an Aval, or a Python number."""
+    return 0.0 if kind is float else getattr(kind, "aval", kind)
+
+
+def fit(ct: Any, like: Aval | np.ndarray) -> np.ndarray:
+    """A plain cotangent in the shape and dtype of what it belongs to: broadcasting undone."""
+    ct = np.asarray(ct)
+    if ct.shape != like.shape:
+        ct = unbroadcast(ct, like.shape)
+    return ct if ct.dtype == like.dtype else ct.astype(like.dtype)

@@ -1,0 +1,109 @@
+"""Reading elementwise rows by symbols, to emit their kernels.
+
+The rule of a row is recorded once on scalar symbols. That gives single assignment, shared
+subexpressions, and which arguments the pullback reads; `kernels/emit.py` turns it into loops.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .core import Aval, Primitive
+from .kernels._jit import Kernel, kernel_from_source
+from .kernels.emit import Operand, Pattern, Step, loop_source, substitute
+from .symbols import Builder, Symbol, topological
+
+NAMES = ("x", "y", "z")
+_SCALAR = Aval.of((), np.dtype(np.float64))
+
+
+class Traced(NamedTuple):
+    """A recorded pullback: its steps, the name of the cotangent of each needed argument, and the
+    names that it reads besides `ct`, in the order in which the kernel takes them."""
+
+    steps: list[Step]
+    values: dict[int, str]
+    reads: tuple[str, ...]
+
+
+def body_of(row: Any, params: dict) -> str:
+    """The scalar code of an elementwise row."""
+    return row.body(**params) if callable(row.body) else row.body
+
+
+def steps_of(outputs: Sequence, names: dict[Symbol, str]) -> tuple[list[Step], list[str], set[str]]:
+    """Scalar steps that compute `outputs`, the names of those, and the inputs that are read."""
+    steps: list[Step] = []
+    labels = dict(names)
+    used: set[str] = set()
+
+    def label(value) -> str:
+        if not isinstance(value, Symbol):
+            return f"({float(value)!r})" if value < 0 else repr(float(value))
+        if value in names:
+            used.add(names[value])
+        return labels[value]
+
+    for symbol in topological(outputs):
+        if symbol.primitive is None:
+            continue
+        operands = dict(zip(NAMES, map(label, symbol.args), strict=False))
+        labels[symbol] = f"v{len(steps)}"
+        body = body_of(symbol.primitive, symbol.params)
+        steps.append(Step(labels[symbol], substitute(body, operands)))
+    return steps, [label(output) for output in outputs], used
+
+
+def pullback_of(row: Primitive, params: dict, need: tuple[bool, ...], same: bool) -> Traced:
+    """The rule of an elementwise row, recorded; `same` says that both arguments are one."""
+    return _pullback_of(row, tuple(params.items()), need, same)
+
+
+@lru_cache(maxsize=4096)
+def _pullback_of(row: Primitive, params: tuple, need: tuple[bool, ...], same: bool) -> Traced:
+    builder = Builder(level=0)
+    args: list[Any] = [builder.input(_SCALAR) for _ in need]
+    if same:
+        args = args[:1] * len(need)
+    out, ct = builder.input(_SCALAR), builder.input(_SCALAR)
+    names = {ct: "ct", out: "out"} | dict(zip(args, NAMES, strict=False))
+    if same:
+        names[args[0]] = "x"
+    cotangents = row.pullback(ct, out, args, need, **dict(params))
+    if same:
+        cotangents = [sum(cotangents[1:], cotangents[0])]
+    wanted = {i: value for i, value in enumerate(cotangents) if value is not None}
+    steps, labels, used = steps_of(list(wanted.values()), names)
+    reads = tuple(name for name in (*NAMES, "out") if name in used)
+    return Traced(steps, dict(zip(wanted, labels, strict=True)), reads)
+
+
+def forward_kernel(row: Any, params: dict, patterns: Sequence[Pattern]) -> Kernel:
+    """`kernel(args..., out)` for arguments that lie as `patterns` say."""
+    if row.kernels and set(patterns) == {"full"}:
+        return row.kernels[0]
+    reads = [Operand(name, pattern) for name, pattern in zip(NAMES, patterns, strict=False)]
+    label = f"{row.name}_forward"
+    steps = [Step("out", body_of(row, params))]
+    return _kernel(label, loop_source(label, steps, reads, {Operand("out", "full"): "out"}))
+
+
+def pullback_kernel(
+    row: Any, traced: Traced, patterns: Sequence[Pattern], positions: tuple[int, ...]
+) -> Kernel:
+    """`kernel(ct, reads..., cotangents of positions...)`."""
+    if row.kernels and set(patterns) == {"full"}:
+        return row.kernels[1]
+    by_name = dict(zip(NAMES, patterns, strict=False)) | {"out": "full"}
+    reads = [Operand("ct", "full"), *(Operand(name, by_name[name]) for name in traced.reads)]
+    writes = {Operand(f"{NAMES[i]}_bar", patterns[i]): traced.values[i] for i in positions}
+    label = f"{row.name}_pullback"
+    return _kernel(label, loop_source(label, traced.steps, reads, writes))
+
+
+@lru_cache(maxsize=None)
+def _kernel(name: str, source: str) -> Kernel:
+    """Equal texts are one kernel."""
+    return kernel_from_source(name, source)

@@ -1,0 +1,42 @@
+"""Exception and warning types; each message names the op, the shapes and the remedy."""
+
+__all__ = [
+    "CacheWarning",
+    "DimensionMismatch",
+    "GraphError",
+    "NbgradError",
+    "NoRuleError",
+    "TraceError",
+    "UntrackedError",
+]
+
+
+class NbgradError(Exception):
+    """Base of every error that nbgrad defines."""
+
+
+class DimensionMismatch(NbgradError, ValueError):
+    """Shapes that do not fit together."""
+
+
+class NoRuleError(NbgradError, NotImplementedError):
+    """A function that nbgrad has no derivative rule for."""
+
+
+class UntrackedError(NbgradError, NotImplementedError, TypeError):
+    """A tracked value was asked for as a plain number or array, which would lose its derivative.
+
+    Being a NotImplementedError and a TypeError, it passes unchanged through NumPy and SciPy.
+    """
+
+
+class GraphError(NbgradError, RuntimeError):
+    """The graph cannot be walked: freed, reset, or a buffer it needs has changed."""
+
+
+class TraceError(NbgradError, TypeError):
+    """A function under `nbgrad.compile` asked for something that only a value can answer."""
+
+
+class CacheWarning(UserWarning):
+    """The kernel cache could not be used; results are right, compiling is repeated."""

@@ -1,0 +1,60 @@
+"""What a training leaves behind."""
+
+import csv
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from nbgrad.experiments.network import Network
+
+
+class Step(NamedTuple):
+    """One step of a training: its number (from 1), its loss, the accuracy after it."""
+
+    step: int
+    loss: float
+    accuracy: float
+
+
+OnStep = Callable[[Step], None]
+"""Called after every step, for instance to show progress."""
+
+
+@dataclass
+class History:
+    """The trained network, the samples its accuracy is measured on, and every step on the way.
+
+    ``interrupted`` is True when Ctrl-C ended the training; the steps up to then are kept.
+    """
+
+    network: Network
+    x: np.ndarray
+    labels: np.ndarray
+    steps: list[Step] = field(default_factory=list)
+    interrupted: bool = False
+
+    @property
+    def correct(self) -> int:
+        """How many samples the network classifies correctly."""
+        return int((self.network.predict(self.x) == self.labels).sum())
+
+    @property
+    def accuracy(self) -> float:
+        """The share of samples that the network classifies correctly."""
+        return self.correct / len(self.labels)
+
+    def record(self, loss: float, on_step: OnStep | None = None) -> None:
+        """Append a step with this loss and the present accuracy, then tell ``on_step``."""
+        self.steps.append(Step(len(self.steps) + 1, loss, self.accuracy))
+        if on_step is not None:
+            on_step(self.steps[-1])
+
+    def save(self, path: Path) -> None:
+        """Write the steps as comma-separated values, under the header step,loss,accuracy."""
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(Step._fields)
+            writer.writerows(self.steps)

@@ -1,0 +1,348 @@
+"""The graph and its two walks: `sweep` backward from an output, `accum` pulled from an input.
+
+A `Node` is one computed value; the array that a user holds is not the graph. A node owns what it
+was computed from, and knows only weakly who was computed from it, so there is no reference cycle.
+Neither walk recurses.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+import numpy as np
+
+from .core import Primitive, bind, shape_of
+from .errors import GraphError
+from .rules.layout import astype
+from .rules.reduce import unbroadcast
+
+if TYPE_CHECKING:
+    from .tracked import TrackedArray
+
+# Time, for what may be older than a change: it ticks when data or a seed is set, and at `accum`.
+clock = [1]
+_prune_lock = threading.Lock()
+
+
+def tick() -> int:
+    clock[0] += 1
+    return clock[0]
+
+
+class Node:
+    """One value of the graph, and how it was computed.
+
+    `step` is the plan of the op that made it; None in a leaf. `parents` has a
+    node, or None, for each argument, and `saved` the arguments' values; both go when the graph is
+    freed. `grad` is the gradient, set at `grad_time`, by the user where `seeded`.
+    """
+
+    __slots__ = (
+        "__weakref__", "array", "children", "grad", "grad_time", "parents", "saved", "seeded",
+        "step", "time", "value",
+    )  # fmt: skip
+    level = 0
+    value: Any
+    step: Any
+    parents: tuple["Node | None", ...]
+    saved: tuple[Any, ...] | None
+    children: Any
+    grad: Any
+    grad_time: int
+    seeded: bool
+    time: int
+    array: Callable[[], "TrackedArray | None"]
+
+    @property
+    def name(self) -> str:
+        return self.step.row.name
+
+    def pull(self, ct, need: tuple[bool, ...]) -> Sequence:
+        """Contributions of this node to its arguments where `need` says, by kernels."""
+        return self.step.pull(ct, self.value, self.saved, need)
+
+    def pull_tracked(self, ct, need: tuple[bool, ...]) -> Sequence:
+        """The same as ops of this level, which can be differentiated again."""
+        args = [
+            value if parent is None else handle(parent)
+            for parent, value in zip(self.parents, self.saved or (), strict=True)
+        ]
+        return apply_rule(self.step.row, self.step.params, ct, handle(self), args, need)
+
+
+class Leaf(Node):
+    """A value that `track` made: `label` is its name, `changed` when its data last changed."""
+
+    __slots__ = ("changed", "label")
+    changed: int
+    label: str
+
+    @property
+    def name(self) -> str:
+        return self.label
+
+
+class NestedNode(Node):
+    """A node whose value is itself tracked, dual or symbolic, of a lower level."""
+
+    __slots__ = ("level",)
+    level: int
+
+    def pull(self, ct, need):
+        return apply_rule(self.step.row, self.step.params, ct, self.value, self.saved or (), need)
+
+
+class NestedLeaf(Leaf):
+    """A leaf above the base level."""
+
+    __slots__ = ("level",)
+    level: int
+
+
+def apply_rule(row: Primitive, params: dict, ct, out, args, need) -> list:
+    """The row's rule on any kind of value, with broadcasting and promotion undone."""
+    cotangents = row.pullback(ct, out, args, need, **params)
+    fitted: list[Any] = [None] * len(args)
+    for i, (g, arg) in enumerate(zip(cotangents, args, strict=True)):
+        if g is not None and need[i]:
+            if shape_of(g) != shape_of(arg):
+                g = bind(unbroadcast, g, shape=shape_of(arg))
+            fitted[i] = g if g.dtype == arg.dtype else bind(astype, g, dtype=arg.dtype.name)
+    return fitted
+
+
+# -- who was computed from whom -------------------------------------------------------------------
+
+
+def add_child(parent: Node, child: "ref[Node]") -> None:
+    """Note `child` under `parent`: one bare reference at first, then a list that is pruned.
+
+    The list starts with its limit, which doubles with the number that is alive, so that a
+    parameter used a million times costs neither memory nor quadratic time.
+    """
+    children = parent.children
+    if children is None:
+        parent.children = child
+    elif type(children) is list:
+        children.append(child)
+        if len(children) > children[0]:
+            _prune(children)
+    else:
+        parent.children = [64, children, child]
+
+
+def _prune(children: list) -> None:
+    with _prune_lock:
+        known = len(children)  # other threads may append behind this
+        alive = [child for child in children[1:known] if child() is not None]
+        children[1:known] = alive
+        children[0] = 2 * len(alive) + 64
+
+
+def live_children(node: Node) -> list[Node]:
+    """Nodes computed from `node` that someone still holds, in order of creation, once each."""
+    children = node.children
+    if children is None:
+        return []
+    references = children[1:] if type(children) is list else [children]
+    alive = (reference() for reference in references)
+    return list(dict.fromkeys(child for child in alive if child is not None))
+
+
+def handle(node: Node) -> "TrackedArray":
+    """The one TrackedArray of a node; made anew where nobody holds it any more."""
+    array = node.array()
+    return make_handle(node) if array is None else array
+
+
+def make_handle(node: Node) -> "TrackedArray":
+    raise NotImplementedError("tracked.py, which lies above the graph, replaces this")
+
+
+# -- backward -------------------------------------------------------------------------------------
+
+
+def users(root: Node) -> dict[Node, int]:
+    """How often each node below `root` is an argument there; checks that all can be pulled."""
+    uses = {root: 0}
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node.step is None:
+            continue
+        if node.saved is None:
+            raise freed(node)
+        for parent in node.parents:
+            if parent is None:
+                continue
+            known = uses.get(parent)
+            if known is None:
+                uses[parent] = 1
+                stack.append(parent)
+            else:
+                uses[parent] = known + 1
+            if parent.step is None and parent.changed > node.time:  # pyright: ignore
+                check_fresh(node)
+    return uses
+
+
+def sweep(
+    root: Node, seed: Any, uses: dict[Node, int], tracked: bool = False, keep: bool = False
+) -> dict[Node, Any]:
+    """Cotangents of the leaves below `root`, or with `keep` of all nodes there.
+
+    `uses` is what `users(root)` gave; it is used up. Contributions may be shared: they are added
+    to new arrays, except into a buffer that this walk made itself for an indexed parent.
+    """
+    cotangents = {root: seed}
+    finished: dict[Node, Any] = {}
+    buffers: set[Node] = set()
+    ready = [root]
+    while ready:
+        node = ready.pop()
+        ct = cotangents.pop(node, None)
+        step = node.step
+        if ct is not None and (keep or step is None):
+            finished[node] = ct
+        if step is None:
+            continue
+        parents = node.parents
+        if ct is None:
+            contributions = [None] * len(parents)
+        elif tracked:
+            contributions = node.pull_tracked(ct, step.need)
+        elif type(node) is Node:
+            if step.row.add_into is not None:
+                contributions = _add_into(parents[0], node, ct, cotangents, buffers)
+            else:
+                contributions = step.pull_all(ct, node.value, node.saved)
+        else:
+            contributions = node.pull(ct, step.need)
+        i = 0
+        for parent in parents:
+            if parent is not None:
+                contribution = contributions[i]
+                if contribution is not None:
+                    known = cotangents.get(parent)
+                    if known is None:
+                        cotangents[parent] = contribution
+                    else:
+                        cotangents[parent] = known + contribution
+                        if buffers:
+                            buffers.discard(parent)
+                left = uses[parent] - 1
+                uses[parent] = left
+                if left == 0:
+                    ready.append(parent)
+            i += 1
+    return finished
+
+
+def _add_into(parent, node: Node, ct, cotangents: dict, buffers: set) -> list[None]:
+    """Add the cotangent of `parent[index]` into the parent's buffer: T reads of X[t] cost O(T)."""
+    buffer = cotangents.get(parent)
+    if parent not in buffers:
+        value = node.saved[0]  # pyright: ignore[reportOptionalSubscript]
+        buffer = np.zeros(value.shape, value.dtype) if buffer is None else np.array(buffer)
+        cotangents[parent] = buffer
+        buffers.add(parent)
+    node.step.row.add_into(buffer, ct, **node.step.params)
+    return [None]
+
+
+def release(root: Node) -> None:
+    """Free what the nodes below `root` were computed from; their values and the leaves stay."""
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node.step is not None and node.saved is not None:
+            stack.extend([parent for parent in node.parents if parent is not None])
+            node.saved = None
+            node.parents = ()
+
+
+def reset(root: Node) -> None:
+    """Forget the gradients of `root` and of all that was computed from it, and free those."""
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        stack.extend(live_children(node))
+        node.grad = None
+        node.children = [64] if isinstance(node, Leaf) else None
+        if node.step is not None and node is not root:
+            node.saved = None
+            node.parents = ()
+
+
+# -- accum ----------------------------------------------------------------------------------------
+
+
+def accum(root: Node) -> Any:
+    """The gradient of `root`, pulled from the seeded nodes that were computed from it.
+
+    Only what lies between is evaluated. Each node keeps its gradient as a memo, which is used
+    again unless a child's is newer.
+    """
+    now = tick()
+    done: set[Node] = set()
+    stack: list[tuple[Node, list[Node] | None]] = [(root, None)]
+    while stack:
+        node, children = stack.pop()
+        if node in done:
+            continue
+        if children is not None:
+            done.add(node)
+            _refresh(node, children, now)
+        elif node.grad is not None and node.seeded:
+            done.add(node)
+        else:
+            children = live_children(node)
+            stack.append((node, children))
+            stack.extend((child, None) for child in children if child not in done)
+    return root.grad
+
+
+def _refresh(node: Node, children: list[Node], now: int) -> None:
+    reached = [child for child in children if child.grad is not None]
+    if node.grad is not None and reached:
+        newest = max(max(child.time, child.grad_time) for child in reached)
+        if node.grad_time >= newest:
+            return
+    total = None
+    for child in reached:
+        for contribution in contributions_to(node, child, child.grad):
+            total = contribution if total is None else total + contribution
+    node.grad, node.grad_time, node.seeded = total, now, False
+
+
+def contributions_to(node: Node, child: Node, ct) -> list:
+    """What `child`, with cotangent `ct`, contributes to `node`: one for each position."""
+    if child.saved is None:
+        raise freed(child)
+    check_fresh(child)
+    need = tuple(parent is node for parent in child.parents)
+    return [g for g in child.pull(ct, need) if g is not None]
+
+
+# -- what can be wrong ----------------------------------------------------------------------------
+
+
+def freed(node: Node) -> GraphError:
+    return GraphError(
+        f"the graph of {node.name} was freed by an earlier backward pass or a reset: call "
+        "backward(keep_graph=True) the first time, or compute the value again"
+    )
+
+
+def check_fresh(node: Node) -> None:
+    """Raise GraphError where data that the pullback of `node` reads was changed since."""
+    for i in node.step.residuals(node.step.need):
+        parent = node.parents[i]
+        if isinstance(parent, Leaf) and parent.changed > node.time:
+            label = f" {parent.name}" if parent.name else ""
+            raise GraphError(
+                f"the data of the tracked array{label} of shape {shape_of(parent.value)} was "
+                f"changed after {node.name} used it, and its backward pass needs the old values: "
+                "call backward before the update, or run the forward pass again"
+            )

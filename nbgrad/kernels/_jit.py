@@ -1,0 +1,115 @@
+"""Where functions become kernels: the only place with Numba's flags and its private API.
+
+A `Kernel` is a Python function that Numba compiles at its first call, or loads from our disk
+cache. Kernels take arrays and numbers by position, write into arrays that the caller gives, and
+allocate nothing. With `NUMBA_DISABLE_JIT` set they run as plain Python.
+"""
+
+import hashlib
+import inspect
+import linecache
+import sys
+import threading
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core import config
+
+from ..errors import CacheWarning
+from ._cache import KernelCache, counts
+
+# NaN and inf must propagate, so never the whole of `fastmath`: contraction to fused
+# multiply-adds changes rounding only.
+_FLAGS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "fastmath": {"contract"}}
+_build_lock = threading.Lock()
+
+
+class Kernel:
+    """A function that is compiled at its first call.
+
+    `dispatcher` is what hot code calls; calling the kernel itself means the same and counts.
+    """
+
+    __slots__ = ("_content", "_dispatcher", "calls", "function", "name")
+    every: list["Kernel"] = []
+
+    def __init__(self, function: Callable, content: str):
+        self.name = function.__name__
+        self.function = function
+        self.calls = 0
+        self._content = content
+        self._dispatcher: Callable | None = None
+        Kernel.every.append(self)
+
+    @property
+    def dispatcher(self) -> Callable:
+        if self._dispatcher is None:
+            with _build_lock:
+                if self._dispatcher is None:
+                    self._dispatcher = _dispatcher(self.function, self._content)
+        return self._dispatcher
+
+    def __call__(self, *args):
+        self.calls += 1
+        return self.dispatcher(*args)
+
+    def __repr__(self):
+        return f"<kernel {self.name}>"
+
+
+def kernel(function: Callable) -> Kernel:
+    """Decorator: a hand-written kernel. Nothing is compiled until it is called."""
+    return Kernel(function, inspect.getsource(function))
+
+
+def kernel_from_source(name: str, source: str) -> Kernel:
+    """The kernel `name` that `source` defines; equal sources share one cache entry.
+
+    The text compiles from memory, so no file that others could change is ever imported. Its
+    module stands in `sys.modules` because Numba looks it up when it loads cached code.
+    """
+    module_name = f"nbgrad_kernel_{hashlib.sha256(source.encode()).hexdigest()[:16]}"
+    module = types.ModuleType(module_name)
+    filename = f"<{module_name}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    sys.modules[module_name] = module
+    exec(compile(source, filename, "exec"), module.__dict__)
+    return Kernel(module.__dict__[name], source)
+
+
+def device(function: Callable) -> Any:
+    """Decorator: a scalar function that kernels call; compiled with its caller, never alone.
+
+    It keeps its own flags in any caller, so range reductions survive a caller that reassociates.
+    """
+    return numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_FLAGS)(function)
+
+
+def stats() -> dict[str, int]:
+    """How many kernels were compiled, loaded from the disk cache, and called in this process.
+
+    >>> sorted(nbgrad.stats())
+    ['called', 'compiled', 'loaded']
+    """
+    return {**counts, "called": sum(kernel.calls for kernel in Kernel.every)}
+
+
+def _dispatcher(function: Callable, content: str) -> Callable:
+    if config.DISABLE_JIT:
+        return np.errstate(all="ignore")(function)
+    dispatcher = numba.njit(no_cfunc_wrapper=True, **_FLAGS)(function)
+    try:
+        dispatcher._cache  # noqa: B018
+        dispatcher._cache = KernelCache(function.__name__, content)
+    except AttributeError:
+        warnings.warn(
+            f"nbgrad: Numba {numba.__version__} has no place for the kernel cache; "
+            "kernels are compiled again in each process",
+            CacheWarning,
+            stacklevel=2,
+        )
+    return dispatcher

@@ -1,0 +1,167 @@
+"""From steps to a loop: the one emitter.
+
+A `Step` is one line of scalar code. `loop_source` puts a list of them into the loop nest that a
+`Layout` asks for: an eager elementwise kernel runs one op, a static program runs many. Equal
+requests give equal text, and so one compiled kernel.
+
+The text of `x * y`, for arrays of one shape::
+
+    def multiply(xs, ys, outs):
+        for k in range(outs.size):
+            x = xs[k]
+            y = ys[k]
+            v0 = x * y
+            outs[k] = v0
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["Operand", "Step", "loop_source"]
+
+Pattern = Literal["full", "row", "column", "number"]
+"""How an operand lies in the (rows, columns) domain: everywhere, along a row (one element a
+column), along a column (one element a row), or a single number."""
+
+_HEAD = """\
+import numpy as np
+from nbgrad.kernels.scalar import (
+    cos, exp, floor_divide, like, log, maximum, minimum, offset, radd, select, sigmoid, sin, sqrt, tanh,
+)
+
+
+"""
+_INDEX = {"full": "k", "row": "j", "column": "i"}
+_LITERAL = re.compile(r"(?<![\w.])(\d+\.?\d*(?:e[+-]?\d+)?|inf|nan)(?![\w.])")
+_NAME = re.compile(r"[A-Za-z_]\w*")
+# One accumulator over a whole long array would lose digits: this many at a time.
+_CHUNK = 4096
+
+
+@dataclass(frozen=True)
+class Step:
+    """`target = body`, where `body` is scalar code over names."""
+
+    target: str
+    body: str
+
+
+@dataclass(frozen=True)
+class Operand:
+    """An argument of a kernel. `name` is its element's; the array is called `<name>s`.
+
+    A written operand whose pattern is not `full` receives the sum over what it lacks.
+    """
+
+    name: str
+    pattern: Pattern
+
+
+def substitute(body: str, names: dict[str, str]) -> str:
+    """`body` with its names replaced, in parentheses where the replacement is not atomic."""
+    return _NAME.sub(lambda match: names.get(match[0], match[0]), body)
+
+
+def loop_source(
+    name: str,
+    steps: list[Step],
+    reads: list[Operand],
+    writes: dict[Operand, str],
+) -> str:
+    """Source of the kernel `name(reads..., writes..., rows, columns)`.
+
+    Arrays are 1-D, contiguous and of one dtype (conditions are bool); numbers come as Python
+    floats. `rows` and `columns` are arguments only where some operand is a row or a column.
+    `writes` maps each written operand to the name of its value.
+    """
+    operands = [*reads, *writes]
+    steps, constants = _typed(steps)
+    if any(out.pattern != "full" for out in writes):
+        constants["0.0"] = "zero"
+    if any(operand.pattern in ("row", "column") for operand in operands):
+        body, sizes = _nest(steps, reads, writes), ["rows", "columns"]
+    else:
+        body, sizes = _line(steps, reads, writes), []
+    arguments = [_argument(operand, operand in writes) for operand in operands]
+    cast = f"{next(iter(writes)).name}s.dtype.type"
+    head = [f"{label} = {cast}({text})" for text, label in constants.items()]
+    head += [f"{read.name} = {cast}({read.name})" for read in reads if read.pattern == "number"]
+    lines = [f"def {name}({', '.join(arguments + sizes)}):", *_indent(head + body)]
+    return _HEAD + "\n".join(lines) + "\n"
+
+
+def _typed(steps: list[Step]) -> tuple[list[Step], dict[str, str]]:
+    """Literals become constants of the kernel's dtype: one bare one turns float32 to float64."""
+    labels = {"0.0": "zero", "1.0": "one"}
+    constants: dict[str, str] = {}
+
+    def constant(match: re.Match) -> str:
+        text = match[0] if match[0][0].isalpha() else repr(float(match[0]))
+        label = constants.setdefault(text, labels.get(text, f"c{len(constants)}"))
+        return label
+
+    typed = [Step(step.target, _LITERAL.sub(constant, step.body)) for step in steps]
+    return typed, {text if text[0].isdigit() else f"np.{text}": c for text, c in constants.items()}
+
+
+def _line(steps: list[Step], reads: list[Operand], writes: dict[Operand, str]) -> list[str]:
+    """One loop over all elements; sums into numbers go chunk by chunk."""
+    loads = [f"{read.name} = {read.name}s[k]" for read in reads if read.pattern == "full"]
+    inner = loads + [f"{step.target} = {step.body}" for step in steps]
+    inner += [f"{out.name}s[k] = {value}" for out, value in writes.items() if out.pattern == "full"]
+    sums = {out.name: value for out, value in writes.items() if out.pattern == "number"}
+    full = next(operand.name for operand in [*writes, *reads] if operand.pattern == "full")
+    if not sums:
+        return [f"for k in range({full}s.size):"] + _indent(inner)
+    inner += [f"{out}_part = radd({out}_part, {value})" for out, value in sums.items()]
+    return [
+        *(f"{out}_total = zero" for out in sums),
+        f"for start in range(0, {full}s.size, {_CHUNK}):  # chunks",
+        *(f"    {out}_part = zero" for out in sums),
+        f"    for i in range(start, min(start + {_CHUNK}, {full}s.size)):",
+        *_indent(_indent(["k = offset(i)", *inner])),
+        *(f"    {out}_total += {out}_part" for out in sums),
+        *(f"{out}s[0] = {out}_total" for out in sums),
+    ]
+
+
+def _nest(steps: list[Step], reads: list[Operand], writes: dict[Operand, str]) -> list[str]:
+    """Rows outside, columns inside; a sum over a row stays in a register."""
+    inner = [
+        f"{read.name} = {read.name}s[{_INDEX[read.pattern]}]"
+        for read in reads
+        if read.pattern in ("full", "row")
+    ]
+    if any(operand.pattern == "full" for operand in [*reads, *writes]):
+        inner.insert(0, "k = offset(i * columns + j)")
+    inner += [f"{step.target} = {step.body}" for step in steps]
+    by_pattern = {
+        pattern: {out.name: value for out, value in writes.items() if out.pattern == pattern}
+        for pattern in ("full", "row", "column", "number")
+    }
+    inner += [f"{out}s[k] = {value}" for out, value in by_pattern["full"].items()]
+    inner += [f"{out}s[j] += {value}" for out, value in by_pattern["row"].items()]
+    in_register = by_pattern["column"] | by_pattern["number"]
+    inner += [f"{out}_part = radd({out}_part, {value})" for out, value in in_register.items()]
+    middle = [f"{read.name} = {read.name}s[i]" for read in reads if read.pattern == "column"]
+    middle += [f"{out}_part = zero" for out in in_register]
+    middle += ["for j in range(columns):", *_indent(inner)]
+    middle += [f"{out}s[i] = {out}_part" for out in by_pattern["column"]]
+    middle += [f"{out}_total += {out}_part" for out in by_pattern["number"]]
+    zero = [f"{out}s[j] = zero" for out in by_pattern["row"]]
+    return [
+        *(["for j in range(columns):", *_indent(zero)] if zero else []),
+        *(f"{out}_total = zero" for out in by_pattern["number"]),
+        "for i in range(rows):",
+        *_indent(middle),
+        *(f"{out}s[0] = {out}_total" for out in by_pattern["number"]),
+    ]
+
+
+def _argument(operand: Operand, written: bool) -> str:
+    return operand.name if operand.pattern == "number" and not written else f"{operand.name}s"
+
+
+def _indent(lines: list[str]) -> list[str]:
+    return ["    " + line for line in lines]

@@ -1,0 +1,96 @@
+"""Matrix products and both their pullbacks: loops where small, BLAS above.
+
+Matrices are contiguous; `ta` and `tb` say that one is given transposed.
+"""
+
+import math
+
+import numpy as np
+
+from ..errors import DimensionMismatch
+from ..shapes import broadcast
+from ._jit import device, kernel
+from .blas import gemm
+
+# Multiply-adds up to which a loop beats the call of BLAS (measured, see benchmarks/).
+SMALL = 200
+
+
+@device
+def product(a, b, out, ta, tb):
+    """out = op(a) @ op(b), where `op` transposes if the flag is set."""
+    m, n = out.shape
+    k = a.shape[0] if ta else a.shape[1]
+    if m * n * k > SMALL:
+        gemm(a, b, out, m, n, k, ta, tb)
+        return
+    for i in range(m):
+        for j in range(n):
+            total = out.dtype.type(0.0)
+            for p in range(k):
+                total += (a[p, i] if ta else a[i, p]) * (b[j, p] if tb else b[p, j])
+            out[i, j] = total
+
+
+@kernel
+def matmul(a, b, out, ta, tb):
+    product(a, b, out, ta, tb)
+
+
+@kernel
+def matmul_pullback(ct, a, b, a_bar, b_bar, ta, tb):
+    """a_bar = ct @ op(b).T and b_bar = op(a).T @ ct."""
+    product(ct, b, a_bar, False, not tb)
+    product(a, ct, b_bar, not ta, False)
+
+
+@kernel
+def matmul_batch(a, b, out):
+    """One product for each matrix of `out`; `a` and `b` hold as many, or one for all."""
+    for i in range(out.shape[0]):
+        product(a[i if a.shape[0] > 1 else 0], b[i if b.shape[0] > 1 else 0], out[i], False, False)
+
+
+def result_shape(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
+    """Shape of `x @ y`, as NumPy has it. Raises DimensionMismatch."""
+    if not x or not y:
+        raise DimensionMismatch(f"matmul: the shapes {x} and {y}: a scalar takes *, not @")
+    inner_x, inner_y = x[-1], y[-2] if len(y) > 1 else y[0]
+    if inner_x != inner_y:
+        raise DimensionMismatch(
+            f"matmul: the shapes {x} and {y} do not fit: {inner_x} columns on the left, "
+            f"{inner_y} rows on the right"
+        )
+    batch = broadcast("matmul", x[:-2], y[:-2])
+    return batch + x[-2:-1] + (y[-1:] if len(y) > 1 else ())
+
+
+def stored(matrix: np.ndarray) -> tuple[np.ndarray, bool]:
+    """A matrix as it lies in memory, and whether that is transposed; copied if it is neither."""
+    flags = matrix.flags
+    if flags.c_contiguous:
+        return matrix, False
+    if flags.f_contiguous:
+        return matrix.T, True
+    return np.array(matrix, order="C"), False
+
+
+def compute(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """`x @ y` for float arrays of one dtype and any layout: 1-D, 2-D, batches that broadcast."""
+    out = np.empty(result_shape(x.shape, y.shape), x.dtype)
+    x, y = (x if x.ndim > 1 else x[None]), (y if y.ndim > 1 else y[:, None])
+    (m, _), n = x.shape[-2:], y.shape[-1]
+    if x.ndim == y.ndim == 2:
+        (a, ta), (b, tb) = stored(x), stored(y)
+        matmul(a, b, out.reshape(m, n), ta, tb)
+    else:
+        batch = broadcast("matmul", x.shape[:-2], y.shape[:-2])
+        matmul_batch(_batched(x, batch), _batched(y, batch), out.reshape(-1, m, n))
+    return out
+
+
+def _batched(x: np.ndarray, batch: tuple[int, ...]) -> np.ndarray:
+    """Contiguous matrices along one axis; a single one where it serves all."""
+    if math.prod(x.shape[:-2]) != 1:
+        x = np.broadcast_to(x, batch + x.shape[-2:])
+    return np.array(x, order="C").reshape(-1, *x.shape[-2:])

@@ -1,0 +1,136 @@
+"""Reductions over some axes, and spreading back over them.
+
+A contiguous array is seen as (outer, length, inner): the middle axis is reduced. Sums keep
+`reassoc` to their own addition, in chunks so that long sums lose no digits.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..shapes import reduced
+from ._jit import kernel
+from .scalar import maximum, offset, radd
+
+_CHUNK = 4096
+
+
+@kernel
+def sum_middle(x, out, outer, length, inner):
+    """out[o, i] = sum over l of x[o, l, i]."""
+    if inner == 1:
+        for o in range(outer):
+            total = x.dtype.type(0.0)
+            for start in range(0, length, _CHUNK):
+                part = x.dtype.type(0.0)
+                for j in range(start, min(start + _CHUNK, length)):
+                    part = radd(part, x[offset(o * length + j)])
+                total += part
+            out[o] = total
+        return
+    for o in range(outer):
+        for i in range(inner):
+            out[offset(o * inner + i)] = 0.0
+        for j in range(length):
+            for i in range(inner):
+                out[offset(o * inner + i)] += x[offset((o * length + j) * inner + i)]
+
+
+@kernel
+def max_middle(x, out, outer, length, inner):
+    """out[o, i] = the largest of x[o, :, i]; nan where one is nan."""
+    for o in range(outer):
+        for i in range(inner):
+            best = x[offset(o * length * inner + i)]
+            for j in range(1, length):
+                best = maximum(best, x[offset((o * length + j) * inner + i)])
+            out[offset(o * inner + i)] = best
+
+
+@kernel
+def max_pullback(ct, x, out, x_bar, outer, length, inner):
+    """Each cotangent goes to the largest elements, in equal parts where they tie."""
+    for o in range(outer):
+        for i in range(inner):
+            best = out[offset(o * inner + i)]
+            ties = 0
+            for j in range(length):
+                ties += x[offset((o * length + j) * inner + i)] == best
+            share = ct[offset(o * inner + i)]
+            if share != 0.0:
+                share /= ties
+            for j in range(length):
+                k = offset((o * length + j) * inner + i)
+                x_bar[k] = share if x[k] == best else ct.dtype.type(0.0)
+
+
+@kernel
+def spread_middle(x, out, outer, length, inner):
+    """out[o, l, i] = x[o, i] for every l."""
+    for o in range(outer):
+        for j in range(length):
+            for i in range(inner):
+                out[offset((o * length + j) * inner + i)] = x[offset(o * inner + i)]
+
+
+def middle(shape: tuple[int, ...], axes: Sequence[int]) -> tuple[int, int, int] | None:
+    """(outer, length, inner) for sorted `axes` of an array, or None where they are scattered."""
+    first, last = (axes[0], axes[-1] + 1) if axes else (len(shape), len(shape))
+    if last - first != len(axes):
+        return None
+    return math.prod(shape[:first]), math.prod(shape[first:last]), math.prod(shape[last:])
+
+
+def _view(x: np.ndarray, axes: Sequence[int]) -> tuple[np.ndarray, tuple[int, int, int]]:
+    """Flat elements with (outer, length, inner); scattered axes are moved to the end first."""
+    sizes = middle(x.shape, axes)
+    if sizes is None:
+        x = x.transpose(_order(x.ndim, axes))
+        sizes = middle(x.shape, range(x.ndim - len(axes), x.ndim))
+        assert sizes is not None
+    return x.ravel(), sizes
+
+
+def _order(ndim: int, axes: Sequence[int]) -> list[int]:
+    """All axes, `axes` last."""
+    return [axis for axis in range(ndim) if axis not in axes] + list(axes)
+
+
+def total(x: np.ndarray, axes: Sequence[int], keepdims: bool = False) -> np.ndarray:
+    """The sum over `axes`."""
+    out = np.empty(reduced(x.shape, axes, keepdims), x.dtype)
+    flat, sizes = _view(x, axes)
+    sum_middle(flat, out.ravel(), *sizes)
+    return out
+
+
+def largest(x: np.ndarray, axes: Sequence[int], keepdims: bool = False) -> np.ndarray:
+    """The largest element over `axes`, none of which may be empty."""
+    out = np.empty(reduced(x.shape, axes, keepdims), x.dtype)
+    flat, sizes = _view(x, axes)
+    max_middle(flat, out.ravel(), *sizes)
+    return out
+
+
+def pull_largest(ct: np.ndarray, x: np.ndarray, out: np.ndarray, axes: Sequence[int]):
+    """Cotangent of `x` for `out = largest(x, axes)`."""
+    flat, sizes = _view(x, axes)
+    x_bar = np.empty(flat.size, x.dtype)
+    max_pullback(ct.ravel(), flat, out.ravel(), x_bar, *sizes)
+    if middle(x.shape, axes):
+        return x_bar.reshape(x.shape)
+    order = _order(x.ndim, axes)
+    moved = x_bar.reshape([x.shape[axis] for axis in order])
+    return np.ascontiguousarray(moved.transpose(np.argsort(order)))
+
+
+def spread(x: np.ndarray, shape: tuple[int, ...], axes: Sequence[int]) -> np.ndarray:
+    """`x` repeated along `axes` of `shape`, of which it has none or length 1."""
+    out = np.empty(shape, x.dtype)
+    sizes = middle(shape, axes)
+    if sizes is None:
+        out[...] = x.reshape(reduced(shape, axes, True))
+    else:
+        spread_middle(x.ravel(), out.ravel(), *sizes)
+    return out

@@ -1,0 +1,5 @@
+"""The rows: what every op computes and how it is differentiated, one file a family of functions."""
+
+from . import elementwise, index, layout, linalg, loss, nondiff, reduce
+
+__all__ = ["elementwise", "index", "layout", "linalg", "loss", "nondiff", "reduce"]

@@ -1,0 +1,318 @@
+"""Families of rows: what is derived from the little that a row states.
+
+* `Elementwise`: a scalar body and one partial an argument. The pullback is `scale(ct, partial)`,
+  the pushforward the sum of `scale(tangent, partial)`.
+* `Linear`: the op and its transpose. The pushforward is the op itself.
+* `Bilinear`: the op and the transposes in its left and its right argument.
+* `Custom`: pullback and pushforward written out, in NumPy terms.
+* `Nondifferentiable`: values only, such as comparisons.
+
+A partial is a straight-line NumPy expression in the arguments and the output. It is recorded on
+symbols for the kernels and for static programs, runs on tracked and dual values for higher order,
+and on plain arrays as the reference of the tests.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import eager, shapes
+from ..array import functions
+from ..core import Aval, Primitive, bind, shape_of
+from ..kernels._jit import Kernel
+
+
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+
+
+class Interval(NamedTuple):
+    """Where an argument may lie: tests draw from it uniformly."""
+
+    low: float
+    high: float
+
+
+reals = Interval(-2.5, 2.5)
+positive = Interval(0.3, 2.5)
+above_one = Interval(1.3, 3.5)
+
+
+class Sample(NamedTuple):
+    """One call that tests make: arguments (a shape drawn from `domain`, or a given array), and
+    parameters."""
+
+    args: tuple[Any, ...]
+    params: dict[str, Any]
+    domain: Interval = reals
+
+
+def sample(*args, domain: Interval = reals, **params) -> Sample:
+    """A test call: a tuple of ints is the shape of a random array, anything else itself."""
+    return Sample(args, params, domain)
+
+
+class Elementwise(Primitive):
+    """One scalar body and its partials.
+
+    `body` is scalar code over `x`, `y`, `z` (or a function from static parameters to it).
+    `partials[i](*args, out, **params)` is the derivative with respect to argument i; None where
+    there is none, as for a condition. `kinks` lists `(arguments, gradient)` at points where the
+    derivative is a convention. `kernels` are a forward and a pullback written by hand, used in place
+    of the emitted ones where all arguments have one shape; they take what those take.
+    """
+
+    plan_class = eager.ElementwisePlan
+
+    def __init__(
+        self,
+        function: Any,
+        body: str | Callable[..., str],
+        partials: Sequence[Callable | None],
+        *,
+        domains: Sequence[Interval],
+        name: str = "",
+        conditions: Sequence[int] = (),
+        kinks: Sequence[tuple] = (),
+        params: Sequence[dict] = ({},),
+        kernels: tuple[Kernel, Kernel] | None = None,
+        notes: str = "",
+    ):
+        super().__init__(name or function.__name__, function, samples=params, notes=notes)
+        self.body = body
+        self.kernels = kernels
+        self.partials = tuple(partials)
+        self.domains = tuple(domains)
+        self.conditions = tuple(conditions)
+        self.kinks = tuple(kinks)
+        self.arity = len(self.partials)
+
+    def evaluate(self, *args, **params):
+        return eager.evaluate(self, args, params)
+
+    def infer(self, *avals, **params) -> Aval:
+        floats = [a for i, a in enumerate(avals) if i not in self.conditions]
+        shape = shapes.broadcast(self.name, *(a.shape for a in avals if isinstance(a, Aval)))
+        return Aval.of(shape, float_type(*floats))
+
+    def pullback(self, ct, out, args, need, **params):
+        return [
+            scaled(ct, partial(*args, out, **params)) if wanted and partial else None
+            for partial, wanted in zip(self.partials, need, strict=True)
+        ]
+
+    def pushforward(self, tangents, out, args, **params):
+        terms = [
+            scaled(tangent, partial(*args, out, **params))
+            for partial, tangent in zip(self.partials, tangents, strict=True)
+            if partial and tangent is not None
+        ]
+        return sum(terms[1:], terms[0])
+
+
+class Nondifferentiable(Primitive):
+    """Values without derivative: comparisons and their kin give plain arrays."""
+
+    differentiable = False
+
+    def __init__(self, function: Any, body: str, *, name: str = "", samples: Any, notes: str = ""):
+        super().__init__(name or function.__name__, function, samples=samples, notes=notes)
+        self.body = body
+        self.conditions = ()
+
+    def evaluate(self, *args, **params):
+        return self.function(*args, **params)
+
+    def infer(self, *avals, **params) -> Aval:
+        shape = shapes.broadcast(self.name, *(a.shape for a in avals if isinstance(a, Aval)))
+        return Aval.of(shape, np.dtype(bool))
+
+
+class Linear(Primitive):
+    """An op that is linear in all its array arguments together.
+
+    `compute(*args, **params)` is the value on plain arrays. `transpose(ct, args, **params)` gives
+    the cotangents of all arguments; it may read their shapes and dtypes, not their values.
+    """
+
+    linear = True
+
+    def __init__(
+        self,
+        name: str,
+        compute: Callable,
+        infer: Callable,
+        transpose: Callable[..., Sequence],
+        *,
+        samples: Any,
+        function: Any = None,
+        fused: Callable[..., Sequence] | None = None,
+        notes: str = "",
+    ):
+        super().__init__(name, function, samples=samples, notes=notes)
+        self.evaluate = compute
+        self.infer = infer
+        self.transpose = transpose
+        self.fused = fused or transpose
+
+    def pullback(self, ct, out, args, need, **params):
+        cotangents = self.transpose(ct, args, **params)
+        return [g if wanted else None for g, wanted in zip(cotangents, need, strict=True)]
+
+    def fused_pullback(self, ct, out, args, need, **params):
+        cotangents = self.fused(ct, args, **params)
+        return [g if wanted else None for g, wanted in zip(cotangents, need, strict=True)]
+
+    def pushforward(self, tangents, out, args, **params):
+        filled = [
+            zeros_like(arg) if tangent is None else tangent
+            for tangent, arg in zip(tangents, args, strict=True)
+        ]
+        return bind(self, *filled, **params)
+
+    def residuals(self, need, count, **params):
+        return ()
+
+
+class Bilinear(Primitive):
+    """An op that is linear in each of two arguments: `left` and `right` are its transposes.
+
+    `left(ct, x, y, **params)` is the cotangent of x, `right(ct, x, y, **params)` that of y.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        compute: Callable,
+        infer: Callable,
+        left: Callable,
+        right: Callable,
+        *,
+        samples: Any,
+        function: Any = None,
+        fused: Callable[..., Sequence] | None = None,
+        notes: str = "",
+    ):
+        super().__init__(name, function, samples=samples, notes=notes)
+        self.evaluate = compute
+        self.infer = infer
+        self.left = left
+        self.right = right
+        self.fused = fused
+
+    def pullback(self, ct, out, args, need, **params):
+        x, y = args
+        return [
+            self.left(ct, x, y, **params) if need[0] else None,
+            self.right(ct, x, y, **params) if need[1] else None,
+        ]
+
+    def fused_pullback(self, ct, out, args, need, **params):
+        rule = self.fused or self.pullback
+        return rule(ct, out, args, need, **params)
+
+    def pushforward(self, tangents, out, args, **params):
+        (x, y), (x_dot, y_dot) = args, tangents
+        terms = []
+        if x_dot is not None:
+            terms.append(bind(self, x_dot, y, **params))
+        if y_dot is not None:
+            terms.append(bind(self, x, y_dot, **params))
+        return sum(terms[1:], terms[0])
+
+    def residuals(self, need, count, **params):
+        return tuple(i for i in (0, 1) if need[1 - i])
+
+
+class Custom(Primitive):
+    """Pullback and pushforward written out, for what belongs to no other family.
+
+    `rule(ct, out, args, need, **params)` and `push(tangents, out, args, **params)` are in NumPy
+    terms; `fused`, of the rule's signature, may do the same on plain arrays by kernels.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        compute: Callable,
+        infer: Callable,
+        rule: Callable[..., Sequence],
+        push: Callable,
+        *,
+        samples: Any,
+        function: Any = None,
+        fused: Callable[..., Sequence] | None = None,
+        kinks: Sequence[tuple] = (),
+        reads: Sequence[int] | None = None,
+        notes: str = "",
+    ):
+        super().__init__(name, function, samples=samples, notes=notes)
+        self.evaluate = compute
+        self.infer = infer
+        self.pullback = rule
+        self.fused_pullback = fused or rule
+        self.pushforward = push
+        self.kinks = tuple(kinks)
+        self._reads = reads
+
+    def residuals(self, need, count, **params):
+        return tuple(range(count)) if self._reads is None else tuple(self._reads)
+
+
+def elementwise(function, body, partials, **options) -> Elementwise:
+    """Register an elementwise row; its NumPy function, where it has one, then takes Arrays."""
+    row = Elementwise(function, body, partials, **options)
+    if isinstance(function, np.ufunc):
+        functions[function] = _front(row)
+    return row
+
+
+def nondifferentiable(function, body, **options) -> Nondifferentiable:
+    row = Nondifferentiable(function, body, **options)
+    if isinstance(function, np.ufunc):
+        functions[function] = _front(row)
+    return row
+
+
+def _front(row: Primitive) -> Callable:
+    def front(*args):
+        return bind(row, *args)
+
+    front.__name__ = row.name
+    ufunc_rows[row.function] = row
+    return front
+
+
+ufunc_rows: dict[np.ufunc, Primitive] = {}
+"""Ufuncs that mean their row and nothing else, for the short way in."""
+
+
+def float_type(*avals) -> np.dtype:
+    """The dtype of a differentiable result: NumPy's promotion, and float64 for what is no float."""
+    kinds = [a.dtype if isinstance(a, Aval) else a for a in avals]
+    dtype = np.result_type(*kinds)
+    return dtype if dtype in FLOATS else np.dtype(np.float64)
+
+
+def zeros_like(x):
+    """Plain zeros of the shape and dtype of any kind of array."""
+    return np.zeros(shape_of(x), getattr(x, "dtype", np.float64))
+
+
+def scaled(ct, partial):
+    """`ct * partial`, where a zero `ct` gives zero even if the partial is inf or nan."""
+    if isinstance(partial, (int, float)) and np.isfinite(partial):
+        return ct if partial == 1 else ct * float(partial)
+    return bind(scale, ct, partial)
+
+
+# The one place of the strong zero: bilinear in the cotangent and the partial, so that the
+# derivative with respect to a zero cotangent is the partial, as transposition needs.
+scale = elementwise(
+    None,
+    "select(x == 0.0, 0.0, x * y)",
+    [lambda ct, p, out: p, lambda ct, p, out: ct],
+    domains=[reals, reals],
+    name="scale",
+    notes="a zero cotangent gives zero, whatever the partial",
+)

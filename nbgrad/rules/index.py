@@ -1,0 +1,83 @@
+"""Indexing: slices, integers, arrays of integers, and the scatter that is their transpose."""
+
+import numpy as np
+
+from ..array import implements
+from ..core import Aval, bind, shape_of
+from ..kernels import index as kernels
+from .families import Linear, float_type, sample
+
+
+def is_basic(index) -> bool:
+    """Only ints, slices, None and Ellipsis: no element is taken twice."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return all(
+        part is None or part is Ellipsis or isinstance(part, (int, np.integer, slice))
+        for part in parts
+    )
+
+
+def _compute(x, *, index):
+    x = np.asarray(x)
+    if is_basic(index):
+        return np.array(x[index])
+    rows, width, shape = kernels.positions(index, x.shape)
+    out = np.empty(shape, x.dtype)
+    kernels.gather(x.ravel(), rows, out.ravel(), width)
+    return out
+
+
+def add_into(buffer: np.ndarray, ct: np.ndarray, index) -> None:
+    """buffer[index] += ct, where equal positions add up; `buffer` is contiguous."""
+    if is_basic(index):
+        buffer[index] += ct
+    else:
+        rows, width, _ = kernels.positions(index, buffer.shape)
+        kernels.scatter_add(buffer.ravel(), rows, ct.ravel(), width)
+
+
+def _scatter(ct, *, shape, index):
+    out = np.zeros(shape, ct.dtype)
+    add_into(out, np.asarray(ct), index)
+    return out
+
+
+def _infer(x: Aval, *, index) -> Aval:
+    probe = np.broadcast_to(np.empty((), x.dtype), x.shape)
+    return Aval.of(probe[index].shape, float_type(x))
+
+
+_rows = np.array([0, 1, 1, -1])
+_samples = [
+    sample((3,), index=1),
+    sample((2, 3), index=(slice(None), slice(0, 2))),
+    sample((2, 3), index=(..., None, slice(None, None, -2))),
+    sample((2, 3), index=_rows),
+    sample((2, 3), index=(np.array([0, 1, 1]), np.array([2, 0, 0]))),
+    sample((2, 3, 2), index=(slice(None), np.array([[2, 0], [1, 1]]))),
+    sample((3,), index=np.array([], np.intp)),
+]
+
+index_row = Linear(
+    "index", _compute, _infer,
+    lambda ct, args, *, index: [bind(scatter, ct, shape=shape_of(args[0]), index=index)],
+    samples=_samples, notes="an index that occurs twice gets both cotangents",
+)  # fmt: skip
+index_row.add_into = add_into
+scatter = Linear(
+    "scatter", _scatter, lambda ct, *, shape, index: Aval.of(shape, float_type(ct)),
+    lambda ct, args, *, shape, index: [bind(index_row, ct, index=index)],
+    samples=[
+        sample((), shape=(3,), index=1),
+        sample((4, 3), shape=(2, 3), index=_rows),
+    ],
+    notes="zeros of a shape, with values added at an index: the transpose of index",
+)  # fmt: skip
+
+
+@implements("index")
+def index_of(x, index):
+    """`x[index]`. Raises IndexError as NumPy does."""
+    if isinstance(index, list):
+        index = np.asarray(index)
+    return bind(index_row, x, index=index)

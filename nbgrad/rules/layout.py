@@ -1,0 +1,200 @@
+"""Rows that only move elements: reshape, transpose, broadcast_to, concatenate, stack, astype."""
+
+import math
+
+import numpy as np
+
+from .. import shapes
+from ..array import implements
+from ..core import Aval, bind, shape_of
+from ..errors import DimensionMismatch
+from ..kernels import reduce as kernels
+from .families import Linear, float_type, sample
+from .reduce import unbroadcast
+
+reshape = Linear(
+    "reshape",
+    lambda x, *, shape: np.reshape(x, shape),
+    lambda x, *, shape: Aval.of(shape, float_type(x)),
+    lambda ct, args, *, shape: [np.reshape(ct, shape_of(args[0]))],
+    function=np.reshape,
+    samples=[sample((2, 3), shape=(3, 2)), sample((2, 3), shape=(6,)), sample((), shape=(1, 1))],
+)
+
+
+@implements(np.reshape)
+def reshape_of(x, shape):
+    """The elements of x, row by row, in another shape; one length may be -1."""
+    old = shape_of(x)
+    new = [int(n) for n in (shape if isinstance(shape, (tuple, list)) else (shape,))]
+    known = math.prod(n for n in new if n != -1)
+    size = math.prod(old)
+    if new.count(-1) == 1 and known and size % known == 0:
+        new[new.index(-1)] = size // known
+    if math.prod(new) != size or -1 in new:
+        raise DimensionMismatch(f"reshape: {size} elements of shape {old} do not fill {shape}")
+    return bind(reshape, x, shape=tuple(new))
+
+
+@implements(np.ravel)
+def ravel(x):
+    return reshape_of(x, -1)
+
+
+def _transpose_infer(x, *, axes):
+    return Aval.of(tuple(x.shape[i] for i in axes), float_type(x))
+
+
+def _inverse(axes):
+    return tuple(sorted(range(len(axes)), key=axes.__getitem__))
+
+
+transpose = Linear(
+    "transpose",
+    lambda x, *, axes: np.transpose(x, axes),
+    _transpose_infer,
+    lambda ct, args, *, axes: [np.transpose(ct, _inverse(axes))],
+    function=np.transpose,
+    samples=[sample((2, 3), axes=(1, 0)), sample((2, 3, 4), axes=(2, 0, 1)), sample((), axes=())],
+)
+
+
+@implements(np.transpose)
+def transpose_of(x, axes=None):
+    """Axes permuted, reversed where `axes` is None."""
+    ndim = len(shape_of(x))
+    order = tuple(range(ndim))[::-1] if axes is None else tuple(axes)
+    order = tuple(np.lib.array_utils.normalize_axis_index(int(a), ndim, "transpose") for a in order)
+    if sorted(order) != list(range(ndim)):
+        raise ValueError(f"transpose: axes {axes} do not permute the {ndim} axes of the array")
+    return bind(transpose, x, axes=order)
+
+
+def _broadcast(x, *, shape):
+    x = np.asarray(x)
+    axes = shapes.lost_axes(x.shape, shape)
+    return kernels.spread(x, shape, axes) if axes else np.array(x).reshape(shape)
+
+
+broadcast_to = Linear(
+    "broadcast_to",
+    _broadcast,
+    lambda x, *, shape: Aval.of(shape, float_type(x)),
+    lambda ct, args, *, shape: [bind(unbroadcast, ct, shape=shape_of(args[0]))],
+    function=np.broadcast_to,
+    samples=[
+        sample((3,), shape=(2, 3)),
+        sample((2, 1), shape=(2, 3)),
+        sample((), shape=(2,)),
+        sample((1, 3, 1), shape=(2, 3, 2)),
+    ],
+)
+
+
+@implements(np.broadcast_to)
+def broadcast_to_of(x, shape):
+    """x repeated to `shape`."""
+    shape = tuple(shape) if isinstance(shape, (tuple, list)) else (int(shape),)
+    if shapes.broadcast("broadcast_to", shape_of(x), shape) != shape:
+        raise DimensionMismatch(f"broadcast_to: the shape {shape_of(x)} does not fill {shape}")
+    return bind(broadcast_to, x, shape=shape)
+
+
+def _concatenate_infer(*avals, axis):
+    shape = list(avals[0].shape)
+    shape[axis] = sum(aval.shape[axis] for aval in avals)
+    return Aval.of(tuple(shape), float_type(*avals))
+
+
+def _concatenate_transpose(ct, args, *, axis):
+    cotangents, start = [], 0
+    for arg in args:
+        stop = start + shape_of(arg)[axis]
+        cotangents.append(ct[(slice(None),) * axis + (slice(start, stop),)])
+        start = stop
+    return cotangents
+
+
+concatenate = Linear(
+    "concatenate",
+    lambda *arrays, axis: np.concatenate(arrays, axis=axis),
+    _concatenate_infer,
+    _concatenate_transpose,
+    function=np.concatenate,
+    samples=[
+        sample((2,), (3,), axis=0),
+        sample((2, 3), (2, 1), axis=1),
+        sample((0, 3), (2, 3), (1, 3), axis=0),
+    ],
+)
+
+
+@implements(np.concatenate)
+def concatenate_of(arrays, axis=0):
+    """Arrays joined along an axis that they have; None joins their elements."""
+    arrays = list(arrays)
+    if not arrays:
+        raise ValueError("concatenate: need at least one array")
+    if axis is None:
+        return concatenate_of([np.reshape(a, -1) for a in arrays])
+    given = [shape_of(a) for a in arrays]
+    if not given[0]:
+        raise ValueError("concatenate: arrays without axes cannot be joined; use np.stack")
+    axis = np.lib.array_utils.normalize_axis_index(int(axis), len(given[0]), "concatenate")
+    rests = {shape[:axis] + shape[axis + 1 :] for shape in given}
+    if len(rests) > 1 or any(len(shape) != len(given[0]) for shape in given):
+        listed = ", ".join(map(str, given))
+        raise DimensionMismatch(
+            f"concatenate: the shapes {listed} differ outside of axis {axis}; they must agree there"
+        )
+    return bind(concatenate, *arrays, axis=axis)
+
+
+@implements(np.stack)
+def stack(arrays, axis=0):
+    """Arrays of one shape joined along a new axis."""
+    arrays = list(arrays)
+    if not arrays:
+        raise ValueError("stack: need at least one array")
+    given = [shape_of(a) for a in arrays]
+    if len(set(given)) > 1:
+        raise DimensionMismatch(
+            f"stack: the shapes {', '.join(map(str, given))} differ; stacked arrays need one shape"
+        )
+    ndim = len(given[0]) + 1
+    axis = np.lib.array_utils.normalize_axis_index(int(axis), ndim, "stack")
+    opened = given[0][:axis] + (1,) + given[0][axis:]
+    return concatenate_of([np.reshape(a, opened) for a in arrays], axis)
+
+
+def hcat(*arrays):
+    """Arrays side by side: 1-D arrays become columns, matrices keep theirs.
+
+    >>> nbgrad.hcat(np.array([1.0, 2.0]), np.eye(2))
+    array([[1., 1., 0.],
+           [2., 0., 1.]])
+    """
+    if not arrays:
+        raise ValueError("hcat: need at least one array")
+    columns = [np.reshape(a, (-1, 1)) if len(shape_of(a)) < 2 else a for a in arrays]
+    return np.concatenate(columns, axis=1)
+
+
+astype = Linear(
+    "astype",
+    lambda x, *, dtype: np.asarray(x).astype(dtype),
+    lambda x, *, dtype: Aval.of(x.shape, np.dtype(dtype)),
+    lambda ct, args, *, dtype: [bind(astype, ct, dtype=args[0].dtype.name)],
+    samples=[sample((2, 3), dtype="float64"), sample((), dtype="float64")],
+)
+
+
+@implements("astype")
+def astype_of(x, dtype):
+    """Values as float64 or float32; raises TypeError for any other dtype."""
+    name = np.dtype(dtype).name
+    if name not in ("float64", "float32"):
+        raise TypeError(
+            f"astype({name}): a tracked array is float64 or float32; use x.data.astype for others"
+        )
+    return x if x.dtype.name == name else bind(astype, x, dtype=name)

@@ -1,0 +1,120 @@
+"""Matrix products."""
+
+import numpy as np
+
+from .. import eager
+from ..array import implements
+from ..core import Aval, bind, shape_of
+from ..kernels import matmul as kernels
+from .families import FLOATS, Bilinear, float_type, sample
+
+
+def _infer(x: Aval, y: Aval) -> Aval:
+    return Aval.of(kernels.result_shape(x.shape, y.shape), float_type(x, y))
+
+
+def _compute(x, y):
+    x, y = np.asarray(x), np.asarray(y)
+    dtype = float_type(x.dtype, y.dtype)
+    return kernels.compute(x.astype(dtype, copy=False), y.astype(dtype, copy=False))
+
+
+def _swap(x):
+    """The last two axes exchanged."""
+    ndim = len(shape_of(x))
+    return np.transpose(x, (*range(ndim - 2), ndim - 1, ndim - 2))
+
+
+def _as_matrices(ct, x, y):
+    """A 1-D argument as the row or column that it stands for, and ct with the axis it lost."""
+    x_shape, y_shape, ct_shape = shape_of(x), shape_of(y), list(shape_of(ct))
+    if len(y_shape) == 1:
+        y, ct_shape = np.reshape(y, (-1, 1)), [*ct_shape, 1]
+    if len(x_shape) == 1:
+        x = np.reshape(x, (1, -1))
+        ct_shape.insert(len(ct_shape) - 1, 1)
+    return np.reshape(ct, tuple(ct_shape)), x, y
+
+
+def _left(ct, x, y):
+    """ct @ y.T"""
+    ct, _, matrix = _as_matrices(ct, x, y)
+    x_bar = ct @ _swap(matrix)
+    return x_bar[..., 0, :] if len(shape_of(x)) == 1 else x_bar
+
+
+def _right(ct, x, y):
+    """x.T @ ct"""
+    ct, matrix, _ = _as_matrices(ct, x, y)
+    y_bar = _swap(matrix) @ ct
+    return y_bar[..., 0] if len(shape_of(y)) == 1 else y_bar
+
+
+def _fused(ct, out, args, need):
+    x, y = args
+    if x.ndim == y.ndim == 2:
+        x_bar = kernels.compute(ct, y.T) if need[0] else None
+        y_bar = kernels.compute(x.T, ct) if need[1] else None
+        return [x_bar, y_bar]
+    return matmul.pullback(ct, out, args, need)
+
+
+class MatmulPlan(eager.Call):
+    """Products of two matrices of one dtype go straight to the kernels."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, row, kinds, params):
+        super().__init__(row, kinds, params)
+        x, y = map(eager.abstract, self.kinds)
+        self.shape, self.dtype = kernels.result_shape(x.shape, y.shape), x.dtype
+        if len(x.shape) == len(y.shape) == 2 and x.dtype == y.dtype and x.dtype in FLOATS:
+            self.forward = self._product
+
+    def _product(self, x, y):
+        out = np.empty(self.shape, self.dtype)
+        (a, ta), (b, tb) = kernels.stored(x), kernels.stored(y)
+        kernels.matmul(a, b, out, ta, tb)
+        return out
+
+    def pull_all(self, ct, out, args):
+        if self.need != (True, True) or self.forward != self._product:
+            return self.pull(ct, out, args, self.need)
+        x, y = args
+        x_bar, y_bar = np.empty(x.shape, self.dtype), np.empty(y.shape, self.dtype)
+        (a, ta), (b, tb) = kernels.stored(x), kernels.stored(y)
+        kernels.matmul_pullback(np.ascontiguousarray(ct), a, b, x_bar, y_bar, ta, tb)
+        return x_bar, y_bar
+
+
+matmul = Bilinear(
+    "matmul", _compute, _infer, _left, _right, fused=_fused, function=np.matmul,
+    samples=[
+        sample((2, 3), (3, 2)), sample((3,), (3,)), sample((2, 3), (3,)), sample((3,), (3, 2)),
+        sample((2, 2, 3), (3, 2)), sample((2, 1, 2, 3), (3, 3, 2)), sample((2, 2, 3), (3,)),
+        sample((0, 3), (3, 2)), sample((2, 0), (0, 3)), sample((8, 7), (7, 9)),
+    ],
+)  # fmt: skip
+matmul.plan_class = MatmulPlan
+
+
+@implements(np.matmul)
+def matmul_of(x, y):
+    """`x @ y`. Pullback: ct @ y.T and x.T @ ct."""
+    return bind(matmul, x, y)
+
+
+@implements(np.dot)
+def dot(x, y):
+    """`np.dot`: the product of matrices and vectors; with a scalar, the multiple.
+
+    Raises NotImplementedError for more than two axes, where `@` says what is meant.
+    """
+    x_shape, y_shape = shape_of(x), shape_of(y)
+    if not x_shape or not y_shape:
+        return np.multiply(x, y)
+    if len(x_shape) > 2 or len(y_shape) > 2:
+        raise NotImplementedError(
+            f"dot: the shapes {x_shape} and {y_shape}: beyond two axes use np.matmul"
+        )
+    return bind(matmul, x, y)

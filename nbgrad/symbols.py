@@ -1,0 +1,135 @@
+"""Symbols: values that record the ops applied to them.
+
+A `Symbol` is a node of an expression graph: an input, or a primitive applied to symbols and
+numbers. Equal expressions are one object (hash-consing), so a recorded program is in single
+assignment with no repeated subexpression. Symbols are compared by identity only: their `==` is an
+op, like NumPy's.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .array import Array
+from .core import Aval, Primitive
+from .errors import TraceError
+
+
+class Symbol(Array):
+    """An input of a program (no primitive), or the result of one op."""
+
+    __slots__ = ("args", "aval", "builder", "level", "params", "primitive")
+    aval: Aval
+    level: int
+    builder: "Builder"
+    primitive: Primitive | None
+    args: tuple[Any, ...]
+    params: dict[str, Any]
+
+    @classmethod
+    def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
+        builder = next(a.builder for a in args if isinstance(a, Symbol) and a.level == level)
+        return builder.apply(primitive, args, params)
+
+    def __repr__(self):
+        return f"<symbol {self.primitive.name if self.primitive else 'input'} {self.aval}>"
+
+    def __bool__(self):
+        raise TraceError(
+            "the truth of a traced value is not known while the function is recorded: use "
+            "np.where(condition, x, y), or make the argument static"
+        )
+
+    def __float__(self):
+        raise TraceError(
+            "float() of a traced value: it has no number while the function is recorded; keep it "
+            "an array and use np functions"
+        )
+
+    __int__ = __index__ = __float__  # pyright: ignore[reportAssignmentType]
+
+    def __array__(self, dtype=None, copy=None):
+        raise TraceError(
+            "a traced value cannot become a plain array: it has no numbers while the function is "
+            "recorded; use np functions on it, and np.stack to join values"
+        )
+
+
+class Builder:
+    """Makes symbols of one level, each expression once."""
+
+    def __init__(self, level: int):
+        self.level = level
+        self._known: dict[tuple, Symbol] = {}
+
+    def input(self, aval: Aval) -> Symbol:
+        return self._symbol(aval, None, (), {})
+
+    def apply(self, primitive: Primitive, args: Sequence, params: dict) -> Any:
+        """The symbol of `primitive(*args, **params)`, rewritten where algebra makes it plain."""
+        simpler = simplified(primitive.name, args)
+        if simpler is not None:
+            return simpler
+        key = (
+            primitive.name,
+            tuple(id(arg) if isinstance(arg, Symbol) else _number_key(arg) for arg in args),
+            tuple(sorted(params.items())),
+        )
+        symbol = self._known.get(key)
+        if symbol is None:
+            aval = primitive.infer(*map(aval_of, args), **params)
+            symbol = self._known[key] = self._symbol(aval, primitive, tuple(args), params)
+        return symbol
+
+    def _symbol(self, aval, primitive, args, params) -> Symbol:
+        symbol = Symbol()
+        symbol.builder, symbol.level, symbol.aval = self, self.level, aval
+        symbol.primitive, symbol.args, symbol.params = primitive, args, params
+        return symbol
+
+
+def simplified(name: str, args: Sequence) -> Any:
+    """What `name(*args)` is without computing, or None."""
+    if name == "multiply":
+        x, y = args
+        if is_number(y, 1) and isinstance(x, Symbol):
+            return x
+        if is_number(x, 1) and isinstance(y, Symbol):
+            return y
+    return None
+
+
+def is_number(x, value) -> bool:
+    return isinstance(x, (int, float)) and x == value
+
+
+def aval_of(x) -> Any:
+    """What `infer` is given for an argument: an Aval, or the Python number itself."""
+    if isinstance(x, Array):
+        return x.aval
+    if isinstance(x, (np.ndarray, np.generic)):
+        return Aval.of(x.shape, x.dtype)
+    return x
+
+
+def topological(outputs: Iterable[Any]) -> list[Symbol]:
+    """The symbols that `outputs` need, each after its arguments, in order of first use."""
+    order: list[Symbol] = []
+    seen: set[int] = set()
+    stack: list[tuple[Symbol, bool]] = [(s, False) for s in outputs if isinstance(s, Symbol)][::-1]
+    while stack:
+        symbol, done = stack.pop()
+        if done:
+            order.append(symbol)
+        elif id(symbol) not in seen:
+            seen.add(id(symbol))
+            stack.append((symbol, True))
+            stack.extend((a, False) for a in reversed(symbol.args) if isinstance(a, Symbol))
+    return order
+
+
+def _number_key(x) -> Any:
+    if isinstance(x, (np.ndarray, np.generic)):
+        return ("array", id(x))
+    return (type(x), repr(x))

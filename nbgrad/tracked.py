@@ -1,0 +1,518 @@
+"""TrackedArray: an array that remembers how it was computed.
+
+`type(x) is TrackedArray` means the base level with plain data; `bind1` and `bind2` are short ways
+through that case. What is tracked inside another transformation is a `NestedTracked`, whose data
+may itself be tracked, dual or symbolic.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+from weakref import ref
+
+import numpy as np
+
+from . import eager, graph
+from .array import Array
+from .core import Aval, Primitive, bind, current_level, shape_of
+from .errors import DimensionMismatch, GraphError
+from .graph import Leaf, NestedLeaf, NestedNode, Node, add_child, clock
+from .rules.families import FLOATS, ufunc_rows
+
+_SEEDS = {dtype: np.ones((), dtype) for dtype in FLOATS}
+
+
+class TrackedArray(Array):
+    """An array and its place in the graph. Made by `nbgrad.track` and by every op on one.
+
+    Shape and dtype (float64 or float32) are fixed. NumPy functions and operators on it give
+    TrackedArrays; comparisons give plain bool arrays.
+    """
+
+    __slots__ = ("__weakref__", "aval", "node")
+    __array_priority__ = 1000.0
+    aval: Aval
+    node: Node
+
+    # -- ops ----------------------------------------------------------------------------------
+
+    @classmethod
+    def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
+        return record(level, primitive, args, params)
+
+    @staticmethod
+    def bind1(row: Primitive, x):
+        """`bind(row, x)`, short for an array of the base level."""
+        if type(x) is TrackedArray:
+            plan = row.plans.get((x.aval,))
+            if plan is not None:
+                node = x.node
+                value = node.value
+                return _result(plan, (node,), (value,), plan.forward(value))
+        return bind(row, x)
+
+    @staticmethod
+    def bind2(row: Primitive, x, y):
+        """`bind(row, x, y)`, short for arrays of the base level, plain arrays and numbers."""
+        if type(x) is TrackedArray:
+            x_node, x_kind = x.node, x.aval
+            x_value = x_node.value
+        elif type(x) is float or type(x) is np.ndarray:
+            x_node, x_kind, x_value = None, *plain_operand(x, row)
+        else:
+            return bind(row, x, y)
+        if type(y) is TrackedArray:
+            y_node, y_kind = y.node, y.aval
+            y_value = y_node.value
+        elif type(y) is float or type(y) is np.ndarray:
+            y_node, y_kind, y_value = None, *plain_operand(y, row)
+        else:
+            return bind(row, x, y)
+        plan = row.plans.get((x_kind,) if x_node is y_node else (x_kind, y_kind))
+        if plan is None:
+            return bind(row, x, y)
+        out = plan.forward(x_value, y_value)
+        return _result(plan, (x_node, y_node), (x_value, y_value), out)
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        if method == "__call__" and not options:
+            row = ufunc_rows.get(ufunc)
+            if row is not None:
+                return (self.bind1 if len(inputs) == 1 else self.bind2)(row, *inputs)
+        return super().__array_ufunc__(ufunc, method, *inputs, **options)
+
+    # -- what it holds ------------------------------------------------------------------------
+
+    @property
+    def data(self) -> Any:
+        """The values. Of a leaf: its own array, as in `w.data -= lr * w.grad`; of a computed
+        array: a view that cannot be written to."""
+        value = self.node.value
+        if self.node.step is None or not isinstance(value, np.ndarray):
+            return value
+        view = value.view()
+        view.flags.writeable = False
+        return view
+
+    @data.setter
+    def data(self, value):
+        leaf = self.node
+        if not isinstance(leaf, Leaf):
+            raise GraphError(
+                f"the data of a computed array ({leaf.name}) cannot be set: compute a new array"
+            )
+        if value is not leaf.value:
+            value = np.asarray(value)
+            if value.shape != self.shape:
+                raise DimensionMismatch(
+                    f"data of shape {value.shape} for a tracked array of shape {self.shape}, "
+                    "which is fixed; track a new array"
+                )
+            leaf.value = np.array(value, self.dtype, order="C")
+        leaf.changed = graph.tick()
+
+    @property
+    def grad(self) -> Any:
+        """The gradient: a plain array of the array's shape and dtype, a NumPy scalar where it has
+        no axes, None where nothing arrived. Setting it seeds `accum`."""
+        grad = self.node.grad
+        return grad[()] if isinstance(grad, np.ndarray) and grad.ndim == 0 else grad
+
+    @grad.setter
+    def grad(self, value):
+        node = self.node
+        node.grad = None if value is None else _cotangent(value, self)
+        node.grad_time, node.seeded = graph.tick(), True
+
+    @property
+    def name(self) -> str:
+        """The name given to `track`, or the op that made the array."""
+        return self.node.name
+
+    @property
+    def children(self) -> "Children":
+        """What was computed from this array and still lives, with the pullback to here."""
+        return Children(self.node)
+
+    @property
+    def parents(self) -> tuple["TrackedArray", ...]:
+        """The tracked arrays that this one was computed from, in the order of the arguments."""
+        return tuple(graph.handle(node) for node in self.node.parents if node is not None)
+
+    def backward(
+        self,
+        cotangent=None,
+        *,
+        keep_grads: bool = False,
+        keep_graph: bool = False,
+        create_graph: bool = False,
+    ) -> None:
+        """Add the gradient of this array to the `.grad` of every leaf that it depends on.
+
+        Arguments:
+            cotangent: what to pull back, of this array's shape; may be left out for one element.
+            keep_grads: also set `.grad` of every array between.
+            keep_graph: leave the graph as it is, for another backward pass.
+            create_graph: make gradients tracked, to be differentiated again; keeps the graph.
+
+        Raises DimensionMismatch for a cotangent of another shape or a missing one, GraphError
+        where the graph was freed or data that it needs has changed.
+
+        >>> x = nbgrad.track(3.0)
+        >>> (x * x).backward()
+        >>> float(x.grad)
+        6.0
+        """
+        node = self.node
+        if cotangent is None:
+            if self.size != 1:
+                raise DimensionMismatch(
+                    f"backward of an array of shape {self.shape} needs a cotangent of that shape, "
+                    "such as z.backward(np.ones(z.shape)); only one element needs none"
+                )
+            seed = np.ones(self.shape, self.dtype) if self.shape else _SEEDS[self.dtype]
+        else:
+            seed = _cotangent(cotangent, self)
+        found = graph.sweep(node, seed, graph.users(node), create_graph, keep_grads)
+        handed = {id(seed)}
+        for reached, ct in found.items():
+            if isinstance(ct, np.ndarray):
+                # Contributions may share memory with each other: a gradient owns its array.
+                if ct.base is not None or id(ct) in handed:
+                    ct = np.array(ct)
+                handed.add(id(ct))
+                if create_graph and not isinstance(ct, Array):
+                    ct = track(ct)
+            elif isinstance(ct, np.generic):
+                ct = track(ct) if create_graph else np.array(ct)
+            if reached.step is None and reached.grad is not None:
+                ct = reached.grad + ct
+            reached.grad, reached.grad_time, reached.seeded = ct, graph.tick(), False
+        if not (keep_graph or create_graph):
+            graph.release(node)
+
+    # -- values -------------------------------------------------------------------------------
+
+    def item(self, *index) -> float:
+        """One element as a Python float; it takes no derivative along."""
+        return _plain(self).item(*index)
+
+    def tolist(self):
+        """The values as nested lists of Python floats."""
+        return _plain(self).tolist()
+
+    def __bool__(self) -> bool:
+        return bool(_plain(self))
+
+    def __repr__(self) -> str:
+        name = f" {self.name}" if self.name else ""
+        return f"{_text(_plain(self))} (tracked{name})"
+
+    def __format__(self, spec: str) -> str:
+        return format(_plain(self).item(), spec) if spec else str(self)
+
+    # -- what a leaf refuses ------------------------------------------------------------------
+
+    def _augmented(self, operator: str):
+        if self.node.step is None:
+            name = self.name or "w"
+            raise GraphError(
+                f"{name} {operator} ... would make the leaf {name} a computed array and stop its "
+                f"training: write {name}.data {operator} ..., or y = {name} "
+                f"{operator.removesuffix('=')} ... for a new array"
+            )
+
+    def __iadd__(self, other):
+        self._augmented("+=")
+        return self + other
+
+    def __isub__(self, other):
+        self._augmented("-=")
+        return self - other
+
+    def __imul__(self, other):
+        self._augmented("*=")
+        return self * other
+
+    def __itruediv__(self, other):
+        self._augmented("/=")
+        return self / other
+
+    def __imatmul__(self, other):
+        self._augmented("@=")
+        return self @ other
+
+    def __ipow__(self, other):
+        self._augmented("**=")
+        return self**other
+
+    # -- copies keep the value only -------------------------------------------------------------
+
+    def __reduce__(self):
+        return _leaf, (np.array(_plain(self)), self.node.label if _is_leaf(self) else "", 0)
+
+    def __copy__(self):
+        return _leaf(np.array(_plain(self)), self.node.label if _is_leaf(self) else "", 0)
+
+    def __deepcopy__(self, memo):
+        return self.__copy__()
+
+
+class NestedTracked(TrackedArray):
+    """A tracked array above the base level; `data` is a value of a lower level."""
+
+    __slots__ = ()
+    bind1 = bind2 = staticmethod(bind)
+
+    @property
+    def level(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.node.level
+
+
+class Children(Mapping):
+    """`x.children`: from each live array computed from x, in order of creation, to its pullback.
+
+    `x.children[z](ct)` is the contribution of z to the gradient of x, for a cotangent of z.
+    Arrays are told apart by identity.
+    """
+
+    def __init__(self, node: Node):
+        self._node = node
+
+    def __getitem__(self, child: TrackedArray):
+        if not isinstance(child, TrackedArray) or child.node not in graph.live_children(self._node):
+            raise KeyError("that array was not computed from this one")
+
+        def pullback(ct):
+            seed = _cotangent(ct, child)
+            parts = graph.contributions_to(self._node, child.node, seed)
+            total = sum(parts[1:], parts[0])
+            return total[()] if isinstance(total, np.ndarray) and total.ndim == 0 else total
+
+        return pullback
+
+    def __iter__(self) -> Iterator[TrackedArray]:
+        return map(graph.handle, graph.live_children(self._node))
+
+    def __len__(self) -> int:
+        return len(graph.live_children(self._node))
+
+    def __contains__(self, child) -> bool:
+        return isinstance(child, TrackedArray) and child.node in graph.live_children(self._node)
+
+    def __repr__(self):
+        return f"{{{', '.join(f'{child!r}: pullback' for child in self)}}}"
+
+
+# -- recording ------------------------------------------------------------------------------------
+
+
+def record(level: int, row: Primitive, args: Sequence, params: dict):
+    """Apply a row at `level`, and note it in the graph of that level."""
+    parents, values, kinds = [], [], []
+    for arg in args:
+        if isinstance(arg, TrackedArray) and arg.level == level:
+            parents.append(arg.node)
+            values.append(arg.node.value)
+            kinds.append(arg.aval)
+        else:
+            kind, value = plain_operand(arg, row)
+            parents.append(None)
+            values.append(value)
+            kinds.append(kind)
+    if not row.differentiable:
+        return bind(row, *values, **params)
+    if level > 0:
+        step = eager.Call(row, kinds, params)
+        out = bind(row, *values, **params)
+        return _result(step, tuple(parents), tuple(values), out, level)
+    if len(kinds) == 2 and parents[0] is parents[1] and row.plan_class is eager.ElementwisePlan:
+        kinds = kinds[:1]
+    plan = eager.plan_for(row, tuple(kinds), params)
+    out = plan.forward(*values)
+    if out.base is not None and any(node is not None and node.step is None for node in parents):
+        # A leaf's data may change in place: nothing computed from it may be a view of it.
+        out = np.array(out)
+    return _result(plan, tuple(parents), tuple(values), out)
+
+
+def _result(step, parents: tuple, saved: tuple, value, level: int = 0) -> TrackedArray:
+    """The array of a new node, noted under its parents."""
+    if level == 0:
+        node, array = Node(), TrackedArray()
+    else:
+        node, array = NestedNode(), NestedTracked()
+        node.level = level
+    array.aval = step.aval if type(step) is eager.ElementwisePlan else aval_of(value)
+    node.step, node.parents, node.saved, node.value = step, parents, saved, value
+    node.children = node.grad = None
+    node.time = clock[0]
+    node.array = ref(array)
+    array.node = node
+    child = ref(node)
+    for parent in parents:
+        if parent is not None:
+            add_child(parent, child)
+    return array
+
+
+def plain_operand(x, row: Primitive) -> tuple[Any, Any]:
+    """The kind and the value of an untracked argument."""
+    if type(x) is np.ndarray and x.dtype in FLOATS and x.flags.carray:
+        return Aval.of(x.shape, x.dtype).constant, x
+    value = operand(x, row)
+    return (float if type(value) is float else aval_of(value).constant), value
+
+
+def operand(x, row: Primitive):
+    """An untracked argument as kernels take it: a float, or an aligned, contiguous, writeable
+    array; arrays of lower levels stay themselves."""
+    if type(x) is float or isinstance(x, Array):
+        return x
+    if type(x) is int or type(x) is bool:
+        return float(x)
+    array = np.asarray(x)
+    if array.dtype.kind not in "fiub":
+        raise TypeError(
+            f"{row.name}: an operand of dtype {array.dtype}; nbgrad computes with real numbers, so "
+            "convert it to float64 or float32 first"
+        )
+    if array.dtype.kind == "f" and array.dtype not in FLOATS:
+        array = array.astype(np.float64)
+    return array if array.flags.carray else np.array(array, order="C")
+
+
+def _handle(node: Node) -> TrackedArray:
+    array = TrackedArray() if node.level == 0 else NestedTracked()
+    array.aval = aval_of(node.value)
+    array.node = node
+    node.array = ref(array)
+    return array
+
+
+graph.make_handle = _handle
+
+
+# -- leaves ---------------------------------------------------------------------------------------
+
+
+def track(x, name: str = "", *, copy: bool = True) -> TrackedArray:
+    """A leaf of the graph: an array whose gradient will be asked for.
+
+    Arguments:
+        x: a number or anything that `np.asarray` takes, of real numbers. Integers and bools become
+            float64, float32 stays. A tracked array is returned as it is.
+        name: shown by `repr`, `print_tree` and errors.
+        copy: False shares the memory of a contiguous float array, at the caller's risk.
+
+    Raises TypeError for complex numbers, objects and strings.
+
+    >>> x = nbgrad.track(2.0, "x")
+    >>> x
+    2.0 (tracked x)
+    """
+    if isinstance(x, Array):
+        return cast(TrackedArray, x)
+    return _leaf(_leaf_value(x, copy), name, current_level())
+
+
+def _leaf_value(x, copy: bool) -> np.ndarray:
+    array = np.asarray(x)
+    if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
+        reason = {
+            "c": "complex numbers are not supported: track the real and imaginary parts",
+            "O": "it holds Python objects; use nbgrad.array(nested) to join tracked values",
+        }.get(array.dtype.kind, "only real numbers can be differentiated")
+        raise TypeError(f"track: an array of dtype {array.dtype}: {reason}")
+    dtype = np.float32 if array.dtype in (np.float32, np.float16) else np.float64
+    if copy or array.dtype != dtype or not array.flags.carray:
+        return np.array(array, dtype, order="C")
+    return array
+
+
+def _leaf(value, name: str, level: int) -> TrackedArray:
+    """A leaf at `level`; `value` may be an array of a lower level."""
+    if level == 0:
+        node, array = Leaf(), TrackedArray()
+    else:
+        node, array = NestedLeaf(), NestedTracked()
+        node.level = level
+    node.value, node.label = value, name
+    node.step, node.parents, node.saved = None, (), ()
+    # A list from the start: threads may share a leaf, and appending to a list is safe.
+    node.children, node.grad = [64], None
+    node.time = node.changed = clock[0]
+    node.array = ref(array)
+    array.aval = aval_of(value)
+    array.node = node
+    return array
+
+
+def accum(x: TrackedArray) -> Any:
+    """The gradient of the seeded arrays with respect to `x`; sets and returns `x.grad`.
+
+    Seed an output with `z.grad = 1.0` first. Only what lies between x and the seeded outputs is
+    evaluated; gradients between are kept, and used again by the next `accum`.
+
+    >>> x, y = nbgrad.track(2.0), nbgrad.track(3.0)
+    >>> z = x * y
+    >>> z.grad = 1.0
+    >>> float(nbgrad.accum(x))
+    3.0
+    """
+    _require_tracked("accum", x)
+    graph.accum(x.node)
+    return x.grad
+
+
+def reset(*arrays: TrackedArray) -> None:
+    """Forget the gradients and children of `arrays`, and of all that was computed from them.
+
+    Backward of an output computed before then raises.
+    """
+    for x in arrays:
+        _require_tracked("reset", x)
+        graph.reset(x.node)
+
+
+def _require_tracked(op: str, x) -> None:
+    if not isinstance(x, TrackedArray):
+        raise TypeError(f"{op}: a {type(x).__name__} is not tracked; track it with nbgrad.track")
+
+
+def _cotangent(value, of: TrackedArray):
+    """`value` as a cotangent of `of`: an own array of its shape and dtype, or a tracked one."""
+    if not isinstance(value, Array):
+        value = np.array(operand(value, of.node.step.row if of.node.step else _SEED_ROW), of.dtype)
+    if shape_of(value) != of.shape:
+        raise DimensionMismatch(
+            f"a cotangent of shape {shape_of(value)} for an array of shape {of.shape}: they must "
+            "be equal"
+        )
+    return value
+
+
+class _Seed:
+    name = "gradient"
+
+
+_SEED_ROW = cast(Primitive, _Seed())
+
+
+def aval_of(value) -> Aval:
+    return Aval.of(value.shape, value.dtype)
+
+
+def _is_leaf(x: TrackedArray) -> bool:
+    return isinstance(x.node, Leaf)
+
+
+def _plain(x: TrackedArray) -> np.ndarray:
+    """The plain values under all levels."""
+    value = x.node.value
+    while not isinstance(value, np.ndarray):
+        value = value.node.value if isinstance(value, TrackedArray) else np.asarray(value)
+    return value
+
+
+def _text(value: np.ndarray) -> str:
+    return repr(value.item()) if value.ndim == 0 else str(value)

@@ -1,0 +1,218 @@
+"""The command line: what it prints and writes, and how it says no."""
+
+import csv
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+import matplotlib.font_manager  # noqa: F401 (its first import can report on stderr)
+import pytest
+
+from nbgrad import cli
+from nbgrad.experiments import digits, moons
+from nbgrad.experiments.history import History
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+@pytest.fixture
+def run(capsys):
+    """Runs the command line; gives the exit code, the lines of stdout and those of stderr."""
+
+    def run(*arguments):
+        code = cli.main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return code, captured.out.splitlines(), captured.err.splitlines()
+
+    return run
+
+
+def interrupt_after(train, stop):
+    """The training function, with a Ctrl-C right after one of its steps."""
+
+    def interrupted(*arguments):
+        *rest, on_step = arguments
+
+        def stopping(step):
+            on_step(step)
+            if step.step == stop:
+                raise KeyboardInterrupt
+
+        return train(*rest, stopping)
+
+    return interrupted
+
+
+def test_moons_writes_its_history_and_two_pictures(run, tmp_path):
+    code, out, err = run("run", "moons", "--steps", 20, "--out", tmp_path / "new" / "moons")
+    assert (code, err) == (0, [])
+    assert out[-1].startswith("accuracy ") and out[-1].endswith(" of 200)")
+    written = tmp_path / "new" / "moons"
+    assert sorted(p.name for p in written.iterdir()) == [
+        "boundary.png",
+        "history.csv",
+        "history.png",
+    ]
+    assert (written / "history.png").read_bytes().startswith(PNG)
+    assert (written / "boundary.png").read_bytes().startswith(PNG)
+
+
+def test_digits_writes_its_history_and_a_picture(run, tmp_path):
+    code, out, err = run("run", "digits", "--steps", 20, "--out", tmp_path)
+    assert (code, err) == (0, [])
+    assert out[-1].startswith("held-out accuracy ") and out[-1].endswith(" of 450)")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["history.csv", "history.png"]
+    assert (tmp_path / "history.png").read_bytes().startswith(PNG)
+
+
+def test_a_history_reads_back_exactly(run, tmp_path):
+    run("run", "moons", "--seed", 2, "--steps", 7, "--no-plots", "--out", tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == ["history.csv"]
+    with (tmp_path / "history.csv").open(newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header == ["step", "loss", "accuracy"]
+    steps = moons.train(seed=2, steps=7).steps
+    assert [(int(n), float(loss), float(accuracy)) for n, loss, accuracy in rows] == steps
+
+
+def test_progress_is_a_few_plain_lines_where_there_is_no_terminal(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    _, out, _ = run("run", "moons", "--steps", 50, "--no-plots", "--out", tmp_path)
+    assert len([line for line in out if line.startswith("step ")]) == 11
+    assert "".join(out).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["run", "moons", "--steps", "-3"], "--steps"),
+        (["run", "moons", "--steps", "0"], "--steps"),
+        (["run", "digits", "--steps", "1.5"], "--steps"),
+        (["run", "digits", "--steps"], "--steps"),
+        (["run", "digits", "--seed", "-1"], "--seed"),
+        (["run", "digits", "--seed", "x"], "--seed"),
+        (["run", "digits", "--last", "relu"], "--last"),
+        (["run", "moons", "--last", "tanh"], "--last"),
+        (["run", "moons", "extra"], "extra"),
+        (["run", "moon"], "digits, moons"),
+        (["rnu", "moons"], "rnu"),
+        (["--unknown"], "--unknown"),
+    ],
+)
+def test_bad_values_get_one_line(run, arguments, named, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(*arguments)
+    assert (code, out, len(err)) == (2, [], 1)
+    assert err[0].startswith("nbgrad: ") and named in err[0]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("below", ["", "folder"])
+def test_an_output_folder_that_is_a_file_gets_one_line(run, tmp_path, below):
+    (tmp_path / "file").write_text("kept")
+    code, out, err = run("run", "moons", "--out", tmp_path / "file" / below)
+    assert (code, out, len(err)) == (2, [], 1)
+    assert "--out" in err[0]
+    assert (tmp_path / "file").read_text() == "kept"
+
+
+def test_an_output_folder_that_takes_no_files_gets_one_line(run, tmp_path, monkeypatch):
+    def refuse(**_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+    code, out, err = run("run", "moons", "--out", tmp_path)
+    assert (code, out, len(err)) == (2, [], 1)
+    assert "--out" in err[0] and "Permission denied" in err[0]
+
+
+def test_a_full_disk_gets_one_line(run, tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(History, "save", fail)
+    code, _, err = run("run", "moons", "--steps", 1, "--out", tmp_path)
+    assert (code, len(err)) == (1, 1)
+    assert "No space left on device" in err[0]
+
+
+def test_an_interrupted_training_is_kept(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(digits, "train", interrupt_after(digits.train, 6))
+    code, out, err = run("run", "digits", "--steps", 50, "--out", tmp_path)
+    assert (code, len(err)) == (130, 1)
+    assert "6 of 50 steps" in err[0]
+    assert (tmp_path / "history.png").read_bytes().startswith(PNG)
+    assert len((tmp_path / "history.csv").read_text().splitlines()) == 1 + 6
+    assert not any("accuracy" in line and "of 450" in line for line in out)
+
+
+@pytest.mark.parametrize("plots", [True, False])
+def test_one_step_is_enough_to_keep(run, tmp_path, monkeypatch, plots):
+    monkeypatch.setattr(moons, "train", interrupt_after(moons.train, 1))
+    code, _, err = run("run", "moons", "--out", tmp_path, *([] if plots else ["--no-plots"]))
+    assert (code, len(err)) == (130, 1)
+    assert (tmp_path / "boundary.png").exists() == plots
+
+
+def test_an_interrupt_before_the_first_step_keeps_nothing(run, tmp_path, monkeypatch):
+    def train(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(moons, "train", train)
+    code, out, err = run("run", "moons", "--out", tmp_path)
+    assert (code, out, err) == (130, [], ["nbgrad: stopped"])
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends a POSIX signal")
+def test_a_real_ctrl_c_stops_cleanly(tmp_path):
+    command = [sys.executable, "-m", "nbgrad.cli", "run", "moons", "--no-plots"]
+    process = subprocess.Popen(
+        [*command, "--steps", "10000000", "--out", str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout.readline().startswith("step ")
+        process.send_signal(signal.SIGINT)
+        error = process.stderr.read()
+    assert process.returncode == 130
+    assert error.startswith("nbgrad: stopped after ") and error.count("\n") == 1
+    assert (tmp_path / "history.csv").exists()
+
+
+def test_missing_packages_are_named_with_the_remedy(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "typer", None)
+    code, out, err = run("run", "moons")
+    assert (code, out, len(err)) == (1, [], 1)
+    assert 'pip install "nbgrad[experiments]"' in err[0]
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["run"], ["run", "--help"]])
+def test_help_shows_what_to_type(run, arguments):
+    code, out, err = run(*arguments)
+    assert (code, err) == (0, [])
+    assert "nbgrad run digits" in "\n".join(out)
+
+
+@pytest.mark.parametrize("name", ["digits", "moons"])
+def test_an_experiment_explains_itself(run, name):
+    code, out, _ = run("run", name, "--help")
+    text = "\n".join(out)
+    assert code == 0
+    assert f"nbgrad run {name}" in text
+    assert all(option in text for option in ("--seed", "--steps", "--out", "--no-plots"))
+    assert ("--last" in text) == (name == "moons")
+
+
+def test_starting_the_command_line_loads_nothing_heavy():
+    code = (
+        "import sys, nbgrad; before = set(sys.modules); import nbgrad.experiments.commands;"
+        "print({'matplotlib', 'sklearn'} & (set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
