@@ -67,6 +67,11 @@ class Array(core.Array):
     bind1: Callable = staticmethod(bind)
     bind2: Callable = staticmethod(bind)
 
+    @property
+    def below(self) -> Any:
+        """The value one level down, which may be plain."""
+        raise NotImplementedError
+
     # -- what it is ---------------------------------------------------------------------------
 
     @property
@@ -159,7 +164,8 @@ class Array(core.Array):
     def __array_function__(self, function, kinds, args, options):
         rule = functions.get(function)
         if rule is None:
-            raise no_rule(f"np.{function.__name__}")
+            home = function.__module__.replace("numpy", "np", 1)
+            raise no_rule(f"{home}.{function.__name__}")
         return rule(*args, **options)
 
     def __array__(self, dtype=None, copy=None):
@@ -222,6 +228,13 @@ class Array(core.Array):
     def max(self, axis=None, *, keepdims: bool = False):
         """Largest element over `axis`; tied elements share the derivative evenly."""
         return functions[np.max](self, axis=axis, keepdims=keepdims)
+
+    def full_like(self, number: float):
+        """An array of this shape and dtype that holds `number` everywhere; its derivative is 0."""
+        below = self.below
+        if isinstance(below, Array):
+            return below.full_like(number)
+        return np.full(self.shape, number, self.dtype)
 
     def copy(self):
         """A tracked copy; the derivative passes through."""

@@ -29,11 +29,13 @@ class Plan:
     `float` for a Python number. `need` says which want one; `forward(*args)` computes.
     """
 
-    __slots__ = ("forward", "kinds", "need", "params", "row")
+    __slots__ = ("aval", "forward", "kinds", "need", "params", "row")
     forward: Callable[..., np.ndarray]
+    aval: Aval | None  # of the result, where the plan knows it
 
     def __init__(self, row: Primitive, kinds: Sequence, params: dict):
         self.row, self.kinds, self.params = row, tuple(kinds), params
+        self.aval = None
         self.need = tuple(isinstance(kind, Aval) for kind in kinds)
 
     def pull(self, ct, out, args: Sequence, need: tuple[bool, ...]) -> Sequence:
@@ -76,7 +78,7 @@ class ElementwisePlan(Plan):
     """
 
     __slots__ = (
-        "aval", "default", "dtype", "loads", "patterns", "pulls", "same", "shape", "sizes",
+        "default", "dtype", "loads", "patterns", "pulls", "same", "shape", "sizes",
     )  # fmt: skip
 
     def __init__(self, row: Primitive, kinds: Sequence, params: dict):

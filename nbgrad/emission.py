@@ -4,7 +4,7 @@ The rule of a row is recorded once on scalar symbols. That gives single assignme
 subexpressions, and which arguments the pullback reads; `kernels/emit.py` turns it into loops.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ import numpy as np
 from .core import Aval, Primitive
 from .kernels._jit import Kernel, kernel_from_source
 from .kernels.emit import Operand, Pattern, Step, loop_source, substitute
-from .symbols import Builder, Symbol, topological
+from .symbols import Builder, Symbol, is_full, topological
 
 NAMES = ("x", "y", "z")
 _SCALAR = Aval.of((), np.dtype(np.float64))
@@ -33,21 +33,30 @@ def body_of(row: Any, params: dict) -> str:
     return row.body(**params) if callable(row.body) else row.body
 
 
-def steps_of(outputs: Sequence, names: dict[Symbol, str]) -> tuple[list[Step], list[str], set[str]]:
-    """Scalar steps that compute `outputs`, the names of those, and the inputs that are read."""
+def steps_of(
+    outputs: Sequence, names: dict[Symbol, str], seen: Callable[[Any], Any] = lambda value: value
+) -> tuple[list[Step], list[str], set[str]]:
+    """Scalar steps that compute `outputs`, the names of those, and the inputs that are read.
+
+    `names` holds what is given: the walk from the outputs ends there. `seen` says as what one
+    element of a value appears, where that is another symbol.
+    """
     steps: list[Step] = []
     labels = dict(names)
     used: set[str] = set()
 
     def label(value) -> str:
+        value = seen(value)
         if not isinstance(value, Symbol):
             return f"({float(value)!r})" if value < 0 else repr(float(value))
         if value in names:
             used.add(names[value])
+        elif is_full(value):
+            return label(value.params["number"])
         return labels[value]
 
-    for symbol in topological(outputs):
-        if symbol.primitive is None:
+    for symbol in topological(outputs, names):
+        if symbol in names or is_full(symbol) or seen(symbol) is not symbol:
             continue
         operands = dict(zip(NAMES, map(label, symbol.args), strict=False))
         labels[symbol] = f"v{len(steps)}"

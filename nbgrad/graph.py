@@ -122,7 +122,12 @@ def add_child(parent: Node, child: "ref[Node]") -> None:
     parameter used a million times costs neither memory nor quadratic time.
     """
     children = parent.children
-    if children is None:
+    if children is None and parent.step is None:
+        # Threads may share a leaf, and appending to a list is safe.
+        with _prune_lock:
+            parent.children = parent.children or [64]
+            parent.children.append(child)
+    elif children is None:
         parent.children = child
     elif type(children) is list:
         children.append(child)
@@ -269,7 +274,7 @@ def reset(root: Node) -> None:
         node = stack.pop()
         stack.extend(live_children(node))
         node.grad = None
-        node.children = [64] if isinstance(node, Leaf) else None
+        node.children = None
         if node.step is not None and node is not root:
             node.saved = None
             node.parents = ()

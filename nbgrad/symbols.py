@@ -6,7 +6,7 @@ assignment with no repeated subexpression. Symbols are compared by identity only
 op, like NumPy's.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,9 @@ class Symbol(Array):
 
     def __repr__(self):
         return f"<symbol {self.primitive.name if self.primitive else 'input'} {self.aval}>"
+
+    def full_like(self, number: float):
+        return self.builder.full(number, self.aval)
 
     def __bool__(self):
         raise TraceError(
@@ -66,9 +69,14 @@ class Builder:
     def input(self, aval: Aval) -> Symbol:
         return self._symbol(aval, None, (), {})
 
+    def full(self, number: float, aval: Aval) -> Symbol:
+        """An array that holds one number."""
+        params = {"number": float(number), "shape": aval.shape, "dtype": aval.dtype.name}
+        return self.apply(full, (), params)
+
     def apply(self, primitive: Primitive, args: Sequence, params: dict) -> Any:
         """The symbol of `primitive(*args, **params)`, rewritten where algebra makes it plain."""
-        simpler = simplified(primitive.name, args)
+        simpler = self._simplified(primitive.name, args, params)
         if simpler is not None:
             return simpler
         key = (
@@ -82,6 +90,20 @@ class Builder:
             symbol = self._known[key] = self._symbol(aval, primitive, tuple(args), params)
         return symbol
 
+    def _simplified(self, name: str, args: Sequence, params: dict) -> Any:
+        """What an op is without computing, or None."""
+        if name in ("multiply", "scale"):
+            x, y = args
+            for one, other in ((x, y), (y, x)):
+                if _is_one(one) and isinstance(other, Symbol):
+                    if not is_full(one) or one.shape in ((), other.shape):
+                        return other
+        if name in ("reshape", "broadcast_to") and params["shape"] == args[0].shape:
+            return args[0]
+        if name in ("reshape", "broadcast_to") and is_full(args[0]):
+            return self.full(args[0].params["number"], Aval.of(params["shape"], args[0].dtype))
+        return None
+
     def _symbol(self, aval, primitive, args, params) -> Symbol:
         symbol = Symbol()
         symbol.builder, symbol.level, symbol.aval = self, self.level, aval
@@ -89,19 +111,23 @@ class Builder:
         return symbol
 
 
-def simplified(name: str, args: Sequence) -> Any:
-    """What `name(*args)` is without computing, or None."""
-    if name == "multiply":
-        x, y = args
-        if is_number(y, 1) and isinstance(x, Symbol):
-            return x
-        if is_number(x, 1) and isinstance(y, Symbol):
-            return y
-    return None
+class _Full(Primitive):
+    """An array that holds one number: what programs have in place of constant arrays."""
+
+    differentiable = False
+
+    def evaluate(self, *args, **params):
+        return np.full(params["shape"], params["number"], params["dtype"])
+
+    def infer(self, *avals, **params) -> Aval:
+        return Aval.of(params["shape"], np.dtype(params["dtype"]))
 
 
-def is_number(x, value) -> bool:
-    return isinstance(x, (int, float)) and x == value
+full = _Full("full")
+
+
+def is_full(x) -> bool:
+    return isinstance(x, Symbol) and x.primitive is full
 
 
 def aval_of(x) -> Any:
@@ -113,8 +139,11 @@ def aval_of(x) -> Any:
     return x
 
 
-def topological(outputs: Iterable[Any]) -> list[Symbol]:
-    """The symbols that `outputs` need, each after its arguments, in order of first use."""
+def topological(outputs: Iterable[Any], known: Container[Any] = frozenset()) -> list[Symbol]:
+    """The symbols that `outputs` need, each after its arguments, in order of first use.
+
+    What is `known` (a set or dict, as symbols have no truth for `in` a list) is not looked into.
+    """
     order: list[Symbol] = []
     seen: set[int] = set()
     stack: list[tuple[Symbol, bool]] = [(s, False) for s in outputs if isinstance(s, Symbol)][::-1]
@@ -125,8 +154,15 @@ def topological(outputs: Iterable[Any]) -> list[Symbol]:
         elif id(symbol) not in seen:
             seen.add(id(symbol))
             stack.append((symbol, True))
-            stack.extend((a, False) for a in reversed(symbol.args) if isinstance(a, Symbol))
+            if symbol not in known:
+                stack.extend((a, False) for a in reversed(symbol.args) if isinstance(a, Symbol))
     return order
+
+
+def _is_one(x) -> bool:
+    if is_full(x):
+        return x.params["number"] == 1.0
+    return isinstance(x, (int, float)) and x == 1
 
 
 def _number_key(x) -> Any:

@@ -80,6 +80,10 @@ class TrackedArray(Array):
                 return (self.bind1 if len(inputs) == 1 else self.bind2)(row, *inputs)
         return super().__array_ufunc__(ufunc, method, *inputs, **options)
 
+    @property
+    def below(self) -> Any:
+        return self.node.value
+
     # -- what it holds ------------------------------------------------------------------------
 
     @property
@@ -173,20 +177,18 @@ class TrackedArray(Array):
         else:
             seed = _cotangent(cotangent, self)
         found = graph.sweep(node, seed, graph.users(node), create_graph, keep_grads)
-        handed = {id(seed)}
+        now, handed = graph.tick(), {id(seed)}
         for reached, ct in found.items():
-            if isinstance(ct, np.ndarray):
+            if not isinstance(ct, Array):
                 # Contributions may share memory with each other: a gradient owns its array.
-                if ct.base is not None or id(ct) in handed:
+                if type(ct) is not np.ndarray or ct.base is not None or id(ct) in handed:
                     ct = np.array(ct)
                 handed.add(id(ct))
-                if create_graph and not isinstance(ct, Array):
+                if create_graph:
                     ct = track(ct)
-            elif isinstance(ct, np.generic):
-                ct = track(ct) if create_graph else np.array(ct)
             if reached.step is None and reached.grad is not None:
                 ct = reached.grad + ct
-            reached.grad, reached.grad_time, reached.seeded = ct, graph.tick(), False
+            reached.grad, reached.grad_time, reached.seeded = ct, now, False
         if not (keep_graph or create_graph):
             graph.release(node)
 
@@ -324,7 +326,7 @@ def record(level: int, row: Primitive, args: Sequence, params: dict):
     if level > 0:
         step = eager.Call(row, kinds, params)
         out = bind(row, *values, **params)
-        return _result(step, tuple(parents), tuple(values), out, level)
+        return _nested_result(step, tuple(parents), tuple(values), out, level)
     if len(kinds) == 2 and parents[0] is parents[1] and row.plan_class is eager.ElementwisePlan:
         kinds = kinds[:1]
     plan = eager.plan_for(row, tuple(kinds), params)
@@ -335,19 +337,33 @@ def record(level: int, row: Primitive, args: Sequence, params: dict):
     return _result(plan, tuple(parents), tuple(values), out)
 
 
-def _result(step, parents: tuple, saved: tuple, value, level: int = 0) -> TrackedArray:
-    """The array of a new node, noted under its parents."""
-    if level == 0:
-        node, array = Node(), TrackedArray()
-    else:
-        node, array = NestedNode(), NestedTracked()
-        node.level = level
-    array.aval = step.aval if type(step) is eager.ElementwisePlan else aval_of(value)
-    node.step, node.parents, node.saved, node.value = step, parents, saved, value
+def _result(plan, parents: tuple, saved: tuple, value) -> TrackedArray:
+    """The array of a new node of the base level, noted under its parents."""
+    node, array = Node(), TrackedArray()
+    array.node, array.aval = node, plan.aval or aval_of(value)
+    node.step, node.parents, node.saved, node.value = plan, parents, saved, value
     node.children = node.grad = None
     node.time = clock[0]
     node.array = ref(array)
-    array.node = node
+    child = ref(node)
+    for parent in parents:
+        if parent is not None:
+            children = parent.children
+            if type(children) is list and len(children) < children[0]:
+                children.append(child)
+            else:
+                add_child(parent, child)
+    return array
+
+
+def _nested_result(plan, parents: tuple, saved: tuple, value, level: int) -> TrackedArray:
+    """The same above the base level."""
+    node, array = NestedNode(), NestedTracked()
+    array.node, array.aval = node, aval_of(value)
+    node.step, node.parents, node.saved, node.value = plan, parents, saved, value
+    node.children = node.grad = None
+    node.time, node.level = clock[0], level
+    node.array = ref(array)
     child = ref(node)
     for parent in parents:
         if parent is not None:
@@ -410,9 +426,21 @@ def track(x, name: str = "", *, copy: bool = True) -> TrackedArray:
     >>> x
     2.0 (tracked x)
     """
+    if type(x) is np.ndarray and x.dtype in FLOATS and copy:
+        return _leaf(x.copy(), name, current_level())
     if isinstance(x, Array):
         return cast(TrackedArray, x)
     return _leaf(_leaf_value(x, copy), name, current_level())
+
+
+def leaf_of(x, level: int) -> TrackedArray:
+    """A leaf at `level` for a plain value, or for an array of a lower level."""
+    return _leaf(x if isinstance(x, Array) else _leaf_value(x, copy=False), "", level)
+
+
+def float_value(x) -> Any:
+    """An array of a lower level as it is; anything else as a float array, like `track`."""
+    return x if isinstance(x, Array) else _leaf_value(x, copy=False)
 
 
 def _leaf_value(x, copy: bool) -> np.ndarray:
@@ -438,8 +466,7 @@ def _leaf(value, name: str, level: int) -> TrackedArray:
         node.level = level
     node.value, node.label = value, name
     node.step, node.parents, node.saved = None, (), ()
-    # A list from the start: threads may share a leaf, and appending to a list is safe.
-    node.children, node.grad = [64], None
+    node.children = node.grad = None
     node.time = node.changed = clock[0]
     node.array = ref(array)
     array.aval = aval_of(value)

@@ -3,36 +3,64 @@
 Numba's own cache keeps an index and a data file per function, which races between processes,
 trusts what it unpickles and ignores constants in its key. Here one file holds one compiled
 signature: its name is a hash of all that the machine code depends on, its first 32 bytes are the
-sha256 of the rest, and it appears by a rename. Whatever goes wrong is a miss.
+sha256 of that name and of the rest, and it appears by a rename. Whatever goes wrong is a miss.
 """
 
+import contextlib
 import hashlib
 import os
 import pickle
 import platform
 import stat
 import sys
+import time
 import uuid
 import warnings
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import llvmlite
 import numba
 import numpy as np
-from numba.core import serialize
-from numba.core.caching import _Cache
-from numba.core.compiler import CompileResult
+from numba.core import compiler, config, serialize
 
 from ..errors import CacheWarning
 
+__all__ = ["KernelCache", "attach", "counts", "folder", "stamp"]
+
 SUFFIX = ".nbgrad"
+# Numba compiles and asks its caches under one global lock, so plain integers count right.
 counts = {"compiled": 0, "loaded": 0}
+# Options of Numba that shape machine code and stand neither in a source nor in the CPU's name.
+_OPTIONS = ("BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "OPT", "SLP_VECTORIZE")
+# The folder is cut back to this many bytes, the longest unused files first.
+_LIMIT = 256 * 2**20
+_DAY = 86_400.0
 _warned: set[str] = set()
 
 
-class KernelCache(_Cache):
-    """Numba's cache interface for one kernel: `load_overload` and `save_overload`.
+def attach(dispatcher: Any, name: str, content: str) -> None:
+    """Give `dispatcher` our cache; with a Numba that has no place for it, a warning and none."""
+    needed = (
+        (dispatcher, "_cache"),
+        (getattr(compiler, "CompileResult", None), "_rebuild"),
+        (getattr(compiler, "CompileResult", None), "_reduce"),
+        (serialize, "dumps"),
+    )
+    missing = [piece for owner, piece in needed if not hasattr(owner, piece)]
+    if missing:
+        _warn(
+            "numba",
+            f"Numba {numba.__version__} lacks {', '.join(missing)}, which the kernel cache needs: "
+            "kernels are compiled again in each process; another version of Numba mends that",
+        )
+    else:
+        dispatcher._cache = KernelCache(name, content)
+
+
+class KernelCache:
+    """What a Numba dispatcher asks of its cache, for one kernel.
 
     `name` is for people who look into the folder, `content` is the text that was compiled.
     """
@@ -44,44 +72,41 @@ class KernelCache(_Cache):
     def load_overload(self, sig, target_context):
         target_context.refresh()
         path = self._path(sig, target_context.codegen())
-        try:
-            blob = path.read_bytes() if path else b""
-        except OSError:
-            return None
-        if not path or not blob:
-            if path and path.exists():
-                _warn("damaged", f"the cached kernel {path} is empty; it is compiled again")
+        if path is None:
             return None
         try:
-            digest, payload = blob[:32], blob[32:]
-            if hashlib.sha256(payload).digest() != digest:
-                raise ValueError("its checksum is wrong")
-            result = CompileResult._rebuild(target_context, *pickle.loads(payload))
+            parts = pickle.loads(_read(path))
+            result = compiler.CompileResult._rebuild(target_context, *parts)
+        except FileNotFoundError:
+            return None
         except Exception as error:
-            _warn("damaged", f"the cached kernel {path} is damaged ({error}); it is compiled again")
+            _warn("load", f"a kernel is compiled again, since {path} cannot be used: {error}")
             return None
         counts["loaded"] += 1
         return result
 
     def save_overload(self, sig, data):
         counts["compiled"] += 1
-        path = self._path(sig, data.codegen)
+        # Code with addresses of this process in it would crash the next one.
+        path = None if data.library.has_dynamic_globals else self._path(sig, data.codegen)
         if path is None:
             return
-        temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex[:12]}.tmp")
         try:
-            payload = serialize.dumps(data._reduce())
-            temporary.write_bytes(hashlib.sha256(payload).digest() + payload)
-            os.replace(temporary, path)
+            _write(path, serialize.dumps(data._reduce()))
         except Exception as error:
-            _warn("unsaved", f"a compiled kernel could not be stored in {path.parent} ({error})")
-            temporary.unlink(missing_ok=True)
+            _warn(
+                "save",
+                f"compiled kernels cannot be stored in {path.parent} ({error}) and are compiled "
+                "again in each process; make room there, or set NBGRAD_CACHE_DIR to another folder",
+            )
 
     def _path(self, sig, codegen) -> Path | None:
         directory = folder()
         if directory is None:
             return None
-        parts = (self._name, self._content, str(sig), repr(codegen.magic_tuple()), stamp())
+        options = [getattr(config, option, None) for option in _OPTIONS]
+        target = repr((codegen.magic_tuple(), options))
+        parts = (self._name, self._content, str(sig), target, stamp())
         key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
         return directory / f"{self._name}-{key}{SUFFIX}"
 
@@ -107,48 +132,114 @@ def stamp() -> str:
     return digest.hexdigest()
 
 
+# Now, while the sources are what this process runs: one that is edited later must not put old
+# machine code under its new hash.
+stamp()
+
+
+# -- the folder -----------------------------------------------------------------------------------
+
+
 @cache
 def folder() -> Path | None:
     """The folder for compiled kernels, or None where only memory can be used.
 
     `NBGRAD_CACHE_DIR`, else `NUMBA_CACHE_DIR`, else the user's cache folder. Inside it, a
     sub-folder of our own with mode 0700: unpickling runs code, so a folder that another user
-    owns or can write to is never used.
+    owns or can write to is never used. One that cannot be written to still serves what it holds.
     """
-    chosen = os.environ.get("NBGRAD_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
     try:
-        if not chosen:
-            import platformdirs
-
-            chosen = platformdirs.user_cache_dir("nbgrad", appauthor=False)
-        own = Path(chosen).expanduser() / "kernels"
+        own = _chosen() / "kernels"
         own.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if fault := _untrusted(own):
-            _warn("folder", f"the cache folder {own} is not used: {fault}")
-            return None
-        probe = own / f"{uuid.uuid4().hex[:12]}.tmp"
-        probe.touch()
-        probe.unlink()
+        fault = _untrusted(own.lstat())
     except (OSError, RuntimeError) as error:
+        own, fault = None, str(error)
+    if fault:
         _warn(
             "folder",
-            f"no kernel cache ({error}): kernels are compiled again in each process; "
-            "set NBGRAD_CACHE_DIR to a folder that can be written",
+            f"the cache folder {own or ''} is not used ({fault}): kernels are compiled again in "
+            "each process; set NBGRAD_CACHE_DIR to a folder of your own that can be written to",
         )
         return None
     return own
 
 
-def _untrusted(path: Path) -> str:
-    """Why code from `path` must not be loaded, or an empty text."""
-    if not hasattr(os, "getuid"):
+def _chosen() -> Path:
+    if mine := os.environ.get("NBGRAD_CACHE_DIR"):
+        chosen = Path(mine)
+    elif shared := os.environ.get("NUMBA_CACHE_DIR"):
+        chosen = Path(shared, "nbgrad")
+    else:
+        import platformdirs
+
+        chosen = Path(platformdirs.user_cache_dir("nbgrad", appauthor=False))
+    # Absolute, for the program may change its working directory.
+    return chosen.expanduser().absolute()
+
+
+def _untrusted(info: os.stat_result) -> str:
+    """Why code from a folder must not be loaded, or an empty text."""
+    if stat.S_ISLNK(info.st_mode):
+        return "it is a symbolic link"
+    if not hasattr(os, "geteuid"):  # Windows: the user's own profile
         return ""
-    info = path.stat()
-    if info.st_uid != os.getuid():
+    if info.st_uid != os.geteuid():
         return "another user owns it"
     if info.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return "other users can write to it (chmod 700 mends that)"
+        return "other users can write to it; chmod 700 mends that"
     return ""
+
+
+# -- files ----------------------------------------------------------------------------------------
+
+
+def _digest(path: Path, payload: bytes) -> bytes:
+    """Of the name too: a good file under another kernel's name would give wrong numbers."""
+    return hashlib.sha256(path.name.encode() + b"\0" + payload).digest()
+
+
+def _read(path: Path) -> bytes:
+    """The payload of a file. Raises OSError, or ValueError where it must not be unpickled."""
+    with path.open("rb") as file:
+        info = os.fstat(file.fileno())
+        blob = file.read()
+    if hasattr(os, "geteuid") and info.st_uid != os.geteuid():
+        raise ValueError("another user owns it")
+    payload = blob[32:]
+    if blob[:32] != _digest(path, payload):
+        raise ValueError("its checksum is wrong")
+    if time.time() - info.st_mtime > _DAY:
+        with contextlib.suppress(OSError):
+            os.utime(path)  # used lately, so `_prune` keeps it
+    return payload
+
+
+def _write(path: Path, payload: bytes) -> None:
+    """Write a file so that other processes see all of it or nothing."""
+    _prune(path.parent)
+    temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex[:12]}.tmp")
+    try:
+        temporary.write_bytes(_digest(path, payload) + payload)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@cache
+def _prune(directory: Path) -> None:
+    """Remove the longest unused files beyond the limit; once a process, when it first compiles.
+
+    Code of older versions and temporary files of processes that died go this way. Another process
+    that misses a file compiles it again.
+    """
+    with contextlib.suppress(OSError):
+        found = [(file.stat(), file.path) for file in os.scandir(directory)]
+        found.sort(key=lambda entry: entry[0].st_mtime, reverse=True)
+        total = 0
+        for info, path in found:
+            total += info.st_size
+            if total > _LIMIT:
+                os.unlink(path)
 
 
 def _warn(kind: str, message: str) -> None:

@@ -11,7 +11,6 @@ import linecache
 import sys
 import threading
 import types
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -19,8 +18,7 @@ import numba
 import numpy as np
 from numba.core import config
 
-from ..errors import CacheWarning
-from ._cache import KernelCache, counts
+from ._cache import attach, counts
 
 # NaN and inf must propagate, so never the whole of `fastmath`: contraction to fused
 # multiply-adds changes rounding only.
@@ -37,7 +35,7 @@ class Kernel:
     __slots__ = ("_content", "_dispatcher", "calls", "function", "name")
     every: list["Kernel"] = []
 
-    def __init__(self, function: Callable, content: str):
+    def __init__(self, function: Callable, content: str = ""):
         self.name = function.__name__
         self.function = function
         self.calls = 0
@@ -50,7 +48,9 @@ class Kernel:
         if self._dispatcher is None:
             with _build_lock:
                 if self._dispatcher is None:
-                    self._dispatcher = _dispatcher(self.function, self._content)
+                    # Reading a source takes milliseconds, so it waits until here.
+                    content = self._content or inspect.getsource(self.function)
+                    self._dispatcher = _dispatcher(self.function, content)
         return self._dispatcher
 
     def __call__(self, *args):
@@ -63,7 +63,7 @@ class Kernel:
 
 def kernel(function: Callable) -> Kernel:
     """Decorator: a hand-written kernel. Nothing is compiled until it is called."""
-    return Kernel(function, inspect.getsource(function))
+    return Kernel(function)
 
 
 def kernel_from_source(name: str, source: str) -> Kernel:
@@ -102,14 +102,5 @@ def _dispatcher(function: Callable, content: str) -> Callable:
     if config.DISABLE_JIT:
         return np.errstate(all="ignore")(function)
     dispatcher = numba.njit(no_cfunc_wrapper=True, **_FLAGS)(function)
-    try:
-        dispatcher._cache  # noqa: B018
-        dispatcher._cache = KernelCache(function.__name__, content)
-    except AttributeError:
-        warnings.warn(
-            f"nbgrad: Numba {numba.__version__} has no place for the kernel cache; "
-            "kernels are compiled again in each process",
-            CacheWarning,
-            stacklevel=2,
-        )
+    attach(dispatcher, function.__name__, content)
     return dispatcher

@@ -24,7 +24,7 @@ Pattern = Literal["full", "row", "column", "number"]
 """How an operand lies in the (rows, columns) domain: everywhere, along a row (one element a
 column), along a column (one element a row), or a single number."""
 
-_HEAD = """\
+HEAD = """\
 import numpy as np
 from nbgrad.kernels.scalar import (
     cos, exp, floor_divide, like, log, maximum, minimum, offset, radd, select, sigmoid, sin, sqrt, tanh,
@@ -69,26 +69,40 @@ def loop_source(
     reads: list[Operand],
     writes: dict[Operand, str],
 ) -> str:
+    """Source of the module of one kernel: `function_source` with the names that it uses."""
+    return HEAD + function_source(name, steps, reads, writes)
+
+
+def function_source(
+    name: str,
+    steps: list[Step],
+    reads: list[Operand],
+    writes: dict[Operand, str],
+    returns: dict[str, str] | None = None,
+) -> str:
     """Source of the kernel `name(reads..., writes..., rows, columns)`.
 
     Arrays are 1-D, contiguous and of one dtype (conditions are bool); numbers come as Python
     floats. `rows` and `columns` are arguments only where some operand is a row or a column.
-    `writes` maps each written operand to the name of its value.
+    `writes` maps each written operand to the name of its value; `returns` maps names of totals to
+    the values whose sums the kernel returns, in a loop of one dimension.
     """
+    totals = dict(returns or {})
     operands = [*reads, *writes]
     steps, constants = _typed(steps)
-    if any(out.pattern != "full" for out in writes):
+    if totals or any(out.pattern != "full" for out in writes):
         constants["0.0"] = "zero"
     if any(operand.pattern in ("row", "column") for operand in operands):
         body, sizes = _nest(steps, reads, writes), ["rows", "columns"]
     else:
-        body, sizes = _line(steps, reads, writes), []
+        body, sizes = _line(steps, reads, writes, totals), []
     arguments = [_argument(operand, operand in writes) for operand in operands]
-    cast = f"{next(iter(writes)).name}s.dtype.type"
+    model = next(operand for operand in [*writes, *reads] if operand.pattern != "number" or operand in writes)
+    cast = f"{model.name}s.dtype.type"
     head = [f"{label} = {cast}({text})" for text, label in constants.items()]
     head += [f"{read.name} = {cast}({read.name})" for read in reads if read.pattern == "number"]
     lines = [f"def {name}({', '.join(arguments + sizes)}):", *_indent(head + body)]
-    return _HEAD + "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n"
 
 
 def _typed(steps: list[Step]) -> tuple[list[Step], dict[str, str]]:
@@ -105,12 +119,15 @@ def _typed(steps: list[Step]) -> tuple[list[Step], dict[str, str]]:
     return typed, {text if text[0].isdigit() else f"np.{text}": c for text, c in constants.items()}
 
 
-def _line(steps: list[Step], reads: list[Operand], writes: dict[Operand, str]) -> list[str]:
+def _line(
+    steps: list[Step], reads: list[Operand], writes: dict[Operand, str], returns: dict[str, str]
+) -> list[str]:
     """One loop over all elements; sums into numbers go chunk by chunk."""
     loads = [f"{read.name} = {read.name}s[k]" for read in reads if read.pattern == "full"]
     inner = loads + [f"{step.target} = {step.body}" for step in steps]
     inner += [f"{out.name}s[k] = {value}" for out, value in writes.items() if out.pattern == "full"]
-    sums = {out.name: value for out, value in writes.items() if out.pattern == "number"}
+    stored = {out.name: value for out, value in writes.items() if out.pattern == "number"}
+    sums = stored | returns
     full = next(operand.name for operand in [*writes, *reads] if operand.pattern == "full")
     if not sums:
         return [f"for k in range({full}s.size):"] + _indent(inner)
@@ -122,7 +139,8 @@ def _line(steps: list[Step], reads: list[Operand], writes: dict[Operand, str]) -
         f"    for i in range(start, min(start + {_CHUNK}, {full}s.size)):",
         *_indent(_indent(["k = offset(i)", *inner])),
         *(f"    {out}_total += {out}_part" for out in sums),
-        *(f"{out}s[0] = {out}_total" for out in sums),
+        *(f"{out}s[0] = {out}_total" for out in stored),
+        *([f"return {', '.join(f'{out}_total' for out in returns)}"] if returns else []),
     ]
 
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import eager, shapes
-from ..array import functions
+from ..array import Array, functions
 from ..core import Aval, Primitive, bind, shape_of
 from ..kernels._jit import Kernel
 
@@ -296,6 +296,8 @@ def float_type(*avals) -> np.dtype:
 
 def zeros_like(x):
     """Plain zeros of the shape and dtype of any kind of array."""
+    if isinstance(x, Array):
+        return x.full_like(0.0)
     return np.zeros(shape_of(x), getattr(x, "dtype", np.float64))
 
 

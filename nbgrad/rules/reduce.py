@@ -64,18 +64,23 @@ class SumPlan(eager.Call):
         self.shape = shapes.reduced(aval.shape, self.axes, params["keepdims"])
         self.sizes = kernels.middle(aval.shape, self.axes)
         if self.sizes and self.dtype in FLOATS:
+            self.aval = Aval.of(self.shape, self.dtype)
             self.forward = self._sum
 
     def _sum(self, x):
         out = np.empty(self.shape, self.dtype)
-        kernels.sum_middle(x.ravel(), out.ravel(), *self.sizes)
+        outer, length, inner = self.sizes
+        kernels.sum_middle.calls += 1
+        kernels.sum_middle.dispatcher(x.ravel(), out.ravel(), outer, length, inner)
         return out
 
     def pull_all(self, ct, out, args):
         if not self.sizes:
             return self.pull(ct, out, args, self.need)
         x_bar = np.empty(self.spread, self.dtype)
-        kernels.spread_middle(ct.ravel(), x_bar.ravel(), *self.sizes)
+        outer, length, inner = self.sizes
+        kernels.spread_middle.calls += 1
+        kernels.spread_middle.dispatcher(ct.ravel(), x_bar.ravel(), outer, length, inner)
         return (x_bar,)
 
 

@@ -1,0 +1,37 @@
+"""Nested dicts, lists and tuples of arrays as lists of leaves."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..array import Array
+
+
+def flatten(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
+    """The leaves of `tree`, and a function that builds the same structure from other leaves.
+
+    A plain array or number is its own leaf and does not touch optree, which loads on first use.
+    """
+    if isinstance(tree, (Array, np.ndarray, float, int, np.generic)):
+        return [tree], lambda leaves: leaves[0]
+    import optree
+
+    leaves, structure = optree.tree_flatten(tree, none_is_leaf=True)
+    return leaves, lambda new: optree.tree_unflatten(structure, new)
+
+
+def structure(tree: Any) -> Any:
+    """A hashable description of the nesting of `tree`, without its leaves."""
+    if isinstance(tree, tuple) and all(isinstance(x, (np.ndarray, float, int)) for x in tree):
+        return len(tree)
+    import optree
+
+    return optree.tree_structure(tree, none_is_leaf=True)
+
+
+def is_differentiable(leaf: Any) -> bool:
+    """Floats and arrays of floats; integers, strings and functions are static."""
+    if isinstance(leaf, (Array, float)):
+        return True
+    return isinstance(leaf, (np.ndarray, np.generic)) and leaf.dtype.kind == "f"

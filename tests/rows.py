@@ -1,0 +1,360 @@
+"""The registry as test cases: which calls to make, at which points, and what NumPy says.
+
+A `Case` is one row with shapes, parameters and a dtype. `draw` makes a `Point` of it: arguments
+that lie away from kinks and steps, a direction for each differentiable argument, and a cotangent.
+Nothing here knows single rows but `REFERENCES`, which spells rows in NumPy where the row names no
+function or its parameters are called otherwise.
+"""
+
+import itertools
+import os
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import scipy.special
+
+import nbgrad
+from nbgrad.core import Primitive, bind
+from nbgrad.rules.families import Elementwise, Interval, Sample
+
+PLAIN_PYTHON = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+"""Kernels run as plain Python: every case is cheap. Otherwise most of them only run with
+`-m full`, since each would compile kernels."""
+
+F64, F32 = np.dtype(np.float64), np.dtype(np.float32)
+COMPILED_F32 = {"add", "multiply", "tanh", "where", "sum", "matmul", "softmax", "index"}
+COMPILED_BROADCASTS = {"multiply"}
+
+SHAPES = ((), (3,), (2, 3), (0, 3), (1,), (1, 1))
+# Pairs that broadcast; `float` is a Python number, and the last does not collapse to two axes.
+PAIRS = (
+    ((2, 1), (1, 3)),
+    ((2, 1), (2, 3)),
+    ((3,), (2, 3)),
+    ((2, 3), (3,)),
+    ((), (2, 3)),
+    ((2, 3), ()),
+    ((1, 1), (3,)),
+    ((0, 3), (1, 3)),
+    (float, (3,)),
+    ((3,), float),
+    ((2, 1, 3), (4, 1)),
+)
+
+
+def _same(x, **params):
+    return x
+
+
+def _unbroadcast(x, *, shape):
+    lead = x.ndim - len(shape)
+    ones = tuple(lead + i for i, n in enumerate(shape) if n == 1)
+    return x.sum(axis=(*range(lead), *ones)).reshape(shape)
+
+
+def _scatter(x, *, shape, index):
+    out = np.zeros(shape, x.dtype)
+    np.add.at(out, index, x)
+    return out
+
+
+def _cross_entropy(x, y):
+    rows = 1 if x.ndim == 1 else len(x)
+    return -np.sum(y * scipy.special.log_softmax(x, axis=-1)) / x.dtype.type(rows)
+
+
+def _label_cross_entropy(x, labels):
+    return _cross_entropy(x, np.eye(x.shape[-1], dtype=x.dtype)[labels])
+
+
+REFERENCES: dict[str, Callable] = {
+    "abs2": np.square,
+    "astype": lambda x, *, dtype: x.astype(dtype),
+    "concatenate": lambda *arrays, axis: np.concatenate(arrays, axis=axis),
+    "copy": _same,
+    "index": lambda x, *, index: x[index],
+    "integer_power": lambda x, *, n: x**n,
+    "label_cross_entropy": _label_cross_entropy,
+    "logit_cross_entropy": _cross_entropy,
+    "logsoftmax": scipy.special.log_softmax,
+    "logsumexp": lambda x, *, axes: scipy.special.logsumexp(x, axis=axes) if axes else x,
+    "max": lambda x, *, axes, keepdims: np.max(x, axis=axes, keepdims=keepdims),
+    "relu": lambda x: np.maximum(x, 0),
+    "reshape": lambda x, *, shape: np.reshape(x, shape),
+    "scale": lambda x, y: x * y,
+    "scatter": _scatter,
+    "sigmoid": scipy.special.expit,
+    "softmax": scipy.special.softmax,
+    "sum": lambda x, *, axes, keepdims: np.sum(x, axis=axes, keepdims=keepdims),
+    "transpose": lambda x, *, axes: np.transpose(x, axes),
+    "unbroadcast": _unbroadcast,
+}
+
+
+def reference(row: Primitive) -> Callable:
+    """The row in NumPy, from `REFERENCES` or its own function."""
+    known = REFERENCES.get(row.name, row.function)
+    if known is None:
+        raise ValueError(
+            f"the row {row.name} names no NumPy function: add what it means to tests/rows.py"
+        )
+    return known
+
+
+# -- points ---------------------------------------------------------------------------------------
+
+
+class Point(NamedTuple):
+    """Where a case is tested: all arguments, directions of those with a derivative, by position,
+    and a cotangent of the value."""
+
+    args: tuple[Any, ...]
+    directions: dict[int, np.ndarray]
+    ct: np.ndarray
+
+    def moved(self, position: int, t: float) -> tuple[Any, ...]:
+        """The arguments, with one of them t steps along its direction."""
+        args = list(self.args)
+        args[position] = args[position] + t * self.directions[position]
+        return tuple(args)
+
+    def cast(self, dtype: np.dtype) -> "Point":
+        """The same point in another dtype; numbers, conditions and labels stay."""
+        return Point(
+            tuple(a.astype(dtype) if is_float_array(a) else a for a in self.args),
+            {i: u.astype(dtype) for i, u in self.directions.items()},
+            self.ct.astype(dtype),
+        )
+
+
+class Case(NamedTuple):
+    """One call of a row. A spec in `args` is a shape to draw, `float` for a Python number, or an
+    argument itself; `given` tells which are themselves."""
+
+    row: Primitive
+    args: tuple[Any, ...]
+    params: dict[str, Any]
+    domains: tuple[Interval, ...]
+    given: tuple[bool, ...]
+    dtype: np.dtype
+    compiled: bool
+
+    @property
+    def name(self) -> str:
+        specs = [_spec(arg, given) for arg, given in zip(self.args, self.given, strict=True)]
+        params = [f"{key}={_text(value)}" for key, value in self.params.items()]
+        dtype = {F64: "f64", F32: "f32"}[self.dtype]
+        return "-".join([self.row.name, "x".join(specs), *params, dtype])
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """The array arguments that have a derivative."""
+        row = self.row
+        partials = row.partials if isinstance(row, Elementwise) else self.args
+        return tuple(
+            i
+            for i, (arg, given) in enumerate(zip(self.args, self.given, strict=True))
+            if arg is not float and not given and row.differentiable and partials[i] is not None
+        )
+
+    def __call__(self, *args):
+        """The row on any kind of arguments."""
+        return bind(self.row, *args, **self.params)
+
+    def draw(self) -> Point:
+        """A point of the case's dtype, the same at every call and in both dtypes."""
+        name = self.name.rsplit("-", 1)[0]
+        rng = np.random.default_rng(zlib.crc32(name.encode()))
+        for _ in range(2000):
+            args = tuple(self._argument(rng, i) for i in range(len(self.args)))
+            directions = {i: _direction(rng, args[i].shape) for i in self.positions}
+            out = np.asarray(self(*args))
+            ct = _direction(rng, out.shape)
+            point = Point(args, directions, ct)
+            if all(self._smooth(point, i) for i in self.positions):
+                return point.cast(self.dtype)
+        raise AssertionError(f"{self.name}: no point away from kinks: are the domains right?")
+
+    def _argument(self, rng: np.random.Generator, position: int):
+        spec = self.args[position]
+        if self.given[position]:
+            return spec
+        low, high = self.domains[position]
+        # Numbers that float32 holds exactly, so that both dtypes compute at one point.
+        drawn = rng.uniform(low, high, () if spec is float else spec).astype(F32)
+        if position in getattr(self.row, "conditions", ()):
+            return np.asarray(drawn > (low + high) / 2)
+        return float(drawn) if spec is float else np.asarray(drawn, F64)
+
+    def _smooth(self, point: Point, position: int, step: float = 0.005) -> bool:
+        """Whether the slopes to the left and to the right agree, well beyond where differences
+        are taken: false near kinks, ties and steps."""
+        values = {k: np.asarray(self(*point.moved(position, k * step))) for k in range(-3, 4)}
+        right, left = (
+            -11 * values[0] + 18 * values[k] - 9 * values[2 * k] + 2 * values[3 * k]
+            for k in (1, -1)
+        )
+        return bool(np.all(abs(right + left) <= 0.03 * (abs(right) + abs(left)) + 1e-9))
+
+
+def _direction(rng: np.random.Generator, shape) -> np.ndarray:
+    """Random numbers, none of them small."""
+    drawn = rng.uniform(0.5, 1.0, shape) * rng.choice([-1.0, 1.0], shape)
+    return np.asarray(drawn.astype(F32), F64)
+
+
+def is_float_array(x) -> bool:
+    return isinstance(x, np.ndarray) and x.dtype.kind == "f"
+
+
+# -- cases ----------------------------------------------------------------------------------------
+
+
+def cases_of(row: Primitive, dtype: np.dtype = F64) -> list[Case]:
+    """All calls of a row that are tested. Raises ValueError for a row that does not say any."""
+    if not row.samples:
+        raise ValueError(f"the row {row.name} has no samples, so nothing would test it")
+    if isinstance(row, Elementwise):
+        if len(row.domains) != row.arity:
+            raise ValueError(f"the row {row.name} has no domain for each of its arguments")
+        calls = [
+            Sample(specs, params) for params in row.samples for specs in _specs(row, row.arity)
+        ]
+    else:
+        calls = list(row.samples)
+    cases = []
+    for i, call in enumerate(calls):
+        given = tuple(not _is_drawn(arg) for arg in call.args)
+        domains = row.domains if isinstance(row, Elementwise) else (call.domain,) * len(given)
+        compiled = _is_compiled(row, call, i, dtype)
+        cases.append(Case(row, call.args, call.params, domains, given, dtype, compiled))
+    return cases
+
+
+def _specs(row: Elementwise, arity: int) -> list[tuple]:
+    """Specs of the arguments of an elementwise row, equal ones first."""
+    equal = [(shape,) * arity for shape in ((3,), (2, 3), *SHAPES)]
+    if arity == 1:
+        mixed = []
+    elif arity == 2:
+        mixed = list(PAIRS)
+    else:
+        mixed = [specs for a, b in PAIRS for specs in ((a, b, a), (b, a, a), (a, a, b))]
+    # A condition is an array: a number would be no choice.
+    usable = [s for s in mixed if not any(s[i] is float for i in row.conditions)]
+    return list(dict.fromkeys(equal + usable))
+
+
+def _is_drawn(arg) -> bool:
+    return arg is float or (isinstance(arg, tuple) and all(isinstance(n, int) for n in arg))
+
+
+def _is_compiled(row: Primitive, call: Sample, number: int, dtype: np.dtype) -> bool:
+    """Whether the default run compiles this case; `-m full` compiles the others."""
+    if dtype == F32 and row.name not in COMPILED_F32:
+        return False
+    if row.name in COMPILED_BROADCASTS:
+        return dtype == F64 or number < 2
+    return number < 2 and (not isinstance(row, Elementwise) or call.params == row.samples[0])
+
+
+def rows(differentiable: bool | None = None) -> list[Primitive]:
+    """The rows of the registry, or those with or without a derivative."""
+    every = Primitive.registry.values()
+    return [row for row in every if differentiable in (None, row.differentiable)]
+
+
+def table(dtypes: Sequence[np.dtype] = (F64,), choose: Callable[[Case], bool] | None = None):
+    """Decorator: the test gets `case`, for every call of every differentiable row."""
+    cases = [c for row in rows(True) for dtype in dtypes for c in cases_of(row, dtype)]
+    return parametrize([case for case in cases if choose is None or choose(case)])
+
+
+def parametrize(cases: Sequence[Case]):
+    """Decorator: the test gets `case`; what the default run does not compile is marked `full`."""
+
+    def marks(case):
+        return () if PLAIN_PYTHON or case.compiled else (pytest.mark.full,)
+
+    named = [pytest.param(case, id=case.name, marks=marks(case)) for case in cases]
+    return pytest.mark.parametrize("case", named)
+
+
+def elementwise_rows() -> list[Any]:
+    """Elementwise rows with each of their parameters, as pytest params."""
+    found = []
+    for row in rows(True):
+        if isinstance(row, Elementwise):
+            for i, params in enumerate(row.samples):
+                name = "-".join([row.name, *(f"{k}={v}" for k, v in params.items())])
+                marks = () if PLAIN_PYTHON or i == 0 else (pytest.mark.full,)
+                found.append(pytest.param(row, params, id=name, marks=marks))
+    return found
+
+
+def _spec(arg, given: bool) -> str:
+    if arg is float:
+        return "float"
+    return _text(arg)
+
+
+def _text(value) -> str:
+    text = str(value.tolist()) if isinstance(value, np.ndarray) else str(value)
+    return text.replace(" ", "")
+
+
+# -- what is computed -----------------------------------------------------------------------------
+
+
+def subsets(positions: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Every choice of at least one position."""
+    for count in range(1, len(positions) + 1):
+        yield from itertools.combinations(positions, count)
+
+
+def track(args: Sequence, positions: Sequence[int]) -> list[Any]:
+    """The arguments, those at `positions` as leaves."""
+    return [nbgrad.track(a) if i in positions else a for i, a in enumerate(args)]
+
+
+def gradients(case: Case, point: Point, positions: Sequence[int], **options) -> dict[int, Any]:
+    """Gradients of `ct . value` for the arguments at `positions`, by backward."""
+    args = track(point.args, positions)
+    case(*args).backward(point.ct, **options)
+    return {i: args[i].grad for i in positions}
+
+
+def difference(f: Callable[[float], Any], step: float = 1e-3) -> Any:
+    """The derivative of f at 0 by central differences of order 4."""
+    return (8 * (f(step) - f(-step)) - (f(2 * step) - f(-2 * step))) / (12 * step)
+
+
+def dot(x, y) -> float:
+    return float(np.sum(np.asarray(x, F64) * np.asarray(y, F64)))
+
+
+def assert_slope(found, direction, f: Callable[[float], float], terms, rtol: float = 1e-7):
+    """`found . direction` is the derivative of f at 0.
+
+    The tolerance is relative to the terms of the product; differences also round the `terms` that
+    f adds up.
+    """
+    expected = difference(f)
+    scale = dot(abs(np.asarray(found)), abs(direction))
+    rounding = 1e-12 * float(np.sum(abs(np.asarray(terms, F64))))
+    error = abs(dot(found, direction) - expected)
+    assert error <= rtol * scale + rounding, f"{dot(found, direction)} but {expected}"
+
+
+def assert_close(found, expected, rtol: float, dtype: np.dtype | None = None):
+    """Equal up to `rtol` of the largest element, with the same shape, and dtype if given."""
+    assert np.shape(found) == np.shape(expected)
+    if dtype is not None:
+        assert found.dtype == dtype
+    found, expected = np.asarray(found, F64), np.asarray(expected, F64)
+    finite = expected[np.isfinite(expected)]
+    scale = float(np.max(abs(finite), initial=0.0))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=rtol * scale)

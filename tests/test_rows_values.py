@@ -1,0 +1,110 @@
+"""The value of every row: what NumPy says, in its dtype, for any memory layout."""
+
+import numpy as np
+import pytest
+import rows
+from rows import F32, F64
+
+import nbgrad
+from nbgrad.core import bind
+from nbgrad.rules.families import Elementwise
+
+RTOL = {F64: 1e-13, F32: 2e-6}
+
+LAYOUTS = {
+    "strided": lambda x: np.repeat(x, 2, axis=-1)[..., ::2],
+    "fortran": np.asfortranarray,
+    "read-only": lambda x: _read_only(x.copy()),
+    "negative": lambda x: x[..., ::-1].copy()[..., ::-1],
+}
+
+
+def _read_only(x):
+    x.flags.writeable = False
+    return x
+
+
+def _expected(case, point):
+    with np.errstate(all="ignore"):
+        return np.asarray(rows.reference(case.row)(*point.args, **case.params))
+
+
+@rows.table([F64, F32])
+def test_value_is_numpys(case):
+    point = case.draw()
+    expected = _expected(case, point)
+    plain = np.asarray(case(*point.args))
+    rows.assert_close(plain, expected, RTOL[case.dtype], expected.dtype)
+    for positions in rows.subsets(case.positions):
+        tracked = case(*rows.track(point.args, positions))
+        assert isinstance(tracked, nbgrad.TrackedArray)
+        assert (tracked.shape, tracked.dtype) == (expected.shape, expected.dtype)
+        np.testing.assert_array_equal(tracked.data, plain)
+
+
+@rows.table(choose=lambda case: case.row.function is not None)
+def test_numpys_function_takes_tracked_arrays(case):
+    point = case.draw()
+    function = rows.reference(case.row)
+    tracked = function(*rows.track(point.args, case.positions), **case.params)
+    assert isinstance(tracked, nbgrad.TrackedArray)
+    rows.assert_close(tracked.data, _expected(case, point), RTOL[F64], F64)
+
+
+@rows.parametrize([case for row in rows.rows(False) for case in rows.cases_of(row)])
+def test_without_derivative_the_value_is_plain(case):
+    point = case.draw()
+    tracked = case(*rows.track(point.args, range(len(point.args))))
+    assert not isinstance(tracked, nbgrad.TrackedArray)
+    np.testing.assert_array_equal(tracked, _expected(case, point), strict=True)
+
+
+@rows.table(choose=lambda case: not isinstance(case.row, Elementwise))
+def test_inferred_shape_and_dtype_are_those_of_the_value(case):
+    args = case.draw().args
+    avals = [nbgrad.track(a).aval if rows.is_float_array(a) else a for a in args]
+    found = case.row.infer(*avals, **case.params)
+    value = np.asarray(case(*args))
+    assert (found.shape, found.dtype) == (value.shape, value.dtype)
+
+
+def _has_layouts(case):
+    return {len(s) for s in case.args if isinstance(s, tuple) and s not in ((), (0, 3))} != set()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@rows.table(choose=_has_layouts)
+def test_any_memory_layout_gives_the_same(case, layout):
+    point = case.draw()
+    odd = tuple(
+        LAYOUTS[layout](a) if rows.is_float_array(a) and a.ndim else a for a in point.args
+    )
+    expected = [_run(case, point, point.args, p) for p in ((), *rows.subsets(case.positions))]
+    compiled = nbgrad.stats()["compiled"]
+    found = [_run(case, point, odd, p) for p in ((), *rows.subsets(case.positions))]
+    if isinstance(case.row, Elementwise):
+        assert nbgrad.stats()["compiled"] == compiled, "a layout compiled another variant"
+    for mine, theirs in zip(found, expected, strict=True):
+        for x, y in zip(mine, theirs, strict=True):
+            rows.assert_close(x, y, 1e-15)
+
+
+def _run(case, point, args, positions):
+    """Value and gradients, where tracked arguments share the memory that they are given."""
+    args = [nbgrad.track(a, copy=False) if i in positions else a for i, a in enumerate(args)]
+    out = case(*args)
+    if not positions:
+        return [np.asarray(out)]
+    out.backward(point.ct)
+    return [out.data, *(args[i].grad for i in positions)]
+
+
+@pytest.mark.parametrize(("row", "params"), rows.elementwise_rows())
+def test_elementwise_rows_take_python_numbers(row, params):
+    """Alone, a Python float is a 0-d array, and an int is a float."""
+    case = rows.cases_of(row)[0]
+    domains = [0.5 * (low + high) for low, high in case.domains]
+    args = [x > 0 if i in row.conditions else x for i, x in enumerate(domains)]
+    out = np.asarray(bind(row, *args, **params))
+    expected = np.asarray(bind(row, *map(np.asarray, args), **params))
+    rows.assert_close(out, expected, 1e-15, F64)
