@@ -1,4 +1,11 @@
-"""Gradients for people who write NumPy and Numba."""
+"""Gradients for people who write NumPy and Numba.
+
+>>> x, y = nbgrad.track(2.0), nbgrad.track(3.0)
+>>> z = x * y + np.sin(x)
+>>> z.backward()
+>>> float(x.grad), float(y.grad)
+(2.5838531634528574, 2.0)
+"""
 
 from .errors import (
     CacheWarning,
@@ -12,10 +19,43 @@ from .errors import (
 from .kernels._jit import stats
 from .rules.elementwise import abs2_of as abs2
 from .rules.elementwise import relu, sigmoid
-from .rules.layout import hcat
+from .rules.layout import array, hcat
 from .rules.loss import logit_cross_entropy, logsoftmax, logsumexp, mse, softmax
-from .transforms import grad, gradient, jvp, value_and_grad
+from .show import print_tree
+from .static import StaticFunction, compile
 from .tracked import TrackedArray, accum, reset, track
-from .static import compile
+from .transforms import grad, gradient, jvp, value_and_grad
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "CacheWarning",
+    "DimensionMismatch",
+    "GraphError",
+    "NbgradError",
+    "NoRuleError",
+    "StaticFunction",
+    "TraceError",
+    "TrackedArray",
+    "UntrackedError",
+    "abs2",
+    "accum",
+    "array",
+    "compile",
+    "grad",
+    "gradient",
+    "hcat",
+    "jvp",
+    "logit_cross_entropy",
+    "logsoftmax",
+    "logsumexp",
+    "mse",
+    "print_tree",
+    "relu",
+    "reset",
+    "sigmoid",
+    "softmax",
+    "stats",
+    "track",
+    "value_and_grad",
+]

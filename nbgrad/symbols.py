@@ -82,7 +82,7 @@ class Builder:
         key = (
             primitive.name,
             tuple(id(arg) if isinstance(arg, Symbol) else _number_key(arg) for arg in args),
-            tuple(sorted(params.items())),
+            tuple((name, _static_key(params[name])) for name in sorted(params)),
         )
         symbol = self._known.get(key)
         if symbol is None:
@@ -163,6 +163,17 @@ def _is_one(x) -> bool:
     if is_full(x):
         return x.params["number"] == 1.0
     return isinstance(x, (int, float)) and x == 1
+
+
+def _static_key(x) -> Any:
+    """A static parameter as part of a key: indices hold slices and arrays."""
+    if isinstance(x, tuple):
+        return tuple(map(_static_key, x))
+    if isinstance(x, slice):
+        return ("slice", x.start, x.stop, x.step)
+    if isinstance(x, np.ndarray):
+        return ("array", x.shape, x.dtype.str, x.tobytes())
+    return x
 
 
 def _number_key(x) -> Any:

@@ -28,6 +28,9 @@ F64, F32 = np.dtype(np.float64), np.dtype(np.float32)
 COMPILED_F32 = {"add", "multiply", "tanh", "where", "sum", "matmul", "softmax", "index"}
 COMPILED_BROADCASTS = {"multiply"}
 
+EXEMPT = {"full"}
+"""Rows that no call of a user reaches: `full` is a constant inside of static programs."""
+
 SHAPES = ((), (3,), (2, 3), (0, 3), (1,), (1, 1))
 # Pairs that broadcast; `float` is a Python number, and the last does not collapse to two axes.
 PAIRS = (
@@ -243,9 +246,14 @@ def _specs(row: Elementwise, arity: int) -> list[tuple]:
         mixed = list(PAIRS)
     else:
         mixed = [specs for a, b in PAIRS for specs in ((a, b, a), (b, a, a), (a, a, b))]
-    # A condition is an array: a number would be no choice.
-    usable = [s for s in mixed if not any(s[i] is float for i in row.conditions)]
-    return list(dict.fromkeys(equal + usable))
+    return list(dict.fromkeys(equal + [specs for specs in mixed if _is_usable(row, specs)]))
+
+
+def _is_usable(row: Elementwise, specs: tuple) -> bool:
+    """A condition is an array, since a number is no choice; so is some other argument."""
+    numbers = {i for i, spec in enumerate(specs) if spec is float}
+    conditions = set(row.conditions)
+    return not numbers & conditions and numbers | conditions != set(range(row.arity))
 
 
 def _is_drawn(arg) -> bool:
@@ -263,7 +271,7 @@ def _is_compiled(row: Primitive, call: Sample, number: int, dtype: np.dtype) -> 
 
 def rows(differentiable: bool | None = None) -> list[Primitive]:
     """The rows of the registry, or those with or without a derivative."""
-    every = Primitive.registry.values()
+    every = [row for row in Primitive.registry.values() if row.name not in EXEMPT]
     return [row for row in every if differentiable in (None, row.differentiable)]
 
 

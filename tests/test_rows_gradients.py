@@ -71,7 +71,7 @@ def _params(row):
 
 
 @pytest.mark.parametrize("create_graph", [False, True], ids=["emitted", "traced"])
-@pytest.mark.parametrize(("row", "args", "expected", "dtype"), _kinks())
+@pytest.mark.parametrize(("row", "args", "expected", "dtype"), list(_kinks()))
 def test_conventions_at_kinks(row, args, expected, dtype, create_graph):
     args = [nbgrad.track(np.asarray(a, dtype)) for a in args]
     out = bind(row, *args, **_params(row))

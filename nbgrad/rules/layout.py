@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from .. import shapes
-from ..array import implements
+from ..array import Array, implements
 from ..core import Aval, bind, shape_of
 from ..errors import DimensionMismatch
 from ..kernels import reduce as kernels
@@ -165,6 +165,22 @@ def stack(arrays, axis=0):
     axis = np.lib.array_utils.normalize_axis_index(int(axis), ndim, "stack")
     opened = given[0][:axis] + (1,) + given[0][axis:]
     return concatenate_of([np.reshape(a, opened) for a in arrays], axis)
+
+
+def array(nested):
+    """An array from nested lists and tuples of tracked and plain numbers and arrays.
+
+    >>> x = nbgrad.track(2.0)
+    >>> nbgrad.array([[x, 1.0], [0.0, x * x]])
+    [[2. 1.]
+     [0. 4.]] (tracked concatenate)
+    """
+    if isinstance(nested, (list, tuple)) and nested:
+        return np.stack([array(item) for item in nested])
+    if isinstance(nested, Array):
+        return nested
+    value = np.asarray(nested)
+    return value.astype(float_type(value.dtype), copy=False)
 
 
 def hcat(*arrays):

@@ -104,7 +104,7 @@ def softmax(x, axis: int = -1):
     """exp(x) / sum(exp(x)) along `axis`; stable for any finite x. Shape and dtype of x.
 
     >>> nbgrad.softmax(np.array([2.0, -1.0, 0.5])).round(4)
-    array([0.7856, 0.0391, 0.1752])
+    array([0.7856, 0.0391, 0.1753])
     """
     return bind(softmax_row, x, axis=_axis("softmax", x, axis))
 
@@ -114,8 +114,8 @@ def logsumexp(x, axis=None, keepdims: bool = False):
 
     The largest element is taken out first, and has no derivative of its own: it cancels.
 
-    >>> float(nbgrad.logsumexp(np.array([1000.0, 1000.0]))) - 1000
-    0.6931471805599673
+    >>> float(nbgrad.logsumexp(np.array([1000.0, 1000.0]))).__round__(6)
+    1000.693147
     """
     shape = shape_of(x)
     axes = shapes.axes_of(axis, len(shape), "logsumexp")

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core import Primitive
 from ..emission import body_of, steps_of
 from ..errors import TraceError
 from ..kernels.emit import HEAD, Operand, function_source, substitute
@@ -72,7 +71,11 @@ def _is_array(symbol: Symbol) -> bool:
 
 
 def _is_sum(symbol: Any) -> bool:
-    return isinstance(symbol, Symbol) and symbol.primitive is Primitive.registry["sum"]
+    """A sum of an array to a scalar, the undoing of a broadcast among them."""
+    if not isinstance(symbol, Symbol) or symbol.primitive is None:
+        return False
+    sums = symbol.primitive.name in ("sum", "unbroadcast")
+    return sums and symbol.shape == () and symbol.args[0].shape != ()
 
 
 def _check_supported(program: Program) -> None:
@@ -89,7 +92,7 @@ def _check_supported(program: Program) -> None:
             raise TraceError(
                 f"{program.name}: an array of shape {shapes} is captured; pass it as an argument"
             )
-        if not (elementwise or spread or is_full(symbol) or (_is_sum(symbol) and not symbol.shape)):
+        if not (elementwise or spread or is_full(symbol) or _is_sum(symbol)):
             raise TraceError(
                 f"{program.name}: {row.name} of {', '.join(map(str, shapes)) or 'scalars'} to "
                 f"{symbol.shape} has no static form yet; elementwise functions on arrays of one "

@@ -10,6 +10,7 @@ import numpy as np
 from ..core import Aval
 from ..errors import TraceError
 from ..kernels._jit import kernel_from_source
+from ..symbols import Symbol
 from ..transforms import trees
 from .emit import source_of
 from .program import Program, trace
@@ -38,10 +39,17 @@ class Variant:
         ]
         self._kernel.calls += 1
         results = self._kernel.dispatcher(*given)
-        outputs = list(results) if len(self.program.outputs) > 1 else [results]
+        values = results if len(self.program.outputs) > 1 else (results,)
         return self.program.rebuild(
-            [np.float64(value) if isinstance(value, float) else value for value in outputs]
+            [
+                value if isinstance(value, np.ndarray) else output_dtype(output).type(value)
+                for value, output in zip(values, self.program.outputs, strict=True)
+            ]
         )
+
+
+def output_dtype(output: Any) -> np.dtype:
+    return output.dtype if isinstance(output, Symbol) else np.dtype(np.float64)
 
 
 class StaticFunction:
