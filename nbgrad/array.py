@@ -39,23 +39,28 @@ def _unary(name: str):
 
 def _binary(name: str):
     def method(self, other):
-        return self.bind2(_rows[name], self, other) if _is_operand(other) else NotImplemented
+        if isinstance(other, _OPERANDS):
+            return self.bind2(_rows[name], self, other)
+        return NotImplemented
 
     def reflected(self, other):
-        return self.bind2(_rows[name], other, self) if _is_operand(other) else NotImplemented
+        if isinstance(other, _OPERANDS):
+            return self.bind2(_rows[name], other, self)
+        return NotImplemented
 
     return method, reflected
 
 
 def _compare(name: str):
     def method(self, other):
-        return self.bind2(_rows[name], self, other) if _is_operand(other) else NotImplemented
+        if isinstance(other, _OPERANDS):
+            return self.bind2(_rows[name], self, other)
+        return NotImplemented
 
     return method
 
 
-def _is_operand(x) -> bool:
-    return isinstance(x, (float, int, Array, np.ndarray, np.generic, list, tuple, complex))
+_OPERANDS = (core.Array, float, int, np.ndarray, np.generic, list, tuple, complex)
 
 
 class Array(core.Array):
@@ -243,6 +248,11 @@ class Array(core.Array):
     def astype(self, dtype):
         """float64 or float32 values; the cotangent comes back in the original dtype."""
         return functions["astype"](self, dtype)
+
+
+def apply(row: Primitive, x):
+    """`bind(row, x)`, by the short way of an Array."""
+    return x.bind1(row, x) if isinstance(x, Array) else row.evaluate(x)
 
 
 def no_rule(name: str) -> NoRuleError:

@@ -126,15 +126,16 @@ class Array:
         raise NotImplementedError
 
 
-def bind(primitive: Primitive, *args, **params):
-    """Apply `primitive` to `args` at the highest level among them; plain arrays are evaluated."""
+def bind(row: Primitive, *args, **params) -> Any:
+    """Apply `row` to `args` at the highest level among them; plain arrays are evaluated."""
     top: Array | None = None
+    level = -1
     for arg in args:
-        if isinstance(arg, Array) and (top is None or arg.level > top.level):
-            top = arg
+        if isinstance(arg, Array) and arg.level > level:
+            top, level = arg, arg.level
     if top is None:
-        return primitive.evaluate(*args, **params)
-    return type(top).process(top.level, primitive, args, params)
+        return row.evaluate(*args, **params)
+    return top.process(level, row, args, params)
 
 
 class _Depth(threading.local):

@@ -63,7 +63,7 @@ class Call(Plan):
     def _forward(self, *args):
         return self.row.evaluate(*args, **self.params)
 
-    def pull(self, ct, out, args, need):
+    def pull(self, ct, out, args, need) -> Sequence:
         cotangents = self.row.fused_pullback(ct, out, args, need, **self.params)
         return [
             fit(g, arg) if wanted and g is not None else None
@@ -111,65 +111,32 @@ class ElementwisePlan(Plan):
         nested = any(pattern in ("row", "column") for pattern in patterns)
         return patterns, loads, (rows, columns) if nested else ()
 
-    def load(self, position: int, value):
-        """Argument `position` as the kernel takes it."""
-        load = self.loads[position]
+    def widen(self, position: int, value) -> np.ndarray:
+        """An argument that no loop can follow, or of another dtype, as a full flat copy."""
+        dtype = np.dtype(bool) if position in self.row.conditions else self.dtype
+        return np.array(np.broadcast_to(value, self.shape), dtype, order="C").ravel()
+
+    def _handed(self, position: int, kind: Any) -> str:
+        """The code that hands an argument to a kernel."""
+        name, load = emission.NAMES[position], self.loads[position]
         if load == RAVEL:
-            return value.ravel()
+            return name if len(kind.shape) == 1 else f"{name}.ravel()"
         if load == WIDEN:
-            dtype = np.dtype(bool) if position in self.row.conditions else self.dtype
-            return np.array(np.broadcast_to(value, self.shape), dtype, order="C").ravel()
-        return value.item() if load == ITEM else float(value)
+            return f"widen({position}, {name})"
+        return f"{name}.item()" if load == ITEM else f"float({name})"
 
     def _forward(self) -> Callable[..., np.ndarray]:
-        """A function of the arguments, made for this layout: it runs for every op."""
         kernel = emission.forward_kernel(self.row, self.params, self.patterns)
-        call, shape, dtype, sizes, load = (
-            kernel.dispatcher, self.shape, self.dtype, self.sizes, self.load,
-        )  # fmt: skip
-        empty = np.empty
-        if self.loads == [RAVEL]:
-
-            def forward(x):
-                out = empty(shape, dtype)
-                kernel.calls += 1
-                call(x.ravel(), out.ravel())
-                return out
-
-        elif self.loads == [RAVEL, RAVEL] and not sizes:
-
-            def forward(x, y):
-                out = empty(shape, dtype)
-                kernel.calls += 1
-                call(x.ravel(), y.ravel(), out.ravel())
-                return out
-
-        elif self.loads == [RAVEL, RAVEL]:
-            rows, columns = sizes
-
-            def forward(x, y):
-                out = empty(shape, dtype)
-                kernel.calls += 1
-                call(x.ravel(), y.ravel(), out.ravel(), rows, columns)
-                return out
-
-        elif self.loads == [RAVEL, NUMBER]:
-
-            def forward(x, y):
-                out = empty(shape, dtype)
-                kernel.calls += 1
-                call(x.ravel(), y, out.ravel())
-                return out
-
-        else:
-
-            def forward(*args):
-                out = empty(shape, dtype)
-                kernel.calls += 1
-                call(*[load(i, arg) for i, arg in enumerate(args)], out.ravel(), *sizes)
-                return out
-
-        return forward
+        names = emission.NAMES[: len(self.kinds)]
+        avals = [abstract(kind) for kind in self.kinds]
+        given = [self._handed(i, aval) for i, aval in enumerate(avals)]
+        return self._launcher(
+            kernel,
+            f"def forward({', '.join(names)}):",
+            "out = empty(shape, dtype)",
+            f"call({', '.join([*given, _flat('out', self.shape), *map(str, self.sizes)])})",
+            "return out",
+        )
 
     def pull(self, ct, out, args, need):
         if need not in self.pulls:
@@ -188,48 +155,54 @@ class ElementwisePlan(Plan):
     def _pull(self, need: tuple[bool, ...]) -> Callable[..., Sequence]:
         """The fused pullback for one choice of arguments that want a cotangent."""
         traced = emission.pullback_of(self.row, self.params, need, self.same)
-        count, dtype, sizes, load = len(need), self.dtype, self.sizes, self.load
-        written = {
-            i: value
-            for i, value in traced.values.items()
-            if (value, self.patterns[i], self.loads[i]) != ("ct", "full", RAVEL)
-        }
-        passed = [i for i in traced.values if i not in written]
-        if not written:
-            return lambda ct, out, args: [ct if i in passed else None for i in range(count)]
-        kernel = emission.pullback_kernel(self.row, traced, self.patterns, tuple(written))
-        call = kernel.dispatcher
-        buffers = [
-            (i, self.shape if self.loads[i] == WIDEN else self.kinds[i].shape) for i in written
-        ]
-        widened = [i for i in written if self.loads[i] == WIDEN]
-        inputs = [
-            (count if name == "out" else emission.NAMES.index(name)) for name in traced.reads
-        ]
-        plain = [i == count or self.loads[i] == RAVEL for i in inputs]
-        reads = list(zip(inputs, plain, strict=True))
-        empty = np.empty
-
-        def pull(ct, out, args):
-            given = [ct.ravel()]
-            for i, is_array in reads:
-                if is_array:
-                    given.append((out if i == count else args[i]).ravel())
+        names = emission.NAMES[: len(need)]
+        # A cotangent that passes through unchanged needs no kernel and no new array.
+        results = ["None"] * len(need)
+        written = []
+        for i, value in traced.values.items():
+            if (value, self.patterns[i], self.loads[i]) == ("ct", "full", RAVEL):
+                results[i] = "ct"
+            else:
+                results[i] = f"{names[i]}_bar"
+                written.append(i)
+        head, kernel, lines = "def pull(ct, out, args):", None, []
+        if written:
+            kernel = emission.pullback_kernel(self.row, traced, self.patterns, tuple(written))
+            avals = [abstract(kind) for kind in self.kinds]
+            given = ["ct.ravel()"]
+            for name in traced.reads:
+                if name == "out":
+                    given.append(_flat("out", self.shape))
                 else:
-                    given.append(load(i, args[i]))
-            result: list[Any] = [None] * count
-            for i in passed:
-                result[i] = ct
-            for i, shape in buffers:
-                result[i] = buffer = empty(shape, dtype)
-                given.append(buffer.ravel())
-            kernel.calls += 1
-            call(*given, *sizes)
-            for i in widened:
-                result[i] = fit(result[i], self.kinds[i])
-            return result
+                    given.append(self._handed(names.index(name), avals[names.index(name)]))
+            lines.append(f"{', '.join(names)}, = args")
+            for i in written:
+                shape = self.shape if self.loads[i] == WIDEN else avals[i].shape
+                lines.append(f"{results[i]} = empty({shape}, dtype)")
+                given.append(_flat(results[i], shape))
+            lines.append(f"call({', '.join([*given, *map(str, self.sizes)])})")
+            for i in written:
+                if self.loads[i] == WIDEN:
+                    results[i] = f"fit({results[i]}, kinds[{i}])"
+        return self._launcher(kernel, head, *lines, f"return ({', '.join(results)},)")
 
-        return pull
+    def _launcher(self, kernel: Any, head: str, *lines: str) -> Callable:
+        """A straight function that prepares arrays and calls a kernel: it runs for every op."""
+        namespace = {
+            "empty": np.empty, "shape": self.shape, "dtype": self.dtype, "widen": self.widen,
+            "fit": fit, "kinds": self.kinds, "kernel": kernel,
+            "call": kernel.dispatcher if kernel else None,
+        }  # fmt: skip
+        counted = [f"    {line}" for line in lines]
+        if kernel:
+            counted.insert(0, "    kernel.calls += 1")
+        exec("\n".join([head, *counted]), namespace)
+        return namespace[head.split("(")[0].removeprefix("def ")]
+
+
+def _flat(name: str, shape: tuple[int, ...]) -> str:
+    """Code for the elements of a contiguous array along one axis."""
+    return name if len(shape) == 1 else f"{name}.ravel()"
 
 
 def plan_for(row: Primitive, kinds: tuple, params: dict) -> Plan:

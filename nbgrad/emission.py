@@ -5,7 +5,7 @@ subexpressions, and which arguments the pullback reads; `kernels/emit.py` turns 
 """
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from .kernels._jit import Kernel, kernel_from_source
 from .kernels.emit import Operand, Pattern, Step, loop_source, substitute
 from .symbols import Builder, Symbol, is_full, topological
 
-NAMES = ("x", "y", "z")
+NAMES: tuple[str, ...] = ("x", "y", "z")
 _SCALAR = Aval.of((), np.dtype(np.float64))
 
 
@@ -112,7 +112,7 @@ def pullback_kernel(
     return _kernel(label, loop_source(label, traced.steps, reads, writes))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _kernel(name: str, source: str) -> Kernel:
     """Equal texts are one kernel."""
     return kernel_from_source(name, source)

@@ -6,7 +6,7 @@ Neither walk recurses.
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -204,6 +204,7 @@ def sweep(
     finished: dict[Node, Any] = {}
     buffers: set[Node] = set()
     ready = [root]
+    plain = root.level == 0 and not tracked
     while ready:
         node = ready.pop()
         ct = cotangents.pop(node, None)
@@ -215,13 +216,12 @@ def sweep(
         parents = node.parents
         if ct is None:
             contributions = [None] * len(parents)
+        elif plain and step.row.add_into is None:
+            contributions = step.pull_all(ct, node.value, node.saved)
+        elif plain:
+            contributions = _add_into(parents[0], node, ct, cotangents, buffers)
         elif tracked:
             contributions = node.pull_tracked(ct, step.need)
-        elif type(node) is Node:
-            if step.row.add_into is not None:
-                contributions = _add_into(parents[0], node, ct, cotangents, buffers)
-            else:
-                contributions = step.pull_all(ct, node.value, node.saved)
         else:
             contributions = node.pull(ct, step.need)
         i = 0
@@ -256,13 +256,10 @@ def _add_into(parent, node: Node, ct, cotangents: dict, buffers: set) -> list[No
     return [None]
 
 
-def release(root: Node) -> None:
-    """Free what the nodes below `root` were computed from; their values and the leaves stay."""
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        if node.step is not None and node.saved is not None:
-            stack.extend([parent for parent in node.parents if parent is not None])
+def release(nodes: Iterable[Node]) -> None:
+    """Free what computed nodes were computed from; their values and the leaves stay."""
+    for node in nodes:
+        if node.step is not None:
             node.saved = None
             node.parents = ()
 

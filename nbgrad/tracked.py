@@ -14,6 +14,7 @@ import numpy as np
 from . import eager, graph
 from .array import Array
 from .core import Aval, Primitive, bind, current_level, shape_of
+from .eager import ElementwisePlan
 from .errors import DimensionMismatch, GraphError
 from .graph import Leaf, NestedLeaf, NestedNode, Node, add_child, clock
 from .rules.families import FLOATS, ufunc_rows
@@ -37,7 +38,9 @@ class TrackedArray(Array):
 
     @classmethod
     def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
-        return record(level, primitive, args, params)
+        if level == 0:
+            return record(primitive, args, params)
+        return record_nested(level, primitive, args, params)
 
     @staticmethod
     def bind1(row: Primitive, x):
@@ -48,6 +51,7 @@ class TrackedArray(Array):
                 node = x.node
                 value = node.value
                 return _result(plan, (node,), (value,), plan.forward(value))
+            return record(row, (x,), {})
         return bind(row, x)
 
     @staticmethod
@@ -176,7 +180,8 @@ class TrackedArray(Array):
             seed = np.ones(self.shape, self.dtype) if self.shape else _SEEDS[self.dtype]
         else:
             seed = _cotangent(cotangent, self)
-        found = graph.sweep(node, seed, graph.users(node), create_graph, keep_grads)
+        uses = graph.users(node)
+        found = graph.sweep(node, seed, uses, create_graph, keep_grads)
         now, handed = graph.tick(), {id(seed)}
         for reached, ct in found.items():
             if not isinstance(ct, Array):
@@ -190,7 +195,7 @@ class TrackedArray(Array):
                 ct = reached.grad + ct
             reached.grad, reached.grad_time, reached.seeded = ct, now, False
         if not (keep_graph or create_graph):
-            graph.release(node)
+            graph.release(uses)
 
     # -- values -------------------------------------------------------------------------------
 
@@ -250,10 +255,10 @@ class TrackedArray(Array):
     # -- copies keep the value only -------------------------------------------------------------
 
     def __reduce__(self):
-        return _leaf, (np.array(_plain(self)), self.node.label if _is_leaf(self) else "", 0)
+        return _leaf, (np.array(_plain(self)), _label(self), 0)
 
     def __copy__(self):
-        return _leaf(np.array(_plain(self)), self.node.label if _is_leaf(self) else "", 0)
+        return _leaf(np.array(_plain(self)), _label(self), 0)
 
     def __deepcopy__(self, memo):
         return self.__copy__()
@@ -263,7 +268,7 @@ class NestedTracked(TrackedArray):
     """A tracked array above the base level; `data` is a value of a lower level."""
 
     __slots__ = ()
-    bind1 = bind2 = staticmethod(bind)
+    bind1 = bind2 = staticmethod(bind)  # pyright: ignore[reportAssignmentType]
 
     @property
     def level(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -308,8 +313,47 @@ class Children(Mapping):
 # -- recording ------------------------------------------------------------------------------------
 
 
-def record(level: int, row: Primitive, args: Sequence, params: dict):
-    """Apply a row at `level`, and note it in the graph of that level."""
+def record(row: Primitive, args: Sequence, params: dict):
+    """Apply a row at the base level, and note it in the graph."""
+    if len(args) == 1:
+        node = args[0].node
+        parents, values, kinds = (node,), (node.value,), (args[0].aval,)
+    else:
+        parents, values, kinds = _taken_apart(0, row, args)
+        if len(kinds) == 2 and parents[0] is parents[1] and row.plan_class is ElementwisePlan:
+            kinds = kinds[:1]
+    if not row.differentiable:
+        return bind(row, *values, **params)
+    plan = eager.plan_for(row, kinds, params)
+    out = plan.forward(*values)
+    if out.base is not None and any(node is not None and node.step is None for node in parents):
+        # A leaf's data may change in place: nothing computed from it may be a view of it.
+        out = np.array(out)
+    return _result(plan, parents, values, out)
+
+
+def record_nested(level: int, row: Primitive, args: Sequence, params: dict):
+    """Apply a row above the base level: to the values below it, through `bind`."""
+    parents, values, kinds = _taken_apart(level, row, args)
+    out = bind(row, *values, **params)
+    if not row.differentiable:
+        return out
+    node, array = NestedNode(), NestedTracked()
+    array.node, array.aval = node, aval_of(out)
+    node.step, node.parents, node.saved, node.value = (
+        eager.Call(row, kinds, params), parents, values, out,
+    )  # fmt: skip
+    node.children = node.grad = None
+    node.time, node.level = clock[0], level
+    node.array = ref(array)
+    for parent in parents:
+        if parent is not None:
+            add_child(parent, ref(node))
+    return array
+
+
+def _taken_apart(level: int, row: Primitive, args: Sequence) -> tuple[tuple, tuple, tuple]:
+    """Node (or None), value and kind of each argument."""
     parents, values, kinds = [], [], []
     for arg in args:
         if isinstance(arg, TrackedArray) and arg.level == level:
@@ -321,20 +365,7 @@ def record(level: int, row: Primitive, args: Sequence, params: dict):
             parents.append(None)
             values.append(value)
             kinds.append(kind)
-    if not row.differentiable:
-        return bind(row, *values, **params)
-    if level > 0:
-        step = eager.Call(row, kinds, params)
-        out = bind(row, *values, **params)
-        return _nested_result(step, tuple(parents), tuple(values), out, level)
-    if len(kinds) == 2 and parents[0] is parents[1] and row.plan_class is eager.ElementwisePlan:
-        kinds = kinds[:1]
-    plan = eager.plan_for(row, tuple(kinds), params)
-    out = plan.forward(*values)
-    if out.base is not None and any(node is not None and node.step is None for node in parents):
-        # A leaf's data may change in place: nothing computed from it may be a view of it.
-        out = np.array(out)
-    return _result(plan, tuple(parents), tuple(values), out)
+    return tuple(parents), tuple(values), tuple(kinds)
 
 
 def _result(plan, parents: tuple, saved: tuple, value) -> TrackedArray:
@@ -353,21 +384,6 @@ def _result(plan, parents: tuple, saved: tuple, value) -> TrackedArray:
                 children.append(child)
             else:
                 add_child(parent, child)
-    return array
-
-
-def _nested_result(plan, parents: tuple, saved: tuple, value, level: int) -> TrackedArray:
-    """The same above the base level."""
-    node, array = NestedNode(), NestedTracked()
-    array.node, array.aval = node, aval_of(value)
-    node.step, node.parents, node.saved, node.value = plan, parents, saved, value
-    node.children = node.grad = None
-    node.time, node.level = clock[0], level
-    node.array = ref(array)
-    child = ref(node)
-    for parent in parents:
-        if parent is not None:
-            add_child(parent, child)
     return array
 
 
@@ -529,8 +545,8 @@ def aval_of(value) -> Aval:
     return Aval.of(value.shape, value.dtype)
 
 
-def _is_leaf(x: TrackedArray) -> bool:
-    return isinstance(x.node, Leaf)
+def _label(x: TrackedArray) -> str:
+    return x.node.label if isinstance(x.node, Leaf) else ""
 
 
 def _plain(x: TrackedArray) -> np.ndarray:

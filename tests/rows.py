@@ -9,7 +9,7 @@ function or its parameters are called otherwise.
 import itertools
 import os
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +25,7 @@ PLAIN_PYTHON = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 `-m full`, since each would compile kernels."""
 
 F64, F32 = np.dtype(np.float64), np.dtype(np.float32)
-COMPILED_F32 = {"add", "multiply", "tanh", "where", "sum", "matmul", "softmax", "index"}
+COMPILED_F32 = {"add", "maximum", "multiply", "tanh", "where", "sum", "matmul", "softmax", "index"}
 COMPILED_BROADCASTS = {"multiply"}
 
 EXEMPT = {"full"}
@@ -283,23 +283,25 @@ def table(dtypes: Sequence[np.dtype] = (F64,), choose: Callable[[Case], bool] | 
 
 def parametrize(cases: Sequence[Case]):
     """Decorator: the test gets `case`; what the default run does not compile is marked `full`."""
-
-    def marks(case):
-        return () if PLAIN_PYTHON or case.compiled else (pytest.mark.full,)
-
-    named = [pytest.param(case, id=case.name, marks=marks(case)) for case in cases]
+    named = [pytest.param(case, id=case.name, marks=marks(case.compiled)) for case in cases]
     return pytest.mark.parametrize("case", named)
 
 
-def elementwise_rows() -> list[Any]:
-    """Elementwise rows with each of their parameters, as pytest params."""
+def marks(compiled: bool) -> tuple:
+    """The marks of a test that the default run makes with compiled kernels, or does not."""
+    return () if PLAIN_PYTHON or compiled else (pytest.mark.full,)
+
+
+def elementwise_rows(compiled: Container[str] | None = None) -> list[Any]:
+    """Elementwise rows with each of their parameters, as pytest params; the default run compiles
+    the first of each row, or of those named."""
     found = []
     for row in rows(True):
         if isinstance(row, Elementwise):
             for i, params in enumerate(row.samples):
                 name = "-".join([row.name, *(f"{k}={v}" for k, v in params.items())])
-                marks = () if PLAIN_PYTHON or i == 0 else (pytest.mark.full,)
-                found.append(pytest.param(row, params, id=name, marks=marks))
+                compiles = i == 0 and (compiled is None or row.name in compiled)
+                found.append(pytest.param(row, params, id=name, marks=marks(compiles)))
     return found
 
 

@@ -7,12 +7,13 @@ import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numba
 import numpy as np
 import pytest
 from children import Nursery, Session, run
-from numba.core import caching, compiler, serialize
+from numba.core import caching, compiler, config, serialize
 
 import nbgrad
 from nbgrad.kernels import _cache
@@ -32,11 +33,11 @@ SQUARE = """
 x = nbgrad.track(np.linspace(0.5, 1.5, 7))
 result = (x * x).data.tolist()
 """
-# A kernel from a text, twice as large a number for each x.
+# Kernels from texts that differ in one constant.
 SCALED = """
 from nbgrad.kernels._jit import kernel_from_source
 def scaled(factor, x=np.arange(5.0)):
-    text = f"def scaled(xs, outs):\\n    for k in range(xs.size):\\n        outs[k] = {factor} * xs[k]\\n"
+    text = f"def scaled(xs, outs):\\n    for k in range(xs.size): outs[k] = {factor} * xs[k]"
     out = np.empty_like(x)
     kernel_from_source("scaled", text)(x, out)
     return out.tolist()
@@ -84,7 +85,7 @@ def warm(warmed, tmp_path) -> Path:
     return Path(shutil.copytree(warmed, tmp_path / "warm"))
 
 
-# -- from one process to the next -------------------------------------------------------------------
+# -- from one process to the next ------------------------------------------------------------------
 
 
 def test_a_second_process_compiles_nothing(tmp_path):
@@ -125,7 +126,7 @@ def test_sixteen_processes_at_once_on_an_empty_folder(fork, tmp_path, rounds):
         assert (after.compiled, after.loaded) == (0, SIGNATURES)
 
 
-# -- the key ----------------------------------------------------------------------------------------
+# -- the key ---------------------------------------------------------------------------------------
 
 
 def test_kernels_that_differ_in_a_constant_have_their_own_entries(fork, tmp_path):
@@ -175,7 +176,7 @@ def test_sources_are_stamped_when_they_are_imported(fork):
     assert session.result == 1
 
 
-# -- damage -----------------------------------------------------------------------------------------
+# -- damage ----------------------------------------------------------------------------------------
 
 
 def flip(position: float):
@@ -233,7 +234,7 @@ def test_a_good_file_under_another_name_is_refused(fork, warm):
     only_warning(session)
 
 
-# -- folders ----------------------------------------------------------------------------------------
+# -- folders ---------------------------------------------------------------------------------------
 
 
 def test_the_folder_is_chosen_by_the_environment(fork, tmp_path):
@@ -384,7 +385,7 @@ def test_a_loaded_file_counts_as_used(fork, tmp_path):
     assert path.stat().st_mtime > 1e9 + 1
 
 
-# -- Numba --------------------------------------------------------------------------------------
+# -- Numba -------------------------------------------------------------------------------------
 
 
 def test_without_compilation_kernels_run_as_python(tmp_path):
@@ -417,7 +418,7 @@ result = out.tolist()
 
 def test_numba_has_the_private_pieces_that_the_cache_needs():
     """Where this fails, read the new Numba: kernels would be compiled again in each process."""
-    dispatcher = numba.njit(lambda x: x)
+    dispatcher: Any = numba.njit(lambda x: x)
     assert isinstance(dispatcher._cache, caching._Cache)
     asked = {name for name in vars(caching._Cache) if not name.startswith("_")}
     assert asked <= set(dir(_cache.KernelCache))
@@ -429,7 +430,7 @@ def test_numba_has_the_private_pieces_that_the_cache_needs():
     assert next(iter(rebuild.parameters)) == "target_context"
     assert callable(compiler.CompileResult._reduce) and callable(serialize.dumps)
     for option in _cache._OPTIONS:
-        assert hasattr(numba.config, option)
+        assert hasattr(config, option)
 
 
 @pytest.mark.parametrize(

@@ -39,9 +39,7 @@ def test_one_row_becomes_an_op():
         expected = np.logaddexp(0.0, x)
         np.testing.assert_allclose(softplus(x), expected, rtol=1e-15)
         slope = nbgrad.sigmoid(x)
-        np.testing.assert_allclose(
-            nbgrad.grad(lambda x: np.sum(softplus(x)))(x), slope, rtol=1e-15
-        )
+        np.testing.assert_allclose(nbgrad.grad(lambda x: np.sum(softplus(x)))(x), slope, rtol=1e-15)
         np.testing.assert_allclose(namespace["x"].grad, nbgrad.sigmoid(namespace["x"].data))
         second = nbgrad.grad(nbgrad.grad(softplus))(0.5)
         s = nbgrad.sigmoid(0.5)

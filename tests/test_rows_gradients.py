@@ -62,7 +62,10 @@ def _kinks():
     for row in rows.rows(True):
         for k, (args, expected) in enumerate(getattr(row, "kinks", ())):
             for dtype, name in ((F64, "f64"), (F32, "f32")):
-                yield pytest.param(row, args, expected, dtype, id=f"{row.name}-{k}-{name}")
+                marks = rows.marks(dtype == F64 or row.name in rows.COMPILED_F32)
+                yield pytest.param(
+                    row, args, expected, dtype, id=f"{row.name}-{k}-{name}", marks=marks
+                )
 
 
 def _params(row):

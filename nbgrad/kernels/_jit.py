@@ -12,17 +12,22 @@ import sys
 import threading
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numba
 import numpy as np
 from numba.core import config
+from numba.extending import intrinsic
 
 from ._cache import attach, counts
 
 # NaN and inf must propagate, so never the whole of `fastmath`: contraction to fused
 # multiply-adds changes rounding only.
 _FLAGS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "fastmath": {"contract"}}
+# Scalar functions are compiled into their callers and need no entry from Python.
+DEVICE_OPTIONS: dict[str, Any] = {**_FLAGS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+# Kernels run as plain Python where Numba is told not to compile.
+DISABLED = bool(config.DISABLE_JIT)  # pyright: ignore[reportAttributeAccessIssue]
 _build_lock = threading.Lock()
 
 
@@ -33,7 +38,7 @@ class Kernel:
     """
 
     __slots__ = ("_content", "_dispatcher", "calls", "function", "name")
-    every: list["Kernel"] = []
+    every: ClassVar[list["Kernel"]] = []
 
     def __init__(self, function: Callable, content: str = ""):
         self.name = function.__name__
@@ -86,7 +91,12 @@ def device(function: Callable) -> Any:
 
     It keeps its own flags in any caller, so range reductions survive a caller that reassociates.
     """
-    return numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_FLAGS)(function)
+    return numba.njit(**DEVICE_OPTIONS)(function)
+
+
+def instruction(function: Callable) -> Any:
+    """Decorator: a typed code generator that stands for a call, as `numba.extending.intrinsic`."""
+    return intrinsic(function)
 
 
 def stats() -> dict[str, int]:
@@ -99,8 +109,9 @@ def stats() -> dict[str, int]:
 
 
 def _dispatcher(function: Callable, content: str) -> Callable:
-    if config.DISABLE_JIT:
+    if DISABLED:  # pyright: ignore[reportAttributeAccessIssue]
         return np.errstate(all="ignore")(function)
-    dispatcher = numba.njit(no_cfunc_wrapper=True, **_FLAGS)(function)
+    options = {"no_cfunc_wrapper": True, **_FLAGS}
+    dispatcher = numba.njit(**options)(function)
     attach(dispatcher, function.__name__, content)
     return dispatcher

@@ -2,10 +2,11 @@
 
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, config, types
-from numba.extending import intrinsic
+from numba.core import cgutils, types
 
-if config.DISABLE_JIT:
+from ._jit import DISABLED, instruction
+
+if DISABLED:
 
     def gemm(a, b, out, m, n, k, ta, tb):
         x = a.reshape(k, m).T if ta else a.reshape(m, k)
@@ -14,7 +15,7 @@ if config.DISABLE_JIT:
 
 else:
 
-    @intrinsic
+    @instruction
     def gemm(typingctx, a, b, out, m, n, k, ta, tb):
         """out = op(a) @ op(b): op(a) is m x k, op(b) is k x n, `ta` and `tb` say transposed.
 

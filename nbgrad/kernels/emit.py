@@ -97,7 +97,9 @@ def function_source(
     else:
         body, sizes = _line(steps, reads, writes, totals), []
     arguments = [_argument(operand, operand in writes) for operand in operands]
-    model = next(operand for operand in [*writes, *reads] if operand.pattern != "number" or operand in writes)
+    model = next(
+        operand for operand in [*writes, *reads] if operand.pattern != "number" or operand in writes
+    )
     cast = f"{model.name}s.dtype.type"
     head = [f"{label} = {cast}({text})" for text, label in constants.items()]
     head += [f"{read.name} = {cast}({read.name})" for read in reads if read.pattern == "number"]

@@ -75,52 +75,89 @@ def softmax_pullback(ct, out, x_bar, rows, columns):
             x_bar[k] = out[k] * (ct[k] - total)
 
 
-@kernel
-def cross_entropy(x, y, out, rows, columns):
-    """out[0] = mean over rows of -sum(y * logsoftmax(x)); y holds weights, such as one-hot."""
-    loss = x.dtype.type(0.0)
+@device
+def shifted_exponentials(x, e, rows, columns):
+    """e = exp(x - largest of the row). One loop over all elements serves short rows too."""
     for i in range(rows):
-        largest, logarithm = shift_and_log(x, i, columns)
+        largest = x[offset(i * columns)]
+        for j in range(1, columns):
+            largest = maximum(largest, x[offset(i * columns + j)])
         for j in range(columns):
             k = offset(i * columns + j)
-            loss -= y[k] * (x[k] - largest - logarithm)
+            e[k] = x[k] - largest
+    for k in range(rows * columns):
+        e[k] = exp(e[k])
+
+
+@kernel
+def cross_entropy(x, y, e, out, rows, columns):
+    """out[0] = mean over rows of -sum(y * logsoftmax(x)); y holds weights, such as one-hot.
+
+    `e` is scratch of the size of x. The sum is log(sum(e)) * sum(y) - sum(y * (x - largest)).
+    """
+    shifted_exponentials(x, e, rows, columns)
+    loss = x.dtype.type(0.0)
+    for i in range(rows):
+        largest = x[offset(i * columns)]
+        for j in range(1, columns):
+            largest = maximum(largest, x[offset(i * columns + j)])
+        total = x.dtype.type(0.0)
+        weight = x.dtype.type(0.0)
+        for j in range(columns):
+            k = offset(i * columns + j)
+            total += e[k]
+            weight += y[k]
+            loss -= y[k] * (x[k] - largest)
+        loss += weight * log(total)
     out[0] = loss / rows
 
 
 @kernel
 def cross_entropy_pullback(ct, x, y, x_bar, rows, columns):
     """x_bar = ct / rows * (softmax(x) * sum(y) - y)."""
-    share = ct / rows
+    share = x.dtype.type(ct / rows)
+    shifted_exponentials(x, x_bar, rows, columns)
     for i in range(rows):
-        largest, logarithm = shift_and_log(x, i, columns)
+        total = x.dtype.type(0.0)
         weight = x.dtype.type(0.0)
         for j in range(columns):
-            weight += y[offset(i * columns + j)]
+            k = offset(i * columns + j)
+            total += x_bar[k]
+            weight += y[k]
+        weight *= share / total
         for j in range(columns):
             k = offset(i * columns + j)
-            x_bar[k] = (exp(x[k] - largest - logarithm) * weight - y[k]) * share
+            x_bar[k] = x_bar[k] * weight - y[k] * share
 
 
 @kernel
-def label_cross_entropy(x, labels, out, rows, columns):
-    """out[0] = mean over rows of -logsoftmax(x)[label]."""
+def label_cross_entropy(x, labels, e, out, rows, columns):
+    """out[0] = mean over rows of -logsoftmax(x)[label]; `e` is scratch of the size of x."""
+    shifted_exponentials(x, e, rows, columns)
     loss = x.dtype.type(0.0)
     for i in range(rows):
-        largest, logarithm = shift_and_log(x, i, columns)
-        loss -= x[i * columns + labels[i]] - largest - logarithm
+        largest = x[offset(i * columns)]
+        total = x.dtype.type(0.0)
+        for j in range(columns):
+            k = offset(i * columns + j)
+            largest = maximum(largest, x[k])
+            total += e[k]
+        loss += log(total) - (x[offset(i * columns + labels[i])] - largest)
     out[0] = loss / rows
 
 
 @kernel
 def label_cross_entropy_pullback(ct, x, labels, x_bar, rows, columns):
     """x_bar = ct / rows * (softmax(x) - one_hot(labels))."""
-    share = ct / rows
+    share = x.dtype.type(ct / rows)
+    shifted_exponentials(x, x_bar, rows, columns)
     for i in range(rows):
-        largest, logarithm = shift_and_log(x, i, columns)
+        total = x.dtype.type(0.0)
         for j in range(columns):
-            k = offset(i * columns + j)
-            x_bar[k] = exp(x[k] - largest - logarithm) * share
-        x_bar[i * columns + labels[i]] -= share
+            total += x_bar[offset(i * columns + j)]
+        for j in range(columns):
+            x_bar[offset(i * columns + j)] *= share / total
+        x_bar[offset(i * columns + labels[i])] -= share
 
 
 @kernel

@@ -5,7 +5,7 @@ Conventions at kinks stand in the row: they are tested and printed in the docume
 
 import numpy as np
 
-from ..array import implements
+from ..array import apply, implements
 from ..core import Array, bind
 from ..kernels import relu as relu_kernels
 from .families import elementwise, positive, reals
@@ -159,7 +159,7 @@ def relu(x):
     >>> nbgrad.relu(np.array([-1.0, 2.0]))
     array([0., 2.])
     """
-    return bind(relu_row, x)
+    return apply(relu_row, x)
 
 
 def sigmoid(x):
@@ -168,12 +168,12 @@ def sigmoid(x):
     >>> float(nbgrad.sigmoid(0.5))
     0.6224593312018546
     """
-    return bind(sigmoid_row, x)
+    return apply(sigmoid_row, x)
 
 
 def abs2_of(x):
     """x * x, elementwise."""
-    return bind(abs2, x)
+    return apply(abs2, x)
 
 
 @implements(np.copy)
@@ -197,5 +197,3 @@ def round_of(x, decimals: int = 0):
     if decimals == 0:
         return np.rint(x)
     return np.rint(x * 10.0**decimals) / 10.0**decimals
-
-

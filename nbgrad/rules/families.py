@@ -22,7 +22,6 @@ from ..array import Array, functions
 from ..core import Aval, Primitive, bind, shape_of
 from ..kernels._jit import Kernel
 
-
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
@@ -58,8 +57,8 @@ class Elementwise(Primitive):
     `body` is scalar code over `x`, `y`, `z` (or a function from static parameters to it).
     `partials[i](*args, out, **params)` is the derivative with respect to argument i; None where
     there is none, as for a condition. `kinks` lists `(arguments, gradient)` at points where the
-    derivative is a convention. `kernels` are a forward and a pullback written by hand, used in place
-    of the emitted ones where all arguments have one shape; they take what those take.
+    derivative is a convention. `kernels` are a forward and a pullback written by hand, used in
+    place of the emitted ones where all arguments have one shape; they take what those take.
     """
 
     plan_class = eager.ElementwisePlan

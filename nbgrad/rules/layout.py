@@ -163,7 +163,7 @@ def stack(arrays, axis=0):
         )
     ndim = len(given[0]) + 1
     axis = np.lib.array_utils.normalize_axis_index(int(axis), ndim, "stack")
-    opened = given[0][:axis] + (1,) + given[0][axis:]
+    opened = (*given[0][:axis], 1, *given[0][axis:])
     return concatenate_of([np.reshape(a, opened) for a in arrays], axis)
 
 

@@ -1,12 +1,14 @@
 """Matrix products."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from .. import eager
 from ..array import implements
 from ..core import Aval, bind, shape_of
 from ..kernels import matmul as kernels
-from .families import FLOATS, Bilinear, float_type, sample
+from .families import FLOATS, Bilinear, float_type, sample, ufunc_rows
 
 
 def _infer(x: Aval, y: Aval) -> Aval:
@@ -50,51 +52,55 @@ def _right(ct, x, y):
     return y_bar[..., 0] if len(shape_of(y)) == 1 else y_bar
 
 
-def _fused(ct, out, args, need):
-    x, y = args
-    if x.ndim == y.ndim == 2:
-        x_bar = kernels.compute(ct, y.T) if need[0] else None
-        y_bar = kernels.compute(x.T, ct) if need[1] else None
-        return [x_bar, y_bar]
-    return matmul.pullback(ct, out, args, need)
-
-
 class MatmulPlan(eager.Call):
     """Products of two matrices of one dtype go straight to the kernels."""
 
-    __slots__ = ("dtype", "shape")
+    __slots__ = ("dtype",)
 
     def __init__(self, row, kinds, params):
         super().__init__(row, kinds, params)
         x, y = map(eager.abstract, self.kinds)
-        self.shape, self.dtype = kernels.result_shape(x.shape, y.shape), x.dtype
+        self.dtype = x.dtype
         if len(x.shape) == len(y.shape) == 2 and x.dtype == y.dtype and x.dtype in FLOATS:
-            self.aval = Aval.of(self.shape, self.dtype)
-            self.forward = self._product
+            self.aval = Aval.of(kernels.result_shape(x.shape, y.shape), x.dtype)
+            self.forward = self._product(self.aval.shape)
 
-    def _product(self, x, y):
-        out = np.empty(self.shape, self.dtype)
-        a, ta = (x, False) if x.flags.c_contiguous else kernels.stored(x)
-        b, tb = (y, False) if y.flags.c_contiguous else kernels.stored(y)
-        kernels.matmul.calls += 1
-        kernels.matmul.dispatcher(a, b, out, ta, tb)
-        return out
+    def _product(self, shape):
+        dtype, stored, empty = self.dtype, kernels.stored, np.empty
+        kernel = kernels.matmul
+        call = kernel.dispatcher
 
-    def pull_all(self, ct, out, args):
-        if self.aval is None or self.need != (True, True):
-            return self.pull(ct, out, args, self.need)
+        def forward(x, y):
+            out = empty(shape, dtype)
+            a, ta = (x, False) if x.flags.c_contiguous else stored(x)
+            b, tb = (y, False) if y.flags.c_contiguous else stored(y)
+            kernel.calls += 1
+            call(a, b, out, ta, tb)
+            return out
+
+        return forward
+
+    def pull(self, ct, out, args, need) -> Sequence:
+        if self.aval is None:
+            return super().pull(ct, out, args, need)
         x, y = args
-        x_bar, y_bar = np.empty(x.shape, self.dtype), np.empty(y.shape, self.dtype)
         a, ta = (x, False) if x.flags.c_contiguous else kernels.stored(x)
         b, tb = (y, False) if y.flags.c_contiguous else kernels.stored(y)
         ct = ct if ct.flags.c_contiguous else np.array(ct, order="C")
-        kernels.matmul_pullback.calls += 1
-        kernels.matmul_pullback.dispatcher(ct, a, b, x_bar, y_bar, ta, tb)
+        x_bar = np.empty(x.shape, self.dtype) if need[0] else None
+        y_bar = np.empty(y.shape, self.dtype) if need[1] else None
+        if x_bar is not None and y_bar is not None:
+            kernels.matmul_pullback.calls += 1
+            kernels.matmul_pullback.dispatcher(ct, a, b, x_bar, y_bar, ta, tb)
+        elif x_bar is not None:
+            kernels.matmul(ct, b, x_bar, False, not tb)
+        elif y_bar is not None:
+            kernels.matmul(a, ct, y_bar, not ta, False)
         return x_bar, y_bar
 
 
 matmul = Bilinear(
-    "matmul", _compute, _infer, _left, _right, fused=_fused, function=np.matmul,
+    "matmul", _compute, _infer, _left, _right, function=np.matmul,
     samples=[
         sample((2, 3), (3, 2)), sample((3,), (3,)), sample((2, 3), (3,)), sample((3,), (3, 2)),
         sample((2, 2, 3), (3, 2)), sample((2, 1, 2, 3), (3, 3, 2)), sample((2, 2, 3), (3,)),
@@ -102,6 +108,7 @@ matmul = Bilinear(
     ],
 )  # fmt: skip
 matmul.plan_class = MatmulPlan
+ufunc_rows[np.matmul] = matmul
 
 
 @implements(np.matmul)

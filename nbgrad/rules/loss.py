@@ -1,12 +1,14 @@
 """softmax and its kin, and losses. Samples are rows; a single 1-D sample works."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from .. import shapes
+from .. import eager, shapes
 from ..core import Aval, bind, shape_of
 from ..errors import DimensionMismatch
 from ..kernels import logsoftmax as kernels
-from .families import Custom, float_type, sample
+from .families import FLOATS, Custom, float_type, sample
 
 
 def _last(x, *, axis) -> tuple[np.ndarray, int, int]:
@@ -178,14 +180,14 @@ def mse(prediction, target):
 def _matrix(x) -> tuple[int, int]:
     """Rows and columns of logits; a single 1-D sample is one row."""
     shape = shape_of(x)
-    return (1, shape[0]) if len(shape) == 1 else shape
+    return (1, shape[0]) if len(shape) == 1 else (shape[0], shape[1])
 
 
 def _cross_entropy_compute(x, y):
     dtype = float_type(x.dtype, y.dtype)
     x, y = np.asarray(x, dtype), np.asarray(y, dtype)
     out = np.empty((), dtype)
-    kernels.cross_entropy(x.ravel(), y.ravel(), out.ravel(), *_matrix(x))
+    kernels.cross_entropy(x.ravel(), y.ravel(), np.empty(x.size, dtype), out.ravel(), *_matrix(x))
     return out
 
 
@@ -197,13 +199,31 @@ def _cross_entropy_rule(ct, out, args, need):
     return [x_bar, y_bar]
 
 
-def _cross_entropy_fused(ct, out, args, need):
-    x, y = args
-    if need[1] or x.dtype != y.dtype:
-        return _cross_entropy_rule(ct, out, args, need)
-    x_bar = np.empty(x.shape, x.dtype)
-    kernels.cross_entropy_pullback(ct.item(), x.ravel(), y.ravel(), x_bar.ravel(), *_matrix(x))
-    return [x_bar, None]
+class CrossEntropyPlan(eager.Call):
+    """Cross entropy with its sizes looked up once; weights without a gradient take one kernel."""
+
+    __slots__ = ("dtype", "matrix")
+
+    def __init__(self, row, kinds, params):
+        super().__init__(row, kinds, params)
+        x, y = map(eager.abstract, self.kinds)
+        self.matrix, self.dtype = _matrix(x), x.dtype
+        if x.dtype == y.dtype and x.dtype in FLOATS:
+            self.aval = Aval.of((), x.dtype)
+            self.forward = self._loss
+
+    def _loss(self, x, y):
+        out, scratch = np.empty((), self.dtype), np.empty(x.size, self.dtype)
+        kernels.cross_entropy(x.ravel(), y.ravel(), scratch, out.ravel(), *self.matrix)
+        return out
+
+    def pull(self, ct, out, args, need) -> Sequence:
+        if self.aval is None or need != (True, False):
+            return super().pull(ct, out, args, need)
+        x, y = args
+        x_bar = np.empty(x.shape, self.dtype)
+        kernels.cross_entropy_pullback(ct.item(), x.ravel(), y.ravel(), x_bar.ravel(), *self.matrix)
+        return x_bar, None
 
 
 def _cross_entropy_push(tangents, out, args):
@@ -219,15 +239,17 @@ def _cross_entropy_push(tangents, out, args):
 cross_entropy_row = Custom(
     "logit_cross_entropy", _cross_entropy_compute,
     lambda x, y: Aval.of((), float_type(x, y)),
-    _cross_entropy_rule, _cross_entropy_push, fused=_cross_entropy_fused,
+    _cross_entropy_rule, _cross_entropy_push,
     samples=[sample((3,), (3,)), sample((2, 3), (2, 3)), sample((1, 1), (1, 1))],
 )  # fmt: skip
+cross_entropy_row.plan_class = CrossEntropyPlan
 
 
 def _labels_compute(x, labels):
     x = np.asarray(x)
     out = np.empty((), x.dtype)
-    kernels.label_cross_entropy(x.ravel(), labels.ravel(), out.ravel(), *_matrix(x))
+    scratch = np.empty(x.size, x.dtype)
+    kernels.label_cross_entropy(x.ravel(), labels.ravel(), scratch, out.ravel(), *_matrix(x))
     return out
 
 

@@ -55,30 +55,34 @@ sum_row = Linear(
 class SumPlan(eager.Call):
     """A sum with its loop sizes looked up once."""
 
-    __slots__ = ("axes", "dtype", "shape", "sizes", "spread")
+    __slots__ = ("dtype", "sizes", "spread")
 
     def __init__(self, row, kinds, params):
         super().__init__(row, kinds, params)
-        aval, self.axes = eager.abstract(self.kinds[0]), params["axes"]
+        aval = eager.abstract(self.kinds[0])
         self.dtype, self.spread = aval.dtype, aval.shape
-        self.shape = shapes.reduced(aval.shape, self.axes, params["keepdims"])
-        self.sizes = kernels.middle(aval.shape, self.axes)
+        self.sizes = kernels.middle(aval.shape, params["axes"])
         if self.sizes and self.dtype in FLOATS:
-            self.aval = Aval.of(self.shape, self.dtype)
-            self.forward = self._sum
+            self.aval = row.infer(aval, **params)
+            self.forward = self._sum(self.aval.shape, *self.sizes)
 
-    def _sum(self, x):
-        out = np.empty(self.shape, self.dtype)
-        outer, length, inner = self.sizes
-        kernels.sum_middle.calls += 1
-        kernels.sum_middle.dispatcher(x.ravel(), out.ravel(), outer, length, inner)
-        return out
+    def _sum(self, shape, outer, length, inner):
+        kernel, dtype, empty = kernels.sum_middle, self.dtype, np.empty
+        call = kernel.dispatcher
+
+        def forward(x):
+            out = empty(shape, dtype)
+            kernel.calls += 1
+            call(x.ravel(), out.ravel(), outer, length, inner)
+            return out
+
+        return forward
 
     def pull_all(self, ct, out, args):
-        if not self.sizes:
+        if self.sizes is None:
             return self.pull(ct, out, args, self.need)
-        x_bar = np.empty(self.spread, self.dtype)
         outer, length, inner = self.sizes
+        x_bar = np.empty(self.spread, self.dtype)
         kernels.spread_middle.calls += 1
         kernels.spread_middle.dispatcher(ct.ravel(), x_bar.ravel(), outer, length, inner)
         return (x_bar,)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..emission import body_of, steps_of
+from ..emission import NAMES, body_of, steps_of
 from ..errors import TraceError
 from ..kernels.emit import HEAD, Operand, function_source, substitute
 from ..symbols import Symbol, is_full, topological
@@ -45,7 +45,9 @@ def source_of(program: Program) -> tuple[str, str]:
                 f"{symbol.shape}')",
             ]
     lines += [
-        f"{labels[s]} = np.empty({s.shape}, np.{s.dtype})" for s in arrays if s.primitive is not None
+        f"{labels[s]} = np.empty({s.shape}, np.{s.dtype})"
+        for s in arrays
+        if s.primitive is not None
     ]
     for stage in range(max(stages.values(), default=0) + 1):
         lines += _scalars(program, stages, stage, labels)
@@ -173,7 +175,7 @@ def _scalars(program: Program, stages: dict, stage: int, labels: dict[Symbol, st
         if not hasattr(row, "body"):
             lines.append(f"{labels[symbol]} = {operands[0]}")
             continue
-        named = dict(zip(("x", "y", "z"), operands, strict=False))
+        named = dict(zip(NAMES, operands, strict=False))
         lines.append(f"{labels[symbol]} = {substitute(body_of(row, symbol.params), named)}")
     return lines
 

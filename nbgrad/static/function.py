@@ -1,4 +1,4 @@
-"""`nbgrad.compile`: a function of arrays as Numba functions, one for each tree, shapes and dtypes."""
+"""`nbgrad.compile`: a function as Numba functions, one for each tree, shapes and dtypes."""
 
 import re
 from collections.abc import Callable
@@ -87,7 +87,9 @@ class StaticFunction:
         return getattr(self._f, "__name__", type(self._f).__name__)
 
     def _variant(self, args: tuple, values: list[Any]) -> Variant:
-        kinds = tuple(v.value if isinstance(v, Static) else Aval.of(v.shape, v.dtype) for v in values)
+        kinds = tuple(
+            v.value if isinstance(v, Static) else Aval.of(v.shape, v.dtype) for v in values
+        )
         key = (trees.structure(args), kinds)
         variant = self._variants.get(key)
         if variant is None:

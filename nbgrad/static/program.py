@@ -85,7 +85,9 @@ def trace(f: Callable, name: str, avals: Sequence[Aval], rebuild: Callable) -> P
     for output in outputs:
         if isinstance(output, Symbol) and output.level == level:
             continue
-        if isinstance(output, (float, int)) or (isinstance(output, np.generic) and output.size == 1):
+        if isinstance(output, (float, int)) or (
+            isinstance(output, np.generic) and output.size == 1
+        ):
             continue
         raise TraceError(
             f"{name}: a compiled function returns arrays that depend on its arguments, and "

@@ -93,7 +93,9 @@ def _value_and_gradients(f: Callable, args: tuple, positions: tuple[int, ...], o
                 )
             given[position] = rebuild(tracked)
             rebuilders.append(rebuild)
-            wanted.append([leaf.node if isinstance(leaf, TrackedArray) else None for leaf in tracked])
+            wanted.append(
+                [leaf.node if isinstance(leaf, TrackedArray) else None for leaf in tracked]
+            )
         out = f(*given, **options)
         value, found = _pull(out, level, {node for nodes in wanted for node in nodes})
         gradients = tuple(

@@ -1,7 +1,7 @@
 """Nested dicts, lists and tuples of arrays as lists of leaves."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -27,7 +27,7 @@ def structure(tree: Any) -> Any:
         return len(tree)
     import optree
 
-    return optree.tree_structure(tree, none_is_leaf=True)
+    return optree.tree_structure(cast(Any, tree), none_is_leaf=True)
 
 
 def is_differentiable(leaf: Any) -> bool:

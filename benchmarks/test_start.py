@@ -1,0 +1,112 @@
+"""What a fresh process waits for: the import, and the first gradient with and without a cache.
+
+Every figure is taken inside a child process after `import numba`, which the user of Numba pays
+anyway; each has a kernel cache of its own.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+import nbgrad
+
+HERE = Path(__file__).parent
+
+NUMBA = """
+import time
+start = time.perf_counter()
+import numba
+numba_took = time.perf_counter() - start
+"""
+
+IMPORT = f"""{NUMBA}
+start = time.perf_counter()
+import nbgrad
+print(time.perf_counter() - start, numba_took)
+"""
+
+FIRST_GRADIENT = f"""{NUMBA}
+from workloads import nbgrad_library, runner, workloads
+start = time.perf_counter()
+run = runner(workloads["W5"], nbgrad_library())
+run()
+print(time.perf_counter() - start, numba_took)
+import nbgrad
+print(nbgrad.stats()["compiled"])
+"""
+
+
+@pytest.fixture
+def child(tmp_path):
+    """child(code, cache) runs Python on code; gives the numbers that it prints."""
+
+    def run(code: str, cache: str) -> list[float]:
+        environment = {
+            **os.environ,
+            "NBGRAD_CACHE_DIR": str(tmp_path / cache),
+            "PYTHONPATH": os.pathsep.join([str(Path(nbgrad.__file__).parents[1]), str(HERE)]),
+            "PYTHONPYCACHEPREFIX": str(tmp_path / "bytecode"),
+        }
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        result = subprocess.run(
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+        )
+        assert result.returncode == 0, result.stderr
+        return [float(line) for line in result.stdout.split()]
+
+    return run
+
+
+@pytest.fixture
+def note_times(note):
+    def store(times: list[tuple[float, float]], target: float):
+        """Seconds, and multiples of `import numba` in the same child, which machines share."""
+        note(
+            seconds=round(median(seconds for seconds, _ in times), 3),
+            least=round(min(seconds for seconds, _ in times), 3),
+            in_imports_of_numba=round(median(seconds / unit for seconds, unit in times), 2),
+            rounds=len(times),
+            target=target,
+        )
+
+    return store
+
+
+@pytest.mark.benchmark(group="a fresh process")
+def test_import(benchmark, child, note_times):
+    child(IMPORT, "cache")  # writes the bytecode
+    times = []
+    benchmark.pedantic(lambda: times.append(child(IMPORT, "cache")), rounds=7)
+    note_times(times, 0.06)
+
+
+@pytest.mark.benchmark(group="a fresh process")
+def test_first_gradient_from_a_warm_cache(benchmark, child, note_times):
+    child(FIRST_GRADIENT, "cache")
+    times = []
+
+    def again():
+        seconds, unit, compiled = child(FIRST_GRADIENT, "cache")
+        assert compiled == 0
+        times.append((seconds, unit))
+
+    benchmark.pedantic(again, rounds=7)
+    note_times(times, 0.35)
+
+
+@pytest.mark.benchmark(group="a fresh process")
+def test_first_gradient_from_an_empty_cache(benchmark, child, note_times):
+    child(IMPORT, "cache")
+    times = []
+
+    def first():
+        seconds, unit, compiled = child(FIRST_GRADIENT, f"cache{len(times)}")
+        assert compiled > 0
+        times.append((seconds, unit))
+
+    benchmark.pedantic(first, rounds=3)
+    note_times(times, 4.0)

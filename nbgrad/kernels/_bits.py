@@ -1,0 +1,144 @@
+"""Single LLVM instructions that Numba has no words for, each with a plain-Python twin.
+
+They are what makes scalar functions branch-free, so that loops over them vectorise.
+"""
+
+import math
+
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+
+from ._jit import DISABLED, instruction
+
+# (width of the integer, bits of the mantissa, bias, 1.5 * 2**mantissa, bits of sqrt(1/2))
+_LAYOUT = {
+    types.float64: (64, 52, 1023, 6755399441055744.0, 0x3FE6A09E667F3BCD),
+    types.float32: (32, 23, 127, 12582912.0, 0x3F3504F3),
+}
+
+if DISABLED:
+
+    def select(condition, x, y):
+        return x if condition else y
+
+    def radd(total, x):
+        return total + x
+
+    def like(x, value):
+        return type(x)(value)
+
+    def offset(i):
+        return i
+
+    def round_even(x):
+        return np.rint(x)
+
+    def times_power_of_two(x, k):
+        return type(x)(math.ldexp(x, int(k))) if np.isfinite(k) else x * k
+
+    def mantissa(x):
+        m, e = np.frexp(x)
+        return type(x)(2 * m if m < math.sqrt(0.5) else m)
+
+    def exponent(x):
+        m, e = np.frexp(x)
+        return type(x)(e - 1 if m < math.sqrt(0.5) else e)
+
+else:
+
+    @instruction
+    def select(typingctx, condition, x, y):
+        """`x` where `condition` holds, else `y`: no branch, so loops vectorise over it."""
+        common = typingctx.unify_types(x, y)
+
+        def codegen(context, builder, signature, args):
+            return builder.select(*args)
+
+        return common(types.boolean, common, common), codegen
+
+    @instruction
+    def radd(typingctx, total, x):
+        """`total + x` with `reassoc` on this one addition, so that a sum vectorises."""
+
+        def codegen(context, builder, signature, args):
+            return builder.fadd(*args, flags=("reassoc", "contract"))
+
+        return total(total, total), codegen
+
+    @instruction
+    def like(typingctx, x, value):
+        """`value` in the type of `x`: a bare literal would turn float32 into float64."""
+
+        def codegen(context, builder, signature, args):
+            return args[1]
+
+        return x(x, x), codegen
+
+    @instruction
+    def offset(typingctx, i):
+        """`i` as an unsigned index, which Numba does not check for counting from the end."""
+
+        def codegen(context, builder, signature, args):
+            return args[0]
+
+        return types.uintp(types.intp), codegen
+
+    @instruction
+    def round_even(typingctx, x):
+        """The nearest whole number, of moderate size: adding a large number rounds."""
+        large = _LAYOUT[x][3]
+
+        def codegen(context, builder, signature, args):
+            constant = ir.Constant(args[0].type, large)
+            return builder.fsub(builder.fadd(args[0], constant), constant)
+
+        return x(x), codegen
+
+    @instruction
+    def times_power_of_two(typingctx, x, k):
+        """`x * 2**k` for a whole k, in two steps, so that the result may be subnormal."""
+        width, bits, bias, large, _ = _LAYOUT[x]
+
+        def codegen(context, builder, signature, args):
+            value, k = args
+            integer = ir.IntType(width)
+            constant = ir.Constant(value.type, large)
+            whole = builder.sub(
+                builder.bitcast(builder.fadd(k, constant), integer),
+                builder.bitcast(constant, integer),
+            )
+            half = builder.ashr(whole, integer(1))
+            for part in (half, builder.sub(whole, half)):
+                power = builder.shl(builder.add(part, integer(bias)), integer(bits))
+                value = builder.fmul(value, builder.bitcast(power, value.type))
+            return value
+
+        return x(x, x), codegen
+
+    def _shifted(builder, x, kind):
+        """The bits of x, and its exponent when the mantissa lies in [sqrt(1/2), sqrt(2))."""
+        width, bits, _, _, root = _LAYOUT[kind]
+        integer = ir.IntType(width)
+        pattern = builder.bitcast(x, integer)
+        return pattern, builder.ashr(builder.sub(pattern, integer(root)), integer(bits)), integer
+
+    @instruction
+    def mantissa(typingctx, x):
+        """m in [sqrt(1/2), sqrt(2)) with x = m * 2**exponent(x), for a normal positive x."""
+
+        def codegen(context, builder, signature, args):
+            pattern, power, integer = _shifted(builder, args[0], x)
+            shifted = builder.sub(pattern, builder.shl(power, integer(_LAYOUT[x][1])))
+            return builder.bitcast(shifted, args[0].type)
+
+        return x(x), codegen
+
+    @instruction
+    def exponent(typingctx, x):
+        """The power of two that goes with `mantissa(x)`."""
+
+        def codegen(context, builder, signature, args):
+            return builder.sitofp(_shifted(builder, args[0], x)[1], args[0].type)
+
+        return x(x), codegen

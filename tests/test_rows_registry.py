@@ -1,0 +1,122 @@
+"""The registry itself: nothing in it escapes the tests, and the tests notice what is wrong."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import rows
+import test_rows_gradients as gradients
+import test_rows_pullbacks as pullbacks
+import test_rows_values as values
+
+from nbgrad.core import Primitive
+from nbgrad.rules.families import Elementwise, Linear, reals, sample
+
+
+def test_rows_are_known_by_their_names():
+    for name, row in Primitive.registry.items():
+        assert name == row.name
+        assert name.isidentifier()
+
+
+def test_exempt_rows_exist_and_have_no_derivative():
+    assert not [name for name in rows.EXEMPT if Primitive.registry[name].differentiable]
+
+
+@pytest.mark.parametrize("row", rows.rows(), ids=lambda row: row.name)
+def test_every_row_is_tested(row):
+    cases = rows.cases_of(row)
+    assert any(case.compiled for case in cases), "the default run compiles none of its cases"
+    assert all(low < high for case in cases for low, high in case.domains)
+    assert all(case.positions for case in cases) == row.differentiable
+    assert rows.reference(row) is not None
+
+
+@pytest.mark.parametrize("row", rows.rows(True), ids=lambda row: row.name)
+def test_conventions_are_written_down(row):
+    assert row.notes or not getattr(row, "kinks", ())
+
+
+@pytest.fixture
+def scratch(monkeypatch):
+    """A registry that forgets what a test adds to it."""
+    monkeypatch.setattr(Primitive, "registry", dict(Primitive.registry))
+
+
+def _same(x):
+    return x
+
+
+@pytest.mark.usefixtures("scratch")
+def test_a_row_without_samples_fails():
+    row = Linear("scratch", _same, _same, lambda ct, args: [ct], samples=[])
+    with pytest.raises(ValueError, match="scratch has no samples"):
+        rows.cases_of(row)
+    with pytest.raises(ValueError, match="scratch names no NumPy function"):
+        rows.reference(row)
+
+
+@pytest.mark.usefixtures("scratch")
+@pytest.mark.parametrize("options", [{"domains": []}, {"domains": [reals], "params": []}])
+def test_an_elementwise_row_without_domains_or_samples_fails(options):
+    row = Elementwise(None, "x * x", [lambda x, out: 2 * x], name="scratch", **options)
+    with pytest.raises(ValueError, match="scratch has no"):
+        rows.cases_of(row)
+
+
+@pytest.mark.usefixtures("scratch")
+def test_a_name_is_taken_once():
+    with pytest.raises(ValueError, match="two rows are called tanh"):
+        Elementwise(np.tanh, "tanh(x)", [lambda x, out: 1 - out * out], domains=[reals])
+
+
+@pytest.mark.usefixtures("scratch")
+def test_a_wrong_value_or_partial_is_found():
+    row = Elementwise(
+        np.square, "x * x * x", [lambda x, out: 2 * x], domains=[reals], name="scratch"
+    )
+    case = rows.cases_of(row)[0]
+    with pytest.raises(AssertionError):
+        values.test_value_is_numpys(case)
+    with pytest.raises(AssertionError):
+        gradients.test_gradient_is_the_slope_of_the_value(case)
+
+
+@pytest.mark.usefixtures("scratch")
+def test_a_missing_strong_zero_is_found():
+    row = Elementwise(None, "sqrt(x)", [lambda x, out: 0.5 / out], domains=[reals], name="scratch")
+    row.pullback = lambda ct, out, args, need: [ct * (0.5 / out)]
+    with pytest.raises(AssertionError):
+        pullbacks.test_zero_cotangent_gives_zero_whatever_the_partial(row, {})
+
+
+@pytest.mark.usefixtures("scratch")
+def test_a_pullback_that_is_no_transpose_is_found():
+    row = Linear(
+        "scratch", lambda x: 3 * np.asarray(x), lambda x: x, lambda ct, args: [2 * ct],
+        samples=[sample((2, 3))],
+    )  # fmt: skip
+    case = rows.cases_of(row)[0]
+    with pytest.raises(AssertionError):
+        pullbacks.test_pullback_is_linear_in_its_cotangent(case)
+
+
+@pytest.mark.skipif(rows.PLAIN_PYTHON, reason="this is the plain run")
+@pytest.mark.parametrize(
+    "file",
+    ["test_rows_values.py", "test_rows_gradients.py", "test_rows_pullbacks.py", "test_tracked.py"],
+)
+def test_all_cases_with_kernels_as_plain_python(file, pytestconfig):
+    """Every shape and dtype: compiling adds nothing to these but time."""
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-n0", "-q", "-m", "", "-p", "no:cacheprovider",
+         "--tb=short", f"tests/{file}"],
+        env=inherited | {"NUMBA_DISABLE_JIT": "1"},
+        cwd=pytestconfig.rootpath,
+        capture_output=True,
+        text=True,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout[-6000:] + run.stderr[-2000:]
