@@ -7,14 +7,15 @@ their own plan class, or run their functions as they are (`Call`).
 """
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from . import emission, shapes
 from .core import Aval, Primitive
-from .kernels.emit import Pattern
 from .kernels.unbroadcast import unbroadcast
+from .shapes import Pattern
 
 # How an argument is handed to a kernel.
 RAVEL, ITEM, NUMBER, WIDEN = range(4)
@@ -30,6 +31,7 @@ class Plan:
     """
 
     __slots__ = ("aval", "forward", "kinds", "need", "params", "row")
+    row: Any
     forward: Callable[..., np.ndarray]
     aval: Aval | None  # of the result, where the plan knows it
 
@@ -81,12 +83,12 @@ class ElementwisePlan(Plan):
         "default", "dtype", "loads", "patterns", "pulls", "same", "shape", "sizes",
     )  # fmt: skip
 
-    def __init__(self, row: Primitive, kinds: Sequence, params: dict):
+    def __init__(self, row: Any, kinds: Sequence, params: dict):
         self.same = len(kinds) == 1 and row.arity == 2
         super().__init__(row, tuple(kinds) * (2 if self.same else 1), params)
         avals = [abstract(kind) for kind in self.kinds]
-        self.aval = row.infer(*avals, **params)
-        self.shape, self.dtype = self.aval.shape, self.aval.dtype
+        self.aval = aval = row.infer(*avals, **params)
+        self.shape, self.dtype = aval.shape, aval.dtype
         self.patterns, self.loads, self.sizes = self._layout(avals)
         self.pulls: dict[tuple[bool, ...], Callable[..., Sequence]] = {}
         self.default: Callable[..., Sequence] | None = None
@@ -95,7 +97,7 @@ class ElementwisePlan(Plan):
     def _layout(self, avals) -> tuple[list[Pattern], list[int], tuple[int, ...]]:
         given = tuple(aval.shape if isinstance(aval, Aval) else () for aval in avals)
         layout = shapes.collapse(given, self.shape)
-        patterns, rows, columns = layout or (["full"] * len(avals), 1, self.aval.size)
+        patterns, rows, columns = layout or (["full"] * len(avals), 1, prod(self.shape))
         patterns, loads = list(patterns), []
         for i, aval in enumerate(avals):
             condition = i in self.row.conditions
@@ -223,7 +225,9 @@ def plan_for(row: Primitive, kinds: tuple, params: dict) -> Plan:
 def evaluate(row: Primitive, args: Sequence, params: dict) -> np.ndarray:
     """An elementwise row on plain arrays and numbers."""
     values = [arg if type(arg) is float else np.asarray(arg) for arg in args]
-    kinds = tuple(float if type(v) is float else Aval.of(v.shape, v.dtype).constant for v in values)
+    kinds = tuple(
+        Aval.of(v.shape, v.dtype).constant if isinstance(v, np.ndarray) else float for v in values
+    )
     return plan_for(row, kinds, params).forward(*values)
 
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from .core import Aval, Primitive
 from .kernels._jit import Kernel, kernel_from_source
-from .kernels.emit import Operand, Pattern, Step, loop_source, substitute
+from .kernels.emit import Operand, Step, loop_source, substitute
+from .shapes import Pattern
 from .symbols import Builder, Symbol, is_full, topological
 
 NAMES: tuple[str, ...] = ("x", "y", "z")
@@ -30,7 +31,7 @@ class Traced(NamedTuple):
 
 def body_of(row: Any, params: dict) -> str:
     """The scalar code of an elementwise row."""
-    return row.body(**params) if callable(row.body) else row.body
+    return row.body if isinstance(row.body, str) else row.body(**params)
 
 
 def steps_of(
@@ -105,7 +106,7 @@ def pullback_kernel(
     """`kernel(ct, reads..., cotangents of positions...)`."""
     if row.kernels and set(patterns) == {"full"}:
         return row.kernels[1]
-    by_name = dict(zip(NAMES, patterns, strict=False)) | {"out": "full"}
+    by_name: dict[str, Pattern] = {**dict(zip(NAMES, patterns, strict=False)), "out": "full"}
     reads = [Operand("ct", "full"), *(Operand(name, by_name[name]) for name in traced.reads)]
     writes = {Operand(f"{NAMES[i]}_bar", patterns[i]): traced.values[i] for i in positions}
     label = f"{row.name}_pullback"

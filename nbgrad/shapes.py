@@ -4,12 +4,16 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import groupby
 from math import prod
+from typing import Literal
 
 import numpy as np
 
 from .errors import DimensionMismatch
 
 Shape = tuple[int, ...]
+Pattern = Literal["full", "row", "column", "number"]
+"""How an operand lies in a (rows, columns) domain: everywhere, along a row (one element a column),
+along a column (one element a row), or as a single number."""
 
 
 def broadcast(op: str, *shapes: Shape) -> Shape:
@@ -50,7 +54,7 @@ def lost_axes(shape: Shape, wide: Shape) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=4096)
-def collapse(shapes: tuple[Shape, ...], out: Shape) -> tuple[list[str], int, int] | None:
+def collapse(shapes: tuple[Shape, ...], out: Shape) -> tuple[list[Pattern], int, int] | None:
     """How operands of `shapes` lie in `out`, seen as (rows, columns).
 
     Gives a pattern for each operand (`full`, `row`, `column`, `number`) with rows and columns, or
@@ -78,7 +82,7 @@ def collapse(shapes: tuple[Shape, ...], out: Shape) -> tuple[list[str], int, int
         size = groups[0][1] if groups else 1
         return ["full" if here else "number" for here in present], 1, size
     (rows_of, rows), (columns_of, columns) = groups
-    names = {
+    names: dict[tuple[bool, ...], Pattern] = {
         (True, True): "full",
         (False, True): "row",
         (True, False): "column",

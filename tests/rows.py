@@ -181,7 +181,7 @@ class Case(NamedTuple):
                 return point.cast(self.dtype)
         raise AssertionError(f"{self.name}: no point away from kinks: are the domains right?")
 
-    def _argument(self, rng: np.random.Generator, position: int):
+    def _argument(self, rng: np.random.Generator, position: int) -> Any:
         spec = self.args[position]
         if self.given[position]:
             return spec

@@ -4,6 +4,7 @@ import copy
 import math
 import operator
 import pickle
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -101,7 +102,7 @@ def test_operands_that_are_no_real_numbers_are_refused(other):
 
 def test_shapes_that_do_not_fit_are_named():
     with pytest.raises(nbgrad.DimensionMismatch, match=r"add.*\(2,\).*\(3,\)"):
-        track([1.0, 2.0]) + np.ones(3)
+        np.add(track([1.0, 2.0]), np.ones(3))
 
 
 @pytest.mark.parametrize("compare", ["lt", "le", "gt", "ge", "eq", "ne"])
@@ -132,7 +133,7 @@ def test_comparisons_decide_in_python():
 
 def test_equality_is_elementwise_and_the_hash_is_identity():
     x, same = track([1.0, 2.0]), track([1.0, 2.0])
-    assert (x == same).all()
+    np.testing.assert_array_equal(x == same, [True, True])
     assert hash(x) != hash(same)
     assert len({x, same}) == 2
     assert {x: "x"}[x] == "x"
@@ -311,7 +312,8 @@ def test_elements_come_by_iteration_and_unpacking():
     (a * b).backward(keep_graph=True)
     np.testing.assert_array_equal(x.grad, [3.0, 2.0])
     assert [row.shape for row in track(np.ones((2, 3)))] == [(3,), (3,)]
-    assert sum(element for element in x).item() == 5.0
+    total = sum(x)
+    assert isinstance(total, TrackedArray) and total.item() == 5.0
 
 
 @pytest.mark.parametrize("call", [len, iter, list])
@@ -381,6 +383,7 @@ def test_untracked_errors_name_the_remedies():
 def test_nbgrad_array_joins_tracked_and_plain_numbers():
     x, y = track(2.0), track(3.0)
     matrix = nbgrad.array([[x, 1.0], [0.0, x * y]])
+    assert isinstance(matrix, TrackedArray)
     np.testing.assert_array_equal(matrix.data, [[2.0, 1.0], [0.0, 6.0]])
     np.sum(matrix).backward()
     assert (x.grad, y.grad) == (4.0, 2.0)
@@ -422,9 +425,9 @@ def test_what_cannot_be_tracked_is_refused_with_a_reason(given, reason):
 
 
 def test_float32_is_kept_where_numpy_keeps_it():
-    x = track(np.ones(2, np.float32))
-    plain = x.data
-    for f in (
+    plain = np.ones(2, np.float32)
+    x = track(plain)
+    functions: list[Callable] = [
         lambda v: v * 2.0,
         lambda v: 2 / v,
         lambda v: np.exp(v),
@@ -433,7 +436,8 @@ def test_float32_is_kept_where_numpy_keeps_it():
         lambda v: v + np.ones(2),
         lambda v: v**2,
         lambda v: v.mean(),
-    ):
+    ]
+    for f in functions:
         assert f(x).dtype == np.asarray(f(plain)).dtype
     np.sum(x * np.ones(2)).backward()
     assert x.grad.dtype == np.float32

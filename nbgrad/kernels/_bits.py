@@ -9,7 +9,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import types
 
-from ._jit import DISABLED, instruction
+from ._jit import instruction
 
 # (width of the integer, bits of the mantissa, bias, 1.5 * 2**mantissa, bits of sqrt(1/2))
 _LAYOUT = {
@@ -17,128 +17,117 @@ _LAYOUT = {
     types.float32: (32, 23, 127, 12582912.0, 0x3F3504F3),
 }
 
-if DISABLED:
 
-    def select(condition, x, y):
-        return x if condition else y
+def _times_power_of_two(x, k):
+    return type(x)(math.ldexp(x, int(k))) if np.isfinite(k) else x * k
 
-    def radd(total, x):
-        return total + x
 
-    def like(x, value):
-        return type(x)(value)
+def _split(x):
+    m, power = np.frexp(x)
+    low = m < math.sqrt(0.5)
+    return type(x)(2 * m if low else m), type(x)(power - 1 if low else power)
 
-    def offset(i):
-        return i
 
-    def round_even(x):
-        return np.rint(x)
+@instruction(lambda condition, x, y: x if condition else y)
+def select(typingctx, condition, x, y):
+    """`x` where `condition` holds, else `y`: no branch, so loops vectorise over it."""
+    common = typingctx.unify_types(x, y)
 
-    def times_power_of_two(x, k):
-        return type(x)(math.ldexp(x, int(k))) if np.isfinite(k) else x * k
+    def codegen(context, builder, signature, args):
+        return builder.select(*args)
 
-    def mantissa(x):
-        m, e = np.frexp(x)
-        return type(x)(2 * m if m < math.sqrt(0.5) else m)
+    return common(types.boolean, common, common), codegen
 
-    def exponent(x):
-        m, e = np.frexp(x)
-        return type(x)(e - 1 if m < math.sqrt(0.5) else e)
 
-else:
+@instruction(lambda total, x: total + x)
+def radd(typingctx, total, x):
+    """`total + x` with `reassoc` on this one addition, so that a sum vectorises."""
 
-    @instruction
-    def select(typingctx, condition, x, y):
-        """`x` where `condition` holds, else `y`: no branch, so loops vectorise over it."""
-        common = typingctx.unify_types(x, y)
+    def codegen(context, builder, signature, args):
+        return builder.fadd(*args, flags=("reassoc", "contract"))
 
-        def codegen(context, builder, signature, args):
-            return builder.select(*args)
+    return total(total, total), codegen
 
-        return common(types.boolean, common, common), codegen
 
-    @instruction
-    def radd(typingctx, total, x):
-        """`total + x` with `reassoc` on this one addition, so that a sum vectorises."""
+@instruction(lambda x, value: type(x)(value))
+def like(typingctx, x, value):
+    """`value` in the type of `x`: a bare literal would turn float32 into float64."""
 
-        def codegen(context, builder, signature, args):
-            return builder.fadd(*args, flags=("reassoc", "contract"))
+    def codegen(context, builder, signature, args):
+        return args[1]
 
-        return total(total, total), codegen
+    return x(x, x), codegen
 
-    @instruction
-    def like(typingctx, x, value):
-        """`value` in the type of `x`: a bare literal would turn float32 into float64."""
 
-        def codegen(context, builder, signature, args):
-            return args[1]
+@instruction(lambda i: i)
+def offset(typingctx, i):
+    """`i` as an unsigned index, which Numba does not check for counting from the end."""
 
-        return x(x, x), codegen
+    def codegen(context, builder, signature, args):
+        return args[0]
 
-    @instruction
-    def offset(typingctx, i):
-        """`i` as an unsigned index, which Numba does not check for counting from the end."""
+    return types.uintp(types.intp), codegen
 
-        def codegen(context, builder, signature, args):
-            return args[0]
 
-        return types.uintp(types.intp), codegen
+@instruction(np.rint)
+def round_even(typingctx, x):
+    """The nearest whole number, of moderate size: adding a large number rounds."""
+    large = _LAYOUT[x][3]
 
-    @instruction
-    def round_even(typingctx, x):
-        """The nearest whole number, of moderate size: adding a large number rounds."""
-        large = _LAYOUT[x][3]
+    def codegen(context, builder, signature, args):
+        constant = ir.Constant(args[0].type, large)
+        return builder.fsub(builder.fadd(args[0], constant), constant)
 
-        def codegen(context, builder, signature, args):
-            constant = ir.Constant(args[0].type, large)
-            return builder.fsub(builder.fadd(args[0], constant), constant)
+    return x(x), codegen
 
-        return x(x), codegen
 
-    @instruction
-    def times_power_of_two(typingctx, x, k):
-        """`x * 2**k` for a whole k, in two steps, so that the result may be subnormal."""
-        width, bits, bias, large, _ = _LAYOUT[x]
+@instruction(_times_power_of_two)
+def times_power_of_two(typingctx, x, k):
+    """`x * 2**k` for a whole k, in two steps, so that the result may be subnormal."""
+    width, bits, bias, large, _ = _LAYOUT[x]
 
-        def codegen(context, builder, signature, args):
-            value, k = args
-            integer = ir.IntType(width)
-            constant = ir.Constant(value.type, large)
-            whole = builder.sub(
-                builder.bitcast(builder.fadd(k, constant), integer),
-                builder.bitcast(constant, integer),
-            )
-            half = builder.ashr(whole, integer(1))
-            for part in (half, builder.sub(whole, half)):
-                power = builder.shl(builder.add(part, integer(bias)), integer(bits))
-                value = builder.fmul(value, builder.bitcast(power, value.type))
-            return value
-
-        return x(x, x), codegen
-
-    def _shifted(builder, x, kind):
-        """The bits of x, and its exponent when the mantissa lies in [sqrt(1/2), sqrt(2))."""
-        width, bits, _, _, root = _LAYOUT[kind]
+    def codegen(context, builder, signature, args):
+        value, k = args
         integer = ir.IntType(width)
-        pattern = builder.bitcast(x, integer)
-        return pattern, builder.ashr(builder.sub(pattern, integer(root)), integer(bits)), integer
+        constant = ir.Constant(value.type, large)
+        whole = builder.sub(
+            builder.bitcast(builder.fadd(k, constant), integer),
+            builder.bitcast(constant, integer),
+        )
+        half = builder.ashr(whole, integer(1))
+        for part in (half, builder.sub(whole, half)):
+            power = builder.shl(builder.add(part, integer(bias)), integer(bits))
+            value = builder.fmul(value, builder.bitcast(power, value.type))
+        return value
 
-    @instruction
-    def mantissa(typingctx, x):
-        """m in [sqrt(1/2), sqrt(2)) with x = m * 2**exponent(x), for a normal positive x."""
+    return x(x, x), codegen
 
-        def codegen(context, builder, signature, args):
-            pattern, power, integer = _shifted(builder, args[0], x)
-            shifted = builder.sub(pattern, builder.shl(power, integer(_LAYOUT[x][1])))
-            return builder.bitcast(shifted, args[0].type)
 
-        return x(x), codegen
+def _shifted(builder, x, kind):
+    """The bits of x, and its exponent when the mantissa lies in [sqrt(1/2), sqrt(2))."""
+    width, bits, _, _, root = _LAYOUT[kind]
+    integer = ir.IntType(width)
+    pattern = builder.bitcast(x, integer)
+    return pattern, builder.ashr(builder.sub(pattern, integer(root)), integer(bits)), integer
 
-    @instruction
-    def exponent(typingctx, x):
-        """The power of two that goes with `mantissa(x)`."""
 
-        def codegen(context, builder, signature, args):
-            return builder.sitofp(_shifted(builder, args[0], x)[1], args[0].type)
+@instruction(lambda x: _split(x)[0])
+def mantissa(typingctx, x):
+    """m in [sqrt(1/2), sqrt(2)) with x = m * 2**exponent(x), for a normal positive x."""
 
-        return x(x), codegen
+    def codegen(context, builder, signature, args):
+        pattern, power, integer = _shifted(builder, args[0], x)
+        shifted = builder.sub(pattern, builder.shl(power, integer(_LAYOUT[x][1])))
+        return builder.bitcast(shifted, args[0].type)
+
+    return x(x), codegen
+
+
+@instruction(lambda x: _split(x)[1])
+def exponent(typingctx, x):
+    """The power of two that goes with `mantissa(x)`."""
+
+    def codegen(context, builder, signature, args):
+        return builder.sitofp(_shifted(builder, args[0], x)[1], args[0].type)
+
+    return x(x), codegen

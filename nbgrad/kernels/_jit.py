@@ -94,9 +94,10 @@ def device(function: Callable) -> Any:
     return numba.njit(**DEVICE_OPTIONS)(function)
 
 
-def instruction(function: Callable) -> Any:
-    """Decorator: a typed code generator that stands for a call, as `numba.extending.intrinsic`."""
-    return intrinsic(function)
+def instruction(twin: Callable) -> Callable[[Callable], Any]:
+    """Decorator: a code generator that stands for a call, as `numba.extending.intrinsic` has it,
+    with a `twin` that means the same in plain Python."""
+    return lambda generator: twin if DISABLED else intrinsic(generator)
 
 
 def stats() -> dict[str, int]:

@@ -16,18 +16,15 @@ The text of `x * y`, for arrays of one shape::
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+
+from ..shapes import Pattern
 
 __all__ = ["Operand", "Step", "loop_source"]
-
-Pattern = Literal["full", "row", "column", "number"]
-"""How an operand lies in the (rows, columns) domain: everywhere, along a row (one element a
-column), along a column (one element a row), or a single number."""
 
 HEAD = """\
 import numpy as np
 from nbgrad.kernels.scalar import (
-    cos, exp, floor_divide, like, log, maximum, minimum, offset, radd, select, sigmoid, sin, sqrt, tanh,
+    cos, exp, floor_divide, log, maximum, minimum, offset, radd, select, sigmoid, sin, sqrt, tanh,
 )
 
 
@@ -132,7 +129,7 @@ def _line(
     sums = stored | returns
     full = next(operand.name for operand in [*writes, *reads] if operand.pattern == "full")
     if not sums:
-        return [f"for k in range({full}s.size):"] + _indent(inner)
+        return [f"for k in range({full}s.size):", *_indent(inner)]
     inner += [f"{out}_part = radd({out}_part, {value})" for out, value in sums.items()]
     return [
         *(f"{out}_total = zero" for out in sums),

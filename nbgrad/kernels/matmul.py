@@ -55,7 +55,7 @@ def result_shape(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
     """Shape of `x @ y`, as NumPy has it. Raises DimensionMismatch."""
     if not x or not y:
         raise DimensionMismatch(f"matmul: the shapes {x} and {y}: a scalar takes *, not @")
-    inner_x, inner_y = x[-1], y[-2] if len(y) > 1 else y[0]
+    inner_x, inner_y = x[-1], y[max(len(y) - 2, 0)]
     if inner_x != inner_y:
         raise DimensionMismatch(
             f"matmul: the shapes {x} and {y} do not fit: {inner_x} columns on the left, "
@@ -79,7 +79,7 @@ def compute(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """`x @ y` for float arrays of one dtype and any layout: 1-D, 2-D, batches that broadcast."""
     out = np.empty(result_shape(x.shape, y.shape), x.dtype)
     x, y = (x if x.ndim > 1 else x[None]), (y if y.ndim > 1 else y[:, None])
-    (m, _), n = x.shape[-2:], y.shape[-1]
+    m, n = x.shape[-2], y.shape[-1]
     if x.ndim == y.ndim == 2:
         (a, ta), (b, tb) = stored(x), stored(y)
         matmul(a, b, out.reshape(m, n), ta, tb)
