@@ -19,7 +19,7 @@ from workloads import (
 )
 
 HAND = "NumPy by hand"
-HEADER = ("workload", "library", "median, us", "least, us", "ratio to hand")
+HEADER = ("workload", "library", "median, us", "least, us", "ratio to hand", "of the least")
 
 
 def main() -> None:
@@ -41,17 +41,18 @@ def main() -> None:
         runs = {HAND: hand_runner(workload)}
         runs |= {library.name: runner(workload, library) for library in libraries}
         times = interleave(runs, HAND, options.rounds)
-        rows += [_row(name, library, found) for library, found in times.items()]
+        rows += [_row(name, library, found, times[HAND]) for library, found in times.items()]
     show(rows)
 
 
-def _row(name: str, library: str, times: Times) -> tuple[str, ...]:
+def _row(name: str, library: str, times: Times, hand: Times) -> tuple[str, ...]:
     return (
         name,
         library,
         f"{times.middle * 1e6:.1f}",
         f"{times.least * 1e6:.1f}",
         f"{times.ratio:.2f}",
+        f"{times.least / hand.least:.2f}",
     )
 
 

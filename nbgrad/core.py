@@ -18,9 +18,15 @@ from .errors import NoRuleError
 Rule = Callable[..., Any]
 
 
+_AVALS = 1 << 16
+
+
 class Aval:
-    """What is known of an array without its values: shape and dtype. Equal ones are one object,
-    so that plans are looked up by identity."""
+    """What is known of an array without its values: shape and dtype.
+
+    Equal ones are one object, so that plans are looked up by identity. The table of them is emptied
+    when it is full: an array that keeps an older object then only costs another plan.
+    """
 
     __slots__ = ("constant", "dtype", "shape", "size")
     _known: ClassVar[dict[tuple, "Aval"]] = {}
@@ -34,6 +40,8 @@ class Aval:
         key = (shape, dtype)
         aval = Aval._known.get(key)
         if aval is None:
+            if len(Aval._known) >= _AVALS:
+                Aval._known.clear()
             aval = Aval()
             aval.shape, aval.dtype = shape, dtype
             aval.size = math.prod(shape)

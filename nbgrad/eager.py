@@ -6,6 +6,7 @@ row itself: from its body, and from its rule recorded on symbols. Rows of other 
 their own plan class, or run their functions as they are (`Call`).
 """
 
+import threading
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
@@ -21,6 +22,7 @@ from .shapes import Pattern
 RAVEL, ITEM, NUMBER, WIDEN = range(4)
 # Plans kept for each row: a program with ever new shapes must not grow for ever.
 _LIMIT = 4096
+_building = threading.RLock()
 
 
 class Plan:
@@ -215,10 +217,12 @@ def plan_for(row: Primitive, kinds: tuple, params: dict) -> Plan:
     except TypeError:  # an index that holds arrays is no key
         return Call(row, kinds, params)
     if plan is None:
-        plan = (row.plan_class or Call)(row, kinds, params)
-        if len(row.plans) >= _LIMIT:
-            row.plans.clear()
-        row.plans[key] = plan
+        with _building:
+            plan = row.plans.get(key)
+            if plan is None:
+                if len(row.plans) >= _LIMIT:
+                    row.plans.clear()
+                plan = row.plans[key] = (row.plan_class or Call)(row, kinds, params)
     return plan
 
 

@@ -25,7 +25,7 @@ PLAIN_PYTHON = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 `-m full`, since each would compile kernels."""
 
 F64, F32 = np.dtype(np.float64), np.dtype(np.float32)
-COMPILED_F32 = {"add", "maximum", "multiply", "tanh", "where", "sum", "matmul", "softmax", "index"}
+COMPILED_F32 = set("add exp index log matmul maximum multiply softmax sum tanh where".split())
 COMPILED_BROADCASTS = {"multiply"}
 
 EXEMPT = {"full"}
@@ -87,7 +87,7 @@ REFERENCES: dict[str, Callable] = {
     "max": lambda x, *, axes, keepdims: np.max(x, axis=axes, keepdims=keepdims),
     "relu": lambda x: np.maximum(x, 0),
     "reshape": lambda x, *, shape: np.reshape(x, shape),
-    "scale": lambda x, y: x * y,
+    "scale": lambda x, y: np.where(x == 0, 0, x * y),
     "scatter": _scatter,
     "sigmoid": scipy.special.expit,
     "softmax": scipy.special.softmax,

@@ -1,5 +1,6 @@
 """The gradient of every row, first and second order, against differences of values."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,8 @@ def test_second_order_is_the_slope_of_the_gradient(case):
 
 def _kinks():
     for row in rows.rows(True):
-        for k, (args, expected) in enumerate(getattr(row, "kinks", ())):
+        kinks: Sequence[tuple] = getattr(row, "kinks", ())
+        for k, (args, expected) in enumerate(kinks):
             for dtype, name in ((F64, "f64"), (F32, "f32")):
                 marks = rows.marks(dtype == F64 or row.name in rows.COMPILED_F32)
                 yield pytest.param(

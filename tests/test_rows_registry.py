@@ -108,15 +108,19 @@ def test_a_pullback_that_is_no_transpose_is_found():
 
 @pytest.mark.skipif(rows.PLAIN_PYTHON, reason="this is the plain run")
 @pytest.mark.parametrize(
-    "file",
-    ["test_rows_values.py", "test_rows_gradients.py", "test_rows_pullbacks.py", "test_tracked.py"],
+    "files",
+    [
+        ("test_rows_values.py", "test_tracked.py"),
+        ("test_rows_gradients.py", "test_rows_pullbacks.py"),
+    ],
+    ids="+".join,
 )
-def test_all_cases_with_kernels_as_plain_python(file, pytestconfig):
+def test_all_cases_with_kernels_as_plain_python(files, pytestconfig):
     """Every shape and dtype: compiling adds nothing to these but time."""
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-n0", "-q", "-m", "", "-p", "no:cacheprovider",
-         "--tb=short", f"tests/{file}"],
+         "--tb=short", *(f"tests/{file}" for file in files)],
         env=inherited | {"NUMBA_DISABLE_JIT": "1"},
         cwd=pytestconfig.rootpath,
         capture_output=True,

@@ -104,3 +104,55 @@ def test_elementwise_rows_take_python_numbers(row, params):
     out = np.asarray(bind(row, *args, **params))
     expected = np.asarray(bind(row, *map(np.asarray, args), **params))
     rows.assert_close(out, expected, 1e-15, F64)
+
+
+EDGES = {
+    F64: [0.0, -0.0, 0.5, -1.0, 3.0, 1e-310, 1e-30, -20.0, 40.0, 700.0, -745.0, 710.0, 1e300],
+    F32: [0.0, -0.0, 0.5, -1.0, 3.0, 1e-40, 1e-30, -10.0, 20.0, 88.0, -103.0, 89.0, 3e38],
+}
+
+
+@pytest.mark.parametrize("dtype", [F64, F32], ids=["f64", "f32"])
+@pytest.mark.parametrize(("row", "params"), rows.elementwise_rows())
+def test_value_at_the_edges_is_numpys(row, params, dtype):
+    """Zeros, subnormal, very large and infinite numbers, and nan, in all combinations."""
+    edges = np.array([*EDGES[dtype], np.inf, -np.inf, np.nan], dtype)
+    grid = [axis.ravel() for axis in np.meshgrid(*[edges] * row.arity)]
+    args = [x > 0 if i in row.conditions else x for i, x in enumerate(grid)]
+    with np.errstate(all="ignore"):
+        expected = rows.reference(row)(*args, **params)
+    found = np.asarray(bind(row, *args, **params))
+    smallest = np.finfo(dtype).tiny
+    np.testing.assert_allclose(found, expected, 4 * RTOL[dtype], smallest)
+
+
+def _is_repeatable(case):
+    return isinstance(case.row, Elementwise) and set(case.args) <= {(3,), float}
+
+
+@rows.table([F64, F32], choose=_is_repeatable)
+def test_long_arrays_are_short_ones_repeated(case):
+    """Compiled loops go in vectors, with a tail, and long sums in chunks."""
+    point, length = case.draw(), 9001
+    args = [np.resize(a, length) if np.ndim(a) else a for a in point.args]
+    weights = np.resize(point.ct, length)
+    tracked = rows.track(args, case.positions)
+    out = case(*tracked)
+    rows.assert_close(out.data, np.resize(case(*point.args), length), RTOL[case.dtype], case.dtype)
+    out.backward(weights)
+    short = rows.gradients(case, point, case.positions)
+    for i in case.positions:
+        expected = np.resize(short[i], length)
+        rows.assert_close(tracked[i].grad, expected, RTOL[case.dtype], case.dtype)
+
+
+@pytest.mark.parametrize("dtype", [F64, F32], ids=["f64", "f32"])
+@pytest.mark.parametrize("shape", [(), (1, 70), (150, 1)])
+def test_long_sums_lose_no_digits(shape, dtype, rng):
+    """The cotangent of what was broadcast is a sum of many terms."""
+    x, ct = rng.uniform(0.5, 1.0, (2, 150, 70)).astype(dtype)
+    y = nbgrad.track(np.ones(shape, dtype))
+    (x * y).backward(ct)
+    axes = tuple(i for i in (0, 1) if not shape or shape[i] == 1)
+    exact = np.sum(x.astype(F64) * ct, axis=axes, keepdims=bool(shape))
+    rows.assert_close(np.asarray(y.grad), exact, RTOL[dtype], dtype)

@@ -453,7 +453,7 @@ def test_track_copies_unless_told_otherwise():
 
 def test_the_data_of_a_leaf_is_fixed_in_shape_and_dtype():
     w = track(np.ones(2, np.float32), "w")
-    w.data = [3, 4]
+    w.data = np.array([3, 4])
     assert w.data.dtype == np.float32
     np.testing.assert_array_equal(w.data, [3.0, 4.0])
     with pytest.raises(nbgrad.DimensionMismatch, match=r"\(3,\).*\(2,\)"):

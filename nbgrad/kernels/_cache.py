@@ -232,14 +232,17 @@ def _prune(directory: Path) -> None:
     Code of older versions and temporary files of processes that died go this way. Another process
     that misses a file compiles it again.
     """
-    with contextlib.suppress(OSError):
-        found = [(file.stat(), file.path) for file in os.scandir(directory)]
-        found.sort(key=lambda entry: entry[0].st_mtime, reverse=True)
-        total = 0
-        for info, path in found:
-            total += info.st_size
-            if total > _LIMIT:
-                os.unlink(path)
+    found = []
+    for path in directory.iterdir():
+        with contextlib.suppress(OSError):  # another process renames and removes files too
+            info = path.stat()
+            found.append((info.st_mtime, info.st_size, path))
+    total = 0
+    for _, size, path in sorted(found, reverse=True):
+        total += size
+        if total > _LIMIT:
+            with contextlib.suppress(OSError):
+                path.unlink()
 
 
 def _warn(kind: str, message: str) -> None:

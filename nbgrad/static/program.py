@@ -38,7 +38,7 @@ class Program:
                     raise TraceError(f"{self.name}: {equation} uses a value from elsewhere")
             assert equation.primitive is not None
             inferred = equation.primitive.infer(*map(aval_of, equation.args), **equation.params)
-            if inferred is not equation.aval:
+            if (inferred.shape, inferred.dtype) != (equation.shape, equation.dtype):
                 raise TraceError(f"{self.name}: {equation} should be {inferred}")
             defined.add(equation)
 
