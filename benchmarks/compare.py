@@ -1,4 +1,4 @@
-"""nbgrad, NumPy by hand and the installed peers, in turns: one table of times and ratios.
+"""nbgrad, NumPy by hand and the installed peers, in turns: one table of times and ratios to hand.
 
 python benchmarks/compare.py                  every workload
 python benchmarks/compare.py W1 W5 --rounds 50
@@ -19,7 +19,7 @@ from workloads import (
 )
 
 HAND = "NumPy by hand"
-HEADER = ("workload", "library", "median, us", "least, us", "ratio to hand", "of the least")
+HEADER = ("workload", "library", "median, us", "least, us", "ratio", "of least")
 
 
 def main() -> None:
@@ -67,7 +67,9 @@ def show(rows: list[tuple[str, ...]]) -> None:
             cells = zip(row, widths, strict=True)
             print("  ".join(c.ljust(w) if i < 2 else c.rjust(w) for i, (c, w) in enumerate(cells)))
         return
-    table = Table(*HEADER[:2])
+    table = Table()
+    for title in HEADER[:2]:
+        table.add_column(title, no_wrap=True)
     for title in HEADER[2:]:
         table.add_column(title, justify="right")
     for i, row in enumerate(rows):

@@ -250,9 +250,9 @@ class Array(core.Array):
         return functions["astype"](self, dtype)
 
 
-def apply(row: Primitive, x):
-    """`bind(row, x)`, by the short way of an Array."""
-    return x.bind1(row, x) if isinstance(x, Array) else row.evaluate(x)
+def apply(row: Primitive, x, **params):
+    """`bind(row, x, **params)`, by the short way of an Array."""
+    return x.bind1(row, x, **params) if isinstance(x, Array) else row.evaluate(x, **params)
 
 
 def no_rule(name: str) -> NoRuleError:

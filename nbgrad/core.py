@@ -7,8 +7,7 @@ each belongs to a level, and `bind` hands an op to the highest level among its a
 
 import math
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -77,6 +76,8 @@ class Primitive:
     plan_class: Callable | None = None
     # Adds a plain cotangent into a buffer: `add_into(buffer, ct, **params)`.
     add_into: Callable[..., None] | None = None
+    # False where parameters differ from call to call, so that no plan is worth keeping.
+    planned = True
 
     def __init__(self, name: str, function: Any = None, *, samples: Any = None, notes: str = ""):
         self.name = name
@@ -160,20 +161,27 @@ def current_level() -> int:
     return _depth.level
 
 
-@contextmanager
-def new_level(minimum: int = 0) -> Iterator[int]:
-    """Open a level for a transformation; what is tracked inside lies above it.
+class new_level:
+    """`with new_level() as level` opens a level for a transformation; what is tracked inside lies
+    above it.
 
     The level follows the nesting of calls, not the arguments: an inner gradient of a plain array
     that uses an outer tracked value must lie above it.
     """
-    outer = _depth.level
-    level = max(outer, minimum)
-    _depth.level = level + 1
-    try:
-        yield level
-    finally:
-        _depth.level = outer
+
+    __slots__ = ("_minimum", "_outer")
+
+    def __init__(self, minimum: int = 0):
+        self._minimum = minimum
+
+    def __enter__(self) -> int:
+        self._outer = _depth.level
+        level = max(self._outer, self._minimum)
+        _depth.level = level + 1
+        return level
+
+    def __exit__(self, *error) -> None:
+        _depth.level = self._outer
 
 
 def shape_of(x) -> tuple[int, ...]:

@@ -32,15 +32,17 @@ class Plan:
     `float` for a Python number. `need` says which want one; `forward(*args)` computes.
     """
 
-    __slots__ = ("aval", "forward", "kinds", "need", "params", "row")
+    __slots__ = ("aval", "kinds", "need", "params", "row")
     row: Any
-    forward: Callable[..., np.ndarray]
     aval: Aval | None  # of the result, where the plan knows it
 
-    def __init__(self, row: Primitive, kinds: Sequence, params: dict):
-        self.row, self.kinds, self.params = row, tuple(kinds), params
-        self.aval = None
-        self.need = tuple(isinstance(kind, Aval) for kind in kinds)
+    def __init__(self, row: Primitive, kinds: tuple, params: dict):
+        self.row, self.kinds, self.params, self.aval = row, kinds, params, None
+        self.need = (True,) if len(kinds) == 1 else tuple([type(kind) is Aval for kind in kinds])
+
+    def forward(self, *args) -> np.ndarray:
+        """The value on plain arrays and numbers."""
+        raise NotImplementedError
 
     def pull(self, ct, out, args: Sequence, need: tuple[bool, ...]) -> Sequence:
         """Cotangents of `args`, of their shapes and dtypes; None where `need` is false."""
@@ -60,11 +62,7 @@ class Call(Plan):
 
     __slots__ = ()
 
-    def __init__(self, row: Primitive, kinds: Sequence, params: dict):
-        super().__init__(row, kinds, params)
-        self.forward = self._forward
-
-    def _forward(self, *args):
+    def forward(self, *args):
         return self.row.evaluate(*args, **self.params)
 
     def pull(self, ct, out, args, need) -> Sequence:
@@ -82,19 +80,19 @@ class ElementwisePlan(Plan):
     """
 
     __slots__ = (
-        "default", "dtype", "loads", "patterns", "pulls", "same", "shape", "sizes",
+        "default", "dtype", "forward", "loads", "patterns", "pulls", "same", "shape", "sizes",
     )  # fmt: skip
 
     def __init__(self, row: Any, kinds: Sequence, params: dict):
         self.same = len(kinds) == 1 and row.arity == 2
-        super().__init__(row, tuple(kinds) * (2 if self.same else 1), params)
+        super().__init__(row, kinds * (2 if self.same else 1), params)
         avals = [abstract(kind) for kind in self.kinds]
         self.aval = aval = row.infer(*avals, **params)
         self.shape, self.dtype = aval.shape, aval.dtype
         self.patterns, self.loads, self.sizes = self._layout(avals)
         self.pulls: dict[tuple[bool, ...], Callable[..., Sequence]] = {}
         self.default: Callable[..., Sequence] | None = None
-        self.forward = self._forward()
+        self.forward: Callable[..., np.ndarray] = self._forward()
 
     def _layout(self, avals) -> tuple[list[Pattern], list[int], tuple[int, ...]]:
         given = tuple(aval.shape if isinstance(aval, Aval) else () for aval in avals)
@@ -211,11 +209,10 @@ def _flat(name: str, shape: tuple[int, ...]) -> str:
 
 def plan_for(row: Primitive, kinds: tuple, params: dict) -> Plan:
     """The plan of a row, from the row's bounded table."""
-    try:
-        key = (*kinds, *params.items()) if params else kinds
-        plan = row.plans.get(key)
-    except TypeError:  # an index that holds arrays is no key
+    if not row.planned:
         return Call(row, kinds, params)
+    key = (*kinds, *params.items()) if params else kinds
+    plan = row.plans.get(key)
     if plan is None:
         with _building:
             plan = row.plans.get(key)

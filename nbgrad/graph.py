@@ -151,8 +151,8 @@ def live_children(node: Node) -> list[Node]:
     if children is None:
         return []
     references = children[1:] if type(children) is list else [children]
-    alive = (reference() for reference in references)
-    return list(dict.fromkeys(child for child in alive if child is not None))
+    alive = [child for reference in references if (child := reference()) is not None]
+    return list(dict.fromkeys(alive)) if len(alive) > 1 else alive
 
 
 def handle(node: Node) -> "TrackedArray":
@@ -269,9 +269,9 @@ def reset(root: Node) -> None:
     stack = [root]
     while stack:
         node = stack.pop()
-        stack.extend(live_children(node))
-        node.grad = None
-        node.children = None
+        if node.children is not None:
+            stack.extend(live_children(node))
+        node.grad = node.children = None
         if node.step is not None and node is not root:
             node.saved = None
             node.parents = ()

@@ -43,16 +43,11 @@ class TrackedArray(Array):
         return record_nested(level, primitive, args, params)
 
     @staticmethod
-    def bind1(row: Primitive, x):
-        """`bind(row, x)`, short for an array of the base level."""
+    def bind1(row: Primitive, x, **params):
+        """`bind(row, x, **params)`, short for an array of the base level."""
         if type(x) is TrackedArray:
-            plan = row.plans.get((x.aval,))
-            if plan is not None:
-                node = x.node
-                value = node.value
-                return _result(plan, (node,), (value,), plan.forward(value))
-            return record(row, (x,), {})
-        return bind(row, x)
+            return record(row, (x,), params)
+        return bind(row, x, **params)
 
     @staticmethod
     def bind2(row: Primitive, x, y):
@@ -60,14 +55,14 @@ class TrackedArray(Array):
         if type(x) is TrackedArray:
             x_node, x_kind = x.node, x.aval
             x_value = x_node.value
-        elif type(x) is float or type(x) is np.ndarray:
+        elif type(x) is float or type(x) is np.ndarray or type(x) is int:
             x_node, x_kind, x_value = None, *plain_operand(x, row)
         else:
             return bind(row, x, y)
         if type(y) is TrackedArray:
             y_node, y_kind = y.node, y.aval
             y_value = y_node.value
-        elif type(y) is float or type(y) is np.ndarray:
+        elif type(y) is float or type(y) is np.ndarray or type(y) is int:
             y_node, y_kind, y_value = None, *plain_operand(y, row)
         else:
             return bind(row, x, y)
@@ -316,18 +311,29 @@ class Children(Mapping):
 def record(row: Primitive, args: Sequence, params: dict):
     """Apply a row at the base level, and note it in the graph."""
     if len(args) == 1:
-        node = args[0].node
-        parents, values, kinds = (node,), (node.value,), (args[0].aval,)
-    else:
-        parents, values, kinds = _taken_apart(0, row, args)
-        if len(kinds) == 2 and parents[0] is parents[1] and row.plan_class is ElementwisePlan:
-            kinds = kinds[:1]
+        x = args[0]
+        node, kinds = x.node, (x.aval,)
+        plan = (
+            row.plans.get((*kinds, *params.items()) if params else kinds) if row.planned else None
+        )
+        if plan is None:
+            if not row.differentiable:
+                return row.evaluate(node.value, **params)
+            plan = eager.plan_for(row, kinds, params)
+        value = node.value
+        out = plan.forward(value)
+        if out.base is not None and node.step is None:
+            # A leaf's data may change in place: nothing computed from it may be a view of it.
+            out = np.array(out)
+        return _result(plan, (node,), (value,), out)
+    parents, values, kinds = _taken_apart(0, row, args)
+    if len(kinds) == 2 and parents[0] is parents[1] and row.plan_class is ElementwisePlan:
+        kinds = kinds[:1]
     if not row.differentiable:
         return bind(row, *values, **params)
     plan = eager.plan_for(row, kinds, params)
     out = plan.forward(*values)
     if out.base is not None and any(node is not None and node.step is None for node in parents):
-        # A leaf's data may change in place: nothing computed from it may be a view of it.
         out = np.array(out)
     return _result(plan, parents, values, out)
 
@@ -389,6 +395,8 @@ def _result(plan, parents: tuple, saved: tuple, value) -> TrackedArray:
 
 def plain_operand(x, row: Primitive) -> tuple[Any, Any]:
     """The kind and the value of an untracked argument."""
+    if type(x) is float:
+        return float, x
     if type(x) is np.ndarray and x.dtype in FLOATS and x.flags.carray:
         return Aval.of(x.shape, x.dtype).constant, x
     value = operand(x, row)

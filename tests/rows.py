@@ -9,7 +9,7 @@ function or its parameters are called otherwise.
 import itertools
 import os
 import zlib
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -292,17 +292,16 @@ def marks(compiled: bool) -> tuple:
     return () if PLAIN_PYTHON or compiled else (pytest.mark.full,)
 
 
-def elementwise_rows(compiled: Container[str] | None = None) -> list[Any]:
-    """Elementwise rows with each of their parameters, as pytest params; the default run compiles
-    the first of each row, or of those named."""
-    found = []
-    for row in rows(True):
-        if isinstance(row, Elementwise):
-            for i, params in enumerate(row.samples):
-                name = "-".join([row.name, *(f"{k}={v}" for k, v in params.items())])
-                compiles = i == 0 and (compiled is None or row.name in compiled)
-                found.append(pytest.param(row, params, id=name, marks=marks(compiles)))
-    return found
+def vectors(*dtypes: np.dtype) -> list[Case]:
+    """One case for each elementwise row and each of its parameters, of 1-D arrays."""
+    return [
+        case
+        for row in rows(True)
+        if isinstance(row, Elementwise)
+        for dtype in dtypes
+        for case in cases_of(row, dtype)
+        if set(case.args) == {(3,)}
+    ]
 
 
 def _spec(arg, given: bool) -> str:

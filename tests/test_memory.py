@@ -45,7 +45,7 @@ SLACK = 200
 
 
 @pytest.mark.parametrize("nodes", SIZES)
-def test_a_deep_chain_goes_forward_and_backward(nodes, capsys):
+def test_a_deep_chain_goes_forward_and_backward(nodes):
     x = track(np.linspace(0.0, 1.0, 10))
     (x * 1.0).backward(np.ones(10))
     nbgrad.reset(x)
@@ -53,14 +53,11 @@ def test_a_deep_chain_goes_forward_and_backward(nodes, capsys):
     z = x
     for _ in range(nodes):
         z = z * 1.0
-    middle = time.process_time()
     z.backward(np.ones(10))
     ended = time.process_time()
     assert z.data.tolist() == x.data.tolist()
     assert x.grad.tolist() == [1.0] * 10
     if nodes == 1_000_000:
-        with capsys.disabled():
-            print(f"\na million nodes: {middle - began:.1f} s forward, {ended - middle:.1f} s back")
         assert ended - began < 30, "of this process, so that others may be busy"
 
 

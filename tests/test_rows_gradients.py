@@ -36,6 +36,26 @@ def test_float32_gradient_is_the_float64_one(case):
         rows.assert_close(narrow[i], wide[i], 3e-6, F32)
 
 
+@rows.parametrize([
+    case._replace(compiled=case.compiled and case.row.name in ("multiply", "matmul"))
+    for row in rows.rows(True) for case in rows.cases_of(row) if len(case.positions) > 1
+])  # fmt: skip
+def test_mixed_dtypes_give_each_argument_its_own(case):
+    """The value has the wider dtype, each gradient that of its argument."""
+    point = case.draw()
+    expected = rows.gradients(case, point, case.positions)
+    for narrow in case.positions:
+        mixed = [a.astype(F32) if i == narrow else a for i, a in enumerate(point.args)]
+        for create_graph in (False, True):
+            args = rows.track(mixed, case.positions)
+            out = case(*args)
+            assert out.dtype == F64
+            out.backward(point.ct, create_graph=create_graph)
+            for i in case.positions:
+                found = nbgrad.track(args[i].grad).data
+                rows.assert_close(found, expected[i], 1e-6, args[i].dtype)
+
+
 @rows.table()
 def test_second_order_is_the_slope_of_the_gradient(case):
     point = case.draw()

@@ -92,7 +92,7 @@ def test_a_missing_strong_zero_is_found():
 
     row = Weak(None, "sqrt(x)", [lambda x, out: 0.5 / out], domains=[reals], name="scratch")
     with pytest.raises(AssertionError):
-        pullbacks.test_zero_cotangent_gives_zero_whatever_the_partial(row, {})
+        pullbacks.test_zero_cotangent_gives_zero_whatever_the_partial(rows.cases_of(row)[0])
 
 
 @pytest.mark.usefixtures("scratch")

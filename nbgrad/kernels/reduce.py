@@ -17,8 +17,9 @@ _CHUNK = 4096
 
 
 @kernel
-def sum_middle(x, out, outer, length, inner):
-    """out[o, i] = sum over l of x[o, l, i]."""
+def sum_middle(x, out, outer, length, inner, factor):
+    """out[o, i] = factor times the sum over l of x[o, l, i]."""
+    factor = x.dtype.type(factor)
     if inner == 1:
         for o in range(outer):
             total = x.dtype.type(0.0)
@@ -27,7 +28,7 @@ def sum_middle(x, out, outer, length, inner):
                 for j in range(start, min(start + _CHUNK, length)):
                     part = radd(part, x[offset(o * length + j)])
                 total += part
-            out[o] = total
+            out[o] = total * factor
         return
     for o in range(outer):
         for i in range(inner):
@@ -35,6 +36,9 @@ def sum_middle(x, out, outer, length, inner):
         for j in range(length):
             for i in range(inner):
                 out[offset(o * inner + i)] += x[offset((o * length + j) * inner + i)]
+        if factor != 1.0:
+            for i in range(inner):
+                out[offset(o * inner + i)] *= factor
 
 
 @kernel
@@ -66,12 +70,13 @@ def max_pullback(ct, x, out, x_bar, outer, length, inner):
 
 
 @kernel
-def spread_middle(x, out, outer, length, inner):
-    """out[o, l, i] = x[o, i] for every l."""
+def spread_middle(x, out, outer, length, inner, factor):
+    """out[o, l, i] = factor times x[o, i], for every l."""
+    factor = x.dtype.type(factor)
     for o in range(outer):
         for j in range(length):
             for i in range(inner):
-                out[offset((o * length + j) * inner + i)] = x[offset(o * inner + i)]
+                out[offset((o * length + j) * inner + i)] = x[offset(o * inner + i)] * factor
 
 
 def middle(shape: tuple[int, ...], axes: Sequence[int]) -> tuple[int, int, int] | None:
@@ -97,11 +102,13 @@ def _order(ndim: int, axes: Sequence[int]) -> list[int]:
     return [axis for axis in range(ndim) if axis not in axes] + list(axes)
 
 
-def total(x: np.ndarray, axes: Sequence[int], keepdims: bool = False) -> np.ndarray:
-    """The sum over `axes`."""
+def total(
+    x: np.ndarray, axes: Sequence[int], keepdims: bool = False, factor: float = 1.0
+) -> np.ndarray:
+    """`factor` times the sum over `axes`."""
     out = np.empty(reduced(x.shape, axes, keepdims), x.dtype)
     flat, sizes = _view(x, axes)
-    sum_middle(flat, out.ravel(), *sizes)
+    sum_middle(flat, out.ravel(), *sizes, factor)
     return out
 
 
@@ -132,5 +139,5 @@ def spread(x: np.ndarray, shape: tuple[int, ...], axes: Sequence[int]) -> np.nda
     if sizes is None:
         out[...] = x.reshape(reduced(shape, axes, True))
     else:
-        spread_middle(x.ravel(), out.ravel(), *sizes)
+        spread_middle(x.ravel(), out.ravel(), *sizes, 1.0)
     return out

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..array import implements
+from ..array import apply, implements
 from ..core import Aval, bind, shape_of
 from ..kernels import index as kernels
 from .families import Linear, float_type, sample
@@ -10,20 +10,24 @@ from .families import Linear, float_type, sample
 
 def is_basic(index) -> bool:
     """Only ints, slices, None and Ellipsis: no element is taken twice."""
-    parts = index if isinstance(index, tuple) else (index,)
-    return all(
-        part is None or part is Ellipsis or isinstance(part, (int, np.integer, slice))
-        for part in parts
-    )
+    if type(index) is slice or type(index) is int:
+        return True
+    for part in index if isinstance(index, tuple) else (index,):
+        known = part is None or part is Ellipsis or isinstance(part, (int, np.integer, slice))
+        if not known or isinstance(part, bool):
+            return False
+    return True
 
 
 def _compute(x, *, index):
     x = np.asarray(x)
     if is_basic(index):
         return np.array(x[index])
-    rows, width, shape = kernels.positions(index, x.shape)
+    rows, length, width, shape = kernels.positions(index, x.shape)
     out = np.empty(shape, x.dtype)
-    kernels.gather(x.ravel(), rows, out.ravel(), width)
+    bad = kernels.gather(x.ravel(), rows, out.ravel(), length, width)
+    if bad >= 0:
+        raise kernels.out_of_bounds(rows[bad], 0, length)
     return out
 
 
@@ -32,8 +36,8 @@ def add_into(buffer: np.ndarray, ct: np.ndarray, index) -> None:
     if is_basic(index):
         buffer[index] += ct
     else:
-        rows, width, _ = kernels.positions(index, buffer.shape)
-        kernels.scatter_add(buffer.ravel(), rows, ct.ravel(), width)
+        rows, length, width, _ = kernels.positions(index, buffer.shape)
+        kernels.scatter_add(buffer.ravel(), rows, ct.ravel(), length, width)
 
 
 def _scatter(ct, *, shape, index):
@@ -64,6 +68,7 @@ index_row = Linear(
     samples=_samples, notes="an index that occurs twice gets both cotangents",
 )  # fmt: skip
 index_row.add_into = add_into
+index_row.planned = False
 scatter = Linear(
     "scatter", _scatter, lambda ct, *, shape, index: Aval.of(shape, float_type(ct)),
     lambda ct, args, *, shape, index: [bind(index_row, ct, index=index)],
@@ -80,4 +85,8 @@ def index_of(x, index):
     """`x[index]`. Raises IndexError as NumPy does."""
     if isinstance(index, list):
         index = np.asarray(index)
-    return bind(index_row, x, index=index)
+        index = index if index.size else index.astype(np.intp)
+    return apply(index_row, x, index=index)
+
+
+scatter.planned = False

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from .. import shapes
-from ..array import Array, implements
+from ..array import Array, apply, implements
 from ..core import Aval, bind, shape_of
 from ..errors import DimensionMismatch
 from ..kernels import reduce as kernels
@@ -17,6 +17,7 @@ reshape = Linear(
     lambda x, *, shape: np.reshape(x, shape),
     lambda x, *, shape: Aval.of(shape, float_type(x)),
     lambda ct, args, *, shape: [np.reshape(ct, shape_of(args[0]))],
+    fused=lambda ct, args, *, shape: [ct.reshape(args[0].shape)],
     function=np.reshape,
     samples=[sample((2, 3), shape=(3, 2)), sample((2, 3), shape=(6,)), sample((), shape=(1, 1))],
 )
@@ -33,7 +34,7 @@ def reshape_of(x, shape):
         new[new.index(-1)] = size // known
     if math.prod(new) != size or -1 in new:
         raise DimensionMismatch(f"reshape: {size} elements of shape {old} do not fill {shape}")
-    return bind(reshape, x, shape=tuple(new))
+    return apply(reshape, x, shape=tuple(new))
 
 
 @implements(np.ravel)
@@ -63,11 +64,13 @@ transpose = Linear(
 def transpose_of(x, axes=None):
     """Axes permuted, reversed where `axes` is None."""
     ndim = len(shape_of(x))
-    order = tuple(range(ndim))[::-1] if axes is None else tuple(axes)
+    if axes is None:
+        return apply(transpose, x, axes=tuple(range(ndim))[::-1])
+    order = tuple(axes)
     order = tuple(np.lib.array_utils.normalize_axis_index(int(a), ndim, "transpose") for a in order)
     if sorted(order) != list(range(ndim)):
         raise ValueError(f"transpose: axes {axes} do not permute the {ndim} axes of the array")
-    return bind(transpose, x, axes=order)
+    return apply(transpose, x, axes=order)
 
 
 def _broadcast(x, *, shape):
@@ -97,7 +100,12 @@ def broadcast_to_of(x, shape):
     shape = tuple(shape) if isinstance(shape, (tuple, list)) else (int(shape),)
     if shapes.broadcast("broadcast_to", shape_of(x), shape) != shape:
         raise DimensionMismatch(f"broadcast_to: the shape {shape_of(x)} does not fill {shape}")
-    return bind(broadcast_to, x, shape=shape)
+    return apply(broadcast_to, x, shape=shape)
+
+
+def _floats(x) -> np.ndarray:
+    x = np.asarray(x)
+    return x.astype(float_type(x.dtype), copy=False)
 
 
 def _concatenate_infer(*avals, axis):
@@ -117,7 +125,7 @@ def _concatenate_transpose(ct, args, *, axis):
 
 concatenate = Linear(
     "concatenate",
-    lambda *arrays, axis: np.concatenate(arrays, axis=axis),
+    lambda *arrays, axis: np.concatenate([_floats(a) for a in arrays], axis=axis),
     _concatenate_infer,
     _concatenate_transpose,
     function=np.concatenate,
@@ -150,6 +158,21 @@ def concatenate_of(arrays, axis=0):
     return bind(concatenate, *arrays, axis=axis)
 
 
+def _stack_infer(*avals, axis):
+    shape = avals[0].shape if isinstance(avals[0], Aval) else ()
+    return Aval.of((*shape[:axis], len(avals), *shape[axis:]), float_type(*avals))
+
+
+stack_row = Linear(
+    "stack",
+    lambda *arrays, axis: np.stack([_floats(a) for a in arrays], axis=axis),
+    _stack_infer,
+    lambda ct, args, *, axis: [ct[(slice(None),) * axis + (i,)] for i in range(len(args))],
+    function=np.stack,
+    samples=[sample((3,), (3,), axis=0), sample((2, 3), (2, 3), axis=2), sample((), (), axis=0)],
+)
+
+
 @implements(np.stack)
 def stack(arrays, axis=0):
     """Arrays of one shape joined along a new axis."""
@@ -161,10 +184,8 @@ def stack(arrays, axis=0):
         raise DimensionMismatch(
             f"stack: the shapes {', '.join(map(str, given))} differ; stacked arrays need one shape"
         )
-    ndim = len(given[0]) + 1
-    axis = np.lib.array_utils.normalize_axis_index(int(axis), ndim, "stack")
-    opened = (*given[0][:axis], 1, *given[0][axis:])
-    return concatenate_of([np.reshape(a, opened) for a in arrays], axis)
+    axis = np.lib.array_utils.normalize_axis_index(int(axis), len(given[0]) + 1, "stack")
+    return bind(stack_row, *arrays, axis=axis)
 
 
 def array(nested):
@@ -173,7 +194,7 @@ def array(nested):
     >>> x = nbgrad.track(2.0)
     >>> nbgrad.array([[x, 1.0], [0.0, x * x]])
     [[2. 1.]
-     [0. 4.]] (tracked concatenate)
+     [0. 4.]] (tracked stack)
     """
     if isinstance(nested, (list, tuple)) and nested:
         return np.stack([array(item) for item in nested])

@@ -1,6 +1,7 @@
 """Matrix products."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -55,7 +56,7 @@ def _right(ct, x, y):
 class MatmulPlan(eager.Call):
     """Products of two matrices of one dtype go straight to the kernels."""
 
-    __slots__ = ("dtype",)
+    __slots__ = ("dtype", "forward")
 
     def __init__(self, row, kinds, params):
         super().__init__(row, kinds, params)
@@ -64,6 +65,8 @@ class MatmulPlan(eager.Call):
         if len(x.shape) == len(y.shape) == 2 and x.dtype == y.dtype and x.dtype in FLOATS:
             self.aval = Aval.of(kernels.result_shape(x.shape, y.shape), x.dtype)
             self.forward = self._product(self.aval.shape)
+        else:
+            self.forward = partial(eager.Call.forward, self)
 
     def _product(self, shape):
         dtype, stored, empty = self.dtype, kernels.stored, np.empty

@@ -1,11 +1,12 @@
 """Reductions: sum, mean, max."""
 
 import math
+from typing import Any
 
 import numpy as np
 
 from .. import eager, shapes
-from ..array import implements
+from ..array import apply, implements
 from ..core import Aval, bind, shape_of
 from ..kernels import reduce as kernels
 from ..kernels import unbroadcast as unbroadcast_kernel
@@ -31,8 +32,50 @@ def _sum_transpose(ct, args, *, axes, keepdims):
     return [np.broadcast_to(_opened(ct, shape, axes), shape)]
 
 
-def _sum_fused(ct, args, *, axes, keepdims):
-    return [kernels.spread(ct, args[0].shape, axes)]
+def _mean_transpose(ct, args, *, axes, keepdims):
+    return _sum_transpose(ct * _share(shape_of(args[0]), axes), args, axes=axes, keepdims=keepdims)
+
+
+def _share(shape, axes) -> float:
+    """1 over the number of elements that a reduction joins; nan for none, as NumPy has it."""
+    count = math.prod(shape[i] for i in axes)
+    return 1.0 / count if count else math.nan
+
+
+class SumPlan(eager.Call):
+    """A sum or mean with its loop sizes looked up once."""
+
+    __slots__ = ("dtype", "factor", "sizes", "spread")
+    sizes: Any
+
+    def __init__(self, row, kinds, params):
+        super().__init__(row, kinds, params)
+        aval = eager.abstract(self.kinds[0])
+        self.dtype, self.spread = aval.dtype, aval.shape
+        self.factor = _share(aval.shape, params["axes"]) if row is mean_row else 1.0
+        self.sizes = kernels.middle(aval.shape, params["axes"])
+        if self.sizes and self.dtype in FLOATS:
+            self.aval = row.infer(aval, **params)
+
+    def forward(self, x):  # pyright: ignore[reportIncompatibleMethodOverride]
+        if self.aval is None:
+            return super().forward(x)
+        out = np.empty(self.aval.shape, self.dtype)
+        outer, length, inner = self.sizes
+        kernels.sum_middle.calls += 1
+        kernels.sum_middle.dispatcher(x.ravel(), out.ravel(), outer, length, inner, self.factor)
+        return out
+
+    def pull_all(self, ct, out, args):
+        if self.aval is None:
+            return self.pull(ct, out, args, self.need)
+        x_bar = np.empty(self.spread, self.dtype)
+        outer, length, inner = self.sizes
+        kernels.spread_middle.calls += 1
+        kernels.spread_middle.dispatcher(
+            ct.ravel(), x_bar.ravel(), outer, length, inner, self.factor
+        )
+        return (x_bar,)
 
 
 _samples = [
@@ -48,62 +91,28 @@ _with_empty = [*_samples, sample((0, 3), axes=(0,), keepdims=False)]
 
 sum_row = Linear(
     "sum", lambda x, *, axes, keepdims: kernels.total(_floats(x), axes, keepdims),
-    _infer, _sum_transpose, fused=_sum_fused, function=np.sum, samples=_with_empty,
+    _infer, _sum_transpose, function=np.sum, samples=_with_empty,
 )  # fmt: skip
-
-
-class SumPlan(eager.Call):
-    """A sum with its loop sizes looked up once."""
-
-    __slots__ = ("dtype", "sizes", "spread")
-
-    def __init__(self, row, kinds, params):
-        super().__init__(row, kinds, params)
-        aval = eager.abstract(self.kinds[0])
-        self.dtype, self.spread = aval.dtype, aval.shape
-        self.sizes = kernels.middle(aval.shape, params["axes"])
-        if self.sizes and self.dtype in FLOATS:
-            self.aval = row.infer(aval, **params)
-            self.forward = self._sum(self.aval.shape, *self.sizes)
-
-    def _sum(self, shape, outer, length, inner):
-        kernel, dtype, empty = kernels.sum_middle, self.dtype, np.empty
-        call = kernel.dispatcher
-
-        def forward(x):
-            out = empty(shape, dtype)
-            kernel.calls += 1
-            call(x.ravel(), out.ravel(), outer, length, inner)
-            return out
-
-        return forward
-
-    def pull_all(self, ct, out, args):
-        if self.sizes is None:
-            return self.pull(ct, out, args, self.need)
-        outer, length, inner = self.sizes
-        x_bar = np.empty(self.spread, self.dtype)
-        kernels.spread_middle.calls += 1
-        kernels.spread_middle.dispatcher(ct.ravel(), x_bar.ravel(), outer, length, inner)
-        return (x_bar,)
-
-
-sum_row.plan_class = SumPlan
+mean_row = Linear(
+    "mean",
+    lambda x, *, axes, keepdims: kernels.total(_floats(x), axes, keepdims, _share(x.shape, axes)),
+    _infer, _mean_transpose, function=np.mean, samples=_samples,
+)  # fmt: skip
+sum_row.plan_class = mean_row.plan_class = SumPlan
 
 
 @implements(np.sum)
 def sum(x, axis=None, keepdims: bool = False):
     """Sum over `axis`: an int, a tuple of ints, or None for all. Pullback: ct spread over x."""
-    axes = shapes.axes_of(axis, len(shape_of(x)), "sum")
-    return bind(sum_row, x, axes=axes, keepdims=bool(keepdims))
+    axes = shapes.axes_of(axis, len(x.shape), "sum")
+    return apply(sum_row, x, axes=axes, keepdims=bool(keepdims))
 
 
 @implements(np.mean)
 def mean(x, axis=None, keepdims: bool = False):
     """Mean over `axis`; nan for none, as NumPy has it."""
-    shape = shape_of(x)
-    count = math.prod(shape[i] for i in shapes.axes_of(axis, len(shape), "mean"))
-    return sum(x, axis, keepdims) * (1.0 / count if count else np.nan)
+    axes = shapes.axes_of(axis, len(x.shape), "mean")
+    return apply(mean_row, x, axes=axes, keepdims=bool(keepdims))
 
 
 def _ties(x, out, axes):

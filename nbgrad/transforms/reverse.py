@@ -115,7 +115,8 @@ def _pull(out: Any, level: int, wanted: set) -> tuple[Any, dict]:
             f"gradient: the function gave {type(out).__name__}, not an array; return one number, "
             "such as np.sum(...)"
         )
-    _require_scalar(out)
+    if out.size != 1:
+        _require_scalar(out)
     uses = graph.users(out.node)
     # A leaf that was tracked elsewhere: the gradient may be differentiated with respect to it.
     foreign = any(node.step is None and node not in wanted for node in uses)
@@ -139,7 +140,7 @@ def _is_shared(ct: np.ndarray, node: Leaf, found: dict) -> bool:
 
 
 def _require_scalar(out: Any) -> None:
-    if np.prod(shape_of(out)) != 1:
+    if (out.size if hasattr(out, "size") else np.size(out)) != 1:
         raise DimensionMismatch(
             f"gradient: the function gave an array of shape {shape_of(out)}; a gradient needs one "
             "number, so sum it, or use jvp for a direction"
