@@ -4,11 +4,10 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
+from nbgrad.experiments.exits import MISUSED, STOPPED, complain
+
 EXTRAS = ("matplotlib", "rich", "sklearn", "typer")
 """What the commands import beyond the library's own dependencies."""
-
-FAILED, MISUSED, STOPPED = 1, 2, 130
-"""Exit codes: it did not work, it was called wrongly, it was stopped by Ctrl-C."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -30,12 +29,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         return complain(error.format_message(), MISUSED)  # pyright: ignore
     return code or 0
-
-
-def complain(message: str, code: int = FAILED) -> int:
-    """Write one line to stderr; returns the exit code."""
-    print("nbgrad:", " ".join(message.split()), file=sys.stderr)
-    return code
 
 
 if __name__ == "__main__":

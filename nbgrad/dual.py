@@ -9,7 +9,7 @@ from typing import Any
 
 from .array import Array
 from .core import Aval, Primitive, bind, shape_of
-from .tracked import operand
+from .operands import operand
 
 
 class Dual(Array):

@@ -7,7 +7,7 @@ their own plan class, or run their functions as they are (`Call`).
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
 from typing import Any
 
@@ -83,9 +83,9 @@ class ElementwisePlan(Plan):
         "default", "dtype", "forward", "loads", "patterns", "pulls", "same", "shape", "sizes",
     )  # fmt: skip
 
-    def __init__(self, row: Any, kinds: Sequence, params: dict):
+    def __init__(self, row: Any, kinds: tuple, params: dict):
         self.same = len(kinds) == 1 and row.arity == 2
-        super().__init__(row, kinds * (2 if self.same else 1), params)
+        super().__init__(row, (*kinds, *kinds) if self.same else kinds, params)
         avals = [abstract(kind) for kind in self.kinds]
         self.aval = aval = row.infer(*avals, **params)
         self.shape, self.dtype = aval.shape, aval.dtype
@@ -132,11 +132,12 @@ class ElementwisePlan(Plan):
         names = emission.NAMES[: len(self.kinds)]
         avals = [abstract(kind) for kind in self.kinds]
         given = [self._handed(i, aval) for i, aval in enumerate(avals)]
+        sizes = self._sizes_for(range(len(given)))
         return self._launcher(
             kernel,
             f"def forward({', '.join(names)}):",
             "out = empty(shape, dtype)",
-            f"call({', '.join([*given, _flat('out', self.shape), *map(str, self.sizes)])})",
+            f"call({', '.join([*given, _flat('out', self.shape), *sizes])})",
             "return out",
         )
 
@@ -161,16 +162,18 @@ class ElementwisePlan(Plan):
         # A cotangent that passes through unchanged needs no kernel and no new array.
         results = ["None"] * len(need)
         written = []
+        avals = [abstract(kind) for kind in self.kinds]
         for i, value in traced.values.items():
             if (value, self.patterns[i], self.loads[i]) == ("ct", "full", RAVEL):
-                results[i] = "ct"
+                own = avals[i].shape
+                results[i] = "ct" if own == self.shape else f"ct.reshape({own})"
             else:
                 results[i] = f"{names[i]}_bar"
                 written.append(i)
         head, kernel, lines = "def pull(ct, out, args):", None, []
         if written:
             kernel = emission.pullback_kernel(self.row, traced, self.patterns, tuple(written))
-            avals = [abstract(kind) for kind in self.kinds]
+            read = [names.index(name) for name in traced.reads if name != "out"]
             given = ["ct.ravel()"]
             for name in traced.reads:
                 if name == "out":
@@ -182,11 +185,16 @@ class ElementwisePlan(Plan):
                 shape = self.shape if self.loads[i] == WIDEN else avals[i].shape
                 lines.append(f"{results[i]} = empty({shape}, dtype)")
                 given.append(_flat(results[i], shape))
-            lines.append(f"call({', '.join([*given, *map(str, self.sizes)])})")
+            lines.append(f"call({', '.join([*given, *self._sizes_for([*read, *written])])})")
             for i in written:
                 if self.loads[i] == WIDEN:
                     results[i] = f"fit({results[i]}, kinds[{i}])"
         return self._launcher(kernel, head, *lines, f"return ({', '.join(results)},)")
+
+    def _sizes_for(self, positions: Iterable[int]) -> list[str]:
+        """Rows and columns, where an argument that the kernel takes lies along only one of them."""
+        nested = any(self.patterns[i] in ("row", "column") for i in positions)
+        return [str(size) for size in self.sizes] if nested else []
 
     def _launcher(self, kernel: Any, head: str, *lines: str) -> Callable:
         """A straight function that prepares arrays and calls a kernel: it runs for every op."""
@@ -225,11 +233,17 @@ def plan_for(row: Primitive, kinds: tuple, params: dict) -> Plan:
 
 def evaluate(row: Primitive, args: Sequence, params: dict) -> np.ndarray:
     """An elementwise row on plain arrays and numbers."""
-    values = [arg if type(arg) is float else np.asarray(arg) for arg in args]
+    values = [arg if type(arg) is float else plain_array(arg) for arg in args]
     kinds = tuple(
         Aval.of(v.shape, v.dtype).constant if isinstance(v, np.ndarray) else float for v in values
     )
     return plan_for(row, kinds, params).forward(*values)
+
+
+def plain_array(x: Any) -> np.ndarray:
+    """An array as kernels are compiled for it: aligned, contiguous, writeable."""
+    array = np.asarray(x)
+    return array if array.flags.carray else np.array(array, order="C")
 
 
 def abstract(kind) -> Any:

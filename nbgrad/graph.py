@@ -30,17 +30,30 @@ def tick() -> int:
     return clock[0]
 
 
+# Who set a gradient: the user, `backward` or `accum`. Only what `accum` pulled is a memo of its.
+SEEDED, SWEPT, PULLED = "seeded", "swept", "pulled"
+
+
 class Node:
     """One value of the graph, and how it was computed.
 
     `step` is the plan of the op that made it; None in a leaf. `parents` has a
     node, or None, for each argument, and `saved` the arguments' values; both go when the graph is
-    freed. `grad` is the gradient, set at `grad_time`, by the user where `seeded`.
+    freed. `grad` is the gradient, set at `grad_time` by what `origin` says.
     """
 
     __slots__ = (
-        "__weakref__", "array", "children", "grad", "grad_time", "parents", "saved", "seeded",
-        "step", "time", "value",
+        "__weakref__",
+        "array",
+        "children",
+        "grad",
+        "grad_time",
+        "origin",
+        "parents",
+        "saved",
+        "step",
+        "time",
+        "value",
     )  # fmt: skip
     level = 0
     value: Any
@@ -50,7 +63,7 @@ class Node:
     children: Any
     grad: Any
     grad_time: int
-    seeded: bool
+    origin: str
     time: int
     array: Callable[[], "TrackedArray | None"]
 
@@ -169,17 +182,23 @@ def make_handle(node: Node) -> "TrackedArray":
 
 
 def users(root: Node) -> dict[Node, int]:
-    """How often each node below `root` is an argument there; checks that all can be pulled."""
+    """The nodes below `root`, and how often each is an argument there (0 for leaves).
+
+    Raises GraphError where one was freed, or data that its pullback reads has changed.
+    """
     uses = {root: 0}
-    stack = [root]
+    stack = [root] if root.step is not None else []
     while stack:
         node = stack.pop()
-        if node.step is None:
-            continue
         if node.saved is None:
             raise freed(node)
         for parent in node.parents:
             if parent is None:
+                continue
+            if parent.step is None:
+                uses[parent] = 0
+                if parent.changed > node.time:  # pyright: ignore[reportAttributeAccessIssue]
+                    check_fresh(node)
                 continue
             known = uses.get(parent)
             if known is None:
@@ -187,8 +206,6 @@ def users(root: Node) -> dict[Node, int]:
                 stack.append(parent)
             else:
                 uses[parent] = known + 1
-            if parent.step is None and parent.changed > node.time:  # pyright: ignore
-                check_fresh(node)
     return uses
 
 
@@ -197,23 +214,18 @@ def sweep(
 ) -> dict[Node, Any]:
     """Cotangents of the leaves below `root`, or with `keep` of all nodes there.
 
-    `uses` is what `users(root)` gave; it is used up. Contributions may be shared: they are added
-    to new arrays, except into a buffer that this walk made itself for an indexed parent.
+    `uses` is what `users(root)` gave; its counts are used up. Contributions may be shared: they
+    are added to new arrays, except into a buffer that this walk made itself for an indexed parent.
     """
-    cotangents = {root: seed}
-    finished: dict[Node, Any] = {}
+    cotangents = {root: seed}  # of nodes not yet reached, and of leaves
+    kept: dict[Node, Any] = {}
     buffers: set[Node] = set()
-    ready = [root]
+    ready = [root] if root.step is not None else []
     plain = root.level == 0 and not tracked
     while ready:
         node = ready.pop()
+        step, parents = node.step, node.parents
         ct = cotangents.pop(node, None)
-        step = node.step
-        if ct is not None and (keep or step is None):
-            finished[node] = ct
-        if step is None:
-            continue
-        parents = node.parents
         if ct is None:
             contributions = [None] * len(parents)
         elif plain and step.row.add_into is None:
@@ -224,24 +236,23 @@ def sweep(
             contributions = node.pull_tracked(ct, step.need)
         else:
             contributions = node.pull(ct, step.need)
+        if keep and ct is not None:
+            kept[node] = ct
         i = 0
         for parent in parents:
             if parent is not None:
                 contribution = contributions[i]
                 if contribution is not None:
                     known = cotangents.get(parent)
-                    if known is None:
-                        cotangents[parent] = contribution
-                    else:
-                        cotangents[parent] = known + contribution
-                        if buffers:
-                            buffers.discard(parent)
-                left = uses[parent] - 1
-                uses[parent] = left
-                if left == 0:
-                    ready.append(parent)
+                    cotangents[parent] = contribution if known is None else known + contribution
+                    buffers.discard(parent)
+                if parent.step is not None:
+                    left = uses[parent] - 1
+                    uses[parent] = left
+                    if left == 0:
+                        ready.append(parent)
             i += 1
-    return finished
+    return {**kept, **cotangents} if keep else cotangents
 
 
 def _add_into(parent, node: Node, ct, cotangents: dict, buffers: set) -> list[None]:
@@ -296,7 +307,7 @@ def accum(root: Node) -> Any:
         if children is not None:
             done.add(node)
             _refresh(node, children, now)
-        elif node.grad is not None and node.seeded:
+        elif node.grad is not None and node.origin is SEEDED:
             done.add(node)
         else:
             children = live_children(node)
@@ -306,16 +317,21 @@ def accum(root: Node) -> Any:
 
 
 def _refresh(node: Node, children: list[Node], now: int) -> None:
-    reached = [child for child in children if child.grad is not None]
-    if node.grad is not None and reached:
-        newest = max(max(child.time, child.grad_time) for child in reached)
-        if node.grad_time >= newest:
+    if node.grad is not None and node.origin is PULLED and children:
+        if node.grad_time >= max(map(_changed, children)):
             return
+    reached = [child for child in children if child.grad is not None]
     total = None
     for child in reached:
         for contribution in contributions_to(node, child, child.grad):
             total = contribution if total is None else total + contribution
-    node.grad, node.grad_time, node.seeded = total, now, False
+    if total is not None or node.grad is not None:
+        node.grad, node.grad_time, node.origin = total, now, PULLED
+
+
+def _changed(node: Node) -> int:
+    """When a node was made, or its gradient last set or taken back."""
+    return max(node.time, getattr(node, "grad_time", 0))
 
 
 def contributions_to(node: Node, child: Node, ct) -> list:

@@ -6,6 +6,7 @@ assignment with no repeated subexpression. Symbols are compared by identity only
 op, like NumPy's.
 """
 
+import math
 from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
@@ -37,6 +38,13 @@ class Symbol(Array):
 
     def full_like(self, number: float):
         return self.builder.full(number, self.aval)
+
+    @property
+    def below(self) -> Any:
+        raise TraceError(
+            "the numbers of a traced value were asked for while the function is recorded: keep it "
+            "an array and use np functions"
+        )
 
     def __bool__(self):
         raise TraceError(
@@ -102,6 +110,10 @@ class Builder:
             return args[0]
         if name in ("reshape", "broadcast_to") and is_full(args[0]):
             return self.full(args[0].params["number"], Aval.of(params["shape"], args[0].dtype))
+        if name == "mean":
+            total = self.apply(Primitive.registry["sum"], args, params)
+            share = total.aval.size / args[0].aval.size if args[0].aval.size else math.nan
+            return self.apply(Primitive.registry["multiply"], (total, share), {})
         return None
 
     def _symbol(self, aval, primitive, args, params) -> Symbol:

@@ -5,18 +5,20 @@ through that case. What is tracked inside another transformation is a `NestedTra
 may itself be tracked, dual or symbolic.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 from weakref import ref
 
 import numpy as np
 
-from . import eager, graph
+from . import eager, graph, operands
 from .array import Array
-from .core import Aval, Primitive, bind, current_level, shape_of
+from .core import Aval, Primitive, bind, current_level
 from .eager import ElementwisePlan
+from .edges import Children
 from .errors import DimensionMismatch, GraphError
 from .graph import Leaf, NestedLeaf, NestedNode, Node, add_child, clock
+from .operands import aval_of, float_array, plain_operand
 from .rules.families import FLOATS, ufunc_rows
 
 _SEEDS = {dtype: np.ones((), dtype) for dtype in FLOATS}
@@ -123,8 +125,8 @@ class TrackedArray(Array):
     @grad.setter
     def grad(self, value):
         node = self.node
-        node.grad = None if value is None else _cotangent(value, self)
-        node.grad_time, node.seeded = graph.tick(), True
+        node.grad = None if value is None else operands.cotangent(value, self.aval, self.name)
+        node.grad_time, node.origin = graph.tick(), graph.SEEDED
 
     @property
     def name(self) -> str:
@@ -174,7 +176,7 @@ class TrackedArray(Array):
                 )
             seed = np.ones(self.shape, self.dtype) if self.shape else _SEEDS[self.dtype]
         else:
-            seed = _cotangent(cotangent, self)
+            seed = operands.cotangent(cotangent, self.aval, self.name)
         uses = graph.users(node)
         found = graph.sweep(node, seed, uses, create_graph, keep_grads)
         now, handed = graph.tick(), {id(seed)}
@@ -188,7 +190,7 @@ class TrackedArray(Array):
                     ct = track(ct)
             if reached.step is None and reached.grad is not None:
                 ct = reached.grad + ct
-            reached.grad, reached.grad_time, reached.seeded = ct, now, False
+            reached.grad, reached.grad_time, reached.origin = ct, now, graph.SWEPT
         if not (keep_graph or create_graph):
             graph.release(uses)
 
@@ -239,6 +241,14 @@ class TrackedArray(Array):
         self._augmented("/=")
         return self / other
 
+    def __ifloordiv__(self, other):
+        self._augmented("//=")
+        return self // other
+
+    def __imod__(self, other):
+        self._augmented("%=")
+        return self % other
+
     def __imatmul__(self, other):
         self._augmented("@=")
         return self @ other
@@ -268,41 +278,6 @@ class NestedTracked(TrackedArray):
     @property
     def level(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.node.level
-
-
-class Children(Mapping):
-    """`x.children`: from each live array computed from x, in order of creation, to its pullback.
-
-    `x.children[z](ct)` is the contribution of z to the gradient of x, for a cotangent of z.
-    Arrays are told apart by identity.
-    """
-
-    def __init__(self, node: Node):
-        self._node = node
-
-    def __getitem__(self, child: TrackedArray):
-        if not isinstance(child, TrackedArray) or child.node not in graph.live_children(self._node):
-            raise KeyError("that array was not computed from this one")
-
-        def pullback(ct):
-            seed = _cotangent(ct, child)
-            parts = graph.contributions_to(self._node, child.node, seed)
-            total = sum(parts[1:], parts[0])
-            return total[()] if isinstance(total, np.ndarray) and total.ndim == 0 else total
-
-        return pullback
-
-    def __iter__(self) -> Iterator[TrackedArray]:
-        return map(graph.handle, graph.live_children(self._node))
-
-    def __len__(self) -> int:
-        return len(graph.live_children(self._node))
-
-    def __contains__(self, child) -> bool:
-        return isinstance(child, TrackedArray) and child.node in graph.live_children(self._node)
-
-    def __repr__(self):
-        return f"{{{', '.join(f'{child!r}: pullback' for child in self)}}}"
 
 
 # -- recording ------------------------------------------------------------------------------------
@@ -393,34 +368,6 @@ def _result(plan, parents: tuple, saved: tuple, value) -> TrackedArray:
     return array
 
 
-def plain_operand(x, row: Primitive) -> tuple[Any, Any]:
-    """The kind and the value of an untracked argument."""
-    if type(x) is float:
-        return float, x
-    if type(x) is np.ndarray and x.dtype in FLOATS and x.flags.carray:
-        return Aval.of(x.shape, x.dtype).constant, x
-    value = operand(x, row)
-    return (float if type(value) is float else aval_of(value).constant), value
-
-
-def operand(x, row: Primitive):
-    """An untracked argument as kernels take it: a float, or an aligned, contiguous, writeable
-    array; arrays of lower levels stay themselves."""
-    if type(x) is float or isinstance(x, Array):
-        return x
-    if type(x) is int or type(x) is bool:
-        return float(x)
-    array = np.asarray(x)
-    if array.dtype.kind not in "fiub":
-        raise TypeError(
-            f"{row.name}: an operand of dtype {array.dtype}; nbgrad computes with real numbers, so "
-            "convert it to float64 or float32 first"
-        )
-    if array.dtype.kind == "f" and array.dtype not in FLOATS:
-        array = array.astype(np.float64)
-    return array if array.flags.carray else np.array(array, order="C")
-
-
 def _handle(node: Node) -> TrackedArray:
     array = TrackedArray() if node.level == 0 else NestedTracked()
     array.aval = aval_of(node.value)
@@ -454,31 +401,12 @@ def track(x, name: str = "", *, copy: bool = True) -> TrackedArray:
         return _leaf(x.copy(), name, current_level())
     if isinstance(x, Array):
         return cast(TrackedArray, x)
-    return _leaf(_leaf_value(x, copy), name, current_level())
+    return _leaf(float_array(x, copy), name, current_level())
 
 
 def leaf_of(x, level: int) -> TrackedArray:
     """A leaf at `level` for a plain value, or for an array of a lower level."""
-    return _leaf(x if isinstance(x, Array) else _leaf_value(x, copy=False), "", level)
-
-
-def float_value(x) -> Any:
-    """An array of a lower level as it is; anything else as a float array, like `track`."""
-    return x if isinstance(x, Array) else _leaf_value(x, copy=False)
-
-
-def _leaf_value(x, copy: bool) -> np.ndarray:
-    array = np.asarray(x)
-    if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
-        reason = {
-            "c": "complex numbers are not supported: track the real and imaginary parts",
-            "O": "it holds Python objects; use nbgrad.array(nested) to join tracked values",
-        }.get(array.dtype.kind, "only real numbers can be differentiated")
-        raise TypeError(f"track: an array of dtype {array.dtype}: {reason}")
-    dtype = np.float32 if array.dtype in (np.float32, np.float16) else np.float64
-    if copy or array.dtype != dtype or not array.flags.carray:
-        return np.array(array, dtype, order="C")
-    return array
+    return _leaf(float_array(x), "", level)
 
 
 def _leaf(value, name: str, level: int) -> TrackedArray:
@@ -530,29 +458,6 @@ def _require_tracked(op: str, x) -> None:
         raise TypeError(f"{op}: a {type(x).__name__} is not tracked; track it with nbgrad.track")
 
 
-def _cotangent(value, of: TrackedArray):
-    """`value` as a cotangent of `of`: an own array of its shape and dtype, or a tracked one."""
-    if not isinstance(value, Array):
-        value = np.array(operand(value, of.node.step.row if of.node.step else _SEED_ROW), of.dtype)
-    if shape_of(value) != of.shape:
-        raise DimensionMismatch(
-            f"a cotangent of shape {shape_of(value)} for an array of shape {of.shape}: they must "
-            "be equal"
-        )
-    return value
-
-
-class _Seed:
-    name = "gradient"
-
-
-_SEED_ROW = cast(Primitive, _Seed())
-
-
-def aval_of(value) -> Aval:
-    return Aval.of(value.shape, value.dtype)
-
-
 def _label(x: TrackedArray) -> str:
     return x.node.label if isinstance(x.node, Leaf) else ""
 
@@ -560,8 +465,8 @@ def _label(x: TrackedArray) -> str:
 def _plain(x: TrackedArray) -> np.ndarray:
     """The plain values under all levels."""
     value = x.node.value
-    while not isinstance(value, np.ndarray):
-        value = value.node.value if isinstance(value, TrackedArray) else np.asarray(value)
+    while isinstance(value, Array):
+        value = value.below
     return value
 
 

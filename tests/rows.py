@@ -6,6 +6,7 @@ Nothing here knows single rows but `REFERENCES`, which spells rows in NumPy wher
 function or its parameters are called otherwise.
 """
 
+import inspect
 import itertools
 import os
 import zlib
@@ -84,27 +85,39 @@ REFERENCES: dict[str, Callable] = {
     "logit_cross_entropy": _cross_entropy,
     "logsoftmax": scipy.special.log_softmax,
     "logsumexp": lambda x, *, axes: scipy.special.logsumexp(x, axis=axes) if axes else x,
-    "max": lambda x, *, axes, keepdims: np.max(x, axis=axes, keepdims=keepdims),
     "relu": lambda x: np.maximum(x, 0),
     "reshape": lambda x, *, shape: np.reshape(x, shape),
     "scale": lambda x, y: np.where(x == 0, 0, x * y),
     "scatter": _scatter,
     "sigmoid": scipy.special.expit,
     "softmax": scipy.special.softmax,
-    "sum": lambda x, *, axes, keepdims: np.sum(x, axis=axes, keepdims=keepdims),
-    "transpose": lambda x, *, axes: np.transpose(x, axes),
     "unbroadcast": _unbroadcast,
 }
 
 
 def reference(row: Primitive) -> Callable:
     """The row in NumPy, from `REFERENCES` or its own function."""
-    known = REFERENCES.get(row.name, row.function)
-    if known is None:
+    if row.name in REFERENCES:
+        return REFERENCES[row.name]
+    if row.function is None:
         raise ValueError(
             f"the row {row.name} names no NumPy function: add what it means to tests/rows.py"
         )
-    return known
+    return row.function if isinstance(row, Elementwise) else _spelled(row.function)
+
+
+def _spelled(function: Callable) -> Callable:
+    """A NumPy function that takes the arguments of a row: `axes`, and arrays one by one."""
+    if isinstance(function, np.ufunc):
+        return function
+    names = inspect.signature(function).parameters
+
+    def call(*args, **params):
+        if "axes" in params and "axes" not in names:
+            params["axis"] = params.pop("axes")
+        return function(args, **params) if "arrays" in names else function(*args, **params)
+
+    return call
 
 
 # -- points ---------------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 from typer.core import TyperGroup
 
-from nbgrad.cli import STOPPED, complain
 from nbgrad.experiments import digits, moons
+from nbgrad.experiments.exits import STOPPED, complain
 from nbgrad.experiments.history import History, OnStep
 from nbgrad.experiments.network import Last
 from nbgrad.experiments.progress import progress

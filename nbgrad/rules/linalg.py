@@ -1,7 +1,6 @@
 """Matrix products."""
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 
@@ -56,32 +55,24 @@ def _right(ct, x, y):
 class MatmulPlan(eager.Call):
     """Products of two matrices of one dtype go straight to the kernels."""
 
-    __slots__ = ("dtype", "forward")
+    __slots__ = ("dtype", "shape")
 
     def __init__(self, row, kinds, params):
         super().__init__(row, kinds, params)
         x, y = map(eager.abstract, self.kinds)
-        self.dtype = x.dtype
+        self.dtype, self.shape = x.dtype, kernels.result_shape(x.shape, y.shape)
         if len(x.shape) == len(y.shape) == 2 and x.dtype == y.dtype and x.dtype in FLOATS:
-            self.aval = Aval.of(kernels.result_shape(x.shape, y.shape), x.dtype)
-            self.forward = self._product(self.aval.shape)
-        else:
-            self.forward = partial(eager.Call.forward, self)
+            self.aval = Aval.of(self.shape, x.dtype)
 
-    def _product(self, shape):
-        dtype, stored, empty = self.dtype, kernels.stored, np.empty
-        kernel = kernels.matmul
-        call = kernel.dispatcher
-
-        def forward(x, y):
-            out = empty(shape, dtype)
-            a, ta = (x, False) if x.flags.c_contiguous else stored(x)
-            b, tb = (y, False) if y.flags.c_contiguous else stored(y)
-            kernel.calls += 1
-            call(a, b, out, ta, tb)
-            return out
-
-        return forward
+    def forward(self, x, y):  # pyright: ignore[reportIncompatibleMethodOverride]
+        if self.aval is None:
+            return super().forward(x, y)
+        out = np.empty(self.shape, self.dtype)
+        a, ta = (x, False) if x.flags.c_contiguous else kernels.stored(x)
+        b, tb = (y, False) if y.flags.c_contiguous else kernels.stored(y)
+        kernels.matmul.calls += 1
+        kernels.matmul.dispatcher(a, b, out, ta, tb)
+        return out
 
     def pull(self, ct, out, args, need) -> Sequence:
         if self.aval is None:

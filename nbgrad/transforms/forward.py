@@ -9,7 +9,7 @@ from ..array import Array
 from ..core import new_level, shape_of
 from ..dual import Dual
 from ..errors import DimensionMismatch
-from ..tracked import float_value
+from ..operands import float_array
 
 
 def jvp(f: Callable, primals: Sequence, tangents: Sequence) -> tuple[Any, Any]:
@@ -36,7 +36,7 @@ def jvp(f: Callable, primals: Sequence, tangents: Sequence) -> tuple[Any, Any]:
     with new_level(minimum=1) as level:
         duals = []
         for primal, tangent in zip(primals, tangents, strict=True):
-            primal, tangent = float_value(primal), float_value(tangent)
+            primal, tangent = float_array(primal), float_array(tangent)
             if shape_of(primal) != shape_of(tangent):
                 raise DimensionMismatch(
                     f"jvp: a primal of shape {shape_of(primal)} and a tangent of shape "

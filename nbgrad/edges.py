@@ -1,0 +1,45 @@
+"""`x.children`: the edges from an array to what was computed from it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from . import graph
+from .graph import Node
+from .operands import cotangent
+
+
+class Children(Mapping):
+    """From each live array computed from x, in order of creation, to its pullback.
+
+    `x.children[z](ct)` is the contribution of z to the gradient of x, for a cotangent of z.
+    Arrays are told apart by identity.
+    """
+
+    def __init__(self, node: Node):
+        self._node = node
+
+    def __getitem__(self, child: Any) -> Callable[[Any], Any]:
+        if child not in self:
+            raise KeyError("that array was not computed from this one")
+
+        def pullback(ct):
+            seed = cotangent(ct, child.aval, child.name)
+            parts = graph.contributions_to(self._node, child.node, seed)
+            total = sum(parts[1:], parts[0])
+            return total[()] if isinstance(total, np.ndarray) and total.ndim == 0 else total
+
+        return pullback
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(graph.handle, graph.live_children(self._node))
+
+    def __len__(self) -> int:
+        return len(graph.live_children(self._node))
+
+    def __contains__(self, child: Any) -> bool:
+        return getattr(child, "node", None) in graph.live_children(self._node)
+
+    def __repr__(self) -> str:
+        return f"{{{', '.join(f'{child!r}: pullback' for child in self)}}}"

@@ -1,0 +1,12 @@
+"""How a command ends: its exit codes, and the one line that says why."""
+
+import sys
+
+FAILED, MISUSED, STOPPED = 1, 2, 130
+"""Exit codes: it did not work, it was called wrongly, it was stopped by Ctrl-C."""
+
+
+def complain(message: str, code: int = FAILED) -> int:
+    """Write one line to stderr; returns the exit code."""
+    print("nbgrad:", " ".join(message.split()), file=sys.stderr)
+    return code

@@ -1,0 +1,84 @@
+"""Values that users give, as kernels take them: operands, data of leaves, cotangents."""
+
+from typing import Any
+
+import numpy as np
+
+from .array import Array
+from .core import Aval, Primitive, shape_of
+from .eager import plain_array
+from .errors import DimensionMismatch
+from .rules.families import FLOATS
+
+
+def aval_of(value: Any) -> Aval:
+    return Aval.of(value.shape, value.dtype)
+
+
+def plain_operand(x: Any, row: Primitive) -> tuple[Any, Any]:
+    """The kind (see `eager.Plan`) and the value of an untracked argument."""
+    if type(x) is float:
+        return float, x
+    if type(x) is np.ndarray and x.dtype in FLOATS and x.flags.carray:
+        return Aval.of(x.shape, x.dtype).constant, x
+    value = operand(x, row)
+    return (float if type(value) is float else aval_of(value).constant), value
+
+
+def operand(x: Any, row: Primitive) -> Any:
+    """An untracked argument as kernels take it: a float, or an aligned, contiguous, writeable
+    array; arrays of lower levels stay themselves."""
+    if type(x) is float or isinstance(x, Array):
+        return x
+    if type(x) is int or type(x) is bool:
+        return float(x)
+    return plain_array(real_array(x, f"{row.name}: an operand"))
+
+
+def real_array(x: Any, what: str) -> np.ndarray:
+    """A plain array of floats, integers or bools. Raises TypeError for anything else."""
+    array = np.asarray(x)
+    if array.dtype.kind not in "fiub":
+        raise TypeError(
+            f"{what} of dtype {array.dtype}; nbgrad computes with real numbers, so convert it to "
+            "float64 or float32 first"
+        )
+    if array.dtype.kind == "f" and array.dtype not in FLOATS:
+        return array.astype(np.float64)
+    return array
+
+
+def float_array(x: Any, copy: bool = False) -> Any:
+    """Data of a leaf: contiguous float64 or float32. An Array stays itself.
+
+    Raises TypeError for complex numbers, objects, strings and floats of more than 64 bits.
+    """
+    if isinstance(x, Array):
+        return x
+    array = np.asarray(x)
+    if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
+        reason = {
+            "c": "complex numbers are not supported: track the real and imaginary parts",
+            "O": "it holds Python objects; use nbgrad.array(nested) to join tracked values",
+        }.get(array.dtype.kind, "only real numbers, as float64 or float32, can be differentiated")
+        raise TypeError(f"track: an array of dtype {array.dtype}: {reason}")
+    single = array.dtype.kind == "f" and array.dtype.itemsize < 8
+    dtype = np.float32 if single else np.float64
+    if copy or array.dtype != dtype or not array.flags.carray:
+        return np.array(array, dtype, order="C")
+    return array
+
+
+def cotangent(value: Any, aval: Aval, op: str) -> Any:
+    """A cotangent for an array of `aval` that `op` made: an own plain array, or an Array.
+
+    Raises DimensionMismatch for another shape.
+    """
+    if not isinstance(value, Array):
+        value = np.array(real_array(value, f"{op or 'gradient'}: a cotangent"), aval.dtype)
+    if shape_of(value) != aval.shape:
+        raise DimensionMismatch(
+            f"{op or 'gradient'}: a cotangent of shape {shape_of(value)} for an array of shape "
+            f"{aval.shape}; they must be equal"
+        )
+    return value
