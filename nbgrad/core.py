@@ -62,6 +62,14 @@ class Constant:
         self.aval = aval
 
 
+class Unplanned:
+    """In place of a row's table of plans, where parameters differ from call to call: its keys need
+    not be hashable, and nothing is kept."""
+
+    def get(self, key: Any) -> None:
+        return None
+
+
 class Primitive:
     """One row of the registry; the families in `rules/families.py` fill in the derivatives.
 
@@ -76,15 +84,13 @@ class Primitive:
     plan_class: Callable | None = None
     # Adds a plain cotangent into a buffer: `add_into(buffer, ct, **params)`.
     add_into: Callable[..., None] | None = None
-    # False where parameters differ from call to call, so that no plan is worth keeping.
-    planned = True
 
     def __init__(self, name: str, function: Any = None, *, samples: Any = None, notes: str = ""):
         self.name = name
         self.function = function
         self.samples = samples
         self.notes = notes
-        self.plans: dict[Any, Any] = {}
+        self.plans: dict[Any, Any] | Unplanned = {}
         if name in Primitive.registry:
             raise ValueError(f"two rows are called {name}")
         Primitive.registry[name] = self

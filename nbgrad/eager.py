@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import emission, shapes
-from .core import Aval, Primitive
+from .core import Aval, Primitive, Unplanned
 from .kernels.unbroadcast import unbroadcast
 from .shapes import Pattern
 
@@ -217,7 +217,7 @@ def _flat(name: str, shape: tuple[int, ...]) -> str:
 
 def plan_for(row: Primitive, kinds: tuple, params: dict) -> Plan:
     """The plan of a row, from the row's bounded table."""
-    if not row.planned:
+    if isinstance(row.plans, Unplanned):
         return Call(row, kinds, params)
     key = (*kinds, *params.items()) if params else kinds
     plan = row.plans.get(key)

@@ -135,12 +135,7 @@ def add_child(parent: Node, child: "ref[Node]") -> None:
     parameter used a million times costs neither memory nor quadratic time.
     """
     children = parent.children
-    if children is None and parent.step is None:
-        # Threads may share a leaf, and appending to a list is safe.
-        with _prune_lock:
-            parent.children = parent.children or [64]
-            parent.children.append(child)
-    elif children is None:
+    if children is None:
         parent.children = child
     elif type(children) is list:
         children.append(child)
@@ -282,7 +277,7 @@ def reset(root: Node) -> None:
         node = stack.pop()
         if node.children is not None:
             stack.extend(live_children(node))
-        node.grad = node.children = None
+        node.grad, node.children = None, [64] if node.step is None else None
         if node.step is not None and node is not root:
             node.saved = None
             node.parents = ()

@@ -47,9 +47,20 @@ class TrackedArray(Array):
     @staticmethod
     def bind1(row: Primitive, x, **params):
         """`bind(row, x, **params)`, short for an array of the base level."""
-        if type(x) is TrackedArray:
-            return record(row, (x,), params)
-        return bind(row, x, **params)
+        if type(x) is not TrackedArray:
+            return bind(row, x, **params)
+        kinds, node = (x.aval,), x.node
+        plan = row.plans.get((*kinds, *params.items()) if params else kinds)
+        if plan is None:
+            if not row.differentiable:
+                return row.evaluate(node.value, **params)
+            plan = eager.plan_for(row, kinds, params)
+        value = node.value
+        out = plan.forward(value)
+        if node.step is None and out.base is not None:
+            # A leaf's data may change in place: nothing computed from it may be a view of it.
+            out = np.array(out)
+        return _result(plan, (node,), (value,), out)
 
     @staticmethod
     def bind2(row: Primitive, x, y):
@@ -286,21 +297,7 @@ class NestedTracked(TrackedArray):
 def record(row: Primitive, args: Sequence, params: dict):
     """Apply a row at the base level, and note it in the graph."""
     if len(args) == 1:
-        x = args[0]
-        node, kinds = x.node, (x.aval,)
-        plan = (
-            row.plans.get((*kinds, *params.items()) if params else kinds) if row.planned else None
-        )
-        if plan is None:
-            if not row.differentiable:
-                return row.evaluate(node.value, **params)
-            plan = eager.plan_for(row, kinds, params)
-        value = node.value
-        out = plan.forward(value)
-        if out.base is not None and node.step is None:
-            # A leaf's data may change in place: nothing computed from it may be a view of it.
-            out = np.array(out)
-        return _result(plan, (node,), (value,), out)
+        return TrackedArray.bind1(row, *args, **params)
     parents, values, kinds = _taken_apart(0, row, args)
     if len(kinds) == 2 and parents[0] is parents[1] and row.plan_class is ElementwisePlan:
         kinds = kinds[:1]
@@ -361,7 +358,9 @@ def _result(plan, parents: tuple, saved: tuple, value) -> TrackedArray:
     for parent in parents:
         if parent is not None:
             children = parent.children
-            if type(children) is list and len(children) < children[0]:
+            if children is None:
+                parent.children = child
+            elif type(children) is list and len(children) < children[0]:
                 children.append(child)
             else:
                 add_child(parent, child)
@@ -418,7 +417,8 @@ def _leaf(value, name: str, level: int) -> TrackedArray:
         node.level = level
     node.value, node.label = value, name
     node.step, node.parents, node.saved = None, (), ()
-    node.children = node.grad = None
+    # A list from the start: threads may share a leaf, and appending to a list is safe.
+    node.children, node.grad = [64], None
     node.time = node.changed = clock[0]
     node.array = ref(array)
     array.aval = aval_of(value)

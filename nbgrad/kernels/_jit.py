@@ -37,7 +37,7 @@ class Kernel:
     `dispatcher` is what hot code calls; calling the kernel itself means the same and counts.
     """
 
-    __slots__ = ("_content", "_dispatcher", "calls", "function", "name")
+    __slots__ = ("_content", "calls", "dispatcher", "function", "name")
     every: ClassVar[list["Kernel"]] = []
 
     def __init__(self, function: Callable, content: str = ""):
@@ -45,18 +45,20 @@ class Kernel:
         self.function = function
         self.calls = 0
         self._content = content
-        self._dispatcher: Callable | None = None
         Kernel.every.append(self)
 
-    @property
-    def dispatcher(self) -> Callable:
-        if self._dispatcher is None:
-            with _build_lock:
-                if self._dispatcher is None:
-                    # Reading a source takes milliseconds, so it waits until here.
-                    content = self._content or inspect.getsource(self.function)
-                    self._dispatcher = _dispatcher(self.function, content)
-        return self._dispatcher
+    def __getattr__(self, name: str) -> Any:
+        """Build `dispatcher` when it is first asked for; from then on it is a plain slot."""
+        if name != "dispatcher":
+            raise AttributeError(name)
+        with _build_lock:
+            try:
+                return object.__getattribute__(self, name)
+            except AttributeError:
+                # Reading a source takes milliseconds, so it waits until here.
+                content = self._content or inspect.getsource(self.function)
+                self.dispatcher = _dispatcher(self.function, content)
+                return self.dispatcher
 
     def __call__(self, *args):
         self.calls += 1

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..array import apply, implements
-from ..core import Aval, bind, shape_of
+from ..core import Aval, Unplanned, bind, shape_of
 from ..kernels import index as kernels
 from .families import Linear, float_type, sample
 
@@ -68,7 +68,7 @@ index_row = Linear(
     samples=_samples, notes="an index that occurs twice gets both cotangents",
 )  # fmt: skip
 index_row.add_into = add_into
-index_row.planned = False
+index_row.plans = Unplanned()
 scatter = Linear(
     "scatter", _scatter, lambda ct, *, shape, index: Aval.of(shape, float_type(ct)),
     lambda ct, args, *, shape, index: [bind(index_row, ct, index=index)],
@@ -89,4 +89,4 @@ def index_of(x, index):
     return apply(index_row, x, index=index)
 
 
-scatter.planned = False
+scatter.plans = Unplanned()

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from .. import eager, shapes
-from ..array import apply, implements
+from ..array import implements
 from ..core import Aval, bind, shape_of
 from ..kernels import reduce as kernels
 from ..kernels import unbroadcast as unbroadcast_kernel
@@ -105,14 +105,14 @@ sum_row.plan_class = mean_row.plan_class = SumPlan
 def sum(x, axis=None, keepdims: bool = False):
     """Sum over `axis`: an int, a tuple of ints, or None for all. Pullback: ct spread over x."""
     axes = shapes.axes_of(axis, len(x.shape), "sum")
-    return apply(sum_row, x, axes=axes, keepdims=bool(keepdims))
+    return x.bind1(sum_row, x, axes=axes, keepdims=bool(keepdims))
 
 
 @implements(np.mean)
 def mean(x, axis=None, keepdims: bool = False):
     """Mean over `axis`; nan for none, as NumPy has it."""
     axes = shapes.axes_of(axis, len(x.shape), "mean")
-    return apply(mean_row, x, axes=axes, keepdims=bool(keepdims))
+    return x.bind1(mean_row, x, axes=axes, keepdims=bool(keepdims))
 
 
 def _ties(x, out, axes):
