@@ -55,11 +55,9 @@ _LOG2E_F, _LN2_HIGH_F, _LN2_LOW_F = F(1.442695), F(0.693145751953125), F(1.42860
 # digits; the relative error of the polynomial is below 1e-17 (float64) or 2e-7 of its term.
 
 
-def _exp_double(x):
-    """exp(x) = 2**k * exp(r), r = x - k log 2 in [-0.35, 0.35]; (exp(r) - 1 - r) / r**2."""
-    x = select(x > 710.0, 710.0, select(x < -750.0, -750.0, x))
-    k = round_even(x * _LOG2E)
-    r = x - k * _LN2_HIGH - k * _LN2_LOW
+@device
+def _expm1_near_0(r):
+    """exp(r) - 1 for |r| < 0.35: r + r**2 times a polynomial for (exp(r) - 1 - r) / r**2."""
     p = 2.09146869680868772e-9
     p = p * r + 2.51052170047207452e-8
     p = p * r + 2.75572736431102953e-7
@@ -71,19 +69,32 @@ def _exp_double(x):
     p = p * r + 0.0416666666666666698
     p = p * r + 0.16666666666666671
     p = p * r + 0.5
-    return times_power_of_two(p * r * r + r + 1.0, k)
+    return p * r * r + r
+
+
+@device
+def _expm1_near_0_single(r):
+    p = F(0.001392618359)
+    p = p * r + F(0.008363179053)
+    p = p * r + F(0.04166655462)
+    p = p * r + F(0.1666657699)
+    p = p * r + F(0.5)
+    return p * r * r + r
+
+
+def _exp_double(x):
+    """exp(x) = 2**k * exp(r), where r = x - k log 2 lies in [-0.35, 0.35]."""
+    x = select(x > 710.0, 710.0, select(x < -750.0, -750.0, x))
+    k = round_even(x * _LOG2E)
+    r = x - k * _LN2_HIGH - k * _LN2_LOW
+    return times_power_of_two(_expm1_near_0(r) + 1.0, k)
 
 
 def _exp_single(x):
     x = select(x > F(89.0), F(89.0), select(x < F(-104.0), F(-104.0), x))
     k = round_even(x * _LOG2E_F)
     r = x - k * _LN2_HIGH_F - k * _LN2_LOW_F
-    p = F(0.001392618359)
-    p = p * r + F(0.008363179053)
-    p = p * r + F(0.04166655462)
-    p = p * r + F(0.1666657699)
-    p = p * r + F(0.5)
-    return times_power_of_two(p * r * r + r + F(1.0), k)
+    return times_power_of_two(_expm1_near_0_single(r) + F(1.0), k)
 
 
 def _log_double(x):
@@ -130,19 +141,8 @@ def _tanh_double(x):
     y = select(a > 20.0, 20.0, a) * 2.0
     k = round_even(y * _LOG2E)
     r = y - k * _LN2_HIGH - k * _LN2_LOW
-    p = 2.09146869680868772e-9
-    p = p * r + 2.51052170047207452e-8
-    p = p * r + 2.75572736431102953e-7
-    p = p * r + 2.75572554002064244e-6
-    p = p * r + 0.0000248015873255477412
-    p = p * r + 0.000198412698748206253
-    p = p * r + 0.00138888888888837483
-    p = p * r + 0.00833333333332613513
-    p = p * r + 0.0416666666666666698
-    p = p * r + 0.16666666666666671
-    p = p * r + 0.5
     power = times_power_of_two(1.0, k)
-    t = power * (p * r * r + r) + (power - 1.0)
+    t = power * _expm1_near_0(r) + (power - 1.0)
     return math.copysign(t / (t + 2.0), x)
 
 
@@ -151,13 +151,8 @@ def _tanh_single(x):
     y = select(a > F(10.0), F(10.0), a) * F(2.0)
     k = round_even(y * _LOG2E_F)
     r = y - k * _LN2_HIGH_F - k * _LN2_LOW_F
-    p = F(0.001392618359)
-    p = p * r + F(0.008363179053)
-    p = p * r + F(0.04166655462)
-    p = p * r + F(0.1666657699)
-    p = p * r + F(0.5)
     power = times_power_of_two(F(1.0), k)
-    t = power * (p * r * r + r) + (power - F(1.0))
+    t = power * _expm1_near_0_single(r) + (power - F(1.0))
     return math.copysign(t / (t + F(2.0)), x)
 
 

@@ -127,11 +127,33 @@ class Nondifferentiable(Primitive):
         return Aval.of(shape, np.dtype(bool))
 
 
-class Linear(Primitive):
+class Written(Primitive):
+    """A row with functions of its own: `compute(*args, **params)` on plain arrays, and `infer` from
+    Avals to an Aval. `fused`, of the signature of the family's rule, may do the pullback on plain
+    arrays by kernels."""
+
+    def __init__(
+        self,
+        name: str,
+        compute: Callable,
+        infer: Callable,
+        *,
+        samples: Any,
+        function: Any = None,
+        kinks: Sequence[tuple] = (),
+        notes: str = "",
+    ):
+        super().__init__(name, function, samples=samples, notes=notes)
+        self.evaluate = compute
+        self.infer = infer
+        self.kinks = tuple(kinks)
+
+
+class Linear(Written):
     """An op that is linear in all its array arguments together.
 
-    `compute(*args, **params)` is the value on plain arrays. `transpose(ct, args, **params)` gives
-    the cotangents of all arguments; it may read their shapes and dtypes, not their values.
+    `transpose(ct, args, **params)` gives the cotangents of all arguments; it may read their shapes
+    and dtypes, not their values.
     """
 
     linear = True
@@ -143,14 +165,10 @@ class Linear(Primitive):
         infer: Callable,
         transpose: Callable[..., Sequence],
         *,
-        samples: Any,
-        function: Any = None,
         fused: Callable[..., Sequence] | None = None,
-        notes: str = "",
+        **options: Any,
     ):
-        super().__init__(name, function, samples=samples, notes=notes)
-        self.evaluate = compute
-        self.infer = infer
+        super().__init__(name, compute, infer, **options)
         self.transpose = transpose
         self.fused = fused or transpose
 
@@ -173,7 +191,7 @@ class Linear(Primitive):
         return ()
 
 
-class Bilinear(Primitive):
+class Bilinear(Written):
     """An op that is linear in each of two arguments: `left` and `right` are its transposes.
 
     `left(ct, x, y, **params)` is the cotangent of x, `right(ct, x, y, **params)` that of y.
@@ -186,18 +204,11 @@ class Bilinear(Primitive):
         infer: Callable,
         left: Callable,
         right: Callable,
-        *,
-        samples: Any,
-        function: Any = None,
-        fused: Callable[..., Sequence] | None = None,
-        notes: str = "",
+        **options: Any,
     ):
-        super().__init__(name, function, samples=samples, notes=notes)
-        self.evaluate = compute
-        self.infer = infer
+        super().__init__(name, compute, infer, **options)
         self.left = left
         self.right = right
-        self.fused = fused
 
     def pullback(self, ct, out, args, need, **params):
         x, y = args
@@ -205,10 +216,6 @@ class Bilinear(Primitive):
             self.left(ct, x, y, **params) if need[0] else None,
             self.right(ct, x, y, **params) if need[1] else None,
         ]
-
-    def fused_pullback(self, ct, out, args, need, **params):
-        rule = self.fused or self.pullback
-        return rule(ct, out, args, need, **params)
 
     def pushforward(self, tangents, out, args, **params):
         (x, y), (x_dot, y_dot) = args, tangents
@@ -223,11 +230,11 @@ class Bilinear(Primitive):
         return tuple(i for i in (0, 1) if need[1 - i])
 
 
-class Custom(Primitive):
+class Custom(Written):
     """Pullback and pushforward written out, for what belongs to no other family.
 
     `rule(ct, out, args, need, **params)` and `push(tangents, out, args, **params)` are in NumPy
-    terms; `fused`, of the rule's signature, may do the same on plain arrays by kernels.
+    terms. `reads` are the positions of the arguments that the rule reads; all where it is None.
     """
 
     def __init__(
@@ -238,20 +245,14 @@ class Custom(Primitive):
         rule: Callable[..., Sequence],
         push: Callable,
         *,
-        samples: Any,
-        function: Any = None,
         fused: Callable[..., Sequence] | None = None,
-        kinks: Sequence[tuple] = (),
         reads: Sequence[int] | None = None,
-        notes: str = "",
+        **options: Any,
     ):
-        super().__init__(name, function, samples=samples, notes=notes)
-        self.evaluate = compute
-        self.infer = infer
+        super().__init__(name, compute, infer, **options)
         self.pullback = rule
         self.fused_pullback = fused or rule
         self.pushforward = push
-        self.kinks = tuple(kinks)
         self._reads = reads
 
     def residuals(self, need, count, **params):
