@@ -8,9 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import rows
+import test_rows_gradients as gradients
+import test_rows_pullbacks as pullbacks
+import test_rows_values as values
 
 import nbgrad
-from nbgrad.core import Primitive, bind
+from nbgrad.core import Primitive
 from nbgrad.rules import elementwise as module
 
 ROOT = Path(__file__).parent.parent
@@ -29,30 +33,43 @@ def test_readme_examples():
     assert np.allclose(namespace["slopes"]["a"], namespace["slopes"]["b"].T)
 
 
-def test_one_row_becomes_an_op():
+@pytest.fixture
+def logistic(monkeypatch):
+    """The names that the guide's two blocks define, in a registry that forgets them afterwards."""
+    monkeypatch.setattr(Primitive, "registry", dict(Primitive.registry))
     row, uses = blocks(ROOT / "docs" / "adding_an_op.md")
-    namespace = {**vars(module), "bind": bind, "nbgrad": nbgrad}
-    try:
-        exec(row, namespace)
-        exec(uses, namespace)
-        softplus, x = namespace["softplus"], np.array([-800.0, -1.0, 0.0, 2.0, 800.0])
-        expected = np.logaddexp(0.0, x)
-        np.testing.assert_allclose(softplus(x), expected, rtol=1e-15)
-        slope = nbgrad.sigmoid(x)
-        np.testing.assert_allclose(nbgrad.grad(lambda x: np.sum(softplus(x)))(x), slope, rtol=1e-15)
-        np.testing.assert_allclose(namespace["x"].grad, nbgrad.sigmoid(namespace["x"].data))
-        second = nbgrad.grad(nbgrad.grad(softplus))(0.5)
-        s = nbgrad.sigmoid(0.5)
-        np.testing.assert_allclose(second, s * (1 - s), rtol=1e-14)
-        value, tangent = nbgrad.jvp(softplus, (0.5,), (2.0,))
-        np.testing.assert_allclose([value, tangent], [np.logaddexp(0, 0.5), 2 * s], rtol=1e-14)
-        value, gradient = namespace["f"](np.ones(3))
-        np.testing.assert_allclose(gradient, nbgrad.sigmoid(np.ones(3)), rtol=1e-14)
-        wide = nbgrad.track(np.ones((2, 1)))
-        softplus(wide + np.ones(3)).sum().backward()
-        np.testing.assert_allclose(wide.grad, 3 * nbgrad.sigmoid(np.full((2, 1), 2.0)), rtol=1e-14)
-    finally:
-        Primitive.registry.pop("softplus", None)
+    namespace = {**vars(module), "nbgrad": nbgrad}
+    exec(row, namespace)
+    exec(uses, namespace)
+    return namespace
+
+
+def test_one_row_becomes_an_op_in_every_mode(logistic):
+    op, x = logistic["logistic"], np.array([-800.0, -1.0, 0.0, 2.0, 800.0])
+    slope = nbgrad.sigmoid(x)
+    np.testing.assert_allclose(op(x), np.logaddexp(0.0, x), rtol=1e-15)
+    np.testing.assert_allclose(nbgrad.grad(lambda x: np.sum(op(x)))(x), slope, rtol=1e-15)
+    np.testing.assert_allclose(logistic["x"].grad, nbgrad.sigmoid(logistic["x"].data))
+    s = nbgrad.sigmoid(0.5)
+    np.testing.assert_allclose(nbgrad.grad(nbgrad.grad(op))(0.5), s * (1 - s), rtol=1e-14)
+    value, tangent = nbgrad.jvp(op, (0.5,), (2.0,))
+    np.testing.assert_allclose([value, tangent], [np.logaddexp(0, 0.5), 2 * s], rtol=1e-14)
+    value, gradient = logistic["f"](np.ones(3))
+    np.testing.assert_allclose(gradient, nbgrad.sigmoid(np.ones(3)), rtol=1e-14)
+    wide = nbgrad.track(np.ones((2, 1)))
+    op(wide + np.ones(3)).sum().backward()
+    np.testing.assert_allclose(wide.grad, 3 * nbgrad.sigmoid(np.full((2, 1), 2.0)), rtol=1e-14)
+
+
+def test_the_tests_of_all_rows_take_the_new_one(logistic):
+    for case in rows.cases_of(Primitive.registry["logistic"]):
+        if case.compiled:
+            values.test_value_is_numpys(case)
+            gradients.test_gradient_is_the_slope_of_the_value(case)
+            gradients.test_second_order_is_the_slope_of_the_gradient(case)
+            pullbacks.test_emitted_traced_and_plain_rules_agree(case)
+            pullbacks.test_pullback_is_linear_in_its_cotangent(case)
+            pullbacks.test_zero_cotangent_gives_zero_whatever_the_partial(case)
 
 
 MODULES = ["nbgrad"] + [
