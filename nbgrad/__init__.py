@@ -7,6 +7,8 @@
 (2.5838531634528574, 2.0)
 """
 
+from .descent import descend, minimize
+from . import constants as constants
 from .errors import (
     CacheWarning,
     DimensionMismatch,
@@ -42,6 +44,7 @@ __all__ = [
     "accum",
     "array",
     "compile",
+    "descend",
     "grad",
     "gradient",
     "hcat",
@@ -49,6 +52,7 @@ __all__ = [
     "logit_cross_entropy",
     "logsoftmax",
     "logsumexp",
+    "minimize",
     "mse",
     "print_tree",
     "relu",

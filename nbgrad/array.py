@@ -145,6 +145,11 @@ class Array(core.Array):
     def __getitem__(self, index):
         return functions["index"](self, index)
 
+    @property
+    def at(self):
+        """`x.at[i].set(v)`, `.add(v)` and `.multiply(v)`: new arrays that differ at an index."""
+        return functions["at"](self)
+
     def __contains__(self, value) -> bool:
         return bool(np.any(self == value))
 

@@ -5,7 +5,8 @@ through that case. What is tracked inside another transformation is a `NestedTra
 may itself be tracked, dual or symbolic.
 """
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 from weakref import ref
 
@@ -22,6 +23,22 @@ from .operands import aval_of, float_array, plain_operand
 from .rules.families import FLOATS, ufunc_rows
 
 _SEEDS = {dtype: np.ones((), dtype) for dtype in FLOATS}
+
+
+def _augmented(sign: str, plain: Callable) -> Callable:
+    """The method of an augmented assignment: refused on a leaf, else the plain operator."""
+
+    def method(self, other):
+        if self.node.step is None:
+            name = self.name or "w"
+            raise GraphError(
+                f"{name} {sign} ... would make the leaf {name} a computed array and stop its "
+                f"training: write {name}.data {sign} ..., or y = {name} {sign[:-1]} ... for a new "
+                "array"
+            )
+        return plain(self, other)
+
+    return method
 
 
 class TrackedArray(Array):
@@ -60,7 +77,7 @@ class TrackedArray(Array):
         if node.step is None and out.base is not None:
             # A leaf's data may change in place: nothing computed from it may be a view of it.
             out = np.array(out)
-        return _result(plan, (node,), (value,), out)
+        return result(plan, (node,), (value,), out)
 
     @staticmethod
     def bind2(row: Primitive, x, y):
@@ -83,7 +100,7 @@ class TrackedArray(Array):
         if plan is None:
             return bind(row, x, y)
         out = plan.forward(x_value, y_value)
-        return _result(plan, (x_node, y_node), (x_value, y_value), out)
+        return result(plan, (x_node, y_node), (x_value, y_value), out)
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         if method == "__call__" and not options:
@@ -205,6 +222,26 @@ class TrackedArray(Array):
         if not (keep_graph or create_graph):
             graph.release(uses)
 
+    def __setitem__(self, index, value):
+        """`y[i] = v` on a computed array: y becomes `y.at[i].set(v)`, and what was computed from y
+        before keeps the old values. Raises GraphError for a leaf."""
+        old = self.node
+        if old.step is None:
+            name = self.name or "x"
+            raise GraphError(
+                f"{name}[...] = ... would overwrite the leaf {name}: write y = {name}.at[i].set(v) "
+                f"for a new array, or {name}.data[...] = ... between backward passes"
+            )
+        new = self.at[index].set(value)
+        if type(new) is not type(self) or new.level != self.level or new.dtype != self.dtype:
+            raise GraphError(
+                f"an array of dtype {self.dtype} cannot take values of dtype {new.dtype} or of an "
+                "inner transformation in place: write y = y.at[i].set(v)"
+            )
+        self.node = new.node
+        old.array = _nobody
+        self.node.array = ref(self)
+
     # -- values -------------------------------------------------------------------------------
 
     def item(self, *index) -> float:
@@ -227,46 +264,14 @@ class TrackedArray(Array):
 
     # -- what a leaf refuses ------------------------------------------------------------------
 
-    def _augmented(self, operator: str):
-        if self.node.step is None:
-            name = self.name or "w"
-            raise GraphError(
-                f"{name} {operator} ... would make the leaf {name} a computed array and stop its "
-                f"training: write {name}.data {operator} ..., or y = {name} "
-                f"{operator.removesuffix('=')} ... for a new array"
-            )
-
-    def __iadd__(self, other):
-        self._augmented("+=")
-        return self + other
-
-    def __isub__(self, other):
-        self._augmented("-=")
-        return self - other
-
-    def __imul__(self, other):
-        self._augmented("*=")
-        return self * other
-
-    def __itruediv__(self, other):
-        self._augmented("/=")
-        return self / other
-
-    def __ifloordiv__(self, other):
-        self._augmented("//=")
-        return self // other
-
-    def __imod__(self, other):
-        self._augmented("%=")
-        return self % other
-
-    def __imatmul__(self, other):
-        self._augmented("@=")
-        return self @ other
-
-    def __ipow__(self, other):
-        self._augmented("**=")
-        return self**other
+    __iadd__ = _augmented("+=", operator.add)
+    __isub__ = _augmented("-=", operator.sub)
+    __imul__ = _augmented("*=", operator.mul)
+    __itruediv__ = _augmented("/=", operator.truediv)
+    __ifloordiv__ = _augmented("//=", operator.floordiv)
+    __imod__ = _augmented("%=", operator.mod)
+    __imatmul__ = _augmented("@=", operator.matmul)
+    __ipow__ = _augmented("**=", operator.pow)
 
     # -- copies keep the value only -------------------------------------------------------------
 
@@ -307,7 +312,7 @@ def record(row: Primitive, args: Sequence, params: dict):
     out = plan.forward(*values)
     if out.base is not None and any(node is not None and node.step is None for node in parents):
         out = np.array(out)
-    return _result(plan, parents, values, out)
+    return result(plan, parents, values, out)
 
 
 def record_nested(level: int, row: Primitive, args: Sequence, params: dict):
@@ -316,6 +321,11 @@ def record_nested(level: int, row: Primitive, args: Sequence, params: dict):
     out = bind(row, *values, **params)
     if not row.differentiable:
         return out
+    return nested_result(row, kinds, parents, values, params, out, level)
+
+
+def nested_result(row, kinds, parents, values, params, out, level: int) -> "NestedTracked":
+    """The array of a new node above the base level."""
     node, array = NestedNode(), NestedTracked()
     array.node, array.aval = node, aval_of(out)
     node.step, node.parents, node.saved, node.value = (
@@ -346,7 +356,7 @@ def _taken_apart(level: int, row: Primitive, args: Sequence) -> tuple[tuple, tup
     return tuple(parents), tuple(values), tuple(kinds)
 
 
-def _result(plan, parents: tuple, saved: tuple, value) -> TrackedArray:
+def result(plan, parents: tuple, saved: tuple, value) -> TrackedArray:
     """The array of a new node of the base level, noted under its parents."""
     node, array = Node(), TrackedArray()
     array.node, array.aval = node, plan.aval or aval_of(value)
@@ -365,6 +375,11 @@ def _result(plan, parents: tuple, saved: tuple, value) -> TrackedArray:
             else:
                 add_child(parent, child)
     return array
+
+
+def _nobody() -> None:
+    """What stands for the array of a node that lost it: `handle` then makes a new one."""
+    return None
 
 
 def _handle(node: Node) -> TrackedArray:

@@ -59,6 +59,20 @@ def _unbroadcast(x, *, shape):
     return x.sum(axis=(*range(lead), *ones)).reshape(shape)
 
 
+def _assigned(x, value, *, index):
+    out = np.array(x)
+    out[index] = value
+    return out
+
+
+def _cumsum(x, *, axis, reverse):
+    return np.flip(np.cumsum(np.flip(x, axis), axis), axis) if reverse else np.cumsum(x, axis)
+
+
+def _norm(x, *, axes, keepdims):
+    return np.sqrt(np.sum(x * x, axis=axes, keepdims=keepdims))
+
+
 def _scatter(x, *, shape, index):
     out = np.zeros(shape, x.dtype)
     np.add.at(out, index, x)
@@ -76,15 +90,18 @@ def _label_cross_entropy(x, labels):
 
 REFERENCES: dict[str, Callable] = {
     "abs2": np.square,
+    "assign": _assigned,
     "astype": lambda x, *, dtype: x.astype(dtype),
     "concatenate": lambda *arrays, axis: np.concatenate(arrays, axis=axis),
     "copy": _same,
+    "cumsum": _cumsum,
     "index": lambda x, *, index: x[index],
     "integer_power": lambda x, *, n: x**n,
     "label_cross_entropy": _label_cross_entropy,
     "logit_cross_entropy": _cross_entropy,
     "logsoftmax": scipy.special.log_softmax,
     "logsumexp": lambda x, *, axes: scipy.special.logsumexp(x, axis=axes) if axes else x,
+    "norm": _norm,
     "relu": lambda x: np.maximum(x, 0),
     "reshape": lambda x, *, shape: np.reshape(x, shape),
     "scale": lambda x, y: np.where(x == 0, 0, x * y),

@@ -30,6 +30,7 @@ FLOORS = (
     ("graph",),
     ("edges",),
     ("tracked",),
+    ("constants",),
     ("dual",),
     ("transforms",),
     ("static",),

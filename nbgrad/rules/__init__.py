@@ -1,5 +1,5 @@
 """The rows: what every op computes and how it is differentiated, one file a family of functions."""
 
-from . import elementwise, index, layout, linalg, loss, nondiff, reduce
+from . import elementwise, index, layout, linalg, loss, nondiff, norm, reduce
 
-__all__ = ["elementwise", "index", "layout", "linalg", "loss", "nondiff", "reduce"]
+__all__ = ["assign", "elementwise", "index", "layout", "linalg", "loss", "nondiff", "norm", "reduce"]

@@ -1,0 +1,56 @@
+"""Plain gradient descent: `descend` takes one step, `minimize` many and keeps the way."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .transforms import gradient, trees
+
+
+def descend(f: Callable, lr: float, *args) -> tuple:
+    """The arguments after one step of gradient descent on the scalar function `f`.
+
+    Arguments:
+        f: gives one number for the arguments.
+        lr: the learning rate; each argument moves by minus this times its gradient.
+        args: numbers, float arrays, or nested dicts, lists and tuples of them. Integers inside
+            stay as they are.
+
+    >>> x, y = nbgrad.descend(lambda x, y: y * y + np.sin(x), 0.2, 1.0, 1.0)
+    >>> float(x), float(y)
+    (0.891939538826372, 0.8)
+    """
+    leaves, rebuild = trees.flatten(args)
+    slopes, _ = trees.flatten(gradient(f, *args))
+    return rebuild(
+        [
+            leaf if slope is None else leaf - lr * slope
+            for leaf, slope in zip(leaves, slopes, strict=True)
+        ]
+    )
+
+
+def minimize(f: Callable, *args, niters: int = 20, lr: float = 0.01) -> tuple:
+    """The path of each argument over `niters` steps of gradient descent on `f`.
+
+    A path has the arguments after each step along its first axis, so `path[-1]` is where the
+    descent ended; the start itself is not in it. Where an argument is nested, so is its path.
+
+    >>> (xs,) = nbgrad.minimize(lambda x: (x - 3.0) ** 2, 0.0, niters=3, lr=0.25)
+    >>> xs
+    array([1.5  , 2.25 , 2.625])
+    """
+    if niters < 0:
+        raise ValueError(f"minimize: niters is {niters}; it counts steps, from 0 on")
+    leaves, rebuild = trees.flatten(args)
+    paths: list[Any] = [np.empty((niters, *np.shape(leaf)), _dtype(leaf)) for leaf in leaves]
+    for step in range(niters):
+        args = descend(f, lr, *args)
+        for path, leaf in zip(paths, trees.flatten(args)[0], strict=True):
+            path[step] = leaf
+    return rebuild(paths)
+
+
+def _dtype(leaf: Any) -> np.dtype:
+    return leaf.dtype if hasattr(leaf, "dtype") else np.asarray(leaf).dtype
