@@ -9,6 +9,7 @@
 
 from .descent import descend, minimize
 from . import constants as constants
+from .descent import descend, minimize
 from .errors import (
     CacheWarning,
     DimensionMismatch,
@@ -45,6 +46,7 @@ __all__ = [
     "array",
     "compile",
     "descend",
+    "descend",
     "grad",
     "gradient",
     "hcat",
@@ -52,6 +54,7 @@ __all__ = [
     "logit_cross_entropy",
     "logsoftmax",
     "logsumexp",
+    "minimize",
     "minimize",
     "mse",
     "print_tree",

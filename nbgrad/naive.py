@@ -257,14 +257,13 @@ def _accum(x: TrackedReal) -> float:
         return x.grad
     stack = [x]
     while stack:
-        number = stack[-1]
-        total = 0.0
+        number, height, total = stack[-1], len(stack), 0.0
         for child, derivative in number.children.items():
             if child.grad is None:
                 stack.append(child)
-                break
-            total += derivative * child.grad
-        else:
+            else:
+                total += derivative * child.grad
+        if len(stack) == height:
             number.grad = total
             stack.pop()
     return x.grad  # pyright: ignore[reportReturnType]

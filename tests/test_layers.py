@@ -34,7 +34,7 @@ FLOORS = (
     ("dual",),
     ("transforms",),
     ("static",),
-    ("check", "naive", "show"),
+    ("check", "descent", "naive", "show", "warmup"),
     ("nn", "optim", "data"),
     ("train",),
     ("",),  # nbgrad/__init__.py
