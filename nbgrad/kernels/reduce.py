@@ -5,13 +5,13 @@ A contiguous array is seen as (outer, length, inner): the middle axis is reduced
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from ..shapes import reduced
 from ._jit import kernel
-from .scalar import maximum, offset, radd
+from .scalar import offset, radd, select
 
 _CHUNK = 4096
 
@@ -42,19 +42,9 @@ def sum_middle(x, out, outer, length, inner, factor):
 
 
 @kernel
-def max_middle(x, out, outer, length, inner):
-    """out[o, i] = the largest of x[o, :, i]; nan where one is nan."""
-    for o in range(outer):
-        for i in range(inner):
-            best = x[offset(o * length * inner + i)]
-            for j in range(1, length):
-                best = maximum(best, x[offset((o * length + j) * inner + i)])
-            out[offset(o * inner + i)] = best
-
-
-@kernel
-def max_pullback(ct, x, out, x_bar, outer, length, inner):
-    """Each cotangent goes to the largest elements, in equal parts where they tie."""
+def choice_pullback(ct, x, out, x_bar, outer, length, inner):
+    """Each cotangent goes to the elements equal to `out`, in equal parts where they tie."""
+    zero = ct.dtype.type(0.0)
     for o in range(outer):
         for i in range(inner):
             best = out[offset(o * inner + i)]
@@ -66,7 +56,24 @@ def max_pullback(ct, x, out, x_bar, outer, length, inner):
                 share /= ties
             for j in range(length):
                 k = offset((o * length + j) * inner + i)
-                x_bar[k] = share if x[k] == best else ct.dtype.type(0.0)
+                x_bar[k] = select(x[k] == best, share, zero)
+
+
+@kernel
+def prod_pullback(ct, x, x_bar, outer, length, inner):
+    """Each element gets ct times the product of those before it and of those behind it."""
+    for o in range(outer):
+        for i in range(inner):
+            before = ct[offset(o * inner + i)]
+            for j in range(length):
+                k = offset((o * length + j) * inner + i)
+                x_bar[k] = before
+                before *= x[k]
+            behind = ct.dtype.type(1.0)
+            for j in range(length - 1, -1, -1):
+                k = offset((o * length + j) * inner + i)
+                x_bar[k] *= behind
+                behind *= x[k]
 
 
 @kernel
@@ -112,19 +119,13 @@ def total(
     return out
 
 
-def largest(x: np.ndarray, axes: Sequence[int], keepdims: bool = False) -> np.ndarray:
-    """The largest element over `axes`, none of which may be empty."""
-    out = np.empty(reduced(x.shape, axes, keepdims), x.dtype)
-    flat, sizes = _view(x, axes)
-    max_middle(flat, out.ravel(), *sizes)
-    return out
-
-
-def pull_largest(ct: np.ndarray, x: np.ndarray, out: np.ndarray, axes: Sequence[int]):
-    """Cotangent of `x` for `out = largest(x, axes)`."""
+def pulled(
+    kernel: Callable, ct: np.ndarray, x: np.ndarray, axes: Sequence[int], *more: np.ndarray
+) -> np.ndarray:
+    """The cotangent of `x`, which was reduced over `axes`, by `kernel(ct, x, *more, x_bar, ...)`."""
     flat, sizes = _view(x, axes)
     x_bar = np.empty(flat.size, x.dtype)
-    max_pullback(ct.ravel(), flat, out.ravel(), x_bar, *sizes)
+    kernel(ct.ravel(), flat, *(array.ravel() for array in more), x_bar, *sizes)
     if middle(x.shape, axes):
         return x_bar.reshape(x.shape)
     order = _order(x.ndim, axes)

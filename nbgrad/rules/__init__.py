@@ -1,5 +1,15 @@
 """The rows: what every op computes and how it is differentiated, one file a family of functions."""
 
-from . import elementwise, index, layout, linalg, loss, nondiff, norm, reduce
+from . import assign, elementwise, index, layout, linalg, loss, nondiff, norm, reduce
 
-__all__ = ["assign", "elementwise", "index", "layout", "linalg", "loss", "nondiff", "norm", "reduce"]
+__all__ = [
+    "assign",
+    "elementwise",
+    "index",
+    "layout",
+    "linalg",
+    "loss",
+    "nondiff",
+    "norm",
+    "reduce",
+]

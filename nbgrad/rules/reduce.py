@@ -1,4 +1,4 @@
-"""Reductions: sum, mean, max."""
+"""Reductions: sum, mean, max, min, prod, and cumsum."""
 
 import math
 from typing import Any
@@ -102,21 +102,21 @@ sum_row.plan_class = mean_row.plan_class = SumPlan
 
 
 @implements(np.sum)
-def sum(x, axis=None, keepdims: bool = False):
+def sum(x, axis=None, *, keepdims: bool = False):
     """Sum over `axis`: an int, a tuple of ints, or None for all. Pullback: ct spread over x."""
     axes = shapes.axes_of(axis, len(x.shape), "sum")
     return x.bind1(sum_row, x, axes=axes, keepdims=bool(keepdims))
 
 
 @implements(np.mean)
-def mean(x, axis=None, keepdims: bool = False):
+def mean(x, axis=None, *, keepdims: bool = False):
     """Mean over `axis`; nan for none, as NumPy has it."""
     axes = shapes.axes_of(axis, len(x.shape), "mean")
     return x.bind1(mean_row, x, axes=axes, keepdims=bool(keepdims))
 
 
 def _ties(x, out, axes):
-    """For each element its share of the largest: 1 over the number of ties, or 0."""
+    """For each element its share of the extreme: 1 over the number of ties, or 0."""
     shape = shape_of(x)
     best = np.broadcast_to(_opened(out, shape, axes), shape)
     mask = np.where(x == best, 1.0, 0.0)
@@ -135,28 +135,140 @@ def _max_push(tangents, out, args, *, axes, keepdims):
 
 
 def _max_fused(ct, out, args, need, *, axes, keepdims):
-    return [kernels.pull_largest(ct, args[0], out, axes)] if axes else [ct]
+    x = args[0]
+    return [kernels.pulled(kernels.choice_pullback, ct, x, axes, out)] if axes else [ct]
 
 
-max_row = Custom(
-    "max", lambda x, *, axes, keepdims: kernels.largest(_floats(x), axes, keepdims),
-    _infer, _max_rule, _max_push, fused=_max_fused, function=np.max, samples=_samples,
-    kinks=[((np.array([1.0, 1.0, 0.0]),), (np.array([0.5, 0.5, 0.0]),))],
-    notes="ties share the derivative evenly",
-)  # fmt: skip
+def _extreme(function, ufunc):
+    """The row of max or min: NumPy's forward pass, and one pullback for both."""
+
+    def compute(x, *, axes, keepdims):
+        return np.asarray(ufunc.reduce(_floats(x), axis=axes, keepdims=keepdims))
+
+    return Custom(
+        function.__name__.removeprefix("a"), compute, _infer, _max_rule, _max_push,
+        fused=_max_fused, function=function, samples=_samples,
+        kinks=[((np.array([1.0, 1.0]),), (np.array([0.5, 0.5]),))],
+        notes="ties share the derivative evenly",
+    )  # fmt: skip
+
+
+max_row = _extreme(np.max, np.maximum)
+min_row = _extreme(np.min, np.minimum)
+
+
+def _choose(row, x, axis, keepdims):
+    shape = shape_of(x)
+    axes = shapes.axes_of(axis, len(shape), row.name)
+    if any(shape[i] == 0 for i in axes):
+        raise ValueError(f"{row.name}: the array of shape {shape} is empty along an axis in {axes}")
+    return bind(row, x, axes=axes, keepdims=bool(keepdims))
 
 
 @implements(np.max, np.amax)
-def max(x, axis=None, keepdims: bool = False):
+def max(x, axis=None, *, keepdims: bool = False):
     """Largest element over `axis`; tied elements share the cotangent evenly.
 
     Raises ValueError where there is no element to choose from.
     """
+    return _choose(max_row, x, axis, keepdims)
+
+
+@implements(np.min, np.amin)
+def min(x, axis=None, *, keepdims: bool = False):
+    """Smallest element over `axis`; tied elements share the cotangent evenly.
+
+    Raises ValueError where there is no element to choose from.
+    """
+    return _choose(min_row, x, axis, keepdims)
+
+
+def _others(x):
+    """For each element the product of all others along the last axis, which is not empty.
+
+    Pairs are joined, so it takes as many steps as the length has digits, and no division.
+    """
+    *lead, length = shape_of(x)
+    if length == 1:
+        return np.ones(shape_of(x), x.dtype)
+    if length % 2:
+        x = np.concatenate([x, np.ones((*lead, 1), x.dtype)], axis=-1)
+    left, right = x[..., ::2], x[..., 1::2]
+    above = _others(left * right)
+    both = np.stack([above * right, above * left], axis=-1)
+    return np.reshape(both, (*lead, -1))[..., :length]
+
+
+def _cofactors(x, axes):
+    """For each element the product of all others that are reduced with it."""
     shape = shape_of(x)
-    axes = shapes.axes_of(axis, len(shape), "max")
-    if any(shape[i] == 0 for i in axes):
-        raise ValueError(f"max: the array of shape {shape} is empty along an axis in {axes}")
-    return bind(max_row, x, axes=axes, keepdims=bool(keepdims))
+    if 0 in shape:
+        return np.ones(shape, x.dtype)
+    order = (*(i for i in range(len(shape)) if i not in axes), *axes)
+    moved = np.transpose(x, order)
+    count = math.prod(shape[i] for i in axes)
+    found = np.reshape(_others(np.reshape(moved, (-1, count))), shape_of(moved))
+    return np.transpose(found, tuple(sorted(range(len(order)), key=order.__getitem__)))
+
+
+def _prod_rule(ct, out, args, need, *, axes, keepdims):
+    shape = shape_of(args[0])
+    return [np.broadcast_to(_opened(ct, shape, axes), shape) * _cofactors(args[0], axes)]
+
+
+def _prod_push(tangents, out, args, *, axes, keepdims):
+    return np.sum(tangents[0] * _cofactors(args[0], axes), axis=axes, keepdims=keepdims)
+
+
+def _prod_fused(ct, out, args, need, *, axes, keepdims):
+    x = args[0]
+    return [kernels.pulled(kernels.prod_pullback, ct, x, axes)] if axes else [ct]
+
+
+prod_row = Custom(
+    "prod",
+    lambda x, *, axes, keepdims: np.asarray(
+        np.multiply.reduce(_floats(x), axis=axes, keepdims=keepdims)
+    ),
+    _infer, _prod_rule, _prod_push, fused=_prod_fused, function=np.prod, samples=_with_empty,
+    kinks=[
+        ((np.array([0.0, 2.0, 3.0]),), (np.array([6.0, 0.0, 0.0]),)),
+        ((np.array([0.0, 0.0]),), (np.array([0.0, 0.0]),)),
+    ],
+    notes="exact where elements are 0, at every order",
+)  # fmt: skip
+
+
+@implements(np.prod)
+def prod(x, axis=None, *, keepdims: bool = False):
+    """Product over `axis`. Pullback: ct times the product of the other elements."""
+    axes = shapes.axes_of(axis, len(shape_of(x)), "prod")
+    return bind(prod_row, x, axes=axes, keepdims=bool(keepdims))
+
+
+def _cumsum(x, *, axis, reverse):
+    x = _floats(x)
+    return np.flip(np.cumsum(np.flip(x, axis), axis), axis) if reverse else np.cumsum(x, axis)
+
+
+cumsum_row = Linear(
+    "cumsum", _cumsum, lambda x, *, axis, reverse: Aval.of(x.shape, float_type(x)),
+    lambda ct, args, *, axis, reverse: [bind(cumsum_row, ct, axis=axis, reverse=not reverse)],
+    samples=[
+        sample((3,), axis=0, reverse=False), sample((2, 3), axis=0, reverse=True),
+        sample((2, 3), axis=1, reverse=False), sample((0, 3), axis=0, reverse=False),
+    ],
+    notes="the transpose adds up from the end (reverse=True)",
+)  # fmt: skip
+
+
+@implements(np.cumsum)
+def cumsum(x, axis=None):
+    """Running sums along `axis`; of all elements in one row where it is None."""
+    if axis is None:
+        x, axis = np.reshape(x, -1), 0
+    axis = np.lib.array_utils.normalize_axis_index(axis, len(shape_of(x)), "cumsum")
+    return bind(cumsum_row, x, axis=axis, reverse=False)
 
 
 # Broadcasting is undone by this row alone: the graph applies it to what a rule returns.

@@ -1,0 +1,135 @@
+"""Norms, variance and standard deviation."""
+
+import math
+
+import numpy as np
+
+from .. import shapes
+from ..array import implements
+from ..core import Aval, bind, shape_of
+from ..errors import NoRuleError
+from .families import Custom, float_type, sample
+
+
+def _inverse(out, shape, axes):
+    """1 / out, spread over what it was reduced from; 0 where the norm is 0."""
+    zero = out == 0
+    inverse = np.where(zero, 0.0, 1.0 / np.where(zero, 1.0, out))
+    return np.reshape(inverse, shapes.reduced(shape, axes, True))
+
+
+def _compute(x, *, axes, keepdims):
+    x = np.asarray(x)
+    x = x.astype(float_type(x.dtype), copy=False)
+    if len(axes) == x.ndim:
+        flat = x.ravel()
+        out = np.sqrt(np.dot(flat, flat), dtype=x.dtype)
+        return np.asarray(out).reshape(shapes.reduced(x.shape, axes, keepdims))
+    return np.sqrt(np.add.reduce(x * x, axis=axes, keepdims=keepdims))
+
+
+def _rule(ct, out, args, need, *, axes, keepdims):
+    shape = shape_of(args[0])
+    scale = np.reshape(ct, shapes.reduced(shape, axes, True)) * _inverse(out, shape, axes)
+    return [args[0] * scale]
+
+
+def _push(tangents, out, args, *, axes, keepdims):
+    unit = args[0] * _inverse(out, shape_of(args[0]), axes)
+    return np.sum(unit * tangents[0], axis=axes, keepdims=keepdims)
+
+
+norm_row = Custom(
+    "norm", _compute,
+    lambda x, *, axes, keepdims: Aval.of(shapes.reduced(x.shape, axes, keepdims), float_type(x)),
+    _rule, _push,
+    samples=[
+        sample((3,), axes=(0,), keepdims=False), sample((2, 3), axes=(1,), keepdims=True),
+        sample((2, 3), axes=(0, 1), keepdims=False), sample((2, 3, 2), axes=(0, 2), keepdims=False),
+        sample((0, 3), axes=(0,), keepdims=False),
+    ],
+    kinks=[((np.zeros(3),), (np.zeros(3),))],
+    notes="derivative 0 where the norm is 0",
+)  # fmt: skip
+
+
+@implements(np.linalg.norm)
+def norm(x, ord=None, axis=None, keepdims: bool = False):
+    """The 2-norm of vectors and Frobenius norm of matrices, over `axis` or all elements.
+
+    `ord` may be None, 2, 1, inf, -inf or another positive number for vectors; None, "fro", 1,
+    inf or -inf for matrices. The derivative of the 2-norm at 0 is 0. Raises NoRuleError for norms
+    that need singular values.
+    """
+    ndim = len(shape_of(x))
+    if axis is None and ord is None:
+        return bind(norm_row, x, axes=tuple(range(ndim)), keepdims=bool(keepdims))
+    axes = tuple(axis) if isinstance(axis, (tuple, list)) else axis
+    axes = tuple(range(ndim)) if axes is None else axes if isinstance(axes, tuple) else (axes,)
+    axes = tuple(np.lib.array_utils.normalize_axis_index(a, ndim, "norm") for a in axes)
+    if len(axes) == 1:
+        return _vector_norm(x, ord, axes, keepdims)
+    if len(axes) != 2:
+        raise ValueError(f"norm: improper number of dimensions to norm: the axes {axes}")
+    if axes[0] == axes[1]:
+        raise ValueError(f"norm: duplicate axes given: {axes}")
+    return _matrix_norm(x, ord, axes, keepdims)
+
+
+def _vector_norm(x, ord, axes, keepdims):
+    if ord is None or ord == 2:
+        return bind(norm_row, x, axes=axes, keepdims=bool(keepdims))
+    if isinstance(ord, str):
+        raise ValueError(f"norm: invalid norm order {ord!r} for vectors")
+    if ord == 1:
+        return np.sum(np.abs(x), axis=axes, keepdims=keepdims)
+    if abs(ord) == math.inf:
+        extreme = np.max if ord > 0 else np.min
+        return extreme(np.abs(x), axis=axes, keepdims=keepdims)
+    if ord <= 0:
+        raise NoRuleError(f"norm: ord={ord} has no derivative rule; use x.data for the value")
+    return np.sum(np.abs(x) ** ord, axis=axes, keepdims=keepdims) ** (1.0 / ord)
+
+
+def _matrix_norm(x, ord, axes, keepdims):
+    if ord is None or ord == "fro":
+        return bind(norm_row, x, axes=tuple(sorted(axes)), keepdims=bool(keepdims))
+    if ord in (2, -2, "nuc"):
+        raise NoRuleError(f"norm: ord={ord!r} needs singular values, which have no derivative rule")
+    if ord not in (1, -1, math.inf, -math.inf):
+        raise ValueError(f"norm: invalid norm order {ord!r} for matrices")
+    summed, chosen = axes if abs(ord) == 1 else axes[::-1]
+    extreme = np.max if ord > 0 else np.min
+    out = extreme(np.sum(np.abs(x), axis=summed, keepdims=True), axis=chosen, keepdims=True)
+    return out if keepdims else np.reshape(out, shapes.reduced(shape_of(x), axes, False))
+
+
+def _centred(x, axis, ddof, correction, op):
+    """x minus its mean, the axes, and the divisor: their number of elements minus `ddof`."""
+    if correction is not None:
+        if ddof:
+            raise ValueError(f"{op}: ddof and correction cannot be given together")
+        ddof = correction
+    shape = shape_of(x)
+    axes = shapes.axes_of(axis, len(shape), op)
+    divisor = max(math.prod(shape[i] for i in axes) - ddof, 0)
+    return x - np.mean(x, axis=axes, keepdims=True), axes, divisor
+
+
+@implements(np.var)
+def var(x, axis=None, *, ddof=0, correction=None, keepdims: bool = False):
+    """Sum of squared deviations from the mean over `axis`, divided by their number minus `ddof`.
+
+    nan where that divisor is 0.
+    """
+    centred, axes, divisor = _centred(x, axis, ddof, correction, "var")
+    share = 1.0 / divisor if divisor else math.nan
+    return np.sum(np.square(centred), axis=axes, keepdims=keepdims) * share
+
+
+@implements(np.std)
+def std(x, axis=None, *, ddof=0, correction=None, keepdims: bool = False):
+    """Square root of the variance; its derivative at equal elements is 0, as that of norm at 0."""
+    centred, axes, divisor = _centred(x, axis, ddof, correction, "std")
+    share = 1.0 / math.sqrt(divisor) if divisor else math.nan
+    return bind(norm_row, centred, axes=axes, keepdims=bool(keepdims)) * share
