@@ -24,7 +24,7 @@ from .rules.elementwise import abs2_of as abs2
 from .rules.elementwise import relu, sigmoid
 from .rules.layout import array, hcat
 from .rules.loss import logit_cross_entropy, logsoftmax, logsumexp, mse, softmax
-from .show import print_tree
+from .show import draw, print_tree
 from .static import StaticFunction, compile
 from .tracked import TrackedArray, accum, reset, track
 from .transforms import grad, gradient, jvp, value_and_grad
@@ -47,6 +47,7 @@ __all__ = [
     "compile",
     "descend",
     "descend",
+    "draw",
     "grad",
     "gradient",
     "hcat",

@@ -19,7 +19,7 @@ def descend(f: Callable, lr: float, *args) -> tuple:
 
     >>> x, y = nbgrad.descend(lambda x, y: y * y + np.sin(x), 0.2, 1.0, 1.0)
     >>> float(x), float(y)
-    (0.891939538826372, 0.8)
+    (0.891939538826372, 0.6)
     """
     leaves, rebuild = trees.flatten(args)
     slopes, _ = trees.flatten(gradient(f, *args))
