@@ -19,7 +19,7 @@ import scipy.special
 
 import nbgrad
 from nbgrad.core import Primitive, bind
-from nbgrad.rules.families import Elementwise, Interval, Sample
+from nbgrad.rules.families import Dominant, Elementwise, Interval, Sample
 
 PLAIN_PYTHON = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 """Kernels run as plain Python: every case is cheap. Otherwise most of them only run with
@@ -93,11 +93,13 @@ REFERENCES: dict[str, Callable] = {
     "assign": _assigned,
     "astype": lambda x, *, dtype: x.astype(dtype),
     "concatenate": lambda *arrays, axis: np.concatenate(arrays, axis=axis),
+    "cholesky": lambda x: np.linalg.cholesky((x + np.swapaxes(x, -1, -2)) / 2),
     "copy": _same,
     "cumsum": _cumsum,
     "index": lambda x, *, index: x[index],
     "integer_power": lambda x, *, n: x**n,
     "label_cross_entropy": _label_cross_entropy,
+    "logabsdet": lambda x: np.linalg.slogdet(x).logabsdet,
     "logit_cross_entropy": _cross_entropy,
     "logsoftmax": scipy.special.log_softmax,
     "logsumexp": lambda x, *, axes: scipy.special.logsumexp(x, axis=axes) if axes else x,
@@ -108,6 +110,7 @@ REFERENCES: dict[str, Callable] = {
     "scatter": _scatter,
     "sigmoid": scipy.special.expit,
     "softmax": scipy.special.softmax,
+    "solve": np.linalg.solve,
     "unbroadcast": _unbroadcast,
 }
 
@@ -215,9 +218,12 @@ class Case(NamedTuple):
         spec = self.args[position]
         if self.given[position]:
             return spec
-        low, high = self.domains[position]
+        domain = self.domains[position]
+        low, high = domain
         # Numbers that float32 holds exactly, so that both dtypes compute at one point.
         drawn = rng.uniform(low, high, () if spec is float else spec).astype(F32)
+        if isinstance(domain, Dominant) and len(spec) > 1 and spec[-1] == spec[-2]:
+            drawn += 2 * np.eye(spec[-1], dtype=F32)
         if position in getattr(self.row, "conditions", ()):
             return np.asarray(drawn > (low + high) / 2)
         return float(drawn) if spec is float else np.asarray(drawn, F64)

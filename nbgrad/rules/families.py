@@ -32,9 +32,14 @@ class Interval(NamedTuple):
     high: float
 
 
+class Dominant(Interval):
+    """Square matrices with such elements, and 2 more on the diagonal: far from singular."""
+
+
 reals = Interval(-2.5, 2.5)
 positive = Interval(0.3, 2.5)
 above_one = Interval(1.3, 3.5)
+definite = Dominant(-0.4, 0.4)
 
 
 class Sample(NamedTuple):

@@ -21,7 +21,7 @@ def _compute(x, y):
     return kernels.compute(x.astype(dtype, copy=False), y.astype(dtype, copy=False))
 
 
-def _swap(x):
+def swap(x):
     """The last two axes exchanged."""
     ndim = len(shape_of(x))
     return np.transpose(x, (*range(ndim - 2), ndim - 1, ndim - 2))
@@ -41,14 +41,14 @@ def _as_matrices(ct, x, y):
 def _left(ct, x, y):
     """ct @ y.T"""
     ct, _, matrix = _as_matrices(ct, x, y)
-    x_bar = ct @ _swap(matrix)
+    x_bar = ct @ swap(matrix)
     return x_bar[..., 0, :] if len(shape_of(x)) == 1 else x_bar
 
 
 def _right(ct, x, y):
     """x.T @ ct"""
     ct, matrix, _ = _as_matrices(ct, x, y)
-    y_bar = _swap(matrix) @ ct
+    y_bar = swap(matrix) @ ct
     return y_bar[..., 0] if len(shape_of(y)) == 1 else y_bar
 
 

@@ -1,0 +1,133 @@
+"""einsum: pairs of operands become batched matrix products, in the order that opt_einsum finds.
+
+An operand is an array with one label an axis. Everything is made of rows that exist, so the
+pullback is einsum's own: products in the same manner.
+"""
+
+import math
+from collections.abc import Collection, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..array import implements
+from ..core import shape_of
+from ..errors import DimensionMismatch
+
+
+@implements(np.einsum)
+def einsum(*operands, optimize: Any = True):
+    """Sums of products by labels of axes, `einsum("ij,jk->ik", x, y)`, in NumPy's notation.
+
+    The order of many operands is found by opt_einsum; each step is a batched matmul, or a product
+    with broadcasting where nothing is summed. Raises ValueError where the subscripts are wrong,
+    DimensionMismatch where the shapes do not fit them.
+    """
+    if isinstance(operands[0], str):
+        arrays, notation = operands[1:], operands[:1]
+    else:
+        arrays = operands[: len(operands) // 2 * 2 : 2]
+        notation = tuple(map(tuple, operands[1::2]))
+        notation += (tuple(operands[-1]),) if len(operands) % 2 else ()
+    order = optimize if isinstance(optimize, str) else "auto"
+    inputs, output, sizes, path = _plan(notation, tuple(map(shape_of, arrays)), order)
+    terms = [_stretchable(x, labels, sizes) for x, labels in zip(arrays, inputs, strict=True)]
+    for positions in path:
+        picked = [terms.pop(i) for i in sorted(positions, reverse=True)]
+        term = picked.pop()
+        while picked:
+            rest = {label for _, labels in (*terms, *picked[:-1]) for label in labels}
+            term = _product(*term, *picked.pop(), rest.union(output))
+        terms.append(term)
+    ((out, labels),) = terms
+    out, labels = _reduced(out, labels, output)
+    return _arranged(out, labels, output)
+
+
+@lru_cache(maxsize=1024)
+def _plan(notation: tuple, shapes: tuple, order: str):
+    """Labels of the operands and of the result, the length of each label, and which operands to
+    take together, one step after the other."""
+    # Loaded here since importing nbgrad loads nothing that NumPy and Numba do not.
+    from opt_einsum import contract_path
+    from opt_einsum.parser import parse_einsum_input
+
+    if isinstance(notation[0], str):
+        parsed: list[Any] = [*notation, *shapes]
+    else:
+        parsed = [part for pair in zip(shapes, notation, strict=False) for part in pair]
+        parsed += notation[len(shapes) :]
+    inputs, output, _ = parse_einsum_input(parsed, shapes=True)
+    listed = inputs.split(",")
+    sizes: dict[str, int] = {}
+    for labels, shape in zip(listed, shapes, strict=True):
+        if len(labels) != len(shape):
+            raise ValueError(f"einsum: the subscripts {labels!r} do not name the axes of {shape}")
+        for label, length in zip(labels, shape, strict=True):
+            known = sizes.get(label, 1)
+            if known != length and 1 not in (known, length):
+                raise DimensionMismatch(
+                    f"einsum: the label {label!r} has lengths {known} and {length} in the shapes "
+                    f"{', '.join(map(str, shapes))}; they must be equal, or 1"
+                )
+            sizes[label] = length if known == 1 else known
+    if len(shapes) < 3:
+        return listed, output, sizes, [tuple(range(len(shapes)))]
+    path, _ = contract_path(f"{inputs}->{output}", *shapes, shapes=True, optimize=order)
+    return listed, output, sizes, path
+
+
+def _stretchable(x, labels: str, sizes: dict[str, int]):
+    """x without the axes of length 1 that stand for a longer one."""
+    shape = shape_of(x)
+    kept = [i for i, label in enumerate(labels) if shape[i] == sizes[label]]
+    if len(kept) == len(shape):
+        return x, labels
+    return np.reshape(x, tuple(shape[i] for i in kept)), "".join(labels[i] for i in kept)
+
+
+def _reduced(x, labels: str, kept: Collection[str]):
+    """x with repeated labels taken along the diagonal, and summed over those that are not kept."""
+    for label in dict.fromkeys(labels):
+        while labels.count(label) > 1:
+            first = labels.index(label)
+            second = labels.index(label, first + 1)
+            x = np.diagonal(x, 0, first, second)
+            labels = labels[:first] + labels[first + 1 : second] + labels[second + 1 :] + label
+    summed = tuple(i for i, label in enumerate(labels) if label not in kept)
+    if not summed:
+        return x, labels
+    return np.sum(x, axis=summed), "".join(label for label in labels if label in kept)
+
+
+def _product(x, mine: str, y, theirs: str, kept: Collection[str]):
+    """The product of two operands, summed over the labels of both that are not kept."""
+    x, mine = _reduced(x, mine, {*kept, *theirs})
+    y, theirs = _reduced(y, theirs, {*kept, *mine})
+    left = [label for label in mine if label not in theirs]
+    right = [label for label in theirs if label not in mine]
+    batch = [label for label in mine if label in theirs and label in kept]
+    summed = [label for label in mine if label in theirs and label not in kept]
+    x, y = _arranged(x, mine, batch + left + summed), _arranged(y, theirs, batch + summed + right)
+    ends = len(batch), len(batch) + len(left)
+    x_shape, y_shape = shape_of(x), shape_of(y)
+    common, rows, columns = x_shape[: ends[0]], x_shape[ends[0] : ends[1]], y_shape[ends[0] :]
+    if summed:
+        columns = columns[len(summed) :]
+        length = math.prod(x_shape[ends[1] :])
+        stacked = (math.prod(common),) if batch else ()
+        a = np.reshape(x, (*stacked, math.prod(rows), length))
+        b = np.reshape(y, (*stacked, length, math.prod(columns)))
+        out = np.reshape(a @ b, (*common, *rows, *columns))
+    else:
+        ones = (1,) * len(rows), (1,) * len(columns)
+        out = np.reshape(x, x_shape + ones[1]) * np.reshape(y, (*common, *ones[0], *columns))
+    return out, "".join(batch + left + right)
+
+
+def _arranged(x, labels: str, order: Sequence[str]):
+    """x with its axes in the order of labels."""
+    if list(labels) == list(order):
+        return x
+    return np.transpose(x, tuple(labels.index(label) for label in order))

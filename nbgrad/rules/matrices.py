@@ -1,0 +1,199 @@
+"""Inverse, linear systems, determinants and Cholesky factors of square matrices, and of stacks."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..array import implements
+from ..core import Aval, bind, shape_of
+from ..errors import DimensionMismatch
+from ..shapes import broadcast
+from .families import Custom, Interval, definite, float_type, sample
+from .linalg import swap
+from .select import plain
+
+
+def _floats(x) -> np.ndarray:
+    x = np.asarray(x)
+    return x.astype(float_type(x.dtype), copy=False)
+
+
+def _square(op: str, x) -> None:
+    """Raises DimensionMismatch, which is a LinAlgError's kind of ValueError, for other shapes."""
+    shape = shape_of(x)
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise DimensionMismatch(
+            f"{op}: the shape {shape} is not that of square matrices: its last two lengths must "
+            "be equal"
+        )
+
+
+def _spread(x):
+    """A number for each matrix of a stack, with two axes to multiply the matrix."""
+    return np.reshape(x, (*shape_of(x), 1, 1))
+
+
+_samples = [sample((2, 2), domain=definite), sample((2, 3, 3), domain=definite)]
+_to_one = Interval(-1.0, 1.0)
+
+
+# -- inverse and systems --------------------------------------------------------------------------
+
+
+inv_row = Custom(
+    "inv", lambda x: np.linalg.inv(_floats(x)), lambda x: Aval.of(x.shape, float_type(x)),
+    lambda ct, out, args, need: [-(swap(out) @ ct @ swap(out))],
+    lambda tangents, out, args: -(out @ tangents[0] @ out),
+    function=np.linalg.inv, samples=_samples, reads=(),
+)  # fmt: skip
+
+
+@implements(np.linalg.inv)
+def inv(a):
+    """The inverse of each matrix. Raises LinAlgError where one is singular."""
+    _square("inv", a)
+    return bind(inv_row, a)
+
+
+def _solve(x, y):
+    dtype = float_type(x.dtype, y.dtype)
+    return np.linalg.solve(np.asarray(x, dtype), np.asarray(y, dtype))
+
+
+def _solve_infer(x, y):
+    shape = broadcast("solve", x.shape[:-2], y.shape[:-2]) + y.shape[-2:]
+    return Aval.of(shape, float_type(x, y))
+
+
+def _solve_rule(ct, out, args, need):
+    y_bar = solve(swap(args[0]), ct)
+    return [-(y_bar @ swap(out)) if need[0] else None, y_bar]
+
+
+def _solve_push(tangents, out, args):
+    x_dot, y_dot = tangents
+    if x_dot is None:
+        return solve(args[0], y_dot)
+    change = x_dot @ out
+    return solve(args[0], -change if y_dot is None else y_dot - change)
+
+
+solve_row = Custom(
+    "solve", _solve, _solve_infer, _solve_rule, _solve_push, reads=(0,),
+    samples=[
+        sample((2, 2), (2, 3), domain=definite), sample((3, 3), (3, 1), domain=definite),
+        sample((2, 3, 3), (2, 3, 2), domain=definite), sample((2, 3, 3), (3, 2), domain=definite),
+    ],
+    notes="the pullback solves the transposed system",
+)  # fmt: skip
+
+
+@implements(np.linalg.solve)
+def solve(a, b):
+    """The x with a @ x = b, for a vector b or for matrices, in stacks that broadcast.
+
+    Raises LinAlgError where a matrix is singular.
+    """
+    _square("solve", a)
+    rows, given = shape_of(a)[-1], shape_of(b)
+    if not given or given[0 if len(given) == 1 else -2] != rows:
+        raise DimensionMismatch(
+            f"solve: the shapes {shape_of(a)} and {given} do not fit: b must have {rows} rows"
+        )
+    if len(given) > 1:
+        return bind(solve_row, a, b)
+    out = bind(solve_row, a, np.reshape(b, (rows, 1)))
+    return np.reshape(out, shape_of(out)[:-1])
+
+
+# -- determinants ---------------------------------------------------------------------------------
+
+
+def _traces(out_inverse, x_dot):
+    """trace(inverse @ x_dot) of each matrix."""
+    return np.sum(swap(out_inverse) * x_dot, axis=(-2, -1))
+
+
+det_row = Custom(
+    "det", lambda x: np.asarray(np.linalg.det(_floats(x))),
+    lambda x: Aval.of(x.shape[:-2], float_type(x)),
+    lambda ct, out, args, need: [_spread(ct * out) * swap(inv(args[0]))],
+    lambda tangents, out, args: out * _traces(inv(args[0]), tangents[0]),
+    function=np.linalg.det, samples=_samples,
+    notes="the pullback needs the inverse: LinAlgError at a singular matrix",
+)  # fmt: skip
+logabsdet_row = Custom(
+    "logabsdet", lambda x: np.asarray(np.linalg.slogdet(_floats(x))[1]),
+    lambda x: Aval.of(x.shape[:-2], float_type(x)),
+    lambda ct, out, args, need: [_spread(ct) * swap(inv(args[0]))],
+    lambda tangents, out, args: _traces(inv(args[0]), tangents[0]),
+    samples=_samples, notes="the second result of np.linalg.slogdet",
+)  # fmt: skip
+
+
+@implements(np.linalg.det)
+def det(a):
+    """The determinant of each matrix. Pullback: ct * det * inv(a).T."""
+    _square("det", a)
+    return bind(det_row, a)
+
+
+class SlogdetResult(NamedTuple):
+    """What np.linalg.slogdet gives."""
+
+    sign: Any
+    logabsdet: Any
+
+
+@implements(np.linalg.slogdet)
+def slogdet(a):
+    """Sign and logarithm of the absolute value of each determinant; the sign is a plain array."""
+    _square("slogdet", a)
+    return SlogdetResult(np.linalg.slogdet(plain(a)).sign, bind(logabsdet_row, a))
+
+
+# -- Cholesky -------------------------------------------------------------------------------------
+
+
+def _halved(x):
+    """The lower triangle with half of the diagonal: Phi in the reference below."""
+    rows = shape_of(x)[-1]
+    return x * (np.tri(rows) - 0.5 * np.eye(rows)).astype(x.dtype)
+
+
+def _cholesky_rule(ct, out, args, need):
+    # Murray 2016, Differentiation of the Cholesky decomposition, arXiv:1602.07527, equation 10.
+    inner = swap(solve(swap(out), swap(_halved(swap(out) @ ct))))
+    # inner is Phi(out.T @ ct) @ inv(out); what is left of it is solved with out.T.
+    x_bar = solve(swap(out), inner)
+    return [0.5 * (x_bar + swap(x_bar))]
+
+
+def _cholesky_push(tangents, out, args):
+    x_dot = 0.5 * (tangents[0] + swap(tangents[0]))
+    inner = solve(out, swap(solve(out, x_dot)))
+    return out @ _halved(inner)
+
+
+def _symmetric(x) -> np.ndarray:
+    x = _floats(x)
+    return (x + swap(x)) * x.dtype.type(0.5)
+
+
+cholesky_row = Custom(
+    "cholesky", lambda x: np.linalg.cholesky(_symmetric(x)),
+    lambda x: Aval.of(x.shape, float_type(x)), _cholesky_rule, _cholesky_push,
+    samples=_samples, reads=(),
+    notes="a function of the symmetric part of the matrix, so the gradient is symmetric",
+)  # fmt: skip
+
+
+@implements(np.linalg.cholesky)
+def cholesky(a, /, *, upper=False):
+    """The lower factor L with L @ L.T = a, or the upper one L.T, of positive definite matrices.
+
+    The gradient is symmetric: both triangles of `a` share it, though NumPy reads only one.
+    """
+    _square("cholesky", a)
+    out = bind(cholesky_row, a)
+    return swap(out) if upper else out

@@ -1,0 +1,90 @@
+"""Products of arrays that come down to matmul: outer, inner, kron, tensordot and chains."""
+
+import math
+
+import numpy as np
+
+from ..array import implements
+from ..core import shape_of
+from ..errors import DimensionMismatch
+
+
+def _fitting(op: str, x, y, n: int, m: int) -> None:
+    if n != m:
+        raise DimensionMismatch(
+            f"{op}: the shapes {shape_of(x)} and {shape_of(y)} do not fit: the axes that are "
+            f"summed have lengths {n} and {m}"
+        )
+
+
+@implements(np.outer)
+def outer(a, b):
+    """The matrix of all products of the elements of a and b."""
+    return np.multiply(np.reshape(a, (-1, 1)), np.reshape(b, (1, -1)))
+
+
+@implements(np.vdot)
+def vdot(a, b):
+    """Sum of the products of elements, whatever the shapes."""
+    x, y = np.reshape(a, -1), np.reshape(b, -1)
+    _fitting("vdot", a, b, *shape_of(x), *shape_of(y))
+    return np.dot(x, y)
+
+
+@implements(np.linalg.vecdot, np.vecdot)
+def vecdot(x1, x2, /, *, axis=-1):
+    """Sums of products along one axis; the other axes broadcast."""
+    return np.sum(np.multiply(x1, x2), axis=axis)
+
+
+@implements(np.inner)
+def inner(a, b):
+    """Sums of products over the last axis of both; the product where one is a scalar."""
+    if not shape_of(a) or not shape_of(b):
+        return np.multiply(a, b)
+    return tensordot(a, b, (-1, -1))
+
+
+@implements(np.tensordot)
+def tensordot(a, b, axes=2):
+    """Sums of products over `axes`: so many, the last of a and the first of b, or two lists."""
+    a_shape, b_shape = shape_of(a), shape_of(b)
+    if isinstance(axes, (tuple, list)):
+        summed = [[axis] if isinstance(axis, int) else list(axis) for axis in axes]
+    else:
+        summed = [list(range(len(a_shape) - axes, len(a_shape))), list(range(axes))]
+    normalize = np.lib.array_utils.normalize_axis_tuple
+    mine, theirs = normalize(summed[0], len(a_shape)), normalize(summed[1], len(b_shape))
+    n, m = math.prod(a_shape[i] for i in mine), math.prod(b_shape[i] for i in theirs)
+    if [a_shape[i] for i in mine] != [b_shape[i] for i in theirs]:
+        _fitting("tensordot", a, b, n, -1 if n == m else m)
+    left = [i for i in range(len(a_shape)) if i not in mine]
+    right = [i for i in range(len(b_shape)) if i not in theirs]
+    x = np.reshape(np.transpose(a, (*left, *mine)), (math.prod(a_shape[i] for i in left), n))
+    y = np.reshape(np.transpose(b, (*theirs, *right)), (n, math.prod(b_shape[i] for i in right)))
+    return np.reshape(x @ y, (*(a_shape[i] for i in left), *(b_shape[i] for i in right)))
+
+
+@implements(np.kron)
+def kron(a, b):
+    """Blocks of b, each multiplied by one element of a."""
+    ndim = max(len(shape_of(a)), len(shape_of(b)))
+    outer, inner = ((1,) * (ndim - len(s)) + s for s in (shape_of(a), shape_of(b)))
+    blocks = np.multiply(
+        np.reshape(a, tuple(n for length in outer for n in (length, 1))),
+        np.reshape(b, tuple(n for length in inner for n in (1, length))),
+    )
+    return np.reshape(blocks, tuple(m * n for m, n in zip(outer, inner, strict=True)))
+
+
+@implements(np.linalg.multi_dot)
+def multi_dot(arrays):
+    """The product of a chain of matrices, in the cheapest order; ends may be vectors."""
+    arrays = list(arrays)
+    if len(arrays) < 2:
+        raise ValueError("Expecting at least two arrays.")
+    ends = (len(shape_of(arrays[0])) == 1, len(shape_of(arrays[-1])) == 1)
+    labels = [[i, i + 1] for i in range(len(arrays))]
+    labels[0], labels[-1] = labels[0][ends[0] :], labels[-1][: 2 - ends[1]]
+    out = [0][ends[0] :] + [len(arrays)][ends[1] :]
+    return np.einsum(*(part for pair in zip(arrays, labels, strict=True) for part in pair), out)

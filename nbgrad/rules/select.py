@@ -1,0 +1,159 @@
+"""Choosing elements by position or rank, and functions whose values have no derivative."""
+
+import functools
+
+import numpy as np
+
+from ..array import Array, functions, implements
+from ..core import shape_of
+
+normalize_axis = np.lib.array_utils.normalize_axis_index
+
+
+def plain(x):
+    """The numbers of any kind of array, below all levels. Raises TraceError for traced values."""
+    while isinstance(x, Array):
+        x = x.below
+    return x
+
+
+# -- by position ----------------------------------------------------------------------------------
+
+
+@implements(np.take)
+def take(a, indices, axis=None, *, mode="raise"):
+    """Elements of `a` at integer `indices` along `axis`, or of all elements where it is None.
+
+    An element that is taken twice gets both cotangents.
+    """
+    if axis is None:
+        a, axis = np.reshape(a, -1), 0
+    shape = shape_of(a)
+    axis = normalize_axis(axis, len(shape), "take")
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError(f"take: clipmode must be one of 'clip', 'raise', or 'wrap' (got '{mode}')")
+    indices = np.asarray(plain(indices))
+    if indices.dtype.kind not in "iub":
+        raise TypeError(f"take: the indices are {indices.dtype}; they must be integers")
+    indices = indices.astype(np.intp, copy=False)
+    if mode == "wrap":
+        indices = indices % shape[axis]
+    elif mode == "clip":
+        indices = np.clip(indices, 0, shape[axis] - 1)
+    return a[(*(slice(None),) * axis, indices)]
+
+
+@implements(np.take_along_axis)
+def take_along_axis(arr, indices, axis=-1):
+    """`out[..., i, ...] = arr[..., indices[..., i, ...], ...]` along `axis`."""
+    if axis is None:
+        arr, axis = np.reshape(arr, -1), 0
+    shape, indices = shape_of(arr), np.asarray(plain(indices))
+    axis = normalize_axis(axis, len(shape), "take_along_axis")
+    if indices.dtype.kind not in "iu":
+        raise IndexError("`indices` must be an integer array")
+    if indices.ndim != len(shape):
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    whole = [np.arange(n).reshape(-1, *(1,) * (len(shape) - 1 - i)) for i, n in enumerate(shape)]
+    return arr[(*whole[:axis], indices, *whole[axis + 1 :])]
+
+
+@implements(np.diff)
+def diff(a, n=1, axis=-1, prepend=None, append=None):
+    """`n` times the differences of neighbours along `axis`."""
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n}")
+    ndim = len(shape_of(a))
+    if not ndim:
+        raise ValueError("diff requires input that is at least one dimensional")
+    axis = normalize_axis(axis, ndim, "diff")
+    ends = [_edge(x, a, axis) for x in (prepend, append)]
+    parts = [x for x in (ends[0], a, ends[1]) if x is not None]
+    out = np.concatenate(parts, axis=axis) if len(parts) > 1 else a
+    before = (slice(None),) * axis
+    for _ in range(n):
+        out = out[(*before, slice(1, None))] - out[(*before, slice(None, -1))]
+    return out
+
+
+def _edge(x, a, axis):
+    """What goes in front of or behind `a`: a scalar fills one layer."""
+    if x is None or shape_of(x):
+        return x
+    shape = shape_of(a)
+    return np.broadcast_to(x, (*shape[:axis], 1, *shape[axis + 1 :]))
+
+
+# -- by rank --------------------------------------------------------------------------------------
+
+
+@implements(np.sort)
+def sort(a, axis=-1, kind=None, *, stable=None):
+    """Elements in ascending order along `axis`; each cotangent goes back to its element."""
+    if axis is None:
+        a, axis = np.reshape(a, -1), 0
+    order = np.argsort(plain(a), axis, kind, stable=stable)
+    return take_along_axis(a, order, axis)
+
+
+@implements(np.median)
+def median(a, axis=None, *, keepdims: bool = False):
+    """The middle of the sorted elements over `axis`, the mean of both where there are two."""
+    ndim = len(shape_of(a))
+    axes = tuple(range(ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes = np.lib.array_utils.normalize_axis_tuple(axes, ndim, "median")
+    kept = [i for i in range(ndim) if i not in axes]
+    shape = shape_of(a)
+    flat = np.reshape(np.transpose(a, (*kept, *axes)), (*(shape[i] for i in kept), -1))
+    length = shape_of(flat)[-1]
+    middle = sort(flat)[..., (length - 1) // 2 : length // 2 + 1]
+    out = np.mean(middle, axis=-1)
+    opened = tuple(1 if i in axes else n for i, n in enumerate(shape))
+    return np.reshape(out, opened) if keepdims else out
+
+
+# -- without a derivative -------------------------------------------------------------------------
+
+
+def _on_values(function):
+    """NumPy's own function, called with the numbers of its arguments."""
+
+    @functools.wraps(function)
+    def call(*args, **options):
+        return function(*map(plain, args), **{key: plain(x) for key, x in options.items()})
+
+    return call
+
+
+UNTRACKED = (
+    np.argmax, np.argmin, np.argsort, np.argwhere, np.nonzero, np.flatnonzero, np.count_nonzero,
+    np.searchsorted, np.any, np.all, np.array_equal, np.array_equiv, np.allclose, np.isclose,
+    np.histogram, np.digitize, np.array_repr, np.array_str, np.array2string,
+)  # fmt: skip
+"""Functions whose values change in steps or are no numbers: they give what they give for `.data`."""
+
+functions.update({function: _on_values(function) for function in UNTRACKED})
+
+
+@implements(np.shape)
+def shape(a):
+    """The lengths of the axes."""
+    return shape_of(a)
+
+
+@implements(np.ndim)
+def ndim(a):
+    """The number of axes."""
+    return len(shape_of(a))
+
+
+@implements(np.size)
+def size(a, axis=None):
+    """The number of elements, or the length of an axis."""
+    return a.size if axis is None else np.size(np.broadcast_to(0, a.shape), axis)
+
+
+@implements(np.iscomplexobj)
+def iscomplexobj(x):
+    """False: there are no complex tracked arrays."""
+    return False

@@ -1,0 +1,322 @@
+"""Functions that move elements, made of the rows for reshaping, joining and indexing.
+
+Two of them are rows of their own, being their own kind of transpose: roll and flip.
+"""
+
+import operator
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..array import functions, implements
+from ..core import Aval, bind, shape_of
+from ..errors import DimensionMismatch
+from .families import Linear, float_type, sample
+from .index import scatter
+
+normalize_axis = np.lib.array_utils.normalize_axis_index
+normalize_axes = np.lib.array_utils.normalize_axis_tuple
+
+
+def _same(x: Aval, **params) -> Aval:
+    return Aval.of(x.shape, float_type(x))
+
+
+# -- axes -----------------------------------------------------------------------------------------
+
+
+@implements(np.swapaxes)
+def swapaxes(x, axis1, axis2):
+    """x with two of its axes exchanged."""
+    order = list(range(len(shape_of(x))))
+    first, second = (normalize_axis(axis, len(order)) for axis in (axis1, axis2))
+    order[first], order[second] = order[second], order[first]
+    return np.transpose(x, order)
+
+
+@implements(np.moveaxis)
+def moveaxis(x, source, destination):
+    """x with the axes `source` moved to the places `destination`; the others keep their order."""
+    ndim = len(shape_of(x))
+    sources = normalize_axes(source, ndim, "source")
+    places = normalize_axes(destination, ndim, "destination")
+    if len(sources) != len(places):
+        raise ValueError(
+            "moveaxis: `source` and `destination` must have the same number of elements"
+        )
+    order = [axis for axis in range(ndim) if axis not in sources]
+    for place, axis in sorted(zip(places, sources, strict=True)):
+        order.insert(place, axis)
+    return np.transpose(x, order)
+
+
+@implements(np.squeeze)
+def squeeze(x, axis=None):
+    """x without its axes of length 1, or without those in `axis`."""
+    shape = shape_of(x)
+    ones = tuple(i for i, n in enumerate(shape) if n == 1)
+    axes = ones if axis is None else normalize_axes(axis, len(shape), "squeeze")
+    if not set(axes) <= set(ones):
+        raise ValueError(f"squeeze: not every axis of {axis} has length 1 in the shape {shape}")
+    return np.reshape(x, tuple(n for i, n in enumerate(shape) if i not in axes))
+
+
+@implements(np.expand_dims)
+def expand_dims(x, axis):
+    """x with new axes of length 1, at the places `axis` of the result."""
+    shape = shape_of(x)
+    count = len(axis) if isinstance(axis, (tuple, list)) else 1
+    ndim = len(shape) + count
+    axes = normalize_axes(axis, ndim, "expand_dims")
+    rest = iter(shape)
+    return np.reshape(x, tuple(1 if i in axes else next(rest) for i in range(ndim)))
+
+
+def _at_least(x, ndim: int):
+    """x with axes of length 1 in front where it has too few."""
+    shape = shape_of(x)
+    return np.reshape(x, (1,) * (ndim - len(shape)) + shape) if len(shape) < ndim else x
+
+
+def _with_depth(x):
+    """Three axes, as np.atleast_3d has them: a vector is (1, N, 1), a matrix (M, N, 1)."""
+    shape = shape_of(_at_least(x, 2))
+    return x if len(shape) > 2 else np.reshape(x, (*shape, 1))
+
+
+def _each(raised, arrays):
+    results = tuple(map(raised, arrays))
+    return results[0] if len(results) == 1 else results
+
+
+@implements(np.atleast_1d)
+def atleast_1d(*arrays):
+    """Each array with at least one axis."""
+    return _each(lambda x: _at_least(x, 1), arrays)
+
+
+@implements(np.atleast_2d)
+def atleast_2d(*arrays):
+    """Each array with at least two axes; new ones come first."""
+    return _each(lambda x: _at_least(x, 2), arrays)
+
+
+@implements(np.atleast_3d)
+def atleast_3d(*arrays):
+    """Each array with at least three axes: a vector becomes (1, N, 1), a matrix (M, N, 1)."""
+    return _each(_with_depth, arrays)
+
+
+# -- joining and splitting ------------------------------------------------------------------------
+
+
+@implements(np.vstack)
+def vstack(tup):
+    """Arrays below each other; a vector is a row."""
+    return np.concatenate([_at_least(x, 2) for x in tup], axis=0)
+
+
+@implements(np.hstack)
+def hstack(tup):
+    """Arrays side by side, along the second axis; vectors end to end."""
+    arrays = [_at_least(x, 1) for x in tup]
+    return np.concatenate(arrays, axis=0 if len(shape_of(arrays[0])) == 1 else 1)
+
+
+@implements(np.dstack)
+def dstack(tup):
+    """Arrays joined along the third axis."""
+    return np.concatenate([_with_depth(x) for x in tup], axis=2)
+
+
+@implements(np.column_stack)
+def column_stack(tup):
+    """Arrays side by side; a vector is a column."""
+    columns = [np.reshape(x, (-1, 1)) if len(shape_of(x)) < 2 else x for x in tup]
+    return np.concatenate(columns, axis=1)
+
+
+@implements(np.array_split)
+def array_split(ary, indices_or_sections, axis=0):
+    """A list of parts along `axis`: so many, the first ones longer, or cut before given indices."""
+    shape = shape_of(ary)
+    axis = normalize_axis(axis, len(shape), "array_split")
+    length = shape[axis]
+    if np.ndim(indices_or_sections):
+        stops = [operator.index(i) for i in indices_or_sections]
+    else:
+        count = operator.index(indices_or_sections)
+        if count <= 0:
+            raise ValueError("number sections must be larger than 0.")
+        each, longer = divmod(length, count)
+        stops = [(i + 1) * each + min(i + 1, longer) for i in range(count - 1)]
+    before = (slice(None),) * axis
+    cuts = [slice(a, b) for a, b in zip([0, *stops], [*stops, length], strict=True)]
+    return [ary[(*before, cut)] for cut in cuts]
+
+
+@implements(np.split)
+def split(ary, indices_or_sections, axis=0):
+    """A list of parts along `axis`: equal ones, or cut before given indices."""
+    if not np.ndim(indices_or_sections):
+        shape = shape_of(ary)
+        length = shape[normalize_axis(axis, len(shape), "split")]
+        if length % indices_or_sections:
+            raise DimensionMismatch(
+                f"split: the shape {shape} has no {indices_or_sections} equal parts along axis "
+                f"{axis}; np.array_split makes unequal ones"
+            )
+    return array_split(ary, indices_or_sections, axis)
+
+
+def _splits(function, axis_of, least):
+    def split_along(ary, indices_or_sections):
+        ndim = len(shape_of(ary))
+        if ndim < least:
+            raise ValueError(f"{function.__name__} only works on arrays of {least} or more axes")
+        return split(ary, indices_or_sections, axis_of(ndim))
+
+    split_along.__doc__ = f"`np.split` along the axis that {function.__name__} names."
+    functions[function] = split_along
+
+
+_splits(np.vsplit, lambda ndim: 0, 2)
+_splits(np.hsplit, lambda ndim: 0 if ndim == 1 else 1, 1)
+_splits(np.dsplit, lambda ndim: 2, 3)
+
+
+@implements(np.unstack)
+def unstack(x, /, *, axis=0):
+    """The parts of x along `axis`, without it."""
+    shape = shape_of(x)
+    axis = normalize_axis(axis, len(shape), "unstack")
+    return tuple(x[(*(slice(None),) * axis, i)] for i in range(shape[axis]))
+
+
+# -- repeating ------------------------------------------------------------------------------------
+
+
+@implements(np.tile)
+def tile(A, reps):
+    """A repeated as a block, `reps` times along each axis."""
+    times = tuple(reps) if isinstance(reps, (tuple, list, np.ndarray)) else (reps,)
+    times = tuple(map(operator.index, times))
+    shape = (1,) * (len(times) - len(shape_of(A))) + shape_of(A)
+    times = (1,) * (len(shape) - len(times)) + times
+    pairs = tuple(zip(times, shape, strict=True))
+    opened = np.reshape(A, tuple(n for length in shape for n in (1, length)))
+    wide = np.broadcast_to(opened, tuple(n for pair in pairs for n in pair))
+    return np.reshape(wide, tuple(a * b for a, b in pairs))
+
+
+@implements(np.repeat)
+def repeat(a, repeats, axis=None):
+    """Each element `repeats` times in a row along `axis`; `repeats` may be one for each."""
+    if axis is None:
+        a, axis = np.reshape(a, -1), 0
+    shape = shape_of(a)
+    axis = normalize_axis(axis, len(shape), "repeat")
+    if np.size(repeats) != 1:
+        return np.take(a, np.repeat(np.arange(shape[axis]), repeats), axis)
+    times = operator.index(np.asarray(repeats).item())
+    if times < 0:
+        raise ValueError("repeats may not contain negative values.")
+    before, behind = shape[: axis + 1], shape[axis + 1 :]
+    wide = np.broadcast_to(np.reshape(a, (*before, 1, *behind)), (*before, times, *behind))
+    return np.reshape(wide, (*shape[:axis], shape[axis] * times, *behind))
+
+
+# -- rolling, flipping, padding -------------------------------------------------------------------
+
+
+roll_row = Linear(
+    "roll", lambda x, *, shift, axis: np.roll(x, shift, axis), _same,
+    lambda ct, args, *, shift, axis: [
+        bind(roll_row, ct, shift=tuple(-s for s in shift), axis=axis)
+    ],
+    samples=[
+        sample((3,), shift=(1,), axis=(0,)), sample((2, 3), shift=(-1,), axis=(1,)),
+        sample((2, 3), shift=(1, 4), axis=(0, 1)), sample((0, 3), shift=(2,), axis=(0,)),
+    ],
+    function=np.roll,
+)  # fmt: skip
+
+
+@implements(np.roll)
+def roll(a, shift, axis=None):
+    """Elements moved by `shift` places along `axis`, coming back at the other end."""
+    if axis is None:
+        return np.reshape(roll(np.reshape(a, -1), shift, 0), shape_of(a))
+    axes = axis if isinstance(axis, Sequence) else (axis,)
+    shifts, axes = np.broadcast_arrays(shift, axes)
+    listed = (tuple(map(int, shifts.ravel())), tuple(map(int, axes.ravel())))
+    axes = normalize_axes(listed[1], len(shape_of(a)), "axis", allow_duplicate=True)
+    return bind(roll_row, a, shift=listed[0], axis=axes)
+
+
+flip_row = Linear(
+    "flip", lambda x, *, axis: np.flip(x, axis), _same,
+    lambda ct, args, *, axis: [bind(flip_row, ct, axis=axis)],
+    samples=[
+        sample((3,), axis=(0,)), sample((2, 3), axis=(1,)), sample((2, 3), axis=(0, 1)),
+        sample((), axis=()),
+    ],
+    function=np.flip,
+)  # fmt: skip
+
+
+@implements(np.flip)
+def flip(m, axis=None):
+    """Elements in reverse order along `axis`: an int, a tuple of ints, or None for all."""
+    ndim = len(shape_of(m))
+    axes = tuple(range(ndim)) if axis is None else normalize_axes(axis, ndim, "flip")
+    return bind(flip_row, m, axis=axes)
+
+
+@implements(np.flipud)
+def flipud(m):
+    """Rows in reverse order."""
+    return flip(m, 0)
+
+
+@implements(np.fliplr)
+def fliplr(m):
+    """Columns in reverse order."""
+    return flip(m, 1)
+
+
+@implements(np.rot90)
+def rot90(m, k=1, axes=(0, 1)):
+    """Turned by `k` times 90 degrees in the plane of two axes, from the first to the second."""
+    ndim = len(shape_of(m))
+    first, second = normalize_axes(axes, ndim, "rot90")
+    turned = [m, flip(m, second), flip(m, (first, second)), flip(m, first)][k % 4]
+    # A quarter turn is a flip and an exchange of the axes.
+    return swapaxes(turned, first, second) if k % 2 else turned
+
+
+@implements(np.pad)
+def pad(array, pad_width, mode="constant", *, constant_values=0.0):
+    """Constants around x: `pad_width` as NumPy has it; only the mode "constant"."""
+    if mode != "constant":
+        raise NotImplementedError(
+            f"pad: mode={mode!r} has no derivative rule; only 'constant' has one: index with the "
+            "positions that should be repeated"
+        )
+    shape = shape_of(array)
+    widths = np.pad(np.broadcast_to(0.0, shape), pad_width).shape, _before(pad_width, len(shape))
+    inside = tuple(slice(b, b + n) for b, n in zip(widths[1], shape, strict=True))
+    padded = bind(scatter, array, shape=widths[0], index=inside)
+    if not np.any(constant_values):
+        return padded
+    return padded + np.pad(np.zeros(shape, array.dtype), pad_width, constant_values=constant_values)
+
+
+def _before(pad_width, ndim: int) -> list[int]:
+    """How many constants come first along each axis."""
+    if isinstance(pad_width, dict):
+        widths = dict.fromkeys(range(ndim), 0) | {
+            normalize_axis(axis, ndim): width for axis, width in pad_width.items()
+        }
+        return [int(np.broadcast_to(widths[axis], 2)[0]) for axis in range(ndim)]
+    return [int(before) for before, _ in np.broadcast_to(pad_width, (ndim, 2))]
