@@ -7,19 +7,21 @@
 (2.5838531634528574, 2.0)
 """
 
-from .descent import descend, minimize
 from . import constants as constants
+from .check import check_grads
 from .descent import descend, minimize
 from .errors import (
     CacheWarning,
     DimensionMismatch,
     GraphError,
+    NanError,
     NbgradError,
     NoRuleError,
     TraceError,
     UntrackedError,
 )
 from .kernels._jit import stats
+from .modes import detect_nan, no_tracking
 from .rules.elementwise import abs2_of as abs2
 from .rules.elementwise import relu, sigmoid
 from .rules.layout import array, hcat
@@ -35,6 +37,7 @@ __all__ = [
     "CacheWarning",
     "DimensionMismatch",
     "GraphError",
+    "NanError",
     "NbgradError",
     "NoRuleError",
     "StaticFunction",
@@ -44,9 +47,10 @@ __all__ = [
     "abs2",
     "accum",
     "array",
+    "check_grads",
     "compile",
     "descend",
-    "descend",
+    "detect_nan",
     "draw",
     "grad",
     "gradient",
@@ -56,8 +60,8 @@ __all__ = [
     "logsoftmax",
     "logsumexp",
     "minimize",
-    "minimize",
     "mse",
+    "no_tracking",
     "print_tree",
     "relu",
     "reset",

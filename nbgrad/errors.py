@@ -4,6 +4,7 @@ __all__ = [
     "CacheWarning",
     "DimensionMismatch",
     "GraphError",
+    "NanError",
     "NbgradError",
     "NoRuleError",
     "TraceError",
@@ -36,6 +37,10 @@ class GraphError(NbgradError, RuntimeError):
 
 class TraceError(NbgradError, TypeError):
     """A function under `nbgrad.compile` asked for something that only a value can answer."""
+
+
+class NanError(NbgradError, FloatingPointError):
+    """An op gave nan under `nbgrad.detect_nan`."""
 
 
 class CacheWarning(UserWarning):

@@ -12,6 +12,7 @@ from weakref import ref
 
 import numpy as np
 
+from . import modes
 from .core import Primitive, bind, shape_of
 from .errors import GraphError
 from .rules.layout import astype
@@ -217,11 +218,12 @@ def sweep(
     buffers: set[Node] = set()
     ready = [root] if root.step is not None else []
     plain = root.level == 0 and not tracked
+    watch = modes.watching()
     while ready:
         node = ready.pop()
         step, parents = node.step, node.parents
         ct = cotangents.pop(node, None)
-        if ct is None:
+        if ct is None or not parents:
             contributions = [None] * len(parents)
         elif plain and step.row.add_into is None:
             contributions = step.pull_all(ct, node.value, node.saved)
@@ -233,6 +235,8 @@ def sweep(
             contributions = node.pull(ct, step.need)
         if keep and ct is not None:
             kept[node] = ct
+        if watch:
+            modes.watch_backward(node, contributions)
         i = 0
         for parent in parents:
             if parent is not None:

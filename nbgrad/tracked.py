@@ -12,7 +12,7 @@ from weakref import ref
 
 import numpy as np
 
-from . import eager, graph, operands
+from . import eager, graph, modes, operands
 from .array import Array
 from .core import Aval, Primitive, bind, current_level
 from .eager import ElementwisePlan
@@ -196,6 +196,11 @@ class TrackedArray(Array):
         6.0
         """
         node = self.node
+        if node.step is not None and node.parents == () and node.saved == ():
+            raise GraphError(
+                f"backward of {node.name}, which was computed from no tracked array: there is no "
+                "graph to walk; inside of no_tracking() none is made"
+            )
         if cotangent is None:
             if self.size != 1:
                 raise DimensionMismatch(
@@ -360,6 +365,12 @@ def result(plan, parents: tuple, saved: tuple, value) -> TrackedArray:
     """The array of a new node of the base level, noted under its parents."""
     node, array = Node(), TrackedArray()
     array.node, array.aval = node, plan.aval or aval_of(value)
+    if modes.active[0]:
+        node.step = plan
+        if modes.watching():
+            modes.watch_forward(node, saved, value)
+        if modes.untracked():
+            parents = saved = ()
     node.step, node.parents, node.saved, node.value = plan, parents, saved, value
     node.children = node.grad = None
     node.time = clock[0]

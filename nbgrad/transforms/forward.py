@@ -10,6 +10,7 @@ from ..core import new_level, shape_of
 from ..dual import Dual
 from ..errors import DimensionMismatch
 from ..operands import float_array
+from . import trees
 
 
 def jvp(f: Callable, primals: Sequence, tangents: Sequence) -> tuple[Any, Any]:
@@ -33,7 +34,7 @@ def jvp(f: Callable, primals: Sequence, tangents: Sequence) -> tuple[Any, Any]:
         raise DimensionMismatch(
             f"jvp: {len(primals)} primals and {len(tangents)} tangents; give one for each"
         )
-    with new_level(minimum=1) as level:
+    with new_level(max(1, trees.level_above([*primals, *tangents]))) as level:
         duals = []
         for primal, tangent in zip(primals, tangents, strict=True):
             primal, tangent = float_array(primal), float_array(tangent)

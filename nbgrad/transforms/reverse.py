@@ -78,10 +78,10 @@ def value_and_grad(f: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
 
 
 def _value_and_gradients(f: Callable, args: tuple, positions: tuple[int, ...], options: dict):
-    with new_level() as level:
+    flat = [trees.flatten(args[position]) for position in positions]
+    with new_level(trees.level_above(leaf for leaves, _ in flat for leaf in leaves)) as level:
         given, rebuilders, wanted = list(args), [], []
-        for position in positions:
-            leaves, rebuild = trees.flatten(args[position])
+        for position, (leaves, rebuild) in zip(positions, flat, strict=True):
             tracked = [
                 leaf_of(leaf, level) if trees.is_differentiable(leaf) else leaf for leaf in leaves
             ]

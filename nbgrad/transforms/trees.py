@@ -1,6 +1,6 @@
 """Nested dicts, lists and tuples of arrays as lists of leaves."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 import numpy as np
@@ -28,6 +28,11 @@ def structure(tree: Any) -> Any:
     import optree
 
     return optree.tree_structure(cast(Any, tree), none_is_leaf=True)
+
+
+def level_above(leaves: Iterable[Any]) -> int:
+    """The lowest level at which all leaves are constants: above the arrays among them."""
+    return max((leaf.level + 1 for leaf in leaves if isinstance(leaf, Array)), default=0)
 
 
 def is_differentiable(leaf: Any) -> bool:

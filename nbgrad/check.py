@@ -1,0 +1,141 @@
+"""`check_grads`: derivatives against differences, for users' functions as for our own."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .array import Array
+from .core import shape_of
+from .errors import DimensionMismatch
+from .modes import no_tracking
+from .tracked import track
+from .transforms import grad, jvp, trees
+
+# Central differences of order 6: sum of weight * f(x + k * step) / step.
+_STENCIL = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60))
+_STEP = 4e-3
+
+
+def check_grads(
+    f: Callable,
+    args: Sequence[Any],
+    modes: Sequence[str] = ("reverse",),
+    order: int = 1,
+    *,
+    rtol: float = 1e-6,
+    seed: int = 0,
+) -> None:
+    """Compare the derivatives of `f` with differences; return nothing where they agree.
+
+    The result of `f` is projected on random numbers, so one scalar function is checked; all is
+    computed in float64, with differences of order 6, relative to the scale of the gradient. Stay
+    away from kinks: there differences and derivatives disagree by nature.
+
+    Arguments:
+        f: gives an array, or nested dicts, lists and tuples of arrays.
+        args: where to check: numbers, float arrays, or nested dicts, lists and tuples of them.
+        modes: "reverse", "forward", or both.
+        order: 2 checks the gradient of the gradient too, and so on.
+        rtol: the largest difference that passes, relative to the largest derivative.
+        seed: draws the projection.
+
+    Raises AssertionError that names the worst element with both values, ValueError for an unknown
+    mode.
+
+    >>> nbgrad.check_grads(lambda x: np.tanh(x) * x, (np.array([0.5, -1.0]),), order=2)
+    """
+    unknown = set(modes) - {"reverse", "forward"}
+    if unknown or order < 1:
+        raise ValueError(f"check_grads: modes {sorted(unknown)} or order {order}: modes are "
+                         "'reverse' and 'forward', and order is 1 or more")  # fmt: skip
+    rng = np.random.default_rng(seed)
+    leaves, rebuild = trees.flatten(list(args))
+    places = [i for i, leaf in enumerate(leaves) if trees.is_differentiable(leaf)]
+    if not places:
+        raise TypeError("check_grads: the arguments hold no float to differentiate")
+    values = [np.array(leaves[i], np.float64) for i in places]
+
+    def call(*floats):
+        filled = list(leaves)
+        for i, value in zip(places, floats, strict=True):
+            filled[i] = value
+        return f(*rebuild(filled))
+
+    _check(_projected(call, values, rng), values, modes, order, rtol, rng, "")
+
+
+def _projected(f: Callable, values: list, rng: np.random.Generator) -> Callable:
+    """The sum of all that `f` gives, each element weighted by a random number."""
+    with no_tracking():
+        outputs, _ = trees.flatten(f(*map(track, values)))
+    weights = [rng.normal(size=shape_of(output)) for output in outputs]
+
+    def scalar(*args):
+        found, _ = trees.flatten(f(*args))
+        terms = [np.sum(output * weight) for output, weight in zip(found, weights, strict=True)]
+        return sum(terms[1:], terms[0])
+
+    return scalar
+
+
+def _check(scalar, values, modes, order, rtol, rng, label) -> None:
+    positions = tuple(range(len(values)))
+    gradients = grad(scalar, positions)
+    exact = [np.asarray(g, np.float64) for g in gradients(*values)]
+    expected = [_differences(scalar, values, i) for i in positions]
+    scale = max([1e-300, *(float(np.abs(e).max()) for e in expected if e.size)])
+    if "reverse" in modes:
+        for i, (found, wanted) in enumerate(zip(exact, expected, strict=True)):
+            _compare(found, wanted, scale, rtol, f"{label}gradient of argument {i}")
+    if "forward" in modes:
+        for i, wanted in enumerate(expected):
+            for k, index in enumerate(np.ndindex(wanted.shape)):
+                tangents = [np.zeros(value.shape) for value in values]
+                tangents[i][index] = 1.0
+                found = np.asarray(jvp(scalar, values, tangents)[1])
+                what = f"{label}tangent along element {index} of argument {i}"
+                _compare(found, np.asarray(wanted.flat[k]), scale, rtol, what)
+    if order > 1:
+        inner = _projected(lambda *args: list(gradients(*args)), values, rng)
+        _check(inner, values, modes, order - 1, rtol * 10, rng, label + "gradient of the ")
+
+
+def _differences(scalar: Callable, values: list, position: int) -> np.ndarray:
+    """The gradient of `scalar` with respect to one argument, element by element."""
+    out = np.empty(values[position].shape)
+    for index in np.ndindex(out.shape):
+        x = values[position][index]
+        step = _STEP * max(1.0, abs(float(x)))
+        total = 0.0
+        for k, weight in _STENCIL:
+            for sign in (1, -1):
+                moved = list(values)
+                moved[position] = np.array(values[position])
+                moved[position][index] = x + sign * k * step
+                with no_tracking():
+                    total += sign * weight * _number(scalar(*map(track, moved)))
+        out[index] = total / step
+    return out
+
+
+def _number(x: Any) -> float:
+    while isinstance(x, Array):
+        x = x.below
+    return float(x)
+
+
+def _compare(found, wanted, scale: float, rtol: float, what: str) -> None:
+    if found.shape != wanted.shape:
+        raise DimensionMismatch(f"check_grads: {what} has shape {found.shape}, not {wanted.shape}")
+    error = np.abs(found - wanted)
+    bad = ~(error <= rtol * scale)
+    if bad.any():
+        worst = np.unravel_index(
+            int(np.argmax(np.where(np.isnan(error), np.inf, error))), bad.shape
+        )
+        index = tuple(map(int, worst))
+        raise AssertionError(
+            f"check_grads: the {what} is {float(found[index]):.12g} at index {index}, but "
+            f"differences give {float(wanted[index]):.12g}; the largest derivative is {scale:.3g}"
+        )

@@ -1,0 +1,104 @@
+"""Writing at an index: `x.at[i]`, item assignment, tracked constants."""
+
+import numpy as np
+import pytest
+
+import nbgrad
+from nbgrad import DimensionMismatch, GraphError, track
+
+
+def test_set_add_and_multiply_leave_the_array_as_it_is():
+    x = track([1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(x.at[0].set(9.0).data, [9, 2, 3])
+    np.testing.assert_array_equal(x.at[1:].add([10.0, 20.0]).data, [1, 12, 23])
+    np.testing.assert_array_equal(x.at[[0, 2]].multiply(2.0).data, [2, 2, 6])
+    np.testing.assert_array_equal(x.at[x.data > 1].set(0.0).data, [1, 0, 0])
+    np.testing.assert_array_equal(x.data, [1, 2, 3])
+
+
+def test_gradients_at_repeated_positions():
+    index = np.array([0, 2, 0])
+    x, v = track([1.0, 2.0, 3.0]), track([5.0, 6.0, 7.0])
+    x.at[index].set(v).backward(np.array([1.0, 10.0, 100.0]))
+    np.testing.assert_array_equal(x.grad, [0, 10, 0])
+    np.testing.assert_array_equal(v.grad, [0, 100, 1])  # the last write counts
+    nbgrad.reset(x, v)
+    x.at[index].add(v).backward(np.array([1.0, 10.0, 100.0]))
+    np.testing.assert_array_equal(x.grad, [1, 10, 100])
+    np.testing.assert_array_equal(v.grad, [1, 100, 1])
+    with pytest.raises(NotImplementedError, match="repeats a position"):
+        x.at[index].multiply(2.0)
+
+
+@pytest.mark.parametrize("index", [1, (slice(None), 0), (..., slice(1, 3)), np.array([1, 0])])
+def test_derivatives_agree_with_differences(index, rng):
+    x, shape = rng.normal(size=(2, 3)), rng.normal(size=(2, 3))[index].shape
+    v = rng.normal(size=shape)
+    modes = ("reverse", "forward")
+    nbgrad.check_grads(lambda x, v: x.at[index].set(v * v), (x, v), modes, order=2)
+    nbgrad.check_grads(lambda x, v: x.at[index].add(v * v) * x, (x, v), modes, order=2)
+    nbgrad.check_grads(lambda x, v: x.at[index].multiply(v), (x, v), modes, order=2)
+
+
+def test_assignment_gives_a_new_value_and_earlier_uses_keep_theirs():
+    x = track([1.0, 2.0, 3.0])
+    y = x * 2.0
+    before = y * y
+    y[0] = 10.0 * x[1]
+    y[1:] += x[0]
+    np.testing.assert_array_equal(y.data, [20, 5, 7])
+    np.testing.assert_array_equal(before.data, [4, 16, 36])
+    (before.sum() + y.sum()).backward()
+    np.testing.assert_array_equal(x.grad, [8 + 2, 16 + 2 + 10, 24 + 2])
+
+
+def test_old_values_are_still_children_of_what_they_came_from():
+    x = track([1.0, 2.0])
+    y = x * 2.0
+    z = y + 1.0
+    y[0] = 0.0
+    first, second = x.children, y.parents
+    assert [child.name for child in first] == ["multiply"]
+    assert first and next(iter(first)) is not y
+    assert second[0] is next(iter(first))
+    assert z.parents[0] is second[0]
+
+
+def test_constants_take_assignment():
+    x = track(np.array([1.0, 2.0, 3.0], np.float32))
+    y = np.zeros_like(x)
+    for i in range(3):
+        y[i] = x[2 - i] ** 2
+    assert y.dtype == np.float32
+    y.backward(np.array([1.0, 10.0, 100.0], np.float32))
+    np.testing.assert_array_equal(x.grad, [200, 40, 6])
+    for constant, value in ((np.empty_like(x), 0), (np.ones_like(x), 1), (np.full_like(x, 7), 7)):
+        np.testing.assert_array_equal(constant.data, np.full(3, value))
+    with pytest.raises(GraphError, match="no tracked array"):
+        np.zeros_like(x).sum()[None].backward() if False else np.zeros_like(x).backward(np.ones(3))
+
+
+def test_assignment_under_transformations():
+    def f(t):
+        y = np.zeros_like(t * np.ones(3))
+        y[0] = t**3
+        y[1] = y[0] * t
+        return np.sum(y)
+
+    np.testing.assert_allclose(nbgrad.grad(f)(2.0), 3 * 4 + 4 * 8)
+    np.testing.assert_allclose(nbgrad.grad(nbgrad.grad(f))(2.0), 6 * 2 + 12 * 4)
+    np.testing.assert_allclose(nbgrad.jvp(nbgrad.grad(f), (2.0,), (1.0,))[1], 6 * 2 + 12 * 4)
+
+
+def test_what_cannot_be_written_is_said():
+    x = track([1.0, 2.0, 3.0], "x")
+    y = x * 1.0
+    with pytest.raises(GraphError, match=r"x\.at\[i\]\.set\(v\)"):
+        x[0] = 1.0
+    with pytest.raises(IndexError, match="out of bounds"):
+        y[5] = 1.0
+    with pytest.raises(DimensionMismatch, match=r"\(3,\) does not fill the shape \(2,\)"):
+        y[:2] = np.ones(3)
+    with pytest.raises(GraphError, match="cannot take values of dtype float64"):
+        (track(np.ones(2, np.float32)) * 1)[:] = track(np.ones(2))
+    np.testing.assert_array_equal(y.data, [1, 2, 3])
