@@ -1,21 +1,43 @@
-"""Single LLVM instructions that Numba has no words for, each with a plain-Python twin.
+"""What scalar functions are built from: single LLVM instructions that Numba has no words for, each
+with a plain-Python twin, and the choice of a polynomial by dtype.
 
 They are what makes scalar functions branch-free, so that loops over them vectorise.
 """
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba.core import types
+from numba.extending import overload
 
-from ._jit import instruction
+from ._jit import DEVICE_OPTIONS, DISABLED, device, instruction
 
 # (width of the integer, bits of the mantissa, bias, 1.5 * 2**mantissa, bits of sqrt(1/2))
 _LAYOUT = {
     types.float64: (64, 52, 1023, 6755399441055744.0, 0x3FE6A09E667F3BCD),
     types.float32: (32, 23, 127, 12582912.0, 0x3F3504F3),
 }
+
+
+def scalar(twin: Callable) -> Callable[[Callable], Any]:
+    """Decorator: a scalar function of either dtype, for which `twin` stands in plain Python."""
+    return lambda function: twin if DISABLED else device(function)
+
+
+def by_dtype(double: Callable, single: Callable) -> Any:
+    """A function that is `double` for float64 and `single` for float32, in compiled code."""
+
+    def function(x):
+        raise NotImplementedError
+
+    @overload(function, jit_options=DEVICE_OPTIONS)  # pyright: ignore[reportArgumentType]
+    def choose(x):
+        return {types.float64: double, types.float32: single}.get(x)
+
+    return function
 
 
 def _times_power_of_two(x, k):
@@ -131,3 +153,34 @@ def exponent(typingctx, x):
         return builder.sitofp(_shifted(builder, args[0], x)[1], args[0].type)
 
     return x(x), codegen
+
+
+def _whole(builder, k, kind):
+    """The bits of a whole number of moderate size, the lowest ones as integers have them."""
+    width, _, _, large, _ = _LAYOUT[kind]
+    moved = builder.fadd(k, ir.Constant(k.type, large))
+    return builder.bitcast(moved, ir.IntType(width)), ir.IntType(width)
+
+
+@instruction(lambda k: k % 2 == 1)
+def odd(typingctx, k):
+    """Whether the whole number k is odd."""
+
+    def codegen(context, builder, signature, args):
+        bits, integer = _whole(builder, args[0], k)
+        return builder.trunc(builder.and_(bits, integer(1)), ir.IntType(1))
+
+    return types.boolean(k), codegen
+
+
+@instruction(lambda x, k: -x if k % 4 >= 2 else x)
+def turned(typingctx, x, k):
+    """`x`, with its sign changed where two quarter turns are left of the whole number k of them."""
+
+    def codegen(context, builder, signature, args):
+        value, k = args
+        bits, integer = _whole(builder, k, x)
+        sign = builder.shl(builder.and_(bits, integer(2)), integer(integer.width - 2))
+        return builder.bitcast(builder.xor(builder.bitcast(value, integer), sign), value.type)
+
+    return x(x, x), codegen

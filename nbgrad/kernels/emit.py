@@ -18,22 +18,17 @@ import re
 from dataclasses import dataclass
 
 from ..shapes import Pattern
+from . import scalar
 
-__all__ = ["Operand", "Step", "loop_source"]
+__all__ = ["Operand", "Step", "loop_source", "module_head"]
 
-HEAD = """\
-import numpy as np
-from nbgrad.kernels.scalar import (
-    cos, exp, floor_divide, log, maximum, minimum, offset, radd, select, sigmoid, sin, sqrt, tanh,
-)
-
-
-"""
 _INDEX = {"full": "k", "row": "j", "column": "i"}
 _LITERAL = re.compile(r"(?<![\w.])(\d+\.?\d*(?:e[+-]?\d+)?|inf|nan)(?![\w.])")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 # One accumulator over a whole long array would lose digits: this many at a time.
 _CHUNK = 4096
+# Functions that vectorise for arguments that are not far from 0.
+_RANGED = re.compile(r"(?<![\w.])(sin|cos|tan)\((\w+)\)")
 
 
 @dataclass(frozen=True)
@@ -67,7 +62,17 @@ def loop_source(
     writes: dict[Operand, str],
 ) -> str:
     """Source of the module of one kernel: `function_source` with the names that it uses."""
-    return HEAD + function_source(name, steps, reads, writes)
+    text = function_source(name, steps, reads, writes)
+    return module_head(text) + text
+
+
+def module_head(text: str, extra: str = "") -> str:
+    """The imports of a module whose functions are `text`, with `extra` ones."""
+    used = sorted(set(_NAME.findall(text)) & set(scalar.__all__))
+    lines = ["import numpy as np", *([extra] if extra else [])]
+    if used:
+        lines.append(f"from nbgrad.kernels.scalar import {', '.join(used)}")
+    return "\n".join(lines) + "\n\n\n"
 
 
 def function_source(
@@ -89,10 +94,19 @@ def function_source(
     steps, constants = _typed(steps)
     if totals or any(out.pattern != "full" for out in writes):
         constants["0.0"] = "zero"
-    if any(operand.pattern in ("row", "column") for operand in operands):
-        body, sizes = _nest(steps, reads, writes), ["rows", "columns"]
-    else:
-        body, sizes = _line(steps, reads, writes, totals), []
+    nested = any(operand.pattern in ("row", "column") for operand in operands)
+    sizes = ["rows", "columns"] if nested else []
+
+    def loop(steps: list[Step]) -> list[str]:
+        return _nest(steps, reads, writes) if nested else _line(steps, reads, writes, totals)
+
+    body = loop(steps)
+    near = _near(steps)
+    if near != steps:
+        # Arguments too large for the branch-free functions are rare: then all is done again.
+        body = ["far = False", *loop(near), "if far:", *_indent(body)]
+    if totals:
+        body.append(f"return {', '.join(f'{out}_total' for out in totals)}")
     arguments = [_argument(operand, operand in writes) for operand in operands]
     model = next(
         operand for operand in [*writes, *reads] if operand.pattern != "number" or operand in writes
@@ -118,6 +132,19 @@ def _typed(steps: list[Step]) -> tuple[list[Step], dict[str, str]]:
     return typed, {text if text[0].isdigit() else f"np.{text}": c for text, c in constants.items()}
 
 
+def _near(steps: list[Step]) -> list[Step]:
+    """The steps with branch-free forms of sin and its kin, noting in `far` where these are wrong.
+
+    An argument that is no name keeps the function that looks for itself.
+    """
+    near = []
+    for step in steps:
+        for argument in dict.fromkeys(match[1] for match in _RANGED.findall(step.body)):
+            near.append(Step("far", f"far | is_far({argument})"))
+        near.append(Step(step.target, _RANGED.sub(r"near_\1(\2)", step.body)))
+    return near
+
+
 def _line(
     steps: list[Step], reads: list[Operand], writes: dict[Operand, str], returns: dict[str, str]
 ) -> list[str]:
@@ -139,7 +166,6 @@ def _line(
         *_indent(_indent(["k = offset(i)", *inner])),
         *(f"    {out}_total += {out}_part" for out in sums),
         *(f"{out}s[0] = {out}_total" for out in stored),
-        *([f"return {', '.join(f'{out}_total' for out in returns)}"] if returns else []),
     ]
 
 

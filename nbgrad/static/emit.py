@@ -12,7 +12,7 @@ import numpy as np
 
 from ..emission import NAMES, body_of, steps_of
 from ..errors import TraceError
-from ..kernels.emit import HEAD, Operand, function_source, substitute
+from ..kernels.emit import Operand, function_source, module_head, substitute
 from ..symbols import Symbol, is_full, topological
 from .program import Program
 
@@ -61,11 +61,11 @@ def source_of(program: Program) -> tuple[str, str]:
     lines.append(f"return {', '.join(returned)}")
     arguments = ", ".join(labels[s] for s in program.inputs)
     entry = f"def {program.name}({arguments}):\n" + "".join(f"    {line}\n" for line in lines)
-    head = HEAD.replace("import numpy as np\n", "import numpy as np\n" + _DEVICE)
-    return program.name, head + "\n\n".join([*functions, entry])
+    text = "\n\n".join([*functions, entry])
+    return program.name, module_head(text, _DEVICE) + text
 
 
-_DEVICE = "from nbgrad.kernels._jit import device\n"
+_DEVICE = "from nbgrad.kernels._jit import device"
 
 
 def _is_array(symbol: Symbol) -> bool:

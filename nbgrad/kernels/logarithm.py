@@ -1,0 +1,95 @@
+"""log and its kin: log(2**k (1 + f)) = k log 2 + log(1 + f), with 1 + f in [sqrt(1/2), sqrt(2))."""
+
+import math
+
+import numpy as np
+
+from ._bits import by_dtype, exponent, like, mantissa, scalar, select
+from ._jit import device
+from .exponential import LOG2_HIGH, LOG2_HIGH_F, LOG2_LOW, LOG2_LOW_F, LOG2E, F
+
+__all__ = ["log", "log1p", "log2"]
+
+
+def _atanh_double(x):
+    """(2 atanh(s) / s - 2) / x for x = s**2; log(1 + f) is 2 atanh(s) with s = f / (2 + f)."""
+    p = 0.14616585424888622
+    p = p * x + 0.153317106182107716
+    p = p * x + 0.18182889455674946
+    p = p * x + 0.22222211130259877
+    p = p * x + 0.285714286260032687
+    p = p * x + 0.399999999998994432
+    return p * x + 0.666666666666666969
+
+
+def _atanh_single(x):
+    p = F(0.2333058194)
+    p = p * x + F(0.285508166)
+    p = p * x + F(0.4000012188)
+    return p * x + F(0.6666666655)
+
+
+def _times_log2_double(x):
+    """k log 2 in two parts, the first exact."""
+    return x * LOG2_HIGH, x * LOG2_LOW
+
+
+def _times_log2_single(x):
+    return x * LOG2_HIGH_F, x * LOG2_LOW_F
+
+
+_atanh = by_dtype(_atanh_double, _atanh_single)
+_times_log2 = by_dtype(_times_log2_double, _times_log2_single)
+
+
+@device
+def _assembled(f, high, low):
+    """high + log(1 + f) + low, the small terms first."""
+    s = f / (f + like(f, 2.0))
+    z = s * s
+    half = like(f, 0.5) * f * f
+    return high - ((half - (s * (half + _atanh(z) * z) + low)) - f)
+
+
+@device
+def _split(x):
+    """k and f of a positive number, which may be subnormal."""
+    small = x < like(x, 1e-30)
+    y = select(small, x * like(x, 18446744073709551616.0), x)
+    k = exponent(y) - select(small, like(x, 64.0), like(x, 0.0))
+    return k, mantissa(y) - like(x, 1.0)
+
+
+@device
+def _at_the_ends(out, x):
+    """The logarithm of x: `out` where x is positive and finite."""
+    zero, infinity = like(x, 0.0), like(x, np.inf)
+    out = select(x == infinity, x, out)
+    return select(x > zero, out, select(x == zero, -infinity, like(x, np.nan)))
+
+
+@scalar(np.log)
+def log(x):
+    k, f = _split(x)
+    high, low = _times_log2(k)
+    return _at_the_ends(_assembled(f, high, low), x)
+
+
+@scalar(np.log2)
+def log2(x):
+    k, f = _split(x)
+    zero = like(x, 0.0)
+    return _at_the_ends(k + _assembled(f, zero, zero) * like(x, LOG2E), x)
+
+
+@scalar(np.log1p)
+def log1p(x):
+    """log(y) + lost / y, where `lost` is what y = 1 + x rounded away."""
+    one, zero = like(x, 1.0), like(x, 0.0)
+    y = x + one
+    k = exponent(y)
+    lost = select(k > zero, one - (y - x), x - (y - one)) / y
+    near = k == zero
+    high, low = _times_log2(k)
+    out = _assembled(select(near, x, mantissa(y) - one), high, select(near, zero, low + lost))
+    return math.copysign(_at_the_ends(out, y), x)
