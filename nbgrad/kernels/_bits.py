@@ -111,14 +111,12 @@ def times_power_of_two(typingctx, x, k):
     def codegen(context, builder, signature, args):
         value, k = args
         integer = ir.IntType(width)
-        constant = ir.Constant(value.type, large)
-        whole = builder.sub(
-            builder.bitcast(builder.fadd(k, constant), integer),
-            builder.bitcast(constant, integer),
-        )
-        half = builder.ashr(whole, integer(1))
-        for part in (half, builder.sub(whole, half)):
-            power = builder.shl(builder.add(part, integer(bias)), integer(bits))
+        # Adding this leaves a biased exponent in the lowest bits; shifted up, it is a power of two.
+        constant = ir.Constant(value.type, large + bias)
+        near_half = builder.fadd(builder.fmul(k, ir.Constant(value.type, 0.5)), constant)
+        rest = builder.fsub(k, builder.fsub(near_half, constant))
+        for part in (near_half, builder.fadd(rest, constant)):
+            power = builder.shl(builder.bitcast(part, integer), integer(bits))
             value = builder.fmul(value, builder.bitcast(power, value.type))
         return value
 

@@ -21,20 +21,19 @@ LOG2_HIGH_F, LOG2_LOW_F = F(0.693145751953125), F(1.4286068203094173e-06)
 
 
 # Coefficients: interpolation at Chebyshev nodes of the function in each docstring, computed with 60
-# digits; the relative error of the polynomial is below 1e-17 (float64) or 2e-7 of its term.
+# digits; the relative error of the polynomial is below 2e-17 (float64) or 2e-7 of its term.
 def _expm1_near_0_double(x):
     """exp(x) - 1 for |x| < 0.35: x + x**2 times a polynomial for (exp(x) - 1 - x) / x**2."""
-    p = 2.09146869680868772e-9
-    p = p * x + 2.51052170047207452e-8
-    p = p * x + 2.75572736431102953e-7
-    p = p * x + 2.75572554002064244e-6
-    p = p * x + 0.0000248015873255477412
-    p = p * x + 0.000198412698748206253
-    p = p * x + 0.00138888888888837483
-    p = p * x + 0.00833333333332613513
-    p = p * x + 0.0416666666666666698
-    p = p * x + 0.16666666666666671
-    p = p * x + 0.5
+    p = 2.51003854955103191e-8
+    p = p * x + 2.76200884454097482e-7
+    p = p * x + 2.75572684599970648e-6
+    p = p * x + 0.0000248015212959543751
+    p = p * x + 0.000198412698630536169
+    p = p * x + 0.00138888889172137169
+    p = p * x + 0.00833333333333006183
+    p = p * x + 0.0416666666666241279
+    p = p * x + 0.166666666666666675
+    p = p * x + 0.500000000000000102
     return p * x * x + x
 
 
@@ -122,7 +121,7 @@ def sinh(x):
     a, one = abs(x), like(x, 1.0)
     k, r = _split(a)
     h = times_power_of_two(_expm1_over_power(k, r), k - one)
-    rest = select(a > like(x, 30.0), one, h)
+    rest = select(a > like(x, 40.0), one, h)
     # Halves of the smallest numbers would lose a bit.
     return math.copysign(select(a < like(x, 1e-10), a, h + rest / (rest + rest + one)), x)
 
