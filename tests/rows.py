@@ -96,6 +96,7 @@ REFERENCES: dict[str, Callable] = {
     "cholesky": lambda x: np.linalg.cholesky((x + np.swapaxes(x, -1, -2)) / 2),
     "copy": _same,
     "cumsum": _cumsum,
+    "evalpoly": lambda x, c: np.polyval(c[::-1], x),
     "index": lambda x, *, index: x[index],
     "integer_power": lambda x, *, n: x**n,
     "label_cross_entropy": _label_cross_entropy,

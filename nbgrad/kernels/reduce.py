@@ -122,7 +122,7 @@ def total(
 def pulled(
     kernel: Callable, ct: np.ndarray, x: np.ndarray, axes: Sequence[int], *more: np.ndarray
 ) -> np.ndarray:
-    """The cotangent of `x`, which was reduced over `axes`, by `kernel(ct, x, *more, x_bar, ...)`."""
+    """The cotangent of `x`, reduced over `axes`: `kernel(ct, x, *more, x_bar, *sizes)` fills it."""
     flat, sizes = _view(x, axes)
     x_bar = np.empty(flat.size, x.dtype)
     kernel(ct.ravel(), flat, *(array.ravel() for array in more), x_bar, *sizes)

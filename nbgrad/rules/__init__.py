@@ -12,10 +12,12 @@ from . import (
     matrices,
     nondiff,
     norm,
+    polynomial,
     products,
     reduce,
     select,
     shape,
+    softmax,
 )
 
 __all__ = [
@@ -30,8 +32,10 @@ __all__ = [
     "matrices",
     "nondiff",
     "norm",
+    "polynomial",
     "products",
     "reduce",
     "select",
     "shape",
+    "softmax",
 ]

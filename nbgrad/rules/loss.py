@@ -1,180 +1,101 @@
-"""softmax and its kin, and losses. Samples are rows; a single 1-D sample works."""
+"""Losses. Samples are rows; a single 1-D sample works."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from .. import eager, shapes
+from .. import eager
+from ..array import apply
 from ..core import Aval, bind, shape_of
 from ..errors import DimensionMismatch
 from ..kernels import logsoftmax as kernels
-from .families import FLOATS, Custom, float_type, sample
+from .elementwise import log, relu
+from .families import FLOATS, Custom, float_type, sample, scaled
+from .softmax import logsoftmax, logsumexp, softmax
+
+__all__ = [
+    "cross_entropy", "hinge_loss", "logit_cross_entropy", "logsoftmax", "logsumexp", "mse",
+    "softmax",
+]  # fmt: skip
 
 
-def _last(x, *, axis) -> tuple[np.ndarray, int, int]:
-    """`x` with `axis` last, flat, with the numbers of rows and columns."""
-    x = np.moveaxis(np.asarray(x), axis, -1)
-    return x.ravel(), int(np.prod(x.shape[:-1], dtype=np.intp)), x.shape[-1]
-
-
-def _rowwise(forward):
-    """A kernel over rows as a function of an array and an axis."""
-
-    def compute(x, *, axis):
-        x = np.asarray(x)
-        x = x if x.dtype in (np.float64, np.float32) else x.astype(np.float64)
-        flat, rows, columns = _last(x, axis=axis)
-        out = np.empty(np.moveaxis(x, axis, -1).shape, x.dtype)
-        if out.size:
-            forward(flat, out.ravel(), rows, columns)
-        return np.moveaxis(out, -1, axis)
-
-    return compute
-
-
-def _rowwise_pullback(backward):
-    def pull(ct, out, args, need, *, axis):
-        moved = np.moveaxis(out, axis, -1)
-        x_bar = np.empty(moved.shape, out.dtype)
-        flat, rows, columns = _last(ct, axis=axis)
-        backward(flat, moved.ravel(), x_bar.ravel(), rows, columns)
-        return [np.moveaxis(x_bar, -1, axis)]
-
-    return pull
-
-
-def _same(x: Aval, *, axis) -> Aval:
-    return Aval.of(x.shape, float_type(x))
-
-
-def _axis_samples():
-    return [
-        sample((3,), axis=0),
-        sample((2, 3), axis=1),
-        sample((2, 3), axis=0),
-        sample((1, 1), axis=1),
-        sample((0, 3), axis=1),
-    ]
-
-
-def _logsoftmax_rule(ct, out, args, need, *, axis):
-    return [ct - np.exp(out) * np.sum(ct, axis=axis, keepdims=True)]
-
-
-def _logsoftmax_push(tangents, out, args, *, axis):
-    x_dot = tangents[0]
-    return x_dot - np.sum(np.exp(out) * x_dot, axis=axis, keepdims=True)
-
-
-logsoftmax_row = Custom(
-    "logsoftmax", _rowwise(kernels.logsoftmax), _same, _logsoftmax_rule, _logsoftmax_push,
-    fused=_rowwise_pullback(kernels.logsoftmax_pullback), samples=_axis_samples(), reads=(),
-)  # fmt: skip
-
-
-def _softmax_rule(ct, out, args, need, *, axis):
-    return [out * (ct - np.sum(ct * out, axis=axis, keepdims=True))]
-
-
-def _softmax_push(tangents, out, args, *, axis):
-    return _softmax_rule(tangents[0], out, args, (True,), axis=axis)[0]
-
-
-softmax_row = Custom(
-    "softmax", _rowwise(kernels.softmax), _same, _softmax_rule, _softmax_push,
-    fused=_rowwise_pullback(kernels.softmax_pullback), samples=_axis_samples(), reads=(),
-)  # fmt: skip
-
-
-def _axis(op: str, x, axis: int) -> int:
-    shape = shape_of(x)
-    if not shape:
-        raise DimensionMismatch(f"{op}: a scalar has no axis to normalise over")
-    return shapes.axes_of(axis, len(shape), op)[0]
-
-
-def logsoftmax(x, axis: int = -1):
-    """x - logsumexp(x) along `axis`; stable for any finite x. Shape and dtype of x.
-
-    >>> nbgrad.logsoftmax(np.array([0.0, 0.0])).round(4)
-    array([-0.6931, -0.6931])
-    """
-    return bind(logsoftmax_row, x, axis=_axis("logsoftmax", x, axis))
-
-
-def softmax(x, axis: int = -1):
-    """exp(x) / sum(exp(x)) along `axis`; stable for any finite x. Shape and dtype of x.
-
-    >>> nbgrad.softmax(np.array([2.0, -1.0, 0.5])).round(4)
-    array([0.7856, 0.0391, 0.1753])
-    """
-    return bind(softmax_row, x, axis=_axis("softmax", x, axis))
-
-
-def logsumexp(x, axis=None, keepdims: bool = False):
-    """log(sum(exp(x))) over `axis`: an int, a tuple of ints, or None for all.
-
-    The largest element is taken out first, and has no derivative of its own: it cancels.
-
-    >>> float(nbgrad.logsumexp(np.array([1000.0, 1000.0]))).__round__(6)
-    1000.693147
-    """
-    shape = shape_of(x)
-    axes = shapes.axes_of(axis, len(shape), "logsumexp")
-    out = bind(logsumexp_row, x, axes=axes)
-    return np.reshape(out, shapes.reduced(shape, axes, bool(keepdims)))
-
-
-def _logsumexp_compute(x, *, axes):
-    x = np.asarray(x)
-    kept = tuple(i for i in range(x.ndim) if i not in axes)
-    flat = np.transpose(x, kept + axes).reshape(*(x.shape[i] for i in kept), -1)
-    flat = flat if flat.dtype in (np.float64, np.float32) else flat.astype(np.float64)
-    if not flat.shape[-1]:
-        return np.full(flat.shape[:-1], -np.inf, flat.dtype)
-    out = np.empty(flat.shape[:-1], flat.dtype)
-    kernels.logsumexp(flat.ravel(), out.ravel(), out.size, flat.shape[-1])
-    return out
-
-
-def _opened(value, x, axes):
-    return np.reshape(value, shapes.reduced(shape_of(x), axes, True))
-
-
-def _shares(out, x, axes):
-    return np.exp(x - _opened(out, x, axes))
-
-
-logsumexp_row = Custom(
-    "logsumexp", _logsumexp_compute,
-    lambda x, *, axes: Aval.of(shapes.reduced(x.shape, axes, False), float_type(x)),
-    lambda ct, out, args, need, *, axes: [
-        _opened(ct, args[0], axes) * _shares(out, args[0], axes)
-    ],
-    lambda tangents, out, args, *, axes: np.sum(
-        tangents[0] * _shares(out, args[0], axes), axis=axes
-    ),
-    samples=[
-        sample((3,), axes=(0,)), sample((2, 3), axes=(1,)), sample((2, 3), axes=(0, 1)),
-        sample((2, 3, 2), axes=(0, 2)), sample((), axes=()),
-    ],
-)  # fmt: skip
-
-
-# -- losses ---------------------------------------------------------------------------------------
+def _alike(op: str, prediction, target) -> None:
+    """Raises DimensionMismatch for different shapes: broadcasting a target is mostly a slip."""
+    if shape_of(prediction) != shape_of(target):
+        raise DimensionMismatch(
+            f"{op}: the prediction has shape {shape_of(prediction)}, the target "
+            f"{shape_of(target)}; reshape one of them"
+        )
 
 
 def mse(prediction, target):
     """Mean of (prediction - target)**2 over all elements: a scalar, with both gradients.
 
-    Raises DimensionMismatch unless the shapes are equal: broadcasting a target is mostly a slip.
+    Raises DimensionMismatch unless the shapes are equal.
+
+    >>> float(nbgrad.mse(np.array([1.0, 2.0]), np.array([1.0, 4.0])))
+    2.0
     """
-    if shape_of(prediction) != shape_of(target):
-        raise DimensionMismatch(
-            f"mse: the prediction has shape {shape_of(prediction)}, the target "
-            f"{shape_of(target)}; reshape one of them"
-        )
+    _alike("mse", prediction, target)
     return np.mean(np.square(prediction - target))
+
+
+def hinge_loss(prediction, target):
+    """Mean of max(0, 1 - target * prediction), for targets of -1 and 1: a scalar.
+
+    The derivative where a margin is just 1 is 0. Raises DimensionMismatch unless the shapes are
+    equal.
+
+    >>> float(nbgrad.hinge_loss(np.array([0.5, 3.0]), np.array([1.0, 1.0])))
+    0.25
+    """
+    _alike("hinge_loss", prediction, target)
+    return np.mean(relu(1.0 - target * prediction))
+
+
+def cross_entropy(probabilities, targets):
+    """Mean over samples of -sum(targets * log(probabilities)): a scalar.
+
+    `probabilities` has shape (samples, classes), or (classes,) for one sample. `targets` is one-hot
+    or any weights of the same shape, which get a gradient too, or integer labels of shape
+    (samples,). A probability of 0 with a target of 0 adds 0. For logits, `logit_cross_entropy` is
+    stable where `cross_entropy(softmax(x), y)` is not. Raises DimensionMismatch for other shapes,
+    ValueError for labels outside of the classes.
+
+    >>> float(nbgrad.cross_entropy(np.array([[0.5, 0.5], [0.0, 1.0]]), np.array([0, 1])))
+    0.34657359027997264
+    """
+    targets = _targets("cross_entropy", probabilities, targets)
+    rows, columns = _matrix(probabilities)
+    if targets.dtype.kind in "iu" and targets.shape != shape_of(probabilities):
+        table = np.reshape(probabilities, (rows, columns))
+        return -np.mean(apply(log, table[np.arange(rows), targets.ravel()]))
+    return np.sum(scaled(targets, apply(log, probabilities))) * (-1.0 / rows)
+
+
+def _targets(op: str, scores, targets):
+    """Targets as an array that fits: integer labels as np.intp, or weights of the same shape."""
+    shape = shape_of(scores)
+    if len(shape) not in (1, 2) or 0 in shape:
+        raise DimensionMismatch(
+            f"{op}: scores of shape {shape}; they are (samples, classes), or (classes,) for one "
+            "sample, and not empty"
+        )
+    if not hasattr(targets, "dtype"):
+        targets = np.asarray(targets)
+    if targets.dtype.kind in "iu" and targets.shape == shape[:-1]:
+        if targets.min() < 0 or targets.max() >= shape[-1]:
+            raise ValueError(
+                f"{op}: labels from {targets.min()} to {targets.max()}, but there are {shape[-1]} "
+                "classes, numbered from 0"
+            )
+        return np.asarray(targets, np.intp)
+    if targets.shape != shape:
+        raise DimensionMismatch(
+            f"{op}: scores of shape {shape} and targets of shape {targets.shape}; targets are "
+            f"one-hot of shape {shape}, or integer labels of shape {shape[:-1]}"
+        )
+    return targets
 
 
 def _matrix(x) -> tuple[int, int]:
@@ -296,24 +217,7 @@ def logit_cross_entropy(logits, targets):
     >>> float(nbgrad.logit_cross_entropy(np.zeros((4, 2)), np.array([0, 1, 1, 0])))
     0.6931471805599453
     """
-    shape = shape_of(logits)
-    if len(shape) not in (1, 2) or 0 in shape:
-        raise DimensionMismatch(
-            f"logit_cross_entropy: logits of shape {shape}; they are (samples, classes), or "
-            "(classes,) for one sample, and not empty"
-        )
-    if not hasattr(targets, "dtype"):
-        targets = np.asarray(targets)
-    if targets.dtype.kind in "iu" and targets.shape == shape[:-1]:
-        if targets.min() < 0 or targets.max() >= shape[-1]:
-            raise ValueError(
-                f"logit_cross_entropy: labels from {targets.min()} to {targets.max()}, but there "
-                f"are {shape[-1]} classes, numbered from 0"
-            )
-        return bind(label_cross_entropy_row, logits, np.asarray(targets, np.intp))
-    if targets.shape != shape:
-        raise DimensionMismatch(
-            f"logit_cross_entropy: logits of shape {shape} and targets of shape {targets.shape}; "
-            f"targets are one-hot of shape {shape}, or integer labels of shape {shape[:-1]}"
-        )
+    targets = _targets("logit_cross_entropy", logits, targets)
+    if targets.dtype.kind in "iu" and targets.shape != shape_of(logits):
+        return bind(label_cross_entropy_row, logits, targets)
     return bind(cross_entropy_row, logits, targets)

@@ -130,7 +130,7 @@ UNTRACKED = (
     np.searchsorted, np.any, np.all, np.array_equal, np.array_equiv, np.allclose, np.isclose,
     np.histogram, np.digitize, np.array_repr, np.array_str, np.array2string,
 )  # fmt: skip
-"""Functions whose values change in steps or are no numbers: they give what they give for `.data`."""
+"""Functions whose values change in steps, or are no numbers: what they give for `.data`."""
 
 functions.update({function: _on_values(function) for function in UNTRACKED})
 

@@ -1,0 +1,91 @@
+"""Polynomials with coefficients that have a derivative too."""
+
+import numpy as np
+
+from ..array import Array
+from ..core import Aval, bind, shape_of
+from ..errors import DimensionMismatch
+from ..kernels import polynomial as kernels
+from .families import Custom, float_type, sample, zeros_like
+from .layout import array
+
+
+def _compute(x, c):
+    dtype = float_type(x.dtype, c.dtype)
+    x, c = np.asarray(x, dtype), np.array(c, dtype)
+    out = np.empty(x.shape, dtype)
+    kernels.evalpoly(x.ravel(), c, out.ravel())
+    return out
+
+
+def _slope(x, c):
+    """The derivative of the polynomial at x."""
+    n = shape_of(c)[0]
+    return evalpoly(x, c[1:] * np.arange(1.0, n, dtype=c.dtype)) if n > 1 else zeros_like(c[0])
+
+
+def _moments(ct, x, n: int):
+    """sum(ct * x**k) for k = 0, ..., n - 1."""
+    sums = []
+    for _ in range(n):
+        sums.append(np.sum(ct))
+        ct = ct * x
+    return np.stack(sums)
+
+
+def _rule(ct, out, args, need):
+    x, c = args
+    return [
+        ct * _slope(x, c) if need[0] else None,
+        _moments(ct, x, shape_of(c)[0]) if need[1] else None,
+    ]
+
+
+def _fused(ct, out, args, need):
+    x, c = args
+    if not (ct.dtype == x.dtype == c.dtype):
+        return _rule(ct, out, args, need)
+    x_bar, c_bar = np.empty(x.shape, x.dtype), np.empty(c.shape, c.dtype)
+    power = np.empty(kernels.BLOCK, x.dtype)
+    kernels.evalpoly_pullback(ct.ravel(), x.ravel(), np.array(c), x_bar.ravel(), c_bar, power)
+    return [x_bar, c_bar]
+
+
+def _push(tangents, out, args):
+    (x, c), (x_dot, c_dot) = args, tangents
+    terms = []
+    if x_dot is not None:
+        terms.append(x_dot * _slope(x, c))
+    if c_dot is not None:
+        terms.append(evalpoly(x, c_dot))
+    return sum(terms[1:], terms[0])
+
+
+evalpoly_row = Custom(
+    "evalpoly", _compute, lambda x, c: Aval.of(x.shape, float_type(x, c)), _rule, _push,
+    fused=_fused,
+    samples=[
+        sample((3,), (4,)), sample((2, 3), (2,)), sample((), (3,)), sample((3,), (1,)),
+        sample((0, 3), (3,)),
+    ],
+)  # fmt: skip
+
+
+def evalpoly(x, coefficients):
+    """coefficients[0] + coefficients[1] * x + coefficients[2] * x**2 + ..., for each element of x.
+
+    `coefficients` is a 1-D array or a sequence of numbers, from low to high, tracked or plain; the
+    result has the shape of x. Both get gradients. Raises DimensionMismatch for other shapes of the
+    coefficients, and where there are none.
+
+    >>> nbgrad.evalpoly(np.array([0.0, 2.0]), [1.0, 0.0, 3.0])
+    array([ 1., 13.])
+    """
+    given = coefficients if hasattr(coefficients, "dtype") else array(list(coefficients))
+    if len(shape_of(given)) != 1 or not shape_of(given)[0]:
+        raise DimensionMismatch(
+            f"evalpoly: coefficients of shape {shape_of(given)}; they are one row of numbers, from "
+            "low to high, at least one"
+        )
+    x = x if isinstance(x, (Array, np.ndarray)) else np.asarray(x, given.dtype)
+    return bind(evalpoly_row, x, given)
