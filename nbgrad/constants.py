@@ -9,6 +9,7 @@ import numpy as np
 
 from . import eager
 from .array import Array, implements
+from .dual import Dual
 from .symbols import full
 from .tracked import TrackedArray, nested_result, result
 
@@ -46,4 +47,6 @@ def _constant_like(x: Array, number: float, dtype: Any) -> Any:
             constant = result(eager.Call(full, (), params), (), (), constant)
         else:
             constant = nested_result(full, (), (), (), params, constant, x.level)
+    elif isinstance(x, Dual):
+        constant = Dual(constant, x.full_like(0.0), x.level)
     return constant if dtype is None else constant.astype(dtype)

@@ -60,7 +60,8 @@ class MatmulPlan(eager.Call):
     def __init__(self, row, kinds, params):
         super().__init__(row, kinds, params)
         x, y = map(eager.abstract, self.kinds)
-        self.dtype, self.shape = x.dtype, kernels.result_shape(x.shape, y.shape)
+        self.shape = kernels.result_shape(shape_of(x), shape_of(y))
+        self.dtype = x.dtype
         if len(x.shape) == len(y.shape) == 2 and x.dtype == y.dtype and x.dtype in FLOATS:
             self.aval = Aval.of(self.shape, x.dtype)
 
