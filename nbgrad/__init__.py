@@ -22,14 +22,17 @@ from .errors import (
 )
 from .kernels._jit import stats
 from .modes import detect_nan, no_tracking
+from .rules.activation import elu, erf, gelu, leaky_relu, relu, sigmoid, softplus
 from .rules.elementwise import abs2_of as abs2
-from .rules.elementwise import relu, sigmoid
 from .rules.layout import array, hcat
-from .rules.loss import logit_cross_entropy, logsoftmax, logsumexp, mse, softmax
+from .rules.loss import cross_entropy, hinge_loss, logit_cross_entropy, mse
+from .rules.polynomial import evalpoly
+from .rules.softmax import logsoftmax, logsumexp, softmax
 from .show import draw, print_tree
 from .static import StaticFunction, compile
 from .tracked import TrackedArray, accum, reset, track
 from .transforms import grad, gradient, jvp, value_and_grad
+from .warmup import warmup
 
 __version__ = "0.1.0"
 
@@ -49,13 +52,20 @@ __all__ = [
     "array",
     "check_grads",
     "compile",
+    "cross_entropy",
     "descend",
     "detect_nan",
     "draw",
+    "elu",
+    "erf",
+    "evalpoly",
+    "gelu",
     "grad",
     "gradient",
     "hcat",
+    "hinge_loss",
     "jvp",
+    "leaky_relu",
     "logit_cross_entropy",
     "logsoftmax",
     "logsumexp",
@@ -67,7 +77,9 @@ __all__ = [
     "reset",
     "sigmoid",
     "softmax",
+    "softplus",
     "stats",
     "track",
     "value_and_grad",
+    "warmup",
 ]

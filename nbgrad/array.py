@@ -51,6 +51,17 @@ def _binary(name: str):
     return method, reflected
 
 
+def _method(function: Callable):
+    """The method of ndarray that is a function of NumPy with the array first."""
+
+    def method(self, *args, **options):
+        return functions[function](self, *args, **options)
+
+    method.__name__ = function.__name__
+    method.__doc__ = f"`np.{function.__name__}(self, ...)`"
+    return method
+
+
 def _compare(name: str):
     def method(self, other):
         if isinstance(other, _OPERANDS):
@@ -227,17 +238,33 @@ class Array(core.Array):
         """`np.dot(self, other)`."""
         return functions[np.dot](self, other)
 
-    def sum(self, axis=None, *, keepdims: bool = False):
-        """Sum over `axis` (an int, a tuple, or None for all)."""
-        return functions[np.sum](self, axis=axis, keepdims=keepdims)
+    sum = _method(np.sum)
+    prod = _method(np.prod)
+    mean = _method(np.mean)
+    var = _method(np.var)
+    std = _method(np.std)
+    max = _method(np.max)
+    min = _method(np.min)
+    cumsum = _method(np.cumsum)
+    clip = _method(np.clip)
+    round = _method(np.round)
+    swapaxes = _method(np.swapaxes)
+    squeeze = _method(np.squeeze)
+    repeat = _method(np.repeat)
+    take = _method(np.take)
+    diagonal = _method(np.diagonal)
+    trace = _method(np.trace)
+    argmax = _method(np.argmax)
+    argmin = _method(np.argmin)
+    argsort = _method(np.argsort)
+    nonzero = _method(np.nonzero)
+    searchsorted = _method(np.searchsorted)
+    any = _method(np.any)
+    all = _method(np.all)
 
-    def mean(self, axis=None, *, keepdims: bool = False):
-        """Mean over `axis` (an int, a tuple, or None for all)."""
-        return functions[np.mean](self, axis=axis, keepdims=keepdims)
-
-    def max(self, axis=None, *, keepdims: bool = False):
-        """Largest element over `axis`; tied elements share the derivative evenly."""
-        return functions[np.max](self, axis=axis, keepdims=keepdims)
+    def sort(self, *args, **options):
+        """Refused: a tracked array is never changed in place."""
+        raise NoRuleError("x.sort() would sort a tracked array in place: use np.sort(x)")
 
     def full_like(self, number: float):
         """An array of this shape and dtype that holds `number` everywhere; its derivative is 0."""

@@ -14,6 +14,7 @@ import rows
 import nbgrad
 
 S, V, M, T = (), (4,), (3, 4), (2, 3, 4)
+track: Any = nbgrad.track  # NumPy's annotations promise plain arrays
 
 
 def call(function, *args, **options) -> Any:
@@ -144,7 +145,7 @@ def test_value_gradient_and_jvp(function, args, options, rng):
         return function(*filled, **options)
 
     expected = f(*point)
-    leaves = [nbgrad.track(x) for x in point]
+    leaves = [track(x) for x in point]
     found = f(*leaves)
     assert type(found) in (nbgrad.TrackedArray, type(expected))
     parts = zip(found, expected, strict=True) if isinstance(found, (list, tuple)) else ()
@@ -180,7 +181,7 @@ UNTRACKED = [
 @pytest.mark.parametrize(("function", "more", "options"), UNTRACKED)
 def test_values_without_a_derivative_are_plain(function, more, options, rng):
     x = rng.normal(size=M)
-    found, expected = function(nbgrad.track(x), *more, **options), function(x, *more, **options)
+    found, expected = function(track(x), *more, **options), function(x, *more, **options)
     assert type(found) is type(expected)
     np.testing.assert_equal(found, expected)
 
@@ -243,9 +244,108 @@ ERRORS = [
 def test_errors_are_of_numpys_kind(f, error):
     x = np.arange(12.0).reshape(M)
     with pytest.raises(error):
-        f(nbgrad.track(x))
+        f(track(x))
     if not issubclass(error, (nbgrad.NbgradError, NotImplementedError)) and "nbgrad" not in (
         f.__code__.co_names if hasattr(f, "__code__") else ()
     ):
         with pytest.raises(error):
             f(x)
+
+
+METHODS = [
+    ("sum", (1,), {}), ("prod", (), {"axis": 0}), ("mean", (), {"keepdims": True}),
+    ("var", (), {"ddof": 1}), ("std", (1,), {}), ("max", (), {"axis": 0}), ("min", (), {}),
+    ("cumsum", (1,), {}), ("round", (), {}), ("swapaxes", (0, 1), {}),
+    ("squeeze", (), {}), ("repeat", (2,), {}), ("take", ([1, 0],), {"axis": 1}),
+    ("diagonal", (1,), {}), ("trace", (), {}), ("argmax", (), {"axis": 0}), ("argmin", (1,), {}),
+    ("argsort", (), {}), ("nonzero", (), {}), ("any", (), {}), ("all", (), {"axis": 0}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "args", "options"), METHODS)
+def test_methods_are_ndarrays(name, args, options, rng):
+    x = rng.normal(size=M)
+    found = getattr(track(x), name)(*args, **options)
+    expected = getattr(x, name)(*args, **options)
+    found = found.data if isinstance(found, nbgrad.TrackedArray) else found
+    assert type(found) is type(expected) or np.ndim(expected) == 0
+    np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+def test_sorting_in_place_is_refused():
+    with pytest.raises(nbgrad.NoRuleError, match=r"use np\.sort"):
+        track([2.0, 1.0]).sort()
+
+
+def test_slogdet_gives_a_plain_sign_and_a_tracked_logarithm():
+    x = track([[0.0, 2.0], [1.0, 1.0]])
+    sign, logabsdet = np.linalg.slogdet(x)
+    assert sign == -1 and isinstance(sign, np.floating)
+    logabsdet.backward()
+    np.testing.assert_allclose(x.grad, np.linalg.inv(x.data).T)
+
+
+def test_cholesky_upper_is_the_transposed_lower():
+    a = np.array([[4.0, 1.0], [1.0, 3.0]])
+    x = track(a)
+    out = np.linalg.cholesky(x, upper=True)
+    np.testing.assert_allclose(out.data, np.linalg.cholesky(a).T)
+    np.sum(out).backward()
+    np.testing.assert_array_equal(x.grad, x.grad.T)
+
+
+def test_std_and_norm_have_derivative_0_where_they_are_0():
+    x = track(np.full(3, 2.0))
+    (np.std(x) + np.linalg.norm(x - 2.0)).backward()
+    np.testing.assert_array_equal(x.grad, np.zeros(3))
+
+
+def test_boolean_masks():
+    x = track(np.arange(6.0).reshape(2, 3))
+    np.sum(x[x > 2] ** 2).backward()
+    np.testing.assert_array_equal(x.grad, [[0, 0, 0], [6, 8, 10]])
+
+
+@pytest.mark.parametrize(
+    "coefficients", [[1.0, 2.0, 3.0], (1, 2, 3), np.array([1.0, 2.0, 3.0])], ids=repr
+)
+def test_evalpoly_of_plain_coefficients(coefficients):
+    x = track(2.0)
+    out = nbgrad.evalpoly(x, coefficients)
+    out.backward()
+    assert (out.item(), x.grad) == (17.0, 14.0)
+    assert nbgrad.evalpoly(2.0, coefficients) == 17.0
+
+
+def test_evalpoly_of_a_list_of_tracked_and_plain_coefficients():
+    a, x = track(1.0), np.array([2.0, 3.0])
+    out = nbgrad.evalpoly(x, [0.0, 2.0, a])
+    np.testing.assert_array_equal(out.data, [8.0, 15.0])
+    np.sum(out).backward()
+    assert a.grad == 13.0
+
+
+def test_cross_entropy_is_that_of_logits_after_softmax(rng):
+    logits, labels = rng.normal(size=(4, 3)), np.array([0, 2, 1, 1])
+    for targets in (labels, np.eye(3)[labels]):
+        x, y = track(logits), track(logits)
+        loss = nbgrad.cross_entropy(nbgrad.softmax(x), targets)
+        expected = nbgrad.logit_cross_entropy(y, targets)
+        np.testing.assert_allclose(loss.data, expected.data, rtol=1e-14)
+        loss.backward()
+        expected.backward()
+        np.testing.assert_allclose(x.grad, y.grad, rtol=1e-12, atol=1e-15)
+
+
+def test_cross_entropy_is_clean_at_probabilities_of_0():
+    p = track([[1.0, 0.0], [0.25, 0.75]])
+    nbgrad.cross_entropy(p, np.array([[1.0, 0.0], [0.0, 1.0]])).backward()
+    np.testing.assert_allclose(p.grad, [[-0.5, 0.0], [0.0, -0.5 / 0.75]])
+
+
+def test_hinge_loss_counts_margins_below_1():
+    y = track([0.5, 2.0, 1.0, -1.0])
+    loss = nbgrad.hinge_loss(y, np.array([1.0, 1.0, 1.0, -1.0]))
+    loss.backward()
+    assert loss.item() == 0.125
+    np.testing.assert_array_equal(y.grad, [-0.25, 0.0, 0.0, 0.0])
