@@ -21,6 +21,7 @@ from .errors import (
     UntrackedError,
 )
 from .kernels._jit import stats
+from .leaves import accum, reset, track
 from .modes import detect_nan, no_tracking
 from .rules.activation import elu, erf, gelu, leaky_relu, relu, sigmoid, softplus
 from .rules.elementwise import abs2_of as abs2
@@ -30,7 +31,7 @@ from .rules.polynomial import evalpoly
 from .rules.softmax import logsoftmax, logsumexp, softmax
 from .show import draw, print_tree
 from .static import StaticFunction, compile
-from .tracked import TrackedArray, accum, reset, track
+from .tracked import TrackedArray
 from .transforms import grad, gradient, jvp, value_and_grad
 from .warmup import warmup
 

@@ -139,6 +139,8 @@ class Array(core.Array):
         return self
 
     def __pow__(self, exponent):
+        if type(exponent) is int and -8 <= exponent <= 8:
+            return self.bind1(_rows["integer_power"], self, n=exponent)
         return functions[np.power](self, exponent)
 
     def __rpow__(self, base):

@@ -8,8 +8,8 @@ import numpy as np
 from .array import Array
 from .core import shape_of
 from .errors import DimensionMismatch
+from .leaves import track
 from .modes import no_tracking
-from .tracked import track
 from .transforms import grad, jvp, trees
 
 # Central differences of order 6: sum of weight * f(x + k * step) / step.

@@ -7,20 +7,21 @@ may itself be tracked, dual or symbolic.
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 from weakref import ref
 
 import numpy as np
 
 from . import eager, graph, modes, operands
 from .array import Array
-from .core import Aval, Primitive, bind, current_level
+from .core import Aval, Primitive, bind
 from .eager import ElementwisePlan
 from .edges import Children
 from .errors import DimensionMismatch, GraphError
 from .graph import Leaf, NestedLeaf, NestedNode, Node, add_child, clock
-from .operands import aval_of, float_array, plain_operand
+from .operands import aval_of, plain_operand
 from .rules.families import FLOATS, ufunc_rows
+from .rules.index import index_row
 
 _SEEDS = {dtype: np.ones((), dtype) for dtype in FLOATS}
 
@@ -85,14 +86,18 @@ class TrackedArray(Array):
         if type(x) is TrackedArray:
             x_node, x_kind = x.node, x.aval
             x_value = x_node.value
-        elif type(x) is float or type(x) is np.ndarray or type(x) is int:
+        elif type(x) is int:
+            x_node, x_kind, x_value = None, float, float(x)
+        elif type(x) is float or type(x) is np.ndarray:
             x_node, x_kind, x_value = None, *plain_operand(x, row)
         else:
             return bind(row, x, y)
         if type(y) is TrackedArray:
             y_node, y_kind = y.node, y.aval
             y_value = y_node.value
-        elif type(y) is float or type(y) is np.ndarray or type(y) is int:
+        elif type(y) is int:
+            y_node, y_kind, y_value = None, float, float(y)
+        elif type(y) is float or type(y) is np.ndarray:
             y_node, y_kind, y_value = None, *plain_operand(y, row)
         else:
             return bind(row, x, y)
@@ -220,12 +225,19 @@ class TrackedArray(Array):
                     ct = np.array(ct)
                 handed.add(id(ct))
                 if create_graph:
-                    ct = track(ct)
+                    ct = make_leaf(ct, "", self.level)
             if reached.step is None and reached.grad is not None:
                 ct = reached.grad + ct
             reached.grad, reached.grad_time, reached.origin = ct, now, graph.SWEPT
         if not (keep_graph or create_graph):
             graph.release(uses)
+
+    def __getitem__(self, index):
+        if type(self) is TrackedArray and (type(index) is slice or type(index) is int):
+            node = self.node
+            plan = eager.Call(index_row, (self.aval,), {"index": index})
+            return result(plan, (node,), (node.value,), np.array(node.value[index]))
+        return super().__getitem__(index)
 
     def __setitem__(self, index, value):
         """`y[i] = v` on a computed array: y becomes `y.at[i].set(v)`, and what was computed from y
@@ -281,10 +293,10 @@ class TrackedArray(Array):
     # -- copies keep the value only -------------------------------------------------------------
 
     def __reduce__(self):
-        return _leaf, (np.array(_plain(self)), _label(self), 0)
+        return make_leaf, (np.array(_plain(self)), _label(self), 0)
 
     def __copy__(self):
-        return _leaf(np.array(_plain(self)), _label(self), 0)
+        return make_leaf(np.array(_plain(self)), _label(self), 0)
 
     def __deepcopy__(self, memo):
         return self.__copy__()
@@ -404,37 +416,7 @@ def _handle(node: Node) -> TrackedArray:
 graph.make_handle = _handle
 
 
-# -- leaves ---------------------------------------------------------------------------------------
-
-
-def track(x, name: str = "", *, copy: bool = True) -> TrackedArray:
-    """A leaf of the graph: an array whose gradient will be asked for.
-
-    Arguments:
-        x: a number or anything that `np.asarray` takes, of real numbers. Integers and bools become
-            float64, float32 stays. A tracked array is returned as it is.
-        name: shown by `repr`, `print_tree` and errors.
-        copy: False shares the memory of a contiguous float array, at the caller's risk.
-
-    Raises TypeError for complex numbers, objects and strings.
-
-    >>> x = nbgrad.track(2.0, "x")
-    >>> x
-    2.0 (tracked x)
-    """
-    if type(x) is np.ndarray and x.dtype in FLOATS and copy:
-        return _leaf(x.copy(), name, current_level())
-    if isinstance(x, Array):
-        return cast(TrackedArray, x)
-    return _leaf(float_array(x, copy), name, current_level())
-
-
-def leaf_of(x, level: int) -> TrackedArray:
-    """A leaf at `level` for a plain value, or for an array of a lower level."""
-    return _leaf(float_array(x), "", level)
-
-
-def _leaf(value, name: str, level: int) -> TrackedArray:
+def make_leaf(value, name: str, level: int) -> TrackedArray:
     """A leaf at `level`; `value` may be an array of a lower level."""
     if level == 0:
         node, array = Leaf(), TrackedArray()
@@ -450,38 +432,6 @@ def _leaf(value, name: str, level: int) -> TrackedArray:
     array.aval = aval_of(value)
     array.node = node
     return array
-
-
-def accum(x: TrackedArray) -> Any:
-    """The gradient of the seeded arrays with respect to `x`; sets and returns `x.grad`.
-
-    Seed an output with `z.grad = 1.0` first. Only what lies between x and the seeded outputs is
-    evaluated; gradients between are kept, and used again by the next `accum`.
-
-    >>> x, y = nbgrad.track(2.0), nbgrad.track(3.0)
-    >>> z = x * y
-    >>> z.grad = 1.0
-    >>> float(nbgrad.accum(x))
-    3.0
-    """
-    _require_tracked("accum", x)
-    graph.accum(x.node)
-    return x.grad
-
-
-def reset(*arrays: TrackedArray) -> None:
-    """Forget the gradients and children of `arrays`, and of all that was computed from them.
-
-    Backward of an output computed before then raises.
-    """
-    for x in arrays:
-        _require_tracked("reset", x)
-        graph.reset(x.node)
-
-
-def _require_tracked(op: str, x) -> None:
-    if not isinstance(x, TrackedArray):
-        raise TypeError(f"{op}: a {type(x).__name__} is not tracked; track it with nbgrad.track")
 
 
 def _label(x: TrackedArray) -> str:

@@ -30,6 +30,7 @@ FLOORS = (
     ("graph",),
     ("edges",),
     ("tracked",),
+    ("leaves",),
     ("dual",),
     ("constants",),
     ("transforms",),

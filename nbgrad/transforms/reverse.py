@@ -11,7 +11,8 @@ from ..array import Array
 from ..core import new_level, shape_of
 from ..errors import DimensionMismatch
 from ..graph import Leaf
-from ..tracked import TrackedArray, leaf_of
+from ..leaves import leaf_of
+from ..tracked import TrackedArray
 from . import trees
 
 

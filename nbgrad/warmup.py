@@ -1,0 +1,122 @@
+"""Compiling ahead of time: `warmup` runs every op once, so that later programs start warm."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .core import Primitive, bind
+from .kernels._jit import stats
+from .leaves import track
+from .rules.families import Elementwise, Interval
+from .tracked import TrackedArray
+
+
+class Call(NamedTuple):
+    """One call of an op: plain arguments, which of them to track, and parameters."""
+
+    row: Primitive
+    args: tuple[Any, ...]
+    tracked: tuple[int, ...]
+    params: dict[str, Any]
+
+
+def warmup(
+    dtypes: Sequence[str] = ("float64",), on_op: Callable[[int, int, str], None] | None = None
+) -> dict[str, int]:
+    """Compile the common kernels of every op, forward and backward, into the disk cache.
+
+    In a container image it moves the compiling from the first run to the build:
+    ``RUN python -c "import nbgrad; nbgrad.warmup()"``. Kernels for rarer operands (a column beside
+    a matrix, three arrays of different shapes) are still compiled when they are first met.
+
+    Arguments:
+        dtypes: "float64", "float32" or both.
+        on_op: called before each op with how many are done, how many there are, and its name.
+
+    Returns how many kernels this call compiled, and how many it loaded from the cache.
+
+    >>> nbgrad.warmup(dtypes=())
+    {'compiled': 0, 'loaded': 0}
+    """
+    before = stats()
+    work = [(dtype, row) for dtype in map(_float_type, dtypes) for row in _rows()]
+    for done, (dtype, row) in enumerate(work):
+        if on_op is not None:
+            on_op(done, len(work), row.name)
+        for call in calls_of(row, dtype):
+            _make(call)
+    after = stats()
+    return {key: after[key] - before[key] for key in ("compiled", "loaded")}
+
+
+def _rows() -> list[Primitive]:
+    """The rows that have samples, by name."""
+    return [row for _, row in sorted(Primitive.registry.items()) if row.samples]
+
+
+def calls_of(row: Primitive, dtype: np.dtype) -> Iterator[Call]:
+    """The calls of a row that stand for the common ones, by its own samples."""
+    if not isinstance(row, Elementwise):
+        for sample in row.samples:
+            args = tuple(_filled(arg, sample.domain, dtype) for arg in sample.args)
+            drawn = [i for i, arg in enumerate(sample.args) if _is_shape(arg)]
+            yield Call(row, args, tuple(drawn if row.differentiable else ()), sample.params)
+        return
+    for params in row.samples:
+        for specs in _layouts(row):
+            args = []
+            for i, (spec, domain) in enumerate(zip(specs, row.domains, strict=True)):
+                kind = np.dtype(bool) if i in row.conditions else dtype
+                args.append(_filled(spec, domain, kind))
+            tracked = [
+                i
+                for i, (spec, partial) in enumerate(zip(specs, row.partials, strict=True))
+                if spec is not float and partial is not None
+            ]
+            yield Call(row, tuple(args), tuple(tracked), params)
+            if row.arity == 2 and specs == _EQUAL * 2:
+                yield Call(row, tuple(args), (0,), params)
+                yield Call(row, tuple(args), (1,), params)
+
+
+_EQUAL: tuple[tuple[int, ...]] = ((3,),)
+_PAIRS = (((3,), float), (float, (3,)), ((2, 3), (3,)), ((3,), (2, 3)))
+
+
+def _layouts(row: Elementwise) -> list[tuple]:
+    """Arrays of one shape, an array with a number, and rows that are added to a matrix."""
+    return [_EQUAL * row.arity, *(_PAIRS if row.arity == 2 else ())]
+
+
+def _is_shape(arg: Any) -> bool:
+    return isinstance(arg, tuple) and all(isinstance(n, int) for n in arg)
+
+
+def _filled(spec: Any, domain: Interval, dtype: np.dtype) -> Any:
+    """An argument in the middle of its domain; what is no shape is an argument already."""
+    middle = 0.5 * sum(domain)
+    if spec is float:
+        return float(middle)
+    if not _is_shape(spec):
+        return spec
+    filled = np.full(spec, middle, dtype)
+    if len(spec) > 1 and spec[-1] == spec[-2]:
+        filled += 2 * np.eye(spec[-1], dtype=dtype)  # for rows that need it to be invertible
+    return filled
+
+
+def _make(call: Call) -> None:
+    """Run it forward, and backward where something is tracked."""
+    args = [track(arg) if i in call.tracked else arg for i, arg in enumerate(call.args)]
+    with np.errstate(all="ignore"):
+        out = bind(call.row, *args, **call.params)
+        if isinstance(out, TrackedArray):
+            out.backward(np.ones(out.shape, out.dtype))
+
+
+def _float_type(dtype: Any) -> np.dtype:
+    kind = np.dtype(dtype)
+    if kind not in (np.float64, np.float32):
+        raise TypeError(f"warmup: {kind} is no dtype of nbgrad; give float64, float32 or both")
+    return kind
