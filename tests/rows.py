@@ -88,18 +88,33 @@ def _label_cross_entropy(x, labels):
     return _cross_entropy(x, np.eye(x.shape[-1], dtype=x.dtype)[labels])
 
 
+def _clip(x, low, high):
+    numbers = type(x) is float and type(low) is float
+    return np.minimum(max(x, low) if numbers else np.maximum(x, low), high)
+
+
+def _elu(x, alpha):
+    return np.where(x < 0, alpha * np.expm1(x), x).astype(np.result_type(x, alpha))
+
+
 REFERENCES: dict[str, Callable] = {
     "abs2": np.square,
     "assign": _assigned,
     "astype": lambda x, *, dtype: x.astype(dtype),
+    "clip": _clip,
     "concatenate": lambda *arrays, axis: np.concatenate(arrays, axis=axis),
     "cholesky": lambda x: np.linalg.cholesky((x + np.swapaxes(x, -1, -2)) / 2),
     "copy": _same,
     "cumsum": _cumsum,
+    "elu": _elu,
+    "erf": scipy.special.erf,
+    "erfc": scipy.special.erfc,
     "evalpoly": lambda x, c: np.polyval(c[::-1], x),
+    "gelu": lambda x: x * scipy.special.ndtr(x),
     "index": lambda x, *, index: x[index],
     "integer_power": lambda x, *, n: x**n,
     "label_cross_entropy": _label_cross_entropy,
+    "leaky_relu": lambda x, slope: np.where(x < 0, slope * x, x),
     "logabsdet": lambda x: np.linalg.slogdet(x).logabsdet,
     "logit_cross_entropy": _cross_entropy,
     "logsoftmax": scipy.special.log_softmax,
@@ -111,6 +126,7 @@ REFERENCES: dict[str, Callable] = {
     "scatter": _scatter,
     "sigmoid": scipy.special.expit,
     "softmax": scipy.special.softmax,
+    "softplus": lambda x: np.logaddexp(0, x).astype(x.dtype),
     "solve": np.linalg.solve,
     "unbroadcast": _unbroadcast,
 }
@@ -223,8 +239,8 @@ class Case(NamedTuple):
         low, high = domain
         # Numbers that float32 holds exactly, so that both dtypes compute at one point.
         drawn = rng.uniform(low, high, () if spec is float else spec).astype(F32)
-        if isinstance(domain, Dominant) and len(spec) > 1 and spec[-1] == spec[-2]:
-            drawn += 2 * np.eye(spec[-1], dtype=F32)
+        if isinstance(domain, Dominant) and drawn.shape[-1:] == drawn.shape[-2:-1]:
+            drawn += 2 * np.eye(drawn.shape[-1], dtype=F32)
         if position in getattr(self.row, "conditions", ()):
             return np.asarray(drawn > (low + high) / 2)
         return float(drawn) if spec is float else np.asarray(drawn, F64)

@@ -4,6 +4,9 @@ Functions that have no row are made of rows, and these tests are all that holds 
 compared with the same call on plain arrays, its gradient and its jvp with differences.
 """
 
+# NumPy's annotations know plain arrays only.
+# pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false
+
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +17,7 @@ import rows
 import nbgrad
 
 S, V, M, T = (), (4,), (3, 4), (2, 3, 4)
-track: Any = nbgrad.track  # NumPy's annotations promise plain arrays
+track = nbgrad.track
 
 
 def call(function, *args, **options) -> Any:

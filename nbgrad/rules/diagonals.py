@@ -23,7 +23,8 @@ def diagonal(a, offset=0, axis1=0, axis2=1):
     first, second = np.lib.array_utils.normalize_axis_tuple((axis1, axis2), len(shape), "diagonal")
     if (first, second) != (0, 1):
         a = np.moveaxis(a, (first, second), (0, 1))
-    found = a[_on_diagonal(*shape_of(a)[:2], offset)]
+    rows, columns, *_ = shape_of(a)
+    found = a[_on_diagonal(rows, columns, offset)]
     return np.moveaxis(found, 0, -1) if len(shape) > 2 else found
 
 
@@ -79,4 +80,4 @@ def _matrix(m, op: str) -> tuple[int, int]:
     shape = shape_of(m)
     if not shape:
         raise ValueError(f"{op}: the array has no axes; it needs at least one")
-    return shape[-2:] if len(shape) > 1 else (shape[0], shape[0])
+    return (shape[-2] if len(shape) > 1 else shape[-1]), shape[-1]

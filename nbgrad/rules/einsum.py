@@ -46,7 +46,7 @@ def einsum(*operands, optimize: Any = True):
 
 
 @lru_cache(maxsize=1024)
-def _plan(notation: tuple, shapes: tuple, order: str):
+def _plan(notation: tuple, shapes: tuple, order: Any):
     """Labels of the operands and of the result, the length of each label, and which operands to
     take together, one step after the other."""
     # Loaded here since importing nbgrad loads nothing that NumPy and Numba do not.
