@@ -15,7 +15,7 @@ import test_rows_values as values
 
 import nbgrad
 from nbgrad.core import Primitive
-from nbgrad.rules import elementwise as module
+from nbgrad.rules import activation as module
 
 ROOT = Path(__file__).parent.parent
 

@@ -28,7 +28,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 # One accumulator over a whole long array would lose digits: this many at a time.
 _CHUNK = 4096
 # Functions that vectorise for arguments that are not far from 0.
-_RANGED = re.compile(r"(?<![\w.])(sin|cos|tan)\((\w+)\)")
+_RANGED = re.compile(r"(?<![\w.])(sin|sinc|cos|tan)\((\w+)\)")
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,15 @@ import numpy as np
 
 from ._bits import like, offset, radd, scalar, select
 from ._jit import DISABLED, device
-from .exponential import cosh, exp, exp2, expm1, sigmoid, sinh, tanh
+from .exponential import LOG2E, cosh, exp, exp2, expm1, sigmoid, sinh, tanh
 from .logarithm import log, log1p, log2
-from .trig import cos, is_far, near_cos, near_sin, near_tan, sin, tan
+from .trig import cos, is_far, near_cos, near_sin, near_sinc, near_tan, sin, sinc, tan
 
 __all__ = [
-    "cos", "cosh", "exp", "exp2", "expm1", "floor_divide", "fmax", "fmin", "hypot",
-    "is_far", "like", "log", "log1p", "log2", "logaddexp", "maximum", "minimum", "near_cos",
-    "near_sin", "near_tan", "offset", "radd", "select", "sigmoid", "sin", "sinh", "sqrt",
-    "tan", "tanh",
+    "cos", "cosh", "erf", "erfc", "exp", "exp2", "expm1", "floor_divide", "fmax", "fmin", "hypot",
+    "is_far", "like", "log", "log1p", "log2", "logaddexp", "logaddexp2", "maximum", "minimum",
+    "near_cos", "near_sin", "near_sinc", "near_tan", "offset", "radd", "select", "sigmoid", "sin",
+    "sinc", "sinh", "sqrt", "tan", "tanh",
 ]  # fmt: skip
 
 sqrt = np.sqrt if DISABLED else math.sqrt
@@ -72,18 +72,27 @@ def hypot(x, y):
     return select((abs(x) == infinity) | (abs(y) == infinity), infinity, out)
 
 
+@device
+def _gap(x, y):
+    """-|x - y|, and 0 for equal infinities."""
+    return select(x == y, like(x, 0.0), -abs(x - y))
+
+
 @scalar(np.logaddexp)
 def logaddexp(x, y):
-    """log(exp(x) + exp(y)); two equal infinities are themselves."""
-    low, high = minimum(x, y), maximum(x, y)
-    gap = select(x == y, like(x, 0.0), low - high)
-    return high + log1p(exp(gap))
+    return maximum(x, y) + log1p(exp(_gap(x, y)))
 
 
-def _every(function):
-    """A function of `math` for NumPy's scalars and arrays, in plain Python."""
-    return np.vectorize(function, otypes=[float])
+@scalar(np.logaddexp2)
+def logaddexp2(x, y):
+    """Of two equal numbers, exactly one more."""
+    more = log1p(exp2(_gap(x, y))) * like(x, LOG2E)
+    return maximum(x, y) + select(x == y, like(x, 1.0), more)
 
 
-erf = _every(math.erf) if DISABLED else math.erf
-erfc = _every(math.erfc) if DISABLED else math.erfc
+def _from_math(function):
+    """A function of `math`; in plain Python, one that keeps the dtype."""
+    return (lambda x: type(x)(function(x))) if DISABLED else function
+
+
+erf, erfc = _from_math(math.erf), _from_math(math.erfc)

@@ -1,4 +1,4 @@
-"""sin, cos and tan: two polynomials on an eighth of the circle.
+"""sin, cos, tan and sinc: two polynomials on an eighth of the circle.
 
 x = q pi/2 + r with q whole and |r| <= pi/4. Up to `_LIMIT`, r is right to its last digits without
 a branch, so loops over `near_sin`, `near_cos` and `near_tan` vectorise. Beyond, the C library
@@ -13,12 +13,15 @@ import numpy as np
 from ._bits import by_dtype, like, odd, round_even, scalar, select, turned
 from ._jit import device
 
-__all__ = ["cos", "is_far", "near_cos", "near_sin", "near_tan", "sin", "tan"]
+__all__ = [
+    "cos", "is_far", "near_cos", "near_sin", "near_sinc", "near_tan", "sin", "sinc", "tan",
+]  # fmt: skip
 
 F = np.float32
 _LIMIT = 1e5
 _TWO_OVER_PI = 0.6366197723675814
-# pi/2 in three parts: q times the first or the second is exact for |q| < 2**16.
+# pi/2 in three parts: q times the first or the second is exact for |q| < 2**18,
+# which leaves room for sin(pi x).
 _HIGH, _MIDDLE, _LOW = 1.5707963267923333, 2.5633441515839558e-12, 1.0562999066987428e-23
 
 
@@ -104,6 +107,13 @@ def near_tan(x):
     return select(odd(q), -cosine, sine) / select(odd(q), sine, cosine)
 
 
+@scalar(np.sinc)
+def near_sinc(x):
+    """sin(pi x) / (pi x), and 1 at 0."""
+    angle, zero = x * like(x, np.pi), like(x, 0.0)
+    return select(x == zero, like(x, 1.0), near_sin(angle) / angle)
+
+
 @scalar(lambda x: False)
 def is_far(x):
     """Whether x is too large for the near functions."""
@@ -123,3 +133,9 @@ def cos(x):
 @scalar(np.tan)
 def tan(x):
     return math.tan(x) if is_far(x) else near_tan(x)
+
+
+@scalar(np.sinc)
+def sinc(x):
+    angle = x * like(x, np.pi)
+    return math.sin(angle) / angle if is_far(x) else near_sinc(x)

@@ -1,9 +1,11 @@
 """The rows: what every op computes and how it is differentiated, one file a family of functions."""
 
 from . import (
+    activation,
     assign,
     diagonals,
     einsum,
+    elementary,
     elementwise,
     index,
     layout,
@@ -21,9 +23,11 @@ from . import (
 )
 
 __all__ = [
+    "activation",
     "assign",
     "diagonals",
     "einsum",
+    "elementary",
     "elementwise",
     "index",
     "layout",

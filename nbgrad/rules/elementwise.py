@@ -1,14 +1,15 @@
-"""Elementwise rows: NumPy function, scalar body, partials, domains.
+"""Elementwise rows of arithmetic, powers and choices: function, scalar body, partials, domains.
 
 Conventions at kinks stand in the row: they are tested and printed in the documentation.
 """
 
 import numpy as np
 
-from ..array import apply, implements
+from ..array import apply, functions, implements
 from ..core import Array, bind
-from ..kernels import relu as relu_kernels
-from .families import elementwise, positive, reals
+from .activation import relu as relu
+from .elementary import log as log
+from .families import Interval, elementwise, positive, reals, ufunc_rows
 
 # -- arithmetic -----------------------------------------------------------------------------------
 
@@ -42,23 +43,42 @@ absolute = elementwise(
 )  # fmt: skip
 square = elementwise(np.square, "x * x", [lambda x, out: 2 * x], domains=[reals])
 abs2 = elementwise(None, "x * x", [lambda x, out: 2 * x], domains=[reals], name="abs2")
-rint = elementwise(
-    np.rint, "np.rint(x)", [lambda x, out: 0], domains=[reals],
-    notes="piecewise constant: derivative 0",
+fmod = elementwise(
+    np.fmod, "np.fmod(x, y)", [lambda x, y, out: 1, lambda x, y, out: -np.trunc(x / y)],
+    domains=[reals, positive], notes="x - y * trunc(x / y): derivative -trunc(x / y) in y",
 )  # fmt: skip
+reciprocal = elementwise(np.reciprocal, "1.0 / x", [lambda x, out: -out * out], domains=[positive])
+copysign = elementwise(
+    np.copysign, "np.copysign(x, y)",
+    [lambda x, y, out: np.sign(x) * np.copysign(1.0, y), lambda x, y, out: 0],
+    domains=[reals, reals], kinks=[((0.0, 1.0), (0.0, 0.0))], notes="derivative 0 at 0, and in y",
+)  # fmt: skip
+functions[np.fabs], ufunc_rows[np.fabs] = functions[np.absolute], absolute
+
+
+def _step(function, body: str):
+    """A row of a function that is piecewise constant."""
+    notes = "piecewise constant: derivative 0, also at the steps"
+    return elementwise(function, body, [lambda x, out: 0], domains=[reals], notes=notes)
+
+
+rint = _step(np.rint, "np.rint(x)")
+floor = _step(np.floor, "np.floor(x)")
+ceil = _step(np.ceil, "np.ceil(x)")
+trunc = _step(np.trunc, "np.trunc(x)")
+sign = _step(np.sign, "select(x > 0.0, 1.0, select(x < 0.0, -1.0, x))")
 copy = elementwise(None, "x", [lambda x, out: 1], domains=[reals], name="copy")
 
-# -- powers and elementary functions --------------------------------------------------------------
+# -- powers and roots -----------------------------------------------------------------------------
 
 sqrt = elementwise(
     np.sqrt, "sqrt(x)", [lambda x, out: 0.5 / out], domains=[positive],
     notes="derivative inf at 0; a zero cotangent still gives zero",
 )  # fmt: skip
-exp = elementwise(np.exp, "exp(x)", [lambda x, out: out], domains=[reals])
-log = elementwise(np.log, "log(x)", [lambda x, out: 1 / x], domains=[positive])
-sin = elementwise(np.sin, "sin(x)", [lambda x, out: np.cos(x)], domains=[reals])
-cos = elementwise(np.cos, "cos(x)", [lambda x, out: -np.sin(x)], domains=[reals])
-tanh = elementwise(np.tanh, "tanh(x)", [lambda x, out: 1 - out * out], domains=[reals])
+cbrt = elementwise(
+    np.cbrt, "np.cbrt(x)", [lambda x, out: 1 / 3 / (out * out)], domains=[positive],
+    kinks=[((0.0,), (np.inf,))], notes="derivative inf at 0; a zero cotangent still gives zero",
+)  # fmt: skip
 
 
 def _log_of_base(x, y, out):
@@ -125,6 +145,36 @@ minimum = elementwise(
     domains=[reals, reals], kinks=[((1.0, 1.0), (0.5, 0.5))],
     notes="ties share the derivative evenly",
 )  # fmt: skip
+
+
+def _share_of_number(mine, other):
+    """The same, and 1 where the other is nan."""
+    return np.where(other != other, 1.0, _share(mine, other))
+
+
+fmax = elementwise(
+    np.fmax, "fmax(x, y)",
+    [lambda x, y, out: _share_of_number(x, y), lambda x, y, out: _share_of_number(y, x)],
+    domains=[reals, reals],
+    kinks=[((1.0, 1.0), (0.5, 0.5)), ((1.0, np.nan), (1.0, 0.0))],
+    notes="ties share the derivative evenly; a nan takes no share",
+)  # fmt: skip
+fmin = elementwise(
+    np.fmin, "fmin(x, y)",
+    [lambda x, y, out: _share_of_number(-x, -y), lambda x, y, out: _share_of_number(-y, -x)],
+    domains=[reals, reals],
+    kinks=[((1.0, 1.0), (0.5, 0.5)), ((1.0, np.nan), (1.0, 0.0))],
+    notes="ties share the derivative evenly; a nan takes no share",
+)  # fmt: skip
+clip = elementwise(
+    np.clip, "minimum(maximum(x, y), z)",
+    [lambda x, y, z, out: _share(x, y) * _share(z, np.maximum(x, y)),
+     lambda x, y, z, out: _share(y, x) * _share(z, np.maximum(x, y)),
+     lambda x, y, z, out: _share(np.maximum(x, y), z)],
+    domains=[reals, Interval(-1.5, 0.0), Interval(0.5, 2.0)],
+    kinks=[((1.0, 1.0, 2.0), (0.5, 0.5, 0.0)), ((2.0, 1.0, 2.0), (0.5, 0.0, 0.5))],
+    notes="minimum(maximum(x, low), high): on a bound, x and the bound share the derivative evenly",
+)  # fmt: skip
 where = elementwise(
     np.where, "select(x, y, z)",
     [None, lambda c, x, y, out: np.where(c, 1.0, 0.0), lambda c, x, y, out: np.where(c, 0.0, 1.0)],
@@ -141,34 +191,18 @@ def where_of(condition, x, y):
     return bind(where, condition, x, y)
 
 
-# -- activations ----------------------------------------------------------------------------------
-
-relu_row = elementwise(
-    None, "select(x < 0.0, 0.0, x)", [lambda x, out: np.where(out > 0, 1.0, 0.0)],
-    domains=[reals], name="relu", kinks=[((0.0,), (0.0,))], notes="derivative 0 at 0",
-    kernels=(relu_kernels.relu, relu_kernels.relu_pullback),
-)  # fmt: skip
-sigmoid_row = elementwise(
-    None, "sigmoid(x)", [lambda x, out: out * (1 - out)], domains=[reals], name="sigmoid"
-)
-
-
-def relu(x):
-    """max(x, 0), with derivative 0 at 0.
-
-    >>> nbgrad.relu(np.array([-1.0, 2.0]))
-    array([0., 2.])
-    """
-    return apply(relu_row, x)
+@implements(np.clip)
+def clip_of(x, a_min=None, a_max=None, *, min=None, max=None):
+    """`np.clip` with any of its two bounds; bounds have derivatives too."""
+    low, high = (a_min if min is None else min), (a_max if max is None else max)
+    if low is not None and high is not None:
+        return bind(clip, x, low, high)
+    if low is not None:
+        return np.maximum(x, low)
+    return x if high is None else np.minimum(x, high)
 
 
-def sigmoid(x):
-    """1 / (1 + exp(-x)), stable for any finite x.
-
-    >>> float(nbgrad.sigmoid(0.5))
-    0.6224593312018546
-    """
-    return apply(sigmoid_row, x)
+# -- functions ------------------------------------------------------------------------------------
 
 
 def abs2_of(x):

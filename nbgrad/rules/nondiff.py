@@ -1,9 +1,11 @@
-"""Rows that give values without a derivative: comparisons of tracked arrays are plain bools."""
+"""Rows that give values without a derivative: comparisons and tests of tracked arrays are plain
+bools."""
 
 import numpy as np
 
 from .families import nondifferentiable, sample
 
+_ones = [sample((3,)), sample((2, 3)), sample(())]
 _pairs = [sample((3,), (3,)), sample((2, 1), (1, 3)), sample((), ())]
 
 less = nondifferentiable(np.less, "x < y", samples=_pairs)
@@ -12,3 +14,13 @@ greater = nondifferentiable(np.greater, "x > y", samples=_pairs)
 greater_equal = nondifferentiable(np.greater_equal, "x >= y", samples=_pairs)
 equal = nondifferentiable(np.equal, "x == y", samples=_pairs)
 not_equal = nondifferentiable(np.not_equal, "x != y", samples=_pairs)
+
+isnan = nondifferentiable(np.isnan, "x != x", samples=_ones)
+isfinite = nondifferentiable(np.isfinite, "abs(x) < inf", samples=_ones)
+isinf = nondifferentiable(np.isinf, "abs(x) == inf", samples=_ones)
+signbit = nondifferentiable(np.signbit, "np.signbit(x)", samples=_ones)
+
+logical_not = nondifferentiable(np.logical_not, "x == 0.0", samples=_ones)
+logical_and = nondifferentiable(np.logical_and, "(x != 0.0) & (y != 0.0)", samples=_pairs)
+logical_or = nondifferentiable(np.logical_or, "(x != 0.0) | (y != 0.0)", samples=_pairs)
+logical_xor = nondifferentiable(np.logical_xor, "(x != 0.0) ^ (y != 0.0)", samples=_pairs)
