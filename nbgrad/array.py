@@ -5,6 +5,7 @@ derivative and knows no transformation. Subclasses may override `bind1` and `bin
 forms of the same meaning.
 """
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -179,7 +180,7 @@ class Array(core.Array):
                 f"np.{ufunc.__name__}(out=...) cannot write into or from a tracked array; "
                 "use the returned array"
             )
-        function = functions.get(ufunc)
+        function = functions.get(ufunc) or _of_scipy(ufunc)
         if function is None:
             raise no_rule(f"np.{ufunc.__name__}")
         return function(*inputs, **options)
@@ -287,6 +288,14 @@ class Array(core.Array):
 def apply(row: Primitive, x, **params):
     """`bind(row, x, **params)`, by the short way of an Array."""
     return x.bind1(row, x, **params) if isinstance(x, Array) else row.evaluate(x, **params)
+
+
+def _of_scipy(ufunc: np.ufunc) -> Callable | None:
+    """What stands in for a ufunc of SciPy: its key is its name, as SciPy is not imported for it."""
+    special = sys.modules.get("scipy.special")
+    if getattr(special, ufunc.__name__, None) is not ufunc:
+        return None
+    return functions.get(f"scipy.special.{ufunc.__name__}")
 
 
 def no_rule(name: str) -> NoRuleError:

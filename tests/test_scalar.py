@@ -1,0 +1,142 @@
+"""Scalar functions of kernels: digits against mpmath, special values, and vector instructions."""
+
+import re
+
+import mpmath
+import numba
+import numpy as np
+import pytest
+from rows import F32, F64, PLAIN_PYTHON
+
+import nbgrad
+from nbgrad.kernels._jit import kernel_from_source
+from nbgrad.kernels.emit import Operand, Step, loop_source
+
+REFERENCES = {
+    "cos": mpmath.cos,
+    "cosh": mpmath.cosh,
+    "exp": mpmath.exp,
+    "exp2": lambda x: mpmath.mpf(2) ** x,
+    "expm1": mpmath.expm1,
+    "log": mpmath.log,
+    "log1p": mpmath.log1p,
+    "log2": lambda x: mpmath.log(x) / mpmath.log(2),
+    "sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)),
+    "sin": mpmath.sin,
+    "sinh": mpmath.sinh,
+    "tan": mpmath.tan,
+    "tanh": mpmath.tanh,
+}
+RANGED = ("sin", "cos", "tan")
+# The largest and the smallest power of ten, and where exp overflows and vanishes.
+ENDS = {F64: (307, -323, 709.7, -745.0), F32: (38, -44, 88.7, -103.0)}
+
+each = pytest.mark.parametrize("name", list(REFERENCES))
+both = pytest.mark.parametrize("dtype", [F64, F32], ids=["f64", "f32"])
+
+
+def kernel(name: str):
+    steps = [Step("v", f"{name}(x)")]
+    return kernel_from_source(
+        f"{name}_alone",
+        loop_source(f"{name}_alone", steps, [Operand("x", "full")], {Operand("out", "full"): "v"}),
+    )
+
+
+def computed(name: str, x: np.ndarray) -> np.ndarray:
+    out = np.empty_like(x)
+    kernel(name)(x, out)
+    return out
+
+
+def points(name: str, dtype: np.dtype, rng: np.random.Generator) -> np.ndarray:
+    """Some 2,000 numbers over the whole domain, most of them where people compute."""
+    high, low, top, bottom = ENDS[dtype]
+    tiny = 10.0 ** np.concatenate([rng.uniform(low, 0, 300), rng.uniform(-20, 0, 300)])
+    tiny *= rng.choice([-1, 1], 600)
+    usual = rng.uniform(-5, 5, 800)
+    if name in ("log", "log2"):
+        near_one = 1 + tiny[abs(tiny) < 0.1]
+        drawn = [abs(usual), near_one, 10.0 ** rng.uniform(low, high, 600)]
+    elif name == "log1p":
+        drawn = [usual, tiny, 10.0 ** rng.uniform(0, high, 300)]
+        drawn = [part[part > -1] for part in drawn]
+    elif name in RANGED:
+        multiples = rng.integers(-63000, 63000, 300) * (np.pi / 2)
+        far = 10.0 ** rng.uniform(5, high, 100)
+        drawn = [usual, tiny, rng.uniform(-1e5, 1e5, 300), multiples, far]
+    else:
+        bounds = (-top, top) if name in ("sinh", "cosh", "tanh") else (bottom, top)
+        drawn = [usual, tiny, rng.uniform(*bounds, 600)]
+    x = np.concatenate(drawn).astype(dtype)
+    return x[x != 0]
+
+
+@each
+@both
+def test_at_most_four_units_in_the_last_place(name, dtype, rng):
+    x = points(name, dtype, rng)
+    found = computed(name, x)
+    worst = 0.0
+    with mpmath.workdps(100):
+        for argument, value in zip(x, found, strict=True):
+            exact = REFERENCES[name](mpmath.mpf(float(argument)))
+            rounded = abs(dtype.type(float(exact)))
+            if np.isfinite(rounded):
+                error = abs(mpmath.mpf(float(value)) - exact)
+                worst = max(worst, float(error / mpmath.mpf(float(np.spacing(rounded)))))
+    assert worst <= 4
+
+
+@each
+@both
+def test_zeros_infinities_and_nan(name, dtype):
+    x = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, -2.0, 1e4, -1e4], dtype)
+    with np.errstate(all="ignore"):
+        expected = 1 / (1 + np.exp(-x)) if name == "sigmoid" else getattr(np, name)(x)
+    found = computed(name, x)
+    np.testing.assert_allclose(found, expected, 1e-6)
+    numbers = ~np.isnan(x) & ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(found[numbers]), np.signbit(expected[numbers]))
+
+
+def test_exact_where_the_result_is_a_whole_number():
+    k = np.arange(-1074, 1024)
+    powers = np.ldexp(1.0, k)
+    np.testing.assert_array_equal(computed("exp2", k.astype(F64)), powers)
+    np.testing.assert_array_equal(computed("log2", powers), k)
+    for name, value in (("exp", 1), ("cos", 1), ("cosh", 1), ("sigmoid", 0.5)):
+        assert computed(name, np.zeros(1)) == value
+
+
+@pytest.mark.skipif(PLAIN_PYTHON, reason="nothing is compiled")
+@each
+@both
+def test_loops_are_vectors(name, dtype):
+    """The loop's arithmetic is on vectors; what the branch for far arguments does is not."""
+    compiled = numba.njit(error_model="numpy", fastmath={"contract"})(kernel(name).function)
+    compiled(np.ones(3, dtype), np.ones(3, dtype))
+    code = compiled.inspect_llvm(compiled.signatures[0])
+    kind = {F64: "double", F32: "float"}[dtype]
+    assert len(re.findall(rf"f(?:mul|add|sub)(?: contract)? <\d+ x {kind}>", code)) > 5
+
+
+FAR = np.array([0.5, 1e5, -3.0, 1e6, -1e22, 1e300, 2.0])
+
+
+@pytest.mark.parametrize("function", [np.sin, np.cos, np.tan, np.sinc], ids=lambda f: f.__name__)
+def test_far_arguments_among_near_ones(function):
+    """Forward, in a nest of loops, in sums and in static programs."""
+    expected = function(FAR)
+    x = nbgrad.track(FAR)
+    np.testing.assert_allclose(function(x).data, expected, 1e-14)
+    np.testing.assert_allclose(function(x + np.zeros((2, 1))).data[1], expected, 1e-14)
+    total = nbgrad.compile(lambda x: np.sum(function(x)))
+    np.testing.assert_allclose(total(FAR), np.sum(expected), 1e-13)
+
+
+def test_far_arguments_in_pullbacks():
+    x, scale = nbgrad.track(FAR), nbgrad.track(2.0)
+    np.sum(scale * np.sin(x)).backward()
+    np.testing.assert_allclose(x.grad, 2 * np.cos(FAR), 1e-14)
+    np.testing.assert_allclose(scale.grad, np.sum(np.sin(FAR)), 1e-14)
