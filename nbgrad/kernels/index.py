@@ -1,74 +1,60 @@
-"""Gather and scatter-add along the first axis."""
+"""Scatter-add: the transpose of indexing with arrays."""
 
 import math
 
 import numpy as np
 
+from ._bits import offset
 from ._jit import kernel
 
 
 @kernel
-def gather(x, rows, out, length, width):
-    """out[i, :] = x[rows[i], :], counting negative rows from the end.
-
-    Returns the position of the first row out of bounds, or -1.
-    """
-    for i in range(rows.size):
-        row = rows[i] + length if rows[i] < 0 else rows[i]
-        if row < 0 or row >= length:
-            return i
-        for j in range(width):
-            out[i * width + j] = x[row * width + j]
-    return -1
+def scatter_add(buffer, rows, ct, outer, length, width):
+    """buffer[o, rows[i], :] += ct[o, i, :] for every o; equal rows add up."""
+    for o in range(outer):
+        for i in range(rows.size):
+            to, start = (o * length + rows[i]) * width, (o * rows.size + i) * width
+            for j in range(width):
+                buffer[offset(to + j)] += ct[offset(start + j)]
 
 
-@kernel
-def scatter_add(buffer, rows, ct, length, width):
-    """buffer[rows[i], :] += ct[i, :], for rows that `gather` has accepted; equal ones add up."""
-    for i in range(rows.size):
-        row = rows[i] + length if rows[i] < 0 else rows[i]
-        for j in range(width):
-            buffer[row * width + j] += ct[i * width + j]
+def positions(index, shape: tuple[int, ...]) -> tuple[np.ndarray, int, int, int]:
+    """An advanced index as row numbers, in the view (outer, length, width) of an array.
 
-
-@kernel
-def combine(rows, part, length):
-    """rows = rows * length + part: one more leading index. Returns as `gather` does."""
-    for i in range(rows.size):
-        row = part[i] + length if part[i] < 0 else part[i]
-        if row < 0 or row >= length:
-            return i
-        rows[i] = rows[i] * length + row
-    return -1
-
-
-def positions(index, shape: tuple[int, ...]) -> tuple[np.ndarray, int, int, tuple[int, ...]]:
-    """An advanced index as row numbers, how many rows there are, their width, the result's shape.
-
-    Arrays of integers on the leading axes give rows directly; any other mixture is resolved by
+    Arrays of integers behind whole axes give rows directly; any other mixture is resolved by
     indexing the numbers of all elements. Raises NumPy's IndexError.
     """
     parts = index if isinstance(index, tuple) else (index,)
-    if len(parts) > len(shape) or not all(_is_integers(part) for part in parts):
+    whole = 0
+    while whole < len(parts) and _is_whole(parts[whole]):
+        whole += 1
+    arrays, behind = parts[whole:], shape[len(parts) :]
+    if len(parts) > len(shape) or not arrays or not all(map(_is_integers, arrays)):
         numbers = np.arange(math.prod(shape), dtype=np.intp).reshape(shape)[index]
-        return np.array(numbers).ravel(), math.prod(shape), 1, numbers.shape
-    arrays = [np.asarray(part, np.intp) for part in parts]
-    if any(array.shape != arrays[0].shape for array in arrays):
-        arrays = [np.array(array) for array in np.broadcast_arrays(*arrays)]
-    common, rest = arrays[0].shape, shape[len(parts) :]
-    flat = [array if array.flags.carray else np.array(array) for array in arrays]
-    if len(parts) == 1:
-        return flat[0].ravel(), shape[0], math.prod(rest), common + rest
-    rows = np.zeros(math.prod(common), np.intp)
-    for axis, (part, length) in enumerate(zip(flat, shape, strict=False)):
-        bad = combine(rows, part.ravel(), length)
-        if bad >= 0:
-            raise out_of_bounds(part.flat[bad], axis, length)
-    return rows, math.prod(shape[: len(parts)]), math.prod(rest), common + rest
+        return np.array(numbers).ravel(), 1, math.prod(shape), 1
+    lengths = shape[whole : len(parts)]
+    rows = _within(arrays[0], whole, lengths[0])
+    for axis, (part, length) in enumerate(zip(arrays[1:], lengths[1:], strict=True), whole + 1):
+        rows = rows * length + _within(part, axis, length)
+    outer, width = math.prod(shape[:whole]), math.prod(behind)
+    return np.ravel(rows), outer, math.prod(lengths), width
 
 
-def out_of_bounds(index, axis: int, length: int) -> IndexError:
-    return IndexError(f"index {index} is out of bounds for axis {axis} with size {length}")
+def _within(part, axis: int, length: int) -> np.ndarray:
+    """Row numbers from 0, of which negative ones counted from the end."""
+    part = np.asarray(part, np.intp)
+    if part.size:
+        low, high = part.min(), part.max()
+        if low < -length or high >= length:
+            bad = high if high >= length else low
+            raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {length}")
+        if low < 0:
+            part = np.where(part < 0, part + length, part)
+    return part
+
+
+def _is_whole(part) -> bool:
+    return isinstance(part, slice) and part == slice(None)
 
 
 def _is_integers(part) -> bool:

@@ -11,9 +11,27 @@ from ..errors import DimensionMismatch
 from ..shapes import broadcast
 from ._jit import device, kernel
 from .blas import gemm
+from .scalar import radd
 
 # Multiply-adds up to which a loop beats the call of BLAS (measured, see benchmarks/).
 SMALL = 200
+
+
+@device
+def dot(x, y):
+    """Sum of x[i] * y[i]; BLAS would take a product of matrices with one row and one column."""
+    total = x.dtype.type(0.0)
+    for i in range(x.size):
+        total = radd(total, x[i] * y[i])
+    return total
+
+
+@device
+def outer(x, y, out):
+    """out[i, j] = x[i] * y[j]"""
+    for i in range(x.size):
+        for j in range(y.size):
+            out[i, j] = x[i] * y[j]
 
 
 @device
@@ -21,6 +39,12 @@ def product(a, b, out, ta, tb):
     """out = op(a) @ op(b), where `op` transposes if the flag is set."""
     m, n = out.shape
     k = a.shape[0] if ta else a.shape[1]
+    if m == n == 1:
+        out[0, 0] = dot(a.ravel(), b.ravel())
+        return
+    if k == 1:
+        outer(a.ravel(), b.ravel(), out)
+        return
     if m * n * k > SMALL:
         gemm(a, b, out, m, n, k, ta, tb)
         return
@@ -93,4 +117,4 @@ def _batched(x: np.ndarray, batch: tuple[int, ...]) -> np.ndarray:
     """Contiguous matrices along one axis; a single one where it serves all."""
     if math.prod(x.shape[:-2]) != 1:
         x = np.broadcast_to(x, batch + x.shape[-2:])
-    return np.array(x, order="C").reshape(-1, *x.shape[-2:])
+    return np.ascontiguousarray(x).reshape(-1, *x.shape[-2:])

@@ -42,44 +42,72 @@ def sum_middle(x, out, outer, length, inner, factor):
 
 
 @kernel
-def choice_pullback(ct, x, out, x_bar, outer, length, inner):
-    """Each cotangent goes to the elements equal to `out`, in equal parts where they tie."""
-    zero = ct.dtype.type(0.0)
+def choice_pullback(ct, x, out, x_bar, scratch, outer, length, inner):
+    """Each cotangent goes to the elements equal to `out`, in equal parts where they tie.
+
+    `scratch` holds `inner` elements.
+    """
+    zero, one = ct.dtype.type(0.0), ct.dtype.type(1.0)
+    if inner == 1:
+        for o in range(outer):
+            best, ties = out[o], zero
+            for j in range(length):
+                ties = radd(ties, select(x[offset(o * length + j)] == best, one, zero))
+            share = select(ct[o] == zero, zero, ct[o] / ties)
+            for j in range(length):
+                x_bar[offset(o * length + j)] = select(
+                    x[offset(o * length + j)] == best, share, zero
+                )
+        return
     for o in range(outer):
         for i in range(inner):
-            best = out[offset(o * inner + i)]
-            ties = 0
-            for j in range(length):
-                ties += x[offset((o * length + j) * inner + i)] == best
+            scratch[i] = zero
+        for j in range(length):
+            for i in range(inner):
+                tied = x[offset((o * length + j) * inner + i)] == out[offset(o * inner + i)]
+                scratch[offset(i)] += select(tied, one, zero)
+        for i in range(inner):
             share = ct[offset(o * inner + i)]
-            if share != 0.0:
-                share /= ties
-            for j in range(length):
+            scratch[i] = select(share == zero, zero, share / scratch[i])
+        for j in range(length):
+            for i in range(inner):
                 k = offset((o * length + j) * inner + i)
-                x_bar[k] = select(x[k] == best, share, zero)
+                x_bar[k] = select(x[k] == out[offset(o * inner + i)], scratch[offset(i)], zero)
 
 
 @kernel
-def prod_pullback(ct, x, x_bar, outer, length, inner):
-    """Each element gets ct times the product of those before it and of those behind it."""
+def prod_pullback(ct, x, x_bar, scratch, outer, length, inner):
+    """Each element gets ct times the product of those before it and of those behind it.
+
+    `scratch` holds `inner` elements: the running products.
+    """
     for o in range(outer):
         for i in range(inner):
-            before = ct[offset(o * inner + i)]
-            for j in range(length):
+            scratch[i] = ct[offset(o * inner + i)]
+        for j in range(length):
+            for i in range(inner):
                 k = offset((o * length + j) * inner + i)
-                x_bar[k] = before
-                before *= x[k]
-            behind = ct.dtype.type(1.0)
-            for j in range(length - 1, -1, -1):
+                x_bar[k] = scratch[offset(i)]
+                scratch[offset(i)] *= x[k]
+        for i in range(inner):
+            scratch[i] = 1.0
+        for j in range(length - 1, -1, -1):
+            for i in range(inner):
                 k = offset((o * length + j) * inner + i)
-                x_bar[k] *= behind
-                behind *= x[k]
+                x_bar[k] *= scratch[offset(i)]
+                scratch[offset(i)] *= x[k]
 
 
 @kernel
 def spread_middle(x, out, outer, length, inner, factor):
     """out[o, l, i] = factor times x[o, i], for every l."""
     factor = x.dtype.type(factor)
+    if inner == 1:
+        for o in range(outer):
+            number = x[o] * factor
+            for j in range(length):
+                out[offset(o * length + j)] = number
+        return
     for o in range(outer):
         for j in range(length):
             for i in range(inner):
@@ -122,10 +150,10 @@ def total(
 def pulled(
     kernel: Callable, ct: np.ndarray, x: np.ndarray, axes: Sequence[int], *more: np.ndarray
 ) -> np.ndarray:
-    """The cotangent of `x`, reduced over `axes`: `kernel(ct, x, *more, x_bar, *sizes)` fills it."""
+    """The cotangent of `x`, which was reduced over `axes`: a pullback kernel fills it."""
     flat, sizes = _view(x, axes)
-    x_bar = np.empty(flat.size, x.dtype)
-    kernel(ct.ravel(), flat, *(array.ravel() for array in more), x_bar, *sizes)
+    x_bar, scratch = np.empty(flat.size, x.dtype), np.empty(sizes[2], x.dtype)
+    kernel(ct.ravel(), flat, *(array.ravel() for array in more), x_bar, scratch, *sizes)
     if middle(x.shape, axes):
         return x_bar.reshape(x.shape)
     order = _order(x.ndim, axes)

@@ -7,11 +7,12 @@ from ..core import bind, shape_of
 from .index import scatter
 
 
-def _on_diagonal(rows: int, columns: int, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and columns of the elements k places above the main diagonal."""
+def _on_diagonal(rows: int, columns: int, k: int) -> slice:
+    """Where the elements k places above the main diagonal lie in a flat matrix."""
     length = max(min(rows, columns - k) if k >= 0 else min(rows + k, columns), 0)
-    places = np.arange(length)
-    return places + max(-k, 0), places + max(k, 0)
+    start = k if k >= 0 else -k * columns
+    step = columns + 1
+    return slice(start, start + (length - 1) * step + 1 if length else start, step)
 
 
 @implements(np.diagonal)
@@ -21,11 +22,10 @@ def diagonal(a, offset=0, axis1=0, axis2=1):
     if len(shape) < 2:
         raise ValueError("diag requires an array of at least two dimensions")
     first, second = np.lib.array_utils.normalize_axis_tuple((axis1, axis2), len(shape), "diagonal")
-    if (first, second) != (0, 1):
-        a = np.moveaxis(a, (first, second), (0, 1))
-    rows, columns, *_ = shape_of(a)
-    found = a[_on_diagonal(rows, columns, offset)]
-    return np.moveaxis(found, 0, -1) if len(shape) > 2 else found
+    if (first, second) != (len(shape) - 2, len(shape) - 1):
+        a = np.moveaxis(a, (first, second), (-2, -1))
+    *lead, rows, columns = shape_of(a)
+    return np.reshape(a, (*lead, rows * columns))[..., _on_diagonal(rows, columns, offset)]
 
 
 @implements(np.linalg.diagonal)
@@ -55,7 +55,8 @@ def diag(v, k=0):
     if len(shape) != 1:
         raise ValueError(f"diag: input must be 1- or 2-d, not of shape {shape}")
     length = shape[0] + abs(k)
-    return bind(scatter, v, shape=(length, length), index=_on_diagonal(length, length, k))
+    places = _on_diagonal(length, length, k)
+    return np.reshape(bind(scatter, v, shape=(length * length,), index=places), (length, length))
 
 
 @implements(np.diagflat)
@@ -80,4 +81,5 @@ def _matrix(m, op: str) -> tuple[int, int]:
     shape = shape_of(m)
     if not shape:
         raise ValueError(f"{op}: the array has no axes; it needs at least one")
-    return (shape[-2] if len(shape) > 1 else shape[-1]), shape[-1]
+    rows, columns = (shape * 2)[-2:] if len(shape) == 1 else shape[-2:]
+    return rows, columns

@@ -23,12 +23,7 @@ def _compute(x, *, index):
     x = np.asarray(x)
     if is_basic(index):
         return np.array(x[index])
-    rows, length, width, shape = kernels.positions(index, x.shape)
-    out = np.empty(shape, x.dtype)
-    bad = kernels.gather(x.ravel(), rows, out.ravel(), length, width)
-    if bad >= 0:
-        raise kernels.out_of_bounds(rows[bad], 0, length)
-    return out
+    return np.array(x[index], order="C", copy=None)
 
 
 def add_into(buffer: np.ndarray, ct: np.ndarray, index) -> None:
@@ -36,13 +31,16 @@ def add_into(buffer: np.ndarray, ct: np.ndarray, index) -> None:
     if is_basic(index):
         buffer[index] += ct
     else:
-        rows, length, width, _ = kernels.positions(index, buffer.shape)
-        kernels.scatter_add(buffer.ravel(), rows, ct.ravel(), length, width)
+        rows, *sizes = kernels.positions(index, buffer.shape)
+        kernels.scatter_add(buffer.ravel(), rows, ct.ravel(), *sizes)
 
 
 def _scatter(ct, *, shape, index):
     out = np.zeros(shape, ct.dtype)
-    add_into(out, np.asarray(ct), index)
+    if is_basic(index):
+        out[index] = ct
+    else:
+        add_into(out, np.asarray(ct), index)
     return out
 
 
@@ -60,6 +58,7 @@ _samples = [
     sample((2, 3), index=(np.array([0, 1, 1]), np.array([2, 0, 0]))),
     sample((2, 3, 2), index=(slice(None), np.array([[2, 0], [1, 1]]))),
     sample((3,), index=np.array([], np.intp)),
+    sample((2, 3), index=np.array([[True, False, True], [False, False, True]])),
 ]
 
 index_row = Linear(

@@ -120,14 +120,15 @@ det_row = Custom(
     lambda ct, out, args, need: [_spread(ct * out) * swap(inv(args[0]))],
     lambda tangents, out, args: out * _traces(inv(args[0]), tangents[0]),
     function=np.linalg.det, samples=_samples,
-    notes="the pullback needs the inverse: LinAlgError at a singular matrix",
+    notes="the pullback needs the inverse, dearer than the value: LinAlgError where singular",
 )  # fmt: skip
 logabsdet_row = Custom(
     "logabsdet", lambda x: np.asarray(np.linalg.slogdet(_floats(x))[1]),
     lambda x: Aval.of(x.shape[:-2], float_type(x)),
     lambda ct, out, args, need: [_spread(ct) * swap(inv(args[0]))],
     lambda tangents, out, args: _traces(inv(args[0]), tangents[0]),
-    samples=_samples, notes="the second result of np.linalg.slogdet",
+    samples=_samples, 
+    notes="the second result of np.linalg.slogdet; the pullback needs the inverse, as that of det",
 )  # fmt: skip
 
 
@@ -163,16 +164,15 @@ def _halved(x):
 
 def _cholesky_rule(ct, out, args, need):
     # Murray 2016, Differentiation of the Cholesky decomposition, arXiv:1602.07527, equation 10.
-    inner = swap(solve(swap(out), swap(_halved(swap(out) @ ct))))
-    # inner is Phi(out.T @ ct) @ inv(out); what is left of it is solved with out.T.
-    x_bar = solve(swap(out), inner)
+    inverse = inv(out)
+    x_bar = swap(inverse) @ _halved(swap(out) @ ct) @ inverse
     return [0.5 * (x_bar + swap(x_bar))]
 
 
 def _cholesky_push(tangents, out, args):
     x_dot = 0.5 * (tangents[0] + swap(tangents[0]))
-    inner = solve(out, swap(solve(out, x_dot)))
-    return out @ _halved(inner)
+    inverse = inv(out)
+    return out @ _halved(inverse @ x_dot @ swap(inverse))
 
 
 def _symmetric(x) -> np.ndarray:
@@ -184,7 +184,8 @@ cholesky_row = Custom(
     "cholesky", lambda x: np.linalg.cholesky(_symmetric(x)),
     lambda x: Aval.of(x.shape, float_type(x)), _cholesky_rule, _cholesky_push,
     samples=_samples, reads=(),
-    notes="a function of the symmetric part of the matrix, so the gradient is symmetric",
+    notes="a function of the symmetric part of the matrix, so the gradient is symmetric; the "
+    "pullback inverts the factor, which is dearer than the factor itself",
 )  # fmt: skip
 
 

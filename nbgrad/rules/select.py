@@ -5,7 +5,8 @@ import functools
 import numpy as np
 
 from ..array import Array, functions, implements
-from ..core import shape_of
+from ..core import Aval, bind, shape_of
+from .families import Linear, float_type, sample
 
 normalize_axis = np.lib.array_utils.normalize_axis_index
 
@@ -58,6 +59,34 @@ def take_along_axis(arr, indices, axis=-1):
     return arr[(*whole[:axis], indices, *whole[axis + 1 :])]
 
 
+def _diff_infer(x, *, axis):
+    shape = (*x.shape[:axis], max(x.shape[axis] - 1, 0), *x.shape[axis + 1 :])
+    return Aval.of(shape, float_type(x))
+
+
+def _diff_transpose(ct, args, *, axis):
+    widths = [(1, 1) if i == axis else (0, 0) for i in range(len(shape_of(ct)))]
+    return [-diff(np.pad(ct, widths), axis=axis)]
+
+
+def _diff_fused(ct, args, *, axis):
+    x_bar = np.zeros(args[0].shape, ct.dtype)
+    before = (slice(None),) * axis
+    if ct.shape[axis]:
+        x_bar[(*before, slice(1, None))] = ct
+        x_bar[(*before, slice(None, -1))] -= ct
+    return [x_bar]
+
+
+diff_row = Linear(
+    "diff", lambda x, *, axis: np.diff(x, axis=axis), _diff_infer, _diff_transpose,
+    fused=_diff_fused, function=np.diff,
+    samples=[
+        sample((3,), axis=0), sample((2, 3), axis=0), sample((2, 3), axis=1), sample((1,), axis=0)
+    ],
+)  # fmt: skip
+
+
 @implements(np.diff)
 def diff(a, n=1, axis=-1, prepend=None, append=None):
     """`n` times the differences of neighbours along `axis`."""
@@ -70,9 +99,8 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
     ends = [_edge(x, a, axis) for x in (prepend, append)]
     parts = [x for x in (ends[0], a, ends[1]) if x is not None]
     out = np.concatenate(parts, axis=axis) if len(parts) > 1 else a
-    before = (slice(None),) * axis
     for _ in range(n):
-        out = out[(*before, slice(1, None))] - out[(*before, slice(None, -1))]
+        out = bind(diff_row, out, axis=axis)
     return out
 
 
