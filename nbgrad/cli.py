@@ -6,15 +6,16 @@ from importlib.util import find_spec
 
 from nbgrad.experiments.exits import MISUSED, STOPPED, complain
 
-EXTRAS = ("matplotlib", "rich", "sklearn", "typer")
-"""What the commands import beyond the library's own dependencies."""
+SCREEN, EXTRAS = ("rich", "typer"), ("matplotlib", "sklearn")
+"""What every command imports beyond the library's own dependencies, and what ``run`` does."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run ``nbgrad`` with these arguments (default: the process's) and return its exit code."""
-    if any(find_spec(name) is None for name in EXTRAS):
-        return complain('the experiments need more packages: pip install "nbgrad[experiments]"')
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    needed = SCREEN + EXTRAS if arguments[:1] == ["run"] else SCREEN
+    if any(find_spec(name) is None for name in needed):
+        return complain('this command needs more packages: pip install "nbgrad[experiments]"')
     try:
         from nbgrad.experiments.commands import app
 

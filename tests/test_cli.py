@@ -10,6 +10,7 @@ import tempfile
 import matplotlib.font_manager  # noqa: F401 (its first import can report on stderr)
 import pytest
 
+import nbgrad
 from nbgrad import cli
 from nbgrad.experiments import digits, moons
 from nbgrad.experiments.history import History
@@ -59,12 +60,13 @@ def test_moons_writes_its_history_and_two_pictures(run, tmp_path):
     assert (written / "boundary.png").read_bytes().startswith(PNG)
 
 
-def test_digits_writes_its_history_and_a_picture(run, tmp_path):
+def test_digits_writes_its_history_and_three_pictures(run, tmp_path):
     code, out, err = run("run", "digits", "--steps", 20, "--out", tmp_path)
     assert (code, err) == (0, [])
     assert out[-1].startswith("held-out accuracy ") and out[-1].endswith(" of 450)")
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["history.csv", "history.png"]
-    assert (tmp_path / "history.png").read_bytes().startswith(PNG)
+    pictures = ["confusion.png", "history.png", "misread.png"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([*pictures, "history.csv"])
+    assert all((tmp_path / name).read_bytes().startswith(PNG) for name in pictures)
 
 
 def test_a_history_reads_back_exactly(run, tmp_path):
@@ -96,8 +98,11 @@ def test_progress_is_a_few_plain_lines_where_there_is_no_terminal(run, tmp_path,
         (["run", "digits", "--last", "relu"], "--last"),
         (["run", "moons", "--last", "tanh"], "--last"),
         (["run", "moons", "extra"], "extra"),
-        (["run", "moon"], "digits, moons"),
-        (["rnu", "moons"], "rnu"),
+        (["run", "moon"], "did you mean 'nbgrad run moons'?"),
+        (["run", "lab"], "there are: digits, moons"),
+        (["run", "babysqrt", "--at", "-1"], "--at"),
+        (["rnu", "moons"], "did you mean 'nbgrad run'?"),
+        (["cache", "clean"], "did you mean 'nbgrad cache clear'?"),
         (["--unknown"], "--unknown"),
     ],
 )
@@ -192,6 +197,89 @@ def test_missing_packages_are_named_with_the_remedy(run, monkeypatch):
     assert 'pip install "nbgrad[experiments]"' in err[0]
 
 
+def test_the_experiments_are_listed(run):
+    code, names, err = run("run", "--names")
+    assert (code, err) == (0, [])
+    assert names == ["digits", "moons", "descend", "babysqrt", "lab-benchmark"]
+    code, lines, err = run("run", "--list")
+    assert (code, err) == (0, [])
+    assert [line.split()[0] for line in lines] == names
+    assert all(len(line.split()) > 3 and line.endswith(".") for line in lines)
+
+
+def test_descend_writes_an_animation_and_a_picture(run, tmp_path):
+    code, out, err = run("run", "descend", "--out", tmp_path)
+    assert (code, err) == (0, [])
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["descend.gif", "descend.png"]
+    assert (tmp_path / "descend.png").read_bytes().startswith(PNG)
+    assert (tmp_path / "descend.gif").read_bytes().startswith(b"GIF8")
+    assert "in 34 steps to (-1.509," in out[-2] and "in 16 steps to (3.958," in out[-1]
+
+
+def test_babysqrt_shows_a_table_and_draws(run, tmp_path):
+    code, out, err = run("run", "babysqrt", "--out", tmp_path)
+    assert (code, err) == (0, [])
+    assert (tmp_path / "babysqrt.png").read_bytes().startswith(PNG)
+    assert sum("0.3535533905932737" in line for line in out) == 4
+    assert "".join(out).isprintable()
+
+
+def test_the_lab_benchmark_shows_a_table(run):
+    code, out, err = run("run", "lab-benchmark", "--rounds", 1)
+    assert (code, err) == (0, [])
+    text = "\n".join(out)
+    assert "2 x 3 by 3 x 2" in text and "20 x 30 by 30 x 20" in text
+
+
+def test_what_draws_nothing_writes_nothing(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("descend", "babysqrt"):
+        assert run("run", name, "--no-plots")[0] == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_config_names_what_matters_in_a_bug_report(run):
+    code, out, err = run("config")
+    facts = dict(line.split(maxsplit=1) for line in out)
+    assert (code, err) == (0, [])
+    assert {"nbgrad", "python", "numpy", "numba", "scipy", "BLAS", "threads", "JIT"} <= set(facts)
+    assert facts["nbgrad"] == nbgrad.__version__ and "NBGRAD_CACHE_DIR" in facts["cache"]
+
+
+def in_a_fresh_cache(tmp_path, *arguments):
+    """Run the command line in a process with a cache of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "nbgrad.cli", *arguments],
+        env={**os.environ, "NBGRAD_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    return done.stdout.splitlines()
+
+
+def test_clearing_the_cache_removes_our_own_files_only(tmp_path):
+    kernels = tmp_path / "kernels"
+    kernels.mkdir(mode=0o700)
+    key = "0123456789abcdef" * 2
+    ours = [f"add_forward-{key}.nbgrad", f"add_forward-{key}.nbgrad.0123456789ab.tmp"]
+    others = ["notes.txt", "mine.nbgrad", f"{key}.nbgrad.bak"]
+    for name in ours + others:
+        (kernels / name).write_text("text")
+    assert "2 files" in in_a_fresh_cache(tmp_path, "cache", "info")[1]
+    (line,) = in_a_fresh_cache(tmp_path, "cache", "clear")
+    assert line == f"removed 2 files, 0.0 MB, from {kernels}"
+    assert sorted(p.name for p in kernels.iterdir()) == sorted(others)
+
+
+def test_config_warmup_and_cache_need_no_plotting(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert run("cache", "info")[0] == 0
+    code, _, err = run("run", "moons")
+    assert code == 1 and "nbgrad[experiments]" in err[0]
+
+
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["run"], ["run", "--help"]])
 def test_help_shows_what_to_type(run, arguments):
     code, out, err = run(*arguments)
@@ -207,6 +295,13 @@ def test_an_experiment_explains_itself(run, name):
     assert f"nbgrad run {name}" in text
     assert all(option in text for option in ("--seed", "--steps", "--out", "--no-plots"))
     assert ("--last" in text) == (name == "moons")
+
+
+@pytest.mark.parametrize("name", ["warmup", "config", "cache", "cache info", "cache clear"])
+def test_upkeep_explains_itself(run, name):
+    code, out, err = run(*name.split(), "--help")
+    assert (code, err) == (0, [])
+    assert any(line.strip().endswith(f"nbgrad {name}") for line in out) or name == "cache"
 
 
 def test_starting_the_command_line_loads_nothing_heavy():

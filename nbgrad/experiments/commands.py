@@ -7,29 +7,24 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
-from nbgrad.experiments import digits, moons
+from nbgrad.experiments import babysqrt, descend, digits, lab_benchmark, moons, upkeep
 from nbgrad.experiments.exits import STOPPED, complain
+from nbgrad.experiments.groups import Group, summaries
 from nbgrad.experiments.history import History, OnStep
 from nbgrad.experiments.network import Last
 from nbgrad.experiments.progress import progress
 
-
-class Experiments(TyperGroup):
-    """A group whose complaint about an unknown name lists the names there are."""
-
-    def get_command(self, ctx, cmd_name):
-        """The command of that name, or one line that says which there are."""
-        command = super().get_command(ctx, cmd_name)
-        if command is None:
-            ctx.fail(f"no experiment {cmd_name!r}; there are: {', '.join(self.list_commands(ctx))}")
-        return command
-
-
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
-experiments = typer.Typer(cls=Experiments)
+app = typer.Typer(
+    cls=Group,
+    suggest_commands=False,  # Group suggests
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+experiments = typer.Typer(cls=Group, suggest_commands=False)
 app.add_typer(experiments, name="run")
+upkeep.add_to(app)
 
 Seed = Annotated[int, typer.Option(min=0, help="Draws the data and the first weights.")]
 Steps = Annotated[int, typer.Option(min=1, help="How many steps of gradient descent.")]
@@ -41,24 +36,37 @@ NoPlots = Annotated[bool, typer.Option("--no-plots", help="Draw no pictures.")]
 def nbgrad() -> None:
     """Gradients for NumPy and Numba people.
 
-    This command trains two small networks, so that you can watch nbgrad at work:
+    This command runs experiments, so that you can watch nbgrad at work, and
+    looks after the compiled kernels:
 
-    [bold]nbgrad run moons[/]   separates two interleaved half circles (a second)
-    [bold]nbgrad run digits[/]  reads handwritten digits (a few seconds)
+    [bold]nbgrad run digits[/]   reads handwritten digits (a few seconds)
+    [bold]nbgrad run --list[/]   says what else there is to run
+    [bold]nbgrad warmup[/]       compiles the common kernels now, for later
+    [bold]nbgrad config[/]       shows versions, cache folder, BLAS and threads
+    [bold]nbgrad cache info[/]   shows what the kernel cache holds
     """
 
 
 @experiments.callback(invoke_without_command=True)
-def run(ctx: typer.Context) -> None:
-    """Train a small network, show how it goes, draw what it learnt.
+def run(
+    ctx: typer.Context,
+    list_all: Annotated[bool, typer.Option("--list", help="Say what there is, and stop.")] = False,
+    names: Annotated[bool, typer.Option("--names", help="Only the names, one a line.")] = False,
+) -> None:
+    """Run an experiment: it shows how it goes, and draws what came out.
 
-    The last line that an experiment prints is the accuracy. It writes
-    [bold]history.csv[/] (step, loss, accuracy) and pictures to --out.
-    Ctrl-C stops a training and keeps the steps so far.
+    A training prints its accuracy last. It writes [bold]history.csv[/] (step,
+    loss, accuracy) and pictures to --out; Ctrl-C stops it and keeps the steps
+    so far.
 
+    [bold]nbgrad run --list[/]
     [bold]nbgrad run moons --last linear[/]
     [bold]nbgrad run digits --seed 3 --out digits-3[/]
     """
+    if list_all or names:
+        for name, told in summaries(ctx).items():
+            print(name if names else f"{name:<14} {told}")
+        raise typer.Exit()
     if ctx.invoked_subcommand is None:
         print(ctx.get_help())
 
@@ -75,6 +83,8 @@ def run_digits(
     Shows minibatches, momentum and a decaying learning rate, on tracked
     weights that take thousands of updates. The digits are 1,797 scans of
     8 x 8 pixels; a quarter of them is held out to measure the accuracy.
+    Pictures show the training, which digits are taken for which, and every
+    digit that was misread.
 
     [bold]nbgrad run digits[/]
     [bold]nbgrad run digits --steps 300 --no-plots[/]
@@ -104,6 +114,96 @@ def run_moons(
     """
     train = partial(moons.train, seed, steps, last)
     return _run("moons", "accuracy", train, steps, out, plots=not no_plots)
+
+
+@experiments.command("descend")
+def run_descend(out: Out = Path("nbgrad-out/descend"), no_plots: NoPlots = False) -> int:
+    """Go down a hilly surface from two neighbouring points.
+
+    Shows nbgrad.minimize on y^2 + sin(x): one descent finds the minimum at
+    (-pi / 2, 0), the other leaves for the next valley. Writes an animation,
+    [bold]descend.gif[/], and its last picture, [bold]descend.png[/].
+
+    [bold]nbgrad run descend[/]
+    """
+    if not no_plots:
+        _prepare(out)
+    descents = descend.run()
+    if not no_plots:
+        descend.draw(descents, out)
+        print(f"kept in {out}")
+    for one in descents:
+        print(
+            f"from ({one.x[0]}, {one.y[0]}) in {len(one.x) - 1} steps "
+            f"to ({one.x[-1]:.3f}, {one.y[-1]:.1g}), height {one.height[-1]:.3f}"
+        )
+    return 0
+
+
+@experiments.command("babysqrt")
+def run_babysqrt(
+    at: Annotated[
+        float, typer.Option("--at", min=1e-3, max=1e3, help="Where to take the derivative.")
+    ] = 2.0,
+    out: Out = Path("nbgrad-out/babysqrt"),
+    no_plots: NoPlots = False,
+) -> int:
+    """Differentiate Heron's square root, a loop, in five ways.
+
+    Compares reverse mode, the same number by number, forward mode and central
+    differences with 1 / (2 sqrt(x)), in a table, and draws the derivative
+    against x after 1, 3 and 10 steps of the loop.
+
+    [bold]nbgrad run babysqrt[/]
+    [bold]nbgrad run babysqrt --at 100[/]
+    """
+    from nbgrad.experiments.screen import print_table
+
+    if not no_plots:
+        _prepare(out)
+    rows = babysqrt.compare(at)
+    if not no_plots:
+        babysqrt.draw(at, out / "babysqrt.png")
+        print(f"kept in {out}")
+    print_table(
+        f"The derivative of the square root at {at:g}",
+        ("", "derivative", "error"),
+        [(row.way, f"{row.derivative:.16f}", f"{row.error:.1e}") for row in rows],
+    )
+    return 0
+
+
+@experiments.command("lab-benchmark")
+def run_lab_benchmark(
+    rounds: Annotated[int, typer.Option(min=1, help="How often each is timed, in turns.")] = 60,
+) -> int:
+    """Time tracked arrays against arrays of tracked numbers.
+
+    Both track X and Y, compute sum(X @ Y) and pull the gradient of Y: the
+    arrays once by accum(Y), once by backward. Each ratio says how many times
+    faster that is than number by number: the median over rounds in which
+    all took turns.
+
+    [bold]nbgrad run lab-benchmark[/]
+    [bold]nbgrad run lab-benchmark --rounds 200[/]
+    """
+    from nbgrad.experiments.screen import print_table
+
+    rows = []
+    for shape in lab_benchmark.SIZES:
+        m, n = shape
+        cells = [f"{m} x {n} by {n} x {m}"]
+        for way, timing in lab_benchmark.measure(shape, rounds).items():
+            cells.append(f"{1e6 * timing.seconds:,.1f}")
+            if way != "naive":
+                cells.append(f"{timing.ratio:,.1f}")
+        rows.append(cells)
+    print_table(
+        "Gradient of sum(X @ Y), microseconds",
+        ("", "number by number", "arrays, accum", "ratio", "arrays, backward", "ratio"),
+        rows,
+    )
+    return 0
 
 
 def _run(

@@ -1,35 +1,34 @@
-"""The pictures: how a training went, and what it learnt.
-
-Figures are built as objects, without pyplot, so no window opens and no global state changes.
-"""
+"""The pictures of a training: how it went, and what it learnt."""
 
 from pathlib import Path
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 import nbgrad
 from nbgrad.experiments.history import History
+from nbgrad.experiments.misreadings import plot_confusion, plot_misread
+from nbgrad.experiments.style import BLUE, GRID, INK, ORANGE, new_figure, tidy
 
-BLUE, ORANGE, INK, GRID = "#2166ac", "#d6604d", "#333333", "#e4e4e4"
 SIDES = LinearSegmentedColormap.from_list("sides", [BLUE, "#92c5de", "#f7f7f7", "#f4a582", ORANGE])
 
 
 def draw(history: History, out: Path, title: str, accuracy_label: str) -> None:
-    """Write ``history.png`` and, where the samples are points of a plane, ``boundary.png``."""
+    """Write ``history.png``; of points of a plane also ``boundary.png``, of images of digits
+    ``confusion.png`` and ``misread.png``."""
     plot_history(history, out / "history.png", title, accuracy_label)
     if history.x.shape[1] == 2:
         plot_boundary(history, out / "boundary.png", title)
+    elif history.x.shape[1] == 64:
+        plot_confusion(history, out / "confusion.png", title)
+        plot_misread(history, out / "misread.png")
 
 
 def plot_history(history: History, path: Path, title: str, accuracy_label: str) -> None:
     """Draw loss (logarithmic) above accuracy, step by step, and write them as a PNG."""
     steps, losses, accuracies = (np.array(column) for column in zip(*history.steps, strict=True))
-    figure = _figure(7, 5.2)
+    figure = new_figure(7, 5.2)
     above, below = figure.subplots(2, 1, sharex=True)
     figure.suptitle(title, color=INK, fontsize=13)
 
@@ -39,7 +38,7 @@ def plot_history(history: History, path: Path, title: str, accuracy_label: str) 
             axes.plot(steps, values, color=color, alpha=0.22, linewidth=0.8)
         axes.plot(steps, smooth(values, width), color=color, linewidth=1.8)
         axes.grid(color=GRID, linewidth=0.8)
-        _tidy(axes)
+        tidy(axes)
 
     above.set_yscale("log")
     above.set_ylabel("training loss")
@@ -64,7 +63,7 @@ def plot_boundary(history: History, path: Path, title: str) -> None:
     plane = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
     probability = nbgrad.softmax(history.network.logits(plane))[:, 1].reshape(241, 361)
 
-    figure = _figure(8, 5)
+    figure = new_figure(8, 5)
     axes = figure.subplots()
     image = axes.imshow(
         probability,
@@ -84,7 +83,7 @@ def plot_boundary(history: History, path: Path, title: str) -> None:
     axes.set_title(title, color=INK, fontsize=13)
     axes.set_xlabel("$x_1$")
     axes.set_ylabel("$x_2$")
-    _tidy(axes)
+    tidy(axes)
     bar = figure.colorbar(image, ax=axes, shrink=0.85, label="probability of the lower moon")
     bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
     figure.savefig(path)
@@ -95,18 +94,3 @@ def smooth(values: np.ndarray, width: int) -> np.ndarray:
     window = np.ones(width)
     count = np.convolve(np.ones(len(values)), window, mode="same")
     return np.convolve(values, window, mode="same") / count
-
-
-def _figure(width: float, height: float) -> Figure:
-    figure = Figure(figsize=(width, height), dpi=150, layout="constrained", facecolor="white")
-    FigureCanvasAgg(figure)
-    return figure
-
-
-def _tidy(axes: Axes) -> None:
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_color(INK)
-    axes.tick_params(colors=INK)
-    axes.set_axisbelow(True)

@@ -1,7 +1,7 @@
 """Live progress: a bar on a terminal, a few plain lines anywhere else."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from nbgrad.experiments.history import OnStep, Step
@@ -43,6 +43,33 @@ def _bar(console, name: str, steps: int) -> Iterator[OnStep]:
             bar.update(task, completed=step.step, report=_report(step))
 
         yield on_step
+
+
+@contextmanager
+def counting(name: str) -> Iterator[Callable[[int, int, str], None]]:
+    """Show work of which each part has a name; gives the function to call before each, with how
+    many are done, how many there are, and the name."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    console = Console()
+    if not sys.stdout.isatty() or console.is_dumb_terminal:
+        yield lambda done, total, part: _tenth(name, done, total, part)
+        return
+    columns = (
+        TextColumn("[bold]{task.description}"),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[part]:<20}"),
+    )
+    with Progress(*columns, console=console, expand=True, transient=True) as bar:
+        task = bar.add_task(name, total=None, part="")
+        yield lambda done, total, part: bar.update(task, completed=done, total=total, part=part)
+
+
+def _tenth(name: str, done: int, total: int, part: str) -> None:
+    if done * LINES // total > (done - 1) * LINES // total:
+        print(f"{name} {done:{len(str(total))}d} of {total}  {part}", flush=True)
 
 
 def _line(step: Step, steps: int) -> None:

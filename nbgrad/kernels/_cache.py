@@ -11,6 +11,7 @@ import hashlib
 import os
 import pickle
 import platform
+import re
 import stat
 import sys
 import time
@@ -27,7 +28,7 @@ from numba.core import compiler, config, serialize
 
 from ..errors import CacheWarning
 
-__all__ = ["KernelCache", "attach", "counts", "folder", "stamp"]
+__all__ = ["KernelCache", "attach", "compiling", "counts", "files", "folder", "stamp"]
 
 SUFFIX = ".nbgrad"
 # Numba compiles and asks its caches under one global lock, so plain integers count right.
@@ -36,8 +37,38 @@ counts = {"compiled": 0, "loaded": 0}
 _OPTIONS = ("BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "OPT", "SLP_VECTORIZE")
 # The folder is cut back to this many bytes, the longest unused files first.
 _LIMIT = 256 * 2**20
+# A program that compiles for longer than this many seconds says why it waits.
+_PATIENCE = 2.0
 _DAY = 86_400.0
 _warned: set[str] = set()
+
+
+class _Compiling:
+    """How long this process has compiled kernels; one line on a terminal says so once it is long.
+
+    A library must not fill logs, so it is silent where nobody watches.
+    """
+
+    def __init__(self):
+        self.seconds = 0.0
+        self._told = False
+        self._counted = 0.0  # up to this time: kernels that compile inside of others count once
+
+    def add(self, began: float) -> None:
+        """Count a kernel that was begun then and is done now."""
+        now = time.perf_counter()
+        self.seconds += now - max(began, self._counted)
+        self._counted = now
+        # sys.stderr is None in a program without a console.
+        if self.seconds > _PATIENCE and not self._told and sys.stderr and sys.stderr.isatty():
+            self._told = True
+            count = f"{counts['compiled']} kernel{'s' * (counts['compiled'] > 1)}"
+            kept = f", cached in {folder()} for next time" if folder() else ""
+            line = f"nbgrad: compiled {count} in {self.seconds:.1f} s so far{kept}"
+            print(line, file=sys.stderr)
+
+
+compiling = _Compiling()
 
 
 def attach(dispatcher: Any, name: str, content: str) -> None:
@@ -68,8 +99,10 @@ class KernelCache:
     def __init__(self, name: str, content: str):
         self._name = name
         self._content = content
+        self._began = 0.0
 
     def load_overload(self, sig, target_context):
+        self._began = time.perf_counter()
         target_context.refresh()
         path = self._path(sig, target_context.codegen())
         if path is None:
@@ -87,6 +120,7 @@ class KernelCache:
 
     def save_overload(self, sig, data):
         counts["compiled"] += 1
+        compiling.add(self._began)
         # Code with addresses of this process in it would crash the next one.
         path = None if data.library.has_dynamic_globals else self._path(sig, data.codegen)
         if path is None:
@@ -162,6 +196,15 @@ def folder() -> Path | None:
         )
         return None
     return own
+
+
+def files() -> list[Path]:
+    """The files in the folder that are ours: kernels, and what a killed process left of one."""
+    directory = folder()
+    if directory is None:
+        return []
+    ours = re.compile(rf".+-[0-9a-f]{{32}}{re.escape(SUFFIX)}(\.[0-9a-f]{{12}}\.tmp)?")
+    return sorted(path for path in directory.iterdir() if ours.fullmatch(path.name))
 
 
 def _chosen() -> Path:

@@ -14,6 +14,12 @@ def test_the_default_run_reads_97_percent_of_the_held_out_digits():
     assert history.correct == round(history.accuracy * len(history.labels))
 
 
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_other_seeds_read_97_percent_too(seed):
+    assert digits.train(seed).accuracy >= 0.97
+
+
 def test_the_split_is_stratified_and_loses_nothing():
     data = digits.load(np.random.default_rng(0))
     assert len(data.train_x) + len(data.held_x) == 1797

@@ -1,0 +1,86 @@
+"""Two descents on one hilly surface: neighbours that end in different valleys.
+
+The surface is g(x, y) = y^2 + sin(x). Between the two starts lies a ridge, at x = pi / 2: one
+descent finds the minimum at (-pi / 2, 0), the other leaves for the next one.
+"""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import nbgrad
+
+RATE = 0.2
+STARTS = (((1.5, -2.4), 34), ((1.8, -2.4), 16))
+"""Where the descents begin, and how many steps each takes."""
+MINIMUM = (-np.pi / 2, 0.0)
+WINDOW = ((-4, 4), (-2.5, 2.5))
+
+
+class Descent(NamedTuple):
+    """The points of a descent, its start first, and the height at each."""
+
+    x: np.ndarray
+    y: np.ndarray
+    height: np.ndarray
+
+
+def surface(x: Any, y: Any) -> Any:
+    """g(x, y) = y^2 + sin(x), for plain and for tracked numbers."""
+    return y * y + np.sin(x)
+
+
+def run(rate: float = RATE) -> list[Descent]:
+    """Both descents."""
+    descents = []
+    for start, niters in STARTS:
+        paths = nbgrad.minimize(surface, *start, niters=niters, lr=rate)
+        x, y = (np.r_[first, path] for first, path in zip(start, paths, strict=True))
+        descents.append(Descent(x, y, surface(x, y)))
+    return descents
+
+
+def draw(descents: list[Descent], out: Path) -> None:
+    """Write ``descend.gif``, step by step, and ``descend.png``, all at once."""
+    from matplotlib.animation import PillowWriter  # slow to import
+
+    from nbgrad.experiments.style import INK, new_figure, tidy
+
+    figure = new_figure(8, 4.4, dpi=100)
+    axes = figure.subplots()
+    across, up = np.linspace(*WINDOW[0], 161), np.linspace(*WINDOW[1], 101)
+    heights = surface(*np.meshgrid(across, up))
+    filled = axes.contourf(across, up, heights, levels=16, cmap="RdYlBu_r")
+    axes.contour(across, up, heights, levels=16, colors="white", linewidths=0.4, alpha=0.6)
+    ways = [
+        axes.plot([], [], "o-", color="black", markersize=4, linewidth=1.4, label=label)[0]
+        for label, _ in zip(["descent", None], descents, strict=True)
+    ]
+    axes.plot(
+        [descent.x[0] for descent in descents], [descent.y[0] for descent in descents],
+        "*", color="white", markeredgecolor="black", markersize=13, label="start", zorder=4,
+    )  # fmt: skip
+    axes.plot(
+        *[[coordinate] for coordinate in MINIMUM],
+        "*", color="red", markeredgecolor="black", markersize=15, label="minimum", zorder=4,
+    )  # fmt: skip
+    axes.set(xlim=WINDOW[0], ylim=WINDOW[1], xlabel="x", ylabel="y")
+    tidy(axes)
+    bar = figure.colorbar(filled, ax=axes, label="$y^2 + \\sin x$", pad=0.02)
+    bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
+    figure.legend(loc="outside right upper", frameon=False, labelcolor=INK)
+    title = axes.set_title(" ", color=INK, fontsize=13)
+
+    def show(step: int) -> None:
+        for way, descent in zip(ways, descents, strict=True):
+            way.set_data(descent.x[: step + 1], descent.y[: step + 1])
+        title.set_text(f"Gradient descent, step {step}")
+
+    last = max(len(descent.x) for descent in descents) - 1
+    writer = PillowWriter(fps=6)
+    with writer.saving(figure, str(out / "descend.gif"), dpi=100):
+        for step in [*range(last + 1), *[last] * 6]:  # the end stays for a second
+            show(step)
+            writer.grab_frame()
+    figure.savefig(out / "descend.png", dpi=150)
