@@ -1,6 +1,7 @@
 """Activations of neural networks, and the error function."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -68,7 +69,7 @@ def relu(x):
     return apply(relu_row, x)
 
 
-def leaky_relu(x, slope=0.01):
+def leaky_relu(x, slope: Any = 0.01):
     """x where it is positive, else slope * x; the derivative at 0 is the slope.
 
     `slope` broadcasts with x, and may be tracked.
@@ -79,7 +80,7 @@ def leaky_relu(x, slope=0.01):
     return bind(leaky_relu_row, x, slope)
 
 
-def elu(x, alpha=1.0):
+def elu(x, alpha: Any = 1.0):
     """x where it is positive, else alpha * (exp(x) - 1); the derivative at 0 is alpha.
 
     `alpha` broadcasts with x, and may be tracked.
