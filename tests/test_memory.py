@@ -73,12 +73,16 @@ def test_a_deep_chain_is_accumulated_reset_and_shown():
         z.backward()
 
 
+# Python 3.13 nests more frames before it defers a deallocation.
+STACK = 1024 * (256 if sys.version_info < (3, 13) else 512)
+
+
 @pytest.mark.parametrize("nodes", SIZES)
 def test_dropping_a_deep_chain_is_safe_on_a_small_stack(nodes):
     """In a child process: what fails here is the interpreter's stack."""
     code = f"""
 import threading
-threading.stack_size(256 * 1024)
+threading.stack_size({STACK})
 x = nbgrad.track(2.0)
 chains = []
 for _ in range(2):
