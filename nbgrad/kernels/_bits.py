@@ -98,7 +98,8 @@ def round_even(typingctx, x):
 
     def codegen(context, builder, signature, args):
         constant = ir.Constant(args[0].type, large)
-        return builder.fsub(builder.fadd(args[0], constant), constant)
+        # With `contract`, a product before it is fused into this addition.
+        return builder.fsub(builder.fadd(args[0], constant, flags=("contract",)), constant)
 
     return x(x), codegen
 
@@ -113,7 +114,8 @@ def times_power_of_two(typingctx, x, k):
         integer = ir.IntType(width)
         # Adding this leaves a biased exponent in the lowest bits; shifted up, it is a power of two.
         constant = ir.Constant(value.type, large + bias)
-        near_half = builder.fadd(builder.fmul(k, ir.Constant(value.type, 0.5)), constant)
+        half = builder.fmul(k, ir.Constant(value.type, 0.5), flags=("contract",))
+        near_half = builder.fadd(half, constant, flags=("contract",))
         rest = builder.fsub(k, builder.fsub(near_half, constant))
         for part in (near_half, builder.fadd(rest, constant)):
             power = builder.shl(builder.bitcast(part, integer), integer(bits))
