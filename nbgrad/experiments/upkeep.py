@@ -104,7 +104,8 @@ def clear_cache() -> int:
             one = path.stat().st_size
             path.unlink()
             removed, size = removed + 1, size + one
-    print(f"removed {_count(removed, 'file')}, {_megabytes(size)}, from {_cache.folder()}")
+    where = f"from {_cache.folder()}" if _cache.folder() else "for there is no cache folder"
+    print(f"removed {_count(removed, 'file')}, {_megabytes(size)}, {where}")
     return 0
 
 
