@@ -74,7 +74,7 @@ def test_a_deep_chain_is_accumulated_reset_and_shown():
 
 
 # Python 3.13 nests more frames before it defers a deallocation.
-STACK = 1024 * (256 if sys.version_info < (3, 13) else 512)
+STACK = 1024 * (256 if sys.version_info < (3, 13) else 1024)
 
 
 @pytest.mark.parametrize("nodes", SIZES)
