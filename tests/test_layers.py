@@ -35,7 +35,7 @@ FLOORS = (
     ("constants",),
     ("transforms",),
     ("static",),
-    ("check", "descent", "naive", "show", "warmup"),
+    ("check", "descent", "naive", "optable", "show", "warmup"),
     ("nn", "optim", "data"),
     ("train",),
     ("",),  # nbgrad/__init__.py

@@ -117,13 +117,17 @@ def _product(x, mine: str, y, theirs: str, kept: Collection[str]):
         columns = columns[len(summed) :]
         length = math.prod(x_shape[ends[1] :])
         stacked = (math.prod(common),) if batch else ()
-        a = np.reshape(x, (*stacked, math.prod(rows), length))
-        b = np.reshape(y, (*stacked, length, math.prod(columns)))
-        out = np.reshape(a @ b, (*common, *rows, *columns))
+        a = _shaped(x, (*stacked, *((math.prod(rows),) if rows or batch else ()), length))
+        b = _shaped(y, (*stacked, length, *((math.prod(columns),) if columns or batch else ())))
+        out = _shaped(a @ b, (*common, *rows, *columns))
     else:
         ones = (1,) * len(rows), (1,) * len(columns)
-        out = np.reshape(x, x_shape + ones[1]) * np.reshape(y, (*common, *ones[0], *columns))
+        out = _shaped(x, x_shape + ones[1]) * _shaped(y, (*common, *ones[0], *columns))
     return out, "".join(batch + left + right)
+
+
+def _shaped(x, shape: tuple[int, ...]):
+    return x if shape_of(x) == shape else np.reshape(x, shape)
 
 
 def _arranged(x, labels: str, order: Sequence[str]):

@@ -209,11 +209,14 @@ class Bilinear(Written):
         infer: Callable,
         left: Callable,
         right: Callable,
+        *,
+        fused: Callable[..., Sequence] | None = None,
         **options: Any,
     ):
         super().__init__(name, compute, infer, **options)
         self.left = left
         self.right = right
+        self.fused_pullback = fused or self.pullback
 
     def pullback(self, ct, out, args, need, **params):
         x, y = args

@@ -39,6 +39,7 @@ def reshape_of(x, shape):
 
 @implements(np.ravel)
 def ravel(x):
+    """The elements of x, row by row, along one axis."""
     return reshape_of(x, -1)
 
 

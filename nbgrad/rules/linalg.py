@@ -38,18 +38,31 @@ def _as_matrices(ct, x, y):
     return np.reshape(ct, tuple(ct_shape)), x, y
 
 
-def _left(ct, x, y):
+def _left(ct, x, y, product=np.matmul):
     """ct @ y.T"""
+    if len(shape_of(x)) == len(shape_of(y)) == 1:
+        return ct * y
     ct, _, matrix = _as_matrices(ct, x, y)
-    x_bar = ct @ swap(matrix)
+    x_bar = product(ct, swap(matrix))
     return x_bar[..., 0, :] if len(shape_of(x)) == 1 else x_bar
 
 
-def _right(ct, x, y):
+def _right(ct, x, y, product=np.matmul):
     """x.T @ ct"""
+    if len(shape_of(x)) == len(shape_of(y)) == 1:
+        return ct * x
     ct, matrix, _ = _as_matrices(ct, x, y)
-    y_bar = swap(matrix) @ ct
+    y_bar = product(swap(matrix), ct)
     return y_bar[..., 0] if len(shape_of(y)) == 1 else y_bar
+
+
+def _fused(ct, out, args, need):
+    """The rule by our own products: NumPy's are slow where a matrix is only one row or column."""
+    x, y = args
+    return [
+        _left(ct, x, y, _compute) if need[0] else None,
+        _right(ct, x, y, _compute) if need[1] else None,
+    ]
 
 
 class MatmulPlan(eager.Call):
@@ -95,7 +108,7 @@ class MatmulPlan(eager.Call):
 
 
 matmul = Bilinear(
-    "matmul", _compute, _infer, _left, _right, function=np.matmul,
+    "matmul", _compute, _infer, _left, _right, fused=_fused, function=np.matmul,
     samples=[
         sample((2, 3), (3, 2)), sample((3,), (3,)), sample((2, 3), (3,)), sample((3,), (3, 2)),
         sample((2, 2, 3), (3, 2)), sample((2, 1, 2, 3), (3, 3, 2)), sample((2, 2, 3), (3,)),

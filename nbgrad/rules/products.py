@@ -58,11 +58,12 @@ def tensordot(a, b, axes=2):
     n, m = math.prod(a_shape[i] for i in mine), math.prod(b_shape[i] for i in theirs)
     if [a_shape[i] for i in mine] != [b_shape[i] for i in theirs]:
         _fitting("tensordot", a, b, n, -1 if n == m else m)
-    left = [i for i in range(len(a_shape)) if i not in mine]
-    right = [i for i in range(len(b_shape)) if i not in theirs]
-    x = np.reshape(np.transpose(a, (*left, *mine)), (math.prod(a_shape[i] for i in left), n))
-    y = np.reshape(np.transpose(b, (*theirs, *right)), (n, math.prod(b_shape[i] for i in right)))
-    return np.reshape(x @ y, (*(a_shape[i] for i in left), *(b_shape[i] for i in right)))
+    labels = [len(a_shape) + i for i in range(len(b_shape))]
+    for i, k in zip(mine, theirs, strict=True):
+        labels[k] = i
+    out = [i for i in range(len(a_shape)) if i not in mine]
+    out += [label for label in labels if label >= len(a_shape)]
+    return np.einsum(a, range(len(a_shape)), b, labels, out)
 
 
 @implements(np.kron)

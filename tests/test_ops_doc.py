@@ -1,0 +1,21 @@
+"""docs/ops.md says what the registry says."""
+
+from pathlib import Path
+
+import nbgrad
+from nbgrad.core import Primitive
+from nbgrad.optable import table
+
+PATH = Path(nbgrad.__file__).parent.parent / "docs" / "ops.md"
+
+
+def test_ops_doc_is_what_the_registry_says():
+    found = PATH.read_text(encoding="utf-8")
+    assert found == table(), "docs/ops.md is old: run python -m nbgrad.optable > docs/ops.md"
+
+
+def test_every_row_and_function_is_described():
+    lines = PATH.read_text(encoding="utf-8").splitlines()
+    for name in Primitive.registry:
+        assert any(line.startswith(f"| {name} |") for line in lines)
+    assert not [line for line in lines if line.endswith("|  |") and line.startswith("| `np.")]
