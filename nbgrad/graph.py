@@ -74,6 +74,8 @@ class Node:
 
     def pull(self, ct, need: tuple[bool, ...]) -> Sequence:
         """Contributions of this node to its arguments where `need` says, by kernels."""
+        if need == self.step.need:
+            return self.step.pull_all(ct, self.value, self.saved)
         return self.step.pull(ct, self.value, self.saved, need)
 
     def pull_tracked(self, ct, need: tuple[bool, ...]) -> Sequence:
@@ -337,8 +339,10 @@ def contributions_to(node: Node, child: Node, ct) -> list:
     """What `child`, with cotangent `ct`, contributes to `node`: one for each position."""
     if child.saved is None:
         raise freed(child)
-    check_fresh(child)
-    need = tuple(parent is node for parent in child.parents)
+    for parent in child.parents:
+        if parent is not None and parent.step is None and parent.changed > child.time:  # pyright: ignore
+            check_fresh(child)
+    need = tuple([parent is node for parent in child.parents])
     return [g for g in child.pull(ct, need) if g is not None]
 
 
