@@ -20,7 +20,7 @@ from nbgrad.core import Primitive, bind
 from nbgrad.rules.families import Elementwise
 
 sys.path.append(str(Path(__file__).parent.parent / "tests"))
-import rows  # noqa: E402
+import rows
 
 TARGET = 3.0
 SIZE = 100_000

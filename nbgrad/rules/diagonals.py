@@ -7,12 +7,11 @@ from ..core import bind, shape_of
 from .index import scatter
 
 
-def _on_diagonal(rows: int, columns: int, k: int) -> slice:
-    """Where the elements k places above the main diagonal lie in a flat matrix."""
+def _on_diagonal(rows: int, columns: int, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns of the elements k places above the main diagonal."""
     length = max(min(rows, columns - k) if k >= 0 else min(rows + k, columns), 0)
-    start = k if k >= 0 else -k * columns
-    step = columns + 1
-    return slice(start, start + (length - 1) * step + 1 if length else start, step)
+    places = np.arange(length)
+    return places + max(-k, 0), places + max(k, 0)
 
 
 @implements(np.diagonal)
@@ -25,7 +24,7 @@ def diagonal(a, offset=0, axis1=0, axis2=1):
     if (first, second) != (len(shape) - 2, len(shape) - 1):
         a = np.moveaxis(a, (first, second), (-2, -1))
     *lead, rows, columns = shape_of(a)
-    return np.reshape(a, (*lead, rows * columns))[..., _on_diagonal(rows, columns, offset)]
+    return a[(*(slice(None),) * len(lead), *_on_diagonal(rows, columns, offset))]
 
 
 @implements(np.linalg.diagonal)
@@ -55,8 +54,7 @@ def diag(v, k=0):
     if len(shape) != 1:
         raise ValueError(f"diag: input must be 1- or 2-d, not of shape {shape}")
     length = shape[0] + abs(k)
-    places = _on_diagonal(length, length, k)
-    return np.reshape(bind(scatter, v, shape=(length * length,), index=places), (length, length))
+    return bind(scatter, v, shape=(length, length), index=_on_diagonal(length, length, k))
 
 
 @implements(np.diagflat)
