@@ -7,8 +7,6 @@ import numpy as np
 
 from ..array import apply, functions, implements
 from ..core import Array, bind
-from .activation import relu as relu
-from .elementary import log as log
 from .families import Interval, elementwise, positive, reals, ufunc_rows
 
 # -- arithmetic -----------------------------------------------------------------------------------

@@ -9,7 +9,8 @@ from ..array import apply
 from ..core import Aval, bind, shape_of
 from ..errors import DimensionMismatch
 from ..kernels import logsoftmax as kernels
-from .elementwise import log, relu
+from .activation import relu
+from .elementary import log
 from .families import FLOATS, Custom, float_type, sample, scaled
 from .softmax import logsoftmax, logsumexp, softmax
 
