@@ -28,8 +28,13 @@ def einsum(*operands, optimize: Any = True):
         arrays, notation = operands[1:], operands[:1]
     else:
         arrays = operands[: len(operands) // 2 * 2 : 2]
-        notation = tuple(map(tuple, operands[1::2]))
-        notation += (tuple(operands[-1]),) if len(operands) % 2 else ()
+        given = [*operands[1::2], *(operands[-1:] if len(operands) % 2 else ())]
+        if not arrays or not all(_is_labels(labels) for labels in given):
+            raise TypeError(
+                "einsum: give a text of subscripts first, as in einsum('ij,jk->ik', x, y), or "
+                "behind each array a list of whole numbers that name its axes"
+            )
+        notation = tuple(map(tuple, given))
     order = optimize if isinstance(optimize, str) else "auto"
     inputs, output, sizes, path = _plan(notation, tuple(map(shape_of, arrays)), order)
     terms = [_stretchable(x, labels, sizes) for x, labels in zip(arrays, inputs, strict=True)]
@@ -43,6 +48,13 @@ def einsum(*operands, optimize: Any = True):
     ((out, labels),) = terms
     out, labels = _reduced(out, labels, output)
     return _arranged(out, labels, output)
+
+
+def _is_labels(labels: Any) -> bool:
+    """Whether a list names axes by whole numbers, as NumPy's second notation does."""
+    if not isinstance(labels, (list, tuple)):
+        return False
+    return all(x is Ellipsis or isinstance(x, (int, np.integer)) for x in labels)
 
 
 @lru_cache(maxsize=1024)
