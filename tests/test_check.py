@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import nbgrad
+from nbgrad.core import Primitive, bind
 from nbgrad.rules.families import elementwise
 
 
@@ -23,7 +24,7 @@ def test_float32_is_checked_in_float64(rng):
 
 @pytest.fixture
 def wrong(monkeypatch):
-    monkeypatch.setattr(nbgrad.core.Primitive, "registry", dict(nbgrad.core.Primitive.registry))
+    monkeypatch.setattr(Primitive, "registry", dict(Primitive.registry))
     return elementwise(
         None, "x * x * x", [lambda x, out: 3 * x * x + np.where(x > 1, 0.01, 0.0)],
         domains=[(0, 1)], name="wrong",
@@ -35,7 +36,7 @@ def test_the_worst_element_is_named_with_both_values(wrong, mode):
     x = np.array([0.5, 1.5, 0.25])
 
     def f(x):
-        return nbgrad.core.bind(wrong, x)
+        return bind(wrong, x)
 
     with pytest.raises(AssertionError, match=r"index \(1,\)|element \(1,\)") as caught:
         nbgrad.check_grads(f, (x,), (mode,))

@@ -98,7 +98,7 @@ def wrong_call(function: Any, rng: np.random.Generator, pool: list[Any]) -> str 
 def run(calls: int, seed: int) -> list[str]:
     rng = np.random.default_rng(seed)
     named = list(candidates().items())
-    faults = []
+    faults, pool = [], []
     for i in range(calls):
         if i % 500 == 0:
             pool = values(rng)

@@ -52,7 +52,7 @@ def einsum(*operands, optimize: Any = True):
 
 def _is_labels(labels: Any) -> bool:
     """Whether a list names axes by whole numbers, as NumPy's second notation does."""
-    if not isinstance(labels, (list, tuple)):
+    if not isinstance(labels, (list, tuple, range)):
         return False
     return all(x is Ellipsis or isinstance(x, (int, np.integer)) for x in labels)
 
