@@ -95,8 +95,7 @@ CALLS = [
     call(split_lists(np.dstack), M, M), call(split_lists(np.column_stack), (3,), M),
     call(np.split, V, 2), call(np.split, M, 2, axis=1), call(np.split, V, [1, 3]),
     call(np.array_split, V, 3), call(np.array_split, V, [1, 9]), call(np.hsplit, M, 2),
-    call(np.hsplit, V, 2), call(np.vsplit, M, 3), call(np.dsplit, T, [1]), call(np.unstack, M),
-    call(np.unstack, M, axis=1),
+    call(np.hsplit, V, 2), call(np.vsplit, M, 3), call(np.dsplit, T, [1]),
     call(np.tile, V, 2), call(np.tile, M, G((2, 1))), call(np.tile, V, G((2, 2))),
     call(np.tile, T, G((2, 1))), call(np.repeat, M, 2), call(np.repeat, M, 2, axis=0),
     call(np.repeat, M, 3, axis=-1), call(np.repeat, M, [0, 2, 1], axis=0),
@@ -119,6 +118,8 @@ CALLS = [
     call(np.median, T, axis=(0, 2)), call(np.median, M, axis=1, keepdims=True),
     call(np.linalg.solve, np.eye(3) + 0.1, (3,)), call(np.linalg.solve, np.eye(3) + 0.1, (2, 3, 2)),
 ]  # fmt: skip
+if hasattr(np, "unstack"):  # NumPy 2.1 and newer
+    CALLS += [call(np.unstack, M), call(np.unstack, M, axis=1)]
 
 
 def is_shape(arg) -> bool:

@@ -185,12 +185,15 @@ _splits(np.hsplit, lambda ndim: 0 if ndim == 1 else 1, 1)
 _splits(np.dsplit, lambda ndim: 2, 3)
 
 
-@implements(np.unstack)
 def unstack(x, /, *, axis=0):
     """The parts of x along `axis`, without it."""
     shape = shape_of(x)
     axis = normalize_axis(axis, len(shape), "unstack")
     return tuple(x[(*(slice(None),) * axis, i)] for i in range(shape[axis]))
+
+
+if hasattr(np, "unstack"):  # NumPy 2.1 and newer
+    functions[np.unstack] = unstack
 
 
 # -- repeating ------------------------------------------------------------------------------------
