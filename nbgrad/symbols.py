@@ -6,7 +6,10 @@ assignment with no repeated subexpression. Symbols are compared by identity only
 op, like NumPy's.
 """
 
+import linecache
 import math
+import os
+import sys
 from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
@@ -16,14 +19,42 @@ from .array import Array
 from .core import Aval, Primitive
 from .errors import TraceError
 
+_HERE = os.path.dirname(__file__) + os.sep
+
+
+def calling_line() -> str:
+    """The line of code outside of this package that is running: `file:line: text`, or ""."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if not code.co_filename.startswith(_HERE) or code.co_filename.startswith(_OUTSIDE):
+            text = linecache.getline(code.co_filename, frame.f_lineno).strip()
+            return f"{os.path.basename(code.co_filename)}:{frame.f_lineno}: {text}"
+        if code.co_name == "trace" and code.co_filename.endswith(_TRACE):
+            return ""
+        frame = frame.f_back
+    return ""
+
+
+# Programs that ship with the package are users of it.
+_OUTSIDE = _HERE + "experiments" + os.sep
+_TRACE = os.path.join("static", "trace.py")
+
+
+def user_line() -> str:
+    """The same, to end a message with."""
+    line = calling_line()
+    return f" ({line})" if line else ""
+
 
 class Symbol(Array):
     """An input of a program (no primitive), or the result of one op."""
 
-    __slots__ = ("args", "aval", "builder", "level", "params", "primitive")
+    __slots__ = ("args", "aval", "builder", "level", "line", "params", "primitive")
     aval: Aval
     level: int
     builder: "Builder"
+    line: str  # of the user's code, where that is known
     primitive: Primitive | None
     args: tuple[Any, ...]
     params: dict[str, Any]
@@ -43,27 +74,33 @@ class Symbol(Array):
     def below(self) -> Any:
         raise TraceError(
             "the numbers of a traced value were asked for while the function is recorded: keep it "
-            "an array and use np functions"
+            "an array and use np functions" + user_line()
         )
 
     def __bool__(self):
         raise TraceError(
             "the truth of a traced value is not known while the function is recorded: use "
-            "np.where(condition, x, y), or make the argument static"
+            "np.where(condition, x, y), or name the argument in static_argnames" + user_line()
         )
 
     def __float__(self):
         raise TraceError(
             "float() of a traced value: it has no number while the function is recorded; keep it "
-            "an array and use np functions"
+            "an array and use np functions" + user_line()
         )
 
-    __int__ = __index__ = __float__  # pyright: ignore[reportAssignmentType]
+    def __int__(self):
+        raise TraceError(
+            "int() of a traced value: it has no number while the function is recorded; name the "
+            "argument in static_argnames, or use nbgrad.loop in place of range" + user_line()
+        )
+
+    __index__ = __int__
 
     def __array__(self, dtype=None, copy=None):
         raise TraceError(
             "a traced value cannot become a plain array: it has no numbers while the function is "
-            "recorded; use np functions on it, and np.stack to join values"
+            "recorded; use np functions on it, and np.stack to join values" + user_line()
         )
 
 
@@ -94,9 +131,13 @@ class Builder:
         )
         symbol = self._known.get(key)
         if symbol is None:
-            aval = primitive.infer(*map(aval_of, args), **params)
+            aval = self.infer(primitive, args, params)
             symbol = self._known[key] = self._symbol(aval, primitive, tuple(args), params)
         return symbol
+
+    def infer(self, primitive: Primitive, args: Sequence, params: dict) -> Aval:
+        """Shape and dtype of a result."""
+        return primitive.infer(*map(aval_of, args), **params)
 
     def _simplified(self, name: str, args: Sequence, params: dict) -> Any:
         """What an op is without computing, or None."""
@@ -118,7 +159,7 @@ class Builder:
 
     def _symbol(self, aval, primitive, args, params) -> Symbol:
         symbol = Symbol()
-        symbol.builder, symbol.level, symbol.aval = self, self.level, aval
+        symbol.builder, symbol.level, symbol.aval, symbol.line = self, self.level, aval, ""
         symbol.primitive, symbol.args, symbol.params = primitive, args, params
         return symbol
 

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from ..array import apply, implements
+from ..array import Array, apply, implements
 from ..core import Aval, Unplanned, bind, shape_of
+from ..errors import TraceError
 from ..kernels import index as kernels
-from .families import Linear, float_type, sample
+from .families import Custom, Linear, float_type, sample
 
 
 def is_basic(index) -> bool:
@@ -79,12 +80,72 @@ scatter = Linear(
 )  # fmt: skip
 
 
+# -- positions that are arguments -----------------------------------------------------------------
+
+HOLE = "position"
+"""Stands in a static index for a position that is an argument of the op."""
+
+
+def _filled(index, positions):
+    """The index with its holes filled."""
+    rest = iter(positions)
+    parts = index if isinstance(index, tuple) else (index,)
+    return tuple(np.asarray(next(rest)) if part is HOLE else part for part in parts)
+
+
+def _gather_infer(x: Aval, *positions, index) -> Aval:
+    probe = np.broadcast_to(np.empty((), x.dtype), x.shape)
+    zeros = [np.zeros(p.shape, np.intp) if isinstance(p, Aval) else p for p in positions]
+    return Aval.of(probe[_filled(index, zeros)].shape, float_type(x))
+
+
+gather = Custom(
+    "gather",
+    lambda x, *positions, index: _compute(x, index=_filled(index, positions)),
+    _gather_infer,
+    lambda ct, out, args, need, *, index: [
+        bind(scatter_at, ct, *args[1:], shape=shape_of(args[0]), index=index),
+        *(None for _ in args[1:]),
+    ],
+    lambda tangents, out, args, *, index: bind(gather, tangents[0], *args[1:], index=index),
+    samples=[
+        sample((4,), np.array([2, 0, 2]), index=HOLE),
+        sample((3, 2), np.array([1, -1]), index=(HOLE, 1)),
+    ],
+    notes="x[i] for positions i that are known only when the program runs",
+)
+scatter_at = Custom(
+    "scatter_at",
+    lambda ct, *positions, shape, index: _scatter(ct, shape=shape, index=_filled(index, positions)),
+    lambda ct, *positions, shape, index: Aval.of(shape, float_type(ct)),
+    lambda ct, out, args, need, *, shape, index: [
+        bind(gather, ct, *args[1:], index=index),
+        *(None for _ in args[1:]),
+    ],
+    lambda tangents, out, args, *, shape, index: bind(
+        scatter_at, tangents[0], *args[1:], shape=shape, index=index
+    ),
+    samples=[sample((3,), np.array([2, 0, 2]), shape=(4,), index=HOLE)],
+    notes="the transpose of gather",
+)
+
+
 @implements("index")
 def index_of(x, index):
     """`x[index]`. Raises IndexError as NumPy does."""
     if isinstance(index, list):
         index = np.asarray(index)
         index = index if index.size else index.astype(np.intp)
+    parts = index if isinstance(index, tuple) else (index,)
+    positions = [part for part in parts if isinstance(part, Array)]
+    if positions:
+        if any(part.dtype.kind not in "iu" for part in positions):
+            raise TraceError(
+                "an index of bools that depends on the arguments gives a shape that depends on "
+                "values: use np.where(mask, x, 0.0)"
+            )
+        holes = tuple(HOLE if isinstance(part, Array) else part for part in parts)
+        return bind(gather, x, *positions, index=holes if isinstance(index, tuple) else HOLE)
     return apply(index_row, x, index=index)
 
 

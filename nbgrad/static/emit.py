@@ -1,204 +1,373 @@
-"""From a program to the source of one Numba function.
+"""From values to the text of one Numba module: kernels, the core that calls them, the entry.
 
-Elementwise ops are fused by pulling: each loop starts from what it must produce, the arrays that
-the function returns and the sums, and takes in every op that these need. Loops over one shape
-whose inputs are ready together are one loop. Sums end a loop; what depends on them comes after.
+Each loop nest is a kernel on pointers; equal texts are one kernel. The core takes pointers and
+scalars by value, lists the steps one line each, and keeps what lies between them in scratch. The
+entry takes arrays, checks their shapes and makes the results.
 """
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+import math
+import re
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from ..emission import NAMES, body_of, steps_of
-from ..errors import TraceError
-from ..kernels.emit import Operand, function_source, module_head, substitute
-from ..symbols import Symbol, is_full, topological
-from .program import Program
+from ..kernels import pointers, scalar
+from . import memory
+from .affine import ZERO, Affine
+from .fuse import Group, Schedule, Single, schedule, strides_of
+from .ir import BOOL, Graph, Value, number_of
+from .kernel import Text, text_of
+from .memory import Memory
+from .nest import Kept, Nest
+from .pull import Line, MustKeep, Writer, literal
+
+# Scratch of up to so many bytes lies on the stack; beyond, the entry makes one block.
+STACK = 256 * 1024
+# Multiply-adds up to which loops beat a call of BLAS.
+_SMALL = 200
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_PART = {"float64": "f8", "float32": "f4", "int64": "i8", "bool": "b1", "uint8": "b1"}
 
 
-class Loop(NamedTuple):
-    """One pass over arrays of `shape`: the arrays that it writes, and the sums that it returns."""
+@dataclass
+class Described:
+    """A step as it is reported."""
 
-    shape: tuple[int, ...]
-    arrays: list[Symbol]
-    sums: list[Symbol]
+    text: str
+    flops: int
+    reads: int
+    writes: int
+    sources: list[str]
 
 
-def source_of(program: Program) -> tuple[str, str]:
-    """The name and the module text of the Numba function of `program`.
+@dataclass
+class Emitted:
+    """The module of one program."""
 
-    It takes the inputs in order, arrays or floats, and returns the outputs, floats and new arrays.
-    """
-    _check_supported(program)
-    arrays = [s for s in _unique(program.outputs) if isinstance(s, Symbol) and _is_array(s)]
-    stages = _stages(program)
-    loops = _loops(program, arrays, stages)
-    labels: dict[Symbol, str] = {s: f"a{i}" for i, s in enumerate(program.inputs)}
-    labels |= {s: f"r{i}" for i, s in enumerate(arrays) if s not in labels}
-    functions, lines = [], []
-    for symbol in program.inputs:
-        if _is_array(symbol):
+    name: str
+    source: str
+    steps: list[Described]
+    memory: Memory
+    lines: dict[int, str] = field(default_factory=dict)
+
+
+def emit(graph: Graph, outputs: Sequence[Value], name: str) -> Emitted:
+    """The module that computes `outputs`. Inputs are the graph's, in order."""
+    wanted = [*outputs, *(ok for ok, _ in graph.checks)]
+    kept: set[Value] = set()
+    while True:
+        plan = schedule(wanted, kept)
+        try:
+            nests = _nests(plan, Kept())
+            found = memory.plan(plan, nests, outputs)
+            nests = _nests(plan, found.kept)
+            break
+        except MustKeep as error:
+            if error.value in kept:
+                raise
+            kept.add(error.value)
+    return _Module(graph, list(outputs), name, plan, nests, found).emitted()
+
+
+def _nests(plan: Schedule, kept: Kept) -> dict[Group, Nest]:
+    return {step: Nest(step, plan.roots, kept) for step in plan.steps if isinstance(step, Group)}
+
+
+class _Core(Writer):
+    """Straight lines of scalar code between the steps."""
+
+    def __init__(self, module: "_Module", roots: set[Value]):
+        super().__init__(roots)
+        self.module = module
+        self.names: dict[tuple, str] = {}
+
+    def append(self, line: Line, level: int) -> None:
+        text = line.text
+        for i, position in enumerate(line.positions):
+            text = text.replace(f"{{{i}}}", _shown(position))
+        for i, access in enumerate(self.accesses):
+            text = text.replace(f"@{{{i}}}", self.module.pointer(access.value, 0))
+        self.module.lines.append((text, line.source))
+
+    def fresh(self) -> str:
+        return self.module.fresh()
+
+    def known(self, key: tuple) -> str | None:
+        return self.names.get(key)
+
+    def remember(self, key: tuple, name: str, level: int) -> None:
+        self.names[key] = name
+
+    def scalar(self, value: Value) -> str:
+        return self.module.scalars[value]
+
+    def level(self, position: Affine) -> int:
+        return 0
+
+
+def _shown(position: Affine) -> str:
+    terms = [str(name) if step == 1 else f"{name} * {step}" for name, step in position.terms]
+    if position.const or not terms:
+        terms.append(str(position.const))
+    return " + ".join(terms)
+
+
+class _Module:
+    def __init__(self, graph: Graph, outputs, name: str, plan: Schedule, nests, found: Memory):
+        self.graph, self.outputs, self.name = graph, outputs, name
+        self.plan, self.nests, self.memory = plan, nests, found
+        self.lines: list[tuple[str, str]] = []
+        self.scalars: dict[Value, str] = {}
+        self.kernels: dict[str, str] = {}
+        self.steps: list[Described] = []
+        self._count = 0
+        for i, value in enumerate(graph.inputs):
+            if value.shape == ():
+                self.scalars[value] = f"x{i}"
+
+    def fresh(self) -> str:
+        self._count += 1
+        return f"t{self._count - 1}"
+
+    def emitted(self) -> Emitted:
+        core = _Core(self, self.plan.roots)
+        for step in self.plan.steps:
+            if isinstance(step, Group):
+                self._group(step)
+            elif step.value.op == "matmul":
+                self._matmul(step.value)
+            elif step.value.op == "call":
+                self._call(step.value)
+            else:
+                core.accesses = []
+                name = core.element(step.value, (), inner=True)
+                self.scalars[step.value] = name
+        text = "\n\n".join(self._functions())
+        used = set(_NAME.findall(text))
+        lines = ["import numpy as np"]
+        if "float32" in used or "int64" in used or "float64" in used:
+            lines.append("from numpy import float32, float64, int64")
+        lines.append("from nbgrad.kernels._jit import device")
+        for module, names in (("pointers", pointers.__all__), ("scalar", scalar.__all__)):
+            known = sorted(used & set(names))
+            if known:
+                lines.append(f"from nbgrad.kernels.{module} import {', '.join(known)}")
+        if any(step.text.find("cumsum") >= 0 for step in self.steps):
+            lines.append("from nbgrad.kernels.running import cumsum, cumsum_back")
+        source = "\n".join(lines) + "\n\n\n" + text
+        return Emitted(self.name, source, self.steps, self.memory)
+
+    # -- steps ----------------------------------------------------------------------------------
+
+    def pointer(self, value: Value, start: int = 0) -> str:
+        """The expression for a pointer to an element of a value's buffer."""
+        kind, place = self.memory.storage(value)
+        if kind == "scratch":
+            size = 1 if value.dtype == BOOL else value.dtype.itemsize
+            at = self.memory.offsets[place] + start * size
+            return f"{_PART[value.dtype.name]}(w, {at})"
+        base = f"{'a' if kind == 'input' else 'r'}{place}"
+        return base if not start else f"shift({base}, {start})"
+
+    def _kernel(self, lines: list[str], label: str) -> str:
+        body = "\n".join(lines)
+        name = self.kernels.get(body)
+        if name is None:
+            name = self.kernels[body] = f"{label}{len(self.kernels)}"
+        return name
+
+    def _group(self, group: Group) -> None:
+        nest = self.nests[group]
+        text: Text = text_of(nest, self.memory.storage)
+        name = self._kernel(text.lines, "loop")
+        given = [self.pointer(a.value, a.start) for a in text.arguments]
+        given += [self.scalars[value] for value in text.scalars]
+        results = [self.fresh() for _ in text.results]
+        self.scalars.update(zip(text.results, results, strict=True))
+        call = f"{name}({', '.join(given)})"
+        source = text.sources[0] if text.sources else ""
+        self.lines.append((f"{', '.join(results)} = {call}" if results else call, source))
+        flops = math.prod(group.domain) * sum(map(_flops, group.sweeps))
+        self._describe(call, flops, [v for v in group.sweeps], text.sources)
+
+    def _describe(self, text: str, flops: int, values: list[Value], sources: list[str]) -> None:
+        writes = sum(v.size * v.dtype.itemsize for v in values)
+        self.steps.append(Described(text, flops, 0, writes, sources))
+
+    def _matmul(self, value: Value) -> None:
+        (a, pa), (b, pb) = (_operand(arg) for arg in value.args)
+        m, n = value.shape[-2:]
+        k = value.args[0].shape[-1]
+        ta, lda = _orientation(pa[1], value.args[0].shape)
+        tb, ldb = _orientation(pb[1], value.args[1].shape)
+        count = math.prod(value.shape[:-2])
+        given = [self.pointer(a, pa[0]), self.pointer(b, pb[0]), self.pointer(value)]
+        small = m * n * k <= _SMALL
+        if count == 1 and not small:
+            call = f"gemm_at({', '.join(given)}, {m}, {n}, {k}, {ta}, {tb}, {lda}, {ldb}, {n})"
+        else:
+            lines = _product_lines(value, pa[1], pb[1], small, (m, n, k, ta, tb, lda, ldb))
+            call = f"{self._kernel(lines, 'product')}({', '.join(given)})"
+        self.lines.append((call, value.line))
+        self._describe(call, 2 * count * m * n * k, [value], [value.line] if value.line else [])
+
+    def _call(self, value: Value) -> None:
+        name, sizes = value.data
+        given = [*(self.pointer(arg) for arg in value.args), self.pointer(value)]
+        call = f"{name}({', '.join([*given, *map(str, sizes)])})"
+        self.lines.append((call, value.line))
+        self._describe(call, value.size, [value], [value.line] if value.line else [])
+
+    # -- functions --------------------------------------------------------------------------------
+
+    def _functions(self) -> list[str]:
+        texts = []
+        for body, name in self.kernels.items():
+            first, rest = body.split("\n", 1)
+            texts.append(f"@device\ndef {name}{first}\n    tuned()\n{rest}\n")
+        texts.append(self._core())
+        texts.append(self._entry())
+        return texts
+
+    def core_arguments(self) -> list[str]:
+        names = [
+            self.scalars[value] if value.shape == () else f"a{i}"
+            for i, value in enumerate(self.graph.inputs)
+        ]
+        names += [f"r{i}" for i in self.memory.results]
+        return [*names, "w"] if self.memory.size > STACK else names
+
+    def _core(self) -> str:
+        head = []
+        if 0 < self.memory.size <= STACK:
+            head.append(f"w = scratch({self.memory.size})")
+        lines = ["tuned()", *head, *(text for text, _ in self.lines)]
+        scalars = self._returned_scalars()
+        lines.append(f"return ({', '.join(scalars)},)" if scalars else "return ()")
+        name = f"def {self.name}_core({', '.join(self.core_arguments())}):"
+        return "\n".join(["@device", name, *("    " + line for line in lines)]) + "\n"
+
+    def _returned_scalars(self) -> list[str]:
+        values = [v for v in self.outputs if v.shape == ()] + [ok for ok, _ in self.graph.checks]
+        return [
+            literal(number_of(v), v.dtype) if v.op == "full" else self.scalars[v] for v in values
+        ]
+
+    def _entry(self) -> str:
+        arguments, lines, given = [], [], []
+        for i, value in enumerate(self.graph.inputs):
+            name = f"x{i}" if value.shape == () else f"a{i}"
+            arguments.append(name)
+            if value.shape == ():
+                given.append(name)
+                continue
             lines += [
-                f"if {labels[symbol]}.shape != {symbol.shape}:",
-                f"    raise ValueError('{program.name} was compiled for an argument of shape "
-                f"{symbol.shape}')",
+                f"if {name}.shape != {value.shape}:",
+                f"    raise ValueError('{self.name} was compiled for an argument of shape "
+                f"{value.shape}')",
+                f"{name} = contiguous({name})",
             ]
+            given.append(f"pointer({name})")
+        for i in self.memory.results:
+            value = self.outputs[i]
+            lines.append(
+                f"r{i} = np.empty({value.shape}, np.{value.dtype.name.replace('bool', 'bool_')})"
+            )
+            given.append(f"pointer(r{i})")
+        if self.memory.size > STACK:
+            lines.append(f"work = np.empty({self.memory.size}, np.uint8)")
+            given.append("pointer(work)")
+        scalars = [v for v in self.outputs if v.shape == ()]
+        names = [f"s{i}" for i in range(len(scalars))]
+        checks = [f"ok{i}" for i in range(len(self.graph.checks))]
+        call = f"{self.name}_core({', '.join(given)})"
+        unpacked = [*names, *checks]
+        lines.append(f"{', '.join(unpacked)}, = {call}" if unpacked else call)
+        for name, (_, message) in zip(checks, self.graph.checks, strict=True):
+            lines += [f"if not {name}:", f"    raise IndexError({message!r})"]
+        rest = iter(names)
+        results = []
+        for i, value in enumerate(self.outputs):
+            if value.shape == ():
+                results.append(next(rest))
+                continue
+            if i in self.memory.results:
+                results.append(f"r{i}")
+                continue
+            source = self.memory.copies[i]
+            results.append(f"{source}.copy()")
+        lines.append(f"return {', '.join(results)}")
+        # Arrays whose pointers were taken have to live until here.
+        head = f"def {self.name}({', '.join(arguments)}):"
+        return "\n".join([head, *("    " + line for line in lines)]) + "\n"
+
+
+def _operand(value: Value) -> tuple[Value, tuple[int, list[int]]]:
+    """The buffer that BLAS reads, where it begins there, and the strides."""
+    if value.op == "view" and (found := strides_of(value)) is not None:
+        source = value.args[0]
+        while source.op == "reshape":
+            source = source.args[0]
+        return source, found
+    steps = [1]
+    for n in value.shape[:0:-1]:
+        steps.insert(0, steps[0] * n)
+    while value.op == "reshape":
+        value = value.args[0]
+    return value, (0, steps)
+
+
+def _orientation(strides: list[int], shape: tuple) -> tuple[bool, int]:
+    """Whether BLAS is to read a matrix as transposed, and the distance of its rows."""
+    m, n = strides[-2:]
+    columns = shape[-1]
+    if (n == 1 or columns == 1) and m >= columns:
+        return False, max(m, 1)
+    return True, max(n, 1)
+
+
+def _product_lines(value: Value, sa, sb, small: bool, sizes) -> list[str]:
+    m, n, k, ta, tb, lda, ldb = sizes
+    lead = value.shape[:-2]
+    lines, indent = ["(p0, p1, p2):"], "    "
+    at: list[list[str]] = [[], [], []]
+    steps = [1]
+    for length in value.shape[:0:-1]:
+        steps.insert(0, steps[0] * length)
+    for axis, length in enumerate(lead):
+        lines.append(f"{indent}for b{axis} in range({length}):")
+        indent += "    "
+        for place, strides in zip(at, (sa, sb, steps), strict=True):
+            if strides[axis]:
+                place.append(f"b{axis} * {strides[axis]}")
+    offsets = [" + ".join(place) or "0" for place in at]
+    if not small:
+        shown = [
+            p if o == "0" else f"shift({p}, {o})"
+            for p, o in zip(("p0", "p1", "p2"), offsets, strict=True)
+        ]
+        lines.append(
+            f"{indent}gemm_at({', '.join(shown)}, {m}, {n}, {k}, {ta}, {tb}, {lda}, {ldb}, {n})"
+        )
+        return lines
+    a = f"p0[{offsets[0]} + i * {sa[-2]} + l * {sa[-1]}]"
+    b = f"p1[{offsets[1]} + l * {sb[-2]} + j * {sb[-1]}]"
+    zero = "float32(0.0)" if value.dtype == np.float32 else "0.0"
     lines += [
-        f"{labels[s]} = np.empty({s.shape}, np.{s.dtype})"
-        for s in arrays
-        if s.primitive is not None
+        f"{indent}for i in range({m}):",
+        f"{indent}    for j in range({n}):",
+        f"{indent}        total = {zero}",
+        f"{indent}        for l in range({k}):",
+        f"{indent}            total += {a} * {b}",
+        f"{indent}        p2[{offsets[2]} + i * {n} + j] = total",
     ]
-    for stage in range(max(stages.values(), default=0) + 1):
-        lines += _scalars(program, stages, stage, labels)
-        for (at, _), loop in loops.items():
-            if at == stage:
-                name = f"loop{len(functions)}"
-                text, call = _loop(name, loop, labels)
-                functions.append("@device\n" + text)
-                lines.append(call)
-    returned = [_returned(program, i, labels) for i in range(len(program.outputs))]
-    lines.append(f"return {', '.join(returned)}")
-    arguments = ", ".join(labels[s] for s in program.inputs)
-    entry = f"def {program.name}({arguments}):\n" + "".join(f"    {line}\n" for line in lines)
-    text = "\n\n".join([*functions, entry])
-    return program.name, module_head(text, _DEVICE) + text
-
-
-_DEVICE = "from nbgrad.kernels._jit import device"
-
-
-def _is_array(symbol: Symbol) -> bool:
-    return symbol.shape != ()
-
-
-def _is_sum(symbol: Any) -> bool:
-    """A sum of an array to a scalar, the undoing of a broadcast among them."""
-    if not isinstance(symbol, Symbol) or symbol.primitive is None:
-        return False
-    sums = symbol.primitive.name in ("sum", "unbroadcast")
-    return sums and symbol.shape == () and symbol.args[0].shape != ()
-
-
-def _check_supported(program: Program) -> None:
-    """What the loops below can express: elementwise ops on one shape or on scalars, full sums,
-    and scalars that are spread."""
-    for symbol in program.equations:
-        row = symbol.primitive
-        assert row is not None
-        shapes = {arg.shape for arg in symbol.args if isinstance(arg, Symbol)} - {()}
-        shapes |= {arg.shape for arg in symbol.args if isinstance(arg, np.ndarray)} - {()}
-        elementwise = hasattr(row, "body") and shapes <= {symbol.shape}
-        spread = row.name in ("reshape", "broadcast_to") and not (_size(symbol.args[0]) > 1)
-        if any(isinstance(arg, np.ndarray) and arg.size > 1 for arg in symbol.args):
-            raise TraceError(
-                f"{program.name}: an array of shape {shapes} is captured; pass it as an argument"
-            )
-        if not (elementwise or spread or is_full(symbol) or _is_sum(symbol)):
-            raise TraceError(
-                f"{program.name}: {row.name} of {', '.join(map(str, shapes)) or 'scalars'} to "
-                f"{symbol.shape} has no static form yet; elementwise functions on arrays of one "
-                "shape, scalars, and sums over all axes have one, or run the function uncompiled"
-            )
-
-
-def _size(x: Any) -> int:
-    return x.aval.size if isinstance(x, Symbol) else int(np.size(x))
-
-
-def _stages(program: Program) -> dict[Symbol, int]:
-    """How many sums one after the other each value needs."""
-    stages: dict[Symbol, int] = {}
-    for symbol in topological(program.outputs):
-        below = [stages[a] + _is_sum(a) for a in symbol.args if isinstance(a, Symbol)]
-        stages[symbol] = max(below, default=0)
-    return stages
-
-
-def _loops(program: Program, arrays: list[Symbol], stages: dict[Symbol, int]) -> dict:
-    """Loops by stage and shape."""
-    loops: dict[tuple[int, tuple[int, ...]], Loop] = {}
-    for symbol in arrays:
-        if symbol.primitive is not None:
-            key = (stages[symbol], symbol.shape)
-            loops.setdefault(key, Loop(symbol.shape, [], [])).arrays.append(symbol)
-    for symbol in program.equations:
-        if _is_sum(symbol):
-            shape = symbol.args[0].shape
-            loops.setdefault((stages[symbol], shape), Loop(shape, [], [])).sums.append(symbol)
-    return dict(sorted(loops.items()))
-
-
-def _inlined(symbol: Any) -> Any:
-    """A value as its loop sees it: spreading a scalar changes nothing for one element."""
-    while isinstance(symbol, Symbol) and symbol.primitive and symbol.primitive.name in (
-        "reshape", "broadcast_to",
-    ):  # fmt: skip
-        symbol = symbol.args[0]
-    return symbol
-
-
-def _loop(name: str, loop: Loop, labels: dict[Symbol, str]) -> tuple[str, str]:
-    """The text of a loop function, and the line that calls it."""
-    roots = [*loop.arrays, *(s.args[0] for s in loop.sums)]
-    needed = topological(roots, {s for s in labels if s.primitive is None or not _is_array(s)})
-    produced = set(loop.arrays)
-    given = {s: labels[s] for s in needed if s in labels and s not in produced}
-    names = {s: f"e_{label}" if _is_array(s) else label for s, label in given.items()}
-    steps, values, _ = steps_of(roots, names, _inlined)
-    reads = [Operand(names[s], "full" if _is_array(s) else "number") for s in given]
-    count = len(loop.arrays)
-    writes = {
-        Operand(f"e_{labels[s]}", "full"): value
-        for s, value in zip(loop.arrays, values[:count], strict=True)
-    }
-    for s in loop.sums:
-        labels[s] = f"s{len(labels)}"
-    returns = {labels[s]: value for s, value in zip(loop.sums, values[count:], strict=True)}
-    text = function_source(name, steps, reads, writes, returns)
-    passed = [f"{labels[s]}.ravel()" if _is_array(s) else labels[s] for s in given]
-    passed += [f"{labels[s]}.ravel()" for s in loop.arrays]
-    results = ", ".join(labels[s] for s in loop.sums)
-    return text, (f"{results} = " if results else "") + f"{name}({', '.join(passed)})"
-
-
-def _scalars(program: Program, stages: dict, stage: int, labels: dict[Symbol, str]) -> list[str]:
-    """The scalar ops of a stage, as straight lines."""
-    lines = []
-    for symbol in program.equations:
-        if stages[symbol] != stage or _is_array(symbol) or _is_sum(symbol) or is_full(symbol):
-            continue
-        labels[symbol] = f"t{len(labels)}"
-        row = symbol.primitive
-        assert row is not None
-        operands = [_scalar(arg, labels) for arg in symbol.args]
-        if not hasattr(row, "body"):
-            lines.append(f"{labels[symbol]} = {operands[0]}")
-            continue
-        named = dict(zip(NAMES, operands, strict=False))
-        lines.append(f"{labels[symbol]} = {substitute(body_of(row, symbol.params), named)}")
     return lines
 
 
-def _scalar(x: Any, labels: dict[Symbol, str]) -> str:
-    x = _inlined(x)
-    if is_full(x):
-        return repr(x.params["number"])
-    if isinstance(x, Symbol):
-        return labels[x] if not _is_array(x) else f"{labels[x]}.ravel()[0]"
-    return f"({float(x)!r})"
+def _flops(value: Value) -> int:
+    return 1
 
 
-def _returned(program: Program, i: int, labels: dict[Symbol, str]) -> str:
-    """Output i: a fresh array or a float; never an input, nor the same array twice."""
-    output = program.outputs[i]
-    earlier = any(output is other for other in program.outputs[:i])
-    if not isinstance(output, Symbol):
-        return repr(float(output))
-    if not _is_array(output):
-        return _scalar(output, labels)
-    return f"{labels[output]}.copy()" if earlier or output.primitive is None else labels[output]
-
-
-def _unique(values: Sequence[Any]) -> list[Any]:
-    return list({id(value): value for value in values}.values())
+__all__ = ["ZERO", "Any", "Described", "Emitted", "Hashable", "Single", "emit"]

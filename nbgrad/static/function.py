@@ -1,115 +1,221 @@
 """`nbgrad.compile`: a function as Numba functions, one for each tree, shapes and dtypes."""
 
+import inspect
 import re
-from collections.abc import Callable
+import threading
+import warnings
+from collections.abc import Callable, Iterable
 from functools import update_wrapper
 from typing import Any
 
 import numpy as np
 
+from ..array import Array
 from ..core import Aval
 from ..errors import TraceError
-from ..kernels._jit import kernel_from_source
+from ..kernels.program import Entry
 from ..symbols import Symbol
 from ..transforms import trees
-from .emit import source_of
-from .program import Program, trace
+from .caller import UNFIT, Unwritten, aval_of, caller, handed, is_dynamic
+from .emit import emit
+from .lower import lower
+from .program import Program
+from .trace import trace
+
+# Variants of one function: past the first number a warning, past the second the oldest goes.
+_MANY, _MOST = 8, 64
 
 
 class Variant:
     """A compiled function for one structure of arguments, their shapes and dtypes.
 
-    `njit` is callable from the user's own `@njit` code with the arrays and floats of the arguments
-    in order; it returns the outputs in order. `source` is its text, `program` what was recorded.
+    `njit` is callable from the user's own `@njit` code with the arrays and numbers of the arguments
+    in order; it returns the outputs in order. `source` is its text, `program` what was recorded,
+    `plan` its steps and buffers.
     """
 
     def __init__(self, program: Program):
         self.program = program
-        name, self.source = source_of(program)
-        self._kernel = kernel_from_source(name, self.source)
+        graph, outputs = lower(program)
+        self.plan = emit(graph, outputs, program.name)
+        self.source = self.plan.source
+        self.captured = tuple(graph.captured)
+        self._entry = Entry(program.name, self.source)
+        self._njit: Callable | None = None
 
     @property
     def njit(self) -> Callable:
-        return self._kernel.dispatcher
+        """The program for `@njit` code. It reads captured arrays, where there are any, as they are
+        when it is first asked for."""
+        if self._njit is None:
+            captured = list(map(handed, self.captured))
+            self._njit = self._entry.njit(len(self.program.inputs), captured)
+        return self._njit
 
-    def __call__(self, leaves: list[Any]) -> Any:
-        given = [
-            float(leaf) if not symbol.shape else leaf
-            for leaf, symbol in zip(leaves, self.program.inputs, strict=True)
-        ]
-        self._kernel.calls += 1
-        results = self._kernel.dispatcher(*given)
-        values = results if len(self.program.outputs) > 1 else (results,)
-        return self.program.rebuild(
-            [
-                value if isinstance(value, np.ndarray) else output_dtype(output).type(value)
-                for value, output in zip(values, self.program.outputs, strict=True)
-            ]
-        )
+    @property
+    def entry(self) -> Callable:
+        """What Python calls, with contiguous arrays and numbers, captured ones last."""
+        return self._entry.call
 
+    @property
+    def kinds(self) -> list[np.dtype]:
+        """The dtypes of the outputs."""
+        return [np.asarray(o).dtype if not isinstance(o, Symbol) else o.dtype
+                for o in self.program.outputs]  # fmt: skip
 
-def output_dtype(output: Any) -> np.dtype:
-    return output.dtype if isinstance(output, Symbol) else np.dtype(np.float64)
+    def run(self, leaves: list[Any]) -> Any:
+        """The function's result for leaves in order."""
+        given = [*map(handed, leaves), *map(handed, self.captured)]
+        self._entry.prepare(given)
+        results = self._entry.call(*given)
+        results = list(results) if len(self.program.outputs) > 1 else [results]
+        return self.program.rebuild([
+            value if kind != np.float32 or isinstance(value, np.ndarray) else np.float32(value)
+            for value, kind in zip(results, self.kinds, strict=True)
+        ])  # fmt: skip
 
 
 class StaticFunction:
     """What `nbgrad.compile` gives: called like the function, it compiles a variant for new
     shapes and runs it."""
 
-    def __init__(self, f: Callable):
+    def __init__(self, f: Callable, static_argnames: Iterable[str] = ()):
         update_wrapper(self, f, assigned=("__module__", "__name__", "__doc__"), updated=())
         self._f = f
+        self._static = _static_names(f, static_argnames)
         self._variants: dict[Any, Variant] = {}
+        self._lock = threading.RLock()
+        self._front: Callable | None = None
 
-    def __call__(self, *args):
-        leaves, _ = trees.flatten(list(args))
-        values = [_value(leaf) for leaf in leaves]
-        return self._variant(args, values)([v for v in values if not isinstance(v, Static)])
+    def __call__(self, *args, **options):
+        front = self._front
+        if front is not None and not options:
+            try:
+                return front(*args)
+            except UNFIT:
+                pass
+        return self._call(args, options)
 
-    def variant(self, *args) -> Variant:
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """As a method, the instance comes first."""
+        if instance is None:
+            return self
+        return lambda *args, **options: self(instance, *args, **options)
+
+    def variant(self, *args, **options) -> Variant:
         """The variant for arguments like these: example arrays and numbers."""
-        leaves, _ = trees.flatten(list(args))
-        return self._variant(args, [_value(leaf) for leaf in leaves])
+        return self._find(args, options)[0]
 
     @property
     def njit(self) -> Callable:
         """The Numba function of the only variant. Raises TraceError where there is none, or more
         than one."""
+        return self._only("njit").njit
+
+    @property
+    def program(self) -> Program:
+        """What was recorded, for the only variant."""
+        return self._only("program").program
+
+    @property
+    def source(self) -> str:
+        """The text of the Numba module of the only variant."""
+        return self._only("source").source
+
+    @property
+    def plan(self) -> Any:
+        """Steps, buffers and bytes of the only variant."""
+        return self._only("plan").plan
+
+    def _only(self, what: str) -> Variant:
         if len(self._variants) != 1:
             raise TraceError(
-                f"{self._name}.njit: there are {len(self._variants)} variants; call the function "
-                "once with an example, or take .variant(*example).njit"
+                f"{self._name}.{what}: there are {len(self._variants)} variants; call the function "
+                f"once with an example, or take .variant(*example).{what}"
             )
-        return next(iter(self._variants.values())).njit
+        return next(iter(self._variants.values()))
 
     @property
     def _name(self) -> str:
         return getattr(self._f, "__name__", type(self._f).__name__)
 
-    def _variant(self, args: tuple, values: list[Any]) -> Variant:
+    def _call(self, args: tuple, options: dict) -> Any:
+        leaves, _ = trees.flatten((args, options) if options else list(args))
+        if any(isinstance(leaf, Array) for leaf in leaves):
+            return self._f(*args, **options)  # inside of another transformation: as it stands
+        variant, dynamic = self._find(args, options)
+        result = variant.run(dynamic)
+        if not options:
+            self._front = self._caller(variant, args)
+        return result
+
+    def _caller(self, variant: Variant, args: tuple) -> Callable | None:
+        """The generated way in for arguments like these, where it can be written."""
+        places = variant.program.rebuild(list(range(len(variant.program.outputs))))
+        statics = [arg for i, arg in enumerate(args) if self._is_static_name(i)]
+
+        def is_static(value: Any) -> bool:
+            return any(value is s for s in statics) or not is_dynamic(value)
+
+        try:
+            return caller(variant.entry, args, is_static, variant.captured, places, variant.kinds)
+        except (Unwritten, SyntaxError):
+            return None
+
+    def _is_static_name(self, position: int | str) -> bool:
+        return position in self._static
+
+    def _find(self, args: tuple, options: dict) -> tuple[Variant, list[Any]]:
+        """The variant for these arguments, and their dynamic leaves in order."""
+        marked = [_Static(a) if self._is_static_name(i) else a for i, a in enumerate(args)]
+        named = {k: _Static(v) if self._is_static_name(k) else v for k, v in options.items()}
+        tree = (marked, named)
+        leaves, rebuild = trees.flatten(tree)
+        is_static = [not is_dynamic(leaf) for leaf in leaves]
         kinds = tuple(
-            v.value if isinstance(v, Static) else Aval.of(v.shape, v.dtype) for v in values
+            _key(leaf) if static else aval_of(leaf)
+            for leaf, static in zip(leaves, is_static, strict=True)
         )
-        key = (trees.structure(args), kinds)
+        dynamic = [leaf for leaf, static in zip(leaves, is_static, strict=True) if not static]
+        key = (trees.structure(tree), kinds)
         variant = self._variants.get(key)
-        if variant is None:
-            _, rebuild = trees.flatten(list(args))
+        if variant is not None:
+            return variant, dynamic
+        with self._lock:
+            variant = self._variants.get(key)
+            if variant is None:
 
-            def fill(symbols):
-                rest = iter(symbols)
-                return rebuild([v.value if isinstance(v, Static) else next(rest) for v in values])
+                def fill(symbols: list[Symbol]) -> tuple[list, dict]:
+                    rest = iter(symbols)
+                    filled = [
+                        leaf.value if isinstance(leaf, _Static) else leaf if static else next(rest)
+                        for leaf, static in zip(leaves, is_static, strict=True)
+                    ]
+                    return rebuild(filled)
 
-            avals = [kind for kind in kinds if isinstance(kind, Aval)]
-            name = re.sub(r"\W", "_", self._name)
-            name = name if name.isidentifier() and name != "_lambda_" else "compiled"
-            program = trace(self._f, name, avals, fill)
-            program.check()
-            variant = self._variants[key] = Variant(program)
-        return variant
+                avals = [kind for kind in kinds if isinstance(kind, Aval)]
+                name = re.sub(r"\W", "_", self._name)
+                name = name if name.isidentifier() and name != "_lambda_" else "compiled"
+                program = trace(self._f, name, avals, fill)
+                self._warn(kinds)
+                variant = self._variants[key] = Variant(program)
+                if len(self._variants) > _MOST:
+                    del self._variants[next(iter(self._variants))]
+        return variant, dynamic
+
+    def _warn(self, kinds: tuple) -> None:
+        if len(self._variants) == _MANY:
+            shown = ", ".join(map(str, kinds))
+            warnings.warn(
+                f"{self._name} is compiled for the {_MANY + 1}th time, now for ({shown}): each set "
+                "of shapes, dtypes and static values takes a compilation. Pass numbers that change "
+                "as arrays or floats, not as static arguments, and pad to few shapes",
+                stacklevel=4,
+            )
 
 
-class Static:
-    """A leaf that is part of the variant: an integer, a string, a function."""
+class _Static:
+    """An argument that is part of the variant: optree sees a leaf."""
 
     __slots__ = ("value",)
 
@@ -117,25 +223,52 @@ class Static:
         self.value = value
 
 
-def _value(leaf: Any) -> Any:
-    if not trees.is_differentiable(leaf):
-        return Static(leaf)
-    return np.asarray(leaf, np.float64) if isinstance(leaf, float) else np.asarray(leaf)
+def _key(leaf: Any) -> Any:
+    """A static leaf as part of a key. Raises TypeError for what has no hash."""
+    value = leaf.value if isinstance(leaf, _Static) else leaf
+    try:
+        hash(value)
+    except TypeError:
+        raise TypeError(
+            f"a static argument must be hashable, to tell variants apart; a {type(value).__name__} "
+            "is not: pass arrays as ordinary arguments, lists as tuples"
+        ) from None
+    return (type(value), value)
 
 
-def compile(f: Callable) -> StaticFunction:
+def _static_names(f: Callable, names: Iterable[str]) -> set[int | str]:
+    """Static arguments by name and by position."""
+    names = [names] if isinstance(names, str) else list(names)
+    if not names:
+        return set()
+    parameters = list(inspect.signature(f).parameters)
+    unknown = [name for name in names if name not in parameters]
+    if unknown:
+        raise ValueError(
+            f"static_argnames: {', '.join(unknown)} is no argument of the function; it has "
+            f"{', '.join(parameters)}"
+        )
+    return {*names, *(parameters.index(name) for name in names)}
+
+
+def compile(f: Callable | None = None, *, static_argnames: Iterable[str] = ()) -> Any:
     """`f` as a Numba function, compiled at its first call for the arguments' shapes and dtypes.
 
     Arguments:
-        f: a function of float arrays and numbers, or of nested dicts, lists and tuples of them,
-            such as `nbgrad.value_and_grad(loss)`. Integers and other leaves are static.
+        f: a function of arrays and numbers, or of nested dicts, lists and tuples of them, such as
+            `nbgrad.value_and_grad(loss)`; without it, a decorator with options.
+        static_argnames: arguments whose value is part of the program, such as a number of layers;
+            each value compiles anew. Strings, bools, None and functions are static anyway.
 
-    Today elementwise functions on arrays of one shape, scalars, and sums over all axes have a
-    static form; anything else raises TraceError that names it.
+    Float results without axes are Python floats; integers stay integers. Arrays that the function
+    closes over are read at each call. Raises TraceError, which names the line, where the function
+    needs a number while it is recorded, or an op that only the eager tier has.
 
     >>> f = nbgrad.compile(nbgrad.value_and_grad(lambda x: np.sum(np.tanh(x) * x)))
     >>> value, slope = f(np.array([0.0, 1.0]))
-    >>> float(value).__round__(6), slope.round(6)
+    >>> round(value, 6), slope.round(6)
     (0.761594, array([0.      , 1.181568]))
     """
-    return StaticFunction(f)
+    if f is None:
+        return lambda g: StaticFunction(g, static_argnames)
+    return StaticFunction(f, static_argnames)

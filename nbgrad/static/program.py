@@ -1,26 +1,26 @@
 """Programs: recorded functions in single assignment, with a checker and an interpreter."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..core import Aval, new_level
 from ..errors import TraceError
-from ..symbols import Builder, Symbol, aval_of, topological
-from ..transforms import trees
+from ..symbols import Symbol, topological
 
 
 @dataclass(frozen=True)
 class Program:
     """A function of arrays: symbols for its inputs, and what it returns.
 
-    `outputs` are symbols or numbers; `rebuild` gives the function's result from plain outputs.
+    `captured` are arrays that the function closes over, read at each call. `outputs` are symbols or
+    numbers; `rebuild` gives the function's result from plain outputs.
     """
 
     name: str
     inputs: tuple[Symbol, ...]
+    captured: tuple[tuple[Symbol, np.ndarray], ...]
     outputs: tuple[Any, ...]
     rebuild: Callable[[list[Any]], Any]
 
@@ -31,13 +31,13 @@ class Program:
 
     def check(self) -> None:
         """Raise TraceError unless every symbol is defined before use, with the type it claims."""
-        defined = set(self.inputs)
+        defined = {*self.inputs, *(symbol for symbol, _ in self.captured)}
         for equation in self.equations:
             for arg in equation.args:
                 if isinstance(arg, Symbol) and arg not in defined:
                     raise TraceError(f"{self.name}: {equation} uses a value from elsewhere")
             assert equation.primitive is not None
-            inferred = equation.primitive.infer(*map(aval_of, equation.args), **equation.params)
+            inferred = equation.builder.infer(equation.primitive, equation.args, equation.params)
             if (inferred.shape, inferred.dtype) != (equation.shape, equation.dtype):
                 raise TraceError(f"{self.name}: {equation} should be {inferred}")
             defined.add(equation)
@@ -45,6 +45,7 @@ class Program:
     def interpret(self, *args) -> list[Any]:
         """The outputs for plain arrays, op by op: the reference for what is emitted."""
         values: dict[Symbol, Any] = dict(zip(self.inputs, args, strict=True))
+        values.update(self.captured)
 
         def value(x):
             return values[x] if isinstance(x, Symbol) else x
@@ -52,12 +53,17 @@ class Program:
         for equation in self.equations:
             assert equation.primitive is not None
             given = map(value, equation.args)
-            values[equation] = equation.primitive.evaluate(*given, **equation.params)
+            found = equation.primitive.evaluate(*given, **equation.params)
+            values[equation] = np.asarray(found).astype(equation.dtype, copy=False)
         return [value(output) for output in self.outputs]
 
     def __str__(self) -> str:
         labels = {symbol: f"in{i}" for i, symbol in enumerate(self.inputs)}
-        lines = [f"{self.name}({', '.join(f'{labels[s]}: {s.aval}' for s in self.inputs)}):"]
+        head = ", ".join(f"{labels[s]}: {s.aval}" for s in self.inputs)
+        lines = [f"{self.name}({head}):"]
+        for i, (symbol, _) in enumerate(self.captured):
+            labels[symbol] = f"captured{i}"
+            lines.append(f"  captured{i}: {symbol.aval}")
 
         def label(x) -> str:
             return labels[x] if isinstance(x, Symbol) else repr(x)
@@ -68,29 +74,6 @@ class Program:
             given += [f"{key}={value}" for key, value in equation.params.items()]
             assert equation.primitive is not None
             call = f"{equation.primitive.name}({', '.join(given)})"
-            lines.append(f"  v{i}: {equation.aval} = {call}")
+            line = f"  # {equation.line}" if equation.line else ""
+            lines.append(f"  v{i}: {equation.aval} = {call}{line}")
         return "\n".join([*lines, f"  return {', '.join(map(label, self.outputs))}"])
-
-
-def trace(f: Callable, name: str, avals: Sequence[Aval], rebuild: Callable) -> Program:
-    """Record `f(*rebuild(leaves))` for symbols of the given avals.
-
-    Raises TraceError where the function needs a value, or gives something else than arrays.
-    """
-    with new_level(minimum=1) as level:
-        builder = Builder(level)
-        inputs = [builder.input(aval) for aval in avals]
-        result = f(*rebuild(inputs))
-    outputs, rebuild_outputs = trees.flatten(result)
-    for output in outputs:
-        if isinstance(output, Symbol) and output.level == level:
-            continue
-        if isinstance(output, (float, int)) or (
-            isinstance(output, np.generic) and output.size == 1
-        ):
-            continue
-        raise TraceError(
-            f"{name}: a compiled function returns arrays that depend on its arguments, and "
-            f"numbers; this one returned {type(output).__name__}"
-        )
-    return Program(name, tuple(inputs), tuple(outputs), rebuild_outputs)

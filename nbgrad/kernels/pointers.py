@@ -1,0 +1,216 @@
+"""Pointers for compiled programs: what their kernels are handed in place of arrays.
+
+The twins for plain Python stand a flat array for a pointer, so programs run with Numba disabled.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import llvmlite.binding
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, errors, types
+from numba.extending import overload
+
+from ._jit import DEVICE_OPTIONS, DISABLED, instruction
+
+__all__ = [
+    "b1",
+    "contiguous",
+    "f4",
+    "f8",
+    "gemm_at",
+    "hidden",
+    "highest",
+    "i8",
+    "lowest",
+    "pointer",
+    "scratch",
+    "shift",
+    "tuned",
+]  # fmt: skip
+
+
+def _wide() -> bool:
+    """Whether 512-bit vectors pay: LLVM prefers 256 on every host, for the sake of old ones."""
+    features = llvmlite.binding.get_host_cpu_features()
+    slow = llvmlite.binding.get_host_cpu_name() in ("skylake-avx512", "cascadelake", "cooperlake")
+    return bool(features.get("avx512f")) and not slow
+
+
+def _element(kind: Any) -> Any:
+    """What memory holds for an array's dtype: bools are bytes."""
+    return types.uint8 if kind == types.boolean else kind
+
+
+@instruction(lambda array: array.reshape(-1).view(np.uint8 if array.dtype == bool else array.dtype))
+def pointer(typingctx, array):
+    """The first element of an array, which must be contiguous. It does not keep the array alive."""
+    if not isinstance(array, types.Array) or (array.layout != "C" and array.ndim > 0):
+        raise errors.TypingError("a compiled program takes contiguous arrays: np.ascontiguousarray")
+
+    def codegen(context, builder, signature, args):
+        data = context.make_array(array)(context, builder, args[0]).data
+        return builder.bitcast(data, context.get_value_type(signature.return_type))
+
+    return types.CPointer(_element(array.dtype))(array), codegen
+
+
+@instruction(lambda pointer, count: pointer[count:])
+def shift(typingctx, pointer, count):
+    """The pointer `count` elements further."""
+
+    def codegen(context, builder, signature, args):
+        return builder.gep(args[0], [args[1]])
+
+    return pointer(pointer, types.intp), codegen
+
+
+def _part(kind: Any, dtype: Any) -> Callable:
+    """A pointer to elements of a kind, `offset` bytes into scratch."""
+
+    @instruction(lambda work, offset: work[offset : len(work) // 8 * 8].view(dtype))
+    def part(typingctx, work, offset):
+        def codegen(context, builder, signature, args):
+            place = builder.gep(args[0], [args[1]])
+            return builder.bitcast(place, context.get_value_type(signature.return_type))
+
+        return types.CPointer(kind)(work, types.intp), codegen
+
+    return part
+
+
+f8, f4 = _part(types.float64, np.float64), _part(types.float32, np.float32)
+i8, b1 = _part(types.int64, np.int64), _part(types.uint8, np.uint8)
+
+
+@instruction(lambda size: np.empty(size, np.uint8))
+def scratch(typingctx, size):
+    """`size` bytes (a literal) on the stack, aligned for vectors."""
+    if not isinstance(size, types.IntegerLiteral):
+        raise errors.TypingError("scratch takes a literal")
+    count = size.literal_value
+
+    def codegen(context, builder, signature, args):
+        # Not `alloca_once`: that would set the block to zero, byte by byte.
+        with builder.goto_entry_block():
+            block = builder.alloca(ir.IntType(8), ir.Constant(ir.IntType(64), count))
+        block.align = 64
+        return builder.bitcast(block, context.get_value_type(signature.return_type))
+
+    return types.CPointer(types.uint8)(size), codegen
+
+
+@instruction(lambda count: count)
+def hidden(typingctx, count):
+    """`count`, which LLVM cannot see: a short inner loop of known length is unrolled before it is
+    vectorised, and then vectors run across its rows, element by element (30 times slower)."""
+
+    def codegen(context, builder, signature, args):
+        kind = args[0].type
+        return builder.asm(ir.FunctionType(kind, [kind]), "", "=r,0", args, side_effect=False)
+
+    return types.intp(types.intp), codegen
+
+
+@instruction(lambda: None)
+def tuned(typingctx):
+    """Said first in a kernel: its pointers lead to different buffers, and vectors may be wide."""
+
+    def codegen(context, builder, signature, args):
+        function = builder.function
+        # The first two belong to Numba: where the result and where an error go.
+        for argument in function.args[2:]:
+            if isinstance(argument.type, ir.PointerType):
+                argument.add_attribute("noalias")
+        if _wide():
+            set.add(function.attributes, '"prefer-vector-width"="512"')
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
+def _extreme(name: str, twin: Callable) -> Callable:
+    @instruction(twin)
+    def extreme(typingctx, x, y):
+        def codegen(context, builder, signature, args):
+            if isinstance(x, types.Integer):
+                better = builder.icmp_signed(">=" if name == "maximum" else "<=", *args)
+                return builder.select(better, *args)
+            kind = args[0].type
+            signature = ir.FunctionType(kind, [kind, kind])
+            intrinsic = builder.module.declare_intrinsic(f"llvm.{name}", [kind], signature)
+            return builder.call(intrinsic, args)
+
+        return x(x, x), codegen
+
+    return extreme
+
+
+# The larger and the smaller of two; nan where one is nan. They vectorise in a reduction.
+highest, lowest = _extreme("maximum", np.maximum), _extreme("minimum", np.minimum)
+
+
+def _contiguous(array):
+    return np.ascontiguousarray(array)
+
+
+if DISABLED:
+    contiguous = _contiguous
+else:
+
+    def contiguous(array):
+        """The array itself where its type says that it is contiguous, else a copy."""
+        raise NotImplementedError
+
+    @overload(contiguous, jit_options=DEVICE_OPTIONS)  # pyright: ignore[reportArgumentType]
+    def _choose(array):
+        if array.layout == "C" or array.ndim == 0:
+            return lambda array: array
+        return lambda array: array.copy()
+
+
+def _gemm(a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
+    def matrix(p, rows, columns, ld):
+        strides = (ld * p.itemsize, p.itemsize)
+        return np.lib.stride_tricks.as_strided(p, (rows, columns), strides)
+
+    x = matrix(a, k, m, lda).T if ta else matrix(a, m, k, lda)
+    y = matrix(b, n, k, ldb).T if tb else matrix(b, k, n, ldb)
+    matrix(c, m, n, ldc)[...] = x @ y
+
+
+@instruction(_gemm)
+def gemm_at(typingctx, a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
+    """c = op(a) @ op(b) by BLAS: op(a) is m x k and op(b) k x n, rows `ld` elements apart."""
+    sizes = (types.intp,) * 3 + (types.boolean,) * 2 + (types.intp,) * 3
+    signature = types.void(a, b, c, *sizes)
+
+    def codegen(context, builder, signature, args):
+        dtype = signature.args[0].dtype
+        raw, char, intp = cgutils.voidptr_t, ir.IntType(8), context.get_value_type(types.intp)
+        kinds = [char] * 3 + [intp] * 3
+        kinds += [raw, raw, intp, raw, intp, raw, raw, intp]
+        function = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(ir.IntType(32), kinds), "numba_xxgemm"
+        )
+
+        def number(value):
+            constant = context.get_constant_generic(builder, dtype, value)
+            return builder.bitcast(cgutils.alloca_once_value(builder, constant), raw)
+
+        def letter(flag):
+            return builder.select(flag, ir.Constant(char, ord("t")), ir.Constant(char, ord("n")))
+
+        a_, b_, c_ = (builder.bitcast(p, raw) for p in args[:3])
+        m_, n_, k_, ta_, tb_, lda_, ldb_, ldc_ = args[3:]
+        kind = ir.Constant(char, ord("d" if dtype == types.float64 else "s"))
+        # BLAS counts columns first, so it is given c.T = op(b).T @ op(a).T.
+        builder.call(
+            function,
+            (kind, letter(tb_), letter(ta_), n_, m_, k_, number(1.0), b_, ldb_, a_, lda_,
+             number(0.0), c_, ldc_),
+        )  # fmt: skip
+        return context.get_dummy_value()
+
+    return signature, codegen

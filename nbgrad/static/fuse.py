@@ -1,0 +1,319 @@
+"""What is kept and what is computed where it is read: loop nests from values.
+
+A *root* is a value that gets a buffer or a scalar variable: results, operands of products, sources
+of gathers, reductions, and dear values that several others read. All else is computed where it is
+read, and layout only changes the index there.
+
+Roots over one domain share a loop nest, a `Group`. Within it rows are swept over several times: a
+reduction of a row ends a sweep, and what reads it joins the next one. Reductions of everything, or
+of leading axes, end with the nest.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from . import affine
+from .affine import Affine, flat, identity
+from .ir import Value, cost_of, topological
+
+# Recomputing a value of up to this cost is cheaper than keeping it.
+CHEAP = 8
+_OPS = ("reduce", "matmul", "scatter", "call", "item", "loop")
+
+
+@dataclass(eq=False)
+class Group:
+    """One loop nest over `domain`; the axes from `split` on are swept once for each sweep."""
+
+    domain: tuple[int, ...]
+    sweeps: dict[Value, int] = field(default_factory=dict)
+    split: int | None = None
+    closed: bool = False
+    at_hand: set[Value] = field(default_factory=set)  # what it makes and reads
+
+    @property
+    def members(self) -> list[Value]:
+        return sorted(self.sweeps, key=lambda v: self.sweeps[v])
+
+
+@dataclass(eq=False)
+class Single:
+    """A step that is no loop nest: a product, a call, a loop, or a line of scalar code."""
+
+    value: Value
+
+
+Step = Group | Single
+
+
+@dataclass
+class Schedule:
+    """The steps in order, and the roots."""
+
+    steps: list[Step]
+    roots: set[Value]
+    outputs: list[Value]
+
+
+def kind_of(value: Value) -> tuple[str, int]:
+    """How a reduction lies in its domain: `row` from an axis on, `lead` up to an axis, `all`."""
+    _, gone = value.data
+    n = len(value.args[0].shape)
+    if len(gone) == n:
+        return "all", 0
+    return ("row", gone[0]) if gone[-1] == n - 1 else ("lead", len(gone))
+
+
+def schedule(outputs: Sequence[Value], kept: Iterable[Value] = ()) -> Schedule:
+    """Steps that compute `outputs`; `kept` are values that are to be roots whatever they cost."""
+    order = topological(outputs)
+    roots = _roots(order, outputs) | set(kept)
+    steps: list[Step] = []
+    place: dict[Value, int] = {}
+    for value in order:
+        if value not in roots:
+            continue
+        if _stands_alone(value):
+            place[value] = len(steps)
+            steps.append(Single(value))
+            continue
+        joined = _join(value, steps, place, roots)
+        if joined is None:
+            joined = len(steps)
+            group = Group(domain_of(value))
+            _enter(group, value, 0)
+            group.at_hand = {value, *(root for root, _ in reads_of(value, roots))}
+            steps.append(group)
+        place[value] = joined
+    return Schedule(steps, roots, list(outputs))
+
+
+def domain_of(value: Value) -> tuple[int, ...]:
+    return value.args[0].shape if value.op in ("reduce", "scatter") else value.shape
+
+
+def _stands_alone(value: Value) -> bool:
+    if value.op in ("matmul", "call", "item", "loop"):
+        return True
+    return value.shape == () and value.op not in ("reduce", "scatter")
+
+
+def _enter(group: Group, value: Value, sweep: int) -> None:
+    group.sweeps[value] = sweep
+    if value.op == "scatter":
+        group.closed = True
+    if value.op == "reduce" and kind_of(value)[0] == "row":
+        group.split = kind_of(value)[1]
+
+
+def _join(value: Value, steps: list[Step], place: dict[Value, int], roots: set) -> int | None:
+    """The group that can take `value` in and has most of what it reads at hand; else the last."""
+    if value.op == "scatter":
+        return None
+    domain = domain_of(value)
+    reads = list(reads_of(value, roots))
+    ready = max((place[root] for root, _ in reads if root in place), default=-1)
+    wanted = {root for root, _ in reads}
+    best: tuple[int, int, int] | None = None
+    for at in range(max(ready, 0), len(steps)):
+        group = steps[at]
+        if not isinstance(group, Group) or group.closed or group.domain != domain:
+            continue
+        sweep = _sweep_in(group, value, reads, place, at)
+        if sweep is not None:
+            best = max(best or (0, 0, 0), (len(wanted & group.at_hand), at, sweep))
+    if best is None:
+        return None
+    _, at, sweep = best
+    _enter(steps[at], value, sweep)
+    steps[at].at_hand |= {value, *wanted}
+    return at
+
+
+def _sweep_in(group: Group, value: Value, reads, place, at: int) -> int | None:
+    """The sweep in which `value` can be computed in the group; None where it cannot."""
+    split = group.split
+    if value.op == "reduce" and kind_of(value)[0] == "row":
+        if split not in (None, kind_of(value)[1]):
+            return None
+        split = kind_of(value)[1]
+    sweep = 0
+    whole = flat(group.domain, identity(group.domain))
+    for root, position in reads:
+        if root not in group.sweeps:
+            if place.get(root, -1) >= at:
+                return None
+            continue
+        if root.op == "reduce":
+            if kind_of(root)[0] != "row" or split is None:
+                return None
+            outer = group.domain[:split]
+            if position != flat(outer, identity(outer)):
+                return None
+            sweep = max(sweep, group.sweeps[root] + 1)
+        elif position != whole:
+            return None
+        else:
+            sweep = max(sweep, group.sweeps[root])
+    return sweep
+
+
+# -- what is read ---------------------------------------------------------------------------------
+
+
+def inlined(value: Value, index: Sequence[Affine]) -> list[tuple[Value, tuple[Affine, ...]]]:
+    """The arguments of a value that is computed where it is read, with their indices."""
+    if value.op == "map":
+        return [(arg, dropped(arg, value, index)) for arg in value.args]
+    if value.op == "view":
+        return [(value.args[0], affine.seen(value.data, index))]
+    if value.op == "pad":
+        inner = tuple(i.shifted(-s) for i, s in zip(index, value.data, strict=True))
+        return [(value.args[0], inner)]
+    if value.op == "inset":
+        inner = tuple(i.shifted(-s) for i, s in zip(index, value.data, strict=True))
+        return [(value.args[0], tuple(index)), (value.args[1], inner)]
+    if value.op == "concat":
+        found, start = [], 0
+        for arg in value.args:
+            inner = [i.shifted(-start) if a == value.data else i for a, i in enumerate(index)]
+            found.append((arg, tuple(inner)))
+            start += arg.shape[value.data]
+        return found
+    if value.op == "take":
+        axes, place, joint = value.data
+        arrays = [(arg, tuple(index[place : place + joint])) for arg in value.args[1:]]
+        dynamic = [affine.variable(f"?{id(arg)}") for arg in value.args[1:]]
+        return [*arrays, (value.args[0], taken(axes, dynamic, index))]
+    return []
+
+
+def dropped(arg: Value, value: Value, index: Sequence[Affine]) -> tuple[Affine, ...]:
+    """The index of an argument that broadcasts."""
+    lost = len(value.shape) - len(arg.shape)
+    return tuple(affine.ZERO if n == 1 else index[i + lost] for i, n in enumerate(arg.shape))
+
+
+def taken(axes, dynamic: Sequence[Affine], index: Sequence[Affine]) -> tuple[Affine, ...]:
+    return tuple(
+        dynamic[axis] if isinstance(axis, int) else affine.seen((axis,), index)[0] for axis in axes
+    )
+
+
+def reads_of(root: Value, roots: set[Value]) -> Iterable[tuple[Value, Affine]]:
+    """The inputs and roots that computing `root` reads, with positions in their buffers."""
+    domain = domain_of(root)
+    index = identity(domain)
+    if root.op in ("reduce", "scatter"):
+        stack = [(root.args[0], index)]
+        if root.op == "scatter":
+            _, place, joint = root.data
+            stack += [(arg, index[place : place + joint]) for arg in root.args[1:]]
+    elif root.op in _OPS:
+        stack = [(arg, identity(arg.shape)) for arg in root.args]
+    else:
+        stack = _inside(root, index)
+    seen: set = set()
+    while stack:
+        value, at = stack.pop()
+        if (value, at) in seen:
+            continue
+        seen.add((value, at))
+        if value.op == "input" or value in roots:
+            yield value, flat(value.shape, at)
+        else:
+            stack += _inside(value, at)
+
+
+def _inside(value: Value, index) -> list:
+    if value.op == "reshape":
+        # Its source has a buffer, in which it is the same positions.
+        source = value.args[0]
+        return [(source, _as_flat(source, flat(value.shape, index)))]
+    return inlined(value, index)
+
+
+def _as_flat(source: Value, position: Affine) -> tuple[Affine, ...]:
+    """An index that `flat` maps to `position`."""
+    return (*(affine.ZERO for _ in source.shape[1:]), position)
+
+
+# -- what is kept ---------------------------------------------------------------------------------
+
+
+def _roots(order: list[Value], outputs: Sequence[Value]) -> set[Value]:
+    roots = {v for v in order if v.op in _OPS and v.op != "loop"}
+    for value in order:
+        if value.op in ("map", "view", "take", "pad", "concat", "inset") and value.shape == ():
+            roots.add(value)
+        if value.op == "matmul":
+            roots.update(_kept_operand(value, arg) for arg in value.args)
+        elif value.op in ("call", "loop"):
+            roots.update(_kept(arg) for arg in value.args)
+        elif value.op == "reshape":
+            roots.add(_kept(value.args[0]))
+        elif value.op == "take":
+            roots.add(_kept(_behind_views(value.args[0])))
+    readers: dict[Value, int] = {}
+    for value in reversed(order):
+        for arg in dict.fromkeys(value.args):
+            count = readers.get(value, 0) if value.op in ("view", "reshape") else 1
+            readers[arg] = readers.get(arg, 0) + count
+    costs: dict[Value, int] = {}
+    for value in order:
+        own = cost_of(value.data) if value.op == "map" else 1
+        cost = own + sum(0 if arg in roots else costs[arg] for arg in value.args)
+        if value.op in ("map", "take") and cost >= CHEAP and readers.get(value, 0) > 1:
+            roots.add(value)
+        costs[value] = cost if value.op not in ("input", "full", "iota") else 0
+    roots.update(v for v in outputs if v.shape != ())
+    return {v for v in roots if v.op not in ("input", "full")} | {
+        v for v in outputs if v.op == "full" and v.shape != ()
+    }
+
+
+def _kept(value: Value) -> Value:
+    """What must have a buffer for `value` to be read as one."""
+    while value.op == "reshape":
+        value = value.args[0]
+    return value
+
+
+def _behind_views(value: Value) -> Value:
+    while value.op == "view":
+        value = value.args[0]
+    return value
+
+
+def _kept_operand(product: Value, value: Value) -> Value:
+    """What must have a buffer so that BLAS can read `value`: itself, or the source of a view."""
+    if value.op != "view" or strides_of(value) is None:
+        return _kept(value)
+    # BLAS reads a small second matrix faster as it is than transposed.
+    k, n = value.shape[-2:]
+    turned = value is product.args[1] and strides_of(value)[1][-1] != 1 and n > 1
+    if turned and k * n <= 4096 and product.shape[-2] >= 32:
+        return value
+    return _kept(value.args[0])
+
+
+def strides_of(value: Value) -> tuple[int, list[int]] | None:
+    """Where a view of a buffer starts, and its strides; None where BLAS cannot follow them."""
+    (source,) = value.args
+    steps = [1]
+    for n in source.shape[:0:-1]:
+        steps.insert(0, steps[0] * n)
+    start, strides = 0, [0] * len(value.shape)
+    for (out, first, step), unit in zip(value.data, steps, strict=True):
+        start += first * unit
+        if out is not None:
+            strides[out] += step * unit
+    rows, columns = value.shape[-2:]
+    if rows == 1:
+        strides[-2] = max(strides[-1] * columns, columns)
+    if columns == 1:
+        strides[-1] = 1 if strides[-2] != 1 else rows
+    m, n = strides[-2:]
+    if (n == 1 and m >= columns) or (m == 1 and n >= rows):
+        return start, strides
+    return None

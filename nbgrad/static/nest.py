@@ -1,0 +1,250 @@
+"""The text of one loop nest.
+
+A `Nest` writes the kernel of a group: loops, with each root's element pulled inside. A loop is split
+where a pad or a join begins or ends, so that no branch stays inside.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise, product
+from typing import Any
+
+from . import affine
+from .affine import Affine, flat
+from .fuse import Group, kind_of, taken
+from .ir import BOOL, Value
+from .pull import Access, Line, MustKeep, Split, Writer, initial
+
+# More pieces than this, and a value is computed in a loop of its own.
+_PIECES = 48
+_JOIN = {"sum": "radd({0}, {1})", "prod": "{0} * {1}", "max": "highest({0}, {1})",
+         "min": "lowest({0}, {1})"}  # fmt: skip
+
+
+@dataclass
+class Block:
+    """Loops inside each other, with lines before and after each; `pre[i]` and `post[i]` are inside
+    of the first i loops."""
+
+    loops: list[tuple[int, int, int]]
+    pre: list[list[Any]] = field(default_factory=list)
+    post: list[list[Line]] = field(default_factory=list)
+    parts: list[tuple[str, str]] = field(default_factory=list)
+
+    def __post_init__(self):
+        self.pre = [[] for _ in range(len(self.loops) + 1)]
+        self.post = [[] for _ in range(len(self.loops) + 1)]
+
+
+class Nest(Writer):
+    """Writes the kernel of a group."""
+
+    def __init__(self, group: Group, roots: set[Value], kept: "Kept"):
+        super().__init__(roots)
+        self.group, self.kept = group, kept
+        self.domain = group.domain
+        self.split = group.split if group.split is not None else 0
+        self.breaks: dict[int, set[int]] = {}
+        self.results: list[Value] = []
+        while True:
+            try:
+                self.accesses, self._count, self.results = [], 0, []
+                self.items = self._build()
+                return
+            except Split as split:
+                self.breaks.setdefault(split.axis, set()).add(split.at)
+                if math.prod(len(v) + 1 for v in self.breaks.values()) > _PIECES:
+                    if len(group.sweeps) > 1 or split.value not in group.sweeps:
+                        if split.value not in roots:
+                            raise MustKeep(split.value) from None
+
+    # -- building the tree of lines -------------------------------------------------------------
+
+    def _build(self) -> list[Any]:
+        members = self.group.members
+        head: list[Any] = []
+        self._totals: dict[Value, str] = {}
+        for value in members:
+            head += self._begin(value)
+        if math.prod(self.domain) == 0:
+            return head
+        sweeps = sorted(set(self.group.sweeps.values()))
+        body: list[Any] = []
+        for box in self._boxes(range(self.split)):
+            outer = Block([b for b in box if b[2] - b[1] > 1 or b[1] == b[2]])
+            self._outer, self._box = outer, {axis: (a, b) for axis, a, b in box}
+            self._outer_memo: dict[tuple, str] = {}
+            for sweep in sweeps:
+                self._sweep(sweep, [v for v in members if self.group.sweeps[v] == sweep])
+            body.append(outer)
+        return [*head, *body]
+
+    def _boxes(self, axes: Sequence[int]) -> Iterator[list[tuple[int, int, int]]]:
+        """The pieces of the loops over `axes`: (axis, start, stop)."""
+        choices = []
+        for axis in axes:
+            edges = [0, *sorted(self.breaks.get(axis, ())), self.domain[axis]]
+            choices.append([(axis, a, b) for a, b in pairwise(edges)])
+        for box in product(*choices):
+            yield list(box)
+
+    def _begin(self, value: Value) -> list[Any]:
+        """What is done before the loops: totals and sums begin at their neutral element."""
+        if value.op == "scatter" or (value.op == "reduce" and kind_of(value)[0] == "lead"):
+            kind = "sum" if value.op == "scatter" else value.data[0]
+            block, each = Block([(-1, 0, value.size)]), affine.variable(-1)
+            start = f"{self._pointer(value, each)}[{{0}}] = {initial(kind, value.dtype)}"
+            block.pre[1].append(Line(start, (each,)))
+            return [block]
+        if value.op == "reduce" and kind_of(value)[0] == "all":
+            name = self._totals[value] = f"total{len(self._totals)}"
+            self.results.append(value)
+            return [Line(f"{name} = {initial(value.data[0], value.dtype)}")]
+        return []
+
+    def _sweep(self, sweep: int, members: list[Value]) -> None:
+        self.sweep = sweep
+        outer = self._outer
+        rows = [v for v in members if v.op == "reduce" and kind_of(v)[0] == "row"]
+        names = {v: self.fresh() for v in rows}
+        for value, name in names.items():
+            start = initial(value.data[0], value.dtype)
+            outer.pre[-1].append(Line(f"{name} = {start}"))
+        for box in self._boxes(range(self.split, len(self.domain))):
+            inner = Block([b for b in box if b[2] - b[1] > 1])
+            self._inner, self._inner_memo = inner, {}
+            self._box |= {axis: (a, b) for axis, a, b in box}
+            for value in members:
+                self._member(value, names.get(value))
+            outer.pre[-1].append(inner)
+        self._inner = None
+        index = tuple(self._at(axis) for axis in range(self.split))
+        for value, name in names.items():
+            position = flat(self.domain[: self.split], index)
+            self.level_of[name] = len(outer.loops)
+            self._outer_memo[(value, position)] = name
+            if self.kept.has(value):
+                outer.pre[-1].append(
+                    Line(f"{self._pointer(value, position)}[{{0}}] = {name}", (position,))
+                )
+
+    _inner: Block | None = None
+
+    def _at(self, axis: int) -> Affine:
+        start, stop = self._box[axis]
+        return Affine(start, ()) if stop - start == 1 else affine.variable(axis)
+
+    def _member(self, value: Value, row: str | None) -> None:
+        index = tuple(self._at(axis) for axis in range(len(self.domain)))
+        inner = self._inner
+        assert inner is not None
+        if value.op == "reduce":
+            name = self.element(value.args[0], index)
+            kind, (form, axes) = value.data[0], kind_of(value)
+            if form == "lead":
+                position = flat(value.shape, index[axes:])
+                pointer = self._pointer(value, position)
+                sum_ = _JOIN[kind].format(f"{pointer}[{{0}}]", name)
+                inner.pre[-1].append(Line(f"{pointer}[{{0}}] = {sum_}", (position,), value.line))
+                return
+            total = row or self._totals[value]
+            if kind != "sum" or not inner.loops:
+                line = Line(f"{total} = {_JOIN[kind].format(total, name)}", (), value.line)
+                inner.pre[-1].append(line)
+                return
+            part = f"{total}_part"
+            inner.pre[-2].append(Line(f"{part} = {initial('sum', value.dtype)}"))
+            inner.pre[-1].append(Line(f"{part} = radd({part}, {name})", (), value.line))
+            inner.post[-2].append(Line(f"{total} += {part}"))
+            inner.parts.append((part, total))
+            return
+        if value.op == "scatter":
+            axes, place, joint = value.data
+            at = index[place : place + joint]
+            dynamic = [affine.variable(self.element(a, at)) for a in value.args[1:]]
+            name = self.element(value.args[0], index)
+            position = flat(value.shape, taken(axes, dynamic, index))
+            pointer = self._pointer(value, position)
+            text = f"{pointer}[{{0}}] = {pointer}[{{0}}] + {name}"
+            inner.pre[-1].append(Line(text, (position,), value.line))
+            return
+        name = self.element(value, index, inner=True)
+        position = self.kept.position(value, index, self.domain, self.split)
+        whole = flat(self.domain, index)
+        self._inner_memo[(value, whole)] = name
+        if self.kept.has(value):
+            pointer = self._pointer(value, position)
+            inner.pre[-1].append(Line(f"{pointer}[{{0}}] = {name}", (position,), value.line))
+
+    def _pointer(self, value: Value, position: Affine) -> str:
+        self.accesses.append(Access(value, position, True, self.sweep))
+        return f"@{{{len(self.accesses) - 1}}}"
+
+    # -- what Writer asks for -------------------------------------------------------------------
+
+    def append(self, line: Line, level: int) -> None:
+        depth = len(self._outer.loops)
+        if level < depth or self._inner is None or (level == depth and self.split):
+            self._outer.pre[min(level, depth)].append(line)
+        else:
+            self._inner.pre[level - depth].append(line)
+
+    def known(self, key: tuple) -> str | None:
+        return self._inner_memo.get(key) or self._outer_memo.get(key)
+
+    def remember(self, key: tuple, name: str, level: int) -> None:
+        depth = len(self._outer.loops)
+        outer = level < depth or (level == depth and self.split)
+        memo = self._outer_memo if outer else self._inner_memo
+        memo[key] = name
+
+    def scalar(self, value: Value) -> str:
+        return self.scalars.setdefault(value, f"s{len(self.scalars)}")
+
+    def bounds(self, axis: int) -> tuple[int, int]:
+        return self._box[axis]
+
+    def level(self, position: Affine) -> int:
+        found = 0
+        outer = [axis for axis, _, _ in self._outer.loops]
+        inner = [axis for axis, _, _ in self._inner.loops] if self._inner else []
+        places = {axis: i + 1 for i, axis in enumerate([*outer, *inner])}
+        for name, _ in position.terms:
+            found = max(found, places[name] if isinstance(name, int) else self.level_of[name])
+        return found
+
+    def _stored(self, value: Value, position: Affine) -> str:
+        # What this sweep has just computed needs no load; a row buffer is read at its own place.
+        if value.shape != () and value in self.group.sweeps and value.op != "reduce":
+            name = self._inner_memo.get((value, position))
+            if name is not None:
+                return name
+            index = tuple(self._at(axis) for axis in range(len(self.domain)))
+            here = self.kept.position(value, index, self.domain, self.split)
+            self.accesses.append(Access(value, here, False, self.sweep))
+            text = f"@{{{len(self.accesses) - 1}}}[{{0}}]"
+            text += " != 0" if value.dtype == BOOL else ""
+            name = self.let(text, self.level(here), value, (here,))
+            self._inner_memo[(value, position)] = name
+            return name
+        return super()._stored(value, position)
+
+
+class Kept:
+    """Which roots of a program have a buffer, and of what form; all, before anything is known."""
+
+    def __init__(self, dropped: set[Value] = frozenset(), rows: set[Value] = frozenset()):  # type: ignore
+        self.dropped, self.rows = dropped, rows
+
+    def has(self, value: Value) -> bool:
+        return value not in self.dropped
+
+    def position(self, value: Value, index, domain, split) -> Affine:
+        """Where an element of a member of a group lies in its buffer."""
+        if value in self.rows:
+            return flat(domain[split:], index[split:])
+        return flat(domain, index)
+
+    def size(self, value: Value, split: int) -> int:
+        return math.prod(value.shape[split:]) if value in self.rows else value.size

@@ -1,0 +1,224 @@
+"""Pulling: from an element that is wanted to the loads and the scalar code that give it.
+
+A `Writer` walks from a value through views, pads, joins and maps to what has a buffer, and appends
+a line for each step. Where it appends to, and what is known already, is its subclass's to say.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..kernels.emit import substitute
+from . import affine
+from .affine import Affine, flat, span
+from .fuse import inlined, taken
+from .ir import BOOL, Value, number_of
+
+_NAMES = ("x", "y", "z")
+_LITERAL = re.compile(r"(?<![\w.])(\d+\.?\d*(?:e[+-]?\d+)?|inf|nan)(?![\w.])")
+
+
+class MustKeep(Exception):
+    """A value that cannot be computed where it is read: it needs a loop of its own."""
+
+    def __init__(self, value: Value):
+        self.value = value
+
+
+class Split(Exception):
+    """The loop over an axis has to be two loops."""
+
+    def __init__(self, axis: int, at: int, value: Value):
+        self.axis, self.at, self.value = axis, at, value
+
+
+class Line(NamedTuple):
+    """Scalar code with places for positions, `{0}`, `{1}`."""
+
+    text: str
+    positions: tuple[Affine, ...] = ()
+    source: str = ""
+
+
+class Access(NamedTuple):
+    """One load or store of a value's buffer."""
+
+    value: Value
+    position: Affine
+    store: bool
+    sweep: int
+
+
+class Writer:
+    """Pulls elements of values, as lines of scalar code."""
+
+    def __init__(self, roots: set[Value]):
+        self.roots = roots
+        self.accesses: list[Access] = []
+        self.scalars: dict[Value, str] = {}
+        self.level_of: dict[str, int] = {}
+        self.sweep = 0
+        self._count = 0
+
+    # What a nest, or straight-line code, makes of these.
+
+    def append(self, line: Line, level: int) -> None:
+        raise NotImplementedError
+
+    def known(self, key: tuple) -> str | None:
+        raise NotImplementedError
+
+    def remember(self, key: tuple, name: str, level: int) -> None:
+        raise NotImplementedError
+
+    def scalar(self, value: Value) -> str:
+        """The name of a scalar root or input."""
+        raise NotImplementedError
+
+    def bounds(self, axis: int) -> tuple[int, int]:
+        raise NotImplementedError
+
+    def level(self, position: Affine) -> int:
+        """Inside how many loops a position is known."""
+        raise NotImplementedError
+
+    # Pulling
+
+    def fresh(self) -> str:
+        self._count += 1
+        return f"v{self._count - 1}"
+
+    def let(self, text: str, level: int, value: Value, positions: Sequence[Affine] = ()) -> str:
+        name = self.fresh()
+        self.level_of[name] = level
+        self.append(Line(f"{name} = {text}", tuple(positions), value.line), level)
+        return name
+
+    def element(self, value: Value, index: Sequence[Affine], inner: bool = False) -> str:
+        """The name of an element; `inner` computes a root instead of reading it."""
+        number = number_of(value)
+        if number is not None:
+            return literal(number, value.dtype)
+        if not inner and (value.op == "input" or value in self.roots):
+            return self._stored(value, flat(value.shape, index))
+        key = (value, tuple(index))
+        name = self.known(key)
+        if name is None:
+            name = self._computed(value, tuple(index))
+            self.remember(key, name, self.level_of.get(name, 0))
+        return name
+
+    def _stored(self, value: Value, position: Affine) -> str:
+        if value.shape == ():
+            return self.scalar(value)
+        key = (value, position)
+        name = self.known(key)
+        if name is None:
+            self.accesses.append(Access(value, position, False, self.sweep))
+            text = "{" + f"{len(self.accesses) - 1}" + "}"  # replaced by the pointer's name
+            text = f"@{text}[{{0}}]" + (" != 0" if value.dtype == BOOL else "")
+            name = self.let(text, self.level(position), value, (position,))
+            self.remember(key, name, self.level_of[name])
+        return name
+
+    def _computed(self, value: Value, index: tuple[Affine, ...]) -> str:
+        if value.op == "map":
+            names = [self.element(a, i) for a, i in inlined(value, index)]
+            return self._mapped(value, names)
+        if value.op == "view":
+            return self.element(value.args[0], affine.seen(value.data, index))
+        if value.op == "reshape":
+            source = value.args[0]
+            return self._stored(source, flat(value.shape, index))
+        if value.op == "iota":
+            position = index[value.data]
+            return self.let("{0}", self.level(position), value, (position,))
+        if value.op == "pad":
+            ((arg, at),) = inlined(value, index)
+            inside = self._inside(value, at, arg.shape)
+            return self.element(arg, at) if inside else literal(0.0, value.dtype)
+        if value.op == "inset":
+            (background, here), (block, at) = inlined(value, index)
+            inside = self._inside(value, at, block.shape)
+            return self.element(block, at) if inside else self.element(background, here)
+        if value.op == "concat":
+            for arg, at in inlined(value, index):
+                if self._inside(value, at, arg.shape):
+                    return self.element(arg, at)
+            raise AssertionError("an index beyond the joined arrays")
+        if value.op == "take":
+            axes, place, joint = value.data
+            at = index[place : place + joint]
+            names = [self.element(arg, at) for arg in value.args[1:]]
+            dynamic = [affine.variable(name) for name in names]
+            return self.element(value.args[0], taken(axes, dynamic, index))
+        raise AssertionError(f"{value.op} cannot be computed where it is read")
+
+    def _mapped(self, value: Value, names: Sequence[str]) -> str:
+        level = max((self.level_of.get(name, 0) for name in names), default=0)
+        kind = next((a.dtype for a in value.args if a.dtype.kind == "f"), value.dtype)
+        body = value.data
+        if body == "x":
+            body = {"f": f"{value.dtype.name}(x)", "i": "int64(x)", "b": "x != 0"}[value.dtype.kind]
+        body = typed(body, kind)
+        return self.let(substitute(body, dict(zip(_NAMES, names, strict=False))), level, value)
+
+    def _inside(self, value: Value, index: Sequence[Affine], shape: Sequence[int]) -> bool:
+        """Whether an index lies in an array of `shape`, everywhere in the present loops."""
+        for position, n in zip(index, shape, strict=True):
+            found = span(position, self.bounds)
+            if found is None:
+                raise MustKeep(value)
+            low, high = found
+            if low >= 0 and high < n:
+                continue
+            if high < 0 or low >= n:
+                return False
+            if len(position.terms) != 1:
+                raise MustKeep(value)
+            ((axis, step),) = position.terms
+            first, stop = self.bounds(axis)
+            held = [0 <= position.const + step * i < n for i in (first, stop - 1)]
+            # One border lies between: the first place where the answer changes.
+            edges = sorted(edge for edge in _edges(position.const, step, n) if first < edge < stop)
+            assert edges, held
+            raise Split(axis, edges[0], value)
+        return True
+
+
+def _edges(const: int, step: int, n: int) -> tuple[int, int]:
+    """Where 0 <= const + step * i < n begins or ends to hold."""
+    if step > 0:
+        return -(const // step), -((const - n) // step)
+    return (const - n) // -step + 1, const // -step + 1
+
+
+def literal(number: Any, dtype: np.dtype) -> str:
+    if dtype.kind == "b":
+        return "True" if number else "False"
+    if dtype.kind in "iu":
+        return f"({number})" if number < 0 else str(number)
+    text = "np." + repr(abs(number)) if not math.isfinite(number) else repr(abs(number))
+    text = text if dtype == np.float64 else f"float32({text})"
+    return f"(-{text})" if math.copysign(1.0, number) < 0 else text
+
+
+def initial(kind: str, dtype: np.dtype) -> str:
+    """What a reduction begins with."""
+    whole = dtype.kind in "iu"
+    end = np.iinfo(np.int64).max if whole else np.inf
+    number = {"sum": 0, "prod": 1, "max": -end, "min": end}[kind]
+    return literal(number if whole else float(number), dtype)
+
+
+def typed(body: str, dtype: np.dtype) -> str:
+    """`body` with its literals of the kind of its arguments: one float64 widens a float32 loop."""
+
+    def constant(match: re.Match) -> str:
+        text = match[0] if match[0][0].isdigit() else f"np.{match[0]}"
+        return f"float32({text})" if dtype == np.float32 else text
+
+    return _LITERAL.sub(constant, body) if dtype.kind == "f" else body
