@@ -18,10 +18,10 @@ from .core import Aval, Primitive, bind
 from .eager import ElementwisePlan
 from .edges import Children
 from .errors import DimensionMismatch, GraphError
-from .graph import Leaf, NestedLeaf, NestedNode, Node, add_child, clock
+from .graph import Leaf, NestedLeaf, NestedNode, Node, add_child, tick
 from .operands import aval_of, plain_operand
 from .rules.families import FLOATS, ufunc_rows
-from .rules.index import index_row
+from .rules.index import IndexPlan, index_row
 
 _SEEDS = {dtype: np.ones((), dtype) for dtype in FLOATS}
 
@@ -215,8 +215,10 @@ class TrackedArray(Array):
             seed = np.ones(self.shape, self.dtype) if self.shape else _SEEDS[self.dtype]
         else:
             seed = operands.cotangent(cotangent, self.aval, self.name)
-        uses = graph.users(node)
-        found = graph.sweep(node, seed, uses, create_graph, keep_grads)
+        free = not (keep_graph or create_graph)
+        found = graph.sweep(
+            node, seed, graph.history(node), tracked=create_graph, keep=keep_grads, free=free
+        )
         now, handed = graph.tick(), {id(seed)}
         for reached, ct in found.items():
             if not isinstance(ct, Array):
@@ -229,13 +231,11 @@ class TrackedArray(Array):
             if reached.step is None and reached.grad is not None:
                 ct = reached.grad + ct
             reached.grad, reached.grad_time, reached.origin = ct, now, graph.SWEPT
-        if not (keep_graph or create_graph):
-            graph.release(uses)
 
     def __getitem__(self, index):
         if type(self) is TrackedArray and (type(index) is slice or type(index) is int):
             node = self.node
-            plan = eager.Call(index_row, (self.aval,), {"index": index})
+            plan = IndexPlan(index_row, (self.aval,), {"index": index})
             return result(plan, (node,), (node.value,), np.array(node.value[index]))
         return super().__getitem__(index)
 
@@ -349,7 +349,7 @@ def nested_result(row, kinds, parents, values, params, out, level: int) -> "Nest
         eager.Call(row, kinds, params), parents, values, out,
     )  # fmt: skip
     node.children = node.grad = None
-    node.time, node.level = clock[0], level
+    node.time, node.level = tick(), level
     node.array = ref(array)
     for parent in parents:
         if parent is not None:
@@ -385,7 +385,7 @@ def result(plan, parents: tuple, saved: tuple, value) -> TrackedArray:
             parents = saved = ()
     node.step, node.parents, node.saved, node.value = plan, parents, saved, value
     node.children = node.grad = None
-    node.time = clock[0]
+    node.time = tick()
     node.array = ref(array)
     child = ref(node)
     for parent in parents:
@@ -427,7 +427,7 @@ def make_leaf(value, name: str, level: int) -> TrackedArray:
     node.step, node.parents, node.saved = None, (), ()
     # A list from the start: threads may share a leaf, and appending to a list is safe.
     node.children, node.grad = [64], None
-    node.time = node.changed = clock[0]
+    node.time = node.changed = tick()
     node.array = ref(array)
     array.aval = aval_of(value)
     array.node = node

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .. import eager
 from ..array import apply, implements
 from ..core import Aval, Unplanned, bind, shape_of
 from ..kernels import index as kernels
@@ -28,11 +29,24 @@ def _compute(x, *, index):
 
 def add_into(buffer: np.ndarray, ct: np.ndarray, index) -> None:
     """buffer[index] += ct, where equal positions add up; `buffer` is contiguous."""
-    if is_basic(index):
+    if type(index) is slice:
+        part = buffer[index]
+        np.add(part, ct, part)
+    elif is_basic(index):
         buffer[index] += ct
     else:
         rows, *sizes = kernels.positions(index, buffer.shape)
         kernels.scatter_add(buffer.ravel(), rows, ct.ravel(), *sizes)
+
+
+class IndexPlan(eager.Call):
+    """Reads of one array: their cotangents are added into one buffer."""
+
+    __slots__ = ()
+    adds = True
+
+    def add_into(self, buffer, ct):
+        add_into(buffer, ct, self.params["index"])
 
 
 def _scatter(ct, *, shape, index):
@@ -66,7 +80,7 @@ index_row = Linear(
     lambda ct, args, *, index: [bind(scatter, ct, shape=shape_of(args[0]), index=index)],
     samples=_samples, notes="an index that occurs twice gets both cotangents",
 )  # fmt: skip
-index_row.add_into = add_into
+index_row.plan_class = IndexPlan
 index_row.plans = Unplanned()
 scatter = Linear(
     "scatter", _scatter, lambda ct, *, shape, index: Aval.of(shape, float_type(ct)),
