@@ -73,6 +73,8 @@ class Call(Plan):
 
     def pull(self, ct, out, args, need) -> Sequence:
         cotangents = self.row.fused_pullback(ct, out, args, need, **self.params)
+        if len(args) == 1 and cotangents[0] is not None:
+            return (fit(cotangents[0], args[0]),)
         return [
             fit(g, arg) if wanted and g is not None else None
             for g, arg, wanted in zip(cotangents, args, need, strict=True)
@@ -264,7 +266,8 @@ def abstract(kind) -> Any:
 
 def fit(ct: Any, like: Aval | np.ndarray) -> np.ndarray:
     """A plain cotangent in the shape and dtype of what it belongs to: broadcasting undone."""
-    ct = np.asarray(ct)
+    if type(ct) is not np.ndarray:
+        ct = np.asarray(ct)
     if ct.shape != like.shape:
         ct = unbroadcast(ct, like.shape)
-    return ct if ct.dtype == like.dtype else ct.astype(like.dtype)
+    return ct if ct.dtype is like.dtype or ct.dtype == like.dtype else ct.astype(like.dtype)

@@ -89,6 +89,7 @@ class Leaf(Node):
     """A value that `track` made: `label` is its name, `changed` when its data last changed."""
 
     __slots__ = ("changed", "label")
+    step, parents, saved = None, (), ()
     changed: int
     label: str
 
@@ -159,8 +160,10 @@ def live_children(node: Node) -> list[Node]:
     children = node.children
     if children is None:
         return []
-    references = children[1:] if type(children) is list else [children]
-    alive = [child for reference in references if (child := reference()) is not None]
+    if type(children) is not list:
+        child = children()
+        return [] if child is None else [child]
+    alive = [child for reference in children[1:] if (child := reference()) is not None]
     return list(dict.fromkeys(alive)) if len(alive) > 1 else alive
 
 
@@ -296,33 +299,32 @@ def accum(root: Node) -> Any:
     again unless a child's is newer.
     """
     now = tick()
-    done: set[Node] = set()
-    stack: list[tuple[Node, list[Node] | None]] = [(root, None)]
+    known: dict[Node, Sequence[Node]] = {}  # the children of what was visited
+    stack = [root]
     while stack:
-        node, children = stack.pop()
-        if node in done:
-            continue
-        if children is not None:
-            done.add(node)
-            _refresh(node, children, now)
-        elif node.grad is not None and node.origin is SEEDED:
-            done.add(node)
-        else:
-            children = live_children(node)
-            stack.append((node, children))
-            stack.extend((child, None) for child in children if child not in done)
+        node = stack[-1]
+        if node not in known:
+            seeded = node.grad is not None and node.origin is SEEDED
+            known[node] = children = () if seeded else live_children(node)
+            ahead = [child for child in children if child not in known]
+            if ahead:
+                stack += ahead
+                continue
+        stack.pop()
+        if node.grad is None or node.origin is not SEEDED:
+            _refresh(node, known[node], now)
     return root.grad
 
 
-def _refresh(node: Node, children: list[Node], now: int) -> None:
+def _refresh(node: Node, children: Sequence[Node], now: int) -> None:
     if node.grad is not None and node.origin is PULLED and children:
         if node.grad_time >= max(map(_changed, children)):
             return
-    reached = [child for child in children if child.grad is not None]
     total = None
-    for child in reached:
-        for contribution in contributions_to(node, child, child.grad):
-            total = contribution if total is None else total + contribution
+    for child in children:
+        if child.grad is not None:
+            for contribution in contributions_to(node, child, child.grad):
+                total = contribution if total is None else total + contribution
     if total is not None or node.grad is not None:
         node.grad, node.grad_time, node.origin = total, now, PULLED
 

@@ -67,12 +67,12 @@ class TrackedArray(Array):
         """`bind(row, x, **params)`, short for an array of the base level."""
         if type(x) is not TrackedArray:
             return bind(row, x, **params)
-        kinds, node = (x.aval,), x.node
-        plan = row.plans.get((*kinds, *params.items()) if params else kinds)
+        aval, node = x.aval, x.node
+        plan = row.plans.get((aval, *params.items()) if params else (aval,))
         if plan is None:
             if not row.differentiable:
                 return row.evaluate(node.value, **params)
-            plan = eager.plan_for(row, kinds, params)
+            plan = eager.plan_for(row, (aval,), params)
         value = node.value
         out = plan.forward(value)
         if node.step is None and out.base is not None:
@@ -128,7 +128,7 @@ class TrackedArray(Array):
         if self.node.step is None or not isinstance(value, np.ndarray):
             return value
         view = value.view()
-        view.flags.writeable = False
+        view.setflags(write=False)
         return view
 
     @data.setter
@@ -207,12 +207,13 @@ class TrackedArray(Array):
                 "graph to walk; inside of no_tracking() none is made"
             )
         if cotangent is None:
-            if self.size != 1:
+            if self.aval.size != 1:
                 raise DimensionMismatch(
                     f"backward of an array of shape {self.shape} needs a cotangent of that shape, "
                     "such as z.backward(np.ones(z.shape)); only one element needs none"
                 )
-            seed = np.ones(self.shape, self.dtype) if self.shape else _SEEDS[self.dtype]
+            aval = self.aval
+            seed = np.ones(aval.shape, aval.dtype) if aval.shape else _SEEDS[aval.dtype]
         else:
             seed = operands.cotangent(cotangent, self.aval, self.name)
         free = not (keep_graph or create_graph)
@@ -221,14 +222,14 @@ class TrackedArray(Array):
         )
         now, handed = graph.tick(), {id(seed)}
         for reached, ct in found.items():
-            if not isinstance(ct, Array):
-                # Contributions may share memory with each other: a gradient owns its array.
-                if type(ct) is not np.ndarray or ct.base is not None or id(ct) in handed:
-                    ct = np.array(ct)
+            # Contributions may share memory with each other: a gradient owns its array.
+            if type(ct) is np.ndarray and ct.base is None and id(ct) not in handed:
                 handed.add(id(ct))
-                if create_graph:
-                    ct = make_leaf(ct, "", self.level)
-            if reached.step is None and reached.grad is not None:
+            elif not isinstance(ct, Array):
+                ct = np.array(ct)
+            if create_graph and not isinstance(ct, Array):
+                ct = make_leaf(ct, "", self.level)
+            if reached.grad is not None and reached.step is None:
                 ct = reached.grad + ct
             reached.grad, reached.grad_time, reached.origin = ct, now, graph.SWEPT
 
@@ -424,7 +425,6 @@ def make_leaf(value, name: str, level: int) -> TrackedArray:
         node, array = NestedLeaf(), NestedTracked()
         node.level = level
     node.value, node.label = value, name
-    node.step, node.parents, node.saved = None, (), ()
     # A list from the start: threads may share a leaf, and appending to a list is safe.
     node.children, node.grad = [64], None
     node.time = node.changed = tick()

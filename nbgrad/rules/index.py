@@ -35,8 +35,7 @@ def add_into(buffer: np.ndarray, ct: np.ndarray, index) -> None:
     elif is_basic(index):
         buffer[index] += ct
     else:
-        rows, *sizes = kernels.positions(index, buffer.shape)
-        kernels.scatter_add(buffer.ravel(), rows, ct.ravel(), *sizes)
+        kernels.add_at(buffer, index, ct)
 
 
 class IndexPlan(eager.Call):
