@@ -232,7 +232,7 @@ def sweep(
     while nodes:
         node = nodes.pop()
         step, parents, ct = node.step, node.parents, cotangents.pop(node, None)
-        if ct is None:
+        if ct is None or not parents:
             contributions = ()
         elif plain:
             if step.adds:

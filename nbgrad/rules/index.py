@@ -22,6 +22,8 @@ def is_basic(index) -> bool:
 
 def _compute(x, *, index):
     x = np.asarray(x)
+    if type(index) is np.ndarray and index.dtype == np.intp and x.ndim and index.ndim:
+        return x.take(index, 0)  # in half the time
     if is_basic(index):
         return np.array(x[index])
     return np.array(x[index], order="C", copy=None)
