@@ -82,8 +82,6 @@ class Primitive:
     linear = False
     # How the row runs on plain arrays of given kinds; None: by its own functions.
     plan_class: Callable | None = None
-    # Adds a plain cotangent into a buffer: `add_into(buffer, ct, **params)`.
-    add_into: Callable[..., None] | None = None
 
     def __init__(self, name: str, function: Any = None, *, samples: Any = None, notes: str = ""):
         self.name = name

@@ -33,6 +33,8 @@ class Plan:
     """
 
     __slots__ = ("aval", "kinds", "need", "params", "row")
+    # Whether `add_into(buffer, ct)` adds the cotangent into a buffer for the one argument.
+    adds = False
     row: Any
     aval: Aval | None  # of the result, where the plan knows it
 
@@ -52,6 +54,10 @@ class Plan:
         """`pull` for every argument that is tracked."""
         return self.pull(ct, out, args, self.need)
 
+    def add_into(self, buffer: np.ndarray, ct) -> None:
+        """Add the cotangent of the one argument into a buffer."""
+        raise NotImplementedError
+
     def residuals(self, need: tuple[bool, ...]) -> Sequence[int]:
         """Positions of the arguments whose values the pullback reads."""
         return self.row.residuals(need, len(need), **self.params)
@@ -67,6 +73,8 @@ class Call(Plan):
 
     def pull(self, ct, out, args, need) -> Sequence:
         cotangents = self.row.fused_pullback(ct, out, args, need, **self.params)
+        if len(args) == 1 and cotangents[0] is not None:
+            return (fit(cotangents[0], args[0]),)
         return [
             fit(g, arg) if wanted and g is not None else None
             for g, arg, wanted in zip(cotangents, args, need, strict=True)
@@ -80,7 +88,7 @@ class ElementwisePlan(Plan):
     """
 
     __slots__ = (
-        "default", "dtype", "forward", "loads", "patterns", "pulls", "same", "shape", "sizes",
+        "dtype", "forward", "loads", "patterns", "pull_all", "pulls", "same", "shape", "sizes",
     )  # fmt: skip
 
     def __init__(self, row: Any, kinds: tuple, params: dict):
@@ -91,8 +99,8 @@ class ElementwisePlan(Plan):
         self.shape, self.dtype = aval.shape, aval.dtype
         self.patterns, self.loads, self.sizes = self._layout(avals)
         self.pulls: dict[tuple[bool, ...], Callable[..., Sequence]] = {}
-        self.default: Callable[..., Sequence] | None = None
         self.forward: Callable[..., np.ndarray] = self._forward()
+        self.pull_all: Callable[..., Sequence] = self._first_pull
 
     def _layout(self, avals) -> tuple[list[Pattern], list[int], tuple[int, ...]]:
         given = tuple(aval.shape if isinstance(aval, Aval) else () for aval in avals)
@@ -136,7 +144,7 @@ class ElementwisePlan(Plan):
         return self._launcher(
             kernel,
             f"def forward({', '.join(names)}):",
-            "out = empty(shape, dtype)",
+            f"out = {self._empty(self.shape)}",
             f"call({', '.join([*given, _flat('out', self.shape), *sizes])})",
             "return out",
         )
@@ -146,10 +154,11 @@ class ElementwisePlan(Plan):
             self.pulls[need] = self._pull(need)
         return self.pulls[need](ct, out, args)
 
-    def pull_all(self, ct, out, args):
-        if self.default is None:
-            self.default = self.pulls[self.need] = self._pull(self.need)
-        return self.default(ct, out, args)
+    def _first_pull(self, ct, out, args):
+        """`pull_all` until it is emitted."""
+        contributions = self.pull(ct, out, args, self.need)
+        self.pull_all = self.pulls[self.need]
+        return contributions
 
     def residuals(self, need):
         reads = emission.pullback_of(self.row, self.params, need, self.same).reads
@@ -183,7 +192,7 @@ class ElementwisePlan(Plan):
             lines.append(f"{', '.join(names)}, = args")
             for i in written:
                 shape = self.shape if self.loads[i] == WIDEN else avals[i].shape
-                lines.append(f"{results[i]} = empty({shape}, dtype)")
+                lines.append(f"{results[i]} = {self._empty(shape)}")
                 given.append(_flat(results[i], shape))
             lines.append(f"call({', '.join([*given, *self._sizes_for([*read, *written])])})")
             for i in written:
@@ -196,10 +205,14 @@ class ElementwisePlan(Plan):
         nested = any(self.patterns[i] in ("row", "column") for i in positions)
         return [str(size) for size in self.sizes] if nested else []
 
+    def _empty(self, shape: tuple[int, ...]) -> str:
+        """Code for a new array: NumPy's own dtype is quicker left out."""
+        return f"empty({shape})" if self.dtype == np.float64 else f"empty({shape}, dtype)"
+
     def _launcher(self, kernel: Any, head: str, *lines: str) -> Callable:
         """A straight function that prepares arrays and calls a kernel: it runs for every op."""
         namespace = {
-            "empty": np.empty, "shape": self.shape, "dtype": self.dtype, "widen": self.widen,
+            "empty": np.empty, "dtype": self.dtype, "widen": self.widen,
             "fit": fit, "kinds": self.kinds, "kernel": kernel,
             "call": kernel.dispatcher if kernel else None,
         }  # fmt: skip
@@ -218,7 +231,7 @@ def _flat(name: str, shape: tuple[int, ...]) -> str:
 def plan_for(row: Primitive, kinds: tuple, params: dict) -> Plan:
     """The plan of a row, from the row's bounded table."""
     if isinstance(row.plans, Unplanned):
-        return Call(row, kinds, params)
+        return (row.plan_class or Call)(row, kinds, params)
     key = (*kinds, *params.items()) if params else kinds
     plan = row.plans.get(key)
     if plan is None:
@@ -253,7 +266,8 @@ def abstract(kind) -> Any:
 
 def fit(ct: Any, like: Aval | np.ndarray) -> np.ndarray:
     """A plain cotangent in the shape and dtype of what it belongs to: broadcasting undone."""
-    ct = np.asarray(ct)
+    if type(ct) is not np.ndarray:
+        ct = np.asarray(ct)
     if ct.shape != like.shape:
         ct = unbroadcast(ct, like.shape)
-    return ct if ct.dtype == like.dtype else ct.astype(like.dtype)
+    return ct if ct.dtype is like.dtype or ct.dtype == like.dtype else ct.astype(like.dtype)

@@ -6,7 +6,9 @@ Neither walk recurses.
 """
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from itertools import count
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -21,14 +23,10 @@ from .rules.reduce import unbroadcast
 if TYPE_CHECKING:
     from .tracked import TrackedArray
 
-# Time, for what may be older than a change: it ticks when data or a seed is set, and at `accum`.
-clock = [1]
+# Time: it ticks when a node is made, when data or a seed is set, and at `accum`. What was computed
+# from a node is newer than that node.
+tick: Callable[[], int] = count(1).__next__
 _prune_lock = threading.Lock()
-
-
-def tick() -> int:
-    clock[0] += 1
-    return clock[0]
 
 
 # Who set a gradient: the user, `backward` or `accum`. Only what `accum` pulled is a memo of its.
@@ -91,6 +89,7 @@ class Leaf(Node):
     """A value that `track` made: `label` is its name, `changed` when its data last changed."""
 
     __slots__ = ("changed", "label")
+    step, parents, saved = None, (), ()
     changed: int
     label: str
 
@@ -161,8 +160,10 @@ def live_children(node: Node) -> list[Node]:
     children = node.children
     if children is None:
         return []
-    references = children[1:] if type(children) is list else [children]
-    alive = [child for reference in references if (child := reference()) is not None]
+    if type(children) is not list:
+        child = children()
+        return [] if child is None else [child]
+    alive = [child for reference in children[1:] if (child := reference()) is not None]
     return list(dict.fromkeys(alive)) if len(alive) > 1 else alive
 
 
@@ -179,58 +180,65 @@ def make_handle(node: Node) -> "TrackedArray":
 # -- backward -------------------------------------------------------------------------------------
 
 
-def users(root: Node) -> dict[Node, int]:
-    """The nodes below `root`, and how often each is an argument there (0 for leaves).
+def history(root: Node) -> list[Node]:
+    """The computed nodes that `root` depends on, and itself, oldest first.
 
     Raises GraphError where one was freed, or data that its pullback reads has changed.
     """
-    uses = {root: 0}
     stack = [root] if root.step is not None else []
+    found, seen = [], set(stack)
     while stack:
         node = stack.pop()
+        found.append(node)
         if node.saved is None:
             raise freed(node)
         for parent in node.parents:
             if parent is None:
                 continue
             if parent.step is None:
-                uses[parent] = 0
                 if parent.changed > node.time:  # pyright: ignore[reportAttributeAccessIssue]
                     check_fresh(node)
-                continue
-            known = uses.get(parent)
-            if known is None:
-                uses[parent] = 1
+            elif parent not in seen:
+                seen.add(parent)
                 stack.append(parent)
-            else:
-                uses[parent] = known + 1
-    return uses
+    found.sort(key=_made)
+    return found
+
+
+_made = attrgetter("time")
 
 
 def sweep(
-    root: Node, seed: Any, uses: dict[Node, int], tracked: bool = False, keep: bool = False
+    root: Node,
+    seed: Any,
+    nodes: list[Node],
+    *,
+    tracked: bool = False,
+    keep: bool = False,
+    free: bool = False,
 ) -> dict[Node, Any]:
     """Cotangents of the leaves below `root`, or with `keep` of all nodes there.
 
-    `uses` is what `users(root)` gave; its counts are used up. Contributions may be shared: they
-    are added to new arrays, except into a buffer that this walk made itself for an indexed parent.
+    `nodes` is what `history(root)` gave, and is used up: what was made last has no more
+    contributions to wait for. Contributions may be shared: they are never added into, save where
+    this walk made the sum itself. With `free` each node is freed once it is passed, so that its
+    memory serves the rest of the walk.
     """
     cotangents = {root: seed}  # of nodes not yet reached, and of leaves
     kept: dict[Node, Any] = {}
-    buffers: set[Node] = set()
-    ready = [root] if root.step is not None else []
+    own: set[Node] = set()  # of these, the cotangent is a buffer of this walk
     plain = root.level == 0 and not tracked
     watch = modes.watching()
-    while ready:
-        node = ready.pop()
-        step, parents = node.step, node.parents
-        ct = cotangents.pop(node, None)
+    while nodes:
+        node = nodes.pop()
+        step, parents, ct = node.step, node.parents, cotangents.pop(node, None)
         if ct is None or not parents:
-            contributions = [None] * len(parents)
-        elif plain and step.row.add_into is None:
-            contributions = step.pull_all(ct, node.value, node.saved)
+            contributions = ()
         elif plain:
-            contributions = _add_into(parents[0], node, ct, cotangents, buffers)
+            if step.adds:
+                contributions = _add_into(parents[0], node, ct, cotangents, own)
+            else:
+                contributions = step.pull_all(ct, node.value, node.saved)
         elif tracked:
             contributions = node.pull_tracked(ct, step.need)
         else:
@@ -239,41 +247,33 @@ def sweep(
             kept[node] = ct
         if watch:
             modes.watch_backward(node, contributions)
-        i = 0
-        for parent in parents:
-            if parent is not None:
-                contribution = contributions[i]
-                if contribution is not None:
-                    known = cotangents.get(parent)
-                    cotangents[parent] = contribution if known is None else known + contribution
-                    buffers.discard(parent)
-                if parent.step is not None:
-                    left = uses[parent] - 1
-                    uses[parent] = left
-                    if left == 0:
-                        ready.append(parent)
-            i += 1
+        if free:
+            node.parents, node.saved = (), None
+        for i, contribution in enumerate(contributions):
+            if contribution is not None:
+                parent: Any = parents[i]
+                known = cotangents.get(parent)
+                if known is None:
+                    cotangents[parent] = contribution
+                elif parent in own:
+                    known += contribution
+                else:
+                    cotangents[parent] = known = known + contribution
+                    if plain and type(known) is np.ndarray:  # not a scalar
+                        own.add(parent)
     return {**kept, **cotangents} if keep else cotangents
 
 
-def _add_into(parent, node: Node, ct, cotangents: dict, buffers: set) -> list[None]:
+def _add_into(parent, node: Node, ct, cotangents: dict, own: set) -> tuple[()]:
     """Add the cotangent of `parent[index]` into the parent's buffer: T reads of X[t] cost O(T)."""
     buffer = cotangents.get(parent)
-    if parent not in buffers:
+    if parent not in own:
         value = node.saved[0]  # pyright: ignore[reportOptionalSubscript]
         buffer = np.zeros(value.shape, value.dtype) if buffer is None else np.array(buffer)
         cotangents[parent] = buffer
-        buffers.add(parent)
-    node.step.row.add_into(buffer, ct, **node.step.params)
-    return [None]
-
-
-def release(nodes: Iterable[Node]) -> None:
-    """Free what computed nodes were computed from; their values and the leaves stay."""
-    for node in nodes:
-        if node.step is not None:
-            node.saved = None
-            node.parents = ()
+        own.add(parent)
+    node.step.add_into(buffer, ct)
+    return ()
 
 
 def reset(root: Node) -> None:
@@ -299,33 +299,32 @@ def accum(root: Node) -> Any:
     again unless a child's is newer.
     """
     now = tick()
-    done: set[Node] = set()
-    stack: list[tuple[Node, list[Node] | None]] = [(root, None)]
+    known: dict[Node, Sequence[Node]] = {}  # the children of what was visited
+    stack = [root]
     while stack:
-        node, children = stack.pop()
-        if node in done:
-            continue
-        if children is not None:
-            done.add(node)
-            _refresh(node, children, now)
-        elif node.grad is not None and node.origin is SEEDED:
-            done.add(node)
-        else:
-            children = live_children(node)
-            stack.append((node, children))
-            stack.extend((child, None) for child in children if child not in done)
+        node = stack[-1]
+        if node not in known:
+            seeded = node.grad is not None and node.origin is SEEDED
+            known[node] = children = () if seeded else live_children(node)
+            ahead = [child for child in children if child not in known]
+            if ahead:
+                stack += ahead
+                continue
+        stack.pop()
+        if node.grad is None or node.origin is not SEEDED:
+            _refresh(node, known[node], now)
     return root.grad
 
 
-def _refresh(node: Node, children: list[Node], now: int) -> None:
+def _refresh(node: Node, children: Sequence[Node], now: int) -> None:
     if node.grad is not None and node.origin is PULLED and children:
         if node.grad_time >= max(map(_changed, children)):
             return
-    reached = [child for child in children if child.grad is not None]
     total = None
-    for child in reached:
-        for contribution in contributions_to(node, child, child.grad):
-            total = contribution if total is None else total + contribution
+    for child in children:
+        if child.grad is not None:
+            for contribution in contributions_to(node, child, child.grad):
+                total = contribution if total is None else total + contribution
     if total is not None or node.grad is not None:
         node.grad, node.grad_time, node.origin = total, now, PULLED
 

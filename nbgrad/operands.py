@@ -74,6 +74,8 @@ def cotangent(value: Any, aval: Aval, op: str) -> Any:
 
     Raises DimensionMismatch for another shape.
     """
+    if type(value) is float and not aval.shape:
+        return np.array(value, aval.dtype)
     if not isinstance(value, Array):
         value = np.array(real_array(value, f"{op or 'gradient'}: a cotangent"), aval.dtype)
     if shape_of(value) != aval.shape:

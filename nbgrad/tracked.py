@@ -18,10 +18,10 @@ from .core import Aval, Primitive, bind
 from .eager import ElementwisePlan
 from .edges import Children
 from .errors import DimensionMismatch, GraphError
-from .graph import Leaf, NestedLeaf, NestedNode, Node, add_child, clock
+from .graph import Leaf, NestedLeaf, NestedNode, Node, add_child, tick
 from .operands import aval_of, plain_operand
 from .rules.families import FLOATS, ufunc_rows
-from .rules.index import index_row
+from .rules.index import IndexPlan, index_row
 
 _SEEDS = {dtype: np.ones((), dtype) for dtype in FLOATS}
 
@@ -67,12 +67,12 @@ class TrackedArray(Array):
         """`bind(row, x, **params)`, short for an array of the base level."""
         if type(x) is not TrackedArray:
             return bind(row, x, **params)
-        kinds, node = (x.aval,), x.node
-        plan = row.plans.get((*kinds, *params.items()) if params else kinds)
+        aval, node = x.aval, x.node
+        plan = row.plans.get((aval, *params.items()) if params else (aval,))
         if plan is None:
             if not row.differentiable:
                 return row.evaluate(node.value, **params)
-            plan = eager.plan_for(row, kinds, params)
+            plan = eager.plan_for(row, (aval,), params)
         value = node.value
         out = plan.forward(value)
         if node.step is None and out.base is not None:
@@ -128,7 +128,7 @@ class TrackedArray(Array):
         if self.node.step is None or not isinstance(value, np.ndarray):
             return value
         view = value.view()
-        view.flags.writeable = False
+        view.setflags(write=False)
         return view
 
     @data.setter
@@ -207,35 +207,36 @@ class TrackedArray(Array):
                 "graph to walk; inside of no_tracking() none is made"
             )
         if cotangent is None:
-            if self.size != 1:
+            if self.aval.size != 1:
                 raise DimensionMismatch(
                     f"backward of an array of shape {self.shape} needs a cotangent of that shape, "
                     "such as z.backward(np.ones(z.shape)); only one element needs none"
                 )
-            seed = np.ones(self.shape, self.dtype) if self.shape else _SEEDS[self.dtype]
+            aval = self.aval
+            seed = np.ones(aval.shape, aval.dtype) if aval.shape else _SEEDS[aval.dtype]
         else:
             seed = operands.cotangent(cotangent, self.aval, self.name)
-        uses = graph.users(node)
-        found = graph.sweep(node, seed, uses, create_graph, keep_grads)
+        free = not (keep_graph or create_graph)
+        found = graph.sweep(
+            node, seed, graph.history(node), tracked=create_graph, keep=keep_grads, free=free
+        )
         now, handed = graph.tick(), {id(seed)}
         for reached, ct in found.items():
-            if not isinstance(ct, Array):
-                # Contributions may share memory with each other: a gradient owns its array.
-                if type(ct) is not np.ndarray or ct.base is not None or id(ct) in handed:
-                    ct = np.array(ct)
+            # Contributions may share memory with each other: a gradient owns its array.
+            if type(ct) is np.ndarray and ct.base is None and id(ct) not in handed:
                 handed.add(id(ct))
-                if create_graph:
-                    ct = make_leaf(ct, "", self.level)
-            if reached.step is None and reached.grad is not None:
+            elif not isinstance(ct, Array):
+                ct = np.array(ct)
+            if create_graph and not isinstance(ct, Array):
+                ct = make_leaf(ct, "", self.level)
+            if reached.grad is not None and reached.step is None:
                 ct = reached.grad + ct
             reached.grad, reached.grad_time, reached.origin = ct, now, graph.SWEPT
-        if not (keep_graph or create_graph):
-            graph.release(uses)
 
     def __getitem__(self, index):
         if type(self) is TrackedArray and (type(index) is slice or type(index) is int):
             node = self.node
-            plan = eager.Call(index_row, (self.aval,), {"index": index})
+            plan = IndexPlan(index_row, (self.aval,), {"index": index})
             return result(plan, (node,), (node.value,), np.array(node.value[index]))
         return super().__getitem__(index)
 
@@ -349,7 +350,7 @@ def nested_result(row, kinds, parents, values, params, out, level: int) -> "Nest
         eager.Call(row, kinds, params), parents, values, out,
     )  # fmt: skip
     node.children = node.grad = None
-    node.time, node.level = clock[0], level
+    node.time, node.level = tick(), level
     node.array = ref(array)
     for parent in parents:
         if parent is not None:
@@ -385,7 +386,7 @@ def result(plan, parents: tuple, saved: tuple, value) -> TrackedArray:
             parents = saved = ()
     node.step, node.parents, node.saved, node.value = plan, parents, saved, value
     node.children = node.grad = None
-    node.time = clock[0]
+    node.time = tick()
     node.array = ref(array)
     child = ref(node)
     for parent in parents:
@@ -424,10 +425,9 @@ def make_leaf(value, name: str, level: int) -> TrackedArray:
         node, array = NestedLeaf(), NestedTracked()
         node.level = level
     node.value, node.label = value, name
-    node.step, node.parents, node.saved = None, (), ()
     # A list from the start: threads may share a leaf, and appending to a list is safe.
     node.children, node.grad = [64], None
-    node.time = node.changed = clock[0]
+    node.time = node.changed = tick()
     node.array = ref(array)
     array.aval = aval_of(value)
     array.node = node

@@ -10,20 +10,38 @@ from ._jit import kernel
 
 @kernel
 def scatter_add(buffer, rows, ct, outer, length, width):
-    """buffer[o, rows[i], :] += ct[o, i, :] for every o; equal rows add up."""
+    """buffer[o, rows[i], :] += ct[o, i, :] for every o; equal rows add up, and those below 0 count
+    from the end. The number of rows within; where it is not all of them, nothing was added."""
+    for i in range(rows.size):
+        if rows[i] < -length or rows[i] >= length:
+            return i
     for o in range(outer):
         for i in range(rows.size):
-            to, start = (o * length + rows[i]) * width, (o * rows.size + i) * width
+            row = rows[i] + length if rows[i] < 0 else rows[i]
+            to, start = (o * length + row) * width, (o * rows.size + i) * width
             for j in range(width):
                 buffer[offset(to + j)] += ct[offset(start + j)]
+    return rows.size
+
+
+def add_at(buffer: np.ndarray, index, ct: np.ndarray) -> None:
+    """buffer[index] += ct for an advanced index, where equal positions add up; `buffer` is
+    contiguous. Raises NumPy's IndexError."""
+    rows, outer, length, width = positions(index, buffer.shape)
+    within = scatter_add(buffer.ravel(), rows, ct.ravel(), outer, length, width)
+    if within < rows.size:
+        raise IndexError(f"index {rows[within]} is out of bounds for an axis of size {length}")
 
 
 def positions(index, shape: tuple[int, ...]) -> tuple[np.ndarray, int, int, int]:
-    """An advanced index as row numbers, in the view (outer, length, width) of an array.
+    """An advanced index as row numbers, in the view (outer, length, width) of an array; those below
+    0 count from the end.
 
     Arrays of integers behind whole axes give rows directly; any other mixture is resolved by
     indexing the numbers of all elements. Raises NumPy's IndexError.
     """
+    if type(index) is np.ndarray and index.dtype == np.intp:
+        return index.ravel(), 1, shape[0], math.prod(shape[1:])
     parts = index if isinstance(index, tuple) else (index,)
     whole = 0
     while whole < len(parts) and _is_whole(parts[whole]):

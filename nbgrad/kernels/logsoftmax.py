@@ -103,12 +103,13 @@ def cross_entropy(x, y, e, out, rows, columns):
             largest = maximum(largest, x[offset(i * columns + j)])
         total = x.dtype.type(0.0)
         weight = x.dtype.type(0.0)
+        chosen = x.dtype.type(0.0)
         for j in range(columns):
             k = offset(i * columns + j)
-            total += e[k]
-            weight += y[k]
-            loss -= y[k] * (x[k] - largest)
-        loss += weight * log(total)
+            total = radd(total, e[k])
+            weight = radd(weight, y[k])
+            chosen = radd(chosen, y[k] * (x[k] - largest))
+        loss += weight * log(total) - chosen
     out[0] = loss / rows
 
 
@@ -122,8 +123,8 @@ def cross_entropy_pullback(ct, x, y, x_bar, rows, columns):
         weight = x.dtype.type(0.0)
         for j in range(columns):
             k = offset(i * columns + j)
-            total += x_bar[k]
-            weight += y[k]
+            total = radd(total, x_bar[k])
+            weight = radd(weight, y[k])
         weight *= share / total
         for j in range(columns):
             k = offset(i * columns + j)

@@ -17,6 +17,18 @@ _CHUNK = 4096
 
 
 @kernel
+def sum_all(x):
+    """The sum of all elements, as a number."""
+    total = x.dtype.type(0.0)
+    for start in range(0, x.size, _CHUNK):
+        part = x.dtype.type(0.0)
+        for j in range(start, min(start + _CHUNK, x.size)):
+            part = radd(part, x[offset(j)])
+        total += part
+    return total
+
+
+@kernel
 def sum_middle(x, out, outer, length, inner, factor):
     """out[o, i] = factor times the sum over l of x[o, l, i]."""
     factor = x.dtype.type(factor)

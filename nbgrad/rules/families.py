@@ -183,6 +183,8 @@ class Linear(Written):
 
     def fused_pullback(self, ct, out, args, need, **params):
         cotangents = self.fused(ct, args, **params)
+        if len(need) == 1:
+            return cotangents
         return [g if wanted else None for g, wanted in zip(cotangents, need, strict=True)]
 
     def pushforward(self, tangents, out, args, **params):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .. import eager
 from ..array import Array, apply, implements
 from ..core import Aval, Unplanned, bind, shape_of
 from ..errors import TraceError
@@ -22,6 +23,8 @@ def is_basic(index) -> bool:
 
 def _compute(x, *, index):
     x = np.asarray(x)
+    if type(index) is np.ndarray and index.dtype == np.intp and x.ndim and index.ndim:
+        return x.take(index, 0)  # in half the time
     if is_basic(index):
         return np.array(x[index])
     return np.array(x[index], order="C", copy=None)
@@ -29,11 +32,23 @@ def _compute(x, *, index):
 
 def add_into(buffer: np.ndarray, ct: np.ndarray, index) -> None:
     """buffer[index] += ct, where equal positions add up; `buffer` is contiguous."""
-    if is_basic(index):
+    if type(index) is slice:
+        part = buffer[index]
+        np.add(part, ct, part)
+    elif is_basic(index):
         buffer[index] += ct
     else:
-        rows, *sizes = kernels.positions(index, buffer.shape)
-        kernels.scatter_add(buffer.ravel(), rows, ct.ravel(), *sizes)
+        kernels.add_at(buffer, index, ct)
+
+
+class IndexPlan(eager.Call):
+    """Reads of one array: their cotangents are added into one buffer."""
+
+    __slots__ = ()
+    adds = True
+
+    def add_into(self, buffer, ct):
+        add_into(buffer, ct, self.params["index"])
 
 
 def _scatter(ct, *, shape, index):
@@ -67,7 +82,7 @@ index_row = Linear(
     lambda ct, args, *, index: [bind(scatter, ct, shape=shape_of(args[0]), index=index)],
     samples=_samples, notes="an index that occurs twice gets both cotangents",
 )  # fmt: skip
-index_row.add_into = add_into
+index_row.plan_class = IndexPlan
 index_row.plans = Unplanned()
 scatter = Linear(
     "scatter", _scatter, lambda ct, *, shape, index: Aval.of(shape, float_type(ct)),

@@ -14,7 +14,7 @@ from .reduce import unbroadcast
 
 reshape = Linear(
     "reshape",
-    lambda x, *, shape: np.reshape(x, shape),
+    lambda x, *, shape: np.asarray(x).reshape(shape),
     lambda x, *, shape: Aval.of(shape, float_type(x)),
     lambda ct, args, *, shape: [np.reshape(ct, shape_of(args[0]))],
     fused=lambda ct, args, *, shape: [ct.reshape(args[0].shape)],

@@ -1,6 +1,6 @@
 """Matrix products."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -68,45 +68,59 @@ def _fused(ct, out, args, need):
 class MatmulPlan(eager.Call):
     """Products of two matrices of one dtype go straight to the kernels."""
 
-    __slots__ = ("dtype", "shape")
+    __slots__ = ("dtype", "forward", "pull", "pull_all", "shape")
 
     def __init__(self, row, kinds, params):
         super().__init__(row, kinds, params)
         x, y = map(eager.abstract, self.kinds)
         self.shape = kernels.result_shape(shape_of(x), shape_of(y))
         self.dtype = x.dtype
-        if len(x.shape) == len(y.shape) == 2 and x.dtype == y.dtype and x.dtype in FLOATS:
+        matrices = len(x.shape) == len(y.shape) == 2
+        fits = matrices and x.dtype == y.dtype and x.dtype in FLOATS
+        self.forward: Callable[..., np.ndarray] = self._product if fits else super().forward
+        self.pull: Callable[..., Sequence] = self._pull if fits else super().pull
+        self.pull_all: Callable[..., Sequence] = super().pull_all
+        if fits:
             self.aval = Aval.of(self.shape, x.dtype)
+            if self.need == (True, True):
+                self.pull_all = self._pull_both
 
-    def forward(self, x, y):  # pyright: ignore[reportIncompatibleMethodOverride]
-        if self.aval is None:
-            return super().forward(x, y)
+    def _product(self, x, y):
         out = np.empty(self.shape, self.dtype)
         a, ta = (x, False) if x.flags.c_contiguous else kernels.stored(x)
         b, tb = (y, False) if y.flags.c_contiguous else kernels.stored(y)
-        kernels.matmul.calls += 1
-        kernels.matmul.dispatcher(a, b, out, ta, tb)
+        _matmul.calls += 1
+        _matmul.dispatcher(a, b, out, ta, tb)
         return out
 
-    def pull(self, ct, out, args, need) -> Sequence:
-        if self.aval is None:
-            return super().pull(ct, out, args, need)
+    def _pull_both(self, ct, out, args):
         x, y = args
         a, ta = (x, False) if x.flags.c_contiguous else kernels.stored(x)
         b, tb = (y, False) if y.flags.c_contiguous else kernels.stored(y)
         ct = ct if ct.flags.c_contiguous else np.array(ct, order="C")
-        x_bar = np.empty(x.shape, self.dtype) if need[0] else None
-        y_bar = np.empty(y.shape, self.dtype) if need[1] else None
-        if x_bar is not None and y_bar is not None:
-            kernels.matmul_pullback.calls += 1
-            kernels.matmul_pullback.dispatcher(ct, a, b, x_bar, y_bar, ta, tb)
-        elif x_bar is not None:
-            kernels.matmul(ct, b, x_bar, False, not tb)
-        elif y_bar is not None:
-            kernels.matmul(a, ct, y_bar, not ta, False)
+        x_bar, y_bar = np.empty(x.shape, self.dtype), np.empty(y.shape, self.dtype)
+        _pullback.calls += 1
+        _pullback.dispatcher(ct, a, b, x_bar, y_bar, ta, tb)
         return x_bar, y_bar
 
+    def _pull(self, ct, out, args, need) -> Sequence:
+        if need == (True, True):
+            return self._pull_both(ct, out, args)
+        x, y = args
+        ct = ct if ct.flags.c_contiguous else np.array(ct, order="C")
+        _matmul.calls += 1
+        if need[0]:
+            x_bar = np.empty(x.shape, self.dtype)
+            b, tb = kernels.stored(y)
+            _matmul.dispatcher(ct, b, x_bar, False, not tb)
+            return x_bar, None
+        y_bar = np.empty(y.shape, self.dtype)
+        a, ta = kernels.stored(x)
+        _matmul.dispatcher(a, ct, y_bar, not ta, False)
+        return None, y_bar
 
+
+_matmul, _pullback = kernels.matmul, kernels.matmul_pullback
 matmul = Bilinear(
     "matmul", _compute, _infer, _left, _right, fused=_fused, function=np.matmul,
     samples=[

@@ -1,7 +1,7 @@
 """Reductions: sum, mean, max, min, prod, and cumsum."""
 
 import math
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -43,38 +43,44 @@ def _share(shape, axes) -> float:
 
 
 class SumPlan(eager.Call):
-    """A sum or mean with its loop sizes looked up once."""
+    """A sum or mean of neighbouring axes, with its loop sizes looked up once."""
 
-    __slots__ = ("dtype", "factor", "sizes", "spread")
-    sizes: Any
+    __slots__ = ("dtype", "factor", "forward", "pull_all", "shape", "sizes", "spread")
 
     def __init__(self, row, kinds, params):
         super().__init__(row, kinds, params)
         aval = eager.abstract(self.kinds[0])
+        sizes = kernels.middle(aval.shape, params["axes"])
         self.dtype, self.spread = aval.dtype, aval.shape
         self.factor = _share(aval.shape, params["axes"]) if row is mean_row else 1.0
-        self.sizes = kernels.middle(aval.shape, params["axes"])
-        if self.sizes and self.dtype in FLOATS:
-            self.aval = row.infer(aval, **params)
+        self.forward: Callable[..., np.ndarray] = super().forward
+        self.pull_all: Callable[..., Sequence] = super().pull_all
+        if sizes and self.dtype in FLOATS:
+            self.aval, self.sizes = row.infer(aval, **params), sizes
+            self.shape, whole = self.aval.shape, self.aval.size == 1
+            self.forward = self._whole if whole else self._middle
+            self.pull_all = self._pull_whole if whole else self._pull_middle
 
-    def forward(self, x):  # pyright: ignore[reportIncompatibleMethodOverride]
-        if self.aval is None:
-            return super().forward(x)
-        out = np.empty(self.aval.shape, self.dtype)
-        outer, length, inner = self.sizes
+    def _whole(self, x):
+        kernels.sum_all.calls += 1
+        total = kernels.sum_all.dispatcher(x.ravel()) * self.factor
+        return np.array(total, self.dtype, ndmin=len(self.shape))
+
+    def _pull_whole(self, ct, out, args):
+        x_bar = np.empty(self.spread, self.dtype)
+        x_bar.fill(ct.item() * self.factor)
+        return (x_bar,)
+
+    def _middle(self, x):
+        out = np.empty(self.shape, self.dtype)
         kernels.sum_middle.calls += 1
-        kernels.sum_middle.dispatcher(x.ravel(), out.ravel(), outer, length, inner, self.factor)
+        kernels.sum_middle.dispatcher(x.ravel(), out.ravel(), *self.sizes, self.factor)
         return out
 
-    def pull_all(self, ct, out, args):
-        if self.aval is None:
-            return self.pull(ct, out, args, self.need)
+    def _pull_middle(self, ct, out, args):
         x_bar = np.empty(self.spread, self.dtype)
-        outer, length, inner = self.sizes
         kernels.spread_middle.calls += 1
-        kernels.spread_middle.dispatcher(
-            ct.ravel(), x_bar.ravel(), outer, length, inner, self.factor
-        )
+        kernels.spread_middle.dispatcher(ct.ravel(), x_bar.ravel(), *self.sizes, self.factor)
         return (x_bar,)
 
 
@@ -104,15 +110,18 @@ sum_row.plan_class = mean_row.plan_class = SumPlan
 @implements(np.sum)
 def sum(x, axis=None, *, keepdims: bool = False):
     """Sum over `axis`: an int, a tuple of ints, or None for all. Pullback: ct spread over x."""
-    axes = shapes.axes_of(axis, len(x.shape), "sum")
-    return x.bind1(sum_row, x, axes=axes, keepdims=bool(keepdims))
+    return _total(sum_row, x, axis, keepdims)
 
 
 @implements(np.mean)
 def mean(x, axis=None, *, keepdims: bool = False):
     """Mean over `axis`; nan for none, as NumPy has it."""
-    axes = shapes.axes_of(axis, len(x.shape), "mean")
-    return x.bind1(mean_row, x, axes=axes, keepdims=bool(keepdims))
+    return _total(mean_row, x, axis, keepdims)
+
+
+def _total(row, x, axis, keepdims):
+    axes = shapes.axes_of(axis, len(x.aval.shape), row.name)
+    return x.bind1(row, x, axes=axes, keepdims=bool(keepdims))
 
 
 def _ties(x, out, axes):

@@ -118,12 +118,13 @@ def _pull(out: Any, level: int, wanted: set) -> tuple[Any, dict]:
         )
     if out.size != 1:
         _require_scalar(out)
-    uses = graph.users(out.node)
+    nodes = graph.history(out.node)
     # A leaf that was tracked elsewhere: the gradient may be differentiated with respect to it.
-    foreign = any(node.step is None and node not in wanted for node in uses)
+    parents = (parent for node in nodes for parent in node.parents if parent is not None)
+    foreign = any(parent.step is None and parent not in wanted for parent in parents)
     below = out.node.value
     seed = below.full_like(1.0) if isinstance(below, Array) else np.ones(out.shape, out.dtype)
-    found = graph.sweep(out.node, seed, uses, tracked=foreign)
+    found = graph.sweep(out.node, seed, nodes, tracked=foreign)
     return _scalar(out if foreign else below), found
 
 
