@@ -20,6 +20,7 @@ import scipy.special
 import nbgrad
 from nbgrad.core import Primitive, bind
 from nbgrad.rules.families import Dominant, Elementwise, Interval, Sample
+from nbgrad.rules.index import HOLE
 
 PLAIN_PYTHON = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 """Kernels run as plain Python: every case is cheap. Otherwise most of them only run with
@@ -29,8 +30,9 @@ F64, F32 = np.dtype(np.float64), np.dtype(np.float32)
 COMPILED_F32 = set("add exp index log matmul maximum multiply softmax sum tanh where".split())
 COMPILED_BROADCASTS = {"multiply"}
 
-EXEMPT = {"full"}
-"""Rows that no call of a user reaches: `full` is a constant inside of static programs."""
+EXEMPT = {"full", "one_hot"}
+"""Rows that no call of a user reaches on a tracked array: `full` is a constant inside of static
+programs, `one_hot` takes labels."""
 
 SHAPES = ((), (3,), (2, 3), (0, 3), (1,), (1, 1))
 # Pairs that broadcast; `float` is a Python number, and the last does not collapse to two axes.
@@ -79,6 +81,16 @@ def _scatter(x, *, shape, index):
     return out
 
 
+def _filled(index, positions):
+    parts = index if isinstance(index, tuple) else (index,)
+    rest = iter(positions)
+    return tuple(next(rest) if part is HOLE else part for part in parts)
+
+
+def _scatter_at(x, *positions, shape, index):
+    return _scatter(x, shape=shape, index=_filled(index, positions))
+
+
 def _cross_entropy(x, y):
     rows = 1 if x.ndim == 1 else len(x)
     return -np.sum(y * scipy.special.log_softmax(x, axis=-1)) / x.dtype.type(rows)
@@ -110,6 +122,7 @@ REFERENCES: dict[str, Callable] = {
     "erf": scipy.special.erf,
     "erfc": scipy.special.erfc,
     "evalpoly": lambda x, c: np.polyval(c[::-1], x),
+    "gather": lambda x, *positions, index: x[_filled(index, positions)],
     "gelu": lambda x: x * scipy.special.ndtr(x),
     "index": lambda x, *, index: x[index],
     "integer_power": lambda x, *, n: x**n,
@@ -124,6 +137,7 @@ REFERENCES: dict[str, Callable] = {
     "reshape": lambda x, *, shape: np.reshape(x, shape),
     "scale": lambda x, y: np.where(x == 0, 0, x * y),
     "scatter": _scatter,
+    "scatter_at": _scatter_at,
     "sigmoid": scipy.special.expit,
     "softmax": scipy.special.softmax,
     "softplus": lambda x: np.logaddexp(0, x).astype(x.dtype),
