@@ -18,6 +18,8 @@ from .pull import Access, Line, MustKeep, Split, Writer, initial
 
 # More pieces than this, and a value is computed in a loop of its own.
 _PIECES = 48
+# Rows of up to so many elements are written out.
+_SHORT = 4
 _JOIN = {"sum": "radd({0}, {1})", "prod": "{0} * {1}", "max": "highest({0}, {1})",
          "min": "lowest({0}, {1})"}  # fmt: skip
 
@@ -46,6 +48,10 @@ class Nest(Writer):
         self.domain = group.domain
         self.split = group.split if group.split is not None else 0
         self.breaks: dict[int, set[int]] = {}
+        if self.split and math.prod(self.domain[self.split :]) <= _SHORT:
+            # Written out, short rows stay in registers, and vectors run across them.
+            for axis in range(self.split, len(self.domain)):
+                self.breaks[axis] = set(range(1, self.domain[axis]))
         self.results: list[Value] = []
         while True:
             try:
@@ -172,7 +178,7 @@ class Nest(Writer):
         name = self.element(value, index, inner=True)
         position = self.kept.position(value, index, self.domain, self.split)
         whole = flat(self.domain, index)
-        self._inner_memo[(value, whole)] = name
+        self.remember((value, whole), name, len(self._outer.loops) + len(inner.loops))
         if self.kept.has(value):
             pointer = self._pointer(value, position)
             inner.pre[-1].append(Line(f"{pointer}[{{0}}] = {name}", (position,), value.line))
@@ -217,7 +223,7 @@ class Nest(Writer):
     def _stored(self, value: Value, position: Affine) -> str:
         # What this sweep has just computed needs no load; a row buffer is read at its own place.
         if value.shape != () and value in self.group.sweeps and value.op != "reduce":
-            name = self._inner_memo.get((value, position))
+            name = self.known((value, position))
             if name is not None:
                 return name
             index = tuple(self._at(axis) for axis in range(len(self.domain)))
@@ -226,7 +232,7 @@ class Nest(Writer):
             text = f"@{{{len(self.accesses) - 1}}}[{{0}}]"
             text += " != 0" if value.dtype == BOOL else ""
             name = self.let(text, self.level(here), value, (here,))
-            self._inner_memo[(value, position)] = name
+            self.remember((value, position), name, self.level_of[name])
             return name
         return super()._stored(value, position)
 
