@@ -4,7 +4,7 @@ The rule of a row is recorded once on scalar symbols. That gives single assignme
 subexpressions, and which arguments the pullback reads; `kernels/emit.py` turns it into loops.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -34,20 +34,16 @@ def body_of(row: Any, params: dict) -> str:
     return row.body if isinstance(row.body, str) else row.body(**params)
 
 
-def steps_of(
-    outputs: Sequence, names: dict[Symbol, str], seen: Callable[[Any], Any] = lambda value: value
-) -> tuple[list[Step], list[str], set[str]]:
+def steps_of(outputs: Sequence, names: dict[Symbol, str]) -> tuple[list[Step], list[str], set[str]]:
     """Scalar steps that compute `outputs`, the names of those, and the inputs that are read.
 
-    `names` holds what is given: the walk from the outputs ends there. `seen` says as what one
-    element of a value appears, where that is another symbol.
+    `names` holds what is given: the walk from the outputs ends there.
     """
     steps: list[Step] = []
     labels = dict(names)
     used: set[str] = set()
 
     def label(value) -> str:
-        value = seen(value)
         if not isinstance(value, Symbol):
             return f"({float(value)!r})" if value < 0 else repr(float(value))
         if value in names:
@@ -57,7 +53,7 @@ def steps_of(
         return labels[value]
 
     for symbol in topological(outputs, names):
-        if symbol in names or is_full(symbol) or seen(symbol) is not symbol:
+        if symbol in names or is_full(symbol):
             continue
         operands = dict(zip(NAMES, map(label, symbol.args), strict=False))
         labels[symbol] = f"v{len(steps)}"

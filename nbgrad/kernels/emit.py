@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from ..shapes import Pattern
 from . import scalar
 
-__all__ = ["Operand", "Step", "loop_source", "module_head"]
+__all__ = ["Operand", "Step", "loop_source", "substitute"]
 
 _INDEX = {"full": "k", "row": "j", "column": "i"}
 _LITERAL = re.compile(r"(?<![\w.])(\d+\.?\d*(?:e[+-]?\d+)?|inf|nan)(?![\w.])")
@@ -61,52 +61,39 @@ def loop_source(
     reads: list[Operand],
     writes: dict[Operand, str],
 ) -> str:
-    """Source of the module of one kernel: `function_source` with the names that it uses."""
-    text = function_source(name, steps, reads, writes)
-    return module_head(text) + text
-
-
-def module_head(text: str, extra: str = "") -> str:
-    """The imports of a module whose functions are `text`, with `extra` ones."""
+    """Source of the module of one kernel: the function and the imports that it needs."""
+    text = _function(name, steps, reads, writes)
     used = sorted(set(_NAME.findall(text)) & set(scalar.__all__))
-    lines = ["import numpy as np", *([extra] if extra else [])]
+    head = "import numpy as np\n"
     if used:
-        lines.append(f"from nbgrad.kernels.scalar import {', '.join(used)}")
-    return "\n".join(lines) + "\n\n\n"
+        head += f"from nbgrad.kernels.scalar import {', '.join(used)}\n"
+    return f"{head}\n\n{text}"
 
 
-def function_source(
-    name: str,
-    steps: list[Step],
-    reads: list[Operand],
-    writes: dict[Operand, str],
-    returns: dict[str, str] | None = None,
+def _function(
+    name: str, steps: list[Step], reads: list[Operand], writes: dict[Operand, str]
 ) -> str:
     """Source of the kernel `name(reads..., writes..., rows, columns)`.
 
     Arrays are 1-D, contiguous and of one dtype (conditions are bool); numbers come as Python
     floats. `rows` and `columns` are arguments only where some operand is a row or a column.
-    `writes` maps each written operand to the name of its value; `returns` maps names of totals to
-    the values whose sums the kernel returns, in a loop of one dimension.
+    `writes` maps each written operand to the name of its value.
     """
-    totals = dict(returns or {})
     operands = [*reads, *writes]
     steps, constants = _typed(steps)
-    if totals or any(out.pattern != "full" for out in writes):
+    if any(out.pattern != "full" for out in writes):
         constants["0.0"] = "zero"
     nested = any(operand.pattern in ("row", "column") for operand in operands)
     sizes = ["rows", "columns"] if nested else []
 
     def loop(steps: list[Step]) -> list[str]:
-        return _nest(steps, reads, writes) if nested else _line(steps, reads, writes, totals)
+        return _nest(steps, reads, writes) if nested else _line(steps, reads, writes)
 
     body = loop(steps)
     near = _near(steps)
     if near != steps:
         # Arguments too large for the branch-free functions are rare: then all is done again.
         body = ["far = False", *loop(near), "if far:", *_indent(body)]
-    if totals:
-        body.append(f"return {', '.join(f'{out}_total' for out in totals)}")
     arguments = [_argument(operand, operand in writes) for operand in operands]
     model = next(
         operand for operand in [*writes, *reads] if operand.pattern != "number" or operand in writes
@@ -145,15 +132,12 @@ def _near(steps: list[Step]) -> list[Step]:
     return near
 
 
-def _line(
-    steps: list[Step], reads: list[Operand], writes: dict[Operand, str], returns: dict[str, str]
-) -> list[str]:
+def _line(steps: list[Step], reads: list[Operand], writes: dict[Operand, str]) -> list[str]:
     """One loop over all elements; sums into numbers go chunk by chunk."""
     loads = [f"{read.name} = {read.name}s[k]" for read in reads if read.pattern == "full"]
     inner = loads + [f"{step.target} = {step.body}" for step in steps]
     inner += [f"{out.name}s[k] = {value}" for out, value in writes.items() if out.pattern == "full"]
-    stored = {out.name: value for out, value in writes.items() if out.pattern == "number"}
-    sums = stored | returns
+    sums = {out.name: value for out, value in writes.items() if out.pattern == "number"}
     full = next(operand.name for operand in [*writes, *reads] if operand.pattern == "full")
     if not sums:
         return [f"for k in range({full}s.size):", *_indent(inner)]
@@ -165,7 +149,7 @@ def _line(
         f"    for i in range(start, min(start + {_CHUNK}, {full}s.size)):",
         *_indent(_indent(["k = offset(i)", *inner])),
         *(f"    {out}_total += {out}_part" for out in sums),
-        *(f"{out}s[0] = {out}_total" for out in stored),
+        *(f"{out}s[0] = {out}_total" for out in sums),
     ]
 
 

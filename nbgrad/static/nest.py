@@ -1,6 +1,6 @@
 """The text of one loop nest.
 
-A `Nest` writes the kernel of a group: loops, with each root's element pulled inside. A loop is split
+A `Nest` writes the kernel of a group: loops, with each root pulled inside. A loop is split
 where a pad or a join begins or ends, so that no branch stays inside.
 """
 
