@@ -96,6 +96,11 @@ def device(function: Callable) -> Any:
     return numba.njit(**DEVICE_OPTIONS)(function)
 
 
+def part(function: Callable) -> Any:
+    """Decorator: a piece of a scalar function, written into it."""
+    return numba.njit(inline="always", **DEVICE_OPTIONS)(function)
+
+
 def instruction(twin: Callable) -> Callable[[Callable], Any]:
     """Decorator: a code generator that stands for a call, as `numba.extending.intrinsic` has it,
     with a `twin` that means the same in plain Python."""

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ._bits import by_dtype, exponent, like, mantissa, scalar, select
-from ._jit import device
+from ._jit import part
 from .exponential import LOG2_HIGH, LOG2_HIGH_F, LOG2_LOW, LOG2_LOW_F, LOG2E, F
 
 __all__ = ["log", "log1p", "log2"]
@@ -42,7 +42,7 @@ _atanh = by_dtype(_atanh_double, _atanh_single)
 _times_log2 = by_dtype(_times_log2_double, _times_log2_single)
 
 
-@device
+@part
 def _assembled(f, high, low):
     """high + log(1 + f) + low, the small terms first."""
     s = f / (f + like(f, 2.0))
@@ -51,7 +51,7 @@ def _assembled(f, high, low):
     return high - ((half - (s * (half + _atanh(z) * z) + low)) - f)
 
 
-@device
+@part
 def _split(x):
     """k and f of a positive number, which may be subnormal."""
     small = x < like(x, 1e-30)
@@ -60,7 +60,7 @@ def _split(x):
     return k, mantissa(y) - like(x, 1.0)
 
 
-@device
+@part
 def _at_the_ends(out, x):
     """The logarithm of x: `out` where x is positive and finite."""
     zero, infinity = like(x, 0.0), like(x, np.inf)
