@@ -245,8 +245,14 @@ def plan_for(row: Primitive, kinds: tuple, params: dict) -> Plan:
 
 
 def evaluate(row: Primitive, args: Sequence, params: dict) -> np.ndarray:
-    """An elementwise row on plain arrays and numbers."""
+    """An elementwise row on plain arrays and numbers. Raises TypeError for what is no number."""
     values = [arg if type(arg) is float else plain_array(arg) for arg in args]
+    for value in values:
+        if type(value) is np.ndarray and value.dtype.kind not in "fiub":
+            raise TypeError(
+                f"{row.name}: an operand of dtype {value.dtype}; nbgrad computes with real "
+                "numbers, so convert it to float64 or float32 first"
+            )
     kinds = tuple(
         Aval.of(v.shape, v.dtype).constant if isinstance(v, np.ndarray) else float for v in values
     )

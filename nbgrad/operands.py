@@ -55,7 +55,13 @@ def float_array(x: Any, copy: bool = False) -> Any:
     """
     if isinstance(x, Array):
         return x
-    array = np.asarray(x)
+    try:
+        array = np.asarray(x)
+    except ValueError as error:
+        raise ValueError(
+            "track: nested lists of different lengths are no array; make the rows equally long, "
+            "or track each row"
+        ) from error
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
         reason = {
             "c": "complex numbers are not supported: track the real and imaginary parts",

@@ -30,10 +30,13 @@ def broadcast(op: str, *shapes: Shape) -> Shape:
 
 @lru_cache(maxsize=1024)
 def axes_of(axis, ndim: int, op: str = "reduction") -> tuple[int, ...]:
-    """`axis` as sorted non-negative ints; None means all. Raises NumPy's AxisError."""
+    """`axis` as sorted non-negative ints; None means all. Raises NumPy's AxisError, and TypeError
+    for what is no integer."""
     if axis is None:
         return tuple(range(ndim))
     listed = axis if isinstance(axis, tuple) else (axis,)
+    if not all(hasattr(a, "__index__") for a in listed):
+        raise TypeError(f"{op}: axis={axis!r}: an axis is an integer, a tuple of them, or None")
     axes = sorted(np.lib.array_utils.normalize_axis_index(int(a), ndim, op) for a in listed)
     if len(set(axes)) != len(axes):
         raise ValueError(f"{op}: the axes {axis} name one axis twice")

@@ -33,7 +33,7 @@ def by_dtype(double: Callable, single: Callable) -> Any:
     def function(x):
         raise NotImplementedError
 
-    @overload(function, jit_options=DEVICE_OPTIONS, inline='always')  # pyright: ignore[reportArgumentType]
+    @overload(function, jit_options=DEVICE_OPTIONS, inline="always")  # pyright: ignore[reportArgumentType]
     def choose(x):
         return {types.float64: double, types.float32: single}.get(x)
 

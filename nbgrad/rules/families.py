@@ -288,7 +288,7 @@ def _front(row: Primitive) -> Callable:
     def front(*args):
         return bind(row, *args)
 
-    front.__name__ = row.name
+    front.__name__ = front.__qualname__ = row.name
     ufunc_rows[row.function] = row
     return front
 
