@@ -162,6 +162,7 @@ MISTAKES = {
     "axis": (lambda: np.sum(M, axis=5), np.exceptions.AxisError,
         "sum: axis 5 is out of bounds for array of dimension 2"),
     "axis a": (lambda: np.max(M, axis="a"), TypeError, "max: axis='a': an axis is an integer"),
+    "axis {}": (lambda: np.expand_dims(S, {}), TypeError, "cannot be interpreted as an integer"),  # pyright: ignore
     "index": (lambda: V[5], IndexError, "index 5 is out of bounds for axis 0 with size 3"),
     "index a": (lambda: V["a"], IndexError, "only integers, slices"),
     "too many": (lambda: M[:, :, 0], IndexError, "too many indices for array"),
