@@ -78,6 +78,7 @@ def calls_of(row: Primitive, dtype: np.dtype) -> Iterator[Call]:
             if row.arity == 2 and specs == _EQUAL * 2:
                 yield Call(row, tuple(args), (0,), params)
                 yield Call(row, tuple(args), (1,), params)
+                yield Call(row, (args[0], args[0]), (0, 1), params)  # x * x is one leaf
 
 
 _EQUAL: tuple[tuple[int, ...]] = ((3,),)
@@ -108,7 +109,8 @@ def _filled(spec: Any, domain: Interval, dtype: np.dtype) -> Any:
 
 def _make(call: Call) -> None:
     """Run it forward, and backward where something is tracked."""
-    args = [track(arg) if i in call.tracked else arg for i, arg in enumerate(call.args)]
+    leaves = {id(arg): track(arg) for i, arg in enumerate(call.args) if i in call.tracked}
+    args = [leaves[id(arg)] if i in call.tracked else arg for i, arg in enumerate(call.args)]
     with np.errstate(all="ignore"):
         out = bind(call.row, *args, **call.params)
         if isinstance(out, TrackedArray):
