@@ -30,7 +30,8 @@ print(time.perf_counter() - start, numba_took)
 """
 
 FIRST_GRADIENT = f"""{NUMBA}
-from workloads import nbgrad_library, runner, workloads
+from libraries import nbgrad_library
+from workloads import runner, workloads
 start = time.perf_counter()
 run = runner(workloads["W5"], nbgrad_library())
 run()
