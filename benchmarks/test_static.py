@@ -1,4 +1,4 @@
-"""Compiled gradients inside the user's own `@njit` loops, beside gradients written by hand in Numba.
+"""Compiled gradients inside the user's own `@njit` loops, beside gradients by hand in Numba.
 
 From Python a call costs what its arguments cost; in a loop of compiled code only the work is left.
 """
