@@ -162,7 +162,7 @@ def test_one_step_is_enough_to_keep(run, tmp_path, monkeypatch, plots):
 
 
 def test_an_interrupt_before_the_first_step_keeps_nothing(run, tmp_path, monkeypatch):
-    def train(*_):
+    def train(*_, **options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(moons, "train", train)
