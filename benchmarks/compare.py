@@ -1,24 +1,31 @@
-"""nbgrad, NumPy by hand and the installed peers, in turns: one table of times and ratios to hand.
+"""nbgrad, NumPy and Numba by hand and the installed peers, in turns: one table of times and ratios.
 
 python benchmarks/compare.py                  every workload
-python benchmarks/compare.py W1 W5 --rounds 50
+python benchmarks/compare.py W1 W5 --rounds 50 --to "Numba by hand"
 """
 
 import argparse
 import warnings
 
-from peers import installed, peers
-from timing import Times, interleave
-from workloads import (
-    hand_runner,
+from hand_numba import fast, hand_numba
+from libraries import (
+    naive_library,
     nbgrad_anew_library,
+    nbgrad_compiled_library,
     nbgrad_function_library,
     nbgrad_library,
-    runner,
-    workloads,
 )
+from peers import installed, peers
+from timing import Times, interleave
+from workloads import hand_runner, numba_runner, runner, takes, workloads
 
 HAND = "NumPy by hand"
+OURS = (
+    nbgrad_library,
+    nbgrad_anew_library,
+    nbgrad_function_library,
+    nbgrad_compiled_library,
+)
 HEADER = ("workload", "library", "median, us", "least, us", "ratio", "of least")
 
 
@@ -27,32 +34,43 @@ def main() -> None:
     # Not `choices`: some Pythons refuse an empty list with them.
     parser.add_argument("names", nargs="*", help=f"of {', '.join(workloads)}")
     parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--naive", action="store_true", help="number by number too, which is slow")
+    parser.add_argument("--to", default=HAND, help=f"ratios to this (default: {HAND})")
     options = parser.parse_args()
     unknown = set(options.names) - set(workloads)
     if unknown:
         parser.error(f"no workload {', '.join(unknown)}: there are {', '.join(workloads)}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the peers, on import
-        libraries = [nbgrad_library(), nbgrad_anew_library(), nbgrad_function_library()]
+        libraries = [make() for make in OURS]
+        if options.naive:
+            libraries.append(naive_library())
         libraries += [peers[name]() for name in installed()]
     rows = []
     for name in options.names or workloads:
         workload = workloads[name]
-        runs = {HAND: hand_runner(workload)}
-        runs |= {library.name: runner(workload, library) for library in libraries}
-        times = interleave(runs, HAND, options.rounds)
-        rows += [_row(name, library, found, times[HAND]) for library, found in times.items()]
+        runs = {
+            HAND: hand_runner(workload),
+            "Numba by hand": numba_runner(workload, hand_numba()),
+            "Numba by hand, nbgrad's exp": numba_runner(workload, hand_numba(fast())),
+        }
+        able = [library for library in libraries if takes(library, workload)]
+        runs |= {library.name: runner(workload, library) for library in able}
+        if options.to not in runs:
+            parser.error(f"no library {options.to!r}: there are {', '.join(runs)}")
+        times = interleave(runs, options.to, options.rounds)
+        rows += [_row(name, key, found, times[options.to]) for key, found in times.items()]
     show(rows)
 
 
-def _row(name: str, library: str, times: Times, hand: Times) -> tuple[str, ...]:
+def _row(name: str, library: str, times: Times, base: Times) -> tuple[str, ...]:
     return (
         name,
         library,
         f"{times.middle * 1e6:.1f}",
         f"{times.least * 1e6:.1f}",
         f"{times.ratio:.2f}",
-        f"{times.least / hand.least:.2f}",
+        f"{times.least / base.least:.2f}",
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 
 import numpy as np
-from workloads import Library
+from libraries import Library
 
 
 def autograd_library() -> Library:
@@ -12,14 +12,19 @@ def autograd_library() -> Library:
     import autograd.numpy as anp
     from autograd.scipy.special import logsumexp
 
+    def logsoftmax(x):
+        return x - logsumexp(x, axis=1, keepdims=True)
+
     def cross_entropy(x, targets):
-        return -anp.sum(targets * (x - logsumexp(x, axis=1, keepdims=True))) / len(targets)
+        return -anp.sum(targets * logsoftmax(x)) / len(targets)
 
     def prepare(f, parameters, data):
         both = autograd.value_and_grad(f, argnum=tuple(range(len(parameters))))
         return lambda: both(*parameters, *data)
 
-    return Library("autograd", anp, lambda x: anp.maximum(x, 0.0), cross_entropy, prepare)
+    return Library(
+        "autograd", anp, lambda x: anp.maximum(x, 0.0), cross_entropy, logsoftmax, prepare
+    )
 
 
 def mygrad_library() -> Library:
@@ -42,7 +47,7 @@ def mygrad_library() -> Library:
 
         return run
 
-    return Library("mygrad", mygrad, relu, cross_entropy, prepare)
+    return Library("mygrad", mygrad, relu, cross_entropy, logsoftmax, prepare)
 
 
 def torch_library() -> Library:
@@ -65,7 +70,29 @@ def torch_library() -> Library:
 
         return run
 
-    return Library("torch", torch, torch.relu, functional.cross_entropy, prepare)
+    def descend(f, parameters, data, steps, rate):
+        given = [torch.from_numpy(array) for array in data]
+
+        def run():
+            leaves = [torch.tensor(parameter, requires_grad=True) for parameter in parameters]
+            out = torch.zeros(())
+            for _ in range(steps):
+                out = f(*leaves, *given)
+                out.backward()
+                with torch.no_grad():
+                    for leaf in leaves:
+                        leaf -= rate * leaf.grad
+                        leaf.grad = None
+            return out.detach(), [leaf.detach() for leaf in leaves]
+
+        return run
+
+    def logsoftmax(x):
+        return functional.log_softmax(x, -1)
+
+    return Library(
+        "torch", torch, torch.relu, functional.cross_entropy, logsoftmax, prepare, descend
+    )
 
 
 def jax_library() -> Library:
@@ -82,8 +109,22 @@ def jax_library() -> Library:
         given = [jax.numpy.asarray(array) for array in [*parameters, *data]]
         return lambda: jax.block_until_ready(both(*given))
 
+    def descend(f, parameters, data, steps, rate):
+        both = jax.value_and_grad(f, tuple(range(len(parameters))))
+        given = [jax.numpy.asarray(array) for array in data]
+
+        def step(carry, _):
+            _, present = carry
+            loss, bars = both(*present, *given)
+            return (loss, [p - rate * b for p, b in zip(present, bars, strict=True)]), None
+
+        start = [jax.numpy.asarray(parameter) for parameter in parameters]
+        train = jax.jit(lambda start: jax.lax.scan(step, (0.0, start), None, steps)[0])
+        return lambda: jax.block_until_ready(train(start))
+
     relu: Callable = jax.nn.relu
-    return Library("jax.jit", jax.numpy, relu, cross_entropy, prepare)
+    logsoftmax: Callable = jax.nn.log_softmax
+    return Library("jax.jit", jax.numpy, relu, cross_entropy, logsoftmax, prepare, descend)
 
 
 peers: dict[str, Callable[[], Library]] = {

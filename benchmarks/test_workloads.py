@@ -1,33 +1,38 @@
-"""The workloads eager, beside NumPy written by hand, and that both agree."""
+"""The workloads eager and compiled, beside NumPy and Numba by hand, and that all agree."""
 
 import numpy as np
 import pytest
-from workloads import (
-    hand_runner,
+from hand_numba import fast, hand_numba
+from libraries import (
+    naive_library,
     nbgrad_anew_library,
+    nbgrad_compiled_library,
     nbgrad_function_library,
     nbgrad_library,
-    runner,
-    workloads,
 )
+from workloads import hand_runner, numba_runner, runner, takes, workloads
 
-# Multiples of the hand-written version to stay below; the others are measured all the same.
+# Multiples of the version by hand in NumPy to stay below; the others are measured all the same.
 TARGETS = {"W1": 2.0, "W5": 1.2}
 
 libraries = {
     "kept leaves": nbgrad_library,
     "tracked anew": nbgrad_anew_library,
     "value_and_grad": nbgrad_function_library,
+    "compiled": nbgrad_compiled_library,
+    "naive": naive_library,
 }
+by_numba = {"math": hand_numba(), "nbgrad's exp": hand_numba(fast())}
 
 
-def same(found, expected):
-    """Values and gradients agree to 1e-10, and have the shapes that they should have."""
-    np.testing.assert_allclose(found[0], expected[0], rtol=1e-10)
+def same(found, expected, tolerance=1e-10):
+    """Values and gradients agree, and have the shapes that they should have."""
+    np.testing.assert_allclose(found[0], expected[0], rtol=tolerance)
     assert len(found[1]) == len(expected[1])
+    scale = max(float(np.max(np.abs(by_hand))) for by_hand in expected[1])
     for gradient, by_hand in zip(found[1], expected[1], strict=True):
         assert np.shape(gradient) == np.shape(by_hand)
-        np.testing.assert_allclose(gradient, by_hand, rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(gradient, by_hand, rtol=tolerance, atol=tolerance * scale)
 
 
 def by_name(test):
@@ -38,13 +43,23 @@ def by_name(test):
 
 @by_name
 @pytest.mark.parametrize("library", libraries)
-def test_eager(benchmark, note_ratio, library, name):
-    workload = workloads[name]
-    run, by_hand = runner(workload, libraries[library]()), hand_runner(workload)
-    same(benchmark(run), by_hand())
+def test_library(benchmark, note_ratio, library, name):
+    workload, made = workloads[name], libraries[library]()
+    if not takes(made, workload):
+        pytest.skip("not a workload for it")
+    run, by_hand = runner(workload, made), hand_runner(workload)
+    same(benchmark(run), by_hand(), workload.tolerance)
     note_ratio(run, by_hand, TARGETS.get(name))
 
 
 @by_name
 def test_by_hand(benchmark, name):
     benchmark(hand_runner(workloads[name]))
+
+
+@by_name
+@pytest.mark.parametrize("functions", by_numba)
+def test_by_hand_in_numba(benchmark, functions, name):
+    workload = workloads[name]
+    value, *gradients = benchmark(numba_runner(workload, by_numba[functions]))
+    same((value, gradients), hand_runner(workload)(), workload.tolerance)

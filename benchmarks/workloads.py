@@ -2,83 +2,30 @@
 
 A workload's function takes a `Library` first, then the arrays to differentiate, then data. The
 hand-written version beside it gives value and gradients in plain NumPy, as good as its author
-could make it: buffers made once and written in place wherever that pays.
+could make it: buffers made once and written in place wherever that pays. `hand_numba.py` holds the
+same in Numba.
 
 >>> run = runner(workloads["W1"], nbgrad_library())
 >>> value, gradients = run()
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
+import hand_numpy
 import numpy as np
-
-# -- libraries ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Library:
-    """What a workload needs of a library beyond operators, indexing and slices.
-
-    `np` has NumPy's names. `prepare(f, parameters, data)` gives a function without arguments that
-    runs `f` once, forward and backward, and gives its value and gradients in the library's terms.
-    """
-
-    name: str
-    np: Any
-    relu: Callable
-    logit_cross_entropy: Callable
-    prepare: Callable[[Callable, list, list], Callable[[], tuple]]
-
-
-def nbgrad_library() -> Library:
-    """nbgrad as in training: leaves that stay, `backward`, `reset` before the next pass."""
-    import nbgrad
-
-    def prepare(f, parameters, data):
-        leaves = [nbgrad.track(parameter) for parameter in parameters]
-
-        def run():
-            out = f(*leaves, *data)
-            out.backward()
-            gradients = [leaf.grad for leaf in leaves]
-            nbgrad.reset(*leaves)
-            return out.data, gradients
-
-        return run
-
-    return Library("nbgrad", np, nbgrad.relu, nbgrad.logit_cross_entropy, prepare)
-
-
-def nbgrad_anew_library() -> Library:
-    """nbgrad as in the lab's `run`: every pass tracks its arrays anew."""
-    import nbgrad
-
-    def prepare(f, parameters, data):
-        def run():
-            leaves = [nbgrad.track(parameter) for parameter in parameters]
-            out = f(*leaves, *data)
-            out.backward()
-            return out.data, [leaf.grad for leaf in leaves]
-
-        return run
-
-    return Library("nbgrad, tracked anew", np, nbgrad.relu, nbgrad.logit_cross_entropy, prepare)
-
-
-def nbgrad_function_library() -> Library:
-    """nbgrad through `value_and_grad`, from plain arrays to plain arrays."""
-    import nbgrad
-
-    def prepare(f, parameters, data):
-        both = nbgrad.value_and_grad(f, tuple(range(len(parameters))))
-        return lambda: both(*parameters, *data)
-
-    return Library("nbgrad value_and_grad", np, nbgrad.relu, nbgrad.logit_cross_entropy, prepare)
-
-
-# -- workloads ------------------------------------------------------------------------------------
+from libraries import Library, as_float
+from sizes import (
+    BATCH,
+    BLOCK,
+    DESCENT_RATE,
+    DESCENT_STEPS,
+    EMBEDDING,
+    EPSILON,
+    HIDDEN,
+    STEPS,
+    VOCABULARY,
+)
 
 
 @dataclass(frozen=True)
@@ -87,6 +34,9 @@ class Workload:
 
     `parameters()` and `data()` make the arguments; `by_hand(parameters, data)` makes a function
     without arguments that gives value and gradients, in buffers that its next call writes again.
+    What `is_descent` is DESCENT_STEPS steps with DESCENT_RATE, and gives the last loss and the
+    parameters. All results agree to `tolerance`, times an array's largest number. Number by number
+    is not tried where the work is `large`.
     """
 
     name: str
@@ -95,6 +45,16 @@ class Workload:
     parameters: Callable[[], list]
     data: Callable[[], list]
     by_hand: Callable[[list, list], Callable[[], tuple]]
+    is_descent: bool = False
+    tolerance: float = 1e-10
+    large: bool = False
+
+
+def takes(library: Library, workload: Workload) -> bool:
+    """Whether a library does a workload."""
+    if library.name == "naive" and workload.large:
+        return False
+    return library.descend is not None or not workload.is_descent
 
 
 def runner(workload: Workload, library: Library) -> Callable[[], tuple]:
@@ -103,7 +63,22 @@ def runner(workload: Workload, library: Library) -> Callable[[], tuple]:
     def function(*args):
         return workload.function(library, *args)
 
-    return library.prepare(function, workload.parameters(), workload.data())
+    parameters, data = workload.parameters(), workload.data()
+    if not workload.is_descent:
+        return library.prepare(function, parameters, data)
+    assert library.descend is not None
+    return library.descend(function, parameters, data, DESCENT_STEPS, DESCENT_RATE)
+
+
+def numba_arguments(workload: Workload) -> list:
+    """What the hand-written Numba of a workload takes, and its compiled form in `@njit` code."""
+    return [*map(as_float, workload.parameters()), *workload.data()]
+
+
+def numba_runner(workload: Workload, functions: dict[str, Callable]) -> Callable[[], tuple]:
+    """The same by `functions`, hand-written in Numba; the gradients stand flat after the value."""
+    function, given = functions[workload.name], numba_arguments(workload)
+    return lambda: function(*given)
 
 
 def hand_runner(workload: Workload) -> Callable[[], tuple]:
@@ -126,20 +101,6 @@ def product(lib, x, y):
     return lib.np.sum(x @ y)
 
 
-def product_by_hand(parameters, data):
-    x, y = parameters
-    z, ct = np.empty((2, 2)), np.ones((2, 2))
-    x_bar, y_bar = np.empty_like(x), np.empty_like(y)
-
-    def run():
-        np.dot(x, y, out=z)
-        np.dot(ct, y.T, out=x_bar)
-        np.dot(x.T, ct, out=y_bar)
-        return z.sum(), [x_bar, y_bar]
-
-    return run
-
-
 # W2, W3: scalars
 
 
@@ -147,38 +108,11 @@ def two_scalars(lib, x, y):
     return x * y + lib.np.sin(x)
 
 
-def two_scalars_by_hand(parameters, data):
-    x, y = map(float, parameters)
-    return lambda: (x * y + np.sin(x), [y + np.cos(x), x])
-
-
-STEPS = 10
-
-
 def babysqrt(lib, x):
     t = (1 + x) / 2
     for _ in range(STEPS):
         t = (t + x / t) / 2
     return t
-
-
-def babysqrt_by_hand(parameters, data):
-    x = float(parameters[0])
-
-    def run():
-        t = (1 + x) / 2
-        seen = []
-        for _ in range(STEPS):
-            seen.append(t)
-            t = (t + x / t) / 2
-        t_bar, x_bar = 1.0, 0.0
-        for t_k in reversed(seen):
-            half = t_bar / 2
-            x_bar += half / t_k
-            t_bar = half - half * x / (t_k * t_k)
-        return t, [x_bar + t_bar / 2]
-
-    return run
 
 
 # W4: a polynomial fitted to 100 points
@@ -195,23 +129,6 @@ def polynomial_data():
     return [x, np.sin(3 * x) + 0.1 * rng.normal(size=100)]
 
 
-def polynomial_by_hand(parameters, data):
-    (a, b, c, d), (x, y) = map(float, parameters), data
-    error, powers = np.empty_like(x), np.stack([np.ones_like(x), x, x * x, x * x * x])
-
-    def run():
-        np.multiply(x, d, out=error)
-        np.add(error, c, out=error)
-        np.multiply(error, x, out=error)
-        np.add(error, b, out=error)
-        np.multiply(error, x, out=error)
-        np.add(error, a, out=error)
-        np.subtract(error, y, out=error)
-        return np.dot(error, error) / x.size, list(np.dot(powers, error) * (2 / x.size))
-
-    return run
-
-
 # W5: a network that tells two moons apart
 
 
@@ -222,9 +139,9 @@ def moons(lib, w1, b1, w2, b2, w3, b3, x, targets):
     return lib.logit_cross_entropy(x, targets)
 
 
-def _dense(rng, fan_in, fan_out):
+def _dense(rng, fan_in, fan_out, dtype=np.float64):
     weight = (rng.random((fan_in, fan_out)) - 0.5) * np.sqrt(24 / (fan_in + fan_out))
-    return [weight, 0.1 * rng.normal(size=fan_out)]
+    return [weight.astype(dtype), (0.1 * rng.normal(size=fan_out)).astype(dtype)]
 
 
 def moons_parameters():
@@ -241,66 +158,7 @@ def moons_data():
     return [x + 0.1 * rng.normal(size=x.shape), np.eye(2)[labels]]
 
 
-def _cross_entropy_by_hand(logits, targets, work, column):
-    """The loss; `logits` becomes its gradient. For targets whose rows sum to 1."""
-    np.max(logits, axis=1, keepdims=True, out=column)
-    np.subtract(logits, column, out=logits)
-    np.multiply(logits, targets, out=work)
-    chosen = work.sum()
-    np.exp(logits, out=logits)
-    np.sum(logits, axis=1, keepdims=True, out=column)
-    np.divide(logits, column, out=logits)
-    np.subtract(logits, targets, out=logits)
-    np.divide(logits, len(logits), out=logits)
-    np.log(column, out=column)
-    return (column.sum() - chosen) / len(logits)
-
-
-def moons_by_hand(parameters, data):
-    w1, b1, w2, b2, w3, b3 = parameters
-    x, targets = data
-    n = len(x)
-    h1, h2, h3 = np.empty((n, 16)), np.empty((n, 16)), np.empty((n, 2))
-    g1, g2, work, column = np.empty((n, 16)), np.empty((n, 16)), np.empty((n, 2)), np.empty((n, 1))
-    mask, mask_3 = np.empty((n, 16), bool), np.empty((n, 2), bool)
-    bars = [np.empty_like(parameter) for parameter in parameters]
-    w1_bar, b1_bar, w2_bar, b2_bar, w3_bar, b3_bar = bars
-    ones = np.ones(n)
-
-    def layer(x, w, b, out):
-        np.dot(x, w, out=out)
-        np.add(out, b, out=out)
-        np.maximum(out, 0.0, out=out)
-
-    def run():
-        layer(x, w1, b1, h1)
-        layer(h1, w2, b2, h2)
-        layer(h2, w3, b3, h3)
-        np.greater(h3, 0.0, out=mask_3)
-        loss = _cross_entropy_by_hand(h3, targets, work, column)
-        np.multiply(h3, mask_3, out=h3)
-        np.dot(h2.T, h3, out=w3_bar)
-        np.dot(ones, h3, out=b3_bar)
-        np.dot(h3, w3.T, out=g2)
-        np.greater(h2, 0.0, out=mask)
-        np.multiply(g2, mask, out=g2)
-        np.dot(h1.T, g2, out=w2_bar)
-        np.dot(ones, g2, out=b2_bar)
-        np.dot(g2, w2.T, out=g1)
-        np.greater(h1, 0.0, out=mask)
-        np.multiply(g1, mask, out=g1)
-        np.dot(x.T, g1, out=w1_bar)
-        np.dot(ones, g1, out=b1_bar)
-        return loss, bars
-
-    return run
-
-
 # W6: the next character from the last three, with batch norm
-
-
-VOCABULARY, BLOCK, EMBEDDING, HIDDEN, BATCH = 27, 3, 10, 64, 32
-EPSILON = 1e-5
 
 
 def characters(lib, table, w1, b1, gain, shift, w2, b2, letters, targets):
@@ -330,53 +188,40 @@ def characters_data():
     return [rng.integers(0, VOCABULARY, (BATCH, BLOCK)), np.eye(VOCABULARY)[labels]]
 
 
-def characters_by_hand(parameters, data):
-    table, w1, b1, gain, shift, w2, b2 = parameters
-    letters, targets = data
-    bars = [np.empty_like(parameter) for parameter in parameters]
-    table_bar, w1_bar, b1_bar, gain_bar, shift_bar, w2_bar, b2_bar = bars
-    off, h, h_bar, square = (np.empty((BATCH, HIDDEN)) for _ in range(4))
-    logits, work = np.empty((BATCH, VOCABULARY)), np.empty((BATCH, VOCABULARY))
-    column, x = np.empty((BATCH, 1)), np.empty((BATCH, BLOCK * EMBEDDING))
-    x_bar, ones = np.empty_like(x), np.ones(BATCH)
-    flat = letters.ravel()
+# W7: a network whose products are the work
 
-    def run():
-        np.take(table, letters, axis=0, out=x.reshape(BATCH, BLOCK, EMBEDDING), mode="clip")
-        np.dot(x, w1, out=off)
-        np.add(off, b1, out=off)
-        np.subtract(off, np.dot(ones, off) / BATCH, out=off)
-        np.multiply(off, off, out=square)
-        scale = 1 / np.sqrt(np.dot(ones, square) / (BATCH - 1) + EPSILON)
-        np.multiply(off, scale, out=off)
-        np.multiply(off, gain, out=h)
-        np.add(h, shift, out=h)
-        np.tanh(h, out=h)
-        np.dot(h, w2, out=logits)
-        np.add(logits, b2, out=logits)
-        loss = _cross_entropy_by_hand(logits, targets, work, column)
-        np.dot(h.T, logits, out=w2_bar)
-        np.dot(ones, logits, out=b2_bar)
-        np.dot(logits, w2.T, out=h_bar)
-        np.multiply(h, h, out=h)
-        np.subtract(1.0, h, out=h)
-        np.multiply(h_bar, h, out=h_bar)
-        np.dot(ones, h_bar, out=shift_bar)
-        np.multiply(h_bar, off, out=square)
-        np.dot(ones, square, out=gain_bar)
-        # Batch norm's own pullback, in closed form; `off` is the normalised activation.
-        np.multiply(off, gain_bar / (BATCH - 1), out=off)
-        np.subtract(h_bar, off, out=h_bar)
-        np.subtract(h_bar, shift_bar / BATCH, out=h_bar)
-        np.multiply(h_bar, gain * scale, out=h_bar)
-        np.dot(x.T, h_bar, out=w1_bar)
-        np.dot(ones, h_bar, out=b1_bar)
-        np.dot(h_bar, w1.T, out=x_bar)
-        table_bar.fill(0.0)
-        np.add.at(table_bar, flat, x_bar.reshape(-1, EMBEDDING))
-        return loss, bars
 
-    return run
+def digits(lib, w1, b1, w2, b2, w3, b3, x, targets):
+    x = lib.relu(x @ w1 + b1)
+    x = lib.relu(x @ w2 + b2)
+    return lib.logit_cross_entropy(x @ w3 + b3, targets)
+
+
+def digits_parameters():
+    rng, single = _rng(), np.float32
+    first, second = _dense(rng, 784, 512, single), _dense(rng, 512, 512, single)
+    return [*first, *second, *_dense(rng, 512, 10, single)]
+
+
+def digits_data():
+    rng = _rng()
+    labels = rng.integers(0, 10, 128)
+    return [rng.random((128, 784), np.float32), np.eye(10, dtype=np.float32)[labels]]
+
+
+# W8: rows of a thousand numbers
+
+
+def log_softmax(lib, x, w):
+    return lib.np.sum(w * lib.logsoftmax(x))
+
+
+# W9: elementary functions of a million numbers
+
+
+def elementary(lib, x, a, b, c):
+    np = lib.np
+    return np.sum(np.tanh(a * x + b) * np.exp(-x * x) + np.sin(x) * c)
 
 
 # W10: Rosenbrock's function by slices
@@ -387,27 +232,12 @@ def rosenbrock(lib, x):
     return lib.np.sum(100.0 * (right - left * left) ** 2 + (1 - left) ** 2)
 
 
-def rosenbrock_by_hand(parameters, data):
-    (x,) = parameters
-    left, right = x[:-1], x[1:]
-    gap, flat, work = np.empty_like(left), np.empty_like(left), np.empty_like(left)
-    x_bar = np.empty_like(x)
+def _scalars(*numbers):
+    return [np.array(number) for number in numbers]
 
-    def run():
-        np.multiply(left, left, out=gap)
-        np.subtract(right, gap, out=gap)
-        np.subtract(1.0, left, out=flat)
-        value = 100.0 * np.dot(gap, gap) + np.dot(flat, flat)
-        np.multiply(gap, 200.0, out=gap)
-        x_bar[0] = 0.0
-        x_bar[1:] = gap
-        np.multiply(gap, left, out=work)
-        np.add(work, flat, out=work)
-        np.multiply(work, 2.0, out=work)
-        np.subtract(x_bar[:-1], work, out=x_bar[:-1])
-        return value, [x_bar]
 
-    return run
+def _draws(*shape):
+    return _rng().standard_normal(shape)
 
 
 workloads = {
@@ -415,33 +245,58 @@ workloads = {
     for workload in [
         Workload(
             "W1", "sum(X @ Y), 2x3 and 3x2", product,
-            lambda: [_rng().normal(size=(2, 3)), _rng().normal(size=(3, 2))],
-            _nothing, product_by_hand,
+            lambda: [_draws(2, 3), _draws(3, 2)], _nothing, hand_numpy.product,
         ),
         Workload(
             "W2", "x * y + sin(x) of scalars", two_scalars,
-            lambda: [np.array(2.0), np.array(3.0)], _nothing, two_scalars_by_hand,
+            lambda: _scalars(2.0, 3.0), _nothing, hand_numpy.two_scalars,
         ),
         Workload(
             "W3", "square root by 10 steps of the Babylonians, a scalar", babysqrt,
-            lambda: [np.array(2.0)], _nothing, babysqrt_by_hand,
+            lambda: _scalars(2.0), _nothing, hand_numpy.babysqrt,
         ),
         Workload(
             "W4", "polynomial of degree 3 on 100 points, mean squared error", polynomial,
-            lambda: [np.array(v) for v in (0.1, 0.8, -0.3, 0.2)],
-            polynomial_data, polynomial_by_hand,
+            lambda: _scalars(0.1, 0.8, -0.3, 0.2), polynomial_data, hand_numpy.polynomial,
         ),
         Workload(
             "W5", "two moons, 2-16-16-2 with relu, 200 points, cross entropy", moons,
-            moons_parameters, moons_data, moons_by_hand,
+            moons_parameters, moons_data, hand_numpy.network,
+        ),
+        Workload(
+            "W5b", "200 steps of gradient descent on W5", moons,
+            moons_parameters, moons_data, hand_numpy.descent,
+            is_descent=True, tolerance=1e-6, large=True,
         ),
         Workload(
             "W6", "characters with batch norm, batch 32, cross entropy", characters,
-            characters_parameters, characters_data, characters_by_hand,
+            characters_parameters, characters_data, hand_numpy.characters,
+        ),
+        Workload(
+            "W7", "784-512-512-10 with relu, batch 128, float32, cross entropy", digits,
+            digits_parameters, digits_data, hand_numpy.digits, tolerance=1e-4, large=True,
+        ),
+        Workload(
+            "W8", "sum(w * logsoftmax(x)), 4096 x 1000 float32", log_softmax,
+            lambda: [_draws(4096, 1000).astype(np.float32)],
+            lambda: [_rng().random((4096, 1000), np.float32)],
+            hand_numpy.log_softmax, tolerance=1e-4, large=True,
+        ),
+        Workload(
+            "W9", "tanh, exp and sin of a million numbers", elementary,
+            lambda: [_draws(1_000_000), *_scalars(0.7, -0.2, 1.3)],
+            _nothing, hand_numpy.elementary, large=True,
         ),
         Workload(
             "W10", "Rosenbrock by slices, n = 100", rosenbrock,
-            lambda: [_rng().normal(size=100)], _nothing, rosenbrock_by_hand,
+            lambda: [_draws(100)], _nothing, hand_numpy.rosenbrock,
         ),
     ]
 }  # fmt: skip
+workloads["W10k"] = replace(
+    workloads["W10"],
+    name="W10k",
+    what="Rosenbrock by slices, n = 10,000",
+    parameters=lambda: [_draws(10_000)],
+    large=True,
+)

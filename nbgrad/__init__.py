@@ -29,7 +29,7 @@ from .rules.layout import array, hcat
 from .rules.loss import cross_entropy, hinge_loss, logit_cross_entropy, mse
 from .rules.polynomial import evalpoly
 from .rules.softmax import logsoftmax, logsumexp, softmax
-from .show import draw, print_tree
+from .show import draw, print_tree, show
 from .static import StaticFunction, compile
 from .tracked import TrackedArray
 from .transforms import grad, gradient, jvp, value_and_grad
@@ -76,6 +76,7 @@ __all__ = [
     "print_tree",
     "relu",
     "reset",
+    "show",
     "sigmoid",
     "softmax",
     "softplus",

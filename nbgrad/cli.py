@@ -7,13 +7,14 @@ from importlib.util import find_spec
 from nbgrad.experiments.exits import MISUSED, STOPPED, complain
 
 SCREEN, EXTRAS = ("rich", "typer"), ("matplotlib", "sklearn")
-"""What every command imports beyond the library's own dependencies, and what ``run`` does."""
+"""What every command imports beyond the library's own dependencies, and what `EXPERIMENTS` do."""
+EXPERIMENTS = ("run", "compile-report")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run ``nbgrad`` with these arguments (default: the process's) and return its exit code."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    needed = SCREEN + EXTRAS if arguments[:1] == ["run"] else SCREEN
+    needed = SCREEN + EXTRAS if arguments and arguments[0] in EXPERIMENTS else SCREEN
     if any(find_spec(name) is None for name in needed):
         return complain('this command needs more packages: pip install "nbgrad[experiments]"')
     try:

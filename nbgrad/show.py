@@ -1,4 +1,5 @@
-"""Looking at a graph: `print_tree` shows what came of a leaf, `draw` what an output came from."""
+"""Looking inside: `print_tree` shows what came of a leaf, `draw` what an output came from, and
+`show` what a compiled function does."""
 
 import shutil
 import subprocess
@@ -12,6 +13,9 @@ from . import graph
 from .errors import NbgradError
 from .graph import Node
 from .operands import aval_of
+from .static.function import StaticFunction, Variant
+from .static.page import Page
+from .static.report import in_bytes
 from .tracked import TrackedArray
 
 
@@ -70,6 +74,29 @@ def _short(value: Any) -> str:
         return np.array2string(value, precision=2, threshold=8, edgeitems=2).replace("\n", "")
     text = f"{value:.2f}"
     return text[:-1] if text.endswith("0") and "e" not in text else text
+
+
+# -- show -----------------------------------------------------------------------------------------
+
+
+def show(fn: Any) -> Page:
+    """What a compiled function does: the recorded program, the plan with its work and its buffers,
+    and the emitted code of forward and backward, with your line beside each step.
+
+    `fn` is what `nbgrad.compile` gives, once it has been called, or one of its variants. In a
+    notebook the page shows by itself; `print` shows it as text, `.save(path)` writes it as HTML.
+    Raises TraceError where there is not exactly one variant, TypeError for what is not compiled.
+
+    >>> f = nbgrad.compile(lambda x: np.sum(x * x))
+    >>> value = f(np.ones(3))
+    >>> nbgrad.show(f).plan.summary
+    'compiled: 1 step, 7 flops, 24 B read, 0 B written, 0 B of scratch'
+    """
+    if isinstance(fn, StaticFunction):
+        fn = fn.only_variant("show")
+    if not isinstance(fn, Variant):
+        raise TypeError(f"show: a {type(fn).__name__} is not compiled; use nbgrad.compile")
+    return Page(fn.program, fn.plan, fn.source)
 
 
 # -- draw -----------------------------------------------------------------------------------------
@@ -195,25 +222,13 @@ def _facts(node: Node) -> list[str]:
         if node.saved is None:
             title += " (freed)"
     aval = aval_of(node.value)
-    return [title, f"{aval.dtype} {aval.shape}", _bytes(aval.size * aval.dtype.itemsize)]
+    return [title, f"{aval.dtype} {aval.shape}", in_bytes(aval.size * aval.dtype.itemsize)]
 
 
 def _plain_facts(value: Any) -> list[str]:
     if np.ndim(value) == 0:
         return [_brief.repr(np.asarray(value).item())]
     return [f"{value.dtype} {value.shape}"]
-
-
-def _bytes(size: float) -> str:
-    """
-    >>> _bytes(48), _bytes(1536), _bytes(8e6)
-    ('48 B', '1.54 kB', '8 MB')
-    """
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000 or unit == "GB":
-            break
-        size /= 1000
-    return f"{size:.3g} {unit}"
 
 
 def _quoted(*lines: str) -> str:

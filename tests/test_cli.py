@@ -33,7 +33,7 @@ def run(capsys):
 def interrupt_after(train, stop):
     """The training function, with a Ctrl-C right after one of its steps."""
 
-    def interrupted(*arguments):
+    def interrupted(*arguments, **options):
         *rest, on_step = arguments
 
         def stopping(step):
@@ -41,7 +41,7 @@ def interrupt_after(train, stop):
             if step.step == stop:
                 raise KeyboardInterrupt
 
-        return train(*rest, stopping)
+        return train(*rest, stopping, **options)
 
     return interrupted
 
@@ -162,7 +162,7 @@ def test_one_step_is_enough_to_keep(run, tmp_path, monkeypatch, plots):
 
 
 def test_an_interrupt_before_the_first_step_keeps_nothing(run, tmp_path, monkeypatch):
-    def train(*_):
+    def train(*_, **options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(moons, "train", train)
@@ -236,6 +236,34 @@ def test_what_draws_nothing_writes_nothing(run, tmp_path, monkeypatch):
     for name in ("descend", "babysqrt"):
         assert run("run", name, "--no-plots")[0] == 0
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["moons", "digits"])
+def test_compiled_trainings_say_what_it_brought(run, tmp_path, name):
+    code, out, err = run("run", name, "--compiled", "--steps", 5, "--no-plots", "--out", tmp_path)
+    assert (code, err) == (0, [])
+    assert out[-3].startswith("a compiled step takes") and out[-3].endswith("times as long")
+    assert len((tmp_path / "history.csv").read_text().splitlines()) == 6
+
+
+@pytest.mark.parametrize("name", ["moons", "digits"])
+def test_a_compiled_step_is_reported(run, tmp_path, name):
+    code, out, err = run("compile-report", name, "--out", tmp_path)
+    assert (code, err) == (0, [])
+    assert out[0].startswith("compiled_step: ")
+    assert out[-1] == f"kept in {tmp_path}"
+    assert sum("product (" in line for line in out) >= 5
+    assert "compiled_step_core" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert (tmp_path / "buffers.png").read_bytes().startswith(PNG)
+
+
+def test_a_report_of_an_unknown_program_says_what_was_meant(run, tmp_path):
+    code, out, err = run("compile-report", "moon", "--out", tmp_path / "none")
+    assert (code, out, len(err)) == (2, [], 1)
+    assert "did you mean 'moons'?" in err[0]
+    code, _, err = run("compile-report", "zzz")
+    assert code == 2 and "there are: moons, digits" in err[0]
+    assert not (tmp_path / "none").exists()
 
 
 def test_config_names_what_matters_in_a_bug_report(run):

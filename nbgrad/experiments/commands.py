@@ -1,6 +1,5 @@
 """The commands of ``nbgrad``, and the help that teaches them."""
 
-import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -8,12 +7,22 @@ from typing import Annotated
 
 import typer
 
-from nbgrad.experiments import babysqrt, descend, digits, lab_benchmark, moons, upkeep
+from nbgrad.experiments import (
+    babysqrt,
+    compile_report,
+    descend,
+    digits,
+    lab_benchmark,
+    moons,
+    upkeep,
+)
 from nbgrad.experiments.exits import STOPPED, complain
 from nbgrad.experiments.groups import Group, summaries
 from nbgrad.experiments.history import History, OnStep
 from nbgrad.experiments.network import Last
+from nbgrad.experiments.outputs import prepare
 from nbgrad.experiments.progress import progress
+from nbgrad.experiments.race import Race
 
 app = typer.Typer(
     cls=Group,
@@ -25,10 +34,14 @@ app = typer.Typer(
 experiments = typer.Typer(cls=Group, suggest_commands=False)
 app.add_typer(experiments, name="run")
 upkeep.add_to(app)
+compile_report.add_to(app)
 
 Seed = Annotated[int, typer.Option(min=0, help="Draws the data and the first weights.")]
 Steps = Annotated[int, typer.Option(min=1, help="How many steps of gradient descent.")]
 Out = Annotated[Path, typer.Option(help="Folder for history.csv and the pictures.")]
+Compiled = Annotated[
+    bool, typer.Option("--compiled", help="Each step is one compiled Numba function.")
+]
 NoPlots = Annotated[bool, typer.Option("--no-plots", help="Draw no pictures.")]
 
 
@@ -41,6 +54,7 @@ def nbgrad() -> None:
 
     [bold]nbgrad run digits[/]   reads handwritten digits (a few seconds)
     [bold]nbgrad run --list[/]   says what else there is to run
+    [bold]nbgrad compile-report moons[/]  shows what a compiled program does
     [bold]nbgrad warmup[/]       compiles the common kernels now, for later
     [bold]nbgrad config[/]       shows versions, cache folder, BLAS and threads
     [bold]nbgrad cache info[/]   shows what the kernel cache holds
@@ -75,6 +89,7 @@ def run(
 def run_digits(
     seed: Seed = 0,
     steps: Steps = digits.STEPS,
+    compiled: Compiled = False,
     out: Out = Path("nbgrad-out/digits"),
     no_plots: NoPlots = False,
 ) -> int:
@@ -88,9 +103,11 @@ def run_digits(
 
     [bold]nbgrad run digits[/]
     [bold]nbgrad run digits --steps 300 --no-plots[/]
+    [bold]nbgrad run digits --compiled[/]  each step one Numba function
     """
-    train = partial(digits.train, seed, steps)
-    return _run("digits", "held-out accuracy", train, steps, out, plots=not no_plots)
+    train = partial(digits.train, seed, steps, compiled=compiled)
+    race = partial(digits.race, seed) if compiled else None
+    return _run("digits", "held-out accuracy", train, steps, out, not no_plots, race)
 
 
 @experiments.command("moons")
@@ -98,6 +115,7 @@ def run_moons(
     seed: Seed = 0,
     steps: Steps = moons.STEPS,
     last: Annotated[Last, typer.Option(help="What follows the last layer.")] = "relu",
+    compiled: Compiled = False,
     out: Out = Path("nbgrad-out/moons"),
     no_plots: NoPlots = False,
 ) -> int:
@@ -111,9 +129,11 @@ def run_moons(
     [bold]nbgrad run moons[/]
     [bold]nbgrad run moons --seed 6[/]                a seed that gets stuck
     [bold]nbgrad run moons --seed 6 --last linear[/]  and the way out
+    [bold]nbgrad run moons --compiled[/]              each step one Numba function
     """
-    train = partial(moons.train, seed, steps, last)
-    return _run("moons", "accuracy", train, steps, out, plots=not no_plots)
+    train = partial(moons.train, seed, steps, last, compiled=compiled)
+    race = partial(moons.race, seed, last) if compiled else None
+    return _run("moons", "accuracy", train, steps, out, not no_plots, race)
 
 
 @experiments.command("descend")
@@ -127,7 +147,7 @@ def run_descend(out: Out = Path("nbgrad-out/descend"), no_plots: NoPlots = False
     [bold]nbgrad run descend[/]
     """
     if not no_plots:
-        _prepare(out)
+        prepare(out)
     descents = descend.run()
     if not no_plots:
         descend.draw(descents, out)
@@ -160,7 +180,7 @@ def run_babysqrt(
     from nbgrad.experiments.screen import print_table
 
     if not no_plots:
-        _prepare(out)
+        prepare(out)
     rows = babysqrt.compare(at)
     if not no_plots:
         babysqrt.draw(at, out / "babysqrt.png")
@@ -213,10 +233,11 @@ def _run(
     steps: int,
     out: Path,
     plots: bool,
+    race: Callable[[], Race] | None,
 ) -> int:
-    """Train, save, draw and print; returns the exit code."""
+    """Train, save, draw and print, and say what compiling brought; returns the exit code."""
     try:
-        _prepare(out)
+        prepare(out)
         with progress(name, steps) as on_step:
             history = train(on_step)
         taken = len(history.steps)
@@ -231,19 +252,10 @@ def _run(
             draw(history, out, f"{name.capitalize()}: {accuracy_label} {share}", accuracy_label)
         if history.interrupted:
             return complain(f"stopped after {taken} of {steps} steps, kept in {out}", STOPPED)
+        if race is not None:
+            print(race())
         print(f"kept in {out}")
         print(f"{accuracy_label} {share} ({history.correct} of {len(history.labels)})")
         return 0
     except KeyboardInterrupt:
         return complain("stopped", STOPPED)
-
-
-def _prepare(out: Path) -> None:
-    """Make the folder and check that it can be written, before any time is spent on training."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=out).close()
-    except OSError as error:
-        raise typer.BadParameter(
-            f"cannot write to {str(out)!r}: {error.strerror}", param_hint="'--out'"
-        ) from None

@@ -10,7 +10,9 @@ import numpy as np
 
 import nbgrad
 from nbgrad.experiments.history import History, OnStep
-from nbgrad.experiments.network import Last, Network
+from nbgrad.experiments.network import Last, Layers, Network, forward
+from nbgrad.experiments.race import Race, raced
+from nbgrad.static.function import Variant
 
 STEPS = 200
 POINTS = 200
@@ -37,26 +39,79 @@ def make_moons(
     return points, np.repeat([0, 1], n_moon)
 
 
+@nbgrad.compile(static_argnames="last")
+def compiled_step(layers: Layers, x: np.ndarray, one_hot: np.ndarray, last: Last):
+    """The loss, and the weights and biases after one step: all in one Numba function."""
+
+    def loss_of(layers):
+        return nbgrad.logit_cross_entropy(forward(layers, last, x), one_hot)
+
+    loss, slopes = nbgrad.value_and_grad(loss_of)(layers)
+    moved = [
+        (weight - RATE * weight_slope, bias - RATE * bias_slope)
+        for (weight, bias), (weight_slope, bias_slope) in zip(layers, slopes, strict=True)
+    ]
+    return loss, moved
+
+
+class Training:
+    """A network and the points that it learns from; a step is eager, or compiled."""
+
+    def __init__(self, seed: int, last: Last):
+        rng = np.random.default_rng(seed)
+        self.x, self.labels = make_moons(rng, POINTS, NOISE)
+        self.one_hot = np.eye(2)[self.labels]
+        self.network = Network.random(rng, (2, 16, 16, 2), last)
+
+    def eager(self) -> float:
+        """One step; returns the loss before it."""
+        loss = nbgrad.logit_cross_entropy(self.network(self.x), self.one_hot)
+        loss.backward()
+        for parameter in self.network.parameters():
+            parameter.data -= RATE * parameter.grad
+            nbgrad.reset(parameter)
+        return loss.item()
+
+    def compiled(self) -> float:
+        """The same by `compiled_step`."""
+        network = self.network
+        loss, layers = compiled_step(network.arrays(), self.x, self.one_hot, network.last)
+        network.replace(layers)
+        return loss
+
+
 def train(
-    seed: int = 0, steps: int = STEPS, last: Last = "relu", on_step: OnStep | None = None
+    seed: int = 0,
+    steps: int = STEPS,
+    last: Last = "relu",
+    on_step: OnStep | None = None,
+    compiled: bool = False,
 ) -> History:
     """Train on 200 points; the history's accuracy is that on the same points.
 
-    Ctrl-C ends the training early and keeps the steps taken so far.
+    Ctrl-C ends the training early and keeps the steps taken so far. Each step is `compiled`, or
+    eager: the losses are the same to rounding.
     """
-    rng = np.random.default_rng(seed)
-    x, labels = make_moons(rng, POINTS, NOISE)
-    one_hot = np.eye(2)[labels]
-    network = Network.random(rng, (2, 16, 16, 2), last)
-    history = History(network, x, labels)
+    training = Training(seed, last)
+    history = History(training.network, training.x, training.labels)
+    step = training.compiled if compiled else training.eager
     try:
         for _ in range(steps):
-            loss = nbgrad.logit_cross_entropy(network(x), one_hot)
-            loss.backward()
-            for parameter in network.parameters():
-                parameter.data -= RATE * parameter.grad
-                nbgrad.reset(parameter)
-            history.record(loss.item(), on_step)
+            history.record(step(), on_step)
     except KeyboardInterrupt:
         history.interrupted = True
     return history
+
+
+def race(seed: int = 0, last: Last = "relu") -> Race:
+    """How many times faster a compiled step is than an eager one."""
+    training = Training(seed, last)
+    return raced(training.eager, training.compiled)
+
+
+def program() -> Variant:
+    """The compiled step, without taking it."""
+    training = Training(0, "relu")
+    return compiled_step.variant(
+        training.network.arrays(), training.x, training.one_hot, training.network.last
+    )

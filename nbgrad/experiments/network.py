@@ -12,6 +12,9 @@ import nbgrad
 Last = Literal["linear", "relu"]
 """What follows the last layer: nothing, or a relu."""
 
+Layers = list[tuple[np.ndarray, np.ndarray]]
+"""Plain weights and biases."""
+
 
 @dataclass(frozen=True)
 class Network:
@@ -42,15 +45,24 @@ class Network:
 
     def __call__(self, x: np.ndarray) -> nbgrad.TrackedArray:
         """The logits of the rows of ``x``, tracked."""
-        return _forward(self.layers, self.last, x)
+        return forward(self.layers, self.last, x)
 
     def logits(self, x: np.ndarray) -> np.ndarray:
         """The logits of the rows of ``x``, as a plain array."""
-        return _forward([(w.data, b.data) for w, b in self.layers], self.last, x)
+        return forward(self.arrays(), self.last, x)
 
     def predict(self, x: np.ndarray) -> np.ndarray:
         """The most probable class of each row of ``x``."""
         return self.logits(x).argmax(axis=1)
+
+    def arrays(self) -> Layers:
+        """The plain weights and biases, layer by layer."""
+        return [(weight.data, bias.data) for weight, bias in self.layers]
+
+    def replace(self, layers: Layers) -> None:
+        """Take other weights and biases of the same shapes."""
+        for (weight, bias), (new_weight, new_bias) in zip(self.layers, layers, strict=True):
+            weight.data, bias.data = new_weight, new_bias
 
     def parameters(self) -> Iterator[nbgrad.TrackedArray]:
         """Every weight and bias, layer by layer."""
@@ -63,7 +75,7 @@ def glorot_uniform(rng: np.random.Generator, fan_in: int, fan_out: int) -> np.nd
     return (rng.random((fan_in, fan_out)) - 0.5) * np.sqrt(24 / (fan_in + fan_out))
 
 
-def _forward(layers: Sequence[tuple[Any, Any]], last: Last, x: Any) -> Any:
+def forward(layers: Sequence[tuple[Any, Any]], last: Last, x: Any) -> Any:
     """The network itself: the same lines serve tracked and plain arrays."""
     for i, (weight, bias) in enumerate(layers, start=1):
         x = x @ weight + bias

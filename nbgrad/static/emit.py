@@ -7,16 +7,15 @@ entry takes arrays, checks their shapes and makes the results.
 
 import math
 import re
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..kernels import pointers, scalar
 from . import memory
-from .affine import ZERO, Affine
-from .fuse import Group, Schedule, Single, schedule, strides_of
+from .affine import Affine
+from .fuse import Group, Schedule, Single, Step, schedule, strides_of
 from .ir import BOOL, Graph, Value, number_of
 from .kernel import Text, text_of
 from .memory import Memory
@@ -33,24 +32,28 @@ _PART = {"float64": "f8", "float32": "f4", "int64": "i8", "bool": "b1", "uint8":
 
 @dataclass
 class Described:
-    """A step as it is reported."""
+    """A step with its text, and the lines of the user's that it comes from."""
 
+    step: Step
     text: str
-    flops: int
-    reads: int
-    writes: int
     sources: list[str]
 
 
 @dataclass
 class Emitted:
-    """The module of one program."""
+    """The module of one program, and what `report.py` tells of it."""
 
     name: str
     source: str
     steps: list[Described]
     memory: Memory
-    lines: dict[int, str] = field(default_factory=dict)
+    nests: dict[Group, Nest]
+    lines: list[tuple[str, str]]  # of the core, with the user's line
+    notes: dict[str, list[str]]  # of kernels: the user's lines
+
+    @property
+    def core(self) -> str:
+        return f"{self.name}_core"
 
 
 def emit(graph: Graph, outputs: Sequence[Value], name: str) -> Emitted:
@@ -122,6 +125,7 @@ class _Module:
         self.scalars: dict[Value, str] = {}
         self.kernels: dict[str, str] = {}
         self.steps: list[Described] = []
+        self.notes: dict[str, list[str]] = {}
         self._count = 0
         for i, value in enumerate(graph.inputs):
             if value.shape == ():
@@ -137,13 +141,16 @@ class _Module:
             if isinstance(step, Group):
                 self._group(step)
             elif step.value.op == "matmul":
-                self._matmul(step.value)
+                self._matmul(step)
             elif step.value.op == "call":
-                self._call(step.value)
+                self._call(step)
             else:
                 core.accesses = []
+                first = len(self.lines)
                 name = core.element(step.value, (), inner=True)
                 self.scalars[step.value] = name
+                for text, line in self.lines[first:]:
+                    self._describe(step, text, [line] if line else [])
         text = "\n\n".join(self._functions())
         used = set(_NAME.findall(text))
         lines = ["import numpy as np"]
@@ -157,7 +164,9 @@ class _Module:
         if any(step.text.find("cumsum") >= 0 for step in self.steps):
             lines.append("from nbgrad.kernels.running import cumsum, cumsum_back")
         source = "\n".join(lines) + "\n\n\n" + text
-        return Emitted(self.name, source, self.steps, self.memory)
+        return Emitted(
+            self.name, source, self.steps, self.memory, self.nests, self.lines, self.notes
+        )
 
     # -- steps ----------------------------------------------------------------------------------
 
@@ -189,14 +198,16 @@ class _Module:
         call = f"{name}({', '.join(given)})"
         source = text.sources[0] if text.sources else ""
         self.lines.append((f"{', '.join(results)} = {call}" if results else call, source))
-        flops = math.prod(group.domain) * sum(map(_flops, group.sweeps))
-        self._describe(call, flops, [v for v in group.sweeps], text.sources)
+        self._describe(group, call, text.sources)
 
-    def _describe(self, text: str, flops: int, values: list[Value], sources: list[str]) -> None:
-        writes = sum(v.size * v.dtype.itemsize for v in values)
-        self.steps.append(Described(text, flops, 0, writes, sources))
+    def _describe(self, step: Step, text: str, sources: list[str]) -> None:
+        self.steps.append(Described(step, text, sources))
+        name = text.split(" = ")[-1].split("(")[0]
+        noted = self.notes.setdefault(name, [])
+        noted += [line for line in sources if line not in noted]
 
-    def _matmul(self, value: Value) -> None:
+    def _matmul(self, step: Single) -> None:
+        value = step.value
         (a, pa), (b, pb) = (_operand(arg) for arg in value.args)
         m, n = value.shape[-2:]
         k = value.args[0].shape[-1]
@@ -211,14 +222,15 @@ class _Module:
             lines = _product_lines(value, pa[1], pb[1], small, (m, n, k, ta, tb, lda, ldb))
             call = f"{self._kernel(lines, 'product')}({', '.join(given)})"
         self.lines.append((call, value.line))
-        self._describe(call, 2 * count * m * n * k, [value], [value.line] if value.line else [])
+        self._describe(step, call, [value.line] if value.line else [])
 
-    def _call(self, value: Value) -> None:
+    def _call(self, step: Single) -> None:
+        value = step.value
         name, sizes = value.data
         given = [*(self.pointer(arg) for arg in value.args), self.pointer(value)]
         call = f"{name}({', '.join([*given, *map(str, sizes)])})"
         self.lines.append((call, value.line))
-        self._describe(call, value.size, [value], [value.line] if value.line else [])
+        self._describe(step, call, [value.line] if value.line else [])
 
     # -- functions --------------------------------------------------------------------------------
 
@@ -366,8 +378,4 @@ def _product_lines(value: Value, sa, sb, small: bool, sizes) -> list[str]:
     return lines
 
 
-def _flops(value: Value) -> int:
-    return 1
-
-
-__all__ = ["ZERO", "Any", "Described", "Emitted", "Hashable", "Single", "emit"]
+__all__ = ["Described", "Emitted", "emit"]

@@ -16,6 +16,7 @@ from ..errors import TraceError
 from ..kernels.program import Entry
 from ..symbols import Symbol
 from ..transforms import trees
+from . import report
 from .caller import UNFIT, Unwritten, aval_of, caller, handed, is_dynamic
 from .emit import emit
 from .lower import lower
@@ -30,17 +31,15 @@ class Variant:
     """A compiled function for one structure of arguments, their shapes and dtypes.
 
     `njit` is callable from the user's own `@njit` code with the arrays and numbers of the arguments
-    in order; it returns the outputs in order. `source` is its text, `program` what was recorded,
-    `plan` its steps and buffers.
+    in order; it returns the outputs in order. `program` is what was recorded.
     """
 
     def __init__(self, program: Program):
         self.program = program
         graph, outputs = lower(program)
-        self.plan = emit(graph, outputs, program.name)
-        self.source = self.plan.source
+        self._emitted = emit(graph, outputs, program.name)
         self.captured = tuple(graph.captured)
-        self._entry = Entry(program.name, self.source)
+        self._entry = Entry(program.name, self._emitted.source)
         self._njit: Callable | None = None
 
     @property
@@ -51,6 +50,16 @@ class Variant:
             captured = list(map(handed, self.captured))
             self._njit = self._entry.njit(len(self.program.inputs), captured)
         return self._njit
+
+    @property
+    def source(self) -> str:
+        """The text of the Numba module, with the user's lines as comments beside the steps."""
+        return report.annotated(self._emitted)
+
+    @property
+    def plan(self) -> report.Plan:
+        """Steps with their work, and buffers."""
+        return report.plan_of(self._emitted)
 
     @property
     def entry(self) -> Callable:
@@ -110,24 +119,25 @@ class StaticFunction:
     def njit(self) -> Callable:
         """The Numba function of the only variant. Raises TraceError where there is none, or more
         than one."""
-        return self._only("njit").njit
+        return self.only_variant("njit").njit
 
     @property
     def program(self) -> Program:
         """What was recorded, for the only variant."""
-        return self._only("program").program
+        return self.only_variant("program").program
 
     @property
     def source(self) -> str:
-        """The text of the Numba module of the only variant."""
-        return self._only("source").source
+        """The text of the Numba module of the only variant, with the user's lines as comments."""
+        return self.only_variant("source").source
 
     @property
-    def plan(self) -> Any:
-        """Steps, buffers and bytes of the only variant."""
-        return self._only("plan").plan
+    def plan(self) -> report.Plan:
+        """The steps of the only variant with their flops and bytes, and its buffers."""
+        return self.only_variant("plan").plan
 
-    def _only(self, what: str) -> Variant:
+    def only_variant(self, what: str) -> Variant:
+        """The one variant that there is, as `what` asks for. Raises TraceError otherwise."""
         if len(self._variants) != 1:
             raise TraceError(
                 f"{self._name}.{what}: there are {len(self._variants)} variants; call the function "

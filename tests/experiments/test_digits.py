@@ -60,3 +60,12 @@ def test_an_interrupt_keeps_the_steps_so_far(stop):
     assert history.interrupted
     assert history.steps == seen
     assert [step.step for step in seen] == list(range(1, stop + 1))
+
+
+def test_compiled_steps_have_the_losses_of_eager_ones():
+    eager, compiled = digits.train(steps=40), digits.train(steps=40, compiled=True)
+    for one, other in zip(eager.steps, compiled.steps, strict=True):
+        assert one.loss == pytest.approx(other.loss, rel=1e-11)
+    for layer, other in zip(eager.network.arrays(), compiled.network.arrays(), strict=True):
+        for one, two in zip(layer, other, strict=True):
+            np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-12)

@@ -56,3 +56,24 @@ def test_an_interrupt_keeps_the_steps_so_far():
     history = moons.train(steps=50, on_step=on_step)
     assert history.interrupted
     assert history.steps == moons.train(steps=50).steps[:4]
+
+
+@pytest.mark.parametrize("last", ["relu", "linear"])
+def test_compiled_steps_have_the_losses_of_eager_ones(last):
+    eager = moons.train(steps=20, last=last)
+    compiled = moons.train(steps=20, last=last, compiled=True)
+    for one, other in zip(eager.steps, compiled.steps, strict=True):
+        assert one.loss == pytest.approx(other.loss, rel=1e-11)
+        assert one.accuracy == other.accuracy
+
+
+def test_a_compiled_training_separates_every_point():
+    history = moons.train(compiled=True)
+    assert history.correct == len(history.labels)
+
+
+def test_the_race_is_won():
+    """The measured ratio is near 4; the bound leaves room for a busy machine."""
+    found = moons.race()
+    assert found.ratio > 1.2
+    assert str(found).endswith("times as long")
