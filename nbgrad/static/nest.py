@@ -1,7 +1,7 @@
 """The text of one loop nest.
 
-A `Nest` writes the kernel of a group: loops, with each root's element pulled inside. A loop is split
-where a pad or a join begins or ends, so that no branch stays inside.
+A `Nest` writes the kernel of a group: loops, with each root's element pulled inside. A loop is
+split where a pad or a join begins or ends, so that no branch stays inside.
 """
 
 import math
@@ -12,9 +12,9 @@ from typing import Any
 
 from . import affine
 from .affine import Affine, flat
-from .fuse import Group, kind_of, taken
-from .ir import BOOL, Value
-from .pull import Access, Line, MustKeep, Split, Writer, initial
+from .fuse import Group, buffer_of, kind_of, taken
+from .ir import BOOL, Value, below_of, number_of, places_of
+from .pull import Line, MustKeep, Split, Writer, initial, literal
 
 # More pieces than this, and a value is computed in a loop of its own.
 _PIECES = 48
@@ -94,7 +94,16 @@ class Nest(Writer):
         if value.op == "scatter" or (value.op == "reduce" and kind_of(value)[0] == "lead"):
             kind = "sum" if value.op == "scatter" else value.data[0]
             block, each = Block([(-1, 0, value.size)]), affine.variable(-1)
-            start = f"{self._pointer(value, each)}[{{0}}] = {initial(kind, value.dtype)}"
+            self._box = {-1: (0, value.size)}
+            first = initial(kind, value.dtype)
+            below = below_of(value) if value.op == "scatter" else None
+            if below is not None:
+                number = number_of(below)
+                if number is None:
+                    first = f"{self.access(buffer_of(below), each)}[{{0}}]"
+                else:
+                    first = literal(number, value.dtype)
+            start = f"{self._pointer(value, each)}[{{0}}] = {first}"
             block.pre[1].append(Line(start, (each,)))
             return [block]
         if value.op == "reduce" and kind_of(value)[0] == "all":
@@ -162,11 +171,12 @@ class Nest(Writer):
         if value.op == "scatter":
             axes, place, joint = value.data
             at = index[place : place + joint]
-            dynamic = [affine.variable(self.element(a, at)) for a in value.args[1:]]
+            dynamic = [affine.variable(self.element(a, at)) for a in places_of(value)]
             name = self.element(value.args[0], index)
             position = flat(value.shape, taken(axes, dynamic, index))
             pointer = self._pointer(value, position)
-            text = f"{pointer}[{{0}}] = {pointer}[{{0}}] + {name}"
+            sum_ = name if below_of(value) is not None else f"{pointer}[{{0}}] + {name}"
+            text = f"{pointer}[{{0}}] = {sum_}"
             inner.pre[-1].append(Line(text, (position,), value.line))
             return
         name = self.element(value, index, inner=True)
@@ -178,8 +188,7 @@ class Nest(Writer):
             inner.pre[-1].append(Line(f"{pointer}[{{0}}] = {name}", (position,), value.line))
 
     def _pointer(self, value: Value, position: Affine) -> str:
-        self.accesses.append(Access(value, position, True, self.sweep))
-        return f"@{{{len(self.accesses) - 1}}}"
+        return self.access(value, position, store=True)
 
     # -- what Writer asks for -------------------------------------------------------------------
 
@@ -222,8 +231,7 @@ class Nest(Writer):
                 return name
             index = tuple(self._at(axis) for axis in range(len(self.domain)))
             here = self.kept.position(value, index, self.domain, self.split)
-            self.accesses.append(Access(value, here, False, self.sweep))
-            text = f"@{{{len(self.accesses) - 1}}}[{{0}}]"
+            text = f"{self.access(value, here)}[{{0}}]"
             text += " != 0" if value.dtype == BOOL else ""
             name = self.let(text, self.level(here), value, (here,))
             self._inner_memo[(value, position)] = name

@@ -25,6 +25,11 @@ class Recorder(Builder):
         super().__init__(level)
         self.captured: dict[int, tuple[Symbol, np.ndarray]] = {}
 
+    @property
+    def recorded(self) -> bool:
+        """Whether any op was applied: a derivative may be a constant all the same."""
+        return bool(self._known)
+
     def apply(self, primitive: Primitive, args: Sequence, params: dict) -> Any:
         args = [self._captured(a) if isinstance(a, np.ndarray) else a for a in args]
         symbol = super().apply(primitive, args, params)
@@ -83,7 +88,7 @@ def trace(f: Callable, name: str, avals: Sequence[Aval], rebuild: Callable) -> P
                 f"{name}: a compiled function returns arrays that depend on its arguments, and "
                 f"numbers; this one returned {_article(type(output).__name__)}"
             )
-    if not any(isinstance(output, Symbol) for output in found):
+    if not recorder.recorded and not any(isinstance(output, Symbol) for output in found):
         raise TraceError(
             f"{name}: nothing that the function returns depends on its arguments; return arrays "
             "computed from them"
