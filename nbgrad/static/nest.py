@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise, product
 from typing import Any
 
+import numpy as np
+
 from . import affine
 from .affine import Affine, flat
 from .fuse import Group, buffer_of, kind_of, taken
@@ -35,6 +37,11 @@ class Block:
     def __post_init__(self):
         self.pre = [[] for _ in range(len(self.loops) + 1)]
         self.post = [[] for _ in range(len(self.loops) + 1)]
+
+
+def _join(kind: str, dtype: np.dtype) -> str:
+    """How a reduction takes one more element in."""
+    return "{0} + {1}" if kind == "sum" and dtype.kind != "f" else _JOIN[kind]
 
 
 class Nest(Writer):
@@ -154,12 +161,13 @@ class Nest(Writer):
             if form == "lead":
                 position = flat(value.shape, index[axes:])
                 pointer = self._pointer(value, position)
-                sum_ = _JOIN[kind].format(f"{pointer}[{{0}}]", name)
+                sum_ = _join(kind, value.dtype).format(f"{pointer}[{{0}}]", name)
                 inner.pre[-1].append(Line(f"{pointer}[{{0}}] = {sum_}", (position,), value.line))
                 return
             total = row or self._totals[value]
-            if kind != "sum" or not inner.loops:
-                line = Line(f"{total} = {_JOIN[kind].format(total, name)}", (), value.line)
+            join = _join(kind, value.dtype)
+            if kind != "sum" or not inner.loops or value.dtype.kind != "f":
+                line = Line(f"{total} = {join.format(total, name)}", (), value.line)
                 inner.pre[-1].append(line)
                 return
             part = f"{total}_part"

@@ -14,7 +14,11 @@ from .program import Program
 _INT = np.dtype(np.int64)
 # What integers of Python stay integers under.
 _WHOLE = {"add", "subtract", "multiply", "floor_divide", "remainder", "negative", "absolute",
-          "maximum", "minimum", "square", "sign", "copy", "where", "clip"}  # fmt: skip
+          "maximum", "minimum", "square", "sign", "copy", "where", "clip", "sum", "max", "min",
+          "prod", "cumsum", "diff"}  # fmt: skip
+# What keeps the dtype of its arguments, bools too.
+_MOVES = {"reshape", "transpose", "broadcast_to", "concatenate", "stack", "flip", "roll", "index",
+          "gather"}  # fmt: skip
 
 
 class Recorder(Builder):
@@ -44,6 +48,9 @@ class Recorder(Builder):
             start = 1 if primitive.name == "where" else 0
             if all(_is_whole(arg) for arg in args[start:]):
                 return Aval.of(aval.shape, _INT)
+        if primitive.name in _MOVES and args[0].dtype.kind not in "f":
+            moved = args[:1] if primitive.name == "gather" else args
+            return Aval.of(aval.shape, np.result_type(*(arg.dtype for arg in moved)))
         return aval
 
     def _captured(self, array: np.ndarray) -> Symbol:
