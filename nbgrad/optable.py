@@ -5,17 +5,13 @@
 
 import inspect
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from .array import functions
-from .core import Aval, Primitive, bind
-from .errors import NbgradError
+from .core import Primitive
 from .rules.families import Elementwise
-from .static.emit import source_of
-from .static.program import trace
+from .static.lower import has_form
 
 __all__ = ["table"]
 
@@ -30,8 +26,7 @@ reverse and in forward mode, and undoes broadcasting, where its gradient is "yes
   rows that others are made of.
 * **gradient**: *yes*; *zero* where the function is piecewise constant; *none* where values are
   plain arrays.
-* **static**: whether `nbgrad.compile` takes it on arrays of one shape today; *of scalars, and to
-  scalars* means only where the argument or the result has no axes, *eager only* means for now.
+* **static**: whether `nbgrad.compile` takes it; *eager only* means for now.
 """
 
 ROWS = """
@@ -138,38 +133,7 @@ def _is_live(partial: Any, arity: int) -> bool:
 
 
 def _static(row: Primitive) -> str:
-    """Which of its samples the emitter takes."""
-    taken = [_is_static(row, shapes, params) for shapes, params in _examples(row)]
-    if not any(taken):
-        return "eager only"
-    return "yes" if all(taken) else "of scalars, and to scalars"
-
-
-def _is_static(row: Primitive, shapes: Sequence[tuple[int, ...]], params: dict) -> bool:
-    """Whether the emitter takes a program of this op and nothing else."""
-
-    def program(*symbols):
-        return bind(row, *symbols, **params)
-
-    avals = [Aval.of(shape, np.dtype(float)) for shape in shapes]
-    try:
-        source_of(trace(program, "op", avals, lambda symbols: symbols))
-    except (NbgradError, TypeError, ValueError, AttributeError, NotImplementedError):
-        return False
-    return True
-
-
-def _examples(row: Primitive) -> list[tuple[Sequence[tuple[int, ...]], dict]]:
-    """Shapes and parameters of calls whose arguments are all arrays."""
-    if isinstance(row, Elementwise):
-        return [([(3,)] * row.arity, params) for params in row.samples or ()]
-    if hasattr(row, "body"):
-        return [([(3,)] * len(call.args), call.params) for call in row.samples or ()]
-    return [
-        (call.args, call.params)
-        for call in row.samples or ()
-        if all(isinstance(a, tuple) and all(isinstance(n, int) for n in a) for a in call.args)
-    ]
+    return "yes" if has_form(row) else "eager only"
 
 
 if __name__ == "__main__":

@@ -97,6 +97,12 @@ class Symbol(Array):
 
     __index__ = __int__
 
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TraceError(
+            "a traced value cannot be written to in place: write x = x.at[i].set(v), or "
+            "x.at[i].add(v)" + user_line()
+        )
+
     def __array__(self, dtype=None, copy=None):
         raise TraceError(
             "a traced value cannot become a plain array: it has no numbers while the function is "

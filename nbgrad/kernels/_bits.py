@@ -50,7 +50,7 @@ def _split(x):
     return type(x)(2 * m if low else m), type(x)(power - 1 if low else power)
 
 
-@instruction(lambda condition, x, y: x if condition else y)
+@instruction(lambda condition, x, y: np.where(condition, x, y)[()])
 def select(typingctx, condition, x, y):
     """`x` where `condition` holds, else `y`: no branch, so loops vectorise over it."""
     common = typingctx.unify_types(x, y)
@@ -61,7 +61,7 @@ def select(typingctx, condition, x, y):
     return common(types.boolean, common, common), codegen
 
 
-@instruction(lambda total, x: total + x)
+@instruction(np.add)
 def radd(typingctx, total, x):
     """`total + x` with `reassoc` on this one addition, so that a sum vectorises."""
 

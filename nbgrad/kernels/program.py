@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numba
+import numpy as np
 
 from ._jit import DISABLED, kernel_from_source
 
@@ -24,7 +25,12 @@ class Entry:
 
     @property
     def call(self) -> Callable:
-        return self._kernel.dispatcher
+        if not DISABLED:
+            return self._kernel.dispatcher
+        # As in compiled code, a division of numbers by zero gives inf.
+        return lambda *args: self._kernel.dispatcher(
+            *(np.float64(x) if type(x) is float else x for x in args)
+        )
 
     def prepare(self, given: Sequence[Any]) -> None:
         """Compile, or load, for the types of the arguments `given`, unless that is done."""

@@ -18,6 +18,13 @@ def plain(x):
     return x
 
 
+def _positions(indices):
+    """Indices as an array: a traced one is known only when the program runs."""
+    if isinstance(indices, Array) and indices.dtype.kind in "iu":
+        return indices
+    return np.asarray(plain(indices))
+
+
 # -- by position ----------------------------------------------------------------------------------
 
 
@@ -33,10 +40,11 @@ def take(a, indices, axis=None, *, mode="raise"):
     axis = normalize_axis(axis, len(shape), "take")
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f"take: clipmode must be one of 'clip', 'raise', or 'wrap' (got '{mode}')")
-    indices = np.asarray(plain(indices))
+    indices = _positions(indices)
     if indices.dtype.kind not in "iub":
         raise TypeError(f"take: the indices are {indices.dtype}; they must be integers")
-    indices = indices.astype(np.intp, copy=False)
+    if not isinstance(indices, Array):
+        indices = indices.astype(np.intp, copy=False)
     if mode == "wrap":
         indices = indices % shape[axis]
     elif mode == "clip":
@@ -49,7 +57,7 @@ def take_along_axis(arr, indices, axis=-1):
     """`out[..., i, ...] = arr[..., indices[..., i, ...], ...]` along `axis`."""
     if axis is None:
         arr, axis = np.reshape(arr, -1), 0
-    shape, indices = shape_of(arr), np.asarray(plain(indices))
+    shape, indices = shape_of(arr), _positions(indices)
     axis = normalize_axis(axis, len(shape), "take_along_axis")
     if indices.dtype.kind not in "iu":
         raise IndexError("`indices` must be an integer array")

@@ -88,10 +88,10 @@ class _Core(Writer):
 
     def append(self, line: Line, level: int) -> None:
         text = line.text
+        for i, access in enumerate(self.accesses):
+            text = text.replace(f"@{{{i}}}", self.module.pointer(access.value))
         for i, position in enumerate(line.positions):
             text = text.replace(f"{{{i}}}", _shown(position))
-        for i, access in enumerate(self.accesses):
-            text = text.replace(f"@{{{i}}}", self.module.pointer(access.value, 0))
         self.module.lines.append((text, line.source))
 
     def fresh(self) -> str:
@@ -108,6 +108,9 @@ class _Core(Writer):
 
     def level(self, position: Affine) -> int:
         return 0
+
+    def bounds(self, axis: int) -> tuple[int, int]:
+        raise AssertionError("no loops are around scalar code")
 
 
 def _shown(position: Affine) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from . import affine
 from .affine import Affine, flat, identity
-from .ir import Value, cost_of, topological
+from .ir import Value, below_of, cost_of, places_of, topological
 
 # Recomputing a value of up to this cost is cheaper than keeping it.
 CHEAP = 8
@@ -208,7 +208,9 @@ def reads_of(root: Value, roots: set[Value]) -> Iterable[tuple[Value, Affine]]:
         stack = [(root.args[0], index)]
         if root.op == "scatter":
             _, place, joint = root.data
-            stack += [(arg, index[place : place + joint]) for arg in root.args[1:]]
+            stack += [(arg, index[place : place + joint]) for arg in places_of(root)]
+            if (below := below_of(root)) is not None:
+                stack.append((below, identity(root.shape)))
     elif root.op in _OPS:
         stack = [(arg, identity(arg.shape)) for arg in root.args]
     else:
@@ -249,11 +251,14 @@ def _roots(order: list[Value], outputs: Sequence[Value]) -> set[Value]:
         if value.op == "matmul":
             roots.update(_kept_operand(value, arg) for arg in value.args)
         elif value.op in ("call", "loop"):
-            roots.update(_kept(arg) for arg in value.args)
+            roots.update(buffer_of(arg) for arg in value.args)
         elif value.op == "reshape":
-            roots.add(_kept(value.args[0]))
+            roots.add(buffer_of(value.args[0]))
+        elif value.op == "scatter" and below_of(value) is not None:
+            # Written in order, so that the last of equal positions wins, and copied as a whole.
+            roots.update((buffer_of(value.args[0]), buffer_of(value.args[-1])))
         elif value.op == "take":
-            roots.add(_kept(_behind_views(value.args[0])))
+            roots.add(buffer_of(_behind_views(value.args[0])))
     readers: dict[Value, int] = {}
     for value in reversed(order):
         for arg in dict.fromkeys(value.args):
@@ -272,7 +277,7 @@ def _roots(order: list[Value], outputs: Sequence[Value]) -> set[Value]:
     }
 
 
-def _kept(value: Value) -> Value:
+def buffer_of(value: Value) -> Value:
     """What must have a buffer for `value` to be read as one."""
     while value.op == "reshape":
         value = value.args[0]
@@ -288,13 +293,13 @@ def _behind_views(value: Value) -> Value:
 def _kept_operand(product: Value, value: Value) -> Value:
     """What must have a buffer so that BLAS can read `value`: itself, or the source of a view."""
     if value.op != "view" or strides_of(value) is None:
-        return _kept(value)
+        return buffer_of(value)
     # BLAS reads a small second matrix faster as it is than transposed.
     k, n = value.shape[-2:]
     turned = value is product.args[1] and strides_of(value)[1][-1] != 1 and n > 1
     if turned and k * n <= 4096 and product.shape[-2] >= 32:
         return value
-    return _kept(value.args[0])
+    return buffer_of(value.args[0])
 
 
 def strides_of(value: Value) -> tuple[int, list[int]] | None:

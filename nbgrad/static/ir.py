@@ -9,7 +9,8 @@ leaves behind (products with one, sums of broadcasts, views of views) never exis
 * `view`: each axis of the source is `start + step * axis` of the result, or `start` alone;
   slices, transposes, broadcasts, flips, new and dropped axes, diagonals
 * `reshape` (never of single axes), `pad` (zeros around), `concat`
-* `take` and `scatter`: by arrays of integers; `reduce`: sum, max, min, prod over axes; `matmul`
+* `take` and `scatter`: by arrays of integers; the second adds to zeros or writes over an array
+* `reduce`: sum, max, min, prod over axes; `matmul`
 * `call`: a device function on pointers; `item`: one result of a `loop`
 """
 
@@ -58,6 +59,7 @@ class Graph:
         self.notes: dict[int, Value] = {}  # exponentials of what logsoftmax gave
         self.inputs: list[Value] = []
         self.captured: list[np.ndarray] = []  # what the last inputs are
+        self._constants: set[int] = set()  # those of them that nobody else has
         self.checks: list[tuple[Value, str]] = []  # what must hold, and what is said if not
         self.line = ""  # of the user's code, for values made from now on
 
@@ -83,6 +85,15 @@ class Graph:
                 return value
         self.captured.append(array)
         return self.input(array.shape, array.dtype)
+
+    def constant(self, array: np.ndarray) -> Value:
+        """An array that does not change, by its content: one more input too."""
+        for known in self.captured:
+            same = known.shape == array.shape and known.dtype == array.dtype
+            if same and id(known) in self._constants and known.tobytes() == array.tobytes():
+                return self.capture(known)
+        self._constants.add(id(array))
+        return self.capture(array)
 
     def full(self, number: Any, shape: tuple = (), dtype: Any = np.float64) -> Value:
         dtype = np.dtype(dtype)
@@ -358,6 +369,17 @@ _SCALE = "select(x == 0.0, 0.0, x * y)"
 _WHERE = "select(x, y, z)"
 _COSTS = re.compile(r"[A-Za-z_]\w*(?=\()|/|\*\*|[-+*<>=&|]+")
 _DEAR = {"select": 1, "abs": 1, "sqrt": 6, "/": 4, "maximum": 2, "minimum": 2, "isfinite": 1}
+
+
+def places_of(scatter: Value) -> tuple[Value, ...]:
+    """The arrays of integers of a `scatter`."""
+    return scatter.args[1 : 1 + sum(isinstance(axis, int) for axis in scatter.data[0])]
+
+
+def below_of(scatter: Value) -> Value | None:
+    """The array that a `scatter` writes over; None where it adds to zeros."""
+    rest = scatter.args[1 + len(places_of(scatter)) :]
+    return rest[0] if rest else None
 
 
 def cost_of(body: str) -> int:

@@ -45,10 +45,7 @@ def text_of(nest: Nest, storage_of: Callable[[Value], Hashable]) -> Text:
     starts: dict[Hashable, int] = {}
     values: dict[Hashable, Value] = {}
     for access, storage in zip(nest.accesses, storages, strict=True):
-        const = access.position.const
-        if any(isinstance(name, str) or step < 0 for name, step in access.position.terms):
-            const = min(const, 0)
-        starts[storage] = min(starts.get(storage, const), const)
+        starts[storage] = min(starts.get(storage, access.low), access.low)
         values.setdefault(storage, access.value)
     names = {storage: f"p{i}" for i, storage in enumerate(starts)}
     printer = _Printer(nest, storages, names, starts)

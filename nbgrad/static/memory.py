@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .fuse import Group, Schedule, Single, kind_of
+from .fuse import Group, Schedule, Single, buffer_of, kind_of
 from .ir import BOOL, Value
 from .kernel import RANGED
 from .nest import Kept, Nest
@@ -66,7 +66,7 @@ def _reads(schedule: Schedule, nests: dict[Group, Nest]) -> list[list[Value]]:
         if isinstance(step, Group):
             found.append([a.value for a in nests[step].accesses if not a.store])
         else:
-            found.append([_base(v) for v in _needed(step, schedule.roots)])
+            found.append([buffer_of(v) for v in _needed(step, schedule.roots)])
     return found
 
 
@@ -83,12 +83,6 @@ def _needed(step: Single, roots: set[Value]) -> list[Value]:
         else:
             stack += value.args
     return found
-
-
-def _base(value: Value) -> Value:
-    while value.op == "reshape":
-        value = value.args[0]
-    return value
 
 
 def _kept(schedule: Schedule, reads: list[list[Value]], results: dict[Value, int]) -> Kept:

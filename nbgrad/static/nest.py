@@ -1,7 +1,7 @@
 """The text of one loop nest.
 
-A `Nest` writes the kernel of a group: loops, with each root pulled inside. A loop is split
-where a pad or a join begins or ends, so that no branch stays inside.
+A `Nest` writes the kernel of a group: loops, with each root's element pulled inside. A loop is
+split where a pad or a join begins or ends, so that no branch stays inside.
 """
 
 import math
@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise, product
 from typing import Any
 
+import numpy as np
+
 from . import affine
 from .affine import Affine, flat
-from .fuse import Group, kind_of, taken
-from .ir import BOOL, Value
-from .pull import Access, Line, MustKeep, Split, Writer, initial
+from .fuse import Group, buffer_of, kind_of, taken
+from .ir import BOOL, Value, below_of, number_of, places_of
+from .pull import Line, MustKeep, Split, Writer, initial, literal
 
 # More pieces than this, and a value is computed in a loop of its own.
 _PIECES = 48
@@ -37,6 +39,11 @@ class Block:
     def __post_init__(self):
         self.pre = [[] for _ in range(len(self.loops) + 1)]
         self.post = [[] for _ in range(len(self.loops) + 1)]
+
+
+def _join(kind: str, dtype: np.dtype) -> str:
+    """How a reduction takes one more element in."""
+    return "{0} + {1}" if kind == "sum" and dtype.kind != "f" else _JOIN[kind]
 
 
 class Nest(Writer):
@@ -100,7 +107,16 @@ class Nest(Writer):
         if value.op == "scatter" or (value.op == "reduce" and kind_of(value)[0] == "lead"):
             kind = "sum" if value.op == "scatter" else value.data[0]
             block, each = Block([(-1, 0, value.size)]), affine.variable(-1)
-            start = f"{self._pointer(value, each)}[{{0}}] = {initial(kind, value.dtype)}"
+            self._box = {-1: (0, value.size)}
+            first = initial(kind, value.dtype)
+            below = below_of(value) if value.op == "scatter" else None
+            if below is not None:
+                number = number_of(below)
+                if number is None:
+                    first = f"{self.access(buffer_of(below), each)}[{{0}}]"
+                else:
+                    first = literal(number, value.dtype)
+            start = f"{self._pointer(value, each)}[{{0}}] = {first}"
             block.pre[1].append(Line(start, (each,)))
             return [block]
         if value.op == "reduce" and kind_of(value)[0] == "all":
@@ -151,12 +167,13 @@ class Nest(Writer):
             if form == "lead":
                 position = flat(value.shape, index[axes:])
                 pointer = self._pointer(value, position)
-                sum_ = _JOIN[kind].format(f"{pointer}[{{0}}]", name)
+                sum_ = _join(kind, value.dtype).format(f"{pointer}[{{0}}]", name)
                 inner.pre[-1].append(Line(f"{pointer}[{{0}}] = {sum_}", (position,), value.line))
                 return
             total = row or self._totals[value]
-            if kind != "sum" or not inner.loops:
-                line = Line(f"{total} = {_JOIN[kind].format(total, name)}", (), value.line)
+            join = _join(kind, value.dtype)
+            if kind != "sum" or not inner.loops or value.dtype.kind != "f":
+                line = Line(f"{total} = {join.format(total, name)}", (), value.line)
                 inner.pre[-1].append(line)
                 return
             part = f"{total}_part"
@@ -168,11 +185,12 @@ class Nest(Writer):
         if value.op == "scatter":
             axes, place, joint = value.data
             at = index[place : place + joint]
-            dynamic = [affine.variable(self.element(a, at)) for a in value.args[1:]]
+            dynamic = [affine.variable(self.element(a, at)) for a in places_of(value)]
             name = self.element(value.args[0], index)
             position = flat(value.shape, taken(axes, dynamic, index))
             pointer = self._pointer(value, position)
-            text = f"{pointer}[{{0}}] = {pointer}[{{0}}] + {name}"
+            sum_ = name if below_of(value) is not None else f"{pointer}[{{0}}] + {name}"
+            text = f"{pointer}[{{0}}] = {sum_}"
             inner.pre[-1].append(Line(text, (position,), value.line))
             return
         name = self.element(value, index, inner=True)
@@ -184,8 +202,7 @@ class Nest(Writer):
             inner.pre[-1].append(Line(f"{pointer}[{{0}}] = {name}", (position,), value.line))
 
     def _pointer(self, value: Value, position: Affine) -> str:
-        self.accesses.append(Access(value, position, True, self.sweep))
-        return f"@{{{len(self.accesses) - 1}}}"
+        return self.access(value, position, store=True)
 
     # -- what Writer asks for -------------------------------------------------------------------
 
@@ -228,8 +245,7 @@ class Nest(Writer):
                 return name
             index = tuple(self._at(axis) for axis in range(len(self.domain)))
             here = self.kept.position(value, index, self.domain, self.split)
-            self.accesses.append(Access(value, here, False, self.sweep))
-            text = f"@{{{len(self.accesses) - 1}}}[{{0}}]"
+            text = f"{self.access(value, here)}[{{0}}]"
             text += " != 0" if value.dtype == BOOL else ""
             name = self.let(text, self.level(here), value, (here,))
             self.remember((value, position), name, self.level_of[name])

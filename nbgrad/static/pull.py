@@ -44,12 +44,13 @@ class Line(NamedTuple):
 
 
 class Access(NamedTuple):
-    """One load or store of a value's buffer."""
+    """One load or store of a value's buffer; `low` is the first element that it can touch."""
 
     value: Value
     position: Affine
     store: bool
     sweep: int
+    low: int
 
 
 class Writer:
@@ -97,6 +98,13 @@ class Writer:
         self.append(Line(f"{name} = {text}", tuple(positions), value.line), level)
         return name
 
+    def access(self, value: Value, position: Affine, store: bool = False) -> str:
+        """The place of a pointer in a line, for one load or store."""
+        found = span(position, self.bounds)
+        low = found[0] if found else 0
+        self.accesses.append(Access(value, position, store, self.sweep, low))
+        return f"@{{{len(self.accesses) - 1}}}"
+
     def element(self, value: Value, index: Sequence[Affine], inner: bool = False) -> str:
         """The name of an element; `inner` computes a root instead of reading it."""
         number = number_of(value)
@@ -117,9 +125,8 @@ class Writer:
         key = (value, position)
         name = self.known(key)
         if name is None:
-            self.accesses.append(Access(value, position, False, self.sweep))
-            text = "{" + f"{len(self.accesses) - 1}" + "}"  # replaced by the pointer's name
-            text = f"@{text}[{{0}}]" + (" != 0" if value.dtype == BOOL else "")
+            text = f"{self.access(value, position)}[{{0}}]"
+            text += " != 0" if value.dtype == BOOL else ""
             name = self.let(text, self.level(position), value, (position,))
             self.remember(key, name, self.level_of[name])
         return name

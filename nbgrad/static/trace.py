@@ -14,7 +14,11 @@ from .program import Program
 _INT = np.dtype(np.int64)
 # What integers of Python stay integers under.
 _WHOLE = {"add", "subtract", "multiply", "floor_divide", "remainder", "negative", "absolute",
-          "maximum", "minimum", "square", "sign", "copy", "where", "clip"}  # fmt: skip
+          "maximum", "minimum", "square", "sign", "copy", "where", "clip", "sum", "max", "min",
+          "prod", "cumsum", "diff"}  # fmt: skip
+# What keeps the dtype of its arguments, bools too.
+_MOVES = {"reshape", "transpose", "broadcast_to", "concatenate", "stack", "flip", "roll", "index",
+          "gather"}  # fmt: skip
 
 
 class Recorder(Builder):
@@ -24,6 +28,11 @@ class Recorder(Builder):
     def __init__(self, level: int):
         super().__init__(level)
         self.captured: dict[int, tuple[Symbol, np.ndarray]] = {}
+
+    @property
+    def recorded(self) -> bool:
+        """Whether any op was applied: a derivative may be a constant all the same."""
+        return bool(self._known)
 
     def apply(self, primitive: Primitive, args: Sequence, params: dict) -> Any:
         args = [self._captured(a) if isinstance(a, np.ndarray) else a for a in args]
@@ -39,6 +48,9 @@ class Recorder(Builder):
             start = 1 if primitive.name == "where" else 0
             if all(_is_whole(arg) for arg in args[start:]):
                 return Aval.of(aval.shape, _INT)
+        if primitive.name in _MOVES and args[0].dtype.kind not in "f":
+            moved = args[:1] if primitive.name == "gather" else args
+            return Aval.of(aval.shape, np.result_type(*(arg.dtype for arg in moved)))
         return aval
 
     def _captured(self, array: np.ndarray) -> Symbol:
@@ -83,7 +95,7 @@ def trace(f: Callable, name: str, avals: Sequence[Aval], rebuild: Callable) -> P
                 f"{name}: a compiled function returns arrays that depend on its arguments, and "
                 f"numbers; this one returned {_article(type(output).__name__)}"
             )
-    if not any(isinstance(output, Symbol) for output in found):
+    if not recorder.recorded and not any(isinstance(output, Symbol) for output in found):
         raise TraceError(
             f"{name}: nothing that the function returns depends on its arguments; return arrays "
             "computed from them"
