@@ -128,7 +128,7 @@ def test_program_is_checked_interpreted_and_shown(rng):
     assert "tanh(in0)" in str(variant.program)
     assert "def energy(a0):" in variant.source
     # The tanh of the value serves the gradient too.
-    assert variant.source.count("tanh(") == 1
+    assert variant.source.count("= tanh(") == 1
 
 
 def test_programs_that_differ_in_edges_or_constants_differ(rng):
