@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (one program a line)
 """Compiled programs against the eager tier: special values, layouts, indices, products, pads.
 
 Each program runs in plain Python, one by one; with Numba many are packed into few functions, since
