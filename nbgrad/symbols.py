@@ -77,6 +77,16 @@ class Symbol(Array):
             "an array and use np functions" + user_line()
         )
 
+    @property
+    def data(self) -> Any:
+        """Asked for like the numbers of a tracked array: there are none."""
+        return self.below
+
+    def item(self, *index: Any) -> Any:
+        return self.below
+
+    tolist = item
+
     def __bool__(self):
         raise TraceError(
             "the truth of a traced value is not known while the function is recorded: use "

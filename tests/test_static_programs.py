@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (one program a line)
 """Compiled programs against the eager tier: special values, layouts, indices, products, pads.
 
 Each program runs in plain Python, one by one; with Numba many are packed into few functions, since
@@ -9,6 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+import test_random_programs as random_programs
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from rows import PLAIN_PYTHON, assert_close
 
 import nbgrad
@@ -230,11 +234,125 @@ def packed(programs: list[Program]) -> Callable:
     return every
 
 
+# What is compiled in every run: one program for each part of the emitter.
+COMPILED = {"special-exp", "whole", "gather", "written", "join", "product-2x3x2", "batched-large"}
+
+
+def compiled_packs() -> list:
+    chosen = [program for program in PROGRAMS if program.name in COMPILED]
+    rest = [program for program in PROGRAMS if program.name not in COMPILED]
+    return [
+        *(pytest.param(pack, id=pack[0].name) for pack in packs(chosen, 4)),
+        *(pytest.param(p, id=p[0].name, marks=pytest.mark.full) for p in packs(rest, 4)),
+    ]
+
+
 @pytest.mark.skipif(PLAIN_PYTHON, reason="one by one")
-@pytest.mark.parametrize("pack", packs(PROGRAMS, 12), ids=lambda pack: pack[0].name)
+@pytest.mark.parametrize("pack", compiled_packs())
 def test_compiled(pack):
     args = [list(program.args) for program in pack]
     found = nbgrad.compile(packed(pack))(args)
     with np.errstate(all="ignore"):
         for program, mine in zip(pack, found, strict=True):
             assert_agree(mine, value_and_slopes(program)(*program.args), label=program.name)
+
+
+@pytest.mark.skipif(not PLAIN_PYTHON, reason="in plain Python many are affordable")
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(random_programs.steps, st.integers(0, 2**31))
+def test_random_programs(steps, seed):
+    rng = np.random.default_rng(seed)
+    x, y, ct = rng.uniform(-1, 1, (3, 3))
+
+    def scalar(x, y):
+        return np.sum(random_programs.run(steps, (x, y)) * ct)
+
+    f = nbgrad.value_and_grad(scalar, (0, 1))
+    assert_agree(nbgrad.compile(f)(x, y), f(x, y), 1e-11)
+
+
+@pytest.mark.parametrize("index", [np.array([0, 3]), np.array([-4, 0])], ids=["above", "below"])
+def test_positions_out_of_bounds(index):
+    take = nbgrad.compile(lambda x, i: x[i] * 2.0)
+    np.testing.assert_array_equal(take(np.arange(3.0), np.array([-3, 2])), [0.0, 4.0])
+    with pytest.raises(IndexError, match="out of bounds for an axis of length 3"):
+        take(np.arange(3.0), index)
+
+
+def test_programs_that_differ_in_edges_only_are_different():
+    x, y = draw(3), draw(3)
+    programs = [
+        lambda x, y: (x - y) * x,
+        lambda x, y: (y - x) * x,
+        lambda x, y: (x - y) * y,
+        lambda x, y: (y - x) * y,
+    ]
+    compiled = [nbgrad.compile(f) for f in programs]
+    for f, g in zip(programs, compiled, strict=True):
+        np.testing.assert_allclose(g(x, y), f(x, y), rtol=1e-14)
+    assert len({g.source for g in compiled}) == 4
+
+
+def branch(x):
+    return x if x[0] > 0 else -x
+
+
+def number(x):
+    return x * float(x[0])
+
+
+def item(x):
+    return x * x.sum().item()
+
+
+def data(x):
+    return x * x.data[0]
+
+
+def mask(x):
+    return np.sum(x[x > 0])
+
+
+def linear_algebra(x):
+    return np.linalg.inv(np.outer(x, x))
+
+
+def ranks(x):
+    return np.sort(x)
+
+
+def in_place(x):
+    y = x * 2.0
+    y[0] = 1.0
+    return y
+
+
+def nothing(x):
+    print(x.shape)
+
+
+def constant(x):
+    return 1.0
+
+
+@pytest.mark.parametrize(
+    ("function", "line", "remedy"),
+    [
+        (branch, "return x if x[0] > 0 else -x", "np.where"),
+        (number, "float(x[0])", "keep it an array"),
+        (item, "x.sum().item()", "keep it an array"),
+        (data, "x.data[0]", "keep it an array"),
+        (mask, "np.sum(x[x > 0])", "np.where"),
+        (linear_algebra, "np.linalg.inv(", "as an argument"),
+        (ranks, "np.sort(x)", "np functions"),
+        (in_place, "y[0] = 1.0", "x.at[i].set"),
+        (nothing, "", "returns arrays"),
+        (constant, "", "return arrays"),
+    ],
+)
+def test_errors_name_the_line_and_the_remedy(function, line, remedy):
+    with pytest.raises(nbgrad.TraceError) as error:
+        nbgrad.compile(function)(np.ones(3))
+    message = str(error.value)
+    assert line in message and remedy in message
+    assert "test_static_programs.py" in message if line else function.__name__ in message

@@ -7,6 +7,7 @@ from ..array import Array, apply, implements
 from ..core import Aval, Unplanned, bind, shape_of
 from ..errors import TraceError
 from ..kernels import index as kernels
+from ..symbols import user_line
 from .families import Custom, Linear, float_type, sample
 
 
@@ -157,7 +158,7 @@ def index_of(x, index):
         if any(part.dtype.kind not in "iu" for part in positions):
             raise TraceError(
                 "an index of bools that depends on the arguments gives a shape that depends on "
-                "values: use np.where(mask, x, 0.0)"
+                "values: use np.where(mask, x, 0.0)" + user_line()
             )
         holes = tuple(HOLE if isinstance(part, Array) else part for part in parts)
         return bind(gather, x, *positions, index=holes if isinstance(index, tuple) else HOLE)

@@ -1,0 +1,110 @@
+"""Every row with a static form, compiled alone: value, gradients, Hessian times vector.
+
+All cases run in plain Python, in a process of their own; with Numba a few, and more with `-m full`.
+"""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import rows
+from children import environment
+from rows import F32, F64, PLAIN_PYTHON, Case, Point
+
+import nbgrad
+from nbgrad.static.lower import has_form, lower
+from nbgrad.static.wellformed import check_values
+
+ROWS = [row for row in rows.rows() if has_form(row)]
+EAGER_ONLY = {"inv", "solve", "det", "logabsdet", "cholesky"}
+# What is compiled in every run: one row for each kind of loop.
+COMPILED = {"softmax", "scatter", "cumsum", "logit_cross_entropy"}
+
+
+def test_which_rows_are_eager_only():
+    assert {row.name for row in rows.rows() if not has_form(row)} == EAGER_ONLY
+
+
+def functions_of(case: Case, point: Point) -> tuple[list[Callable], list]:
+    """The value, gradients of its product with the cotangent, and derivatives of those along the
+    directions; and their arguments. Python's numbers stay as they are in float32."""
+    kinds = (np.ndarray, float) if case.dtype == F64 else (np.ndarray,)
+    given = [i for i, arg in enumerate(point.args) if isinstance(arg, kinds)]
+
+    def value(*xs):
+        args = list(point.args)
+        for i, x in zip(given, xs, strict=True):
+            args[i] = x
+        return case(*args)
+
+    nums = tuple(k for k, i in enumerate(given) if i in case.positions)
+    gradients = nbgrad.grad(lambda *xs: np.sum(value(*xs) * point.ct), nums)
+
+    def product(*xs):
+        def along(*moved):
+            args = list(xs)
+            for k, x in zip(nums, moved, strict=True):
+                args[k] = x
+            pairs = zip(gradients(*args), point.directions.values(), strict=True)
+            return sum(np.sum(slope * direction) for slope, direction in pairs)
+
+        every = tuple(range(len(nums)))
+        return nbgrad.grad(along, every)(*(xs[k] for k in nums))
+
+    every = [value, gradients, product] if case.dtype == F64 else [value, gradients]
+    return every if nums else [value], [point.args[i] for i in given]
+
+
+def assert_compiled(case: Case, functions: list[Callable], args: list) -> None:
+    for f in functions:
+        with np.errstate(all="ignore"):
+            expected = f(*args)
+            compiled = nbgrad.compile(f)
+            variant = compiled.variant(*args)
+            variant.program.check()
+            graph, outputs = lower(variant.program)
+            check_values([*outputs, *(ok for ok, _ in graph.checks)])
+            found = compiled(*args)
+        if not isinstance(expected, tuple):
+            found, expected = (found,), (expected,)
+        for mine, theirs in zip(found, expected, strict=True):
+            theirs = np.asarray(theirs)
+            tolerance = 1e-12 if case.dtype == F64 else 1e-5
+            rows.assert_close(np.asarray(mine), theirs, tolerance, theirs.dtype)
+
+
+@pytest.mark.skipif(not PLAIN_PYTHON, reason="in a process of its own")
+@pytest.mark.parametrize("dtype", [F64, F32], ids=["f64", "f32"])
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_row_in_plain_python(row, dtype):
+    for case in rows.cases_of(row, dtype):
+        assert_compiled(case, *functions_of(case, case.draw()))
+
+
+@pytest.mark.skipif(PLAIN_PYTHON, reason="starts itself")
+@pytest.mark.parametrize("file", ["test_static_rows.py", "test_static_programs.py"])
+def test_all_in_plain_python(file):
+    path = Path(__file__).parent / file
+    answer = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", str(path)],
+        env=environment({"NUMBA_DISABLE_JIT": 1}),
+        capture_output=True,
+        text=True,
+        timeout=500,
+    )
+    assert answer.returncode == 0, answer.stdout[-3000:]
+    assert "passed" in answer.stdout
+
+
+@pytest.mark.skipif(PLAIN_PYTHON, reason="in plain Python all are")
+@pytest.mark.parametrize(
+    "row",
+    [pytest.param(r, id=r.name, marks=rows.marks(r.name in COMPILED)) for r in ROWS],
+)
+def test_row_compiled(row):
+    case = rows.cases_of(row)[0]
+    functions, args = functions_of(case, case.draw())
+    assert_compiled(case, functions[:2], args)
