@@ -77,10 +77,12 @@ def shift(typingctx, pointer, count):
 
 @instruction(lambda array: array.ctypes.data)
 def address(typingctx, array):
-    """Where an array's first element lies, as an integer."""
+    """Where an array's first element lies, or where a pointer leads, as an integer."""
 
     def codegen(context, builder, signature, args):
-        data = context.make_array(array)(context, builder, args[0]).data
+        data = args[0]
+        if isinstance(array, types.Array):
+            data = context.make_array(array)(context, builder, data).data
         return builder.ptrtoint(data, context.get_value_type(types.intp))
 
     return types.intp(array), codegen

@@ -82,10 +82,10 @@ class _Core(Writer):
 
     def append(self, line: Line, level: int) -> None:
         text = line.text
-        for i, position in enumerate(line.positions):
-            text = text.replace(f"{{{i}}}", _shown(position))
         for i, access in enumerate(self.accesses):
             text = text.replace(f"@{{{i}}}", self.module.pointer(access.value, 0))
+        for i, position in enumerate(line.positions):
+            text = text.replace(f"{{{i}}}", _shown(position))
         self.module.lines.append((text, line.source))
 
     def fresh(self) -> str:
@@ -156,7 +156,7 @@ class _Module:
             size = 1 if value.dtype == BOOL else value.dtype.itemsize
             at = self.memory.offsets[place] + start * size
             return f"{_PART[value.dtype.name]}(w, {at})"
-        base = f"{'a' if kind == 'input' else 'r'}{place}"
+        base = self.frame.base(kind, place)
         return base if not start else f"shift({base}, {start})"
 
     def _kernel(self, lines: list[str], label: str) -> str:
@@ -220,11 +220,10 @@ class _Module:
         return texts
 
     def core_arguments(self) -> list[str]:
-        names = [
-            self.scalars[value] if value.shape == () else f"a{i}"
-            for i, value in enumerate(self.graph.inputs)
-        ]
-        names += [f"r{i}" for i in self.memory.results]
+        if self.frame.packed:
+            names = ["t", *(name for name in self.frame.arguments() if name[0] == "x")]
+        else:
+            names = [*self.frame.arguments(), *(f"r{i}" for i in self.memory.results)]
         return [*names, "w"] if self.frame.large else names
 
     def _core(self) -> str:

@@ -10,11 +10,13 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from ..errors import TraceError
 from ..kernels import pointers, scalar
+from ..kernels.program import DISABLED
 from .ir import Value
 from .memory import Memory
 
@@ -46,11 +48,25 @@ class Frame:
 
     @property
     def packed(self) -> bool:
-        """Whether there are so many arrays that Python passes a table."""
-        return sum(v.shape != () for v in [*self.inputs, *self.outputs]) > MANY
+        """Whether there are so many arrays that the core takes a table of their addresses."""
+        return not DISABLED and sum(v.shape != () for v in [*self.inputs, *self.outputs]) > MANY
 
     def arguments(self) -> list[str]:
         return [f"{'a' if v.shape else 'x'}{i}" for i, v in enumerate(self.inputs)]
+
+    def base(self, kind: str, place: int) -> str:
+        """What the core calls the pointer to an input or a result."""
+        name = f"{'a' if kind == 'input' else 'r'}{place}"
+        if not self.packed:
+            return name
+        value = self.inputs[place] if kind == "input" else self.outputs[place]
+        return f"{_POINTER[value.dtype.name]}(t[{self.slots[name]}])"
+
+    @cached_property
+    def slots(self) -> dict[str, int]:
+        """Where arrays stand in a table: inputs, then results."""
+        names = [name for name in self.arguments() if name[0] == "a"]
+        return {name: i for i, name in enumerate([*names, *(f"r{i}" for i in self.arrays())])}
 
     def arrays(self) -> list[int]:
         """Positions of the outputs that are arrays."""
@@ -144,20 +160,17 @@ def into(frame: Frame, arena: bool = False) -> str:
 def packed(frame: Frame) -> str:
     """`name_packed(table, scalars)` with the addresses of all arrays, inputs before results, in an
     array of int64; large scratch is the last argument. It returns the scalars."""
-    lines, given = ["t = pointer(table)"], []
-    arrays = [name for name in frame.arguments() if name[0] == "a"]
-    for place, name in enumerate(arrays):
-        value = frame.inputs[int(name[1:])]
-        lines.append(f"{name} = {_POINTER[value.dtype.name]}(t[{place}])")
-    given += frame.arguments()
-    for place, i in enumerate(frame.arrays(), len(arrays)):
-        lines.append(f"r{i} = {_POINTER[frame.outputs[i].dtype.name]}(t[{place}])")
-    given += [f"r{i}" for i in frame.memory.results]
-    given += ["pointer(work)"] if frame.large else []
-    lines += [*_called(frame, given), *_moved(frame), "keep(table)"]
+    scalars = [name for name in frame.arguments() if name[0] == "x"]
+    call = ["t", *scalars, *(["pointer(work)"] if frame.large else [])]
+    lines = ["t = pointer(table)", *_core(frame, call)]
+    for i, source in frame.memory.copies.items():
+        kind, place = ("input" if source[0] == "a" else "result"), int(source[1:])
+        to = frame.base("result", i)
+        lines.append(f"move({to}, {frame.base(kind, place)}, {frame.outputs[i].size})")
+    lines.append("keep(table)")
     lines += ["keep(work)"] if frame.large else []
     lines.append(_returned([f"s{i}" for i in frame.scalars()]))
-    arguments = ["table", *(name for name in frame.arguments() if name[0] == "x")]
+    arguments = ["table", *scalars]
     return _function(
         f"{frame.name}_packed", [*arguments, *(["work"] if frame.large else [])], lines
     )
@@ -253,6 +266,21 @@ def _scratch(frame: Frame, arena: bool, given: list[str], alive: list[str]) -> l
 
 
 def _called(frame: Frame, given: Sequence[str], raises: bool = True) -> list[str]:
+    """Lines that call the core with pointers and scalars, through a table where it takes one."""
+    if not frame.packed:
+        return _core(frame, given, raises)
+    names = [*frame.arguments(), *(f"r{i}" for i in frame.memory.results)]
+    lines, scalars = [f"table = np.empty({len(frame.slots)}, np.int64)"], ["pointer(table)"]
+    for name, found in zip(names, given, strict=False):
+        if name[0] == "x":
+            scalars.append(found)
+        else:
+            lines.append(f"table[{frame.slots[name]}] = address({found})")
+    scalars += given[len(names) :]
+    return [*lines, *_core(frame, scalars, raises), "keep(table)"]
+
+
+def _core(frame: Frame, given: Sequence[str], raises: bool = True) -> list[str]:
     names = [f"s{i}" for i in frame.scalars()]
     checks = [f"ok{i}" for i in range(len(frame.messages))]
     call = f"{frame.name}_core({', '.join(given)})"

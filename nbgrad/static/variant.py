@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..core import Aval
-from ..kernels.program import DISABLED, Entry, arena, cfunc, njit, overlapping, pack
+from ..kernels.program import Entry, arena, cfunc, njit, overlapping, pack
 from ..symbols import Symbol
 from ..transforms import trees
 from . import native
@@ -33,7 +33,7 @@ class Variant:
         self.source = self.plan.source
         self.captured = tuple(graph.captured)
         self.frame = self.plan.frame
-        self.packed = self.frame.packed and not DISABLED
+        self.packed = self.frame.packed
         self._home = Entry(program.name, self.source)
         self._lock = threading.RLock()
         self._cfuncs: dict[str, Any] = {}
