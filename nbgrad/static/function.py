@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable
 from functools import update_wrapper
 from typing import Any
 
-import numpy as np
-
 from ..array import Array
 from ..core import Aval
 from ..errors import TraceError
