@@ -3,6 +3,7 @@
 The twins for plain Python stand a flat array for a pointer, so programs run with Numba disabled.
 """
 
+import ctypes
 from collections.abc import Callable
 from typing import Any
 
@@ -12,9 +13,14 @@ from llvmlite import ir
 from numba.core import cgutils, errors, types
 from numba.extending import overload
 
-from ._jit import DEVICE_OPTIONS, DISABLED, instruction
+from ._jit import DEVICE_OPTIONS, DISABLED, device, instruction
 
 __all__ = [
+    "address",
+    "at_b1",
+    "at_f4",
+    "at_f8",
+    "at_i8",
     "b1",
     "contiguous",
     "f4",
@@ -23,10 +29,13 @@ __all__ = [
     "hidden",
     "highest",
     "i8",
+    "keep",
     "lowest",
+    "move",
     "pointer",
     "scratch",
     "shift",
+    "spoil",
     "tuned",
 ]  # fmt: skip
 
@@ -64,6 +73,56 @@ def shift(typingctx, pointer, count):
         return builder.gep(args[0], [args[1]])
 
     return pointer(pointer, types.intp), codegen
+
+
+@instruction(lambda array: array.ctypes.data)
+def address(typingctx, array):
+    """Where an array's first element lies, or where a pointer leads, as an integer."""
+
+    def codegen(context, builder, signature, args):
+        data = args[0]
+        if isinstance(array, types.Array):
+            data = context.make_array(array)(context, builder, data).data
+        return builder.ptrtoint(data, context.get_value_type(types.intp))
+
+    return types.intp(array), codegen
+
+
+def _at(kind: Any, dtype: Any) -> Callable:
+    """A pointer to elements of a kind, from an address."""
+
+    @instruction(lambda place: np.ctypeslib.as_array((dtype * 1).from_address(place)))
+    def at(typingctx, place):
+        def codegen(context, builder, signature, args):
+            return builder.inttoptr(args[0], context.get_value_type(signature.return_type))
+
+        return types.CPointer(kind)(types.intp), codegen
+
+    return at
+
+
+at_f8, at_f4 = _at(types.float64, ctypes.c_double), _at(types.float32, ctypes.c_float)
+at_i8, at_b1 = _at(types.int64, ctypes.c_int64), _at(types.uint8, ctypes.c_uint8)
+
+
+@instruction(lambda array: None)
+def keep(typingctx, array):
+    """The last use of an array whose pointer was taken: Numba frees it after that."""
+    return types.void(array), lambda context, builder, signature, args: context.get_dummy_value()
+
+
+@device
+def move(to, source, count):
+    """Copy `count` elements."""
+    for i in range(count):
+        to[i] = source[i]
+
+
+@device
+def spoil(to, count):
+    """Set `count` elements to nan."""
+    for i in range(count):
+        to[i] = np.nan
 
 
 def _part(kind: Any, dtype: Any) -> Callable:

@@ -1,4 +1,4 @@
-"""Compiled programs as Numba functions: one for Python to call, one for `@njit` code."""
+"""Compiled programs as Numba functions: what Python calls, what `@njit` code calls, C functions."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -6,22 +6,37 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba import types
 
-from ._jit import DISABLED, kernel_from_source
+from ._jit import DISABLED, Kernel, kernel, kernel_from_source
+from .pointers import address
+
+_REAL = types.CPointer(types.float64)
+_TABLE = types.CPointer(types.intp)
+SIGNATURES = {
+    "addressed": types.void(_TABLE, _TABLE),
+    "quad": types.float64(types.intc, _REAL, types.voidptr),
+    "ode": types.void(types.float64, _REAL, _REAL, _REAL),
+}
 
 
 class Entry:
-    """A program's text as a function that Python calls.
+    """A way into a program as a function that Python calls.
 
     It takes the types that it was prepared for and raises TypeError for others: a layout that was
     not foreseen must not compile unseen.
     """
 
     def __init__(self, name: str, source: str):
-        self.name, self.source = name, source
+        self.name = name
         self._kernel = kernel_from_source(name, source)
         self._lock = threading.Lock()
         self._types: set[tuple] = set()
+
+    @property
+    def home(self) -> str:
+        """The module in which the text lies."""
+        return self._kernel.function.__module__
 
     @property
     def call(self) -> Callable:
@@ -46,18 +61,67 @@ class Entry:
             dispatcher.disable_compile()
             self._types.add(types)
 
-    def njit(self, count: int, captured: Sequence[Any]) -> Callable:
-        """The same for `@njit` code, of `count` arguments; `captured` arrays are filled in as they
-        are now."""
-        entry = kernel_from_source(self.name, self.source).dispatcher
-        if not captured:
-            return entry
-        names = [f"x{i}" for i in range(count)]
-        scope: dict[str, Any] = {"entry": entry}
-        given = list(names)
-        for i, array in enumerate(captured):
-            scope[f"captured{i}"] = array
-            given.append(f"captured{i}")
-        text = f"def closed({', '.join(names)}):\n    return entry({', '.join(given)})\n"
-        exec(compile(text, f"<{self.name}>", "exec"), scope)
-        return scope["closed"] if DISABLED else numba.njit(scope["closed"])
+
+def njit(name: str, source: str, count: int, results: int, captured: Sequence[Any]) -> Callable:
+    """The function `name` for `@njit` code, of `count` arguments and `results` arrays; `captured`
+    arrays are filled in between them as they are now."""
+    entry = kernel_from_source(name, source).dispatcher
+    if not captured:
+        return entry
+    names = [f"x{i}" for i in range(count)]
+    places = [f"r{i}" for i in range(results)]
+    scope: dict[str, Any] = {"entry": entry}
+    scope.update((f"captured{i}", array) for i, array in enumerate(captured))
+    given = [*names, *(f"captured{i}" for i in range(len(captured))), *places]
+    text = f"def closed({', '.join([*names, *places])}):\n    return entry({', '.join(given)})\n"
+    exec(compile(text, f"<{name}>", "exec"), scope)
+    return scope["closed"] if DISABLED else numba.njit(scope["closed"])
+
+
+def cfunc(name: str, source: str, kind: str) -> Any:
+    """The function `name` as a C function of a kind of SIGNATURES: Numba's CFunc."""
+    function = kernel_from_source(name, source).function
+    return numba.cfunc(SIGNATURES[kind], error_model="numpy", fastmath={"contract"})(function)
+
+
+@kernel
+def pack(table, at, a, b, c, d, e, f, g, h):
+    """The addresses of eight arrays into a table, from place `at` on."""
+    table[at] = address(a)
+    table[at + 1] = address(b)
+    table[at + 2] = address(c)
+    table[at + 3] = address(d)
+    table[at + 4] = address(e)
+    table[at + 5] = address(f)
+    table[at + 6] = address(g)
+    table[at + 7] = address(h)
+
+
+def overlapping(starts: np.ndarray, sizes: np.ndarray, results: int) -> bool:
+    """Whether any of the last `results` blocks of memory touches another block."""
+    stops = starts + sizes
+    first = len(starts) - results
+    meets = (starts[first:, None] < stops) & (starts < stops[first:, None])
+    return bool(meets.sum() > (sizes[first:] > 0).sum())
+
+
+class _Arena(threading.local):
+    """Scratch of one thread: it grows, and what is steady allocates nothing."""
+
+    block = np.empty(0, np.uint8)
+
+
+_arena = _Arena()
+
+
+def arena(size: int) -> np.ndarray:
+    """This thread's scratch, of at least `size` bytes, aligned for vectors."""
+    block = _arena.block
+    if block.size < size:
+        whole = np.empty(size + 64, np.uint8)
+        start = -whole.ctypes.data % 64
+        block = _arena.block = whole[start : start + size]
+    return block
+
+
+__all__ = ["DISABLED", "Entry", "Kernel", "arena", "cfunc", "njit", "overlapping", "pack"]

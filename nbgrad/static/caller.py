@@ -6,12 +6,13 @@ are Numba's to tell apart, shapes the entry's.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..core import Aval
+from ..kernels.program import arena
 
 # What a generated caller raises where arguments are not those that it was made for.
 UNFIT = (TypeError, ValueError, KeyError, AttributeError)
@@ -53,39 +54,38 @@ def handed(leaf: Any) -> Any:
     return np.ascontiguousarray(leaf, aval.dtype)
 
 
-def caller(
-    entry: Callable,
-    args: tuple,
-    is_static: Callable[[Any], bool],
-    extra: tuple,
-    outputs: Any,
-    kinds: Sequence[np.dtype],
-) -> Callable:
-    """`call(*args)` for arguments of the structure of `args`; `extra` are captured arrays, handed
-    over after them; `outputs` is the result with an int in place of each flat output, whose dtypes
-    are `kinds`."""
+def caller(variant: Any, args: tuple, is_static: Callable[[Any], bool], outputs: Any) -> Callable:
+    """`call(*args)` for arguments of the structure of `args`: the variant's entry with their leaves
+    in order, captured arrays and scratch; `outputs` is the result with an int in place of each flat
+    output."""
+    if variant.packed:
+        raise Unwritten
     writer = _Writer(is_static)
     names = [f"p{i}" for i in range(len(args))]
     for name, arg in zip(names, args, strict=True):
         writer.take(arg, name)
     given = writer.leaves
-    for i, array in enumerate(extra):
+    for i, array in enumerate(variant.captured):
         writer.names[f"e{i}"] = array
         given.append(f"e{i}" if array.shape else f"e{i}.item()")
-    count, built = _count(outputs), _built(outputs)
+    if variant.frame.large:
+        writer.names["arena"] = arena
+        given.append(f"arena({variant.frame.memory.size})")
+    count, built, kinds = _count(outputs), _built(outputs), variant.kinds
     if np.dtype(np.float32) in kinds:  # Numba gives floats
         writer.names["single"] = lambda x: x if isinstance(x, np.ndarray) else np.float32(x)
         singles = {f"r{i}" for i, kind in enumerate(kinds) if kind == np.float32}
         built = re.sub(r"\br\d+\b", lambda m: f"single({m[0]})" if m[0] in singles else m[0], built)
     lines = [*writer.lines]
     call = f"entry({', '.join(given)})"
-    if built == "r0":
+    flat = "".join(f"r{i}, " for i in range(count))
+    if built == "r0" or (built == f"({flat})" and count > 1):
         lines.append(f"return {call}")
     else:
         results = ", ".join(f"r{i}" for i in range(count))
         lines += [f"{results} = {call}", f"return {built}"]
     text = f"def call({', '.join(names)}):\n" + "".join(f"    {line}\n" for line in lines)
-    scope: dict[str, Any] = {"entry": entry, **writer.names}
+    scope: dict[str, Any] = {"entry": variant.entry, **writer.names}
     exec(compile(text, "<nbgrad caller>", "exec"), scope)
     return scope["call"]
 

@@ -6,27 +6,23 @@ entry takes arrays, checks their shapes and makes the results.
 """
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..kernels import pointers, scalar
-from . import memory
+from . import memory, native
 from .affine import Affine
 from .fuse import Group, Schedule, Single, Step, schedule, strides_of
 from .ir import BOOL, Graph, Value, number_of
 from .kernel import Text, text_of
 from .memory import Memory
+from .native import Frame
 from .nest import Kept, Nest
 from .pull import Line, MustKeep, Writer, literal
 
-# Scratch of up to so many bytes lies on the stack; beyond, the entry makes one block.
-STACK = 256 * 1024
 # Multiply-adds up to which loops beat a call of BLAS.
 _SMALL = 200
-_NAME = re.compile(r"[A-Za-z_]\w*")
 _PART = {"float64": "f8", "float32": "f4", "int64": "i8", "bool": "b1", "uint8": "b1"}
 
 
@@ -50,6 +46,7 @@ class Emitted:
     nests: dict[Group, Nest]
     lines: list[tuple[str, str]]  # of the core, with the user's line
     notes: dict[str, list[str]]  # of kernels: the user's lines
+    frame: Frame
 
     @property
     def core(self) -> str:
@@ -124,6 +121,8 @@ class _Module:
     def __init__(self, graph: Graph, outputs, name: str, plan: Schedule, nests, found: Memory):
         self.graph, self.outputs, self.name = graph, outputs, name
         self.plan, self.nests, self.memory = plan, nests, found
+        messages = [message for _, message in graph.checks]
+        self.frame = Frame(name, graph.inputs, self.outputs, found, messages)
         self.lines: list[tuple[str, str]] = []
         self.scalars: dict[Value, str] = {}
         self.kernels: dict[str, str] = {}
@@ -155,20 +154,16 @@ class _Module:
                 for text, line in self.lines[first:]:
                     self._describe(step, text, [line] if line else [])
         text = "\n\n".join(self._functions())
-        used = set(_NAME.findall(text))
-        lines = ["import numpy as np"]
-        if "float32" in used or "int64" in used or "float64" in used:
-            lines.append("from numpy import float32, float64, int64")
-        lines.append("from nbgrad.kernels._jit import device")
-        for module, names in (("pointers", pointers.__all__), ("scalar", scalar.__all__)):
-            known = sorted(used & set(names))
-            if known:
-                lines.append(f"from nbgrad.kernels.{module} import {', '.join(known)}")
-        if any(step.text.find("cumsum") >= 0 for step in self.steps):
-            lines.append("from nbgrad.kernels.running import cumsum, cumsum_back")
-        source = "\n".join(lines) + "\n\n\n" + text
+        source = native.header(text) + text
         return Emitted(
-            self.name, source, self.steps, self.memory, self.nests, self.lines, self.notes
+            self.name,
+            source,
+            self.steps,
+            self.memory,
+            self.nests,
+            self.lines,
+            self.notes,
+            self.frame,
         )
 
     # -- steps ----------------------------------------------------------------------------------
@@ -180,7 +175,7 @@ class _Module:
             size = 1 if value.dtype == BOOL else value.dtype.itemsize
             at = self.memory.offsets[place] + start * size
             return f"{_PART[value.dtype.name]}(w, {at})"
-        base = f"{'a' if kind == 'input' else 'r'}{place}"
+        base = self.frame.base(kind, place)
         return base if not start else f"shift({base}, {start})"
 
     def _kernel(self, lines: list[str], label: str) -> str:
@@ -243,20 +238,19 @@ class _Module:
             first, rest = body.split("\n", 1)
             texts.append(f"@device\ndef {name}{first}\n    tuned()\n{rest}\n")
         texts.append(self._core())
-        texts.append(self._entry())
+        texts.append(native.entry(self.frame))
         return texts
 
     def core_arguments(self) -> list[str]:
-        names = [
-            self.scalars[value] if value.shape == () else f"a{i}"
-            for i, value in enumerate(self.graph.inputs)
-        ]
-        names += [f"r{i}" for i in self.memory.results]
-        return [*names, "w"] if self.memory.size > STACK else names
+        if self.frame.packed:
+            names = ["t", *(name for name in self.frame.arguments() if name[0] == "x")]
+        else:
+            names = [*self.frame.arguments(), *(f"r{i}" for i in self.memory.results)]
+        return [*names, "w"] if self.frame.large else names
 
     def _core(self) -> str:
         head = []
-        if 0 < self.memory.size <= STACK:
+        if self.memory.size and not self.frame.large:
             head.append(f"w = scratch({self.memory.size})")
         lines = ["tuned()", *head, *(text for text, _ in self.lines)]
         scalars = self._returned_scalars()
@@ -269,54 +263,6 @@ class _Module:
         return [
             literal(number_of(v), v.dtype) if v.op == "full" else self.scalars[v] for v in values
         ]
-
-    def _entry(self) -> str:
-        arguments, lines, given = [], [], []
-        for i, value in enumerate(self.graph.inputs):
-            name = f"x{i}" if value.shape == () else f"a{i}"
-            arguments.append(name)
-            if value.shape == ():
-                given.append(name)
-                continue
-            lines += [
-                f"if {name}.shape != {value.shape}:",
-                f"    raise ValueError('{self.name} was compiled for an argument of shape "
-                f"{value.shape}')",
-                f"{name} = contiguous({name})",
-            ]
-            given.append(f"pointer({name})")
-        for i in self.memory.results:
-            value = self.outputs[i]
-            lines.append(
-                f"r{i} = np.empty({value.shape}, np.{value.dtype.name.replace('bool', 'bool_')})"
-            )
-            given.append(f"pointer(r{i})")
-        if self.memory.size > STACK:
-            lines.append(f"work = np.empty({self.memory.size}, np.uint8)")
-            given.append("pointer(work)")
-        scalars = [v for v in self.outputs if v.shape == ()]
-        names = [f"s{i}" for i in range(len(scalars))]
-        checks = [f"ok{i}" for i in range(len(self.graph.checks))]
-        call = f"{self.name}_core({', '.join(given)})"
-        unpacked = [*names, *checks]
-        lines.append(f"{', '.join(unpacked)}, = {call}" if unpacked else call)
-        for name, (_, message) in zip(checks, self.graph.checks, strict=True):
-            lines += [f"if not {name}:", f"    raise IndexError({message!r})"]
-        rest = iter(names)
-        results = []
-        for i, value in enumerate(self.outputs):
-            if value.shape == ():
-                results.append(next(rest))
-                continue
-            if i in self.memory.results:
-                results.append(f"r{i}")
-                continue
-            source = self.memory.copies[i]
-            results.append(f"{source}.copy()")
-        lines.append(f"return {', '.join(results)}")
-        # Arrays whose pointers were taken have to live until here.
-        head = f"def {self.name}({', '.join(arguments)}):"
-        return "\n".join([head, *("    " + line for line in lines)]) + "\n"
 
 
 def _operand(value: Value) -> tuple[Value, tuple[int, list[int]]]:

@@ -8,80 +8,19 @@ from collections.abc import Callable, Iterable
 from functools import update_wrapper
 from typing import Any
 
-import numpy as np
-
 from ..array import Array
 from ..core import Aval
 from ..errors import TraceError
-from ..kernels.program import Entry
 from ..symbols import Symbol
 from ..transforms import trees
 from . import report
-from .caller import UNFIT, Unwritten, aval_of, caller, handed, is_dynamic
-from .emit import emit
-from .lower import lower
+from .caller import UNFIT, Unwritten, aval_of, caller, is_dynamic
 from .program import Program
 from .trace import trace
+from .variant import Variant
 
 # Variants of one function: past the first number a warning, past the second the oldest goes.
 _MANY, _MOST = 8, 64
-
-
-class Variant:
-    """A compiled function for one structure of arguments, their shapes and dtypes.
-
-    `njit` is callable from the user's own `@njit` code with the arrays and numbers of the arguments
-    in order; it returns the outputs in order. `program` is what was recorded.
-    """
-
-    def __init__(self, program: Program):
-        self.program = program
-        graph, outputs = lower(program)
-        self._emitted = emit(graph, outputs, program.name)
-        self.captured = tuple(graph.captured)
-        self._entry = Entry(program.name, self._emitted.source)
-        self._njit: Callable | None = None
-
-    @property
-    def njit(self) -> Callable:
-        """The program for `@njit` code. It reads captured arrays, where there are any, as they are
-        when it is first asked for."""
-        if self._njit is None:
-            captured = list(map(handed, self.captured))
-            self._njit = self._entry.njit(len(self.program.inputs), captured)
-        return self._njit
-
-    @property
-    def source(self) -> str:
-        """The text of the Numba module, with the user's lines as comments beside the steps."""
-        return report.annotated(self._emitted)
-
-    @property
-    def plan(self) -> report.Plan:
-        """Steps with their work, and buffers."""
-        return report.plan_of(self._emitted)
-
-    @property
-    def entry(self) -> Callable:
-        """What Python calls, with contiguous arrays and numbers, captured ones last."""
-        return self._entry.call
-
-    @property
-    def kinds(self) -> list[np.dtype]:
-        """The dtypes of the outputs."""
-        return [np.asarray(o).dtype if not isinstance(o, Symbol) else o.dtype
-                for o in self.program.outputs]  # fmt: skip
-
-    def run(self, leaves: list[Any]) -> Any:
-        """The function's result for leaves in order."""
-        given = [*map(handed, leaves), *map(handed, self.captured)]
-        self._entry.prepare(given)
-        results = self._entry.call(*given)
-        results = list(results) if len(self.program.outputs) > 1 else [results]
-        return self.program.rebuild([
-            value if kind != np.float32 or isinstance(value, np.ndarray) else np.float32(value)
-            for value, kind in zip(results, self.kinds, strict=True)
-        ])  # fmt: skip
 
 
 class StaticFunction:
@@ -91,12 +30,15 @@ class StaticFunction:
     def __init__(self, f: Callable, static_argnames: Iterable[str] = ()):
         update_wrapper(self, f, assigned=("__module__", "__name__", "__doc__"), updated=())
         self._f = f
+        self._gives = "out" not in _parameters(f)
         self._static = _static_names(f, static_argnames)
         self._variants: dict[Any, Variant] = {}
         self._lock = threading.RLock()
         self._front: Callable | None = None
 
     def __call__(self, *args, **options):
+        if options and "out" in options and self._gives:
+            return self._call(args, options, options.pop("out"))
         front = self._front
         if front is not None and not options:
             try:
@@ -120,6 +62,20 @@ class StaticFunction:
         """The Numba function of the only variant. Raises TraceError where there is none, or more
         than one."""
         return self.only_variant("njit").njit
+
+    @property
+    def njit_into(self) -> Callable:
+        """The only variant's function that writes into given arrays."""
+        return self._only("njit_into").njit_into
+
+    @property
+    def address(self) -> int:
+        """The address of the only variant's C function of two tables of pointers."""
+        return self._only("address").address
+
+    def cfunc(self, kind: str) -> Any:
+        """The only variant as a C function that integrators ("quad") or solvers ("ode") call."""
+        return self._only(f'cfunc("{kind}")').cfunc(kind)
 
     @property
     def program(self) -> Program:
@@ -149,11 +105,15 @@ class StaticFunction:
     def _name(self) -> str:
         return getattr(self._f, "__name__", type(self._f).__name__)
 
-    def _call(self, args: tuple, options: dict) -> Any:
+    def _call(self, args: tuple, options: dict, out: Any = None) -> Any:
         leaves, _ = trees.flatten((args, options) if options else list(args))
         if any(isinstance(leaf, Array) for leaf in leaves):
+            if out is not None:
+                raise TraceError(f"{self._name}: out= is for plain arrays, not for tracked ones")
             return self._f(*args, **options)  # inside of another transformation: as it stands
         variant, dynamic = self._find(args, options)
+        if out is not None:
+            return variant.write(dynamic, out)
         result = variant.run(dynamic)
         if not options:
             self._front = self._caller(variant, args)
@@ -168,7 +128,7 @@ class StaticFunction:
             return any(value is s for s in statics) or not is_dynamic(value)
 
         try:
-            return caller(variant.entry, args, is_static, variant.captured, places, variant.kinds)
+            return caller(variant, args, is_static, places)
         except (Unwritten, SyntaxError):
             return None
 
@@ -246,12 +206,19 @@ def _key(leaf: Any) -> Any:
     return (type(value), value)
 
 
+def _parameters(f: Callable) -> list[str]:
+    try:
+        return list(inspect.signature(f).parameters)
+    except (TypeError, ValueError):
+        return []
+
+
 def _static_names(f: Callable, names: Iterable[str]) -> set[int | str]:
     """Static arguments by name and by position."""
     names = [names] if isinstance(names, str) else list(names)
     if not names:
         return set()
-    parameters = list(inspect.signature(f).parameters)
+    parameters = _parameters(f)
     unknown = [name for name in names if name not in parameters]
     if unknown:
         raise ValueError(
@@ -273,6 +240,9 @@ def compile(f: Callable | None = None, *, static_argnames: Iterable[str] = ()) -
     Float results without axes are Python floats; integers stay integers. Arrays that the function
     closes over are read at each call. Raises TraceError, which names the line, where the function
     needs a number while it is recorded, or an op that only the eager tier has.
+
+    Results are new arrays; with `out=`, arrays in the nesting of the result, they are written there
+    (places of numbers are not looked at) and the call allocates no arrays.
 
     >>> f = nbgrad.compile(nbgrad.value_and_grad(lambda x: np.sum(np.tanh(x) * x)))
     >>> value, slope = f(np.array([0.0, 1.0]))

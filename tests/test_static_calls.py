@@ -1,0 +1,434 @@
+"""How compiled programs are called: from Python, from @njit code, from C."""
+
+import collections
+import concurrent.futures
+import ctypes
+import gc
+import os
+import threading
+import warnings
+
+import numba
+import numpy as np
+import optree
+import pytest
+from numba.core.runtime import _nrt_python
+
+import nbgrad
+from nbgrad.errors import TraceError
+
+Pair = collections.namedtuple("Pair", "w b")
+
+
+def loss(p, x):
+    return np.sum(np.tanh(x @ p["w"] + p["b"]) ** 2)
+
+
+def example(rng, rows=5):
+    p = {"w": rng.normal(size=(3, 4)), "b": rng.normal(size=4)}
+    return p, rng.normal(size=(rows, 3))
+
+
+def energy(x):
+    return np.sum(np.tanh(x) * x)
+
+
+def large(x):
+    """Scratch far beyond the stack's share."""
+    y = np.exp(-x) @ np.ones((300, 300))
+    return np.sum(np.tanh(y) @ (y.T @ y) / 300.0) / 1e6
+
+
+def close(found, expected, rtol=1e-11):
+    for a, b in zip(optree.tree_leaves(found), optree.tree_leaves(expected), strict=True):
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=1e-13)
+
+
+# -- from @njit code --------------------------------------------------------------------------
+
+
+def test_njit_in_prange(rng):
+    f = nbgrad.compile(nbgrad.value_and_grad(energy)).variant(np.ones(6)).njit
+
+    @numba.njit(parallel=True)
+    def each(xs, values, gradients):
+        for i in numba.prange(len(xs)):
+            value, gradient = f(xs[i])
+            values[i] = value
+            gradients[i] = gradient
+
+    xs = rng.normal(size=(200, 6))
+    values, gradients = np.empty(200), np.empty((200, 6))
+    each(xs, values, gradients)
+    np.testing.assert_allclose(values, np.sum(np.tanh(xs) * xs, axis=1), rtol=1e-12)
+    close(gradients, nbgrad.grad(lambda x: np.sum(energy(x)))(xs))
+
+
+def test_njit_refuses_another_shape_where_it_can_be_caught():
+    f = nbgrad.compile(energy).variant(np.ones(3)).njit
+
+    @numba.njit
+    def guarded(x):
+        try:
+            return f(x)
+        except Exception:
+            return -1.0
+
+    assert guarded(np.ones(4)) == -1.0
+    assert guarded(np.ones(3)) == pytest.approx(3 * np.tanh(1))
+
+
+@pytest.mark.parametrize("size", [5, 300])
+def test_njit_keeps_copies_of_strided_arrays_alive(rng, size):
+    x = rng.normal(size=(size, 600))[:, ::2]
+    f = nbgrad.compile(lambda x: np.sum(np.exp(x) @ np.sin(x).T)).variant(x).njit
+
+    @numba.njit
+    def twice(x):
+        return f(x) + f(x)
+
+    assert twice(x) == pytest.approx(2 * np.sum(np.exp(x) @ np.sin(x).T))
+
+
+def allocations():
+    _nrt_python.memsys_enable_stats()
+    return numba.core.runtime.rtsys.get_allocation_stats().alloc
+
+
+def test_njit_into_writes_and_allocates_nothing(rng):
+    p, x = example(rng)
+    variant = nbgrad.compile(nbgrad.value_and_grad(loss)).variant(p, x)
+    into = variant.njit_into
+
+    @numba.njit
+    def many(b, w, x, db, dw, n):
+        total = 0.0
+        for _ in range(n):
+            total += into(b, w, x, db, dw)
+        return total
+
+    db, dw = np.empty(4), np.empty((3, 4))
+    many(p["b"], p["w"], x, db, dw, 1)
+    before = allocations()
+    many(p["b"], p["w"], x, db, dw, 1)
+    once = allocations() - before
+    value = many(p["b"], p["w"], x, db, dw, 100) / 100
+    assert allocations() - before == 2 * once  # what Numba counts for the arguments
+    expected, gradient = nbgrad.value_and_grad(loss)(p, x)
+    close([value, db, dw], [expected, gradient["b"], gradient["w"]])
+    with pytest.raises(ValueError, match=r"a result of shape \(4,\)"):
+        into(p["b"], p["w"], x, np.empty(5), dw)
+
+
+def test_njit_into_copies_and_captures(rng):
+    x, c = rng.normal(size=(2, 4))
+    variant = nbgrad.compile(lambda x: (x, c * x, c * x)).variant(x)
+    outs = [np.empty(4) for _ in range(3)]
+    assert variant.njit_into(x, *outs) is None
+    close(outs, [x, c * x, c * x])
+
+
+def test_newton_in_njit():
+    step = (
+        nbgrad.compile(nbgrad.value_and_grad(lambda x: np.sum(np.cosh(x))))
+        .variant(np.ones(3))
+        .njit_into
+    )
+
+    @numba.njit
+    def minimise(x, steps):
+        gradient = np.empty_like(x)
+        value = 0.0
+        for _ in range(steps):
+            value = step(x, gradient)
+            x -= 0.5 * gradient
+        return value
+
+    x = np.array([0.5, -0.25, 1.0])
+    assert minimise(x, 60) == pytest.approx(3.0)
+    np.testing.assert_allclose(x, 0.0, atol=1e-8)
+
+
+# -- C functions ------------------------------------------------------------------------------
+
+
+def table(arrays):
+    return (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
+
+
+def test_address_from_ctypes(rng):
+    c = rng.normal(size=4)
+
+    def f(x, s, n):
+        return np.sum(np.tanh(x * s + c)) * n, x, np.cumsum(x) * s
+
+    x, s, n = rng.normal(size=4), np.array(0.5), np.array(3)
+    variant = nbgrad.compile(f).variant(x, 0.5, 3)
+    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(variant.address)
+    results = [np.empty(()), np.empty(4), np.empty(4)]
+    call(table([x, s, n]), table(results))
+    close(results, f(x, 0.5, 3))
+    gc.collect()
+    call(table([x, s, n]), table(results))
+    close(results, f(x, 0.5, 3))
+
+
+def test_address_of_a_gradient_with_large_scratch(rng):
+    x = rng.uniform(size=(300, 300))
+    variant = nbgrad.compile(nbgrad.value_and_grad(large)).variant(x)
+    assert variant.frame.large
+    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(variant.address)
+    results = [np.empty(()), np.empty((300, 300))]
+    call(table([x]), table(results))
+    close(results, nbgrad.value_and_grad(large)(x), rtol=1e-9)
+
+
+def test_integrators_call_it():
+    integrate = pytest.importorskip("scipy.integrate")
+    from scipy import LowLevelCallable
+
+    def f(x, a):
+        return np.exp(-a * x * x)
+
+    slope = nbgrad.compile(nbgrad.grad(f, 1)).variant(0.0, 1.0).cfunc("quad")
+    found, _ = integrate.quad(LowLevelCallable(slope.ctypes), -np.inf, np.inf, args=(2.0,))
+    assert found == pytest.approx(-0.5 * np.sqrt(np.pi) * 2.0**-1.5)
+    vector = nbgrad.compile(lambda v: np.sum(v * v)).variant(np.ones(2)).cfunc("quad")
+    found, _ = integrate.nquad(LowLevelCallable(vector.ctypes), [[0, 1], [0, 1]])
+    assert found == pytest.approx(2 / 3)
+
+
+def test_right_hand_sides():
+    def f(t, u, p):
+        return np.stack([u[1] * p[0], -u[0] * p[1] + t])
+
+    u, p = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+    made = nbgrad.compile(f).variant(0.5, u, p).cfunc("ode")
+    du = np.empty(2)
+    made.ctypes(0.5, *(a.ctypes.data_as(ctypes.POINTER(ctypes.c_double)) for a in (u, du, p)))
+    close(du, f(0.5, u, p))
+    same = nbgrad.compile(lambda t, u: u).variant(0.0, u).cfunc("ode")
+    same.ctypes(0.5, *(a.ctypes.data_as(ctypes.POINTER(ctypes.c_double)) for a in (u, du, p)))
+    close(du, u)
+
+
+def test_c_functions_say_what_they_are_for():
+    vector = nbgrad.compile(lambda x: x * 2.0).variant(np.ones(2))
+    with pytest.raises(TraceError, match="return one number"):
+        vector.cfunc("quad")
+    with pytest.raises(TraceError, match="f\\(t, u\\)"):
+        vector.cfunc("ode")
+    with pytest.raises(TraceError, match="float64"):
+        nbgrad.compile(lambda n: n * 2.0).variant(3).cfunc("quad")
+    with pytest.raises(ValueError, match="quad"):
+        vector.cfunc("spline")
+
+
+# -- out= -------------------------------------------------------------------------------------
+
+
+def test_out_is_written(rng):
+    p, x = example(rng)
+    f = nbgrad.compile(nbgrad.value_and_grad(loss))
+    given = {"b": np.empty(4), "w": np.empty((3, 4))}
+    value, gradient = f(p, x, out=(0.0, given))
+    close([value, gradient], nbgrad.value_and_grad(loss)(p, x))
+    assert gradient["w"] is given["w"] and gradient["b"] is given["b"]
+
+
+def test_out_over_an_input_or_itself(rng):
+    f = nbgrad.compile(lambda x, y: (x @ y, y @ x, x))
+    x, y = rng.normal(size=(2, 4, 4))
+    expected = [x @ y, y @ x, x.copy()]
+    memory = x.copy()
+    block = np.empty(20)
+    found = f(memory, y, out=(memory, np.empty((4, 4)), np.empty((4, 4))))
+    close(found, expected)
+    assert found[0] is memory
+    found = f(x, y, out=(np.empty((4, 4)), y, x))
+    close(found, expected)
+    y = rng.normal(size=(4, 4))
+    overlapping = (block[:16].reshape(4, 4), block[4:].reshape(4, 4), np.empty((4, 4)))
+    found = f(x, y, out=overlapping)
+    close(found[1], y @ x)
+
+
+@pytest.mark.parametrize(
+    ("leaf", "message"),
+    [
+        (np.empty(5), "leaf 1 .*shape \\(4,\\)"),
+        (np.empty(4, np.float32), "float32"),
+        (np.empty(8)[::2], "not contiguous"),
+        (np.broadcast_to(np.empty(4), (4,)), "read-only"),
+        (3.0, "a float"),
+    ],
+)
+def test_out_that_does_not_fit_is_named(leaf, message):
+    f = nbgrad.compile(nbgrad.value_and_grad(energy))
+    with pytest.raises(ValueError, match=message):
+        f(np.ones(4), out=(0.0, leaf))
+    with pytest.raises(ValueError, match="another nesting"):
+        f(np.ones(4), out=[0.0, leaf])
+
+
+@pytest.mark.parametrize("function", [energy, large])
+def test_steady_state_allocates_results_only(rng, function):
+    x = rng.uniform(size=(300, 300))
+    f = nbgrad.compile(nbgrad.value_and_grad(function))
+    out = (0.0, np.empty((300, 300)))
+
+    def counted(call, arguments):
+        call()
+        before = allocations()
+        for _ in range(10):
+            call()
+        return (allocations() - before) / 10 - arguments
+
+    variant = f.variant(x)
+    assert variant.frame.large == (function is large)
+    given = 1 + variant.frame.large + len(variant.captured)
+    assert counted(lambda: f(x), given) == 1
+    assert counted(lambda: f(x, out=out), given + 1) == 0
+    close(f(x), nbgrad.value_and_grad(function)(x), rtol=1e-9)
+
+
+# -- arguments --------------------------------------------------------------------------------
+
+
+class Layer:
+    def __init__(self, w, b):
+        self.w, self.b = w, b
+
+
+optree.register_pytree_node(
+    Layer, lambda x: ((x.w, x.b), None), lambda _, leaves: Layer(*leaves), namespace="nbgrad-test"
+)
+
+
+def test_namedtuples_and_ordered_dicts(rng):
+    w, b = rng.normal(size=(2, 3))
+
+    def f(p, q):
+        return np.sum(np.tanh(p.w) * q["z"] + p.b)
+
+    g = nbgrad.value_and_grad(f)
+    p, q = Pair(w, b), collections.OrderedDict(z=b, a=w)
+    compiled = nbgrad.compile(g)
+    for _ in range(2):
+        value, gradient = compiled(p, q)
+        close([value, gradient], g(p, q))
+        assert type(gradient) is Pair
+
+
+def test_kinds_of_arguments(rng):
+    def f(x, n, flag, name, none, function=np.tanh):
+        y = function(x) if flag else x
+        return (y * n if name == "times" else y + n), n
+
+    compiled = nbgrad.compile(f)
+    x = rng.normal(size=3)
+    for arguments in [(x, 2, True, "times", None), (x, 2, False, "plus", None)]:
+        for _ in range(2):
+            found = compiled(*arguments)
+            close(found, f(*arguments))
+            assert type(found[1]) is int
+    close(compiled(x, n=3, flag=True, name="times", none=None, function=np.sin)[0], np.sin(x) * 3)
+    close(compiled(x, 7, True, "times", None)[0], np.tanh(x) * 7)
+    assert len(compiled._variants) == 3  # another integer is no other variant
+
+
+def test_static_argnames_by_position_and_name(rng):
+    def power(x, n):
+        for _ in range(n - 1):
+            x = x * x
+        return x
+
+    f = nbgrad.compile(power, static_argnames="n")
+    x = rng.normal(size=3)
+    close([f(x, 3), f(x, n=3), f(x, 2)], [x**4, x**4, x**2])
+
+
+def test_scalars_and_layouts(rng):
+    f = nbgrad.compile(lambda x, s: np.sum(x * s))
+    x = rng.normal(size=(4, 6))
+    reference = np.sum(x * 0.5)
+    layouts = [x, np.asfortranarray(x), x.astype(">f8"), np.repeat(x, 2, axis=1)[:, ::2]]
+    frozen = x.copy()
+    frozen.flags.writeable = False
+    for given in [*layouts, frozen]:
+        for s in (0.5, np.float64(0.5), np.array(0.5), np.float32(0.5)):
+            assert f(given, s) == pytest.approx(reference, rel=1e-6)
+    single = nbgrad.compile(lambda s: s * s)(np.float32(3))
+    assert type(single) is np.float32 and single == 9
+
+
+def test_layouts_compile_nothing_more(rng):
+    f = nbgrad.compile(lambda x: np.sum(x * 3.25))
+    x = rng.normal(size=(4, 6))
+    f(x)
+    before = nbgrad.stats()["compiled"]
+    for given in (np.asfortranarray(x), x.astype(">f8"), np.repeat(x, 2, axis=1)[:, ::2]):
+        assert f(given) == pytest.approx(np.sum(given * 3.25))
+    assert nbgrad.stats()["compiled"] == before
+
+
+def test_many_variants_warn_and_the_oldest_go():
+    f = nbgrad.compile(lambda x: x * 1.5)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for n in range(1, 11):
+            f.variant(np.ones(n))
+    assert len(caught) == 1 and "9th time" in str(caught[0].message)
+
+
+def test_many_arrays_go_in_a_table(rng):
+    params = [(rng.normal(size=(4, 4)) / 2, rng.normal(size=4)) for _ in range(15)]
+    x = rng.normal(size=(3, 4))
+
+    def net(params, x, s):
+        for w, b in params:
+            x = np.tanh(x @ w + b)
+        return np.sum(x) * s
+
+    g = nbgrad.value_and_grad(net)
+    f = nbgrad.compile(g)
+    assert f.variant(params, x, 2.0).packed
+    for _ in range(2):
+        close(f(params, x, 2.0), g(params, x, 2.0))
+    params[3] = (np.asfortranarray(params[3][0]), params[3][1])
+    expected = g(params, x, 2.0)
+    close(f(params, x, 2.0), expected)
+    out = [(np.empty((4, 4)), np.empty(4)) for _ in params]
+    close(f(params, x, 2.0, out=(0.0, out)), expected)
+    close(f(params, x, 2.0, out=(0.0, [*params[:3], *out[3:]])), expected)
+
+
+# -- threads ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("function", [energy, large])
+def test_threads_call_one_function(rng, function):
+    f = nbgrad.compile(nbgrad.value_and_grad(function))
+    xs = rng.uniform(size=(8, 300, 300) if function is large else (8, 50))
+    expected = [nbgrad.value_and_grad(function)(x) for x in xs]
+    barrier = threading.Barrier(8)
+
+    def work(i):
+        barrier.wait()
+        for _ in range(300 if function is energy else 5):
+            close(f(xs[i]), expected[i], rtol=1e-9)
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_fork_after_use(rng):
+    f = nbgrad.compile(nbgrad.value_and_grad(energy))
+    x = rng.normal(size=5)
+    value, _ = f(x)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if f(x)[0] == value else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
