@@ -19,6 +19,7 @@ from .affine import ZERO, Affine
 from .fuse import Group, Schedule, Single, schedule, strides_of
 from .ir import BOOL, Graph, Value, number_of
 from .kernel import Text, text_of
+from .looping import write_loop
 from .memory import Memory
 from .nest import Kept, Nest
 from .pull import Line, MustKeep, Writer, literal
@@ -55,6 +56,11 @@ class Emitted:
 
 def emit(graph: Graph, outputs: Sequence[Value], name: str) -> Emitted:
     """The module that computes `outputs`. Inputs are the graph's, in order."""
+    return _Module(graph, list(outputs), name, *planned(graph, outputs)).emitted()
+
+
+def planned(graph: Graph, outputs: Sequence[Value]) -> tuple[Schedule, dict[Group, Nest], Memory]:
+    """The steps that compute `outputs`, their loop nests, and where values lie."""
     wanted = [*outputs, *(ok for ok, _ in graph.checks)]
     kept: set[Value] = set()
     while True:
@@ -62,13 +68,11 @@ def emit(graph: Graph, outputs: Sequence[Value], name: str) -> Emitted:
         try:
             nests = _nests(plan, Kept())
             found = memory.plan(plan, nests, outputs)
-            nests = _nests(plan, found.kept)
-            break
+            return plan, _nests(plan, found.kept), found
         except MustKeep as error:
             if error.value in kept:
                 raise
             kept.add(error.value)
-    return _Module(graph, list(outputs), name, plan, nests, found).emitted()
 
 
 def _nests(plan: Schedule, kept: Kept) -> dict[Group, Nest]:
@@ -85,10 +89,10 @@ class _Core(Writer):
 
     def append(self, line: Line, level: int) -> None:
         text = line.text
-        for i, position in enumerate(line.positions):
-            text = text.replace(f"{{{i}}}", _shown(position))
         for i, access in enumerate(self.accesses):
             text = text.replace(f"@{{{i}}}", self.module.pointer(access.value, 0))
+        for i, position in enumerate(line.positions):
+            text = text.replace(f"{{{i}}}", _shown(position))
         self.module.lines.append((text, line.source))
 
     def fresh(self) -> str:
@@ -121,6 +125,7 @@ class _Module:
         self.lines: list[tuple[str, str]] = []
         self.scalars: dict[Value, str] = {}
         self.kernels: dict[str, str] = {}
+        self.bodies: list[str] = []  # cores of loops
         self.steps: list[Described] = []
         self._count = 0
         for i, value in enumerate(graph.inputs):
@@ -131,7 +136,7 @@ class _Module:
         self._count += 1
         return f"t{self._count - 1}"
 
-    def emitted(self) -> Emitted:
+    def _write(self) -> None:
         core = _Core(self, self.plan.roots)
         for step in self.plan.steps:
             if isinstance(step, Group):
@@ -140,10 +145,26 @@ class _Module:
                 self._matmul(step.value)
             elif step.value.op == "call":
                 self._call(step.value)
+            elif step.value.op == "loop":
+                write_loop(self, step)
             else:
                 core.accesses = []
                 name = core.element(step.value, (), inner=True)
                 self.scalars[step.value] = name
+
+    def body(self, graph: Graph, outputs: list[Value], plan: tuple) -> "_Module":
+        """The core of a loop's step, which shares the kernels of this module."""
+        inner = _Module(graph, outputs, f"{self.name}_step{len(self.bodies)}", *plan)
+        inner.kernels, inner.bodies = self.kernels, self.bodies
+        self.bodies.append("")
+        at = len(self.bodies) - 1
+        inner._write()
+        self.bodies[at] = inner._core()
+        self.steps += inner.steps
+        return inner
+
+    def emitted(self) -> Emitted:
+        self._write()
         text = "\n\n".join(self._functions())
         used = set(_NAME.findall(text))
         lines = ["import numpy as np"]
@@ -171,7 +192,7 @@ class _Module:
         base = f"{'a' if kind == 'input' else 'r'}{place}"
         return base if not start else f"shift({base}, {start})"
 
-    def _kernel(self, lines: list[str], label: str) -> str:
+    def kernel(self, lines: list[str], label: str) -> str:
         body = "\n".join(lines)
         name = self.kernels.get(body)
         if name is None:
@@ -181,7 +202,7 @@ class _Module:
     def _group(self, group: Group) -> None:
         nest = self.nests[group]
         text: Text = text_of(nest, self.memory.storage)
-        name = self._kernel(text.lines, "loop")
+        name = self.kernel(text.lines, "loop")
         given = [self.pointer(a.value, a.start) for a in text.arguments]
         given += [self.scalars[value] for value in text.scalars]
         results = [self.fresh() for _ in text.results]
@@ -209,7 +230,7 @@ class _Module:
             call = f"gemm_at({', '.join(given)}, {m}, {n}, {k}, {ta}, {tb}, {lda}, {ldb}, {n})"
         else:
             lines = _product_lines(value, pa[1], pb[1], small, (m, n, k, ta, tb, lda, ldb))
-            call = f"{self._kernel(lines, 'product')}({', '.join(given)})"
+            call = f"{self.kernel(lines, 'product')}({', '.join(given)})"
         self.lines.append((call, value.line))
         self._describe(call, 2 * count * m * n * k, [value], [value.line] if value.line else [])
 
@@ -227,7 +248,7 @@ class _Module:
         for body, name in self.kernels.items():
             first, rest = body.split("\n", 1)
             texts.append(f"@device\ndef {name}{first}\n    tuned()\n{rest}\n")
-        texts.append(self._core())
+        texts += [*self.bodies[::-1], self._core()]
         texts.append(self._entry())
         return texts
 

@@ -38,9 +38,13 @@ class Group:
 
 @dataclass(eq=False)
 class Single:
-    """A step that is no loop nest: a product, a call, a loop, or a line of scalar code."""
+    """A step that is no loop nest: a product, a call, a loop, or a line of scalar code.
+
+    `items` are what a loop gives and what it needs room for.
+    """
 
     value: Value
+    items: list[Value] = field(default_factory=list)
 
 
 Step = Group | Single
@@ -71,7 +75,15 @@ def schedule(outputs: Sequence[Value], kept: Iterable[Value] = ()) -> Schedule:
     steps: list[Step] = []
     place: dict[Value, int] = {}
     for value in order:
+        if value.op == "loop":
+            place[value] = len(steps)
+            used = [v for v in order if v.op == "item" and v.args[0] is value]
+            steps.append(Single(value, [*used, *value.data.rooms(value, used)]))
+            continue
         if value not in roots:
+            continue
+        if value.op == "item":
+            place[value] = place[value.args[0]]
             continue
         if _stands_alone(value):
             place[value] = len(steps)
@@ -93,7 +105,7 @@ def domain_of(value: Value) -> tuple[int, ...]:
 
 
 def _stands_alone(value: Value) -> bool:
-    if value.op in ("matmul", "call", "item", "loop"):
+    if value.op in ("matmul", "call"):
         return True
     return value.shape == () and value.op not in ("reduce", "scatter")
 
@@ -248,8 +260,10 @@ def _roots(order: list[Value], outputs: Sequence[Value]) -> set[Value]:
             roots.add(value)
         if value.op == "matmul":
             roots.update(_kept_operand(value, arg) for arg in value.args)
-        elif value.op in ("call", "loop"):
+        elif value.op == "call":
             roots.update(_kept(arg) for arg in value.args)
+        elif value.op == "loop":
+            roots.update(buffer_of(arg)[0] for arg in value.args)
         elif value.op == "reshape":
             roots.add(_kept(value.args[0]))
         elif value.op == "take":
@@ -277,6 +291,27 @@ def _kept(value: Value) -> Value:
     while value.op == "reshape":
         value = value.args[0]
     return value
+
+
+def buffer_of(value: Value) -> tuple[Value, int]:
+    """What must have a buffer for `value` to be read behind one pointer, and where it begins."""
+    if value.op == "view" and value.shape != ():
+        (source,) = value.args
+        step, start, strides = source.size, 0, dict.fromkeys(range(len(value.shape)), 0)
+        for (out, first, along), n in zip(value.data, source.shape, strict=True):
+            step //= max(n, 1)
+            start += first * step
+            if out is not None:
+                strides[out] += along * step
+        step = value.size
+        for axis, n in enumerate(value.shape):
+            step //= max(n, 1)
+            if n != 1 and strides[axis] != step:
+                return value, 0
+        while source.op == "reshape":
+            source = source.args[0]
+        return source, start
+    return _kept(value), 0
 
 
 def _behind_views(value: Value) -> Value:

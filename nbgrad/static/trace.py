@@ -1,5 +1,6 @@
 """Recording: a function is run once on symbols, and what it does to them is its program."""
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,6 +16,18 @@ _INT = np.dtype(np.int64)
 # What integers of Python stay integers under.
 _WHOLE = {"add", "subtract", "multiply", "floor_divide", "remainder", "negative", "absolute",
           "maximum", "minimum", "square", "sign", "copy", "where", "clip"}  # fmt: skip
+
+
+class _Mine(threading.local):
+    depth = 0
+
+
+_mine = _Mine()
+
+
+def is_recording() -> bool:
+    """Whether a function is being recorded in this thread."""
+    return _mine.depth > 0
 
 
 class Recorder(Builder):
@@ -68,7 +81,11 @@ def trace(f: Callable, name: str, avals: Sequence[Aval], rebuild: Callable) -> P
         recorder = Recorder(level)
         inputs = [recorder.input(aval) for aval in avals]
         args, options = rebuild(inputs)
-        result = f(*args, **options)
+        _mine.depth += 1
+        try:
+            result = f(*args, **options)
+        finally:
+            _mine.depth -= 1
     outputs, rebuild_outputs = trees.flatten(result)
     found = []
     for output in outputs:
