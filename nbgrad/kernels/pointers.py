@@ -22,6 +22,7 @@ __all__ = [
     "gemm_at",
     "hidden",
     "highest",
+    "hold",
     "i8",
     "lowest",
     "pointer",
@@ -54,6 +55,16 @@ def pointer(typingctx, array):
         return builder.bitcast(data, context.get_value_type(signature.return_type))
 
     return types.CPointer(_element(array.dtype))(array), codegen
+
+
+@instruction(lambda array: None)
+def hold(typingctx, array):
+    """Said last of an array whose pointer was taken: Numba frees arrays after their last use."""
+
+    def codegen(context, builder, signature, args):
+        return context.get_dummy_value()
+
+    return types.void(array), codegen
 
 
 @instruction(lambda pointer, count: pointer[count:])

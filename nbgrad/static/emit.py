@@ -306,6 +306,9 @@ class _Module:
         call = f"{self.name}_core({', '.join(given)})"
         unpacked = [*names, *checks]
         lines.append(f"{', '.join(unpacked)}, = {call}" if unpacked else call)
+        # Arrays whose pointers were taken have to live until here.
+        lines += [f"hold({name})" for name in arguments if name.startswith("a")]
+        lines += ["hold(work)"] if self.memory.size > STACK else []
         for name, (_, message) in zip(checks, self.graph.checks, strict=True):
             lines += [f"if not {name}:", f"    raise IndexError({message!r})"]
         rest = iter(names)
@@ -320,7 +323,6 @@ class _Module:
             source = self.memory.copies[i]
             results.append(f"{source}.copy()")
         lines.append(f"return {', '.join(results)}")
-        # Arrays whose pointers were taken have to live until here.
         head = f"def {self.name}({', '.join(arguments)}):"
         return "\n".join([head, *("    " + line for line in lines)]) + "\n"
 

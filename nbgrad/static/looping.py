@@ -105,13 +105,13 @@ def write_loop(module: Any, single: Single) -> None:
             read, write = f"({each} & 1)", f"(1 - ({each} & 1))"
             begin, done = ((n - 1) & 1, 1) if step.reverse else (0, n & 1)
         copy = module.kernel(
-            ["(p0, p1):", f"    for i in range({size}):", "        p1[i] = p0[i]"], "copy"
+            ["(p0, p1, n):", "    for i in range(n):", "        p1[i] = p0[i]"], "copy"
         )
-        before.append(f"{copy}({held(start)}, {_shifted(base, begin * size)})")
+        before.append(f"{copy}({held(start)}, {_shifted(base, begin * size)}, {size})")
         given.append(f"shift({base}, {read} * {size})")
         targets.append(f"shift({base}, {write} * {size})")
         if final is not None:
-            after.append(f"{copy}({_shifted(base, done * size)}, {module.pointer(final)})")
+            after.append(f"{copy}({_shifted(base, done * size)}, {module.pointer(final)}, {size})")
     for arg in loop.args[step.constants + step.states : end]:
         source, start = buffer_of(arg)
         size = arg.size // max(n, 1)
