@@ -8,6 +8,7 @@
 """
 
 from . import constants as constants
+from . import random as random
 from .check import check_grads
 from .descent import descend, minimize
 from .errors import (

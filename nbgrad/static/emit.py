@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels import pointers, scalar
+from ..kernels import pointers, random, scalar
 from . import memory
 from .affine import ZERO, Affine
 from .fuse import Group, Schedule, Single, schedule, strides_of
@@ -171,12 +171,15 @@ class _Module:
         if "float32" in used or "int64" in used or "float64" in used:
             lines.append("from numpy import float32, float64, int64")
         lines.append("from nbgrad.kernels._jit import device")
-        for module, names in (("pointers", pointers.__all__), ("scalar", scalar.__all__)):
+        for module, names in (
+            ("pointers", pointers.__all__),
+            ("random", random.__all__),
+            ("running", ("cumsum", "cumsum_back")),
+            ("scalar", scalar.__all__),
+        ):
             known = sorted(used & set(names))
             if known:
                 lines.append(f"from nbgrad.kernels.{module} import {', '.join(known)}")
-        if any(step.text.find("cumsum") >= 0 for step in self.steps):
-            lines.append("from nbgrad.kernels.running import cumsum, cumsum_back")
         source = "\n".join(lines) + "\n\n\n" + text
         return Emitted(self.name, source, self.steps, self.memory)
 

@@ -10,12 +10,14 @@ from ..core import Aval, Primitive, new_level
 from ..errors import TraceError
 from ..symbols import Builder, Symbol, calling_line
 from ..transforms import trees
+from .frozen import Generators
 from .program import Program
 
 _INT = np.dtype(np.int64)
 # What integers of Python stay integers under.
 _WHOLE = {"add", "subtract", "multiply", "floor_divide", "remainder", "negative", "absolute",
-          "maximum", "minimum", "square", "sign", "copy", "where", "clip"}  # fmt: skip
+          "maximum", "minimum", "square", "sign", "copy", "where", "clip", "index", "gather",
+          "reshape", "transpose", "broadcast_to", "concatenate", "stack", "flip", "roll"}  # fmt: skip
 
 
 class _Mine(threading.local):
@@ -81,11 +83,13 @@ def trace(f: Callable, name: str, avals: Sequence[Aval], rebuild: Callable) -> P
         recorder = Recorder(level)
         inputs = [recorder.input(aval) for aval in avals]
         args, options = rebuild(inputs)
+        generators = Generators(f, [*args, *options.values()])
         _mine.depth += 1
         try:
             result = f(*args, **options)
         finally:
             _mine.depth -= 1
+        generators.check()
     outputs, rebuild_outputs = trees.flatten(result)
     found = []
     for output in outputs:

@@ -1,0 +1,14 @@
+"""The static form of random draws: a call on pointers."""
+
+from .ir import INT
+from .lower import form
+
+
+@form("random_uniform", "random_normal", "random_integers", "random_permutation")
+def _draw(graph, symbol, state):
+    shape = symbol.shape
+    n = symbol.aval.size
+    sizes = (n, symbol.params["high"]) if "high" in symbol.params else (n,)
+    called = (symbol.primitive.fill, sizes)
+    flat = graph.new("call", (n,), symbol.dtype, (graph.cast(state, INT),), called)
+    return graph.reshape(flat, shape)
