@@ -87,7 +87,9 @@ def _run(op: str, body: Callable, step: Callable, state: Any, xs: Any, n: int) -
         ys, made["ys"] = ([], None) if y is None else trees.flatten(y)
         return [*found, *ys]
 
-    if is_recording() or any(isinstance(_bottom(x), Symbol) for x in [*leaves, *given]):
+    # Without a step, only a recorded one can tell the shapes of the ys.
+    unseen = op == "scan" and not n
+    if unseen or is_recording() or any(isinstance(_bottom(x), Symbol) for x in [*leaves, *given]):
         given = [x if isinstance(x, Array) else np.asarray(x) for x in given]
         record = lambda recorder, i, s, x: checked(i, s, x)  # noqa: E731
         traced, constants = recorded(record, _name(body), n, leaves, given)

@@ -25,6 +25,9 @@ from .symbols import user_line
 
 __all__ = ["choice", "key", "normal", "permutation", "uniform"]
 
+_UNIT = {"low": 0.0, "width": 1.0}
+_STANDARD = {"mean": 0.0, "std": 1.0}
+
 
 def key(seed: int) -> np.ndarray:
     """The state for a seed, any integer of 64 bits.
@@ -38,9 +41,7 @@ def key(seed: int) -> np.ndarray:
     try:
         seed = operator.index(seed)
     except TypeError:
-        raise TypeError(
-            f"random.key: a seed is an integer, not a {type(seed).__name__}"
-        ) from None
+        raise TypeError(f"random.key: a seed is an integer, not a {type(seed).__name__}") from None
     if not -(2**63) <= seed < 2**64:
         raise ValueError(f"random.key: the seed {seed} has more than 64 bits")
     return np.array([seed - 2**64 if seed >= 2**63 else seed, 0], np.int64)
@@ -54,16 +55,20 @@ def uniform(state: Any, shape: Any = (), low: Any = 0.0, high: Any = 1.0) -> tup
     True
     """
     shape = _shape("uniform", shape)
-    unit = bind(draws.uniform, _state("uniform", state), shape=shape)
-    out = unit if _is(low, 0.0) and _is(high, 1.0) else low + (high - low) * unit
+    plain = _plain(low, high)
+    given = {"low": float(low), "width": float(high) - float(low)} if plain else _UNIT
+    out = bind(draws.uniform, _state("uniform", state), shape=shape, **given)
+    out = out if plain else low + (high - low) * out
     return _after(state, (math.prod(shape) + 1) // 2), _filled("uniform", out, shape)
 
 
 def normal(state: Any, shape: Any = (), mean: Any = 0.0, std: Any = 1.0) -> tuple[Any, Any]:
     """Normal numbers, float64; mean and std may be tracked, and broadcast to `shape`."""
     shape = _shape("normal", shape)
-    unit = bind(draws.normal, _state("normal", state), shape=shape)
-    out = unit if _is(mean, 0.0) and _is(std, 1.0) else mean + std * unit
+    plain = _plain(mean, std)
+    given = {"mean": float(mean), "std": float(std)} if plain else _STANDARD
+    out = bind(draws.normal, _state("normal", state), shape=shape, **given)
+    out = out if plain else mean + std * out
     return _after(state, (math.prod(shape) + 1) // 2), _filled("normal", out, shape)
 
 
@@ -159,5 +164,5 @@ def _population(op: str, x: Any) -> int:
     return shape[0]
 
 
-def _is(x: Any, number: float) -> bool:
-    return isinstance(x, (int, float)) and x == number
+def _plain(*numbers: Any) -> bool:
+    return all(isinstance(x, (int, float)) for x in numbers)

@@ -1,8 +1,8 @@
 """Random numbers by counting: Philox 4x32-10, and what is made of its bits.
 
 Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3 (SC 2011). A block of four
-32-bit words is a function of a key (64 bits) and of the number of the block, so draws need no hidden
-state. Here a state is two int64: the key, and the next block. Each block gives two doubles.
+32-bit words is a function of a key (64 bits) and of the number of the block, so draws need no
+hidden state. Here a state is two int64: the key, and the next block. Each block gives two doubles.
 
 The `fill` functions take pointers and are what compiled programs call; the kernels hand them the
 pointers of arrays, so that both give the same bits.
@@ -47,18 +47,18 @@ def _unit(bits):
 
 
 @device
-def fill_uniform(state, out, n):
-    """n numbers in [0, 1)."""
+def fill_uniform(state, out, n, low, width):
+    """n numbers in [low, low + width)."""
     key, count = np.uint64(state[0]), np.uint64(state[1])
     for i in range((n + 1) // 2):
         a, b = block(key, count + np.uint64(i))
-        out[2 * i] = _unit(a)
+        out[2 * i] = low + width * _unit(a)
         if 2 * i + 1 < n:
-            out[2 * i + 1] = _unit(b)
+            out[2 * i + 1] = low + width * _unit(b)
 
 
 @device
-def fill_normal(state, out, n):
+def fill_normal(state, out, n, mean, std):
     """n normal numbers, by Box and Muller from the two of a block.
 
     The functions are those of the C library: their bits do not depend on how a loop is compiled.
@@ -68,9 +68,9 @@ def fill_normal(state, out, n):
         a, b = block(key, count + np.uint64(i))
         radius = math.sqrt(-2.0 * math.log(1.0 - _unit(a)))
         angle = 6.283185307179586 * _unit(b)
-        out[2 * i] = radius * math.cos(angle)
+        out[2 * i] = mean + std * (radius * math.cos(angle))
         if 2 * i + 1 < n:
-            out[2 * i + 1] = radius * math.sin(angle)
+            out[2 * i + 1] = mean + std * (radius * math.sin(angle))
 
 
 @device
@@ -105,15 +105,15 @@ def fill_permutation(state, out, n):
 
 
 @kernel
-def uniform(state, out):
+def uniform(state, out, low, width):
     """Fill a flat array of float64."""
-    fill_uniform(pointer(state), pointer(out), out.size)
+    fill_uniform(pointer(state), pointer(out), out.size, low, width)
 
 
 @kernel
-def normal(state, out):
+def normal(state, out, mean, std):
     """Fill a flat array of float64."""
-    fill_normal(pointer(state), pointer(out), out.size)
+    fill_normal(pointer(state), pointer(out), out.size, mean, std)
 
 
 @kernel

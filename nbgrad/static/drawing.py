@@ -8,7 +8,7 @@ from .lower import form
 def _draw(graph, symbol, state):
     shape = symbol.shape
     n = symbol.aval.size
-    sizes = (n, symbol.params["high"]) if "high" in symbol.params else (n,)
-    called = (symbol.primitive.fill, sizes)
+    row = symbol.primitive
+    called = (row.fill, (n, *(symbol.params[name] for name in row.order)))
     flat = graph.new("call", (n,), symbol.dtype, (graph.cast(state, INT),), called)
     return graph.reshape(flat, shape)

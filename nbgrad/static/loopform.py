@@ -1,6 +1,5 @@
 """The static form of the row `loop`."""
 
-
 from .emit import STACK, planned
 from .ir import BOOL, Graph, Value
 from .looping import Step
@@ -51,5 +50,3 @@ def _solid(graph: Graph, value: Value) -> Value:
     if value.op in ("full", "iota") and value.shape != ():
         return graph.new("map", value.shape, value.dtype, (value,), "x")
     return value
-
-

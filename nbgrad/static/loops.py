@@ -134,6 +134,7 @@ class Body:
         wanted_xs = [
             k for k in range(len(args)) if k >= c + s and need[k] and avals[k].dtype.kind == "f"
         ]
+        places = [*(c + k for k in live), *wanted, *wanted_xs]  # what the pullback is of
         stacked = self.run(args, [s + self.ys + k for k in range(s)])
         before = [states[1:] if self.reverse else states[:-1] for states in stacked]
         end = 0 if self.reverse else self.n
@@ -154,7 +155,6 @@ class Body:
             y_ct = {k: next(rest) for k in y_cts}
             state_ct = {k: next(rest) for k in state_cts}
             point = [*args[:c], *state, *xs]
-            places = [*(c + k for k in live), *wanted, *wanted_xs]
 
             def paired(leaves: list) -> Any:
                 """The results times their cotangents: its gradient is the pullback."""
@@ -169,8 +169,7 @@ class Body:
             leaves = [point[place] for place in places]
             found = gradient(paired, leaves)[0] if leaves else []
             state_bars = [
-                g + state_ct[k] if k in state_ct else g
-                for k, g in zip(live, found, strict=False)
+                g + state_ct[k] if k in state_ct else g for k, g in zip(live, found, strict=False)
             ]
             sums = [
                 total + g
@@ -178,15 +177,11 @@ class Body:
             ]
             return [*state_bars, *sums, *found[len(live) + len(wanted) :]]
 
-        body, constants = recorded(
-            step, f"{self.name}_pullback", self.n, seeds,
-            [*before, *args[c + s :], *y_cts.values(), *state_cts.values()],
-            reverse=not self.reverse,
-        )  # fmt: skip
         xs = [*before, *args[c + s :], *y_cts.values(), *state_cts.values()]
+        name = f"{self.name}_pullback"
+        body, constants = recorded(step, name, self.n, seeds, xs, reverse=not self.reverse)
         found = body.run([*constants, *seeds, *xs])
         cotangents: list[Any] = [None] * len(args)
-        places = [*(c + k for k in live), *wanted, *wanted_xs]
         for place, g in zip(places, found, strict=True):
             cotangents[place] = g
         return cotangents
@@ -312,5 +307,3 @@ def _is_dual(x: Any, level: int) -> bool:
 
 def _stacked(rows: list[list], count: int) -> list[np.ndarray]:
     return [np.asarray([row[k] for row in rows]) for k in range(count)]
-
-

@@ -17,7 +17,8 @@ _INT = np.dtype(np.int64)
 # What integers of Python stay integers under.
 _WHOLE = {"add", "subtract", "multiply", "floor_divide", "remainder", "negative", "absolute",
           "maximum", "minimum", "square", "sign", "copy", "where", "clip", "index", "gather",
-          "reshape", "transpose", "broadcast_to", "concatenate", "stack", "flip", "roll"}  # fmt: skip
+          "reshape", "transpose", "broadcast_to", "concatenate", "stack", "flip",
+          "roll"}  # fmt: skip
 
 
 class _Mine(threading.local):
