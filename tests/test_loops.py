@@ -69,7 +69,10 @@ CASES = {
                  ROWS),
     "copies": (lambda x: nbgrad.scan(lambda s, _: (s, (s, s)), x, length=3), ROWS),
     "no ys": (lambda x: nbgrad.scan(lambda s, r: (s + r, None), np.zeros(3), x)[0], ROWS),
-    "float32": (nbgrad.value_and_grad(waves), ROWS[0].astype(np.float32)),
+    "float32": (
+        nbgrad.value_and_grad(lambda x: np.sum(nbgrad.loop(5, lambda i, s: np.sin(s * x), x))),
+        ROWS[0].astype(np.float32),
+    ),
     "training": (
         lambda x: nbgrad.loop(
             4, lambda i, s: s - 0.1 * nbgrad.grad(lambda w: np.sum(np.cosh(w * x)))(s), x

@@ -86,7 +86,9 @@ class Body:
         for k in outs:
             if k not in found:
                 whole = bind(loop, *map(_bottom, args), body=self, outs=(k,))
-                found[k] = np.reshape(whole, avals[k].shape)
+                part = np.reshape(whole, avals[k].shape)
+                # Layout of bools gives floats.
+                found[k] = part != 0 if avals[k].dtype.kind == "b" else part
         return [found[k] for k in outs]
 
     def parts(self, flat: Any, outs: Sequence[int]) -> list[Any]:
