@@ -8,6 +8,7 @@
 """
 
 from . import constants as constants
+from . import random as random
 from .check import check_grads
 from .descent import descend, minimize
 from .errors import (
@@ -22,6 +23,7 @@ from .errors import (
 )
 from .kernels._jit import stats
 from .leaves import accum, reset, track
+from .loops import loop, scan
 from .modes import detect_nan, no_tracking
 from .rules.activation import elu, erf, gelu, leaky_relu, relu, sigmoid, softplus
 from .rules.elementwise import abs2_of as abs2
@@ -70,12 +72,14 @@ __all__ = [
     "logit_cross_entropy",
     "logsoftmax",
     "logsumexp",
+    "loop",
     "minimize",
     "mse",
     "no_tracking",
     "print_tree",
     "relu",
     "reset",
+    "scan",
     "show",
     "sigmoid",
     "softmax",

@@ -35,6 +35,7 @@ FLOORS = (
     ("constants",),
     ("transforms",),
     ("static",),
+    ("loops", "random"),
     ("check", "descent", "naive", "optable", "show", "warmup"),
     ("nn", "optim", "data"),
     ("train",),

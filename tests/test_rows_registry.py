@@ -22,7 +22,8 @@ def test_rows_are_known_by_their_names():
 
 
 def test_exempt_rows_exist_and_have_no_derivative():
-    assert not [name for name in rows.EXEMPT if Primitive.registry[name].differentiable]
+    exempt = rows.EXEMPT - {"loop"}  # whose gradients test_loops.py compares
+    assert not [name for name in exempt if Primitive.registry[name].differentiable]
 
 
 @pytest.mark.parametrize("row", rows.rows(), ids=lambda row: row.name)

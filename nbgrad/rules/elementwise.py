@@ -21,7 +21,7 @@ multiply = elementwise(
     np.multiply, "x * y", [lambda x, y, out: y, lambda x, y, out: x], domains=[reals, reals]
 )
 divide = elementwise(
-    np.divide, "x / y", [lambda x, y, out: 1 / y, lambda x, y, out: -out / y],
+    np.divide, "x / y", [lambda x, y, out: 1 / y, lambda x, y, out: -out * (1 / y)],
     domains=[reals, positive],
 )  # fmt: skip
 floor_divide = elementwise(

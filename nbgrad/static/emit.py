@@ -16,6 +16,7 @@ from .affine import Affine
 from .fuse import Group, Schedule, Single, Step, schedule, strides_of
 from .ir import BOOL, Graph, Value, number_of
 from .kernel import Text, text_of
+from .looping import write_loop
 from .memory import Memory
 from .native import Frame
 from .nest import Kept, Nest
@@ -55,6 +56,11 @@ class Emitted:
 
 def emit(graph: Graph, outputs: Sequence[Value], name: str) -> Emitted:
     """The module that computes `outputs`. Inputs are the graph's, in order."""
+    return _Module(graph, list(outputs), name, *planned(graph, outputs)).emitted()
+
+
+def planned(graph: Graph, outputs: Sequence[Value]) -> tuple[Schedule, dict[Group, Nest], Memory]:
+    """The steps that compute `outputs`, their loop nests, and where values lie."""
     wanted = [*outputs, *(ok for ok, _ in graph.checks)]
     kept: set[Value] = set()
     while True:
@@ -62,13 +68,11 @@ def emit(graph: Graph, outputs: Sequence[Value], name: str) -> Emitted:
         try:
             nests = _nests(plan, Kept())
             found = memory.plan(plan, nests, outputs)
-            nests = _nests(plan, found.kept)
-            break
+            return plan, _nests(plan, found.kept), found
         except MustKeep as error:
             if error.value in kept:
                 raise
             kept.add(error.value)
-    return _Module(graph, list(outputs), name, plan, nests, found).emitted()
 
 
 def _nests(plan: Schedule, kept: Kept) -> dict[Group, Nest]:
@@ -126,6 +130,7 @@ class _Module:
         self.lines: list[tuple[str, str]] = []
         self.scalars: dict[Value, str] = {}
         self.kernels: dict[str, str] = {}
+        self.bodies: list[str] = []  # cores of loops
         self.steps: list[Described] = []
         self.notes: dict[str, list[str]] = {}
         self._count = 0
@@ -137,7 +142,7 @@ class _Module:
         self._count += 1
         return f"t{self._count - 1}"
 
-    def emitted(self) -> Emitted:
+    def _write(self) -> None:
         core = _Core(self, self.plan.roots)
         for step in self.plan.steps:
             if isinstance(step, Group):
@@ -146,6 +151,10 @@ class _Module:
                 self._matmul(step)
             elif step.value.op == "call":
                 self._call(step)
+            elif step.value.op == "loop":
+                first = len(self.lines)
+                write_loop(self, step)
+                self._describe(step, self.lines[first][0], [step.value.line])
             else:
                 core.accesses = []
                 first = len(self.lines)
@@ -153,6 +162,20 @@ class _Module:
                 self.scalars[step.value] = name
                 for text, line in self.lines[first:]:
                     self._describe(step, text, [line] if line else [])
+
+    def body(self, graph: Graph, outputs: list[Value], plan: tuple) -> "_Module":
+        """The core of a loop's step, which shares the kernels of this module."""
+        inner = _Module(graph, outputs, f"{self.name}_step{len(self.bodies)}", *plan)
+        inner.frame.apart = False
+        inner.kernels, inner.bodies, inner.notes = self.kernels, self.bodies, self.notes
+        self.bodies.append("")
+        at = len(self.bodies) - 1
+        inner._write()
+        self.bodies[at] = inner._core()
+        return inner
+
+    def emitted(self) -> Emitted:
+        self._write()
         text = "\n\n".join(self._functions())
         source = native.header(text) + text
         return Emitted(
@@ -178,7 +201,7 @@ class _Module:
         base = self.frame.base(kind, place)
         return base if not start else f"shift({base}, {start})"
 
-    def _kernel(self, lines: list[str], label: str) -> str:
+    def kernel(self, lines: list[str], label: str) -> str:
         body = "\n".join(lines)
         name = self.kernels.get(body)
         if name is None:
@@ -188,7 +211,7 @@ class _Module:
     def _group(self, group: Group) -> None:
         nest = self.nests[group]
         text: Text = text_of(nest, self.memory.storage)
-        name = self._kernel(text.lines, "loop")
+        name = self.kernel(text.lines, "loop")
         given = [self.pointer(a.value, a.start) for a in text.arguments]
         given += [self.scalars[value] for value in text.scalars]
         results = [self.fresh() for _ in text.results]
@@ -206,7 +229,7 @@ class _Module:
 
     def _matmul(self, step: Single) -> None:
         value = step.value
-        (a, pa), (b, pb) = (_operand(arg) for arg in value.args)
+        (a, pa), (b, pb) = (_operand(arg, self.plan.roots) for arg in value.args)
         m, n = value.shape[-2:]
         k = value.args[0].shape[-1]
         ta, lda = _orientation(pa[1], value.args[0].shape)
@@ -218,7 +241,7 @@ class _Module:
             call = f"gemm_at({', '.join(given)}, {m}, {n}, {k}, {ta}, {tb}, {lda}, {ldb}, {n})"
         else:
             lines = _product_lines(value, pa[1], pb[1], small, (m, n, k, ta, tb, lda, ldb))
-            call = f"{self._kernel(lines, 'product')}({', '.join(given)})"
+            call = f"{self.kernel(lines, 'product')}({', '.join(given)})"
         self.lines.append((call, value.line))
         self._describe(step, call, [value.line] if value.line else [])
 
@@ -237,7 +260,7 @@ class _Module:
         for body, name in self.kernels.items():
             first, rest = body.split("\n", 1)
             texts.append(f"@device\ndef {name}{first}\n    tuned()\n{rest}\n")
-        texts.append(self._core())
+        texts += [*self.bodies[::-1], self._core()]
         texts.append(native.entry(self.frame))
         return texts
 
@@ -265,19 +288,21 @@ class _Module:
         ]
 
 
-def _operand(value: Value) -> tuple[Value, tuple[int, list[int]]]:
+def _operand(value: Value, roots: set[Value]) -> tuple[Value, tuple[int, list[int]]]:
     """The buffer that BLAS reads, where it begins there, and the strides."""
-    if value.op == "view" and (found := strides_of(value)) is not None:
-        source = value.args[0]
-        while source.op == "reshape":
-            source = source.args[0]
-        return source, found
+    seen = value.op == "view" and value not in roots
+    if seen and (found := strides_of(value)) is not None:
+        return _buffer(value.args[0], roots), found
     steps = [1]
     for n in value.shape[:0:-1]:
         steps.insert(0, steps[0] * n)
-    while value.op == "reshape":
+    return _buffer(value, roots), (0, steps)
+
+
+def _buffer(value: Value, roots: set[Value]) -> Value:
+    while value.op == "reshape" and value not in roots:
         value = value.args[0]
-    return value, (0, steps)
+    return value
 
 
 def _orientation(strides: list[int], shape: tuple) -> tuple[bool, int]:

@@ -38,9 +38,13 @@ class Group:
 
 @dataclass(eq=False)
 class Single:
-    """A step that is no loop nest: a product, a call, a loop, or a line of scalar code."""
+    """A step that is no loop nest: a product, a call, a loop, or a line of scalar code.
+
+    `items` are what a loop gives and what it needs room for.
+    """
 
     value: Value
+    items: list[Value] = field(default_factory=list)
 
 
 Step = Group | Single
@@ -71,7 +75,15 @@ def schedule(outputs: Sequence[Value], kept: Iterable[Value] = ()) -> Schedule:
     steps: list[Step] = []
     place: dict[Value, int] = {}
     for value in order:
+        if value.op == "loop":
+            place[value] = len(steps)
+            used = [v for v in order if v.op == "item" and v.args[0] is value]
+            steps.append(Single(value, [*used, *value.data.rooms(value, used)]))
+            continue
         if value not in roots:
+            continue
+        if value.op == "item":
+            place[value] = place[value.args[0]]
             continue
         if _stands_alone(value):
             place[value] = len(steps)
@@ -93,7 +105,7 @@ def domain_of(value: Value) -> tuple[int, ...]:
 
 
 def _stands_alone(value: Value) -> bool:
-    if value.op in ("matmul", "call", "item", "loop"):
+    if value.op in ("matmul", "call"):
         return True
     return value.shape == () and value.op not in ("reduce", "scatter")
 
@@ -250,8 +262,10 @@ def _roots(order: list[Value], outputs: Sequence[Value]) -> set[Value]:
             roots.add(value)
         if value.op == "matmul":
             roots.update(_kept_operand(value, arg) for arg in value.args)
-        elif value.op in ("call", "loop"):
+        elif value.op == "call":
             roots.update(buffer_of(arg) for arg in value.args)
+        elif value.op == "loop":
+            roots.update(window_of(arg)[0] for arg in value.args)
         elif value.op == "reshape":
             roots.add(buffer_of(value.args[0]))
         elif value.op == "scatter" and below_of(value) is not None:
@@ -270,6 +284,8 @@ def _roots(order: list[Value], outputs: Sequence[Value]) -> set[Value]:
         cost = own + sum(0 if arg in roots else costs[arg] for arg in value.args)
         if value.op in ("map", "take") and cost >= CHEAP and readers.get(value, 0) > 1:
             roots.add(value)
+        if value.op == "map":
+            roots.update(arg for arg in value.args if _repeated(arg, value, costs))
         costs[value] = cost if value.op not in ("input", "full", "iota") else 0
     roots.update(v for v in outputs if v.shape != ())
     return {v for v in roots if v.op not in ("input", "full")} | {
@@ -277,11 +293,43 @@ def _roots(order: list[Value], outputs: Sequence[Value]) -> set[Value]:
     }
 
 
+def _repeated(arg: Value, value: Value, costs: dict[Value, int]) -> bool:
+    """Whether reading `arg` would compute it anew for each of many rows."""
+    return (
+        arg.op == "map"
+        and arg.shape != ()
+        and arg.shape[-1] == value.shape[-1] > 1
+        and arg.size * 8 <= value.size
+        and costs[arg] >= CHEAP // 2
+    )
+
+
 def buffer_of(value: Value) -> Value:
     """What must have a buffer for `value` to be read as one."""
     while value.op == "reshape":
         value = value.args[0]
     return value
+
+
+def window_of(value: Value) -> tuple[Value, int]:
+    """What must have a buffer for `value` to be read behind one pointer, and where it begins."""
+    if value.op == "view" and value.shape != ():
+        (source,) = value.args
+        step, start, strides = source.size, 0, dict.fromkeys(range(len(value.shape)), 0)
+        for (out, first, along), n in zip(value.data, source.shape, strict=True):
+            step //= max(n, 1)
+            start += first * step
+            if out is not None:
+                strides[out] += along * step
+        step = value.size
+        for axis, n in enumerate(value.shape):
+            step //= max(n, 1)
+            if n != 1 and strides[axis] != step:
+                return value, 0
+        while source.op == "reshape":
+            source = source.args[0]
+        return source, start
+    return buffer_of(value), 0
 
 
 def _behind_views(value: Value) -> Value:

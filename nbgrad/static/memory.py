@@ -115,7 +115,7 @@ def _place_inputs(reads: list[list[Value]], places: dict[Value, tuple[str, Any]]
 
 def _buffers(step: Any, kept: Kept) -> list[Value]:
     """The values for which a step writes a buffer."""
-    values = step.sweeps if isinstance(step, Group) else [step.value]
+    values = step.sweeps if isinstance(step, Group) else [step.value, *step.items]
     return [v for v in values if v.shape != () and kept.has(v)]
 
 

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import TraceError
-from ..kernels import pointers, scalar
+from ..kernels import pointers, random, scalar
 from ..kernels.program import DISABLED
 from .ir import Value
 from .memory import Memory
@@ -40,6 +40,7 @@ class Frame:
     outputs: list[Value]
     memory: Memory
     messages: list[str] = field(default_factory=list)
+    apart: bool = True  # not the step of a loop, whose core takes pointers
 
     @property
     def large(self) -> bool:
@@ -49,7 +50,8 @@ class Frame:
     @property
     def packed(self) -> bool:
         """Whether there are so many arrays that the core takes a table of their addresses."""
-        return not DISABLED and sum(v.shape != () for v in [*self.inputs, *self.outputs]) > MANY
+        arrays = sum(value.shape != () for value in [*self.inputs, *self.outputs])
+        return self.apart and not DISABLED and arrays > MANY
 
     def arguments(self) -> list[str]:
         return [f"{'a' if v.shape else 'x'}{i}" for i, v in enumerate(self.inputs)]
@@ -84,12 +86,15 @@ def header(text: str) -> str:
         lines.append("from numpy import float32, float64, int64")
     if "device" in used:
         lines.append("from nbgrad.kernels._jit import device")
-    for module, names in (("pointers", pointers.__all__), ("scalar", scalar.__all__)):
+    for module, names in (
+        ("pointers", pointers.__all__),
+        ("random", random.__all__),
+        ("running", ("cumsum", "cumsum_back")),
+        ("scalar", scalar.__all__),
+    ):
         known = sorted(used & set(names))
         if known:
             lines.append(f"from nbgrad.kernels.{module} import {', '.join(known)}")
-    if used & {"cumsum", "cumsum_back"}:
-        lines.append("from nbgrad.kernels.running import cumsum, cumsum_back")
     return "\n".join(lines) + "\n\n\n"
 
 

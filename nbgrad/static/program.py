@@ -1,13 +1,14 @@
 """Programs: recorded functions in single assignment, with a checker and an interpreter."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..core import bind
 from ..errors import TraceError
-from ..symbols import Symbol, topological
+from ..symbols import Builder, Symbol, is_full, topological
 
 
 @dataclass(frozen=True)
@@ -77,3 +78,17 @@ class Program:
             line = f"  # {equation.line}" if equation.line else ""
             lines.append(f"  v{i}: {equation.aval} = {call}{line}")
         return "\n".join([*lines, f"  return {', '.join(map(label, self.outputs))}"])
+
+
+def replay(program: Program, args: Sequence, builder: Builder) -> list[Any]:
+    """The outputs for values of any kind: the program once more, as new symbols of `builder` or as
+    what stands above them."""
+    values: dict[Symbol, Any] = dict(zip(program.inputs, args, strict=True))
+    for equation in program.equations:
+        assert equation.primitive is not None
+        if is_full(equation):
+            values[equation] = builder.full(equation.params["number"], equation.aval)
+            continue
+        given = [values[x] if isinstance(x, Symbol) else x for x in equation.args]
+        values[equation] = bind(equation.primitive, *given, **equation.params)
+    return [values[x] if isinstance(x, Symbol) else x for x in program.outputs]

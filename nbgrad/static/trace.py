@@ -1,5 +1,6 @@
 """Recording: a function is run once on symbols, and what it does to them is its program."""
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from ..core import Aval, Primitive, new_level
 from ..errors import TraceError
 from ..symbols import Builder, Symbol, calling_line
 from ..transforms import trees
+from .frozen import Generators
 from .program import Program
 
 _INT = np.dtype(np.int64)
@@ -19,6 +21,18 @@ _WHOLE = {"add", "subtract", "multiply", "floor_divide", "remainder", "negative"
 # What keeps the dtype of its arguments, bools too.
 _MOVES = {"reshape", "transpose", "broadcast_to", "concatenate", "stack", "flip", "roll", "index",
           "gather"}  # fmt: skip
+
+
+class _Mine(threading.local):
+    depth = 0
+
+
+_mine = _Mine()
+
+
+def is_recording() -> bool:
+    """Whether a function is being recorded in this thread."""
+    return _mine.depth > 0
 
 
 class Recorder(Builder):
@@ -80,7 +94,13 @@ def trace(f: Callable, name: str, avals: Sequence[Aval], rebuild: Callable) -> P
         recorder = Recorder(level)
         inputs = [recorder.input(aval) for aval in avals]
         args, options = rebuild(inputs)
-        result = f(*args, **options)
+        generators = Generators(f, [*args, *options.values()])
+        _mine.depth += 1
+        try:
+            result = f(*args, **options)
+        finally:
+            _mine.depth -= 1
+        generators.check()
     outputs, rebuild_outputs = trees.flatten(result)
     found = []
     for output in outputs:

@@ -1,0 +1,128 @@
+"""Random numbers by counting: Philox 4x32-10, and what is made of its bits.
+
+Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3 (SC 2011). A block of four
+32-bit words is a function of a key (64 bits) and of the number of the block, so draws need no
+hidden state. Here a state is two int64: the key, and the next block. Each block gives two doubles.
+
+The `fill` functions take pointers and are what compiled programs call; the kernels hand them the
+pointers of arrays, so that both give the same bits.
+"""
+
+import math
+
+import numpy as np
+
+from ._jit import device, kernel
+from .pointers import pointer
+
+__all__ = ["fill_integers", "fill_normal", "fill_permutation", "fill_uniform"]
+
+_MASK = np.uint64(0xFFFFFFFF)
+_HALF = np.uint64(32)
+_FIRST, _SECOND = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
+_WEYL_LOW, _WEYL_HIGH = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
+_ROUNDS = 10
+_UNIT = 2.0**-53
+
+
+@device
+def block(key, count):
+    """The words of one block, two by two."""
+    x0, x1 = count & _MASK, count >> _HALF
+    x2, x3 = np.uint64(0), np.uint64(0)
+    k0, k1 = key & _MASK, key >> _HALF
+    for _ in range(_ROUNDS):
+        first, second = _FIRST * x0, _SECOND * x2
+        x0, x1, x2, x3 = (
+            (second >> _HALF) ^ x1 ^ k0, second & _MASK, (first >> _HALF) ^ x3 ^ k1, first & _MASK,
+        )  # fmt: skip
+        k0, k1 = (k0 + _WEYL_LOW) & _MASK, (k1 + _WEYL_HIGH) & _MASK
+    return (x1 << _HALF) | x0, (x3 << _HALF) | x2
+
+
+@device
+def _unit(bits):
+    """A double in [0, 1): the upper 53 bits."""
+    return np.float64(bits >> np.uint64(11)) * _UNIT
+
+
+@device
+def fill_uniform(state, out, n, low, width):
+    """n numbers in [low, low + width)."""
+    key, count = np.uint64(state[0]), np.uint64(state[1])
+    for i in range((n + 1) // 2):
+        a, b = block(key, count + np.uint64(i))
+        out[2 * i] = low + width * _unit(a)
+        if 2 * i + 1 < n:
+            out[2 * i + 1] = low + width * _unit(b)
+
+
+@device
+def fill_normal(state, out, n, mean, std):
+    """n normal numbers, by Box and Muller from the two of a block.
+
+    The functions are those of the C library: their bits do not depend on how a loop is compiled.
+    """
+    key, count = np.uint64(state[0]), np.uint64(state[1])
+    for i in range((n + 1) // 2):
+        a, b = block(key, count + np.uint64(i))
+        radius = math.sqrt(-2.0 * math.log(1.0 - _unit(a)))
+        angle = 6.283185307179586 * _unit(b)
+        out[2 * i] = mean + std * (radius * math.cos(angle))
+        if 2 * i + 1 < n:
+            out[2 * i + 1] = mean + std * (radius * math.sin(angle))
+
+
+@device
+def _below(bits, high):
+    """An integer in [0, high): the upper half of bits * high, right to 2**-32 for high < 2**31."""
+    low = ((bits & _MASK) * np.uint64(high)) >> _HALF
+    return np.int64(((bits >> _HALF) * np.uint64(high) + low) >> _HALF)
+
+
+@device
+def fill_integers(state, out, n, high):
+    """n integers in [0, high)."""
+    key, count = np.uint64(state[0]), np.uint64(state[1])
+    for i in range((n + 1) // 2):
+        a, b = block(key, count + np.uint64(i))
+        out[2 * i] = _below(a, high)
+        if 2 * i + 1 < n:
+            out[2 * i + 1] = _below(b, high)
+
+
+@device
+def fill_permutation(state, out, n):
+    """0 ... n-1 in random order (Fisher and Yates)."""
+    key, count = np.uint64(state[0]), np.uint64(state[1])
+    for i in range(n):
+        out[i] = i
+    for i in range(n - 1, 0, -1):
+        at = _below(block(key, count + np.uint64(i))[0], i + 1)
+        held = out[i]
+        out[i] = out[at]
+        out[at] = held
+
+
+@kernel
+def uniform(state, out, low, width):
+    """Fill a flat array of float64."""
+    fill_uniform(pointer(state), pointer(out), out.size, low, width)
+
+
+@kernel
+def normal(state, out, mean, std):
+    """Fill a flat array of float64."""
+    fill_normal(pointer(state), pointer(out), out.size, mean, std)
+
+
+@kernel
+def integers(state, out, high):
+    """Fill a flat array of int64."""
+    fill_integers(pointer(state), pointer(out), out.size, high)
+
+
+@kernel
+def permutation(state, out):
+    """Fill a flat array of int64."""
+    fill_permutation(pointer(state), pointer(out), out.size)

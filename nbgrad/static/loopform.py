@@ -1,0 +1,54 @@
+"""The static form of the row `loop`."""
+
+from .emit import planned
+from .forms.table import form
+from .ir import BOOL, Graph, Value
+from .looping import Step
+from .loops import Body
+from .lower import lower
+from .native import STACK
+
+
+@form("loop")
+def _loop(graph: Graph, symbol, *args: Value) -> Value:
+    body: Body = symbol.params["body"]
+    if body.lowered is None:
+        body.lowered = _step(body)
+    step: Step = body.lowered
+    avals = [given.aval for given in body.program.inputs[1:]]
+    given = [_solid(graph, graph.cast(x, a.dtype)) for x, a in zip(args, avals, strict=True)]
+    given += [graph.capture(array) for array in step.graph.captured]
+    loop = graph.new("loop", (), BOOL, given, step)
+    for k, (_, message) in enumerate(step.graph.checks):
+        ok = graph.new("item", (), BOOL, (loop,), ("check", k))
+        if all(ok is not known for known, _ in graph.checks):
+            graph.checks.append((ok, message))
+    parts = []
+    for k in symbol.params["outs"]:
+        aval, s, ys = body.avals[k], body.states, body.ys
+        key = ("state", k) if k < s else ("y", k - s) if k < s + ys else ("states", k - s - ys)
+        item = graph.new("item", aval.shape, aval.dtype, (loop,), key)
+        parts.append(graph.reshape(graph.cast(item, symbol.dtype), (aval.size,)))
+    return graph.concat(parts, 0)
+
+
+def _step(body: Body) -> Step:
+    graph, outputs = lower(body.program)
+    seen: set[Value] = set()
+    for i, value in enumerate(outputs):
+        # Every result is written to a place of its own.
+        while value.shape != () and (value in seen or value.op == "input"):
+            value = graph.new("map", value.shape, value.dtype, (value,), "x")
+        seen.add(value)
+        outputs[i] = value
+    return Step(
+        graph, outputs, planned(graph, outputs), body.n, body.constants, body.states, body.xs,
+        body.reverse, STACK,
+    )  # fmt: skip
+
+
+def _solid(graph: Graph, value: Value) -> Value:
+    """A value that has a buffer."""
+    if value.op in ("full", "iota") and value.shape != ():
+        return graph.new("map", value.shape, value.dtype, (value,), "x")
+    return value

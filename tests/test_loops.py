@@ -1,0 +1,197 @@
+"""`nbgrad.loop` and `nbgrad.scan`: the same in both tiers, differentiable, compiled as loops."""
+
+import time
+
+import numpy as np
+import optree
+import pytest
+
+import nbgrad
+from nbgrad import DimensionMismatch, TraceError
+
+rng = np.random.default_rng(0)
+ROWS = rng.normal(size=(7, 3))
+WEIGHTS = {
+    "x": rng.normal(size=(4, 6)) * 0.3,
+    "h": rng.normal(size=(6, 6)) * 0.3,
+    "b": rng.normal(size=6),
+}
+SEQUENCE = rng.normal(size=(9, 5, 4))
+
+
+def rnn(weights, xs):
+    """A state of an array and a counter; two arrays of results."""
+
+    def step(carry, x):
+        h, k = carry
+        new = np.tanh(x @ weights["x"] + h @ weights["h"] + weights["b"])
+        return (new, k + 1), (np.sum(new, axis=0), h * k)
+
+    (h, _), (sums, states) = nbgrad.scan(step, (np.zeros((5, 6)), 0), xs)
+    return np.sum(h * h) + np.sum(sums) * np.sum(np.sin(states))
+
+
+def waves(x):
+    return np.sum(nbgrad.loop(5, lambda i, s: np.sin(s * x) + i * x, x))
+
+
+def rows(x):
+    return nbgrad.scan(lambda s, r: (np.tanh(s + r), s * np.sum(r)), np.zeros(3), x)
+
+
+def nested(x):
+    inner = lambda s, i: nbgrad.loop(2, lambda j, t: np.cos(t) * x + i + j, s)  # noqa: E731
+    return np.sum(nbgrad.loop(3, lambda i, s: inner(s, i), x))
+
+
+CASES = {
+    "scalar": (lambda x: nbgrad.loop(5, lambda i, s: s * x + i, x), 0.3),
+    "rows": (rows, ROWS),
+    "tree": (lambda x: nbgrad.scan(lambda s, r: ({"a": s["a"] * r}, (r, s)), {"a": x[0]}, x), ROWS),
+    "gradient": (nbgrad.value_and_grad(waves), ROWS[0]),
+    "gradient of a number": (nbgrad.value_and_grad(waves), 0.3),
+    "gradient through ys": (nbgrad.value_and_grad(lambda x: np.sum(rows(x)[1])), ROWS),
+    "gradient of both": (
+        nbgrad.value_and_grad(lambda x: np.sum(rows(x)[1]) * np.sum(rows(x)[0] ** 2)), ROWS
+    ),
+    "nested": (nbgrad.value_and_grad(nested), ROWS[0]),
+    "second derivative": (nbgrad.grad(nbgrad.grad(waves)), 0.3),
+    "jvp": (lambda x: nbgrad.jvp(rows_sum, (x,), (x * x,)), ROWS),
+    "hvp": (lambda x: nbgrad.jvp(nbgrad.grad(rows_sum), (x,), (np.cos(x),)), ROWS),
+    "reverse over reverse": (
+        nbgrad.grad(lambda x: np.sum(nbgrad.grad(rows_sum)(x * x) ** 2)), ROWS
+    ),
+    "index": (nbgrad.value_and_grad(lambda x: np.sum(nbgrad.loop(3, lambda i, s: s * x[i] + x, x))),
+              ROWS[0]),
+    "swap": (lambda x: nbgrad.loop(3, lambda i, s: (s[1], s[0]), (x, x * 2.0)), ROWS),
+    "no steps": (lambda x: nbgrad.loop(0, lambda i, s: s * 2.0, x), ROWS),
+    "one step": (nbgrad.value_and_grad(lambda x: np.sum(nbgrad.loop(1, lambda i, s: s * s, x))),
+                 ROWS),
+    "copies": (lambda x: nbgrad.scan(lambda s, _: (s, (s, s)), x, length=3), ROWS),
+    "no ys": (lambda x: nbgrad.scan(lambda s, r: (s + r, None), np.zeros(3), x)[0], ROWS),
+    "float32": (
+        nbgrad.value_and_grad(lambda x: np.sum(nbgrad.loop(5, lambda i, s: np.sin(s * x), x))),
+        ROWS[0].astype(np.float32),
+    ),
+    "training": (
+        lambda x: nbgrad.loop(
+            4, lambda i, s: s - 0.1 * nbgrad.grad(lambda w: np.sum(np.cosh(w * x)))(s), x
+        ), ROWS[0],
+    ),
+    "bools": (lambda x: nbgrad.scan(lambda s, r: (r > s, np.where(s, r, 0.0)), False, x), ROWS[0]),
+}  # fmt: skip
+
+
+def rows_sum(x):
+    state, ys = rows(x)
+    return np.sum(state * state) + np.sum(ys * ys)
+
+
+def same(found, wanted, tolerance=1e-12):
+    left, right = (optree.tree_flatten(tree, none_is_leaf=True) for tree in (found, wanted))
+    assert len(left[0]) == len(right[0])
+    for a, b in zip(left[0], right[0], strict=True):
+        if a is None or b is None:
+            assert a is b
+            continue
+        a, b = np.asarray(a), np.asarray(b)
+        assert a.shape == b.shape and a.dtype.kind == b.dtype.kind
+        if a.dtype == bool:
+            assert np.array_equal(a, b)
+        else:
+            scale = np.max(np.abs(b), initial=0) + 1e-300
+            assert np.max(np.abs(a - b), initial=0) <= tolerance * scale
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_compiled_is_eager(name):
+    f, x = CASES[name]
+    same(nbgrad.compile(f)(x), f(x), 1e-5 if name == "float32" else 1e-12)
+
+
+@pytest.mark.parametrize("name", ["rows", "gradient", "tree", "index"])
+def test_the_program_can_be_interpreted(name):
+    f, x = CASES[name]
+    program = nbgrad.compile(f).variant(x).program
+    program.check()
+    found = program.rebuild(program.interpret(x))
+    same(found, f(x))
+
+
+def test_a_recurrent_network():
+    f = nbgrad.value_and_grad(rnn, argnums=(0, 1))
+    same(nbgrad.compile(f)(WEIGHTS, SEQUENCE), f(WEIGHTS, SEQUENCE))
+
+
+def test_eager_values_are_tracked():
+    x = nbgrad.track(2.0)
+    z = nbgrad.loop(3, lambda i, s: s * x, x)
+    z.backward()
+    assert x.grad == 32.0
+
+
+def test_the_text_does_not_depend_on_the_length():
+    short, long = (
+        nbgrad.compile(nbgrad.value_and_grad(rnn)).variant(WEIGHTS, np.zeros((n, 5, 4))).source
+        for n in (100, 100_000)
+    )
+    assert abs(len(short.splitlines()) - len(long.splitlines())) <= 4
+    assert "for t" in long
+
+
+def test_states_that_nobody_reads_are_not_stored():
+    f = nbgrad.compile(lambda x: nbgrad.loop(100_000, lambda i, s: s * 0.5 + i, x))
+    start = time.perf_counter()
+    assert f(np.zeros(1000)).shape == (1000,)
+    assert f.plan.scratch <= 4 * 8000
+    assert time.perf_counter() - start < 60
+
+
+def test_large_scratch_is_right():
+    x = np.linspace(0.0, 1.0, 20_000)
+    f = nbgrad.value_and_grad(lambda x: np.sum(nbgrad.loop(20, lambda i, s: np.sin(s * x), x)))
+    same(nbgrad.compile(f)(x), f(x))
+
+
+def changes_shape(i, s):
+    return np.concatenate([s, s])
+
+
+def changes_dtype(i, s):
+    return s + 0.5
+
+
+def changes_tree(i, s):
+    return (s, s)
+
+
+@pytest.mark.parametrize("tier", ["eager", "compiled"])
+@pytest.mark.parametrize(
+    ("body", "start", "error", "words"),
+    [
+        (changes_shape, np.zeros(3), DimensionMismatch, r"changes_shape.*\(3,\) to \(6,\)"),
+        (changes_dtype, 0, TypeError, "changes_dtype.*int64 to float64.*0.0 for 0"),
+        (changes_tree, np.zeros(3), TypeError, "changes_tree.*structure"),
+    ],
+)
+def test_a_body_that_changes_its_state(tier, body, start, error, words):
+    def f(x):
+        return x * nbgrad.loop(3, body, start)
+
+    with pytest.raises(error, match=words):
+        (nbgrad.compile(f) if tier == "compiled" else f)(1.0)
+
+
+def test_wrong_lengths():
+    with pytest.raises(ValueError, match="-1 steps"):
+        nbgrad.loop(-1, lambda i, s: s, 0.0)
+    with pytest.raises(DimensionMismatch, match="3, 4"):
+        nbgrad.scan(lambda s, x: (s, x), 0.0, np.zeros(3), length=4)
+    with pytest.raises(DimensionMismatch, match="length=n"):
+        nbgrad.scan(lambda s, x: (s, x), 0.0)
+    with pytest.raises(DimensionMismatch, match="first axis"):
+        nbgrad.scan(lambda s, x: (s, x), 0.0, 3.0)
+    with pytest.raises(TypeError, match="not a pair"):
+        nbgrad.scan(lambda s, x: s, 0.0, np.zeros(3))
+    with pytest.raises(TraceError, match="static_argnames"):
+        nbgrad.compile(lambda n: nbgrad.loop(n, lambda i, s: s, 0.0) * n)(3)

@@ -1,0 +1,125 @@
+"""`nbgrad.random`: explicit states, the same bits in both tiers, and numbers that look random."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import nbgrad
+from nbgrad import TraceError
+from nbgrad.kernels import random as kernels
+from nbgrad.random import choice, key, normal, permutation, uniform
+
+N = 20_000
+DRAWS = {
+    "uniform": lambda s: uniform(s, (3, 5)),
+    "uniform of a range": lambda s: uniform(s, 4, -1.0, 2.0),
+    "one": lambda s: uniform(s),
+    "none": lambda s: uniform(s, (0, 2)),
+    "normal": lambda s: normal(s, 7, 1.0, 2.0),
+    "many": lambda s: normal(s, 10_001),
+    "permutation": lambda s: permutation(s, 6),
+    "rows": lambda s: permutation(s, np.arange(12.0).reshape(4, 3)),
+    "choice": lambda s: choice(s, 10, (2, 3)),
+    "choice of rows": lambda s: choice(s, np.arange(12.0).reshape(4, 3), 2),
+    "without replacement": lambda s: choice(s, 10, 4, replace=False),
+    "in a loop": lambda s: nbgrad.scan(lambda c, _: normal(c, 3), s, length=6),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_both_tiers_give_the_same_bits(name):
+    eager, compiled = DRAWS[name](key(3)), nbgrad.compile(DRAWS[name])(key(3))
+    for a, b in zip(eager, compiled, strict=True):
+        assert np.array_equal(a, b) and np.asarray(a).dtype == np.asarray(b).dtype
+
+
+def test_the_published_answer():
+    """philox4x32-10 for a key and a counter of 0, of the authors' Random123."""
+    words = []
+    state, out = key(0), np.empty(2)
+    kernels.uniform(state, out, 0.0, 1.0)
+    for low, high in ((0x6627E8D5, 0xE169C58D), (0xBC57AC4C, 0x9B00DBD8)):
+        words.append((((high << 32) | low) >> 11) * 2.0**-53)
+    assert out.tolist() == words
+
+
+def test_numbers_look_random():
+    _, u = uniform(key(1), N)
+    _, z = normal(key(2), N)
+    assert u.min() >= 0 and u.max() < 1
+    assert stats.kstest(u, "uniform").pvalue > 0.01
+    assert stats.kstest(z, "norm").pvalue > 0.01
+    assert abs(z.mean()) < 0.03 and abs(z.std() - 1) < 0.03
+    assert abs(stats.skew(z)) < 0.1 and abs(stats.kurtosis(z)) < 0.2
+    assert abs(np.corrcoef(u[1:], u[:-1])[0, 1]) < 0.03
+
+
+def test_keys_and_states_are_not_correlated():
+    draws = np.stack([normal(key(seed), 500)[1] for seed in range(40)])
+    correlations = np.corrcoef(draws)[np.triu_indices(40, 1)]
+    assert np.abs(correlations).max() < 0.25 and abs(correlations.mean()) < 0.01
+    state, first = normal(key(0), 500)
+    _, second = normal(state, 500)
+    assert not set(first) & set(second)
+
+
+def test_choices_have_equal_chances():
+    _, picked = choice(key(5), 7, N)
+    assert stats.chisquare(np.bincount(picked, minlength=7)).pvalue > 0.01
+    state, places = key(6), []
+    for _ in range(600):
+        state, order = permutation(state, 4)
+        assert sorted(order) == [0, 1, 2, 3]
+        places.append(order[0])
+    assert stats.chisquare(np.bincount(places)).pvalue > 0.01
+    _, some = choice(key(7), 50, 50, replace=False)
+    assert len(set(some)) == 50
+
+
+def test_parameters_have_gradients():
+    def f(mean, std):
+        return np.sum(normal(key(0), 5, mean, std)[1])
+
+    wanted = 5.0, normal(key(0), 5)[1].sum()
+    assert np.allclose(nbgrad.gradient(f, 1.0, 2.0), wanted, rtol=1e-14)
+    compiled = nbgrad.compile(nbgrad.grad(f, argnums=(0, 1)))
+    assert np.allclose(compiled(1.0, 2.0), wanted, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: uniform(3), TypeError, "a int.*key"),
+        (lambda: uniform(np.zeros(2)), TypeError, "ndarray of shape"),
+        (lambda: normal(np.random.default_rng(0), 3), TypeError, "NumPy Generator"),
+        (lambda: uniform(key(0), 1.5), TypeError, "a shape"),
+        (lambda: uniform(key(0), (-1,)), ValueError, "negative"),
+        (lambda: uniform(key(0), 3, np.zeros(2)), ValueError, "broadcast"),
+        (lambda: choice(key(0), 3, 4, replace=False), ValueError, "4 draws of 3"),
+        (lambda: choice(key(0), 0, 4), ValueError, "nothing"),
+        (lambda: key(1.5), TypeError, "integer"),
+        (lambda: key(2**64), ValueError, "64 bits"),
+    ],
+)
+def test_wrong_arguments(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_a_numpy_generator_is_refused_while_recording():
+    generator = np.random.default_rng(0)
+
+    def noisy(x):
+        return x + generator.normal(size=3)
+
+    def made(x):
+        return x + np.random.default_rng(0).normal(size=3)
+
+    def given(x, g):
+        return x + g.normal(size=3)
+
+    for f, args in ((noisy, ()), (made, ()), (given, (generator,))):
+        with pytest.raises(TraceError, match=r"nbgrad\.random"):
+            nbgrad.compile(f, static_argnames="g" if args else ())(np.ones(3), *args)
+    with pytest.raises(TraceError, match=r"test_random\.py.*generator\.normal"):
+        nbgrad.compile(nbgrad.value_and_grad(lambda x: np.sum(noisy(x))))(np.ones(3))
