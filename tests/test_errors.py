@@ -3,6 +3,9 @@
 One row a mistake. The pattern is the whole message, or its telling part where NumPy words it.
 """
 
+# The mistakes are the point.
+# pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false
+
 import math
 
 import numpy as np
@@ -162,7 +165,7 @@ MISTAKES = {
     "axis": (lambda: np.sum(M, axis=5), np.exceptions.AxisError,
         "sum: axis 5 is out of bounds for array of dimension 2"),
     "axis a": (lambda: np.max(M, axis="a"), TypeError, "max: axis='a': an axis is an integer"),
-    "axis {}": (lambda: np.expand_dims(S, {}), TypeError, "cannot be interpreted as an integer"),  # pyright: ignore
+    "axis {}": (lambda: np.expand_dims(S, {}), TypeError, "cannot be interpreted as an integer"),
     "index": (lambda: V[5], IndexError, "index 5 is out of bounds for axis 0 with size 3"),
     "index a": (lambda: V["a"], IndexError, "only integers, slices"),
     "too many": (lambda: M[:, :, 0], IndexError, "too many indices for array"),

@@ -97,7 +97,7 @@ def test_parameters_have_gradients():
         (lambda: uniform(key(0), 3, np.zeros(2)), ValueError, "broadcast"),
         (lambda: choice(key(0), 3, 4, replace=False), ValueError, "4 draws of 3"),
         (lambda: choice(key(0), 0, 4), ValueError, "nothing"),
-        (lambda: key(1.5), TypeError, "integer"),
+        (lambda: key(1.5), TypeError, "integer"),  # pyright: ignore[reportArgumentType]
         (lambda: key(2**64), ValueError, "64 bits"),
     ],
 )

@@ -12,7 +12,7 @@ import numba
 import numpy as np
 import optree
 import pytest
-from numba.core.runtime import _nrt_python
+from numba.core import runtime
 
 import nbgrad
 from nbgrad.errors import TraceError
@@ -91,8 +91,8 @@ def test_njit_keeps_copies_of_strided_arrays_alive(rng, size):
 
 
 def allocations():
-    _nrt_python.memsys_enable_stats()
-    return numba.core.runtime.rtsys.get_allocation_stats().alloc
+    runtime._nrt_python.memsys_enable_stats()  # pyright: ignore[reportAttributeAccessIssue]
+    return runtime.rtsys.get_allocation_stats().alloc  # pyright: ignore[reportPrivateImportUsage]
 
 
 def test_njit_into_writes_and_allocates_nothing(rng):
@@ -293,16 +293,6 @@ def test_steady_state_allocates_results_only(rng, function):
 
 
 # -- arguments --------------------------------------------------------------------------------
-
-
-class Layer:
-    def __init__(self, w, b):
-        self.w, self.b = w, b
-
-
-optree.register_pytree_node(
-    Layer, lambda x: ((x.w, x.b), None), lambda _, leaves: Layer(*leaves), namespace="nbgrad-test"
-)
 
 
 def test_namedtuples_and_ordered_dicts(rng):

@@ -210,17 +210,12 @@ def _extreme(name: str, twin: Callable) -> Callable:
 highest, lowest = _extreme("maximum", np.maximum), _extreme("minimum", np.minimum)
 
 
-def _contiguous(array):
+def contiguous(array: Any) -> Any:
+    """The array itself where its type says that it is contiguous, else a copy."""
     return np.ascontiguousarray(array)
 
 
-if DISABLED:
-    contiguous = _contiguous
-else:
-
-    def contiguous(array):
-        """The array itself where its type says that it is contiguous, else a copy."""
-        raise NotImplementedError
+if not DISABLED:
 
     @overload(contiguous, jit_options=DEVICE_OPTIONS)  # pyright: ignore[reportArgumentType]
     def _choose(array):

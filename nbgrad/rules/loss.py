@@ -188,8 +188,12 @@ class _OneHot(Primitive):
     """Rows of zeros with a one at the label."""
 
     differentiable = False
-    infer = staticmethod(lambda labels, *, shape, dtype: Aval.of(shape, np.dtype(dtype)))
-    evaluate = staticmethod(_one_hot_compute)
+
+    def infer(self, *avals, **params) -> Aval:
+        return Aval.of(params["shape"], np.dtype(params["dtype"]))
+
+    def evaluate(self, *args, **params):
+        return _one_hot_compute(*args, **params)
 
 
 one_hot_row = _OneHot(

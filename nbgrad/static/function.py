@@ -66,16 +66,16 @@ class StaticFunction:
     @property
     def njit_into(self) -> Callable:
         """The only variant's function that writes into given arrays."""
-        return self._only("njit_into").njit_into
+        return self.only_variant("njit_into").njit_into
 
     @property
     def address(self) -> int:
         """The address of the only variant's C function of two tables of pointers."""
-        return self._only("address").address
+        return self.only_variant("address").address
 
     def cfunc(self, kind: str) -> Any:
         """The only variant as a C function that integrators ("quad") or solvers ("ode") call."""
-        return self._only(f'cfunc("{kind}")').cfunc(kind)
+        return self.only_variant(f'cfunc("{kind}")').cfunc(kind)
 
     @property
     def program(self) -> Program:

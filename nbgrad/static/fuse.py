@@ -126,19 +126,20 @@ def _join(value: Value, steps: list[Step], place: dict[Value, int], roots: set) 
     reads = list(reads_of(value, roots))
     ready = max((place[root] for root, _ in reads if root in place), default=-1)
     wanted = {root for root, _ in reads}
-    best: tuple[int, int, int] | None = None
+    best: tuple[int, int, int, Group] | None = None
     for at in range(max(ready, 0), len(steps)):
         group = steps[at]
         if not isinstance(group, Group) or group.closed or group.domain != domain:
             continue
         sweep = _sweep_in(group, value, reads, place, at)
         if sweep is not None:
-            best = max(best or (0, 0, 0), (len(wanted & group.at_hand), at, sweep))
+            found = len(wanted & group.at_hand), at, sweep, group
+            best = found if best is None or found[:2] > best[:2] else best
     if best is None:
         return None
-    _, at, sweep = best
-    _enter(steps[at], value, sweep)
-    steps[at].at_hand |= {value, *wanted}
+    _, at, sweep, group = best
+    _enter(group, value, sweep)
+    group.at_hand |= {value, *wanted}
     return at
 
 
@@ -340,11 +341,12 @@ def _behind_views(value: Value) -> Value:
 
 def _kept_operand(product: Value, value: Value) -> Value:
     """What must have a buffer so that BLAS can read `value`: itself, or the source of a view."""
-    if value.op != "view" or strides_of(value) is None:
+    found = strides_of(value) if value.op == "view" else None
+    if found is None:
         return buffer_of(value)
     # BLAS reads a small second matrix faster as it is than transposed.
     k, n = value.shape[-2:]
-    turned = value is product.args[1] and strides_of(value)[1][-1] != 1 and n > 1
+    turned = value is product.args[1] and found[1][-1] != 1 and n > 1
     if turned and k * n <= 4096 and product.shape[-2] >= 32:
         return value
     return buffer_of(value.args[0])

@@ -323,14 +323,15 @@ class Graph:
             return self.map("-x", (self.reduce("sum", value.args[0], gone),), value.dtype, shape)
         if value.op == "view":
             (source,) = value.args
-            used = {axis.out for axis in value.data}
+            axes: Any = value.data
+            used = {axis.out for axis in axes}
             spread = [i for i in gone if i not in used]
             if spread:  # axes along which all is equal
                 kept = [i for i in range(len(value.shape)) if i not in spread]
                 places = {i: k for k, i in enumerate(kept)}
                 index = [
                     axis if axis.out is None else Axis(places[axis.out], axis.start, axis.step)
-                    for axis in value.data
+                    for axis in axes
                 ]
                 rest = self.view(source, index, tuple(value.shape[i] for i in kept))
                 times = math.prod(value.shape[i] for i in spread)

@@ -71,7 +71,7 @@ def _elementwise(graph: Graph, symbol: Symbol, row: Any, args: list[Value]) -> V
     dtype = symbol.dtype
     if dtype == BOOL:  # a comparison: of what its arguments have in common
         weak = [a for a, given in zip(args, symbol.args, strict=True) if isinstance(given, Symbol)]
-        common = np.result_type(*(a.dtype for a in weak)) if weak else np.float64
+        common = np.result_type(*(a.dtype for a in weak)) if weak else np.dtype(np.float64)
         if row.name.startswith("logical"):
             common = BOOL
         elif common.kind in "bui" and any(a.dtype.kind == "f" for a in args):

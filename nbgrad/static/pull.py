@@ -187,6 +187,7 @@ class Writer:
             if len(position.terms) != 1:
                 raise MustKeep(value)
             ((axis, step),) = position.terms
+            assert isinstance(axis, int)
             first, stop = self.bounds(axis)
             held = [0 <= position.const + step * i < n for i in (first, stop - 1)]
             # One border lies between: the first place where the answer changes.
