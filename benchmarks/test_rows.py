@@ -196,8 +196,12 @@ def _written(x, value):
 
 
 def turns(call: Call) -> dict[str, Callable[[], Any]]:
-    """NumPy's forward pass, the tracked one, and a pullback over a graph that is kept."""
-    leaves = [nbgrad.track(x) for x in call.args]
+    """NumPy's forward pass, the tracked one, and a pullback over a graph that is kept.
+
+    As each leaf has memory of its own, so has each argument of NumPy: `x @ x.T` is half the work.
+    """
+    args = [np.array(x) for x in call.args]
+    leaves = [nbgrad.track(x) for x in args]
     out = call.function(*leaves)
     ct = np.ones(out.shape, out.dtype)
 
@@ -207,7 +211,7 @@ def turns(call: Call) -> dict[str, Callable[[], Any]]:
             leaf.grad = None
 
     return {
-        "numpy": lambda: call.numpy(*call.args),
+        "numpy": lambda: call.numpy(*args),
         "forward": lambda: call.function(*leaves),
         "pullback": pull,
     }
