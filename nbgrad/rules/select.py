@@ -135,7 +135,7 @@ def median(a, axis=None, *, keepdims: bool = False):
     flat = np.reshape(np.transpose(a, (*kept, *axes)), (*(shape[i] for i in kept), -1))
     length = shape_of(flat)[-1]
     middle = slice((length - 1) // 2, length // 2 + 1)
-    order = np.argpartition(plain(flat), tuple(range(length)[middle]))[..., middle]
+    order = np.argpartition(plain(flat), np.arange(length)[middle])[..., middle]
     out = np.mean(take_along_axis(flat, order), axis=-1)
     opened = tuple(1 if i in axes else n for i, n in enumerate(shape))
     return np.reshape(out, opened) if keepdims else out
