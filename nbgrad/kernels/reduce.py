@@ -14,6 +14,7 @@ from ._jit import kernel
 from .scalar import offset, radd, select
 
 _CHUNK = 4096
+_BLOCK = 1024
 
 
 @kernel
@@ -57,17 +58,24 @@ def sum_middle(x, out, outer, length, inner, factor):
 def choice_pullback(ct, x, out, x_bar, scratch, outer, length, inner):
     """Each cotangent goes to the elements equal to `out`, in equal parts where they tie.
 
-    Ties are counted while writing, and divided by only where there are some. `scratch` holds
-    `inner` elements: the counts.
+    Most blocks of a long row hold none of those and are only cleared. Ties are counted on the way,
+    and divided by only where there are some. `scratch` holds `inner` elements: the counts.
     """
     zero, one = ct.dtype.type(0.0), ct.dtype.type(1.0)
     if inner == 1:
         for o in range(outer):
             best, share, ties = out[o], ct[o], zero
-            for j in range(length):
-                tied = x[offset(o * length + j)] == best
-                ties = radd(ties, select(tied, one, zero))
-                x_bar[offset(o * length + j)] = select(tied, share, zero)
+            end = (o + 1) * length
+            for start in range(o * length, end, _BLOCK):
+                stop, found = min(start + _BLOCK, end), zero
+                for j in range(start, stop):
+                    found = radd(found, select(x[offset(j)] == best, one, zero))
+                for j in range(start, stop):
+                    x_bar[offset(j)] = zero
+                if found > zero:
+                    ties += found
+                    for j in range(start, stop):
+                        x_bar[offset(j)] = select(x[offset(j)] == best, share, zero)
             if ties > one:
                 for j in range(length):
                     x_bar[offset(o * length + j)] /= ties
