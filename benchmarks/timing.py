@@ -1,5 +1,7 @@
 """Timing by interleaved rounds: machines drift, so only what ran side by side is compared."""
 
+import ctypes
+import sys
 from collections.abc import Callable, Mapping
 from statistics import median
 from time import perf_counter
@@ -42,6 +44,22 @@ def interleave(
         )
         for name, times in found.items()
     }
+
+
+def keep_memory() -> None:
+    """Have the C library keep what is freed, where it is glibc.
+
+    It gives the end of its heap back to the system when that is large. Whether an array of 800 kB
+    is then made of new pages, which costs more than filling it, hangs on what was freed before: on
+    the neighbours in a table and not on the op.
+    """
+    if sys.platform == "linux":
+        libc = ctypes.CDLL(None)
+        for parameter in (M_TRIM_THRESHOLD, M_MMAP_THRESHOLD):
+            libc.mallopt(parameter, 1 << 25)  # the most that every version takes
+
+
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 
 
 def once(function: Callable[[], Any], count: int) -> float:

@@ -75,15 +75,19 @@ def float_array(x: Any, copy: bool = False) -> Any:
     return array
 
 
-def cotangent(value: Any, aval: Aval, op: str) -> Any:
-    """A cotangent for an array of `aval` that `op` made: an own plain array, or an Array.
+def cotangent(value: Any, aval: Aval, op: str, copy: bool = True) -> Any:
+    """A cotangent for an array of `aval` that `op` made: a plain array, or an Array.
+
+    Without `copy` it may be the array that the caller gave, to be read only.
 
     Raises DimensionMismatch for another shape.
     """
     if type(value) is float and not aval.shape:
         return np.array(value, aval.dtype)
     if not isinstance(value, Array):
-        value = np.array(real_array(value, f"{op or 'gradient'}: a cotangent"), aval.dtype)
+        value = real_array(value, f"{op or 'gradient'}: a cotangent")
+        if copy or value.dtype != aval.dtype or not value.flags.carray:
+            value = np.array(value, aval.dtype)
     if shape_of(value) != aval.shape:
         raise DimensionMismatch(
             f"{op or 'gradient'}: a cotangent of shape {shape_of(value)} for an array of shape "

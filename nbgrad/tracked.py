@@ -215,7 +215,7 @@ class TrackedArray(Array):
             aval = self.aval
             seed = np.ones(aval.shape, aval.dtype) if aval.shape else _SEEDS[aval.dtype]
         else:
-            seed = operands.cotangent(cotangent, self.aval, self.name)
+            seed = operands.cotangent(cotangent, self.aval, self.name, copy=create_graph)
         free = not (keep_graph or create_graph)
         found = graph.sweep(
             node, seed, graph.history(node), tracked=create_graph, keep=keep_grads, free=free

@@ -11,6 +11,7 @@ import test_rows_gradients as gradients
 import test_rows_pullbacks as pullbacks
 import test_rows_values as values
 
+from nbgrad.array import functions
 from nbgrad.core import Primitive
 from nbgrad.rules.families import Elementwise, Linear, reals, sample
 
@@ -38,6 +39,14 @@ def test_every_row_is_tested(row):
 @pytest.mark.parametrize("row", rows.rows(True), ids=lambda row: row.name)
 def test_conventions_are_written_down(row):
     assert row.notes or not getattr(row, "kinks", ())
+
+
+def test_few_rows_are_slow():
+    """What takes more than three times NumPy's forward pass (benchmarks/test_rows.py) says why."""
+    told = {row.name: row.notes for row in rows.rows()}
+    told |= {f.__name__: (f.__doc__ or "").partition("\n\n")[0] for f in functions.values()}
+    slow = [name for name, text in told.items() if "slow: " in text]
+    assert 0 < len(slow) <= 10, slow
 
 
 @pytest.fixture

@@ -488,10 +488,11 @@ def test_gradients_accumulate_and_own_their_memory():
 
 
 def test_a_cotangent_is_kept_from_the_caller():
-    x, ct = track([1.0, 2.0]), np.ones(2)
-    (x + 0.0).backward(ct)
+    x, y, ct = track([1.0, 2.0]), track([[1.0], [2.0]]), np.ones(2)
+    (x + 0.0 + np.reshape(y, 2)).backward(ct, keep_grads=True)
     ct[:] = 7.0
     np.testing.assert_array_equal(x.grad, [1.0, 1.0])
+    np.testing.assert_array_equal(y.grad, [[1.0], [1.0]])
 
 
 # -- copies ---------------------------------------------------------------------------------------

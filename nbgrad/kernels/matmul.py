@@ -69,10 +69,10 @@ def matmul_pullback(ct, a, b, a_bar, b_bar, ta, tb):
 
 
 @kernel
-def matmul_batch(a, b, out):
+def matmul_batch(a, b, out, ta, tb):
     """One product for each matrix of `out`; `a` and `b` hold as many, or one for all."""
     for i in range(out.shape[0]):
-        product(a[i if a.shape[0] > 1 else 0], b[i if b.shape[0] > 1 else 0], out[i], False, False)
+        product(a[i if a.shape[0] > 1 else 0], b[i if b.shape[0] > 1 else 0], out[i], ta, tb)
 
 
 def result_shape(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
@@ -90,12 +90,13 @@ def result_shape(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def stored(matrix: np.ndarray) -> tuple[np.ndarray, bool]:
-    """A matrix as it lies in memory, and whether that is transposed; copied if it is neither."""
-    flags = matrix.flags
-    if flags.c_contiguous:
+    """A matrix, or a stack, as it lies in memory, and whether its matrices are transposed; copied
+    if it is neither."""
+    if matrix.flags.c_contiguous:
         return matrix, False
-    if flags.f_contiguous:
-        return matrix.T, True
+    turned = matrix.swapaxes(-1, -2)
+    if turned.flags.c_contiguous:
+        return turned, True
     return np.array(matrix, order="C"), False
 
 
@@ -109,12 +110,15 @@ def compute(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         matmul(a, b, out.reshape(m, n), ta, tb)
     else:
         batch = broadcast("matmul", x.shape[:-2], y.shape[:-2])
-        matmul_batch(_batched(x, batch), _batched(y, batch), out.reshape(-1, m, n))
+        (a, ta), (b, tb) = _batched(x, batch), _batched(y, batch)
+        matmul_batch(a, b, out.reshape(-1, m, n), ta, tb)
     return out
 
 
-def _batched(x: np.ndarray, batch: tuple[int, ...]) -> np.ndarray:
-    """Contiguous matrices along one axis; a single one where it serves all."""
-    if math.prod(x.shape[:-2]) != 1:
+def _batched(x: np.ndarray, batch: tuple[int, ...]) -> tuple[np.ndarray, bool]:
+    """Contiguous matrices along one axis, and whether they are transposed; a single one where it
+    serves all."""
+    if math.prod(x.shape[:-2]) != 1 and x.shape[:-2] != batch:
         x = np.broadcast_to(x, batch + x.shape[-2:])
-    return np.ascontiguousarray(x).reshape(-1, *x.shape[-2:])
+    found, turned = stored(x)
+    return found.reshape(-1, *found.shape[-2:]), turned

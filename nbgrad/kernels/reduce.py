@@ -14,6 +14,7 @@ from ._jit import kernel
 from .scalar import offset, radd, select
 
 _CHUNK = 4096
+_BLOCK = 1024
 
 
 @kernel
@@ -57,57 +58,83 @@ def sum_middle(x, out, outer, length, inner, factor):
 def choice_pullback(ct, x, out, x_bar, scratch, outer, length, inner):
     """Each cotangent goes to the elements equal to `out`, in equal parts where they tie.
 
-    `scratch` holds `inner` elements.
+    Most blocks of a long row hold none of those and are only cleared. Ties are counted on the way,
+    and divided by only where there are some. `scratch` holds `inner` elements: the counts.
     """
     zero, one = ct.dtype.type(0.0), ct.dtype.type(1.0)
     if inner == 1:
         for o in range(outer):
-            best, ties = out[o], zero
-            for j in range(length):
-                ties = radd(ties, select(x[offset(o * length + j)] == best, one, zero))
-            share = select(ct[o] == zero, zero, ct[o] / ties)
-            for j in range(length):
-                x_bar[offset(o * length + j)] = select(
-                    x[offset(o * length + j)] == best, share, zero
-                )
+            best, share, ties = out[o], ct[o], zero
+            end = (o + 1) * length
+            for start in range(o * length, end, _BLOCK):
+                stop, found = min(start + _BLOCK, end), zero
+                for j in range(start, stop):
+                    found = radd(found, select(x[offset(j)] == best, one, zero))
+                for j in range(start, stop):
+                    x_bar[offset(j)] = zero
+                if found > zero:
+                    ties += found
+                    for j in range(start, stop):
+                        x_bar[offset(j)] = select(x[offset(j)] == best, share, zero)
+            if ties > one:
+                for j in range(length):
+                    x_bar[offset(o * length + j)] /= ties
         return
     for o in range(outer):
+        most = zero
         for i in range(inner):
             scratch[i] = zero
         for j in range(length):
             for i in range(inner):
-                tied = x[offset((o * length + j) * inner + i)] == out[offset(o * inner + i)]
+                k, c = offset((o * length + j) * inner + i), offset(o * inner + i)
+                tied = x[k] == out[c]
+                x_bar[k] = select(tied, ct[c], zero)
                 scratch[offset(i)] += select(tied, one, zero)
         for i in range(inner):
-            share = ct[offset(o * inner + i)]
-            scratch[i] = select(share == zero, zero, share / scratch[i])
-        for j in range(length):
-            for i in range(inner):
-                k = offset((o * length + j) * inner + i)
-                x_bar[k] = select(x[k] == out[offset(o * inner + i)], scratch[offset(i)], zero)
+            scratch[i] = max(scratch[i], one)  # none is tied with nan
+            most = max(most, scratch[i])
+        if most > one:
+            for j in range(length):
+                for i in range(inner):
+                    x_bar[offset((o * length + j) * inner + i)] /= scratch[offset(i)]
 
 
 @kernel
 def prod_pullback(ct, x, x_bar, scratch, outer, length, inner):
     """Each element gets ct times the product of those before it and of those behind it.
 
-    `scratch` holds `inner` elements: the running products.
+    A running product waits for each of its steps, so along one axis both run at once, from either
+    end. `scratch` holds `inner` elements: the running products.
     """
+    if inner == 1:
+        for o in range(outer):
+            before, behind = ct[o], x.dtype.type(1.0)
+            for j in range(length):
+                i, k = offset(o * length + j), offset(o * length + length - 1 - j)
+                if i < k:
+                    x_bar[i], x_bar[k] = before, behind
+                elif i == k:
+                    x_bar[i] = before * behind
+                else:
+                    x_bar[i] *= before
+                    x_bar[k] *= behind
+                before, behind = before * x[i], behind * x[k]
+        return
     for o in range(outer):
-        for i in range(inner):
-            scratch[i] = ct[offset(o * inner + i)]
+        scratch[:] = ct[o * inner : (o + 1) * inner]
         for j in range(length):
+            start = (o * length + j) * inner
+            factors, products = x[start : start + inner], x_bar[start : start + inner]
             for i in range(inner):
-                k = offset((o * length + j) * inner + i)
-                x_bar[k] = scratch[offset(i)]
-                scratch[offset(i)] *= x[k]
-        for i in range(inner):
-            scratch[i] = 1.0
+                products[i] = scratch[i]
+                scratch[i] *= factors[i]
+        scratch[:] = 1.0
         for j in range(length - 1, -1, -1):
+            start = (o * length + j) * inner
+            factors, products = x[start : start + inner], x_bar[start : start + inner]
             for i in range(inner):
-                k = offset((o * length + j) * inner + i)
-                x_bar[k] *= scratch[offset(i)]
-                scratch[offset(i)] *= x[k]
+                products[i] *= scratch[i]
+                scratch[i] *= factors[i]
 
 
 @kernel
@@ -164,13 +191,11 @@ def pulled(
 ) -> np.ndarray:
     """The cotangent of `x`, which was reduced over `axes`: a pullback kernel fills it."""
     flat, sizes = _view(x, axes)
-    x_bar, scratch = np.empty(flat.size, x.dtype), np.empty(sizes[2], x.dtype)
-    kernel(ct.ravel(), flat, *(array.ravel() for array in more), x_bar, scratch, *sizes)
-    if middle(x.shape, axes):
-        return x_bar.reshape(x.shape)
-    order = _order(x.ndim, axes)
-    moved = x_bar.reshape([x.shape[axis] for axis in order])
-    return np.ascontiguousarray(moved.transpose(np.argsort(order)))
+    order = None if middle(x.shape, axes) else _order(x.ndim, axes)
+    x_bar = np.empty([x.shape[axis] for axis in order] if order else x.shape, x.dtype)
+    given = [array.ravel() for array in (ct, *more)]
+    kernel(given[0], flat, *given[1:], x_bar.ravel(), np.empty(sizes[2], x.dtype), *sizes)
+    return np.array(x_bar.transpose(np.argsort(order)), order="C") if order else x_bar
 
 
 def spread(x: np.ndarray, shape: tuple[int, ...], axes: Sequence[int]) -> np.ndarray:

@@ -120,15 +120,16 @@ det_row = Custom(
     lambda ct, out, args, need: [_spread(ct * out) * swap(inv(args[0]))],
     lambda tangents, out, args: out * _traces(inv(args[0]), tangents[0]),
     function=np.linalg.det, samples=_samples,
-    notes="the pullback needs the inverse, dearer than the value: LinAlgError where singular",
+    notes="LinAlgError from the pullback where singular; slow: the pullback needs the inverse, "
+    "which costs five determinants",
 )  # fmt: skip
 logabsdet_row = Custom(
     "logabsdet", lambda x: np.asarray(np.linalg.slogdet(_floats(x))[1]),
     lambda x: Aval.of(x.shape[:-2], float_type(x)),
     lambda ct, out, args, need: [_spread(ct) * swap(inv(args[0]))],
     lambda tangents, out, args: _traces(inv(args[0]), tangents[0]),
-    samples=_samples, 
-    notes="the second result of np.linalg.slogdet; the pullback needs the inverse, as that of det",
+    samples=_samples,
+    notes="the second result of np.linalg.slogdet; slow: the pullback needs the inverse, as det's",
 )  # fmt: skip
 
 
@@ -184,8 +185,8 @@ cholesky_row = Custom(
     "cholesky", lambda x: np.linalg.cholesky(_symmetric(x)),
     lambda x: Aval.of(x.shape, float_type(x)), _cholesky_rule, _cholesky_push,
     samples=_samples, reads=(),
-    notes="a function of the symmetric part of the matrix, so the gradient is symmetric; the "
-    "pullback inverts the factor, which is dearer than the factor itself",
+    notes="a function of the symmetric part of the matrix, so the gradient is symmetric; slow: "
+    "the pullback inverts the factor, which costs five factors, and takes two products",
 )  # fmt: skip
 
 

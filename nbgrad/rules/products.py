@@ -70,12 +70,11 @@ def tensordot(a, b, axes=2):
 def kron(a, b):
     """Blocks of b, each multiplied by one element of a."""
     ndim = max(len(shape_of(a)), len(shape_of(b)))
-    outer, inner = ((1,) * (ndim - len(s)) + s for s in (shape_of(a), shape_of(b)))
-    blocks = np.multiply(
-        np.reshape(a, tuple(n for length in outer for n in (length, 1))),
-        np.reshape(b, tuple(n for length in inner for n in (1, length))),
-    )
-    return np.reshape(blocks, tuple(m * n for m, n in zip(outer, inner, strict=True)))
+    blocks, inner = ((1,) * (ndim - len(s)) + s for s in (shape_of(a), shape_of(b)))
+    products = np.reshape(outer(a, b), (*blocks, *inner))
+    order = tuple(axis for i in range(ndim) for axis in (i, ndim + i))
+    shape = tuple(m * n for m, n in zip(blocks, inner, strict=True))
+    return np.reshape(np.transpose(products, order), shape)
 
 
 @implements(np.linalg.multi_dot)

@@ -152,7 +152,7 @@ def array_split(ary, indices_or_sections, axis=0):
         stops = [(i + 1) * each + min(i + 1, longer) for i in range(count - 1)]
     before = (slice(None),) * axis
     cuts = [slice(a, b) for a, b in zip([0, *stops], [*stops, length], strict=True)]
-    return [ary[(*before, cut)] for cut in cuts]
+    return [ary[(*before, cut)] if before else ary[cut] for cut in cuts]
 
 
 @implements(np.split)
