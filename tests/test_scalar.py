@@ -13,6 +13,12 @@ from nbgrad.kernels._jit import kernel_from_source
 from nbgrad.kernels.emit import Operand, Step, loop_source
 
 REFERENCES = {
+    "arccos": mpmath.acos,
+    "arccosh": mpmath.acosh,
+    "arcsin": mpmath.asin,
+    "arcsinh": mpmath.asinh,
+    "arctan": mpmath.atan,
+    "arctanh": mpmath.atanh,
     "cos": mpmath.cos,
     "cosh": mpmath.cosh,
     "exp": mpmath.exp,
@@ -58,6 +64,13 @@ def points(name: str, dtype: np.dtype, rng: np.random.Generator) -> np.ndarray:
     if name in ("log", "log2"):
         near_one = 1 + tiny[abs(tiny) < 0.1]
         drawn = [abs(usual), near_one, 10.0 ** rng.uniform(low, high, 600)]
+    elif name == "arccosh":
+        drawn = [1 + abs(usual), 1 + abs(tiny[abs(tiny) < 0.1]), 10.0 ** rng.uniform(0, high, 300)]
+    elif name in ("arcsin", "arccos", "arctanh"):
+        drawn = [usual / 5, tiny, np.sign(tiny) * (1 - abs(tiny))]
+        drawn = [part[abs(part) < 1] for part in drawn]
+    elif name in ("arcsinh", "arctan"):
+        drawn = [usual, tiny, 10.0 ** rng.uniform(0, high, 300), -(10.0 ** rng.uniform(0, 3, 300))]
     elif name == "log1p":
         drawn = [usual, tiny, 10.0 ** rng.uniform(0, high, 300)]
         drawn = [part[part > -1] for part in drawn]
@@ -98,6 +111,28 @@ def test_zeros_infinities_and_nan(name, dtype):
     np.testing.assert_allclose(found, expected, 1e-6)
     numbers = ~np.isnan(x) & ~np.isnan(expected)
     np.testing.assert_array_equal(np.signbit(found[numbers]), np.signbit(expected[numbers]))
+
+
+@both
+def test_angles_of_points(dtype, rng):
+    """arctan2 in every quadrant, on all scales and on the axes, as NumPy has it."""
+    high, low = ENDS[dtype][:2]
+    sides = rng.choice([-1, 1], (2, 3000)) * 10.0 ** rng.uniform(-3, 3, (2, 3000))
+    sides[:, ::3] *= 10.0 ** rng.uniform(low + 4, high - 4, 1000)
+    sides[1, ::4] *= 10.0 ** rng.uniform(-3, 3, 750)
+    ends = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 10.0**low, 10.0**high])
+    x, y = np.append(sides, np.stack(np.meshgrid(ends, ends)).reshape(2, -1), 1).astype(dtype)
+    steps = [Step("v", "arctan2(x, y)")]
+    operands = [Operand("x", "full"), Operand("y", "full")]
+    source = loop_source("angles", steps, operands, {Operand("out", "full"): "v"})
+    found = np.empty_like(x)
+    kernel_from_source("angles", source)(x, y, found)
+    expected = np.arctan2(x, y)
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+    exact = np.arctan2(x.astype(np.longdouble), y.astype(np.longdouble))
+    error = abs(found - exact) / np.spacing(abs(expected))
+    assert np.array_equal(np.isnan(found), np.isnan(expected))
+    assert np.nanmax(error.astype(float)) <= 4
 
 
 def test_exact_where_the_result_is_a_whole_number():

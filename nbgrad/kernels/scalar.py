@@ -1,7 +1,8 @@
 """Scalar functions that kernels call: what one element goes through.
 
-Those of `exponential`, `logarithm` and `trig` are branch-free polynomials for float64 and float32,
-so that LLVM vectorises loops over them; the rest goes through NumPy's names for the C library.
+Those of `area`, `exponential`, `inverse`, `logarithm` and `trig` are branch-free polynomials for
+float64 and float32, so that LLVM vectorises loops over them; the rest goes through NumPy's names
+for the C library.
 Each is compiled as a function of its own flags: a caller that reassociates must not touch a range
 reduction.
 """
@@ -12,11 +13,14 @@ import numpy as np
 
 from ._bits import like, offset, radd, scalar, select
 from ._jit import DISABLED, device
+from .area import arccosh, arcsinh, arctanh
 from .exponential import LOG2E, cosh, exp, exp2, expm1, sigmoid, sinh, tanh
+from .inverse import arccos, arcsin, arctan, arctan2
 from .logarithm import log, log1p, log2
 from .trig import cos, is_far, near_cos, near_sin, near_sinc, near_tan, sin, sinc, tan
 
 __all__ = [
+    "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
     "cos", "cosh", "erf", "erfc", "exp", "exp2", "expm1", "floor_divide", "fmax", "fmin", "hypot",
     "is_far", "like", "log", "log1p", "log2", "logaddexp", "logaddexp2", "maximum", "minimum",
     "near_cos", "near_sin", "near_sinc", "near_tan", "offset", "radd", "select", "sigmoid", "sin",

@@ -50,14 +50,14 @@ sin = elementwise(np.sin, "sin(x)", [lambda x, out: np.cos(x)], domains=[reals])
 cos = elementwise(np.cos, "cos(x)", [lambda x, out: -np.sin(x)], domains=[reals])
 tan = elementwise(np.tan, "tan(x)", [lambda x, out: 1 + out * out], domains=[Interval(-1, 1)])
 arcsin = elementwise(
-    np.arcsin, "np.arcsin(x)", [lambda x, out: 1 / np.sqrt((1 - x) * (1 + x))], domains=[inner],
+    np.arcsin, "arcsin(x)", [lambda x, out: 1 / np.sqrt((1 - x) * (1 + x))], domains=[inner],
     notes="derivative inf at -1 and 1",
 )  # fmt: skip
 arccos = elementwise(
-    np.arccos, "np.arccos(x)", [lambda x, out: -1 / np.sqrt((1 - x) * (1 + x))], domains=[inner],
+    np.arccos, "arccos(x)", [lambda x, out: -1 / np.sqrt((1 - x) * (1 + x))], domains=[inner],
     notes="derivative -inf at -1 and 1",
 )  # fmt: skip
-arctan = elementwise(np.arctan, "np.arctan(x)", [lambda x, out: 1 / (1 + x * x)], domains=[reals])
+arctan = elementwise(np.arctan, "arctan(x)", [lambda x, out: 1 / (1 + x * x)], domains=[reals])
 
 
 def _over_square(side, x, y):
@@ -67,7 +67,7 @@ def _over_square(side, x, y):
 
 
 arctan2 = elementwise(
-    np.arctan2, "np.arctan2(x, y)",
+    np.arctan2, "arctan2(x, y)",
     [lambda x, y, out: _over_square(y, x, y), lambda x, y, out: _over_square(-x, x, y)],
     domains=[reals, reals], kinks=[((0.0, 0.0), (0.0, 0.0))], notes="derivative 0 at the origin",
 )  # fmt: skip
@@ -111,13 +111,13 @@ sinh = elementwise(np.sinh, "sinh(x)", [lambda x, out: np.cosh(x)], domains=[rea
 cosh = elementwise(np.cosh, "cosh(x)", [lambda x, out: np.sinh(x)], domains=[reals])
 tanh = elementwise(np.tanh, "tanh(x)", [lambda x, out: 1 - out * out], domains=[reals])
 arcsinh = elementwise(
-    np.arcsinh, "np.arcsinh(x)", [lambda x, out: 1 / np.hypot(x, 1.0)], domains=[reals]
+    np.arcsinh, "arcsinh(x)", [lambda x, out: 1 / np.hypot(x, 1.0)], domains=[reals]
 )
 arccosh = elementwise(
-    np.arccosh, "np.arccosh(x)", [lambda x, out: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1))],
+    np.arccosh, "arccosh(x)", [lambda x, out: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1))],
     domains=[above_one], notes="derivative inf at 1",
 )  # fmt: skip
 arctanh = elementwise(
-    np.arctanh, "np.arctanh(x)", [lambda x, out: 1 / ((1 - x) * (1 + x))], domains=[inner],
+    np.arctanh, "arctanh(x)", [lambda x, out: 1 / ((1 - x) * (1 + x))], domains=[inner],
     notes="derivative inf at -1 and 1",
 )  # fmt: skip
