@@ -138,4 +138,5 @@ def compile(f: Callable) -> StaticFunction:
     >>> float(value).__round__(6), slope.round(6)
     (0.761594, array([0.      , 1.181568]))
     """
+    trees.require_function("compile", f)
     return StaticFunction(f)
