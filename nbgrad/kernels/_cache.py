@@ -215,7 +215,8 @@ def folder() -> Path | None:
     if fault:
         _warn(
             "folder",
-            f"the cache folder {own or ''} is not used ({fault}): kernels are compiled again in "
+            f"the cache folder{f' {own}' if own else ''} is not used ({fault}): kernels are "
+            "compiled again in "
             "each process; set NBGRAD_CACHE_DIR to a folder of your own that can be written to",
         )
         return None
