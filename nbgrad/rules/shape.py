@@ -66,9 +66,9 @@ def squeeze(x, axis=None):
 def expand_dims(x, axis):
     """x with new axes of length 1, at the places `axis` of the result."""
     shape = shape_of(x)
-    count = len(axis) if isinstance(axis, (tuple, list)) else 1
-    ndim = len(shape) + count
-    axes = normalize_axes(axis, ndim, "expand_dims")
+    listed = axis if isinstance(axis, (tuple, list)) else (axis,)
+    ndim = len(shape) + len(listed)
+    axes = normalize_axes(listed, ndim, "expand_dims")
     rest = iter(shape)
     return np.reshape(x, tuple(1 if i in axes else next(rest) for i in range(ndim)))
 
