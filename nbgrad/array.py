@@ -5,8 +5,9 @@ derivative and knows no transformation. Subclasses may override `bind1` and `bin
 forms of the same meaning.
 """
 
+import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -96,10 +97,18 @@ class Array(core.Array):
         """Lengths of the axes; fixed when the array is made."""
         return self.aval.shape
 
+    @shape.setter
+    def shape(self, _) -> None:
+        raise AttributeError("the shape of an array in a graph is fixed: use np.reshape(x, shape)")
+
     @property
     def dtype(self) -> np.dtype:
         """float64 or float32; fixed when the array is made."""
         return self.aval.dtype
+
+    @dtype.setter
+    def dtype(self, _) -> None:
+        raise AttributeError("the dtype of an array in a graph is fixed: use x.astype(dtype)")
 
     @property
     def ndim(self) -> int:
@@ -164,6 +173,20 @@ class Array(core.Array):
         """`x.at[i].set(v)`, `.add(v)` and `.multiply(v)`: new arrays that differ at an index."""
         return functions["at"](self)
 
+    def __delitem__(self, index):
+        raise ValueError("cannot delete elements of an array: take the others, as in x[1:]")
+
+    def __getattr__(self, name: str) -> Any:
+        """Only called for what is not found: an error that says where it may be."""
+        way = _ELSEWHERE.get(name)
+        if way is None and hasattr(np.ndarray, name):
+            way = f"x.data.{name} is that of the plain values, without a derivative"
+        raise AttributeError(
+            f"a {type(self).__name__} has no attribute {name!r}: {way or 'see dir(x)'}",
+            name=name,
+            obj=self,
+        )
+
     def __contains__(self, value) -> bool:
         return bool(np.any(self == value))
 
@@ -180,17 +203,17 @@ class Array(core.Array):
                 f"np.{ufunc.__name__}(out=...) cannot write into or from a tracked array; "
                 "use the returned array"
             )
-        function = functions.get(ufunc) or _of_scipy(ufunc)
+        name, function = _of_ufunc(ufunc)
         if function is None:
-            raise no_rule(f"np.{ufunc.__name__}")
-        return function(*inputs, **options)
+            raise no_rule(name)
+        return _called(name, function, inputs, options)
 
     def __array_function__(self, function, kinds, args, options):
         rule = functions.get(function)
+        name = f"{function.__module__.replace('numpy', 'np', 1)}.{function.__name__}"
         if rule is None:
-            home = function.__module__.replace("numpy", "np", 1)
-            raise no_rule(f"{home}.{function.__name__}")
-        return rule(*args, **options)
+            raise no_rule(name)
+        return _called(name, rule, args, options)
 
     def __array__(self, dtype=None, copy=None):
         raise UntrackedError(
@@ -290,12 +313,38 @@ def apply(row: Primitive, x, **params):
     return x.bind1(row, x, **params) if isinstance(x, Array) else row.evaluate(x, **params)
 
 
-def _of_scipy(ufunc: np.ufunc) -> Callable | None:
-    """What stands in for a ufunc of SciPy: its key is its name, as SciPy is not imported for it."""
-    special = sys.modules.get("scipy.special")
-    if getattr(special, ufunc.__name__, None) is not ufunc:
-        return None
-    return functions.get(f"scipy.special.{ufunc.__name__}")
+# What people look for on arrays of other libraries.
+_ELSEWHERE = {
+    "numpy": "x.data is the plain array",
+    "detach": "x.data is the plain array",
+    "requires_grad": "what nbgrad.track made has a gradient",
+    "zero_grad": "write x.grad = None, or nbgrad.reset(x)",
+}
+
+
+def _called(name: str, function: Callable, args: Sequence, options: dict) -> Any:
+    """What stands in for a NumPy function, called; arguments that it does not take are named
+    beside those that it does."""
+    try:
+        return function(*args, **options)
+    except TypeError:
+        form = inspect.signature(function)
+        try:
+            form.bind(*args, **options)
+        except TypeError as wrong:
+            raise TypeError(f"{name}: {wrong}; with tracked arrays it is {name}{form}") from None
+        raise
+
+
+def _of_ufunc(ufunc: np.ufunc) -> tuple[str, Callable | None]:
+    """The full name of a ufunc, and what stands in for it. The key of one of SciPy is its name, as
+    SciPy is not imported for it."""
+    name = ufunc.__name__
+    if getattr(np, name, None) is ufunc:
+        return f"np.{name}", functions.get(ufunc)
+    if getattr(sys.modules.get("scipy.special"), name, None) is ufunc:
+        return f"scipy.special.{name}", functions.get(f"scipy.special.{name}")
+    return name, functions.get(ufunc)
 
 
 def no_rule(name: str) -> NoRuleError:

@@ -49,6 +49,9 @@ def check_grads(
     if unknown or order < 1:
         raise ValueError(f"check_grads: modes {sorted(unknown)} or order {order}: modes are "
                          "'reverse' and 'forward', and order is 1 or more")  # fmt: skip
+    trees.require_function("check_grads", f)
+    if not isinstance(args, (tuple, list)):
+        raise TypeError("check_grads: args is a tuple, as in check_grads(f, (x,))")
     rng = np.random.default_rng(seed)
     leaves, rebuild = trees.flatten(list(args))
     places = [i for i, leaf in enumerate(leaves) if trees.is_differentiable(leaf)]
@@ -69,6 +72,9 @@ def _projected(f: Callable, values: list, rng: np.random.Generator) -> Callable:
     """The sum of all that `f` gives, each element weighted by a random number."""
     with no_tracking():
         outputs, _ = trees.flatten(f(*map(track, values)))
+    for output in outputs:
+        if not isinstance(output, (Array, np.ndarray, np.generic, float, int)):
+            raise TypeError(f"check_grads: the function gave {type(output).__name__}, not an array")
     weights = [rng.normal(size=shape_of(output)) for output in outputs]
 
     def scalar(*args):

@@ -1,6 +1,7 @@
 """The entry of the command line: it runs the commands and turns every failure into one line."""
 
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib.util import find_spec
 
@@ -18,9 +19,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if any(find_spec(name) is None for name in needed):
         return complain('this command needs more packages: pip install "nbgrad[experiments]"')
     try:
-        from nbgrad.experiments.commands import app
+        with warnings.catch_warnings():
+            # A warning is one line too, without the place in the code.
+            warnings.showwarning = lambda message, *_: complain(str(message))
+            from nbgrad.experiments.commands import app
 
-        code = app(arguments or ["--help"], prog_name="nbgrad", standalone_mode=False)
+            code = app(arguments or ["--help"], prog_name="nbgrad", standalone_mode=False)
     except KeyboardInterrupt:
         return complain("stopped", STOPPED)
     except OSError as error:
@@ -29,7 +33,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Typer's own complaints share no public class across its versions, but this method.
         if not hasattr(error, "format_message"):
             raise
-        return complain(error.format_message(), MISUSED)  # pyright: ignore
+        told, context = error.format_message(), getattr(error, "ctx", None)  # pyright: ignore
+        if not told.startswith("there is no"):  # which names what there is
+            path = context.command_path if context else "nbgrad"
+            told = f"{told.rstrip('.')}; {path} --help says what there is"
+        return complain(told, MISUSED)
     return code or 0
 
 

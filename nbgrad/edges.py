@@ -22,10 +22,10 @@ class Children(Mapping):
 
     def __getitem__(self, child: Any) -> Callable[[Any], Any]:
         if child not in self:
-            raise KeyError("that array was not computed from this one")
+            raise KeyError("that array was not computed from this one; list(x.children) were")
 
         def pullback(ct):
-            seed = cotangent(ct, child.aval, child.name)
+            seed = cotangent(ct, child.aval, child.name, child.level)
             parts = graph.contributions_to(self._node, child.node, seed)
             total = sum(parts[1:], parts[0])
             return total[()] if isinstance(total, np.ndarray) and total.ndim == 0 else total

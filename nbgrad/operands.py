@@ -8,7 +8,7 @@ from .array import Array
 from .core import Aval, Primitive, shape_of
 from .eager import plain_array
 from .errors import DimensionMismatch
-from .rules.families import FLOATS
+from .rules.families import FLOATS, require_real
 
 
 def aval_of(value: Any) -> Aval:
@@ -38,17 +38,13 @@ def operand(x: Any, row: Primitive) -> Any:
 def real_array(x: Any, what: str) -> np.ndarray:
     """A plain array of floats, integers or bools. Raises TypeError for anything else."""
     array = np.asarray(x)
-    if array.dtype.kind not in "fiub":
-        raise TypeError(
-            f"{what} of dtype {array.dtype}; nbgrad computes with real numbers, so convert it to "
-            "float64 or float32 first"
-        )
+    require_real(array.dtype, what)
     if array.dtype.kind == "f" and array.dtype not in FLOATS:
         return array.astype(np.float64)
     return array
 
 
-def float_array(x: Any, copy: bool = False) -> Any:
+def float_array(x: Any, copy: bool = False, op: str = "track") -> Any:
     """Data of a leaf: contiguous float64 or float32. An Array stays itself.
 
     Raises TypeError for complex numbers, objects, strings and floats of more than 64 bits.
@@ -57,17 +53,18 @@ def float_array(x: Any, copy: bool = False) -> Any:
         return x
     try:
         array = np.asarray(x)
-    except ValueError as error:
-        raise ValueError(
-            "track: nested lists of different lengths are no array; make the rows equally long, "
-            "or track each row"
-        ) from error
+    except ValueError:
+        raise DimensionMismatch(
+            f"{op}: lists of different lengths make no array; make them equal, or keep the arrays "
+            "in a list and differentiate with nbgrad.grad, which takes nested ones"
+        ) from None
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
         reason = {
-            "c": "complex numbers are not supported: track the real and imaginary parts",
-            "O": "it holds Python objects; use nbgrad.array(nested) to join tracked values",
+            "c": "complex numbers are not supported: use the real and imaginary parts",
+            "O": f"a {type(x).__name__} of Python objects is no array of numbers; nbgrad.array "
+            "joins tracked ones, nbgrad.grad takes dicts and lists of arrays",
         }.get(array.dtype.kind, "only real numbers, as float64 or float32, can be differentiated")
-        raise TypeError(f"track: an array of dtype {array.dtype}: {reason}")
+        raise TypeError(f"{op}: an array of dtype {array.dtype}: {reason}")
     single = array.dtype.kind == "f" and array.dtype.itemsize < 8
     dtype = np.float32 if single else np.float64
     if copy or array.dtype != dtype or not array.flags.carray:
@@ -75,15 +72,21 @@ def float_array(x: Any, copy: bool = False) -> Any:
     return array
 
 
-def cotangent(value: Any, aval: Aval, op: str, copy: bool = True) -> Any:
-    """A cotangent for an array of `aval` that `op` made: a plain array, or an Array.
+def cotangent(value: Any, aval: Aval, op: str, level: int, copy: bool = True) -> Any:
+    """A cotangent for an array of `aval` that `op` made: a plain array, or an Array of a level
+    below `level`.
 
     Without `copy` it may be the array that the caller gave, to be read only.
 
-    Raises DimensionMismatch for another shape.
+    Raises DimensionMismatch for another shape, TypeError for an Array of this level.
     """
     if type(value) is float and not aval.shape:
         return np.array(value, aval.dtype)
+    if isinstance(value, Array) and value.level >= level:
+        raise TypeError(
+            f"{op or 'gradient'}: a tracked cotangent, whose derivative would be lost: pass its "
+            ".data, or call backward with create_graph=True"
+        )
     if not isinstance(value, Array):
         value = real_array(value, f"{op or 'gradient'}: a cotangent")
         if copy or value.dtype != aval.dtype or not value.flags.carray:

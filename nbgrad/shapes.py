@@ -1,10 +1,11 @@
 """Pure functions on shapes: broadcasting, axes, and collapsing loops to two dimensions."""
 
+import operator
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import groupby
 from math import prod
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -28,16 +29,34 @@ def broadcast(op: str, *shapes: Shape) -> Shape:
         ) from None
 
 
-@lru_cache(maxsize=1024)
+def whole(n: Any, what: str) -> int:
+    """`n` as an int. Raises TypeError where it is no whole number."""
+    try:
+        return operator.index(n)
+    except TypeError:
+        raise TypeError(f"{what} is {n!r}; it must be a whole number") from None
+
+
+def axis_of(axis, ndim: int, op: str) -> int:
+    """`axis` as a non-negative int. Raises NumPy's AxisError."""
+    return np.lib.array_utils.normalize_axis_index(whole(axis, f"{op}: an axis"), ndim, op)
+
+
 def axes_of(axis, ndim: int, op: str = "reduction") -> tuple[int, ...]:
-    """`axis` as sorted non-negative ints; None means all. Raises NumPy's AxisError, and TypeError
-    for what is no integer."""
+    """`axis` as sorted non-negative ints; None means all. Raises NumPy's AxisError."""
+    try:
+        return _axes_of(axis, ndim, op)
+    except TypeError:
+        whole(axis, f"{op}: an axis")
+        raise
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _axes_of(axis, ndim: int, op: str) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(ndim))
     listed = axis if isinstance(axis, tuple) else (axis,)
-    if not all(hasattr(a, "__index__") for a in listed):
-        raise TypeError(f"{op}: axis={axis!r}: an axis is an integer, a tuple of them, or None")
-    axes = sorted(np.lib.array_utils.normalize_axis_index(int(a), ndim, op) for a in listed)
+    axes = sorted(np.lib.array_utils.normalize_axis_index(a, ndim, op) for a in listed)
     if len(set(axes)) != len(axes):
         raise ValueError(f"{op}: the axes {axis} name one axis twice")
     return tuple(axes)

@@ -29,7 +29,8 @@ def calling_line() -> str:
         code = frame.f_code
         if not code.co_filename.startswith(_HERE) or code.co_filename.startswith(_OUTSIDE):
             text = linecache.getline(code.co_filename, frame.f_lineno).strip()
-            return f"{os.path.basename(code.co_filename)}:{frame.f_lineno}: {text}"
+            place = f"{os.path.basename(code.co_filename)}:{frame.f_lineno}"
+            return f"{place}: {text}" if text else place
         if code.co_name == "trace" and code.co_filename.endswith(_TRACE):
             return ""
         frame = frame.f_back

@@ -139,7 +139,7 @@ class TrackedArray(Array):
                 f"the data of a computed array ({leaf.name}) cannot be set: compute a new array"
             )
         if value is not leaf.value:
-            value = np.asarray(value)
+            value = operands.real_array(value, f"{leaf.name or 'x'}.data: an array")
             if value.shape != self.shape:
                 raise DimensionMismatch(
                     f"data of shape {value.shape} for a tracked array of shape {self.shape}, "
@@ -158,7 +158,11 @@ class TrackedArray(Array):
     @grad.setter
     def grad(self, value):
         node = self.node
-        node.grad = None if value is None else operands.cotangent(value, self.aval, self.name)
+        if value is not None:
+            # Nothing is pulled from a leaf, so its gradient may be tracked.
+            level = self.level + (node.step is None)
+            value = operands.cotangent(value, self.aval, self.name, level)
+        node.grad = value
         node.grad_time, node.origin = graph.tick(), graph.SEEDED
 
     @property
@@ -215,7 +219,8 @@ class TrackedArray(Array):
             aval = self.aval
             seed = np.ones(aval.shape, aval.dtype) if aval.shape else _SEEDS[aval.dtype]
         else:
-            seed = operands.cotangent(cotangent, self.aval, self.name, copy=create_graph)
+            level = self.level + create_graph
+            seed = operands.cotangent(cotangent, self.aval, self.name, level, copy=create_graph)
         free = not (keep_graph or create_graph)
         found = graph.sweep(
             node, seed, graph.history(node), tracked=create_graph, keep=keep_grads, free=free
@@ -278,6 +283,11 @@ class TrackedArray(Array):
         return f"{_text(_plain(self))} (tracked{name})"
 
     def __format__(self, spec: str) -> str:
+        if spec and self.size != 1:
+            raise TypeError(
+                f"the format {spec!r} is for one number, not an array of shape {self.shape}: "
+                "use np.array2string(x.data, ...)"
+            )
         return format(_plain(self).item(), spec) if spec else str(self)
 
     # -- what a leaf refuses ------------------------------------------------------------------

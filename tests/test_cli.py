@@ -274,6 +274,34 @@ def test_config_names_what_matters_in_a_bug_report(run):
     assert facts["nbgrad"] == nbgrad.__version__ and "NBGRAD_CACHE_DIR" in facts["cache"]
 
 
+def test_the_version_is_shown(run):
+    assert run("--version") == (0, [nbgrad.__version__], [])
+
+
+def test_a_wrong_call_says_where_the_help_is(run):
+    for arguments, path in (
+        (["--unknown"], "nbgrad"),
+        (["run", "moons", "--foo"], "nbgrad run moons"),
+    ):
+        assert run(*arguments)[2][0].endswith(f"; {path} --help says what there is")
+
+
+def test_without_a_cache_folder_each_line_says_why(tmp_path):
+    (tmp_path / "file").touch()
+    environment = {**os.environ, "NBGRAD_CACHE_DIR": str(tmp_path / "file")}
+    for command, code in (("warmup", 1), ("config", 0), ("cache clear", 0)):
+        done = subprocess.run(
+            [sys.executable, "-m", "nbgrad.cli", *command.split()],
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        lines = done.stderr.splitlines()
+        assert done.returncode == code and len(lines) == 1 + code
+        assert lines[0].startswith("nbgrad: the cache folder is not used (")
+        assert all("NBGRAD_CACHE_DIR" in line for line in lines)
+
+
 def in_a_fresh_cache(tmp_path, *arguments):
     """Run the command line in a process with a cache of its own."""
     done = subprocess.run(

@@ -251,15 +251,6 @@ def test_accum_after_backward_is_of_the_seeded_arrays():
     assert float(accum(x)) == 3.0
 
 
-def test_seeds_have_the_shape_of_their_array():
-    x = track(np.ones(3))
-    z = x * 2.0
-    with pytest.raises(DimensionMismatch, match=r"\(2,\).*\(3,\)"):
-        z.grad = np.ones(2)
-    with pytest.raises(TypeError):
-        accum(np.ones(3))  # pyright: ignore[reportArgumentType]
-
-
 # -- backward -------------------------------------------------------------------------------------
 
 
@@ -343,17 +334,6 @@ def test_one_element_needs_no_cotangent(shape):
     x = track(np.full(shape, 3.0))
     (x * x).backward()
     assert_grad(x, np.full(shape, 6.0))
-
-
-def test_more_elements_need_a_cotangent():
-    x = track(np.ones((2, 3)))
-    z = x * x
-    with pytest.raises(DimensionMismatch, match=r"\(2, 3\).*z\.backward\(np\.ones\(z\.shape\)\)"):
-        z.backward()
-    with pytest.raises(DimensionMismatch, match=r"\(3,\).*\(2, 3\)"):
-        z.backward(np.ones(3))
-    z.backward(np.full((2, 3), 0.5))
-    assert_grad(x, np.ones((2, 3)))
 
 
 def test_the_dtype_of_the_leaf_stays():
@@ -508,11 +488,6 @@ def test_reset_of_an_array_between_leaves_what_is_below(lab):
     assert_grad(x, 3.0)
 
 
-def test_reset_takes_tracked_arrays_only():
-    with pytest.raises(TypeError, match="track"):
-        reset(2.0)  # pyright: ignore[reportArgumentType]
-
-
 # -- data that changes ----------------------------------------------------------------------------
 
 
@@ -528,14 +503,6 @@ def test_changed_data_that_a_pullback_needs_is_named():
         accum(x)
     (w * x).backward(np.ones(3))
     assert_grad(x, np.full(3, 0.5))
-
-
-def test_replaced_data_is_a_change_too():
-    w, x = track(np.ones(3), "weights"), track(np.ones(3))
-    z = w * x
-    w.data = np.zeros(3)
-    with pytest.raises(GraphError, match="weights"):
-        z.backward(np.ones(3))
 
 
 @pytest.mark.parametrize(
@@ -572,23 +539,6 @@ def test_data_of_a_computed_array_cannot_be_written(lab):
     with pytest.raises(GraphError, match="computed"):
         z.data = 1.0
     assert y.data.tolist() == [2, 2, 2]
-
-
-def test_data_keeps_its_shape():
-    x = track(np.ones(3))
-    with pytest.raises(DimensionMismatch, match=r"\(2,\).*\(3,\)"):
-        x.data = np.ones(2)
-
-
-@pytest.mark.parametrize("operator", ["+=", "-=", "*=", "/=", "@=", "**="])
-def test_augmented_assignment_to_a_leaf_names_the_remedy(operator):
-    w = track(np.ones((2, 2)), "w")
-    with pytest.raises(GraphError, match=r"w\.data"):
-        exec(f"w {operator} np.ones((2, 2))", {"w": w, "np": np})
-    z = w * 1.0
-    names = {"z": z, "np": np}
-    exec(f"z {operator} np.full((2, 2), 2.0)", names)
-    assert names["z"] is not z, "a computed array is replaced by a new one"
 
 
 # -- any graph ------------------------------------------------------------------------------------

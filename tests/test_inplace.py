@@ -74,8 +74,6 @@ def test_constants_take_assignment():
     np.testing.assert_array_equal(x.grad, [200, 40, 6])
     for constant, value in ((np.empty_like(x), 0), (np.ones_like(x), 1), (np.full_like(x, 7), 7)):
         np.testing.assert_array_equal(constant.data, np.full(3, value))
-    with pytest.raises(GraphError, match="no tracked array"):
-        np.zeros_like(x).backward(np.ones(3))  # pyright: ignore
 
 
 def test_assignment_under_transformations():
@@ -93,8 +91,6 @@ def test_assignment_under_transformations():
 def test_what_cannot_be_written_is_said():
     x = track([1.0, 2.0, 3.0], "x")
     y = x * 1.0
-    with pytest.raises(GraphError, match=r"x\.at\[i\]\.set\(v\)"):
-        x[0] = 1.0
     with pytest.raises(IndexError, match="out of bounds"):
         y[5] = 1.0
     with pytest.raises(DimensionMismatch, match=r"\(3,\) does not fill the shape \(2,\)"):

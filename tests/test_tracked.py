@@ -1,7 +1,6 @@
 """TrackedArray as people meet it: operators, NumPy's protocols, methods, and what it refuses."""
 
 import copy
-import math
 import operator
 import pickle
 from collections.abc import Callable
@@ -11,7 +10,7 @@ import pytest
 import rows
 
 import nbgrad
-from nbgrad import GraphError, TrackedArray, track
+from nbgrad import TrackedArray, track
 
 # -- operators ------------------------------------------------------------------------------------
 
@@ -100,11 +99,6 @@ def test_operands_that_are_no_real_numbers_are_refused(other):
             operate(other, track([1.0, 2.0]))
 
 
-def test_shapes_that_do_not_fit_are_named():
-    with pytest.raises(nbgrad.DimensionMismatch, match=r"add.*\(2,\).*\(3,\)"):
-        np.add(track([1.0, 2.0]), np.ones(3))
-
-
 @pytest.mark.parametrize("compare", ["lt", "le", "gt", "ge", "eq", "ne"])
 @pytest.mark.parametrize("other", [2.0, 2, np.array([1.0, 2.0, 3.0]), track([1.0, 2.0, 3.0])])
 def test_comparisons_are_plain(compare, other):
@@ -127,8 +121,6 @@ def test_comparisons_decide_in_python():
     assert sorted([x, y]) == [y, x]
     assert bool(x) and not track(0.0)
     assert 2.0 in track([1.0, 2.0]) and 3.0 not in track([1.0, 2.0])
-    with pytest.raises(ValueError, match="ambiguous"):
-        bool(track([1.0, 2.0]))
 
 
 def test_equality_is_elementwise_and_the_hash_is_identity():
@@ -147,15 +139,6 @@ def test_a_leaf_refuses_to_become_computed_in_place(operate):
     w = track(np.eye(2), "w")
     with pytest.raises(nbgrad.GraphError, match=r"w\.data .*="):
         operate(w, np.eye(2))
-
-
-def test_the_update_in_place_names_its_remedy():
-    w = track([1.0, 2.0], "w")
-    np.sum(w * w).backward()
-    with pytest.raises(nbgrad.GraphError, match=r"w\.data -= "):
-        w -= 0.1 * w.grad
-    w.data -= 0.25 * w.grad
-    np.testing.assert_array_equal(w.data, [0.5, 1.0])
 
 
 def test_a_computed_array_takes_augmented_assignment():
@@ -214,29 +197,6 @@ def test_numpy_on_the_left_leaves_it_to_us():
         out = left * x
         assert type(out) is TrackedArray
         np.testing.assert_array_equal(out.data, left * x.data)
-
-
-@pytest.mark.parametrize(("name", "call"), [
-    ("np.fft.fft", lambda x: np.fft.fft(x)),
-    ("np.interp", lambda x: np.interp(x, [0.0, 1.0], [2.0, 3.0])),
-    ("np.partition", lambda x: np.partition(x, 1)),
-    ("np.linalg.eigh", lambda x: np.linalg.eigh(x)),
-    ("np.nextafter", lambda x: np.nextafter(x, 1.0)),
-])  # fmt: skip
-def test_a_function_without_a_rule_is_named_with_a_way_out(name, call):
-    with pytest.raises(nbgrad.NoRuleError, match=rf"{name} has no derivative rule.*x\.data"):
-        call(track([[1.0, 2.0], [3.0, 4.0]]))
-
-
-def test_ufunc_methods_and_out_are_refused():
-    x, plain = track([1.0, 2.0]), np.ones(2)
-    with pytest.raises(nbgrad.NoRuleError, match=r"np\.add\.reduce.*np\.sum"):
-        np.add.reduce(x)
-    with pytest.raises(nbgrad.NoRuleError, match=r"np\.multiply\(out=.*returned array"):
-        np.multiply(plain, x, out=plain)
-    with pytest.raises(nbgrad.NoRuleError):
-        plain += x
-    np.testing.assert_array_equal(plain, [1.0, 1.0])
 
 
 # -- methods --------------------------------------------------------------------------------------
@@ -322,11 +282,6 @@ def test_a_scalar_has_no_elements(call):
         call(track(1.0))
 
 
-def test_elements_of_a_leaf_cannot_be_assigned():
-    with pytest.raises(GraphError, match=r"x\.at\[i\]\.set\(v\)"):
-        track([1.0, 2.0], "x")[0] = 3.0
-
-
 def test_text():
     loss = track(0.123456, "loss")
     assert f"{loss:.3f}" == "0.123"
@@ -339,26 +294,6 @@ def test_text():
 # -- what would lose the derivative ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("call", [
-    float,
-    int,
-    complex,
-    np.asarray,
-    np.array,
-    math.sin,
-    math.floor,
-    lambda x: np.array([x, x]),
-    lambda x: np.asarray([[x], [x]]),
-    lambda x: np.array([1.0, x]),
-    lambda x: np.full(3, x),
-    lambda x: track([x, x]),
-])  # fmt: skip
-@pytest.mark.parametrize("data", [1.5, [1.5, 2.5]], ids=["scalar", "vector"])
-def test_becoming_plain_in_silence_is_refused(call, data):
-    with pytest.raises(nbgrad.UntrackedError):
-        call(track(data))
-
-
 @pytest.mark.parametrize("index", [0, slice(None)])
 def test_assigning_to_an_element_of_a_plain_array_is_refused(index):
     plain = np.zeros(2)
@@ -367,17 +302,6 @@ def test_assigning_to_an_element_of_a_plain_array_is_refused(index):
     assert isinstance(caught.value, nbgrad.UntrackedError) or isinstance(
         caught.value.__cause__, nbgrad.UntrackedError
     )
-
-
-def test_untracked_errors_name_the_remedies():
-    with pytest.raises(
-        nbgrad.UntrackedError, match=r"\.data.*\.item\(\).*np\.stack.*nbgrad\.array"
-    ):
-        np.asarray(track(1.0))
-    with pytest.raises(nbgrad.UntrackedError, match=r"\.item\(\).*np\.sin\(x\)"):
-        math.sin(track(1.0))
-    assert issubclass(nbgrad.UntrackedError, NotImplementedError)
-    assert issubclass(nbgrad.UntrackedError, TypeError)
 
 
 def test_nbgrad_array_joins_tracked_and_plain_numbers():
@@ -408,20 +332,6 @@ def test_dtypes_of_leaves(given, dtype):
     x = track(given)
     assert x.dtype == x.data.dtype == dtype
     np.testing.assert_array_equal(x.data, given)
-
-
-@pytest.mark.parametrize(("given", "reason"), [
-    (1j, "real and imaginary"),
-    (np.ones(2, np.complex64), "real and imaginary"),
-    ([None], "Python objects"),
-    (np.array([1.0, 2.0], object), "Python objects"),
-    ("text", "real numbers"),
-    (["a", "b"], "real numbers"),
-    (np.array(["2020-01-01"], "datetime64[D]"), "real numbers"),
-])  # fmt: skip
-def test_what_cannot_be_tracked_is_refused_with_a_reason(given, reason):
-    with pytest.raises(TypeError, match=f"track.*{reason}"):
-        track(given)
 
 
 def test_float32_is_kept_where_numpy_keeps_it():
@@ -456,16 +366,6 @@ def test_the_data_of_a_leaf_is_fixed_in_shape_and_dtype():
     w.data = np.array([3, 4])
     assert w.data.dtype == np.float32
     np.testing.assert_array_equal(w.data, [3.0, 4.0])
-    with pytest.raises(nbgrad.DimensionMismatch, match=r"\(3,\).*\(2,\)"):
-        w.data = np.ones(3)
-
-
-def test_the_data_of_a_computed_array_cannot_be_written():
-    y = track([1.0, 2.0]) * 2.0
-    with pytest.raises(ValueError, match="read-only"):
-        y.data[0] = 1.0
-    with pytest.raises(nbgrad.GraphError, match="computed"):
-        y.data = np.ones(2)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from nbgrad import DimensionMismatch, grad, gradient, jvp, track, value_and_grad
-from nbgrad.core import current_level
+from nbgrad import grad, gradient, jvp, track, value_and_grad
 
 
 def test_gradient_is_always_a_tuple():
@@ -32,8 +31,6 @@ def test_argnums():
     assert grad(f, 1)(3.0, 2.0) == 9.0
     assert grad(f, (1, 0))(3.0, 2.0) == (9.0, 12.0)
     assert grad(f, -1)(3.0, 2.0) == 9.0
-    with pytest.raises(ValueError, match="argnums 2 with 2 positional arguments"):
-        grad(f, 2)(3.0, 2.0)
 
 
 def test_dtype_and_shape_of_gradients():
@@ -113,17 +110,3 @@ def test_gradients_own_their_memory():
     g[:] = 7
     np.testing.assert_array_equal(h, np.ones(3))
     np.testing.assert_array_equal(x, np.ones(3))
-
-
-def test_errors_say_what_to_do():
-    with pytest.raises(DimensionMismatch, match=r"shape \(2,\).*sum it"):
-        grad(np.sin)(np.ones(2))
-    with pytest.raises(TypeError, match=r"write 2\.0 for 2"):
-        grad(np.sin)(3)
-    with pytest.raises(TypeError, match="gave NoneType, not an array"):
-        grad(lambda x: None)(1.0)
-    with pytest.raises(DimensionMismatch, match="1 primals and 2 tangents"):
-        jvp(np.sin, (1.0,), (1.0, 2.0))
-    with pytest.raises(DimensionMismatch, match=r"shape \(2,\).*shape \(3,\)"):
-        jvp(np.sin, (np.ones(2),), (np.ones(3),))
-    assert current_level() == 0

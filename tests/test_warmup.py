@@ -87,10 +87,42 @@ def test_long_compiling_is_told_once_on_a_terminal_and_nowhere_else(tmp_path):
     told, seconds = run(
         TERMINAL.replace("{terminal}", "True"), NBGRAD_CACHE_DIR=str(tmp_path / "a")
     ).result
-    assert told.count("\n") == 1 and told.startswith("nbgrad: compiled 1 kernel ")
+    assert told.count("\n") == 1 and told.startswith("nbgrad: compiling kernels, ")
     assert f"cached in {tmp_path / 'a' / 'kernels'} for next time" in told
     assert 0 < seconds < 60
     told, _ = run(
         TERMINAL.replace("{terminal}", "False"), NBGRAD_CACHE_DIR=str(tmp_path / "b")
     ).result
     assert told == ""
+
+
+WAITING = """
+import io, sys, threading, time
+from nbgrad.kernels import _cache
+
+class Screen(io.StringIO):
+    def isatty(self):
+        return True
+
+_cache._PATIENCE = 0.05
+sys.stderr, kept = Screen(), sys.stderr
+try:
+    with _cache.compiling:
+        raise ValueError
+except ValueError:
+    left = threading.active_count()
+with _cache.compiling, _cache.compiling:
+    limit = time.monotonic() + 30
+    while not sys.stderr.getvalue() and time.monotonic() < limit:
+        time.sleep(0.01)
+    told = sys.stderr.getvalue()
+result = [left, told, sys.stderr.getvalue(), threading.active_count()]
+sys.stderr = kept
+"""
+
+
+def test_it_is_told_while_one_kernel_still_compiles_and_no_thread_stays():
+    left, while_it_compiles, afterwards, threads = run(WAITING).result
+    assert left == threads == 1
+    assert while_it_compiles.startswith("nbgrad: compiling kernels, 0.")
+    assert afterwards == while_it_compiles

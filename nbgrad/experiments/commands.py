@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from nbgrad import __version__
 from nbgrad.experiments import (
     babysqrt,
     compile_report,
@@ -45,8 +46,19 @@ Compiled = Annotated[
 NoPlots = Annotated[bool, typer.Option("--no-plots", help="Draw no pictures.")]
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(__version__)
+        raise typer.Exit()
+
+
 @app.callback()
-def nbgrad() -> None:
+def nbgrad(
+    _: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show it, and stop."),
+    ] = False,
+) -> None:
     """Gradients for NumPy and Numba people.
 
     This command runs experiments, so that you can watch nbgrad at work, and

@@ -8,5 +8,5 @@ FAILED, MISUSED, STOPPED = 1, 2, 130
 
 def complain(message: str, code: int = FAILED) -> int:
     """Write one line to stderr; returns the exit code."""
-    print("nbgrad:", " ".join(message.split()), file=sys.stderr)
+    print("nbgrad:", " ".join(message.removeprefix("nbgrad: ").split()), file=sys.stderr)
     return code

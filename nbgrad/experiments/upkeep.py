@@ -12,6 +12,7 @@ import numpy as np
 import typer
 
 import nbgrad
+from nbgrad.experiments.exits import complain
 from nbgrad.experiments.groups import Group
 from nbgrad.experiments.progress import counting
 from nbgrad.kernels import _cache, _jit
@@ -42,13 +43,14 @@ def warm_up(
     if _jit.DISABLED:
         print("nothing to compile: NUMBA_DISABLE_JIT is set")
         return 0
+    where = _cache.folder()
+    if where is None:
+        return complain("there is no folder to keep kernels in: set NBGRAD_CACHE_DIR to one")
     with counting("warmup") as on_op:
         found = nbgrad.warmup(("float64", "float32") if float32 else ("float64",), on_op)
-    where = _cache.folder()
-    kept = f"kept in {where}" if where else "kept nowhere, for there is no cache folder"
     compiled = _count(found["compiled"], "kernel")
     print(f"{compiled} compiled in {_cache.compiling.seconds:.0f} s, {found['loaded']} loaded")
-    print(kept)
+    print(f"kept in {where}")
     return 0
 
 

@@ -14,6 +14,7 @@ import platform
 import re
 import stat
 import sys
+import threading
 import time
 import uuid
 import warnings
@@ -44,28 +45,46 @@ _warned: set[str] = set()
 
 
 class _Compiling:
-    """How long this process has compiled kernels; one line on a terminal says so once it is long.
+    """How long this process has compiled kernels: `with compiling` around each of them.
 
-    A library must not fill logs, so it is silent where nobody watches.
+    One line on a terminal says so once it is long, while the compiling still goes on. A library
+    must not fill logs, so it is silent where nobody watches. Numba compiles under one lock, so
+    there is one thread to count for.
     """
 
     def __init__(self):
         self.seconds = 0.0
         self._told = False
-        self._counted = 0.0  # up to this time: kernels that compile inside of others count once
+        self._depth = 0  # kernels that compile inside of others count once
+        self._began = 0.0
+        self._alarm: threading.Timer | None = None
 
-    def add(self, began: float) -> None:
-        """Count a kernel that was begun then and is done now."""
-        now = time.perf_counter()
-        self.seconds += now - max(began, self._counted)
-        self._counted = now
+    def __enter__(self):
+        self._depth += 1
+        if self._depth > 1:
+            return
+        self._began = time.perf_counter()
         # sys.stderr is None in a program without a console.
-        if self.seconds > _PATIENCE and not self._told and sys.stderr and sys.stderr.isatty():
-            self._told = True
-            count = f"{counts['compiled']} kernel{'s' * (counts['compiled'] > 1)}"
-            kept = f", cached in {folder()} for next time" if folder() else ""
-            line = f"nbgrad: compiled {count} in {self.seconds:.1f} s so far{kept}"
-            print(line, file=sys.stderr)
+        if not self._told and sys.stderr and sys.stderr.isatty():
+            self._alarm = threading.Timer(max(0.0, _PATIENCE - self.seconds), self._tell)
+            self._alarm.daemon = True
+            self._alarm.start()
+
+    def __exit__(self, *failure):
+        self._depth -= 1
+        if self._depth:
+            return
+        self.seconds += time.perf_counter() - self._began
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm.join()
+            self._alarm = None
+
+    def _tell(self) -> None:
+        self._told = True
+        seconds = self.seconds + time.perf_counter() - self._began
+        kept = f", cached in {folder()} for next time" if folder() else ""
+        print(f"nbgrad: compiling kernels, {seconds:.1f} s so far{kept}", file=sys.stderr)
 
 
 compiling = _Compiling()
@@ -75,6 +94,7 @@ def attach(dispatcher: Any, name: str, content: str) -> None:
     """Give `dispatcher` our cache; with a Numba that has no place for it, a warning and none."""
     needed = (
         (dispatcher, "_cache"),
+        (dispatcher, "_compiler"),
         (getattr(compiler, "CompileResult", None), "_rebuild"),
         (getattr(compiler, "CompileResult", None), "_reduce"),
         (serialize, "dumps"),
@@ -88,6 +108,13 @@ def attach(dispatcher: Any, name: str, content: str) -> None:
         )
     else:
         dispatcher._cache = KernelCache(name, content)
+        compile_one = dispatcher._compiler.compile
+
+        def watched(*args):
+            with compiling:
+                return compile_one(*args)
+
+        dispatcher._compiler.compile = watched
 
 
 class KernelCache:
@@ -99,10 +126,8 @@ class KernelCache:
     def __init__(self, name: str, content: str):
         self._name = name
         self._content = content
-        self._began = 0.0
 
     def load_overload(self, sig, target_context):
-        self._began = time.perf_counter()
         target_context.refresh()
         path = self._path(sig, target_context.codegen())
         if path is None:
@@ -120,7 +145,6 @@ class KernelCache:
 
     def save_overload(self, sig, data):
         counts["compiled"] += 1
-        compiling.add(self._began)
         # Code with addresses of this process in it would crash the next one.
         path = None if data.library.has_dynamic_globals else self._path(sig, data.codegen)
         if path is None:
@@ -191,7 +215,8 @@ def folder() -> Path | None:
     if fault:
         _warn(
             "folder",
-            f"the cache folder {own or ''} is not used ({fault}): kernels are compiled again in "
+            f"the cache folder{f' {own}' if own else ''} is not used ({fault}): kernels are "
+            "compiled again in "
             "each process; set NBGRAD_CACHE_DIR to a folder of your own that can be written to",
         )
         return None

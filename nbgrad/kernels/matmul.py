@@ -83,7 +83,7 @@ def result_shape(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
     if inner_x != inner_y:
         raise DimensionMismatch(
             f"matmul: the shapes {x} and {y} do not fit: {inner_x} columns on the left, "
-            f"{inner_y} rows on the right"
+            f"{inner_y} rows on the right; they must be equal, so transpose or reshape one"
         )
     batch = broadcast("matmul", x[:-2], y[:-2])
     return batch + x[-2:-1] + (y[-1:] if len(y) > 1 else ())

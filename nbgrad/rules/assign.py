@@ -72,6 +72,9 @@ class At:
     def __getitem__(self, index: Any) -> "AtIndex":
         return AtIndex(self._x, index)
 
+    def __getattr__(self, name: str):
+        raise AttributeError(f"x.at.{name}: it takes an index first, as in x.at[i].set(v)")
+
 
 class AtIndex:
     """One index of an array, to be written to."""
@@ -104,6 +107,9 @@ class AtIndex:
                 "at[index].multiply: the index repeats a position; multiply once for each"
             )
         return self.set(index_of(self._x, self._index) * _plain_list(value))
+
+    def __getattr__(self, name: str):
+        raise AttributeError(f"x.at[i].{name}: there are set, add and multiply")
 
     def _check(self, value: Any, op: str) -> None:
         shape = shape_of(value)

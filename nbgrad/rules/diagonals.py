@@ -19,7 +19,7 @@ def diagonal(a, offset=0, axis1=0, axis2=1):
     """The diagonal of the matrices along two axes, as the last axis of the result."""
     shape = shape_of(a)
     if len(shape) < 2:
-        raise ValueError("diag requires an array of at least two dimensions")
+        raise ValueError(f"diagonal: the shape {shape} has fewer than the two axes of a matrix")
     first, second = np.lib.array_utils.normalize_axis_tuple((axis1, axis2), len(shape), "diagonal")
     if (first, second) != (len(shape) - 2, len(shape) - 1):
         a = np.moveaxis(a, (first, second), (-2, -1))

@@ -70,12 +70,18 @@ def _plan(notation: tuple, shapes: tuple, order: Any):
     else:
         parsed = [part for pair in zip(shapes, notation, strict=False) for part in pair]
         parsed += notation[len(shapes) :]
-    inputs, output, _ = parse_einsum_input(parsed, shapes=True)
+    try:
+        inputs, output, _ = parse_einsum_input(parsed, shapes=True)
+    except ValueError as error:
+        raise ValueError(f"einsum: {error}") from None
     listed = inputs.split(",")
     sizes: dict[str, int] = {}
     for labels, shape in zip(listed, shapes, strict=True):
         if len(labels) != len(shape):
-            raise ValueError(f"einsum: the subscripts {labels!r} do not name the axes of {shape}")
+            raise DimensionMismatch(
+                f"einsum: the subscripts {labels!r} do not name the axes of {shape}: write one "
+                "letter for each axis, or ... for those left out"
+            )
         for label, length in zip(labels, shape, strict=True):
             known = sizes.get(label, 1)
             if known != length and 1 not in (known, length):

@@ -5,6 +5,7 @@ Conventions at kinks stand in the row: they are tested and printed in the docume
 
 import numpy as np
 
+from .. import shapes
 from ..array import apply, functions, implements
 from ..core import Array, bind
 from .families import Interval, elementwise, positive, reals, ufunc_rows
@@ -226,6 +227,6 @@ def divmod_of(x, y):
 @implements(np.round)
 def round_of(x, decimals: int = 0):
     """`np.round`: to the nearest, ties to even; derivative 0."""
-    if decimals == 0:
+    if shapes.whole(decimals, "round: decimals") == 0:
         return np.rint(x)
     return np.rint(x * 10.0**decimals) / 10.0**decimals

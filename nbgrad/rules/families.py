@@ -96,6 +96,9 @@ class Elementwise(Primitive):
 
     def infer(self, *avals, **params) -> Aval:
         floats = [a for i, a in enumerate(avals) if i not in self.conditions]
+        for aval in floats:
+            if isinstance(aval, Aval):
+                require_real(aval.dtype, f"{self.name}: an operand")
         shape = shapes.broadcast(self.name, *(a.shape for a in avals if isinstance(a, Aval)))
         return Aval.of(shape, float_type(*floats))
 
@@ -125,7 +128,11 @@ class Nondifferentiable(Primitive):
         self.conditions = ()
 
     def evaluate(self, *args, **params):
-        return self.function(*args, **params)
+        try:
+            return self.function(*args, **params)
+        except ValueError:
+            shapes.broadcast(self.name, *map(shape_of, args))
+            raise
 
     def infer(self, *avals, **params) -> Aval:
         shape = shapes.broadcast(self.name, *(a.shape for a in avals if isinstance(a, Aval)))
@@ -285,16 +292,21 @@ def nondifferentiable(function, body, **options) -> Nondifferentiable:
 
 
 def _front(row: Primitive) -> Callable:
-    def front(*args):
-        return bind(row, *args)
-
-    front.__name__ = front.__qualname__ = row.name
     ufunc_rows[row.function] = row
-    return front
+    return (lambda x: bind(row, x)) if row.function.nin == 1 else (lambda x, y: bind(row, x, y))
 
 
 ufunc_rows: dict[np.ufunc, Primitive] = {}
 """Ufuncs that mean their row and nothing else, for the short way in."""
+
+
+def require_real(dtype: np.dtype, what: str) -> None:
+    """Raise TypeError for a dtype that is none of floats, integers and bools."""
+    if dtype.kind not in "fiub":
+        raise TypeError(
+            f"{what} of dtype {dtype}; nbgrad computes with real numbers, so convert it to "
+            "float64 or float32 first"
+        )
 
 
 def float_type(*avals) -> np.dtype:

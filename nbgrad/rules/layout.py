@@ -23,17 +23,25 @@ reshape = Linear(
 )
 
 
+def _lengths(op: str, shape) -> list[int]:
+    listed = shape if isinstance(shape, (tuple, list)) else (shape,)
+    return [shapes.whole(n, f"{op}: a length") for n in listed]
+
+
 @implements(np.reshape)
 def reshape_of(x, shape):
     """The elements of x, row by row, in another shape; one length may be -1."""
     old = shape_of(x)
-    new = [int(n) for n in (shape if isinstance(shape, (tuple, list)) else (shape,))]
+    new = _lengths("reshape", shape)
     known = math.prod(n for n in new if n != -1)
     size = math.prod(old)
     if new.count(-1) == 1 and known and size % known == 0:
         new[new.index(-1)] = size // known
     if math.prod(new) != size or -1 in new:
-        raise DimensionMismatch(f"reshape: {size} elements of shape {old} do not fill {shape}")
+        raise DimensionMismatch(
+            f"reshape: {size} elements of shape {old} do not fill {shape}; its lengths must "
+            f"multiply to {size}, and one of them may be -1"
+        )
     return apply(reshape, x, shape=tuple(new))
 
 
@@ -67,10 +75,11 @@ def transpose_of(x, axes=None):
     ndim = len(shape_of(x))
     if axes is None:
         return apply(transpose, x, axes=tuple(range(ndim))[::-1])
-    order = tuple(axes)
-    order = tuple(np.lib.array_utils.normalize_axis_index(int(a), ndim, "transpose") for a in order)
+    order = tuple([shapes.axis_of(axis, ndim, "transpose") for axis in axes])
     if sorted(order) != list(range(ndim)):
-        raise ValueError(f"transpose: axes {axes} do not permute the {ndim} axes of the array")
+        raise ValueError(
+            f"transpose: axes {axes} do not permute the {ndim} axes of the array; name each once"
+        )
     return apply(transpose, x, axes=order)
 
 
@@ -98,9 +107,12 @@ broadcast_to = Linear(
 @implements(np.broadcast_to)
 def broadcast_to_of(x, shape):
     """x repeated to `shape`."""
-    shape = tuple(shape) if isinstance(shape, (tuple, list)) else (int(shape),)
+    shape = tuple(_lengths("broadcast_to", shape))
     if shapes.broadcast("broadcast_to", shape_of(x), shape) != shape:
-        raise DimensionMismatch(f"broadcast_to: the shape {shape_of(x)} does not fill {shape}")
+        raise DimensionMismatch(
+            f"broadcast_to: the shape {shape_of(x)} does not fill {shape}; only an axis of "
+            "length 1 can be repeated"
+        )
     return apply(broadcast_to, x, shape=shape)
 
 
@@ -149,7 +161,7 @@ def concatenate_of(arrays, axis=0):
     given = [shape_of(a) for a in arrays]
     if not given[0]:
         raise ValueError("concatenate: arrays without axes cannot be joined; use np.stack")
-    axis = np.lib.array_utils.normalize_axis_index(int(axis), len(given[0]), "concatenate")
+    axis = shapes.axis_of(axis, len(given[0]), "concatenate")
     rests = {shape[:axis] + shape[axis + 1 :] for shape in given}
     if len(rests) > 1 or any(len(shape) != len(given[0]) for shape in given):
         listed = ", ".join(map(str, given))
@@ -185,7 +197,7 @@ def stack(arrays, axis=0):
         raise DimensionMismatch(
             f"stack: the shapes {', '.join(map(str, given))} differ; stacked arrays need one shape"
         )
-    axis = np.lib.array_utils.normalize_axis_index(int(axis), len(given[0]) + 1, "stack")
+    axis = shapes.axis_of(axis, len(given[0]) + 1, "stack")
     return bind(stack_row, *arrays, axis=axis)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .. import shapes
 from ..array import functions, implements
 from ..core import Aval, bind, shape_of
 from ..errors import DimensionMismatch
@@ -65,9 +66,9 @@ def squeeze(x, axis=None):
 def expand_dims(x, axis):
     """x with new axes of length 1, at the places `axis` of the result."""
     shape = shape_of(x)
-    axis = tuple(axis) if isinstance(axis, (tuple, list)) else (operator.index(axis),)
-    ndim = len(shape) + len(axis)
-    axes = normalize_axes(axis, ndim, "expand_dims")
+    listed = axis if isinstance(axis, (tuple, list)) else (axis,)
+    ndim = len(shape) + len(listed)
+    axes = normalize_axes(listed, ndim, "expand_dims")
     rest = iter(shape)
     return np.reshape(x, tuple(1 if i in axes else next(rest) for i in range(ndim)))
 
@@ -161,7 +162,7 @@ def split(ary, indices_or_sections, axis=0):
     if not np.ndim(indices_or_sections):
         shape = shape_of(ary)
         length = shape[normalize_axis(axis, len(shape), "split")]
-        if length % indices_or_sections:
+        if length % shapes.whole(indices_or_sections, "split: the number of parts"):
             raise DimensionMismatch(
                 f"split: the shape {shape} has no {indices_or_sections} equal parts along axis "
                 f"{axis}; np.array_split makes unequal ones"
@@ -252,9 +253,9 @@ def roll(a, shift, axis=None):
         return np.reshape(roll(np.reshape(a, -1), shift, 0), shape_of(a))
     axes = axis if isinstance(axis, Sequence) else (axis,)
     shifts, axes = np.broadcast_arrays(shift, axes)
-    listed = (tuple(map(int, shifts.ravel())), tuple(map(int, axes.ravel())))
+    listed = [[shapes.whole(n, "roll: a shift or axis") for n in a.flat] for a in (shifts, axes)]
     axes = normalize_axes(listed[1], len(shape_of(a)), "axis", allow_duplicate=True)
-    return bind(roll_row, a, shift=listed[0], axis=axes)
+    return bind(roll_row, a, shift=tuple(listed[0]), axis=axes)
 
 
 flip_row = Linear(

@@ -250,5 +250,6 @@ def compile(f: Callable | None = None, *, static_argnames: Iterable[str] = ()) -
     (0.761594, array([0.      , 1.181568]))
     """
     if f is None:
-        return lambda g: StaticFunction(g, static_argnames)
+        return lambda g: compile(g, static_argnames=static_argnames)
+    trees.require_function("compile", f)
     return StaticFunction(f, static_argnames)

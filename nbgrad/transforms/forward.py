@@ -30,6 +30,12 @@ def jvp(f: Callable, primals: Sequence, tangents: Sequence) -> tuple[Any, Any]:
     >>> float(value), float(tangent)
     (0.0, 2.0)
     """
+    trees.require_function("jvp", f)
+    if not (isinstance(primals, (tuple, list)) and isinstance(tangents, (tuple, list))):
+        raise TypeError(
+            "jvp: primals and tangents are tuples, one entry for each argument, as in "
+            "jvp(f, (x,), (v,))"
+        )
     if len(primals) != len(tangents):
         raise DimensionMismatch(
             f"jvp: {len(primals)} primals and {len(tangents)} tangents; give one for each"
@@ -37,7 +43,8 @@ def jvp(f: Callable, primals: Sequence, tangents: Sequence) -> tuple[Any, Any]:
     with new_level(max(1, trees.level_above([*primals, *tangents]))) as level:
         duals = []
         for primal, tangent in zip(primals, tangents, strict=True):
-            primal, tangent = float_array(primal), float_array(tangent)
+            primal = float_array(primal, op="jvp")
+            tangent = float_array(tangent, op="jvp")
             if shape_of(primal) != shape_of(tangent):
                 raise DimensionMismatch(
                     f"jvp: a primal of shape {shape_of(primal)} and a tangent of shape "
@@ -48,7 +55,9 @@ def jvp(f: Callable, primals: Sequence, tangents: Sequence) -> tuple[Any, Any]:
     if isinstance(out, Dual) and out.level == level:
         return _scalar(out.primal), _scalar(out.tangent)
     if not isinstance(out, (Array, np.ndarray, np.generic, float, int)):
-        raise TypeError(f"jvp: the function gave {type(out).__name__}, not an array")
+        raise TypeError(
+            f"jvp: the function gave {type(out).__name__}, not an array; return one array"
+        )
     return out, _scalar(np.zeros(shape_of(out)))
 
 

@@ -30,6 +30,7 @@ def gradient(f: Callable, *args) -> tuple:
     >>> nbgrad.gradient(lambda x, y: x * y + np.sin(x), 2.0, 3.0)
     (np.float64(2.5838531634528574), np.float64(2.0))
     """
+    trees.require_function("gradient", f)
     _, gradients = _value_and_gradients(f, args, tuple(range(len(args))), {})
     return gradients
 
@@ -61,15 +62,21 @@ def value_and_grad(f: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
     >>> float(value), slope
     (2.0, {'w': array([2., 2.])})
     """
-    positions = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    trees.require_function("gradient", f)
+    positions = argnums if isinstance(argnums, tuple) else (argnums,)
+    if not all(isinstance(position, int) for position in positions):
+        raise TypeError(
+            f"gradient: argnums is {argnums!r}; give the position of an argument, or a tuple of "
+            "positions"
+        )
 
     @wraps(f, assigned=("__module__", "__name__", "__doc__"), updated=())
     def value_and_gradient_of(*args, **options):
         for position in positions:
             if not -len(args) <= position < len(args):
                 raise ValueError(
-                    f"argnums {argnums} with {len(args)} positional arguments: give the argument "
-                    "to differentiate by position"
+                    f"gradient: argnums {argnums} with {len(args)} positional arguments: give the "
+                    "argument to differentiate by position"
                 )
         wanted = tuple(position % len(args) for position in positions)
         value, gradients = _value_and_gradients(f, args, wanted, options)
@@ -89,8 +96,8 @@ def _value_and_gradients(f: Callable, args: tuple, positions: tuple[int, ...], o
             if not any(isinstance(leaf, TrackedArray) for leaf in tracked):
                 raise TypeError(
                     f"gradient: argument {position} holds no float to differentiate with respect "
-                    f"to ({type(args[position]).__name__}); integers are static, so write 2.0 "
-                    "for 2 or convert the array to float64"
+                    f"to ({type(args[position]).__name__}); all but floats are static, so write "
+                    "2.0 for 2 or convert the array to float64"
                 )
             given[position] = rebuild(tracked)
             rebuilders.append(rebuild)

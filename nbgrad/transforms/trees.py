@@ -30,6 +30,15 @@ def structure(tree: Any) -> Any:
     return optree.tree_structure(cast(Any, tree), none_is_leaf=True)
 
 
+def require_function(op: str, f: Any) -> None:
+    """Raise TypeError for what cannot be called, such as a value that a function gave."""
+    if not callable(f):
+        raise TypeError(
+            f"{op}: not a function but a value of type {type(f).__name__}; give the function "
+            "itself, f and not f(x)"
+        )
+
+
 def level_above(leaves: Iterable[Any]) -> int:
     """The lowest level at which all leaves are constants: above the arrays among them."""
     return max((leaf.level + 1 for leaf in leaves if isinstance(leaf, Array)), default=0)
