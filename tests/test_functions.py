@@ -104,7 +104,7 @@ CALLS = [
     call(np.flip, T, G((0, 2))), call(np.flipud, M), call(np.fliplr, M),
     *(call(np.rot90, M, k) for k in (-1, 0, 1, 2, 3)), call(np.rot90, T, 1, G((2, 0))),
     call(np.pad, V, 1), call(np.pad, M, G(((1, 0), (0, 2)))), call(np.pad, M, G((1, 2))),
-    call(np.pad, V, 2, constant_values=1.5), call(np.pad, M, {1: (1, 0)}),
+    call(np.pad, V, 2, constant_values=1.5),
     call(np.take, M, index), call(np.take, M, [0, -1, 0], axis=1), call(np.take, V, 2),
     call(np.take, T, index, axis=1), call(np.take, V, [5, -7], mode="wrap"),
     call(np.take, V, [5, -7], mode="clip"), 
@@ -118,6 +118,8 @@ CALLS = [
     call(np.median, T, axis=(0, 2)), call(np.median, M, axis=1, keepdims=True),
     call(np.linalg.solve, np.eye(3) + 0.1, (3,)), call(np.linalg.solve, np.eye(3) + 0.1, (2, 3, 2)),
 ]  # fmt: skip
+if np.lib.NumpyVersion(np.__version__) >= "2.2.0":
+    CALLS += [call(np.pad, M, {1: (1, 0)})]
 if hasattr(np, "unstack"):  # NumPy 2.1 and newer
     CALLS += [call(np.unstack, M), call(np.unstack, M, axis=1)]
 
