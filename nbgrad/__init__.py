@@ -39,12 +39,14 @@ from .transforms import (
     grad,
     gradient,
     jvp,
+    map,
     pullback,
     pushforward,
     register,
     rrule,
     value_and_grad,
     vjp,
+    vmap,
 )
 from .warmup import warmup
 
@@ -85,6 +87,7 @@ __all__ = [
     "logsoftmax",
     "logsumexp",
     "loop",
+    "map",
     "minimize",
     "mse",
     "no_tracking",
@@ -104,5 +107,6 @@ __all__ = [
     "track",
     "value_and_grad",
     "vjp",
+    "vmap",
     "warmup",
 ]
