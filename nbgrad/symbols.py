@@ -212,14 +212,25 @@ def aval_of(x) -> Any:
     return x
 
 
-def topological(outputs: Iterable[Any], known: Container[Any] = frozenset()) -> list[Symbol]:
-    """The symbols that `outputs` need, each after its arguments, in order of first use.
+def topological(
+    outputs: Iterable[Any], known: Container[Any] = frozenset(), level: int | None = None
+) -> list[Symbol]:
+    """The symbols that `outputs` need, each after its arguments, in order of first use; with
+    `level` only those of that level.
 
     What is `known` (a set or dict, as symbols have no truth for `in` a list) is not looked into.
     """
     order: list[Symbol] = []
     seen: set[int] = set()
-    stack: list[tuple[Symbol, bool]] = [(s, False) for s in outputs if isinstance(s, Symbol)][::-1]
+
+    def symbols_in(values: Iterable[Any]) -> list[tuple[Symbol, bool]]:
+        return [
+            (x, False)
+            for x in values
+            if isinstance(x, Symbol) and (level is None or x.level == level)
+        ]
+
+    stack = symbols_in(outputs)[::-1]
     while stack:
         symbol, done = stack.pop()
         if done:
@@ -228,7 +239,7 @@ def topological(outputs: Iterable[Any], known: Container[Any] = frozenset()) -> 
             seen.add(id(symbol))
             stack.append((symbol, True))
             if symbol not in known:
-                stack.extend((a, False) for a in reversed(symbol.args) if isinstance(a, Symbol))
+                stack += symbols_in(reversed(symbol.args))
     return order
 
 
@@ -250,6 +261,6 @@ def _static_key(x) -> Any:
 
 
 def _number_key(x) -> Any:
-    if isinstance(x, (np.ndarray, np.generic)):
+    if isinstance(x, (np.ndarray, np.generic, Array)):
         return ("array", id(x))
     return (type(x), repr(x))

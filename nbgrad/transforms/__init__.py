@@ -4,11 +4,13 @@ own."""
 from .batching import map, vmap
 from .forward import jvp, pushforward
 from .jacobians import hessian, hvp, jacobian
+from .linear import LinearMap, linear_transpose, linearize
 from .pullbacks import pullback, rrule
 from .reverse import elementwise_grad, grad, gradient, value_and_grad, vjp
 from .trees import register
 
 __all__ = [
+    "LinearMap",
     "elementwise_grad",
     "grad",
     "gradient",
@@ -16,6 +18,8 @@ __all__ = [
     "hvp",
     "jacobian",
     "jvp",
+    "linear_transpose",
+    "linearize",
     "map",
     "pullback",
     "pushforward",

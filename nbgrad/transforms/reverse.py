@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -199,7 +200,7 @@ def _scalar_of(op: str, run: Run, out: Any) -> Any:
             f"{op}: the function gave {type(out).__name__}, not an array; return one number, "
             "such as np.sum(...)" + ("; give the rest by has_aux" if type(out) is tuple else "")
         )
-    if (out.size if hasattr(out, "size") else np.size(out)) != 1:
+    if prod(shape_of(out)) != 1:
         raise DimensionMismatch(
             f"{op}: the function gave an array of shape {shape_of(out)}; a gradient needs one "
             "number, so sum it, or use vjp, jvp or jacobian"

@@ -36,7 +36,9 @@ def structure(tree: Any) -> Any:
         return len(tree)
     import optree
 
-    _register_dataclasses(optree.tree_leaves(tree, none_is_leaf=True, namespace=NAMESPACE))
+    _register_dataclasses(
+        optree.tree_leaves(cast(Any, tree), none_is_leaf=True, namespace=NAMESPACE)
+    )
     return optree.tree_structure(cast(Any, tree), none_is_leaf=True, namespace=NAMESPACE)
 
 

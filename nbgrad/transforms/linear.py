@@ -1,0 +1,234 @@
+"""Linear functions as recorded programs: `linearize` by partial evaluation, and transposition.
+
+Reverse mode can be had from forward mode: push symbolic tangents through a function, so that all
+that depends on the primals is computed and what is left is linear; then read that program from its
+end (Radul and others, You Only Linearize Once, 2022).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..array import Array
+from ..core import Aval, bind, new_level, shape_of
+from ..dual import Dual
+from ..graph import apply_rule
+from ..operands import float_array
+from ..symbols import Builder, Symbol, is_full, topological
+from . import trees
+from .forward import primal_of, tangent_of
+from .run import array_leaves, fitted
+
+
+class LinearMap:
+    """A linear function of trees of arrays, recorded: called with directions, it pushes them;
+    `transpose` pulls a cotangent. Its text is the program."""
+
+    def __init__(
+        self, op: str, inputs: list[Symbol | None], outputs: list, given: tuple, result: Any
+    ):
+        self._op, self._inputs, self._outputs = op, inputs, outputs
+        self._given, self._result = given, result
+        level = next(x.level for x in inputs if x is not None)
+        self._steps = topological(outputs, level=level)
+        known = {id(x) for x in inputs if x is not None}
+        for symbol in self._steps:
+            if any(id(arg) in known for arg in symbol.args):
+                known.add(id(symbol))
+        self._linear = known
+
+    def __call__(self, *tangents):
+        """The result for directions that nest as the arguments do."""
+        if len(tangents) != len(self._given):
+            raise TypeError(
+                f"{self._op}: {len(tangents)} directions for {len(self._given)} arguments"
+            )
+        leaves, _ = trees.flatten(self._given)
+        given = fitted(self._op, "tangent", tangents, leaves, self._given)
+        values = {
+            id(symbol): x
+            for symbol, x in zip(self._inputs, given, strict=True)
+            if symbol is not None
+        }
+        for symbol in self._steps:
+            if id(symbol) not in values:
+                args = [values.get(id(arg), arg) for arg in symbol.args]
+                values[id(symbol)] = bind(_row(symbol), *args, **symbol.params)
+        leaves, rebuild = trees.flatten(self._result)
+        return rebuild([trees.scalar(values.get(id(x), x)) for x in self._outputs])
+
+    def transpose(self, ct) -> tuple:
+        """The cotangents of all arguments, for a cotangent that nests as the result does.
+
+        Raises TypeError where an op of the program is not linear in what depends on the arguments.
+        """
+        leaves, _ = trees.flatten(self._result)
+        given = fitted(self._op, "cotangent", ct, leaves, self._result)
+        cotangents: dict[int, Any] = {}
+        for symbol, g in zip(self._outputs, given, strict=True):
+            if isinstance(symbol, Symbol) and id(symbol) in self._linear:
+                _add(cotangents, symbol, g)
+        constants: dict[int, Any] = {}
+        for symbol in self._steps:
+            if id(symbol) not in self._linear:
+                args = [constants.get(id(arg), arg) for arg in symbol.args]
+                constants[id(symbol)] = bind(_row(symbol), *args, **symbol.params)
+        for symbol in reversed(self._steps):
+            if symbol.primitive is None or id(symbol) not in cotangents:
+                continue
+            g = cotangents.pop(id(symbol))
+            need = [id(arg) in self._linear for arg in symbol.args]
+            args = [constants.get(id(arg), arg) for arg in symbol.args]
+            pulled = apply_rule(_row(symbol), symbol.params, g, symbol, args, need)
+            for arg, contribution in zip(symbol.args, pulled, strict=True):
+                if contribution is not None:
+                    self._require_linear(symbol, contribution)
+                    _add(cotangents, arg, contribution)
+        given, rebuild = trees.flatten(self._given)
+        found = [
+            None
+            if symbol is None
+            else trees.scalar(cotangents.get(id(symbol), _zeros(symbol.aval)))
+            for symbol in self._inputs
+        ]
+        return rebuild(found)
+
+    def _require_linear(self, symbol: Symbol, contribution: Any) -> None:
+        if isinstance(contribution, Symbol) and contribution.builder is symbol.builder:
+            raise TypeError(
+                f"{self._op}: {_row(symbol).name} is not linear in its arguments of shapes "
+                f"{', '.join(str(shape_of(arg)) for arg in symbol.args)}: linearize the function "
+                "first, or use vjp" + (f" ({symbol.line})" if symbol.line else "")
+            )
+
+    def __str__(self) -> str:
+        names: dict[int, str] = {}
+        for symbol in self._inputs:
+            if symbol is not None:
+                names[id(symbol)] = f"t{len(names)}"
+        head = ", ".join(f"{names[id(s)]}: {s.aval}" for s in self._inputs if s is not None)
+        lines = [f"linear({head}):"]
+        for symbol in self._steps:
+            if symbol.primitive is not None:
+                names[id(symbol)] = f"v{len(lines) - 1}"
+                args = [names.get(id(arg)) or _constant(arg) for arg in symbol.args]
+                args += [f"{key}={value}" for key, value in symbol.params.items()]
+                call = f"{symbol.primitive.name}({', '.join(args)})"
+                lines.append(f"  {names[id(symbol)]}: {symbol.aval} = {call}")
+        results = [names.get(id(x)) or _constant(x) for x in self._outputs]
+        return "\n".join([*lines, f"  return {', '.join(results)}"])
+
+
+def linearize(f: Callable, *primals) -> tuple[Any, LinearMap]:
+    """The value of `f(*primals)` and its derivative there as a linear function of directions.
+
+    Arguments:
+        f: gives an array, or nested ones.
+        primals: numbers, float arrays, or nested ones.
+
+    Returns `(value, push)`. What depends on the primals is computed once: `push(*tangents)` runs
+    only the linear rest, as often as wanted, and gives J @ tangents. `push.transpose(ct)` gives
+    J' @ ct for each primal, which is the reverse mode; `print(push)` shows the linear program.
+
+    Raises TypeError where no primal holds a float or the result is no array; `push` raises as
+    `jvp` does.
+
+    >>> value, push = nbgrad.linearize(lambda x, y: x * np.sin(y), 2.0, 0.0)
+    >>> push(0.0, 1.0), push.transpose(1.0)
+    (np.float64(2.0), (np.float64(0.0), np.float64(2.0)))
+    """
+    trees.require_function("linearize", f)
+    leaves, rebuild = trees.flatten(primals)
+    _require_floats("linearize", leaves)
+    with new_level(max(1, trees.level_above(leaves))) as level:
+        builder = Builder(level)
+        inputs = _inputs(builder, leaves)
+        with new_level(level + 1) as above:
+            given = [
+                x if symbol is None else Dual(float_array(x, op="linearize"), symbol, above)
+                for x, symbol in zip(leaves, inputs, strict=True)
+            ]
+            result = f(*rebuild(given))
+    found, rebuild_result = array_leaves("linearize", result)
+    value = rebuild_result([primal_of(x, above) for x in found])
+    tangents = [tangent_of(x, above) for x in found]
+    return value, LinearMap("linearize", inputs, tangents, primals, value)
+
+
+def linear_transpose(f: Callable, *examples) -> Callable[[Any], tuple]:
+    """The transpose of a linear function: the ct -> A' @ ct that belongs to x -> A @ x.
+
+    Arguments:
+        f: a function that is linear in all its arguments together; it is recorded once.
+        examples: arrays, or nested ones, of the shapes and dtypes of its arguments.
+
+    The new function takes a cotangent that nests as the result of `f` and gives a tuple, a
+    cotangent for each argument.
+
+    Raises TypeError where an op of `f` is not linear, ValueError where f(0) is not 0.
+
+    >>> shift = nbgrad.linear_transpose(lambda x: x[1:] - x[:-1], np.zeros(3))
+    >>> shift(np.array([1.0, 2.0]))
+    (array([-1., -1.,  2.]),)
+    """
+    trees.require_function("linear_transpose", f)
+    leaves, rebuild = trees.flatten(examples)
+    _require_floats("linear_transpose", leaves)
+    with new_level(max(1, trees.level_above(leaves))) as level:
+        builder = Builder(level)
+        inputs = _inputs(builder, leaves)
+        given = [x if s is None else s for x, s in zip(leaves, inputs, strict=True)]
+        result = f(*rebuild(given))
+    outputs, rebuild_result = array_leaves("linear_transpose", result)
+    like = rebuild_result([_zeros(x.aval) if isinstance(x, Symbol) else x for x in outputs])
+    linear = LinearMap("linear_transpose", inputs, outputs, examples, like)
+    # What is not linear at all is refused first, by its op.
+    linear.transpose(like)
+    zeros = rebuild(
+        [x if s is None else _zeros(s.aval) for x, s in zip(leaves, inputs, strict=True)]
+    )
+    at_zero, _ = trees.flatten(linear(*zeros))
+    if any(not isinstance(x, Array) and np.any(np.asarray(x) != 0) for x in at_zero):
+        raise ValueError(
+            "linear_transpose: f(0) is not 0: the function adds a constant, so it is not linear"
+        )
+    return linear.transpose
+
+
+def _inputs(builder: Builder, leaves: Sequence) -> list[Symbol | None]:
+    return [
+        builder.input(Aval.of(shape_of(x), getattr(x, "dtype", np.dtype(np.float64))))
+        if trees.is_differentiable(x)
+        else None
+        for x in leaves
+    ]
+
+
+def _require_floats(op: str, leaves: Sequence) -> None:
+    if not any(map(trees.is_differentiable, leaves)):
+        raise TypeError(
+            f"{op}: no argument holds a float; all but floats are static, so write 2.0 for 2 or "
+            "convert the array to float64"
+        )
+
+
+def _row(symbol: Symbol) -> Any:
+    return symbol.primitive
+
+
+def _add(cotangents: dict[int, Any], symbol: Any, ct: Any) -> None:
+    known = cotangents.get(id(symbol))
+    cotangents[id(symbol)] = ct if known is None else known + ct
+
+
+def _zeros(aval: Aval) -> np.ndarray:
+    return np.zeros(aval.shape, aval.dtype)
+
+
+def _constant(x: Any) -> str:
+    if isinstance(x, Symbol) and is_full(x):
+        return repr(x.params["number"])
+    if isinstance(x, (int, float)):
+        return repr(x)
+    return f"{x.dtype}{list(shape_of(x))}"
