@@ -80,6 +80,8 @@ class Primitive:
     registry: ClassVar[dict[str, "Primitive"]] = {}
     differentiable = True
     linear = False
+    # Whether a recording takes the row apart, by `inline(*args, **params)`.
+    inlines = False
     # How the row runs on plain arrays of given kinds; None: by its own functions.
     plan_class: Callable | None = None
 
@@ -204,6 +206,19 @@ class new_level:
         level = max(self._outer, self._minimum)
         _depth.level = level + 1
         return level
+
+    def __exit__(self, *error) -> None:
+        _depth.level = self._outer
+
+
+class outermost:
+    """`with outermost():` what is tracked inside is tracked as outside of all transformations: for
+    plain arrays only."""
+
+    __slots__ = ("_outer",)
+
+    def __enter__(self) -> None:
+        self._outer, _depth.level = _depth.level, 0
 
     def __exit__(self, *error) -> None:
         _depth.level = self._outer

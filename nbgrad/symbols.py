@@ -62,6 +62,8 @@ class Symbol(Array):
 
     @classmethod
     def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
+        if primitive.inlines:
+            return primitive.inline(*args, **params)  # pyright: ignore[reportAttributeAccessIssue]
         builder = next(a.builder for a in args if isinstance(a, Symbol) and a.level == level)
         return builder.apply(primitive, args, params)
 

@@ -67,7 +67,7 @@ def pullback(f: Callable, *args) -> tuple[Any, Callable[[Any], tuple]]:
     (11.5, ({'a': np.float64(4.0), 'b': np.float64(1.0)}, np.float64(2.0)))
     """
     trees.require_function("pullback", f)
-    state, rebuild = _state_of(f)
+    state, rebuild = state_of(f)
     if state is None:
         value, back = _differentiated("pullback", f, args)
         return value, lambda ct: (None, *back(ct))
@@ -93,7 +93,7 @@ def _has_rule(f: Callable) -> bool:
     return (getattr(f, "__module__", None) or "").startswith(_HOMES)
 
 
-def _state_of(f: Any) -> tuple[Any, Callable[[Any], Callable]]:
+def state_of(f: Any) -> tuple[Any, Callable[[Any], Callable]]:
     """What `f` holds that can be differentiated, and how to make the same function with another
     state; None where it holds nothing."""
     if isinstance(f, types.FunctionType):
