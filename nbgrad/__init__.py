@@ -11,6 +11,7 @@ from . import constants as constants
 from . import random as random
 from .check import check_grads
 from .descent import descend, minimize
+from .elementwise import custom_elementwise
 from .errors import (
     CacheWarning,
     DimensionMismatch,
@@ -35,6 +36,8 @@ from .show import draw, print_tree, show
 from .static import StaticFunction, compile
 from .tracked import TrackedArray
 from .transforms import (
+    checkpoint,
+    custom_rule,
     elementwise_grad,
     grad,
     gradient,
@@ -49,6 +52,7 @@ from .transforms import (
     pushforward,
     register,
     rrule,
+    stop_gradient,
     value_and_grad,
     vjp,
     vmap,
@@ -72,8 +76,11 @@ __all__ = [
     "accum",
     "array",
     "check_grads",
+    "checkpoint",
     "compile",
     "cross_entropy",
+    "custom_elementwise",
+    "custom_rule",
     "descend",
     "detect_nan",
     "draw",
@@ -114,6 +121,7 @@ __all__ = [
     "softmax",
     "softplus",
     "stats",
+    "stop_gradient",
     "track",
     "value_and_grad",
     "vjp",

@@ -78,6 +78,8 @@ class Primitive:
     """
 
     registry: ClassVar[dict[str, "Primitive"]] = {}
+    # Whether the row has its place there; what a user's function makes does not.
+    registered = True
     differentiable = True
     linear = False
     # Whether a recording takes the row apart, by `inline(*args, **params)`.
@@ -91,9 +93,10 @@ class Primitive:
         self.samples = samples
         self.notes = notes
         self.plans: dict[Any, Any] | Unplanned = {}
-        if name in Primitive.registry:
-            raise ValueError(f"two rows are called {name}")
-        Primitive.registry[name] = self
+        if self.registered:
+            if name in Primitive.registry:
+                raise ValueError(f"two rows are called {name}")
+            Primitive.registry[name] = self
 
     def __repr__(self):
         return f"<primitive {self.name}>"

@@ -144,7 +144,7 @@ class Builder:
         if simpler is not None:
             return simpler
         key = (
-            primitive.name,
+            primitive,
             tuple(id(arg) if isinstance(arg, Symbol) else _number_key(arg) for arg in args),
             tuple((name, _static_key(params[name])) for name in sorted(params)),
         )

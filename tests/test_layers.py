@@ -31,7 +31,7 @@ FLOORS = (
     ("edges",),
     ("tracked",),
     ("leaves",),
-    ("dual", "batched"),
+    ("dual", "batched", "elementwise"),
     ("constants",),
     ("transforms",),
     ("static",),

@@ -13,7 +13,6 @@ import numpy as np
 from ..array import Array
 from ..core import Primitive, Unplanned, bind, shape_of
 from . import trees
-from .run import array_leaves
 
 
 class Call:
@@ -21,6 +20,7 @@ class Call:
 
     def __init__(self, op: str, f: Callable, args: tuple, options: dict[str, Any]):
         self.op, self.f = op, f
+        self.rule: Any = None  # of the user, where there is one
         self.leaves, self.rebuild = trees.flatten((list(args), options))
         self.places = [i for i, x in enumerate(self.leaves) if trees.is_differentiable(x)]
         self._result: tuple[list, Callable] | None = None
@@ -52,7 +52,7 @@ class Call:
         return self.pack(self.f(*args, **options))
 
     def pack(self, result: Any) -> Any:
-        leaves, rebuild = array_leaves(self.op, result)
+        leaves, rebuild = trees.flatten(result)
         self._result = [Part(x) for x in leaves], rebuild
         parts = [x for x in leaves if trees.is_differentiable(x)]
         if not parts:
@@ -95,12 +95,13 @@ class Part:
 
 
 class CallRow(Primitive):
-    """A row whose parameter `call` says what it computes; subclasses say how it is differentiated."""
+    """A row whose parameter `call` says what it computes; subclasses differentiate it."""
 
     inlines = True
+    registered = False
 
-    def __init__(self, name: str, notes: str):
-        super().__init__(name, notes=notes)
+    def __init__(self, name: str):
+        super().__init__(name)
         self.plans = Unplanned()
 
     def inline(self, *args, call: Call) -> Any:

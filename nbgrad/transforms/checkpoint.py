@@ -102,8 +102,7 @@ class _Checkpoint(CallRow):
     def pushforward(self, tangents, out, args, **params):
         call: Call = params["call"]
         filled = [
-            tangent_of(x, -1) * 0.0 if t is None else t
-            for x, t in zip(args, tangents, strict=True)
+            tangent_of(x, -1) * 0.0 if t is None else t for x, t in zip(args, tangents, strict=True)
         ]
         return jvp(call.apply, args, filled)[1]
 
@@ -112,7 +111,7 @@ class _Checkpoint(CallRow):
         return vmap(call.apply, in_axes=[0 if has else None for has in batched])(*args)
 
 
-_row = _Checkpoint("checkpoint", "a function that runs again in the backward pass")
+_row = _Checkpoint("checkpoint")
 _row.plan_class = _Again
 
 

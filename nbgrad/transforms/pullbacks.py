@@ -10,11 +10,12 @@ import numpy as np
 from ..array import functions
 from ..errors import NoRuleError
 from . import trees
+from .custom import CustomRule
 from .reverse import pullback_of
 from .run import Run
 
 # Where functions live that are one rule each, besides those of NumPy and SciPy.
-_HOMES = ("_operator", "nbgrad.rules")
+_HOMES = ("_operator", "nbgrad.rules", "nbgrad.elementwise")
 
 
 def rrule(f: Callable, *args) -> tuple[Any, Callable[[Any], tuple]]:
@@ -88,7 +89,7 @@ def _has_rule(f: Callable) -> bool:
     """Whether f is a function of NumPy or SciPy that takes tracked arrays, or one of nbgrad's."""
     if isinstance(f, np.ufunc) and f"scipy.special.{f.__name__}" in functions:
         return True
-    if f.__hash__ is not None and f in functions:
+    if isinstance(f, CustomRule) or (f.__hash__ is not None and f in functions):
         return True
     return (getattr(f, "__module__", None) or "").startswith(_HOMES)
 
