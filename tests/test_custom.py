@@ -200,7 +200,7 @@ def test_two_of_one_name_do_not_disturb_each_other():
     ],
 )
 def test_a_wrong_body_says_what_is_wrong(body, count, text):
-    with pytest.raises(ValueError, match="^f: ") as caught:
+    with pytest.raises(ValueError, match=r"^f: ") as caught:
         nbgrad.custom_elementwise(body, partials=[None] * count, name="f")
     assert text in str(caught.value)
 
