@@ -33,6 +33,7 @@ FLOORS = (
     ("leaves",),
     ("dual",),
     ("constants",),
+    ("elimination",),
     ("transforms",),
     ("static",),
     ("loops", "random"),
