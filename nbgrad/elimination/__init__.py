@@ -20,6 +20,7 @@ from ..core import shape_of
 from .accumulate import accumulate
 from .exact import Order, chain, exhaustive
 from .graph import Graph
+from .looks import draw, table
 from .orders import NAMED, forward, local_search, markowitz, optimal, reverse
 from .recording import record as _record
 from .structure import Edge
@@ -29,6 +30,7 @@ __all__ = [
     "Graph",
     "chain",
     "costs",
+    "draw",
     "exhaustive",
     "forward",
     "jacobian",
@@ -37,6 +39,7 @@ __all__ = [
     "optimal",
     "record",
     "reverse",
+    "table",
 ]
 
 
@@ -48,8 +51,8 @@ def record(f: Callable, x: Any) -> Graph:
         f: gives one array for x.
         x: a float or an array of floats, of any shape.
 
-    Where `f` only takes x apart, as by x[0], the parts are the inputs of the graph, as the literature
-    has it; they are eliminated for nothing at the end. So are parts that `f` only puts together.
+    Where `f` only takes x apart, as by x[0], the parts are the inputs of the graph, as the
+    literature has it; in the end they are put together for nothing. So it is with outputs.
 
     Raises TypeError where x holds no floats or `f` gives something else than one array.
 
@@ -104,4 +107,4 @@ def jacobian(f: Callable, x: Any, order: str | Order = "optimal") -> Any:
         graph.costs(order)
     if not recording.steps or 0 in shape:
         return np.zeros(shape, recording.x.dtype)
-    return np.reshape(accumulate(recording, order), shape)
+    return np.reshape(accumulate(recording, order), shape).astype(recording.x.dtype)

@@ -79,15 +79,20 @@ def accumulate(recording: Recording, order: Iterable[int]) -> Any:
     }
     order = list(order)
     order += [v for v in range(last - 1, 0, -1) if v not in order]
-    for vertex in order:
-        out_of = {k: edges.pop((i, k)) for i, k in list(edges) if i == vertex}
-        into = {i: edges.pop((i, k)) for i, k in list(edges) if k == vertex}
-        for k, left in out_of.items():
-            for i, right in into.items():
-                found = product(left, right)
-                known = edges.get((i, k))
-                edges[i, k] = found if known is None else _total(as_matrix(known), found)
-    return _coarser(as_matrix(edges[0, last]), 1).values[0]
+    with np.errstate(all="ignore"):  # as kernels do: inf and nan are values
+        for vertex in order:
+            _eliminate(edges, vertex)
+        return _coarser(as_matrix(edges[0, last]), 1).values[0]
+
+
+def _eliminate(edges: dict[tuple[int, int], Jacobian], vertex: int) -> None:
+    out_of = {k: edges.pop((i, k)) for i, k in list(edges) if i == vertex}
+    into = {i: edges.pop((i, k)) for i, k in list(edges) if k == vertex}
+    for k, left in out_of.items():
+        for i, right in into.items():
+            found = product(left, right)
+            known = edges.get((i, k))
+            edges[i, k] = found if known is None else _total(as_matrix(known), found)
 
 
 def product(left: Jacobian, right: Jacobian) -> Matrix:
@@ -131,9 +136,7 @@ def pushed(left: Local, right: Matrix) -> Matrix:
     """The product of a local Jacobian with a matrix, column by column."""
     blocks = math.gcd(left.blocks, right.blocks)
     values = _coarser(right, blocks).values
-    columns = [
-        np.reshape(left.push(values[:, :, c]), (blocks, -1)) for c in range(values.shape[2])
-    ]
+    columns = [np.reshape(left.push(values[:, :, c]), (blocks, -1)) for c in range(values.shape[2])]
     return Matrix(np.stack(columns, axis=2))
 
 

@@ -32,7 +32,8 @@ class Graph:
     `inputs` are the vertices that edges only leave, `outputs` those that edges only enter, and
     `intermediates` those with both, which are to be eliminated.
 
-    Raises ValueError for an edge that does not lead from a vertex to a later one.
+    Raises ValueError for an edge that does not lead from a vertex to a later one, or whose blocks
+    do not fit the sizes.
 
     >>> g = nbgrad.elimination.Graph([50, 5, 100, 10], [(0, 1), (1, 2), (2, 3)])
     >>> g.cost((1, 2)), g.cost((2, 1))
@@ -46,8 +47,14 @@ class Graph:
         for i, j in self.edges:
             if not 0 <= i < j < len(self.sizes):
                 raise ValueError(
-                    f"elimination: an edge from {i} to {j} among {len(self.sizes)} vertices: number "
-                    "them in the order of their computation, from 0"
+                    f"elimination: an edge from {i} to {j} among {len(self.sizes)} vertices; "
+                    "number them in the order of their computation, from 0"
+                )
+        for (i, j), edge in self.edges.items():
+            if self.sizes[i] % edge.blocks or self.sizes[j] % edge.blocks:
+                raise ValueError(
+                    f"elimination: {edge.blocks} blocks between {self.sizes[i]} and "
+                    f"{self.sizes[j]} elements; their number must divide both"
                 )
         left, entered = {i for i, _ in self.edges}, {j for _, j in self.edges}
         self.inputs = tuple(sorted(left - entered))

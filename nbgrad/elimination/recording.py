@@ -8,6 +8,7 @@ import numpy as np
 from ..array import Array
 from ..core import Aval, Primitive, bind, new_level, shape_of
 from ..operands import aval_of, float_array, operand
+from ..rules.families import Elementwise
 from ..symbols import static_key
 from . import structure
 from .graph import Graph, Partial
@@ -30,7 +31,14 @@ class Step(NamedTuple):
 
     @property
     def label(self) -> str:
-        return self.row.name if self.row else "x"
+        """What it is called: the op, and where it is an index, that."""
+        if self.row is None:
+            return "x"
+        index = self.params.get("index") if self.row.name == "index" else None
+        places = index if isinstance(index, tuple) else (index,)
+        if all(type(place) is int for place in places):
+            return f"[{', '.join(map(str, places))}]"
+        return self.row.name
 
     def edges(self) -> dict[int, Edge]:
         """The structure of the local Jacobian with respect to each parent."""
@@ -60,7 +68,10 @@ class Tape:
 
     def apply(self, row: Primitive, args: Sequence, params: dict) -> Any:
         """The recorded result of an op on recorded and other values."""
-        parents = [arg.vertex if self.made(arg) else None for arg in args]
+        parents = [
+            arg.vertex if self.made(arg) and _has_partial(row, i) else None
+            for i, arg in enumerate(args)
+        ]
         # A copy of what is plain, as the function may go on to write into its own array.
         values = [arg.below if self.made(arg) else _copied(operand(arg, row)) for arg in args]
         key = (
@@ -70,7 +81,7 @@ class Tape:
         )
         if key not in self._known:
             out = bind(row, *values, **params)
-            if not row.differentiable:
+            if not row.differentiable or all(parent is None for parent in parents):
                 return out
             self._known[key] = len(self.steps)
             self.steps.append(Step(row, params, values, parents, out))
@@ -78,6 +89,11 @@ class Tape:
 
     def made(self, x: Any) -> bool:
         return isinstance(x, Recorded) and x.level == self.level
+
+
+def _has_partial(row: Primitive, position: int) -> bool:
+    """A condition has none."""
+    return not isinstance(row, Elementwise) or row.partials[position] is not None
 
 
 def _copied(x: Any) -> Any:
@@ -207,14 +223,14 @@ def record(f: Callable, x: Any) -> Recording:
 
 
 def _input(x: Any) -> Any:
-    if not isinstance(x, Array):
-        x = np.asarray(x)
-        if x.dtype.kind in "iub":
-            raise TypeError(
-                f"elimination: x is of dtype {x.dtype}; derivatives are taken with respect to "
-                "floats, so write 2.0 for 2 or convert the array to float64"
-            )
-    return float_array(x, op="elimination")
+    array = float_array(x, op="elimination")
+    dtype = x.dtype if isinstance(x, Array) else np.asarray(x).dtype
+    if dtype.kind != "f":
+        raise TypeError(
+            f"elimination: x is of dtype {dtype}; derivatives are taken with respect to floats, so "
+            "write 2.0 for 2 or convert the array to float64"
+        )
+    return array
 
 
 def _needed(steps: Sequence[Step], last: int) -> list[Step]:
