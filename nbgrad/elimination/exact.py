@@ -33,8 +33,8 @@ def chain(graph: Graph) -> Order:
     return best[0, len(path) - 1][1]
 
 
-def exhaustive(graph: Graph, bound: float = math.inf) -> Order | None:
-    """The best order among all, or None where none costs less than `bound`.
+def exhaustive(graph: Graph, bound: float = math.inf, known: Order = ()) -> Order:
+    """The best order among all; `known` where none costs less than `bound`.
 
     What is left of a graph depends on the vertices that are gone and not on their order, so it is
     enough to know the best order of each set of them, layer by layer: of n vertices there are 2^n
@@ -56,4 +56,4 @@ def exhaustive(graph: Graph, bound: float = math.inf) -> Order | None:
             gone: (cost, order, partial.without(order[-1]))
             for gone, (cost, order, partial) in ways.items()
         }
-    return layer[everything][1] if layer else None
+    return layer[everything][1] if layer else known

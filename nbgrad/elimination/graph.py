@@ -13,6 +13,7 @@ other for a diagonal one, 1 between scalars, and none where the entries of one a
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from .structure import Edge
 
@@ -61,6 +62,12 @@ class Graph:
         self.outputs = tuple(sorted(entered - left))
         self.intermediates = tuple(sorted(left & entered))
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Graph) and self.sizes == other.sizes and self.edges == other.edges
+
+    def __hash__(self) -> int:
+        return hash((self.sizes, frozenset(self.edges.items())))
+
     @property
     def vertices(self) -> tuple[int, ...]:
         """All that have an edge, in the order of their computation."""
@@ -82,6 +89,10 @@ class Graph:
 
         Raises ValueError where `order` does not name every intermediate vertex once.
         """
+        if not isinstance(order, Iterable):
+            raise TypeError(
+                f"elimination: an order is a tuple of vertices, not of type {type(order).__name__}"
+            )
         order = tuple(order)
         if sorted(order) != list(self.intermediates):
             raise ValueError(
@@ -97,6 +108,15 @@ class Graph:
         Raises ValueError where `order` does not name every intermediate vertex once.
         """
         return sum(self.costs(order))
+
+
+def require_graph(op: str, graph: Any) -> None:
+    """Raise TypeError for what is no graph, such as a function that is not recorded."""
+    if not isinstance(graph, Graph):
+        raise TypeError(
+            f"elimination.{op}: a {type(graph).__name__} is no graph; make one with "
+            "elimination.record(f, x)"
+        )
 
 
 class Partial:

@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 
 from ..drawing import HEAD, Drawing, quoted
-from .graph import Graph
-from .orders import NAMED
+from .graph import Graph, require_graph
+from .orders import COMPARED
+from .orders import order as order_named
 from .structure import Edge
 
 _WIDTH = 60
@@ -21,12 +22,13 @@ def table(graph: Graph) -> str:
     markowitz            7,500  2 1
     optimal              7,500  2 1
     """
+    require_graph("table", graph)
     lines = ["order      multiplications  eliminates"]
-    for name, find in NAMED.items():
-        order = find(graph)
-        told = " ".join(graph.labels[v] for v in order)
+    for name in COMPARED:
+        found = order_named(graph, name)
+        told = " ".join(graph.labels[v] for v in found)
         told = told if len(told) <= _WIDTH else told[: _WIDTH - 4] + " ..."
-        lines.append(f"{name:<9}  {graph.cost(order):>15,}  {told}".rstrip())
+        lines.append(f"{name:<9}  {graph.cost(found):>15,}  {told}".rstrip())
     return "\n".join(lines)
 
 
@@ -52,6 +54,7 @@ def draw(graph: Graph, order: Iterable[int] | None = None) -> Drawing:
       n1 -> n2 [label="100 x 5"]
     }
     """
+    require_graph("draw", graph)
     notes: dict[int, str] = {}
     if order is not None:
         order = tuple(order)

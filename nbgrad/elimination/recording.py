@@ -1,7 +1,7 @@
 """Recording: a function is run once at a point, and every op on what came of that is a step."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -87,7 +87,8 @@ class Tape:
             self.steps.append(Step(row, params, values, parents, out))
         return Recorded(self, self._known[key])
 
-    def made(self, x: Any) -> bool:
+    def made(self, x: Any) -> "TypeGuard[Recorded]":
+        """Whether it is a value of this tape."""
         return isinstance(x, Recorded) and x.level == self.level
 
 
