@@ -128,3 +128,12 @@ __all__ = [
     "vmap",
     "warmup",
 ]
+
+
+def __getattr__(name: str):
+    """Modules that load on first use."""
+    if name == "elimination":
+        from importlib import import_module
+
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

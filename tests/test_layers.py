@@ -18,7 +18,7 @@ PACKAGE = Path(nbgrad.__file__).parent
 # share a floor and not a room are neighbours who do not know each other.
 FLOORS = (
     ("errors",),
-    ("shapes", "modes"),
+    ("shapes", "modes", "drawing"),
     ("kernels",),
     ("core",),
     ("array",),
@@ -33,6 +33,7 @@ FLOORS = (
     ("leaves",),
     ("dual", "batched", "elementwise"),
     ("constants",),
+    ("elimination",),
     ("transforms",),
     ("static",),
     ("loops", "random"),

@@ -13,6 +13,7 @@ from nbgrad.experiments import (
     compile_report,
     descend,
     digits,
+    jacobian_commands,
     lab_benchmark,
     moons,
     upkeep,
@@ -91,7 +92,7 @@ def run(
     """
     if list_all or names:
         for name, told in summaries(ctx).items():
-            print(name if names else f"{name:<14} {told}")
+            print(name if names else f"{name:<16} {told}")
         raise typer.Exit()
     if ctx.invoked_subcommand is None:
         print(ctx.get_help())
@@ -236,6 +237,9 @@ def run_lab_benchmark(
         rows,
     )
     return 0
+
+
+jacobian_commands.add_to(experiments)
 
 
 def _run(
