@@ -21,6 +21,7 @@ from .errors import (
     TraceError,
     UntrackedError,
 )
+from .estimators import TraceEstimate, divergence, trace_estimate
 from .kernels._jit import stats
 from .leaves import accum, reset, track
 from .loops import loop, scan
@@ -48,6 +49,7 @@ __all__ = [
     "NoRuleError",
     "StaticFunction",
     "TraceError",
+    "TraceEstimate",
     "TrackedArray",
     "UntrackedError",
     "abs2",
@@ -58,6 +60,7 @@ __all__ = [
     "cross_entropy",
     "descend",
     "detect_nan",
+    "divergence",
     "draw",
     "elu",
     "erf",
@@ -85,6 +88,7 @@ __all__ = [
     "softmax",
     "softplus",
     "stats",
+    "trace_estimate",
     "track",
     "value_and_grad",
     "warmup",
