@@ -35,7 +35,18 @@ from .rules.softmax import logsoftmax, logsumexp, softmax
 from .show import draw, print_tree, show
 from .static import StaticFunction, compile
 from .tracked import TrackedArray
-from .transforms import grad, gradient, jvp, value_and_grad
+from .transforms import (
+    elementwise_grad,
+    grad,
+    gradient,
+    jvp,
+    pullback,
+    pushforward,
+    register,
+    rrule,
+    value_and_grad,
+    vjp,
+)
 from .warmup import warmup
 
 __version__ = "0.1.0"
@@ -62,6 +73,7 @@ __all__ = [
     "detect_nan",
     "divergence",
     "draw",
+    "elementwise_grad",
     "elu",
     "erf",
     "evalpoly",
@@ -80,8 +92,12 @@ __all__ = [
     "mse",
     "no_tracking",
     "print_tree",
+    "pullback",
+    "pushforward",
+    "register",
     "relu",
     "reset",
+    "rrule",
     "scan",
     "show",
     "sigmoid",
@@ -91,5 +107,6 @@ __all__ = [
     "trace_estimate",
     "track",
     "value_and_grad",
+    "vjp",
     "warmup",
 ]

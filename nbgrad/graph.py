@@ -15,7 +15,7 @@ from weakref import ref
 import numpy as np
 
 from . import modes
-from .core import Primitive, bind, shape_of
+from .core import Array, Primitive, bind, shape_of
 from .errors import GraphError
 from .rules.layout import astype
 from .rules.reduce import unbroadcast
@@ -76,6 +76,10 @@ class Node:
             return self.step.pull_all(ct, self.value, self.saved)
         return self.step.pull(ct, self.value, self.saved, need)
 
+    def pull_by_rule(self, ct, need: tuple[bool, ...]) -> Sequence:
+        """The same by the row's rule, for cotangents of any kind."""
+        return apply_rule(self.step.row, self.step.params, ct, self.value, self.saved or (), need)
+
     def pull_tracked(self, ct, need: tuple[bool, ...]) -> Sequence:
         """The same as ops of this level, which can be differentiated again."""
         args = [
@@ -105,7 +109,7 @@ class NestedNode(Node):
     level: int
 
     def pull(self, ct, need):
-        return apply_rule(self.step.row, self.step.params, ct, self.value, self.saved or (), need)
+        return self.pull_by_rule(ct, need)
 
 
 class NestedLeaf(Leaf):
@@ -180,12 +184,12 @@ def make_handle(node: Node) -> "TrackedArray":
 # -- backward -------------------------------------------------------------------------------------
 
 
-def history(root: Node) -> list[Node]:
-    """The computed nodes that `root` depends on, and itself, oldest first.
+def history(*roots: Node) -> list[Node]:
+    """The computed nodes that `roots` depend on, and themselves, oldest first.
 
     Raises GraphError where one was freed, or data that its pullback reads has changed.
     """
-    stack = [root] if root.step is not None else []
+    stack = [root for root in dict.fromkeys(roots) if root.step is not None]
     found, seen = [], set(stack)
     while stack:
         node = stack.pop()
@@ -209,25 +213,26 @@ _made = attrgetter("time")
 
 
 def sweep(
-    root: Node,
-    seed: Any,
+    seeds: dict[Node, Any],
     nodes: list[Node],
     *,
     tracked: bool = False,
     keep: bool = False,
     free: bool = False,
 ) -> dict[Node, Any]:
-    """Cotangents of the leaves below `root`, or with `keep` of all nodes there.
+    """Cotangents of the leaves below the nodes of `seeds`, or with `keep` of all nodes there.
 
-    `nodes` is what `history(root)` gave, and is used up: what was made last has no more
+    `nodes` is what `history` gave for those, and is used up: what was made last has no more
     contributions to wait for. Contributions may be shared: they are never added into, save where
     this walk made the sum itself. With `free` each node is freed once it is passed, so that its
     memory serves the rest of the walk.
     """
-    cotangents = {root: seed}  # of nodes not yet reached, and of leaves
+    cotangents = dict(seeds)  # of nodes not yet reached, and of leaves
     kept: dict[Node, Any] = {}
     own: set[Node] = set()  # of these, the cotangent is a buffer of this walk
-    plain = root.level == 0 and not tracked
+    plain = not tracked and all(
+        root.level == 0 and not isinstance(seed, Array) for root, seed in seeds.items()
+    )
     watch = modes.watching()
     while nodes:
         node = nodes.pop()
@@ -242,7 +247,7 @@ def sweep(
         elif tracked:
             contributions = node.pull_tracked(ct, step.need)
         else:
-            contributions = node.pull(ct, step.need)
+            contributions = node.pull_by_rule(ct, step.need)
         if keep and ct is not None:
             kept[node] = ct
         if watch:

@@ -223,7 +223,7 @@ class TrackedArray(Array):
             seed = operands.cotangent(cotangent, self.aval, self.name, level, copy=create_graph)
         free = not (keep_graph or create_graph)
         found = graph.sweep(
-            node, seed, graph.history(node), tracked=create_graph, keep=keep_grads, free=free
+            {node: seed}, graph.history(node), tracked=create_graph, keep=keep_grads, free=free
         )
         now, handed = graph.tick(), {id(seed)}
         for reached, ct in found.items():

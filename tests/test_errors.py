@@ -122,11 +122,14 @@ SHAPES = [
      "fixed; track a new array"),
     ("track([[1.0], [1.0, 2.0]])", RAGGED),
     ("nbgrad.grad(np.sin)(np.ones(2))", "gradient: the function gave an array of shape (2,); a "
-     "gradient needs one number, so sum it, or use jvp for a direction"),
+     "gradient needs one number, so sum it, or use vjp, jvp or jacobian"),
     ("nbgrad.jvp(np.sin, (1.0,), (1.0, 2.0))", "jvp: 1 primals and 2 tangents; give one for each"),
-    ("nbgrad.jvp(np.sin, (np.ones(2),), (np.ones(3),))", "jvp: a primal of shape (2,) and a "
-     "tangent of shape (3,); they must be equal"),
+    ("nbgrad.jvp(np.sin, (np.ones(2),), (np.ones(3),))", "jvp: a tangent of shape (3,) for an "
+     "array of shape (2,); they must be equal"),
+    ("nbgrad.vjp(np.sin, np.ones(2))[1](np.ones(3))", "vjp: a cotangent of shape (3,) for an "
+     "array of shape (2,); they must be equal"),
 ]  # fmt: skip
+NO_FLOAT = ", which is no float: write 2.0 for 2, convert the array to float64, or give None"
 WRONG_KINDS = [
     ("x + 1j", "add: an operand of dtype complex128" + REAL),
     ("np.array([None] * 3) * x", "multiply: an operand of dtype object" + REAL),
@@ -170,7 +173,8 @@ WRONG_KINDS = [
     ("nbgrad.accum(1.0)", "accum: a float is not tracked; track it with nbgrad.track"),
     ("nbgrad.grad(lambda x: None)(1.0)", "gradient: the function gave NoneType" + NUMBER),
     ("nbgrad.grad(lambda x: 'a')(1.0)", "gradient: the function gave str" + NUMBER),
-    ("nbgrad.grad(lambda x: (x, x))(1.0)", "gradient: the function gave tuple" + NUMBER),
+    ("nbgrad.grad(lambda x: (x, x))(1.0)", "gradient: the function gave tuple" + NUMBER
+     + "; give the rest by has_aux"),
     ("nbgrad.grad(np.sin)(3)", "gradient: argument 0 holds no float to differentiate with respect "
      "to (int)" + STATIC),
     ("nbgrad.grad(3)", "gradient" + FUNCTION.format("int")),
@@ -181,9 +185,21 @@ WRONG_KINDS = [
     ("nbgrad.jvp(None, (1.0,), (1.0,))", "jvp" + FUNCTION.format("NoneType")),
     ("nbgrad.jvp(np.sin, 1.0, 1.0)", TUPLES),
     ("nbgrad.jvp(np.sin, np.ones(2), np.ones(2))", TUPLES),
-    ("nbgrad.jvp(np.sin, (1j,), (1.0,))", "jvp: an array of dtype complex128" + COMPLEX),
+    ("nbgrad.jvp(np.sin, (1j,), (1.0,))", "jvp: a tangent for a value of type complex"
+     + NO_FLOAT),
+    ("nbgrad.jvp(np.sin, (2,), (1.0,))", "jvp: a tangent for a value of type int" + NO_FLOAT),
+    ("nbgrad.jvp(np.sin, (np.ones(2),), (np.ones(2, 'f'),))", "jvp: a tangent of dtype float32 for "
+     "an array of float64; convert it with .astype(np.float64)"),
+    ("nbgrad.jvp(np.sin, (np.ones(2),), ([1.0, 1.0],))", "jvp: the tangent nests as [*, *], and "
+     "must nest as one array"),
+    ("nbgrad.vjp(lambda x: {'a': x, 'b': x}, 1.0)[1]({'a': 1.0})", "vjp: the cotangent nests as "
+     "{'a': *}, and must nest as {'a': *, 'b': *}"),
+    ("nbgrad.vjp(np.sin, 2)", "vjp: argument 0 holds no float to differentiate with respect to "
+     "(int)" + STATIC),
+    ("nbgrad.grad(np.sin, has_aux=True)(1.0)", "gradient: with has_aux the function returns a pair "
+     "(value, aux), and it gave TrackedArray"),
     ("nbgrad.jvp(lambda x: None, (1.0,), (1.0,))", "jvp: the function gave NoneType, not an "
-     "array; return one array"),
+     "array; return an array, or nested dicts, lists and tuples of arrays"),
     ("nbgrad.check_grads(np.sin, 1.0)", "check_grads: args is a tuple, as in check_grads(f, (x,))"),
     ("nbgrad.check_grads(lambda x: None, (1.0,))", "check_grads: the function gave NoneType, not "
      "an array"),

@@ -1,7 +1,20 @@
 """Transformations of functions: compositions of tracking, walking and duals, with no rule of their
 own."""
 
-from .forward import jvp
-from .reverse import grad, gradient, value_and_grad
+from .forward import jvp, pushforward
+from .pullbacks import pullback, rrule
+from .reverse import elementwise_grad, grad, gradient, value_and_grad, vjp
+from .trees import register
 
-__all__ = ["grad", "gradient", "jvp", "value_and_grad"]
+__all__ = [
+    "elementwise_grad",
+    "grad",
+    "gradient",
+    "jvp",
+    "pullback",
+    "pushforward",
+    "register",
+    "rrule",
+    "value_and_grad",
+    "vjp",
+]

@@ -11,20 +11,24 @@ from ..dual import Dual
 from ..errors import DimensionMismatch
 from ..operands import float_array
 from . import trees
+from .run import array_leaves, fitted, with_aux
 
 
-def jvp(f: Callable, primals: Sequence, tangents: Sequence) -> tuple[Any, Any]:
+def jvp(f: Callable, primals: Sequence, tangents: Sequence, has_aux: bool = False) -> tuple:
     """The value of `f(*primals)` and its derivative in the direction of `tangents`.
 
     Arguments:
-        f: gives an array for the primals.
-        primals: a sequence of numbers or float arrays.
-        tangents: for each primal, a direction of the same shape.
+        f: gives an array, or nested dicts, lists, tuples and dataclasses of them.
+        primals: a sequence of numbers, float arrays, or nested ones.
+        tangents: for each primal, a direction of its structure, shapes and dtypes; None beside
+            what is no float.
+        has_aux: `f` gives `(value, aux)`, and jvp `(value, tangent, aux)`.
 
-    Returns the value and the tangent J @ tangents, of the shape of the value. Composed with
-    `grad`, it gives a Hessian-vector product.
+    Returns the value and the tangent J @ tangents, of the structure and shapes of the value.
+    Composed with `grad`, it gives a Hessian-vector product. `pushforward` is another name.
 
-    Raises DimensionMismatch where numbers or shapes differ.
+    Raises DimensionMismatch where numbers or shapes differ, TypeError where structures or dtypes
+    do.
 
     >>> value, tangent = nbgrad.jvp(np.sin, (0.0,), (2.0,))
     >>> float(value), float(tangent)
@@ -40,26 +44,47 @@ def jvp(f: Callable, primals: Sequence, tangents: Sequence) -> tuple[Any, Any]:
         raise DimensionMismatch(
             f"jvp: {len(primals)} primals and {len(tangents)} tangents; give one for each"
         )
-    with new_level(max(1, trees.level_above([*primals, *tangents]))) as level:
-        duals = []
-        for primal, tangent in zip(primals, tangents, strict=True):
-            primal = float_array(primal, op="jvp")
-            tangent = float_array(tangent, op="jvp")
-            if shape_of(primal) != shape_of(tangent):
-                raise DimensionMismatch(
-                    f"jvp: a primal of shape {shape_of(primal)} and a tangent of shape "
-                    f"{shape_of(tangent)}; they must be equal"
+    flat = [trees.flatten(primal) for primal in primals]
+    given = [
+        fitted("jvp", "tangent", tangent, leaves, primal)
+        for tangent, (leaves, _), primal in zip(tangents, flat, primals, strict=True)
+    ]
+    every = [*(x for leaves, _ in flat for x in leaves), *(t for ts in given for t in ts)]
+    with new_level(max(1, trees.level_above(every))) as level:
+        result = f(
+            *(
+                rebuild(
+                    [
+                        x if t is None else Dual(float_array(x, op="jvp"), t, level)
+                        for x, t in zip(leaves, ts, strict=True)
+                    ]
                 )
-            duals.append(Dual(primal, tangent, level))
-        out = f(*duals)
-    if isinstance(out, Dual) and out.level == level:
-        return _scalar(out.primal), _scalar(out.tangent)
-    if not isinstance(out, (Array, np.ndarray, np.generic, float, int)):
-        raise TypeError(
-            f"jvp: the function gave {type(out).__name__}, not an array; return one array"
+                for (leaves, rebuild), ts in zip(flat, given, strict=True)
+            )
         )
-    return out, _scalar(np.zeros(shape_of(out)))
+    result, aux = with_aux("jvp", result) if has_aux else (result, None)
+    outputs, rebuild = array_leaves("jvp", result)
+    value = rebuild([primal_of(x, level) for x in outputs])
+    tangent = rebuild([tangent_of(x, level) for x in outputs])
+    if not has_aux:
+        return value, tangent
+    rest, rebuild_rest = trees.flatten(aux)
+    return value, tangent, rebuild_rest([primal_of(x, level) for x in rest])
 
 
-def _scalar(value):
-    return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
+pushforward = jvp
+
+
+def primal_of(x: Any, level: int) -> Any:
+    """x without its tangent at `level`."""
+    return trees.scalar(x.primal) if isinstance(x, Dual) and x.level == level else x
+
+
+def tangent_of(x: Any, level: int) -> Any:
+    """The tangent of x at `level`: zeros where it has none."""
+    if isinstance(x, Dual) and x.level == level:
+        return trees.scalar(x.tangent)
+    if isinstance(x, Array):
+        return x.full_like(0.0)
+    dtype = getattr(x, "dtype", np.dtype(np.float64))
+    return trees.scalar(np.zeros(shape_of(x), dtype if dtype.kind == "f" else np.float64))

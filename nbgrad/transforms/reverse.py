@@ -1,4 +1,4 @@
-"""Reverse mode as functions of functions: `gradient`, `grad`, `value_and_grad`."""
+"""Reverse mode as functions of functions: `gradient`, `grad`, `value_and_grad`, `vjp`."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -6,14 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import graph
 from ..array import Array
-from ..core import new_level, shape_of
+from ..core import shape_of
 from ..errors import DimensionMismatch
-from ..graph import Leaf
-from ..leaves import leaf_of
-from ..tracked import TrackedArray
 from . import trees
+from .run import Run, array_leaves, fitted, with_aux
 
 
 def gradient(f: Callable, *args) -> tuple:
@@ -21,8 +18,9 @@ def gradient(f: Callable, *args) -> tuple:
 
     Arguments:
         f: gives one number, as an array of one element, for the arguments.
-        args: numbers, float arrays, or nested dicts, lists and tuples of them. Integers inside
-            are passed on as they are and get None; an argument that holds nothing else is an error.
+        args: numbers, float arrays, or nested dicts, lists, tuples and dataclasses of them.
+            Integers inside are passed on as they are and get None; an argument that holds nothing
+            else is an error.
 
     Raises TypeError where `f` gives no tracked number or an argument has nothing to
     differentiate, DimensionMismatch where its result has more than one element.
@@ -31,131 +29,179 @@ def gradient(f: Callable, *args) -> tuple:
     (np.float64(2.5838531634528574), np.float64(2.0))
     """
     trees.require_function("gradient", f)
-    _, gradients = _value_and_gradients(f, args, tuple(range(len(args))), {})
-    return gradients
+    return _value_and_gradients("gradient", f, args, tuple(range(len(args))), {}, False)[1]
 
 
-def grad(f: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
+def grad(f: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable:
     """The function that gives the gradient of `f` with respect to its argument `argnums`.
 
-    It takes what `f` takes. With a tuple of `argnums` it gives a tuple. It can be differentiated
-    again: `grad(grad(f))`.
+    It takes what `f` takes. With a tuple of `argnums` it gives a tuple. With `has_aux`, `f` gives
+    `(value, aux)` and the new function `(gradient, aux)`. It can be differentiated again:
+    `grad(grad(f))`. It raises as `gradient` does.
 
     >>> float(nbgrad.grad(nbgrad.grad(np.tanh))(0.5)).__round__(6)
     -0.726862
     """
-    both = value_and_grad(f, argnums)
+    both = value_and_grad(f, argnums, has_aux)
 
-    @wraps(f, assigned=("__module__", "__name__", "__doc__"), updated=())
+    @_named_as(f)
     def gradient_of(*args, **options):
-        return both(*args, **options)[1]
+        value, slope = both(*args, **options)
+        return (slope, value[1]) if has_aux else slope
 
     return gradient_of
 
 
-def value_and_grad(f: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
+def value_and_grad(
+    f: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Callable:
     """The function that gives the value of `f` and its gradient with respect to `argnums`.
 
-    The gradient has the structure of the argument: an array, or nested dicts, lists and tuples.
+    The gradient has the structure of the argument: an array, or nested dicts, lists, tuples and
+    dataclasses. With `has_aux`, `f` gives `(value, aux)`, where aux is anything, and the new
+    function `((value, aux), gradient)`. It raises as `gradient` does.
 
     >>> value, slope = nbgrad.value_and_grad(lambda p: np.sum(p["w"] ** 2))({"w": np.ones(2)})
     >>> float(value), slope
     (2.0, {'w': array([2., 2.])})
     """
     trees.require_function("gradient", f)
-    positions = argnums if isinstance(argnums, tuple) else (argnums,)
-    if not all(isinstance(position, int) for position in positions):
-        raise TypeError(
-            f"gradient: argnums is {argnums!r}; give the position of an argument, or a tuple of "
-            "positions"
-        )
+    positions = positions_of("gradient", argnums)
 
-    @wraps(f, assigned=("__module__", "__name__", "__doc__"), updated=())
+    @_named_as(f)
     def value_and_gradient_of(*args, **options):
-        for position in positions:
-            if not -len(args) <= position < len(args):
-                raise ValueError(
-                    f"gradient: argnums {argnums} with {len(args)} positional arguments: give the "
-                    "argument to differentiate by position"
-                )
-        wanted = tuple(position % len(args) for position in positions)
-        value, gradients = _value_and_gradients(f, args, wanted, options)
-        return value, gradients[0] if isinstance(argnums, int) else gradients
+        wanted = existing("gradient", argnums, positions, args)
+        value, gradients = _value_and_gradients("gradient", f, args, wanted, options, has_aux)
+        return value, gradients if isinstance(argnums, tuple) else gradients[0]
 
     return value_and_gradient_of
 
 
-def _value_and_gradients(f: Callable, args: tuple, positions: tuple[int, ...], options: dict):
-    flat = [trees.flatten(args[position]) for position in positions]
-    with new_level(trees.level_above(leaf for leaves, _ in flat for leaf in leaves)) as level:
-        given, rebuilders, wanted = list(args), [], []
-        for position, (leaves, rebuild) in zip(positions, flat, strict=True):
-            tracked = [
-                leaf_of(leaf, level) if trees.is_differentiable(leaf) else leaf for leaf in leaves
-            ]
-            if not any(isinstance(leaf, TrackedArray) for leaf in tracked):
-                raise TypeError(
-                    f"gradient: argument {position} holds no float to differentiate with respect "
-                    f"to ({type(args[position]).__name__}); all but floats are static, so write "
-                    "2.0 for 2 or convert the array to float64"
-                )
-            given[position] = rebuild(tracked)
-            rebuilders.append(rebuild)
-            wanted.append(
-                [leaf.node if isinstance(leaf, TrackedArray) else None for leaf in tracked]
-            )
-        out = f(*given, **options)
-        value, found = _pull(out, level, {node for nodes in wanted for node in nodes})
-        gradients = tuple(
-            rebuild([None if node is None else _gradient_of(node, found) for node in nodes])
-            for rebuild, nodes in zip(rebuilders, wanted, strict=True)
-        )
-    return value, gradients
+def elementwise_grad(f: Callable, argnums: int = 0) -> Callable:
+    """The derivative of each element of `f(x)` with respect to the same element of x.
+
+    For functions that work element by element, such as `np.tanh`; where elements depend on each
+    other, it gives sums over the columns of the Jacobian. The result has the shape of the
+    argument. It can be applied again.
+
+    >>> nbgrad.elementwise_grad(np.square)(np.array([1.0, 2.0]))
+    array([2., 4.])
+    """
+    trees.require_function("elementwise_grad", f)
+    positions = positions_of("elementwise_grad", argnums)
+
+    @_named_as(f)
+    def slope_of(*args, **options):
+        wanted = existing("elementwise_grad", argnums, positions, args)
+        run = Run("elementwise_grad", f, args, wanted, options)
+        outputs, _ = array_leaves("elementwise_grad", run.result)
+        return run.pull(*_owned(run, outputs, [ones_like(out) for out in outputs]))[0]
+
+    return slope_of
 
 
-def _pull(out: Any, level: int, wanted: set) -> tuple[Any, dict]:
-    """The plain value of `out`, and the cotangents of the leaves below it."""
-    if not isinstance(out, TrackedArray) or out.level != level:
-        if isinstance(out, (Array, float, int, np.ndarray, np.generic)):
-            _require_scalar(out)
-            return out, {}  # the result does not depend on what is differentiated
+def vjp(f: Callable, *primals, has_aux: bool = False) -> tuple:
+    """The value of `f(*primals)` and its pullback: a linear function from cotangents to cotangents.
+
+    Arguments:
+        f: gives an array, or nested dicts, lists, tuples and dataclasses of them.
+        primals: numbers, float arrays, or nested ones.
+        has_aux: `f` gives `(value, aux)`.
+
+    Returns `(value, pullback)`, or `(value, pullback, aux)`. `pullback(ct)` takes a cotangent of
+    the structure and shapes of the value and gives a tuple: for each primal, J' @ ct in its
+    structure, with None for integers. It may be called many times; it keeps the values that it
+    needs. The pullback raises TypeError for another structure or dtype, DimensionMismatch for
+    another shape.
+
+    >>> value, pullback = nbgrad.vjp(lambda x, y: (x * y, x + y), 2.0, 3.0)
+    >>> pullback((1.0, 0.0))
+    (np.float64(3.0), np.float64(2.0))
+    """
+    trees.require_function("vjp", f)
+    run = Run("vjp", f, primals, range(len(primals)), {})
+    result, aux = with_aux("vjp", run.result) if has_aux else (run.result, None)
+    value, pullback = pullback_of(run, result)
+    return (value, pullback, run.plain(aux)) if has_aux else (value, pullback)
+
+
+def pullback_of(run: Run, result: Any) -> tuple[Any, Callable[[Any], tuple]]:
+    """The value of a recorded result without its level, and its pullback."""
+    outputs, rebuild = array_leaves(run.op, result)
+    value = rebuild([run.plain(x) for x in outputs])
+
+    def pullback(ct):
+        given = fitted(run.op, "cotangent", ct, outputs, value)
+        return run.pull(*_owned(run, outputs, given))
+
+    return value, pullback
+
+
+def ones_like(x: Any) -> Any:
+    """Ones of the shape and dtype of any kind of array, constant for every transformation."""
+    below = x.below if isinstance(x, Array) else x
+    if isinstance(below, Array):
+        return below.full_like(1.0)
+    return np.ones(shape_of(x), getattr(x, "dtype", np.float64))
+
+
+def positions_of(op: str, argnums: Any) -> tuple[int, ...]:
+    """The positions that argnums names. Raises TypeError for what is no position."""
+    positions = argnums if isinstance(argnums, tuple) else (argnums,)
+    if not positions or not all(type(position) is int for position in positions):
         raise TypeError(
-            f"gradient: the function gave {type(out).__name__}, not an array; return one number, "
-            "such as np.sum(...)"
+            f"{op}: argnums is {argnums!r}; give the position of an argument, or a tuple of "
+            "positions"
         )
-    if out.size != 1:
-        _require_scalar(out)
-    nodes = graph.history(out.node)
-    # A leaf that was tracked elsewhere: the gradient may be differentiated with respect to it.
-    parents = (parent for node in nodes for parent in node.parents if parent is not None)
-    foreign = any(parent.step is None and parent not in wanted for parent in parents)
-    below = out.node.value
-    seed = below.full_like(1.0) if isinstance(below, Array) else np.ones(out.shape, out.dtype)
-    found = graph.sweep(out.node, seed, nodes, tracked=foreign)
-    return _scalar(out if foreign else below), found
+    return positions
 
 
-def _gradient_of(node: Leaf, found: dict) -> Any:
-    ct = found.get(node)
-    if ct is None:
-        return _scalar(np.zeros(shape_of(node.value), node.value.dtype))
-    if isinstance(ct, np.ndarray) and (ct.base is not None or _is_shared(ct, node, found)):
-        ct = np.array(ct)
-    return _scalar(ct)
+def existing(op: str, argnums: Any, positions: tuple[int, ...], args: tuple) -> tuple[int, ...]:
+    """Positions counted from the front. Raises ValueError for one that there is not."""
+    for position in positions:
+        if not -len(args) <= position < len(args):
+            raise ValueError(
+                f"{op}: argnums {argnums} with {len(args)} positional arguments: give the "
+                "argument to differentiate by position"
+            )
+    wanted = tuple(position % len(args) for position in positions)
+    if len(set(wanted)) < len(wanted):
+        raise ValueError(f"{op}: argnums {argnums} names an argument twice")
+    return wanted
 
 
-def _is_shared(ct: np.ndarray, node: Leaf, found: dict) -> bool:
-    return any(other is ct and leaf is not node for leaf, other in found.items())
+def _named_as(f: Callable) -> Callable:
+    return wraps(f, assigned=("__module__", "__name__", "__doc__"), updated=())
 
 
-def _require_scalar(out: Any) -> None:
+def _owned(run: Run, outputs: list, cotangents: list) -> tuple[list, list]:
+    """Those outputs that depend on the run's leaves, with their cotangents."""
+    pairs = [(x, ct) for x, ct in zip(outputs, cotangents, strict=True) if run.owns(x)]
+    return [x for x, _ in pairs], [ct for _, ct in pairs]
+
+
+def _value_and_gradients(
+    op: str, f: Callable, args: tuple, positions: tuple[int, ...], options: dict, has_aux: bool
+) -> tuple[Any, tuple]:
+    run = Run(op, f, args, positions, options)
+    out, aux = with_aux(op, run.result) if has_aux else (run.result, None)
+    value = _scalar_of(op, run, out)
+    gradients = run.pull([out], [ones_like(out)]) if run.owns(out) else run.pull([], [])
+    value = out if run.foreign else value
+    return ((value, run.plain(aux)) if has_aux else value), gradients
+
+
+def _scalar_of(op: str, run: Run, out: Any) -> Any:
+    """The one number that a function gave, without the run's level. Raises TypeError and
+    DimensionMismatch for anything else."""
+    if not isinstance(out, (Array, float, int, np.ndarray, np.generic)):
+        raise TypeError(
+            f"{op}: the function gave {type(out).__name__}, not an array; return one number, "
+            "such as np.sum(...)" + ("; give the rest by has_aux" if type(out) is tuple else "")
+        )
     if (out.size if hasattr(out, "size") else np.size(out)) != 1:
         raise DimensionMismatch(
-            f"gradient: the function gave an array of shape {shape_of(out)}; a gradient needs one "
-            "number, so sum it, or use jvp for a direction"
+            f"{op}: the function gave an array of shape {shape_of(out)}; a gradient needs one "
+            "number, so sum it, or use vjp, jvp or jacobian"
         )
-
-
-def _scalar(value: Any) -> Any:
-    """A NumPy scalar for a plain array without axes."""
-    return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
+    return run.plain(out)

@@ -1,0 +1,171 @@
+"""One recorded run of a function: what every reverse transformation starts from."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import graph, operands
+from ..array import Array
+from ..core import new_level, shape_of
+from ..errors import DimensionMismatch
+from ..leaves import leaf_of
+from ..tracked import TrackedArray
+from . import trees
+
+
+class Run:
+    """A function called on leaves of a level of its own.
+
+    `result` is what it gave. `leaves` has a node, or None, for each leaf of each argument that is
+    differentiated; `rebuild` makes trees of such lists. `op` is who asks, for messages. `foreign`
+    says, once pulled, whether leaves that were tracked elsewhere at this level lie below the
+    outputs: the gradient may then be differentiated with respect to them.
+
+    Unless `demand` is false, an argument that holds nothing to differentiate raises TypeError.
+    """
+
+    __slots__ = ("foreign", "leaves", "level", "op", "rebuild", "result")
+
+    def __init__(
+        self,
+        op: str,
+        f: Callable,
+        args: Sequence,
+        positions: Sequence[int],
+        options: dict,
+        *,
+        demand: bool = True,
+    ):
+        flat = [trees.flatten(args[position]) for position in positions]
+        self.op, self.leaves, self.rebuild = op, [], [rebuild for _, rebuild in flat]
+        self.foreign = False
+        floor = trees.level_above(leaf for leaves, _ in flat for leaf in leaves)
+        with new_level(floor) as self.level:
+            given = list(args)
+            for position, (leaves, rebuild) in zip(positions, flat, strict=True):
+                tracked = [
+                    leaf_of(leaf, self.level) if trees.is_differentiable(leaf) else leaf
+                    for leaf in leaves
+                ]
+                nodes = [x.node if isinstance(x, TrackedArray) else None for x in tracked]
+                if demand and not any(nodes):
+                    raise TypeError(
+                        f"{op}: argument {position} holds no float to differentiate with respect "
+                        f"to ({type(args[position]).__name__}); all but floats are static, so "
+                        "write 2.0 for 2 or convert the array to float64"
+                    )
+                given[position] = rebuild(tracked)
+                self.leaves.append(nodes)
+            self.result = f(*given, **options)
+
+    def owns(self, x: Any) -> bool:
+        """Whether x was computed from the leaves of this run, or could have been."""
+        return isinstance(x, TrackedArray) and x.level == self.level
+
+    def plain(self, tree: Any) -> Any:
+        """A result without this run's level."""
+        if self.owns(tree):
+            return trees.scalar(tree.node.value)
+        if isinstance(tree, (Array, np.ndarray, np.generic, float, int)):
+            return tree
+        leaves, rebuild = trees.flatten(tree)
+        return rebuild([trees.scalar(x.node.value) if self.owns(x) else x for x in leaves])
+
+    def pull(self, outputs: Sequence[TrackedArray], cotangents: Sequence) -> tuple:
+        """For each argument its cotangents, in its structure; None for what is static."""
+        seeds: dict[graph.Node, Any] = {}
+        for x, ct in zip(outputs, cotangents, strict=True):
+            seeds[x.node] = seeds[x.node] + ct if x.node in seeds else ct
+        nodes = graph.history(*seeds)
+        own = {node for nodes_of in self.leaves for node in nodes_of}
+        parents = (parent for node in nodes for parent in node.parents if parent is not None)
+        self.foreign = any(parent.step is None and parent not in own for parent in parents)
+        found = graph.sweep(seeds, nodes, tracked=self.foreign) if seeds else {}
+        return tuple(
+            rebuild([None if node is None else _cotangent_of(node, found) for node in nodes_of])
+            for rebuild, nodes_of in zip(self.rebuild, self.leaves, strict=True)
+        )
+
+
+def with_aux(op: str, result: Any) -> tuple[Any, Any]:
+    """The value and the rest of what a function with `has_aux` gave."""
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise TypeError(
+            f"{op}: with has_aux the function returns a pair (value, aux), and it gave "
+            f"{type(result).__name__}{f' of {len(result)}' if isinstance(result, tuple) else ''}"
+        )
+    return result
+
+
+def array_leaves(op: str, result: Any) -> tuple[list[Any], Callable]:
+    """The leaves of a result. Raises TypeError where there is none, or one that is no array."""
+    leaves, rebuild = trees.flatten(result)
+    wrong = [x for x in leaves if not isinstance(x, (Array, np.ndarray, np.generic, float, int))]
+    if wrong or not leaves:
+        gave = type(wrong[0] if wrong else result).__name__
+        raise TypeError(
+            f"{op}: the function gave {gave}, not an array; return an array, or nested dicts, "
+            "lists and tuples of arrays" + ("; give the rest by has_aux" if wrong != [None] else "")
+        )
+    return leaves, rebuild
+
+
+def fitted(op: str, what: str, given: Any, like: Sequence, tree: Any) -> list[Any]:
+    """The leaves of `given`, which nests as `tree` does, whose leaves are `like`; static leaves are
+    not looked at. Raises TypeError for another structure or dtype, DimensionMismatch for another
+    shape."""
+    if not trees.same_structure(given, tree):
+        raise TypeError(
+            f"{op}: the {what} nests as {trees.describe(given)}, and must nest as "
+            f"{trees.describe(tree)}"
+        )
+    leaves, _ = trees.flatten(given)
+    return [_fit(op, what, x, y) for x, y in zip(leaves, like, strict=True)]
+
+
+def _fit(op: str, what: str, value: Any, like: Any) -> Any:
+    if not trees.is_differentiable(like):
+        if what == "tangent" and value is not None:
+            raise TypeError(
+                f"{op}: a tangent for {_kind(like)}, which is no float: write 2.0 for 2, convert "
+                "the array to float64, or give None"
+            )
+        return None
+    dtype = getattr(like, "dtype", np.dtype(np.float64))
+    if isinstance(value, (int, float)) and not shape_of(like):
+        return np.array(value, dtype)
+    if value is None:
+        raise TypeError(f"{op}: a {what} is None for an array of shape {shape_of(like)}; give one")
+    if not isinstance(value, Array):
+        value = operands.real_array(value, f"{op}: a {what}")
+    if shape_of(value) != shape_of(like):
+        raise DimensionMismatch(
+            f"{op}: a {what} of shape {shape_of(value)} for an array of shape {shape_of(like)}; "
+            "they must be equal"
+        )
+    if value.dtype != dtype:
+        raise TypeError(
+            f"{op}: a {what} of dtype {value.dtype} for an array of {dtype}; convert it with "
+            f".astype(np.{dtype})"
+        )
+    return value if isinstance(value, Array) else operands.plain_array(value)
+
+
+def _kind(x: Any) -> str:
+    return (
+        f"an array of {x.dtype}" if hasattr(x, "dtype") else f"a value of type {type(x).__name__}"
+    )
+
+
+def _cotangent_of(node: graph.Leaf, found: dict) -> Any:
+    ct = found.get(node)
+    if ct is None:
+        return trees.scalar(np.zeros(shape_of(node.value), node.value.dtype))
+    if isinstance(ct, np.ndarray) and (ct.base is not None or _is_shared(ct, node, found)):
+        ct = np.array(ct)
+    return trees.scalar(ct)
+
+
+def _is_shared(ct: np.ndarray, node: graph.Leaf, found: dict) -> bool:
+    return any(other is ct and leaf is not node for leaf, other in found.items())
