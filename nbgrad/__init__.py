@@ -7,6 +7,9 @@
 (2.5838531634528574, 2.0)
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from . import constants as constants
 from . import random as random
 from .check import check_grads
@@ -48,6 +51,9 @@ from .transforms import (
     vjp,
 )
 from .warmup import warmup
+
+if TYPE_CHECKING:
+    from . import scipy as scipy
 
 __version__ = "0.1.0"
 
@@ -110,3 +116,10 @@ __all__ = [
     "vjp",
     "warmup",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`nbgrad.scipy` loads SciPy, so it loads itself when it is first asked for."""
+    if name == "scipy":
+        return import_module(".scipy", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

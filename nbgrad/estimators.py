@@ -167,6 +167,10 @@ def _error_of_mean(estimates: Any, probes: str, dimension: int) -> Any:
 def _pushed(op: str, f: Callable, x: Any, v: Any) -> Any:
     """The product of the Jacobian of `f` at x with v."""
     y, y_dot = jvp(f, (x,), (v,))
+    if not isinstance(y, (Array, np.ndarray, np.generic, float, int)):
+        raise TypeError(
+            f"{op}: f gave a {type(y).__name__}, not an array; join its parts with np.stack"
+        )
     if shape_of(y) != x.shape:
         raise DimensionMismatch(
             f"{op}: f gives shape {shape_of(y)} for an argument of shape {x.shape}; a vector field "

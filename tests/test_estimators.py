@@ -65,13 +65,13 @@ class TestDivergence:
         """One pushforward at a time: what is live does not grow with the square of the size."""
         import tracemalloc
 
-        x = np.ones(400)
+        x = np.ones(1000)
         divergence(np.sin)(x)
         tracemalloc.start()
         divergence(np.sin)(x)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-        assert peak < 20 * x.nbytes < x.nbytes * len(x)
+        assert peak < 100 * x.nbytes < x.nbytes * len(x)
 
 
 @pytest.mark.parametrize("probes", PROBES)
@@ -207,7 +207,7 @@ def test_errors():
             op(x)
         with pytest.raises(TypeError, match="complex"):
             op(x * 1j)
-    with pytest.raises(TypeError, match="not an array"):
+    with pytest.raises(TypeError, match=r"list, not an array; .*np.stack"):
         divergence(lambda x: [x[0], x[1], x[2]])(x)
     with pytest.raises(DimensionMismatch, match="product has shape"):
         estimate(lambda v: v[:2], 3, linear=True)

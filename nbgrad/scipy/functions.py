@@ -1,0 +1,186 @@
+"""Functions of trees as SciPy's solvers call them: of flat vectors, with derivatives."""
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..array import Array
+from ..core import shape_of
+from ..errors import DimensionMismatch
+from ..static import StaticFunction, compile
+from ..transforms import grad, jvp, trees, value_and_grad, vjp
+from ..transforms.run import array_leaves
+from .flat import Unravel, key_of
+
+
+class Flat:
+    """`flat(vector, data)` is `f(unravel(vector), *args, **options)`.
+
+    `data` are the floats and arrays among the arguments, which a compiled program takes anew at
+    each call; all else is part of the function. Two of equal parts are equal.
+    """
+
+    def __init__(self, f: Callable, unravel: Unravel, args: Sequence, options: dict):
+        self.f, self.unravel = f, unravel
+        self._leaves, self._rebuild = trees.flatten([list(args), options])
+        self._is_data = [isinstance(leaf, (np.ndarray, float)) for leaf in self._leaves]
+        pairs = list(zip(self._leaves, self._is_data, strict=True))
+        self.data = tuple(leaf for leaf, is_data in pairs if is_data)
+        static = tuple(None if is_data else key_of(leaf) for leaf, is_data in pairs)
+        self._key = (f, unravel, trees.structure([list(args), options]), static)
+
+    def __call__(self, vector: Any, data: Sequence) -> Any:
+        x = vector if self.unravel.is_identity else self.unravel(vector)
+        if not self._leaves:
+            return self.f(x)
+        rest = iter(data)
+        pairs = zip(self._leaves, self._is_data, strict=True)
+        args, options = self._rebuild([next(rest) if is_data else leaf for leaf, is_data in pairs])
+        return self.f(x, *args, **options)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+class Joined(Flat):
+    """The same, with all that the function gives in one vector."""
+
+    def __call__(self, vector: Any, data: Sequence) -> Any:
+        leaves, _ = array_leaves("nbgrad.scipy", super().__call__(vector, data))
+        parts = [np.ravel(leaf) for leaf in leaves]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+class _Derived:
+    """A flat function with its transformations, each made when it is first asked for."""
+
+    def __init__(self, flat: Flat, x0: np.ndarray, compiled: bool):
+        self.x0, self.unravel, self._flat = x0, flat.unravel, flat
+        self._compiled = compiled or isinstance(flat.f, StaticFunction)
+        self._made: dict[Callable, Callable] = {}
+
+    def _call(self, transform: Callable, *vectors: np.ndarray) -> Any:
+        made = self._made.get(transform)
+        if made is None:
+            made = self._made[transform] = self._make(transform)
+        return made(*vectors, self._flat.data)
+
+    def _make(self, transform: Callable) -> Callable:
+        if not self._compiled:
+            return transform(self._flat)
+        # A function that was compiled before is frozen, so what is derived from it serves again.
+        reusable = isinstance(self._flat.f, StaticFunction)
+        return (_compiled if reusable else _compiled.__wrapped__)(transform, self._flat)
+
+
+class Objective(_Derived):
+    """What `objective` gives: a function to minimise, of flat vectors.
+
+    `x0` is the vector to start from; `unravel` builds the tree from a vector.
+    """
+
+    _at: bytes | None = None  # the last point,
+    _value: float  # the value there,
+    _slope: Any  # and the gradient, or what gives it
+
+    def fun(self, x: np.ndarray) -> float:
+        """The value at x, a float; what it takes for the gradient there is kept."""
+        at = x.tobytes()
+        if at != self._at:
+            self._at = None
+            self._value, self._slope = self._both(x)
+            self._at = at
+        return self._value
+
+    def jac(self, x: np.ndarray) -> np.ndarray:
+        """The gradient at x, of its shape. Where `fun` was asked last, it costs a backward pass."""
+        self.fun(x)
+        if callable(self._slope):
+            self._slope = self._slope()
+        return np.array(self._slope, np.float64)
+
+    def hess(self, x: np.ndarray) -> np.ndarray:
+        """The Hessian at x, of shape (n, n)."""
+        return np.asarray(self._call(_hessian, x), np.float64)
+
+    def hessp(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The product of the Hessian at x with v, of their shape."""
+        return np.asarray(self._call(_hvp, x, np.asarray(v, np.float64)), np.float64)
+
+    def value(self, x: np.ndarray) -> float:
+        """The value at x; nothing is recorded, for solvers that never ask for a gradient."""
+        return _number(self._call(_itself, x))
+
+    def _both(self, x: np.ndarray) -> tuple[float, Any]:
+        if self._compiled:
+            return self._call(value_and_grad, x)
+        value, pullback = vjp(lambda x: self._flat(x, self._flat.data), x)
+        number = _number(value)
+        seed = np.ones(shape_of(value), getattr(value, "dtype", np.float64))
+        return number, lambda: pullback(seed)[0]
+
+
+class Residuals(_Derived):
+    """A function of flat vectors that gives a vector, with its Jacobian."""
+
+    def fun(self, x: np.ndarray) -> np.ndarray:
+        """The vector at x."""
+        return np.asarray(self._call(_itself, x), np.float64)
+
+    def jac(self, x: np.ndarray) -> np.ndarray:
+        """The Jacobian at x, of shape (m, n)."""
+        return np.asarray(self._call(_jacobian, x), np.float64)
+
+
+@lru_cache(maxsize=64)
+def _compiled(transform: Callable, flat: Flat) -> Callable:
+    return compile(transform(flat))
+
+
+def _itself(flat: Flat) -> Callable:
+    return _named(flat, lambda x, data: flat(x, data))
+
+
+def _hvp(flat: Flat) -> Callable:
+    return _named(flat, lambda x, v, data: jvp(grad(lambda x: flat(x, data)), (x,), (v,))[1])
+
+
+def _hessian(flat: Flat) -> Callable:
+    def hessian(x, data):
+        slope = grad(lambda x: flat(x, data))
+        return np.stack([jvp(slope, (x,), (row,))[1] for row in np.eye(flat.unravel.size)])
+
+    return _named(flat, hessian)
+
+
+def _jacobian(flat: Flat) -> Callable:
+    def jacobian(x, data):
+        columns = [jvp(lambda x: flat(x, data), (x,), (v,))[1] for v in np.eye(flat.unravel.size)]
+        return np.stack(columns, axis=1)
+
+    return _named(flat, jacobian)
+
+
+def _named(flat: Flat, function: Callable) -> Callable:
+    function.__name__ = getattr(flat.f, "__name__", type(flat.f).__name__)
+    return function
+
+
+def _number(value: Any) -> float:
+    """The value of a function to minimise. Raises TypeError and DimensionMismatch for others."""
+    if not isinstance(value, (Array, np.ndarray, np.generic, float, int)):
+        raise TypeError(
+            f"nbgrad.scipy: the function to minimise gave {type(value).__name__}; return one "
+            "number: its derivatives are made for you"
+        )
+    if (value.size if hasattr(value, "size") else 1) != 1:
+        raise DimensionMismatch(
+            f"nbgrad.scipy: the function to minimise gave an array of shape {shape_of(value)}; "
+            "return one number, such as np.sum(...), or use least_squares for residuals"
+        )
+    return float(value.item() if hasattr(value, "item") else value)
