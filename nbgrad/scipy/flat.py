@@ -34,8 +34,8 @@ def ravel(tree: Any) -> tuple[Any, "Unravel"]:
     floats = [leaf for leaf in leaves if trees.is_differentiable(leaf)]
     if not floats:
         raise TypeError(
-            f"ravel: a {type(tree).__name__} that holds no float: all but floats are static, so "
-            "write 2.0 for 2 or convert the array to float64"
+            f"ravel: a {_kind(tree)} holds no float: all but real floats are static, so write 2.0 "
+            "for 2 or convert the array to float64"
         )
     parts = [np.ravel(leaf) for leaf in floats]
     if len(parts) == 1:
@@ -106,6 +106,10 @@ class _Static:
 
     def of(self, vector: Any) -> Any:
         return self._leaf
+
+
+def _kind(tree: Any) -> str:
+    return type(tree).__name__ + (f" of {tree.dtype}" if hasattr(tree, "dtype") else "")
 
 
 def _dtype(leaf: Any) -> np.dtype:

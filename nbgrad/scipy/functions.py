@@ -1,7 +1,8 @@
 """Functions of trees as SciPy's solvers call them: of flat vectors, with derivatives."""
 
+import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from ..array import Array
 from ..core import shape_of
 from ..errors import DimensionMismatch
+from ..operands import real_array
 from ..static import StaticFunction, compile
 from ..transforms import grad, jvp, trees, value_and_grad, vjp
 from ..transforms.run import array_leaves
@@ -25,7 +27,9 @@ class Flat:
     def __init__(self, f: Callable, unravel: Unravel, args: Sequence, options: dict):
         self.f, self.unravel = f, unravel
         self._leaves, self._rebuild = trees.flatten([list(args), options])
-        self._is_data = [isinstance(leaf, (np.ndarray, float)) for leaf in self._leaves]
+        self._is_data = [
+            isinstance(leaf, (np.ndarray, np.floating, float)) for leaf in self._leaves
+        ]
         pairs = list(zip(self._leaves, self._is_data, strict=True))
         self.data = tuple(leaf for leaf, is_data in pairs if is_data)
         static = tuple(None if is_data else key_of(leaf) for leaf, is_data in pairs)
@@ -64,18 +68,29 @@ class _Derived:
         self._compiled = compiled or isinstance(flat.f, StaticFunction)
         self._made: dict[Callable, Callable] = {}
 
-    def _call(self, transform: Callable, *vectors: np.ndarray) -> Any:
+    def _call(self, transform: Callable, *vectors: Any) -> Any:
+        vectors = tuple(map(self._vector, vectors))
+        return self._transformed(transform)(*vectors, self._flat.data)
+
+    def _vector(self, x: Any) -> np.ndarray:
+        x = np.asarray(x, np.float64)
+        if x.shape != self.x0.shape:
+            raise DimensionMismatch(
+                f"nbgrad.scipy: a vector of shape {x.shape} for parameters of {self.x0.size} "
+                f"numbers; it must have the shape {self.x0.shape}"
+            )
+        return x
+
+    def _transformed(self, transform: Callable) -> Callable:
         made = self._made.get(transform)
         if made is None:
-            made = self._made[transform] = self._make(transform)
-        return made(*vectors, self._flat.data)
-
-    def _make(self, transform: Callable) -> Callable:
-        if not self._compiled:
-            return transform(self._flat)
-        # A function that was compiled before is frozen, so what is derived from it serves again.
-        reusable = isinstance(self._flat.f, StaticFunction)
-        return (_compiled if reusable else _compiled.__wrapped__)(transform, self._flat)
+            make = transform
+            if self._compiled:
+                # What is derived from a function that is frozen already serves again.
+                frozen = isinstance(self._flat.f, StaticFunction)
+                make = partial(_compiled if frozen else _compiled.__wrapped__, transform)
+            made = self._made[transform] = make(self._flat)
+        return made
 
 
 class Objective(_Derived):
@@ -88,8 +103,9 @@ class Objective(_Derived):
     _value: float  # the value there,
     _slope: Any  # and the gradient, or what gives it
 
-    def fun(self, x: np.ndarray) -> float:
+    def fun(self, x: Any) -> float:
         """The value at x, a float; what it takes for the gradient there is kept."""
+        x = self._vector(x)
         at = x.tobytes()
         if at != self._at:
             self._at = None
@@ -97,29 +113,30 @@ class Objective(_Derived):
             self._at = at
         return self._value
 
-    def jac(self, x: np.ndarray) -> np.ndarray:
+    def jac(self, x: Any) -> np.ndarray:
         """The gradient at x, of its shape. Where `fun` was asked last, it costs a backward pass."""
         self.fun(x)
         if callable(self._slope):
             self._slope = self._slope()
         return np.array(self._slope, np.float64)
 
-    def hess(self, x: np.ndarray) -> np.ndarray:
+    def hess(self, x: Any) -> np.ndarray:
         """The Hessian at x, of shape (n, n)."""
         return np.asarray(self._call(_hessian, x), np.float64)
 
-    def hessp(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def hessp(self, x: Any, v: Any) -> np.ndarray:
         """The product of the Hessian at x with v, of their shape."""
-        return np.asarray(self._call(_hvp, x, np.asarray(v, np.float64)), np.float64)
+        return np.asarray(self._call(_hvp, x, v), np.float64)
 
-    def value(self, x: np.ndarray) -> float:
+    def value(self, x: Any) -> float:
         """The value at x; nothing is recorded, for solvers that never ask for a gradient."""
         return _number(self._call(_itself, x))
 
-    def _both(self, x: np.ndarray) -> tuple[float, Any]:
+    def _both(self, x: Any) -> tuple[float, Any]:
         if self._compiled:
             return self._call(value_and_grad, x)
-        value, pullback = vjp(lambda x: self._flat(x, self._flat.data), x)
+        # A copy: SciPy writes the next point where the last one was.
+        value, pullback = vjp(lambda x: self._flat(x, self._flat.data), np.array(x))
         number = _number(value)
         seed = np.ones(shape_of(value), getattr(value, "dtype", np.float64))
         return number, lambda: pullback(seed)[0]
@@ -128,13 +145,17 @@ class Objective(_Derived):
 class Residuals(_Derived):
     """A function of flat vectors that gives a vector, with its Jacobian."""
 
-    def fun(self, x: np.ndarray) -> np.ndarray:
+    def fun(self, x: Any) -> np.ndarray:
         """The vector at x."""
-        return np.asarray(self._call(_itself, x), np.float64)
+        return _real(self._call(_itself, x))
 
-    def jac(self, x: np.ndarray) -> np.ndarray:
+    def jac(self, x: Any) -> np.ndarray:
         """The Jacobian at x, of shape (m, n)."""
         return np.asarray(self._call(_jacobian, x), np.float64)
+
+    def hess(self, x: Any, v: Any) -> np.ndarray:
+        """The Hessian at x of the sum of the vector times v, of shape (n, n)."""
+        return np.asarray(self._call(_weighted_hessian, x, v), np.float64)
 
 
 @lru_cache(maxsize=64)
@@ -158,6 +179,14 @@ def _hessian(flat: Flat) -> Callable:
     return _named(flat, hessian)
 
 
+def _weighted_hessian(flat: Flat) -> Callable:
+    def hessian(x, v, data):
+        slope = grad(lambda x: np.dot(v, flat(x, data)))
+        return np.stack([jvp(slope, (x,), (row,))[1] for row in np.eye(flat.unravel.size)])
+
+    return _named(flat, hessian)
+
+
 def _jacobian(flat: Flat) -> Callable:
     def jacobian(x, data):
         columns = [jvp(lambda x: flat(x, data), (x,), (v,))[1] for v in np.eye(flat.unravel.size)]
@@ -171,6 +200,10 @@ def _named(flat: Flat, function: Callable) -> Callable:
     return function
 
 
+def _real(value: Any) -> np.ndarray:
+    return real_array(value, "nbgrad.scipy: a result").astype(np.float64, copy=False)
+
+
 def _number(value: Any) -> float:
     """The value of a function to minimise. Raises TypeError and DimensionMismatch for others."""
     if not isinstance(value, (Array, np.ndarray, np.generic, float, int)):
@@ -178,9 +211,11 @@ def _number(value: Any) -> float:
             f"nbgrad.scipy: the function to minimise gave {type(value).__name__}; return one "
             "number: its derivatives are made for you"
         )
-    if (value.size if hasattr(value, "size") else 1) != 1:
+    if math.prod(shape_of(value)) != 1:
         raise DimensionMismatch(
             f"nbgrad.scipy: the function to minimise gave an array of shape {shape_of(value)}; "
             "return one number, such as np.sum(...), or use least_squares for residuals"
         )
-    return float(value.item() if hasattr(value, "item") else value)
+    if isinstance(value, Array):
+        value = value.item()
+    return float(_real(value).item())
