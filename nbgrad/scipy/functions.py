@@ -68,8 +68,7 @@ class _Derived:
         self._compiled = compiled or isinstance(flat.f, StaticFunction)
         self._made: dict[Callable, Callable] = {}
 
-    def _call(self, transform: Callable, *vectors: Any) -> Any:
-        vectors = tuple(map(self._vector, vectors))
+    def _call(self, transform: Callable, *vectors: np.ndarray) -> Any:
         return self._transformed(transform)(*vectors, self._flat.data)
 
     def _vector(self, x: Any) -> np.ndarray:
@@ -122,15 +121,15 @@ class Objective(_Derived):
 
     def hess(self, x: Any) -> np.ndarray:
         """The Hessian at x, of shape (n, n)."""
-        return np.asarray(self._call(_hessian, x), np.float64)
+        return np.asarray(self._call(_hessian, self._vector(x)), np.float64)
 
     def hessp(self, x: Any, v: Any) -> np.ndarray:
         """The product of the Hessian at x with v, of their shape."""
-        return np.asarray(self._call(_hvp, x, v), np.float64)
+        return np.asarray(self._call(_hvp, self._vector(x), self._vector(v)), np.float64)
 
     def value(self, x: Any) -> float:
         """The value at x; nothing is recorded, for solvers that never ask for a gradient."""
-        return _number(self._call(_itself, x))
+        return _number(self._call(_itself, self._vector(x)))
 
     def _both(self, x: Any) -> tuple[float, Any]:
         if self._compiled:
@@ -147,15 +146,16 @@ class Residuals(_Derived):
 
     def fun(self, x: Any) -> np.ndarray:
         """The vector at x."""
-        return _real(self._call(_itself, x))
+        return _real(self._call(_itself, self._vector(x)))
 
     def jac(self, x: Any) -> np.ndarray:
         """The Jacobian at x, of shape (m, n)."""
-        return np.asarray(self._call(_jacobian, x), np.float64)
+        return np.asarray(self._call(_jacobian, self._vector(x)), np.float64)
 
     def hess(self, x: Any, v: Any) -> np.ndarray:
         """The Hessian at x of the sum of the vector times v, of shape (n, n)."""
-        return np.asarray(self._call(_weighted_hessian, x, v), np.float64)
+        weights = np.asarray(v, np.float64)
+        return np.asarray(self._call(_weighted_hessian, self._vector(x), weights), np.float64)
 
 
 @lru_cache(maxsize=64)

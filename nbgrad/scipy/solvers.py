@@ -62,8 +62,8 @@ def minimize(
     too, and bounds may be a pair (lower, upper), each a number, None or a tree like x0 of what
     broadcasts to its leaves. Constraints get their Jacobians, for "trust-constr" their Hessians.
 
-    Derivatives that you give yourself (jac, hess, hessp) take the place of those made, and take flat
-    vectors and args. Raises as `objective` does, and what SciPy raises.
+    Derivatives that you give yourself (jac, hess, hessp) take the place of those made; they take
+    flat vectors and args. It raises as `objective` does, and what SciPy raises.
 
     >>> fit = lambda p: (p["a"] - 1.0) ** 2 + np.sum((p["b"] - p["a"]) ** 2)
     >>> found = nbgrad.scipy.minimize(fit, {"a": 0.0, "b": np.zeros(2)})
