@@ -43,12 +43,14 @@ from .transforms import (
     grad,
     gradient,
     jvp,
+    map,
     pullback,
     pushforward,
     register,
     rrule,
     value_and_grad,
     vjp,
+    vmap,
 )
 from .warmup import warmup
 
@@ -94,6 +96,7 @@ __all__ = [
     "logsoftmax",
     "logsumexp",
     "loop",
+    "map",
     "minimize",
     "mse",
     "no_tracking",
@@ -114,6 +117,7 @@ __all__ = [
     "track",
     "value_and_grad",
     "vjp",
+    "vmap",
     "warmup",
 ]
 

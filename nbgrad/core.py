@@ -119,6 +119,26 @@ class Primitive:
         """Tangent of the result; a tangent is None where an argument has none."""
         raise NoRuleError(f"{self.name} has no pushforward")
 
+    def batch(self, size: int, args: Sequence, batched: Sequence[bool], **params) -> Any:
+        """The results for `size` samples, stacked: arguments have a leading axis where `batched`.
+
+        By default the row runs once for each sample.
+        """
+        if not size:
+            avals = [
+                Aval.of(shape_of(x)[1:] if has else shape_of(x), x.dtype) if shape_of(x) else x
+                for x, has in zip(args, batched, strict=True)
+            ]
+            aval = self.infer(*avals, **params)
+            return np.zeros((0, *aval.shape), aval.dtype)
+        rows = [
+            bind(
+                self, *(x[i] if has else x for x, has in zip(args, batched, strict=True)), **params
+            )
+            for i in range(size)
+        ]
+        return np.stack(rows)
+
     def residuals(self, need: Sequence[bool], count: int, **params) -> tuple[int, ...]:
         """Positions of the arguments whose values the pullback reads."""
         return tuple(range(count))
@@ -132,6 +152,7 @@ class Array:
 
     __slots__ = ()
     level: int = 0
+    is_batch = False  # whether it stands for many samples
 
     @classmethod
     def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict) -> Any:

@@ -31,7 +31,7 @@ FLOORS = (
     ("edges",),
     ("tracked",),
     ("leaves",),
-    ("dual",),
+    ("dual", "batched"),
     ("constants",),
     ("transforms",),
     ("static",),

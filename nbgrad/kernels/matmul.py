@@ -121,4 +121,4 @@ def _batched(x: np.ndarray, batch: tuple[int, ...]) -> tuple[np.ndarray, bool]:
     if math.prod(x.shape[:-2]) != 1 and x.shape[:-2] != batch:
         x = np.broadcast_to(x, batch + x.shape[-2:])
     found, turned = stored(x)
-    return found.reshape(-1, *found.shape[-2:]), turned
+    return found.reshape(math.prod(found.shape[:-2]), *found.shape[-2:]), turned

@@ -7,6 +7,7 @@ import numpy as np
 from ..array import functions
 from ..core import Aval, Unplanned, bind, shape_of
 from ..errors import DimensionMismatch
+from . import batching
 from .families import FLOATS, Linear, float_type, sample
 from .index import index_of, is_basic, scatter
 
@@ -54,6 +55,7 @@ assign = Linear(
         sample((3,), (3,), index=np.array([0, 2, 0])),
     ],
     notes="of several writes to one position the last one counts",
+    batch=batching.assigned,
 )
 assign.plans = Unplanned()
 

@@ -12,6 +12,7 @@ symbols for the kernels and for static programs, runs on tracked and dual values
 and on plain arrays as the reference of the tests.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from .. import eager, shapes
 from ..array import Array, functions
 from ..core import Aval, Primitive, bind, shape_of
 from ..kernels._jit import Kernel
+from . import batching
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
@@ -102,6 +104,9 @@ class Elementwise(Primitive):
         shape = shapes.broadcast(self.name, *(a.shape for a in avals if isinstance(a, Aval)))
         return Aval.of(shape, float_type(*floats))
 
+    def batch(self, size, args, batched, **params):
+        return batching.elementwise(self, size, args, batched, **params)
+
     def pullback(self, ct, out, args, need, **params):
         return [
             scaled(ct, partial(*args, out, **params)) if wanted and partial else None
@@ -138,11 +143,14 @@ class Nondifferentiable(Primitive):
         shape = shapes.broadcast(self.name, *(a.shape for a in avals if isinstance(a, Aval)))
         return Aval.of(shape, np.dtype(bool))
 
+    def batch(self, size, args, batched, **params):
+        return batching.elementwise(self, size, args, batched, **params)
+
 
 class Written(Primitive):
     """A row with functions of its own: `compute(*args, **params)` on plain arrays, and `infer` from
     Avals to an Aval. `fused`, of the signature of the family's rule, may do the pullback on plain
-    arrays by kernels."""
+    arrays by kernels. `batch` is the row over samples (`rules/batching.py`)."""
 
     def __init__(
         self,
@@ -154,10 +162,13 @@ class Written(Primitive):
         function: Any = None,
         kinks: Sequence[tuple] = (),
         notes: str = "",
+        batch: Callable | None = None,
     ):
         super().__init__(name, function, samples=samples, notes=notes)
         self.evaluate = compute
         self.infer = infer
+        if batch:
+            self.batch = functools.partial(batch, self)
         self.kinks = tuple(kinks)
 
 

@@ -4,10 +4,11 @@ import numpy as np
 
 from .. import eager
 from ..array import Array, apply, implements
-from ..core import Aval, Unplanned, bind, shape_of
+from ..core import Aval, Primitive, Unplanned, bind, shape_of
 from ..errors import TraceError
 from ..kernels import index as kernels
 from ..symbols import user_line
+from . import batching
 from .families import Custom, Linear, float_type, sample
 
 
@@ -81,7 +82,7 @@ _samples = [
 index_row = Linear(
     "index", _compute, _infer,
     lambda ct, args, *, index: [bind(scatter, ct, shape=shape_of(args[0]), index=index)],
-    samples=_samples, notes="an index that occurs twice gets both cotangents",
+    samples=_samples, notes="an index that occurs twice gets both cotangents", batch=batching.taken,
 )  # fmt: skip
 index_row.plan_class = IndexPlan
 index_row.plans = Unplanned()
@@ -93,6 +94,7 @@ scatter = Linear(
         sample((4, 3), shape=(2, 3), index=_rows),
     ],
     notes="zeros of a shape, with values added at an index: the transpose of index",
+    batch=batching.scattered,
 )  # fmt: skip
 
 
@@ -115,6 +117,41 @@ def _gather_infer(x: Aval, *positions, index) -> Aval:
     return Aval.of(probe[_filled(index, zeros)].shape, float_type(x))
 
 
+def _gather_batch(row, size, args, batched, *, index):
+    """Positions of each sample, behind the number of the sample."""
+    (x, *positions), (has_x, *has) = args, batched
+    full = _over_samples(size, index, positions, has, has_x)
+    if full is None:
+        return Primitive.batch(row, size, args, batched, index=index)
+    return bind(row, x, *batching.aligned(positions, has), index=full)
+
+
+def _scatter_batch(row, size, args, batched, *, shape, index):
+    (ct, *positions), (_, *has) = args, batched
+    full = _over_samples(size, index, positions, has, True)
+    if full is None:
+        return Primitive.batch(row, size, args, batched, shape=shape, index=index)
+    (ct,) = batching.spread(size, (ct,), batched[:1])
+    positions = batching.aligned(positions, has)
+    return bind(row, ct, *positions, shape=(size, *shape), index=full)
+
+
+def _over_samples(size: int, index, positions, has: list[bool], lead: bool) -> tuple | None:
+    """An index with holes as one of the whole batch; None where no one index takes the same."""
+    parts = index if isinstance(index, tuple) else (index,)
+    places = [i for i, part in enumerate(parts) if batching.is_position(part)]
+    if places[-1] - places[0] + 1 != len(places):
+        return None
+    if not any(has):
+        return (slice(None), *parts)
+    if places[0]:
+        return None
+    if not lead:
+        return parts
+    ndim = max(len(shape_of(p)) - batch for p, batch in zip(positions, has, strict=True))
+    return (np.arange(size).reshape(size, *(1,) * ndim), *parts)
+
+
 gather = Custom(
     "gather",
     lambda x, *positions, index: _compute(x, index=_filled(index, positions)),
@@ -129,6 +166,7 @@ gather = Custom(
         sample((3, 2), np.array([1, -1]), index=(HOLE, 1)),
     ],
     notes="x[i] for positions i that are known only when the program runs",
+    batch=_gather_batch,
 )
 scatter_at = Custom(
     "scatter_at",
@@ -143,6 +181,7 @@ scatter_at = Custom(
     ),
     samples=[sample((3,), np.array([2, 0, 2]), shape=(4,), index=HOLE)],
     notes="the transpose of gather",
+    batch=_scatter_batch,
 )
 
 

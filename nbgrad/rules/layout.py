@@ -9,6 +9,7 @@ from ..array import Array, apply, implements
 from ..core import Aval, bind, shape_of
 from ..errors import DimensionMismatch
 from ..kernels import reduce as kernels
+from . import batching
 from .families import Linear, float_type, sample
 from .reduce import unbroadcast
 
@@ -19,6 +20,7 @@ reshape = Linear(
     lambda ct, args, *, shape: [np.reshape(ct, shape_of(args[0]))],
     fused=lambda ct, args, *, shape: [ct.reshape(args[0].shape)],
     function=np.reshape,
+    batch=batching.reshaped,
     samples=[sample((2, 3), shape=(3, 2)), sample((2, 3), shape=(6,)), sample((), shape=(1, 1))],
 )
 
@@ -65,6 +67,7 @@ transpose = Linear(
     _transpose_infer,
     lambda ct, args, *, axes: [np.transpose(ct, _inverse(axes))],
     function=np.transpose,
+    batch=batching.permuted,
     samples=[sample((2, 3), axes=(1, 0)), sample((2, 3, 4), axes=(2, 0, 1)), sample((), axes=())],
 )
 
@@ -95,6 +98,7 @@ broadcast_to = Linear(
     lambda x, *, shape: Aval.of(shape, float_type(x)),
     lambda ct, args, *, shape: [bind(unbroadcast, ct, shape=shape_of(args[0]))],
     function=np.broadcast_to,
+    batch=batching.repeated,
     samples=[
         sample((3,), shape=(2, 3)),
         sample((2, 1), shape=(2, 3)),
@@ -142,6 +146,7 @@ concatenate = Linear(
     _concatenate_infer,
     _concatenate_transpose,
     function=np.concatenate,
+    batch=batching.along("axis"),
     samples=[
         sample((2,), (3,), axis=0),
         sample((2, 3), (2, 1), axis=1),
@@ -182,6 +187,7 @@ stack_row = Linear(
     _stack_infer,
     lambda ct, args, *, axis: [ct[(slice(None),) * axis + (i,)] for i in range(len(args))],
     function=np.stack,
+    batch=batching.along("axis"),
     samples=[sample((3,), (3,), axis=0), sample((2, 3), (2, 3), axis=2), sample((), (), axis=0)],
 )
 
@@ -235,6 +241,7 @@ astype = Linear(
     lambda x, *, dtype: np.asarray(x).astype(dtype),
     lambda x, *, dtype: Aval.of(x.shape, np.dtype(dtype)),
     lambda ct, args, *, dtype: [bind(astype, ct, dtype=args[0].dtype.name)],
+    batch=batching.along(),
     samples=[sample((2, 3), dtype="float64"), sample((), dtype="float64")],
 )
 

@@ -8,6 +8,7 @@ from .. import eager
 from ..array import implements
 from ..core import Aval, bind, shape_of
 from ..kernels import matmul as kernels
+from . import batching
 from .families import FLOATS, Bilinear, float_type, sample, ufunc_rows
 
 
@@ -128,6 +129,7 @@ matmul = Bilinear(
         sample((2, 2, 3), (3, 2)), sample((2, 1, 2, 3), (3, 3, 2)), sample((2, 2, 3), (3,)),
         sample((0, 3), (3, 2)), sample((2, 0), (0, 3)), sample((8, 7), (7, 9)),
     ],
+    batch=batching.product,
     notes="slow: the pullback of a stack of small matrices has a transposed factor on the right, "
     "for which BLAS takes twice as long",
 )  # fmt: skip

@@ -9,6 +9,7 @@ from ..array import Array, apply
 from ..core import Aval, Primitive, bind, shape_of
 from ..errors import DimensionMismatch
 from ..kernels import logsoftmax as kernels
+from . import batching
 from .activation import relu
 from .elementary import log
 from .families import FLOATS, Custom, float_type, sample, scaled
@@ -151,6 +152,17 @@ class CrossEntropyPlan(eager.Call):
         return x_bar, None
 
 
+def _cross_entropy_batch(row, size, args, batched):
+    x, y = batching.spread(size, args, batched)
+    rows = shape_of(x)[1] if len(shape_of(x)) == 3 else 1
+    return np.sum(y * logsoftmax(x), axis=tuple(range(1, len(shape_of(x))))) * (-1.0 / rows)
+
+
+def _labels_batch(row, size, args, batched):
+    x, labels = batching.spread(size, args, batched)
+    return _cross_entropy_batch(row, size, (x, _one_hot(x, labels)), (True, True))
+
+
 def _cross_entropy_push(tangents, out, args):
     x_bar, y_bar = _cross_entropy_rule(1.0, out, args, [t is not None for t in tangents])
     terms = [
@@ -166,6 +178,7 @@ cross_entropy_row = Custom(
     lambda x, y: Aval.of((), float_type(x, y)),
     _cross_entropy_rule, _cross_entropy_push,
     samples=[sample((3,), (3,)), sample((2, 3), (2, 3)), sample((1, 1), (1, 1))],
+    batch=_cross_entropy_batch,
 )  # fmt: skip
 cross_entropy_row.plan_class = CrossEntropyPlan
 
@@ -194,6 +207,9 @@ class _OneHot(Primitive):
 
     def evaluate(self, *args, **params):
         return _one_hot_compute(*args, **params)
+
+    def batch(self, size, args, batched, **params):
+        return batching.prefixed(self, size, args, batched, **params)
 
 
 one_hot_row = _OneHot(
@@ -227,7 +243,7 @@ def _labels_push(tangents, out, args):
 label_cross_entropy_row = Custom(
     "label_cross_entropy", _labels_compute, lambda x, labels: Aval.of((), float_type(x)),
     _labels_rule, _labels_push, fused=_labels_fused,
-    samples=[sample((3,), np.array(2)), sample((2, 3), np.array([2, 0]))],
+    samples=[sample((3,), np.array(2)), sample((2, 3), np.array([2, 0]))], batch=_labels_batch,
 )  # fmt: skip
 
 

@@ -8,9 +8,10 @@ from ..array import implements
 from ..core import Aval, bind, shape_of
 from ..errors import DimensionMismatch
 from ..shapes import broadcast
+from . import batching
 from .families import Custom, Interval, definite, float_type, sample
 from .linalg import swap
-from .select import plain
+from .select import on_values
 
 
 def _floats(x) -> np.ndarray:
@@ -44,7 +45,7 @@ inv_row = Custom(
     "inv", lambda x: np.linalg.inv(_floats(x)), lambda x: Aval.of(x.shape, float_type(x)),
     lambda ct, out, args, need: [-(swap(out) @ ct @ swap(out))],
     lambda tangents, out, args: -(out @ tangents[0] @ out),
-    function=np.linalg.inv, samples=_samples, reads=(),
+    function=np.linalg.inv, samples=_samples, reads=(), batch=batching.stacked,
 )  # fmt: skip
 
 
@@ -80,6 +81,7 @@ def _solve_push(tangents, out, args):
 
 solve_row = Custom(
     "solve", _solve, _solve_infer, _solve_rule, _solve_push, reads=(0,),
+    batch=batching.stacked,
     samples=[
         sample((2, 2), (2, 3), domain=definite), sample((3, 3), (3, 1), domain=definite),
         sample((2, 3, 3), (2, 3, 2), domain=definite), sample((2, 3, 3), (3, 2), domain=definite),
@@ -119,7 +121,7 @@ det_row = Custom(
     lambda x: Aval.of(x.shape[:-2], float_type(x)),
     lambda ct, out, args, need: [_spread(ct * out) * swap(inv(args[0]))],
     lambda tangents, out, args: out * _traces(inv(args[0]), tangents[0]),
-    function=np.linalg.det, samples=_samples,
+    function=np.linalg.det, samples=_samples, batch=batching.stacked,
     notes="LinAlgError from the pullback where singular; slow: the pullback needs the inverse, "
     "which costs five determinants",
 )  # fmt: skip
@@ -128,7 +130,7 @@ logabsdet_row = Custom(
     lambda x: Aval.of(x.shape[:-2], float_type(x)),
     lambda ct, out, args, need: [_spread(ct) * swap(inv(args[0]))],
     lambda tangents, out, args: _traces(inv(args[0]), tangents[0]),
-    samples=_samples,
+    samples=_samples, batch=batching.stacked,
     notes="the second result of np.linalg.slogdet; slow: the pullback needs the inverse, as det's",
 )  # fmt: skip
 
@@ -138,6 +140,9 @@ def det(a):
     """The determinant of each matrix. Pullback: ct * det * inv(a).T."""
     _square("det", a)
     return bind(det_row, a)
+
+
+_sign = on_values(lambda a: np.linalg.slogdet(a).sign)
 
 
 class SlogdetResult(NamedTuple):
@@ -151,7 +156,7 @@ class SlogdetResult(NamedTuple):
 def slogdet(a):
     """Sign and logarithm of the absolute value of each determinant; the sign is a plain array."""
     _square("slogdet", a)
-    return SlogdetResult(np.linalg.slogdet(plain(a)).sign, bind(logabsdet_row, a))
+    return SlogdetResult(_sign(a), bind(logabsdet_row, a))
 
 
 # -- Cholesky -------------------------------------------------------------------------------------
@@ -184,7 +189,7 @@ def _symmetric(x) -> np.ndarray:
 cholesky_row = Custom(
     "cholesky", lambda x: np.linalg.cholesky(_symmetric(x)),
     lambda x: Aval.of(x.shape, float_type(x)), _cholesky_rule, _cholesky_push,
-    samples=_samples, reads=(),
+    samples=_samples, reads=(), batch=batching.stacked,
     notes="a function of the symmetric part of the matrix, so the gradient is symmetric; slow: "
     "the pullback inverts the factor, which costs five factors, and takes two products",
 )  # fmt: skip

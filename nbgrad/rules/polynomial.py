@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..array import Array
-from ..core import Aval, bind, shape_of
+from ..core import Aval, Primitive, bind, shape_of
 from ..errors import DimensionMismatch
 from ..kernels import polynomial as kernels
 from .families import Custom, float_type, sample, zeros_like
@@ -51,6 +51,13 @@ def _fused(ct, out, args, need):
     return [x_bar, c_bar]
 
 
+def _batch(row, size, args, batched):
+    """Samples that share the coefficients are one array."""
+    if batched[1]:
+        return Primitive.batch(row, size, args, batched)
+    return bind(row, *args)
+
+
 def _push(tangents, out, args):
     (x, c), (x_dot, c_dot) = args, tangents
     terms = []
@@ -63,7 +70,7 @@ def _push(tangents, out, args):
 
 evalpoly_row = Custom(
     "evalpoly", _compute, lambda x, c: Aval.of(x.shape, float_type(x, c)), _rule, _push,
-    fused=_fused,
+    fused=_fused, batch=_batch,
     samples=[
         sample((3,), (4,)), sample((2, 3), (2,)), sample((), (3,)), sample((3,), (1,)),
         sample((0, 3), (3,)),

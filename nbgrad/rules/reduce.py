@@ -10,6 +10,7 @@ from ..array import implements
 from ..core import Aval, bind, shape_of
 from ..kernels import reduce as kernels
 from ..kernels import unbroadcast as unbroadcast_kernel
+from . import batching
 from .families import FLOATS, Custom, Linear, float_type, sample
 
 
@@ -97,12 +98,12 @@ _with_empty = [*_samples, sample((0, 3), axes=(0,), keepdims=False)]
 
 sum_row = Linear(
     "sum", lambda x, *, axes, keepdims: kernels.total(_floats(x), axes, keepdims),
-    _infer, _sum_transpose, function=np.sum, samples=_with_empty,
+    _infer, _sum_transpose, function=np.sum, samples=_with_empty, batch=batching.along("axes"),
 )  # fmt: skip
 mean_row = Linear(
     "mean",
     lambda x, *, axes, keepdims: kernels.total(_floats(x), axes, keepdims, _share(x.shape, axes)),
-    _infer, _mean_transpose, function=np.mean, samples=_samples,
+    _infer, _mean_transpose, function=np.mean, samples=_samples, batch=batching.along("axes"),
 )  # fmt: skip
 sum_row.plan_class = mean_row.plan_class = SumPlan
 
@@ -156,7 +157,7 @@ def _extreme(function, ufunc):
 
     return Custom(
         function.__name__.removeprefix("a"), compute, _infer, _max_rule, _max_push,
-        fused=_max_fused, function=function, samples=_samples,
+        fused=_max_fused, function=function, samples=_samples, batch=batching.along("axes"),
         kinks=[((np.array([1.0, 1.0]),), (np.array([0.5, 0.5]),))],
         notes="ties share the derivative evenly; slow: over all elements, where the value only "
         "reads x and the pullback writes as much",
@@ -241,6 +242,7 @@ prod_row = Custom(
         np.multiply.reduce(_floats(x), axis=axes, keepdims=keepdims)
     ),
     _infer, _prod_rule, _prod_push, fused=_prod_fused, function=np.prod, samples=_with_empty,
+    batch=batching.along("axes"),
     kinks=[
         ((np.array([0.0, 2.0, 3.0]),), (np.array([6.0, 0.0, 0.0]),)),
         ((np.array([0.0, 0.0]),), (np.array([0.0, 0.0]),)),
@@ -273,7 +275,7 @@ cumsum_row = Linear(
         sample((3,), axis=0, reverse=False), sample((2, 3), axis=0, reverse=True),
         sample((2, 3), axis=1, reverse=False), sample((0, 3), axis=0, reverse=False),
     ],
-    notes="the transpose adds up from the end (reverse=True)",
+    notes="the transpose adds up from the end (reverse=True)", batch=batching.along("axis"),
 )  # fmt: skip
 
 
@@ -293,4 +295,5 @@ unbroadcast = Linear(
     lambda x, *, shape: Aval.of(shape, float_type(x)),
     lambda ct, args, *, shape: [np.broadcast_to(ct, shape_of(args[0]))],
     samples=[sample((2, 3), shape=(3,)), sample((2, 3), shape=(2, 1)), sample((3,), shape=())],
+    batch=batching.unrepeated,
 )

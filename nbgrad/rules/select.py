@@ -6,23 +6,48 @@ import numpy as np
 
 from ..array import Array, functions, implements
 from ..core import Aval, bind, shape_of
+from . import batching
 from .families import Linear, float_type, sample
 
 normalize_axis = np.lib.array_utils.normalize_axis_index
 
 
 def plain(x):
-    """The numbers of any kind of array, below all levels. Raises TraceError for traced values."""
-    while isinstance(x, Array):
+    """The numbers of any kind of array, below all levels; samples of a batch stay together.
+
+    Raises TraceError for traced values.
+    """
+    while isinstance(x, Array) and not x.is_batch:
         x = x.below
     return x
+
+
+def on_values(function):
+    """NumPy's own function, called with the numbers of its arguments: for each sample of a
+    batch."""
+
+    @functools.wraps(function)
+    def call(*args, **options):
+        args = [plain(x) for x in args]
+        options = {key: plain(x) for key, x in options.items()}
+        batches = [x for x in (*args, *options.values()) if isinstance(x, Array)]
+        if not batches:
+            return function(*args, **options)
+        top = max(batches, key=lambda x: x.level)
+        return top.each(call, args, options)
+
+    return call
 
 
 def _positions(indices):
     """Indices as an array: a traced one is known only when the program runs."""
     if isinstance(indices, Array) and indices.dtype.kind in "iu":
         return indices
-    return np.asarray(plain(indices))
+    indices = plain(indices)
+    return indices if isinstance(indices, Array) else np.asarray(indices)
+
+
+_argsort, _argpartition = on_values(np.argsort), on_values(np.argpartition)
 
 
 # -- by position ----------------------------------------------------------------------------------
@@ -88,7 +113,7 @@ def _diff_fused(ct, args, *, axis):
 
 diff_row = Linear(
     "diff", lambda x, *, axis: np.diff(x, axis=axis), _diff_infer, _diff_transpose,
-    fused=_diff_fused, function=np.diff,
+    fused=_diff_fused, function=np.diff, batch=batching.along("axis"),
     samples=[
         sample((3,), axis=0), sample((2, 3), axis=0), sample((2, 3), axis=1), sample((1,), axis=0)
     ],
@@ -130,7 +155,7 @@ def sort(a, axis=-1, kind=None, *, stable=None):
     """
     if axis is None:
         a, axis = np.reshape(a, -1), 0
-    order = np.argsort(plain(a), axis, kind, stable=stable)
+    order = _argsort(a, axis, kind, stable=stable)
     return take_along_axis(a, order, axis)
 
 
@@ -145,23 +170,13 @@ def median(a, axis=None, *, keepdims: bool = False):
     flat = np.reshape(np.transpose(a, (*kept, *axes)), (*(shape[i] for i in kept), -1))
     length = shape_of(flat)[-1]
     middle = slice((length - 1) // 2, length // 2 + 1)
-    order = np.argpartition(plain(flat), np.arange(length)[middle])[..., middle]
+    order = _argpartition(flat, np.arange(length)[middle])[..., middle]
     out = np.mean(take_along_axis(flat, order), axis=-1)
     opened = tuple(1 if i in axes else n for i, n in enumerate(shape))
     return np.reshape(out, opened) if keepdims else out
 
 
 # -- without a derivative -------------------------------------------------------------------------
-
-
-def _on_values(function):
-    """NumPy's own function, called with the numbers of its arguments."""
-
-    @functools.wraps(function)
-    def call(*args, **options):
-        return function(*map(plain, args), **{key: plain(x) for key, x in options.items()})
-
-    return call
 
 
 UNTRACKED = (
@@ -171,7 +186,7 @@ UNTRACKED = (
 )  # fmt: skip
 """Functions whose values change in steps, or are no numbers: what they give for `.data`."""
 
-functions.update({function: _on_values(function) for function in UNTRACKED})
+functions.update({function: on_values(function) for function in UNTRACKED})
 
 
 @implements(np.shape)

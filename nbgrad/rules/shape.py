@@ -12,6 +12,7 @@ from .. import shapes
 from ..array import functions, implements
 from ..core import Aval, bind, shape_of
 from ..errors import DimensionMismatch
+from . import batching
 from .families import Linear, float_type, sample
 from .index import scatter
 
@@ -242,7 +243,7 @@ roll_row = Linear(
         sample((3,), shift=(1,), axis=(0,)), sample((2, 3), shift=(-1,), axis=(1,)),
         sample((2, 3), shift=(1, 4), axis=(0, 1)), sample((0, 3), shift=(2,), axis=(0,)),
     ],
-    function=np.roll,
+    function=np.roll, batch=batching.along("axis"),
 )  # fmt: skip
 
 
@@ -265,7 +266,7 @@ flip_row = Linear(
         sample((3,), axis=(0,)), sample((2, 3), axis=(1,)), sample((2, 3), axis=(0, 1)),
         sample((), axis=()),
     ],
-    function=np.flip,
+    function=np.flip, batch=batching.along("axis"),
 )  # fmt: skip
 
 

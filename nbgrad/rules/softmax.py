@@ -6,6 +6,7 @@ from .. import shapes
 from ..core import Aval, bind, shape_of
 from ..errors import DimensionMismatch
 from ..kernels import logsoftmax as kernels
+from . import batching
 from .families import Custom, float_type, sample
 
 
@@ -67,6 +68,7 @@ def _logsoftmax_push(tangents, out, args, *, axis):
 logsoftmax_row = Custom(
     "logsoftmax", _rowwise(kernels.logsoftmax), _same, _logsoftmax_rule, _logsoftmax_push,
     fused=_rowwise_pullback(kernels.logsoftmax_pullback), samples=_axis_samples(), reads=(),
+    batch=batching.along("axis"),
 )  # fmt: skip
 
 
@@ -81,6 +83,7 @@ def _softmax_push(tangents, out, args, *, axis):
 softmax_row = Custom(
     "softmax", _rowwise(kernels.softmax), _same, _softmax_rule, _softmax_push,
     fused=_rowwise_pullback(kernels.softmax_pullback), samples=_axis_samples(), reads=(),
+    batch=batching.along("axis"),
 )  # fmt: skip
 
 
@@ -156,4 +159,5 @@ logsumexp_row = Custom(
         sample((3,), axes=(0,)), sample((2, 3), axes=(1,)), sample((2, 3), axes=(0, 1)),
         sample((2, 3, 2), axes=(0, 2)), sample((), axes=()),
     ],
+    batch=batching.along("axes"),
 )  # fmt: skip

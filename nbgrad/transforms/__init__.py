@@ -1,6 +1,7 @@
 """Transformations of functions: compositions of tracking, walking and duals, with no rule of their
 own."""
 
+from .batching import map, vmap
 from .forward import jvp, pushforward
 from .pullbacks import pullback, rrule
 from .reverse import elementwise_grad, grad, gradient, value_and_grad, vjp
@@ -11,10 +12,12 @@ __all__ = [
     "grad",
     "gradient",
     "jvp",
+    "map",
     "pullback",
     "pushforward",
     "register",
     "rrule",
     "value_and_grad",
     "vjp",
+    "vmap",
 ]

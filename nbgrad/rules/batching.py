@@ -1,0 +1,153 @@
+"""Rows over a batch: how an op on each sample is one op on arrays with a leading axis.
+
+A batch rule is `batch(row, size, args, batched, **params)`: where `batched` says so, an argument
+has a leading axis of `size` samples; the result has one. Rows without a rule run sample by sample.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core import Primitive, bind, shape_of
+
+
+def lead(x: Any, ndim: int) -> Any:
+    """A batch of arrays as one of arrays of `ndim` axes, so that it broadcasts as they do."""
+    size, *shape = shape_of(x)
+    missing = ndim - len(shape)
+    return np.reshape(x, (size, *(1,) * missing, *shape)) if missing > 0 else x
+
+
+def spread(size: int, args: Sequence, batched: Sequence[bool]) -> list[Any]:
+    """The arguments, all of them with the leading axis."""
+    return [
+        x if has else np.broadcast_to(x, (size, *shape_of(x)))
+        for x, has in zip(args, batched, strict=True)
+    ]
+
+
+def aligned(args: Sequence, batched: Sequence[bool]) -> list[Any]:
+    """The arguments so that samples broadcast against each other and against what is shared."""
+    ndim = max(len(shape_of(x)) - has for x, has in zip(args, batched, strict=True))
+    return [lead(x, ndim) if has else x for x, has in zip(args, batched, strict=True)]
+
+
+def moved(axes: Any) -> Any:
+    """Axes behind a leading one; negative ones stay, as they count from the end."""
+    if isinstance(axes, tuple):
+        return tuple(map(moved, axes))
+    return axes + 1 if axes >= 0 else axes
+
+
+def elementwise(row: Primitive, size: int, args: Sequence, batched: Sequence[bool], **params):
+    """Broadcasting does it."""
+    return bind(row, *aligned(args, batched), **params)
+
+
+def along(*names: str) -> Callable:
+    """The rule of a row whose parameters `names` are axes: they move by one."""
+
+    def batch(row, size, args, batched, **params):
+        params |= {name: moved(params[name]) for name in names}
+        return bind(row, *spread(size, args, batched), **params)
+
+    return batch
+
+
+def permuted(row, size, args, batched, *, axes):
+    return bind(row, args[0], axes=(0, *moved(axes)))
+
+
+def reshaped(row, size, args, batched, *, shape):
+    return bind(row, args[0], shape=(size, *shape))
+
+
+def repeated(row, size, args, batched, *, shape):
+    return bind(row, lead(args[0], len(shape)), shape=(size, *shape))
+
+
+def unrepeated(row, size, args, batched, *, shape):
+    """Sums onto `shape`, with axes of length 1 for those that the shape does not have."""
+    missing = len(shape_of(args[0])) - 1 - len(shape)
+    out = bind(row, args[0], shape=(size, *(1,) * missing, *shape))
+    return np.reshape(out, (size, *shape))
+
+
+def prefixed(row, size, args, batched, *, shape, **params):
+    """The rule of a row whose parameter `shape` is that of its result."""
+    return bind(row, *args, shape=(size, *shape), **params)
+
+
+def stacked(row: Primitive, size: int, args: Sequence, batched: Sequence[bool], **params):
+    """The rule of a row that works on stacks of matrices, which broadcast."""
+    return bind(row, *aligned(args, batched), **params)
+
+
+def product(row, size, args, batched):
+    """Matrix products; a vector is a row on the left and a column on the right."""
+    (x, y), (has_x, has_y) = args, batched
+    n, m = (len(shape_of(arg)) - has for arg, has in zip(args, batched, strict=True))
+    if n == m == 1:
+        return np.sum(x * y, axis=-1) if has_x and has_y else x @ y if has_x else y @ x
+    if n == 1 and m == 2 and not has_y:
+        return x @ y
+    if m == 1 and n == 2 and not has_x:
+        return y @ np.swapaxes(x, -1, -2)
+    x = np.expand_dims(x, -2) if n == 1 else x
+    y = np.expand_dims(y, -1) if m == 1 else y
+    out = bind(row, *aligned((x, y), batched))
+    out = np.squeeze(out, -2) if n == 1 else out
+    return np.squeeze(out, -1) if m == 1 else out
+
+
+# -- indices --------------------------------------------------------------------------------------
+
+
+def is_position(part: Any) -> bool:
+    """Whether a part of an index takes elements by position, or by a mask."""
+    return not (part is None or part is Ellipsis or isinstance(part, slice))
+
+
+def behind(index: Any, axes: Callable[[Any], int] = np.ndim) -> tuple[tuple, int]:
+    """An index of each sample as one of the batch, and where the samples then lie.
+
+    Where positions are split by a slice, NumPy puts their axes in front of all others, the samples
+    included; `axes` gives the number of axes of a part.
+    """
+    parts = index if isinstance(index, tuple) else (index,)
+    places = []
+    if any(is_position(part) and not _is_whole(part) for part in parts):
+        places = [i for i, part in enumerate(parts) if is_position(part)]
+    split = bool(places) and places[-1] - places[0] + 1 != len(places)
+    at = max(axes(parts[i]) for i in places) if split else 0
+    return (slice(None), *parts), at
+
+
+def _is_whole(part: Any) -> bool:
+    return isinstance(part, (int, np.integer)) and not isinstance(part, bool)
+
+
+def taken(row, size, args, batched, *, index):
+    """Elements at an index that all samples share."""
+    index, at = behind(index, _axes_of_part)
+    return np.moveaxis(bind(row, args[0], index=index), at, 0)
+
+
+def scattered(row, size, args, batched, *, shape, index):
+    index, at = behind(index, _axes_of_part)
+    return bind(row, np.moveaxis(args[0], 0, at), shape=(size, *shape), index=index)
+
+
+def assigned(row, size, args, batched, *, index):
+    x, value = spread(size, args, batched)
+    shape = np.broadcast_to(np.empty(()), shape_of(x)[1:])[index].shape
+    value = np.broadcast_to(lead(value, len(shape)), (size, *shape))
+    index, at = behind(index, _axes_of_part)
+    return bind(row, x, np.moveaxis(value, 0, at), index=index)
+
+
+def _axes_of_part(part: Any) -> int:
+    """The axes that a part of an index gives to the result: one for a mask, whatever its own."""
+    array = np.asarray(part)
+    return 1 if array.dtype == bool else array.ndim

@@ -1,0 +1,163 @@
+"""`vmap`: a function of one sample as a function of many at once; `map`: one after the other."""
+
+import builtins
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from ..array import Array
+from ..batched import Batched
+from ..core import new_level, shape_of
+from ..errors import DimensionMismatch
+from . import trees
+from .run import array_leaves
+
+
+def vmap(f: Callable, in_axes: Any = 0) -> Callable:
+    """`f` over the leading axis of its arguments, all samples in one pass.
+
+    Arguments:
+        f: a function of one sample, of arrays or nested ones.
+        in_axes: 0 for arguments that have an axis of samples, None for those that all samples
+            share; one for each argument in a tuple, or one for all.
+
+    The new function takes arrays with one more axis in front, and gives such arrays; what does not
+    depend on a sample is repeated. Each op runs once, by the batch rule of its row. It may be
+    nested, differentiated and compiled, and `f` may be a gradient. Keyword arguments are shared.
+
+    Raises DimensionMismatch where the numbers of samples differ or an argument has no axis,
+    TypeError where `f` gives no array, UntrackedError where it asks for the value of one sample.
+
+    >>> nbgrad.vmap(nbgrad.grad(lambda w, x: np.tanh(w @ x)), in_axes=(None, 0))(
+    ...     np.array([1.0, -1.0]), np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 1.0]])
+    ... ).round(3)
+    array([[0.   , 0.   ],
+           [1.   , 1.   ],
+           [0.84 , 0.42 ]])
+    """
+    trees.require_function("vmap", f)
+    chosen = in_axes if isinstance(in_axes, (tuple, list)) else (in_axes,)
+    if any(axis is not None and (type(axis) is not int or axis != 0) for axis in chosen):
+        raise ValueError(
+            f"vmap: in_axes {in_axes!r}: 0 for samples along the first axis, None for what is "
+            "shared; move another axis to the front with np.moveaxis"
+        )
+
+    @wraps(f, assigned=("__module__", "__name__", "__doc__"), updated=())
+    def over_samples(*args, **options):
+        axes = chosen if isinstance(in_axes, (tuple, list)) else chosen * len(args)
+        if len(axes) != len(args):
+            raise DimensionMismatch(
+                f"vmap: in_axes names {len(axes)} arguments, and {len(args)} are given"
+            )
+        flat = [trees.flatten(arg) for arg in args]
+        given = [leaf for leaves, _ in flat for leaf in leaves]
+        batches = [
+            leaf
+            for (leaves, _), axis in zip(flat, axes, strict=True)
+            if axis is not None
+            for leaf in leaves
+            if _is_array(leaf)
+        ]
+        count = _count(batches)
+        with new_level(max(1, trees.level_above(given))) as level:
+            result = f(
+                *(
+                    rebuild([_batched(x, axis, level) for x in leaves])
+                    for (leaves, rebuild), axis in zip(flat, axes, strict=True)
+                ),
+                **options,
+            )
+        outputs, rebuild = array_leaves("vmap", result)
+        return rebuild([_whole(x, level, count) for x in outputs])
+
+    return over_samples
+
+
+def map(f: Callable, *samples) -> Any:
+    """`f` for each sample along the first axis, one after the other; the results stacked.
+
+    Arguments:
+        f: a function of one sample of each argument.
+        samples: arrays, or nested ones, that agree in their first axis, or lists of samples.
+
+    Python runs `f` for each, so it may branch on values; `vmap` is quicker where it need not.
+
+    Raises DimensionMismatch where lengths differ or are 0.
+
+    >>> nbgrad.map(lambda x: x * x if x > 0 else 0.0 * x, np.array([-1.0, 2.0]))
+    array([0., 4.])
+    """
+    trees.require_function("map", f)
+    flat = [trees.flatten(list_of(sample)) for sample in samples]
+    count = _count([x for leaves, _ in flat for x in leaves if _is_array(x)], "map")
+    if not count:
+        raise DimensionMismatch("map: there is no sample to call the function for")
+    results = [
+        array_leaves(
+            "map",
+            f(*(rebuild([x[i] if _is_array(x) else x for x in xs]) for xs, rebuild in flat)),
+        )
+        for i in range(count)
+    ]
+    rebuild = results[0][1]
+    return rebuild([_stack(list(rows)) for rows in zip(*(leaves for leaves, _ in results))])
+
+
+def list_of(samples: Any) -> Any:
+    """A list of samples as an array of them."""
+    if isinstance(samples, list) and builtins.all(builtins.map(_is_array_or_number, samples)):
+        return np.stack(samples) if samples else np.zeros(0)
+    return samples
+
+
+def _stack(rows: list) -> Any:
+    if any(shape_of(row) != shape_of(rows[0]) for row in rows):
+        listed = ", ".join(sorted({str(shape_of(row)) for row in rows}))
+        raise DimensionMismatch(f"map: the function gave arrays of shapes {listed}; stacked "
+                                "arrays need one shape")  # fmt: skip
+    return np.stack(rows)
+
+
+def _is_array(x: Any) -> bool:
+    return isinstance(x, (Array, np.ndarray))
+
+
+def _is_array_or_number(x: Any) -> bool:
+    return isinstance(x, (Array, np.ndarray, np.generic, float, int))
+
+
+def _count(batches: list, op: str = "vmap") -> int:
+    if not batches:
+        raise DimensionMismatch(f"{op}: no argument is an array with an axis of samples")
+    if any(not shape_of(x) for x in batches):
+        raise DimensionMismatch(
+            f"{op}: an argument has no axes: give arrays with one sample for each row"
+            + (", and name what is shared by None in in_axes" if op == "vmap" else "")
+        )
+    counts = {shape_of(x)[0] for x in batches}
+    if len(counts) > 1:
+        listed = ", ".join(str(shape_of(x)) for x in batches)
+        raise DimensionMismatch(
+            f"{op}: the shapes {listed} differ in their first axis, that of the samples"
+        )
+    return counts.pop()
+
+
+def _batched(x: Any, axis: int | None, level: int) -> Any:
+    if axis is None or not _is_array(x):
+        return x
+    return Batched(x, level)
+
+
+def _whole(x: Any, level: int, count: int) -> Any:
+    """All samples of a result; what does not depend on them is repeated."""
+    if isinstance(x, Batched) and x.level == level:
+        return x.value
+    return (
+        np.broadcast_to(x, (count, *shape_of(x)))
+        if isinstance(x, Array)
+        else np.array(np.broadcast_to(x, (count, *shape_of(x))))
+    )
