@@ -18,9 +18,11 @@ from .errors import DimensionMismatch, TraceError
 from .operands import float_array, real_array
 from .static.trace import is_recording
 from .symbols import Symbol, user_line
-from .transforms import jvp, trees
+from .transforms import jvp, trees, vmap
 
 Method = Literal["hutchinson", "hutch++"]
+# Products with a Jacobian in one pass.
+_BLOCK = 64
 Probes = Literal["rademacher", "gaussian", "orthogonal"]
 
 
@@ -36,8 +38,8 @@ def divergence(f: Callable) -> Callable:
     """The function that gives the divergence of a vector field: the trace of its Jacobian.
 
     It takes one float array x of any shape, for which `f` gives an array of that shape, and gives
-    the sum of the derivatives of f(x)[i] with respect to x[i], a number. It takes as many
-    pushforwards as x has elements and keeps one column of the Jacobian at a time;
+    the sum of the derivatives of f(x)[i] with respect to x[i], a number. It takes as many products
+    with the Jacobian as x has elements, 64 in one pass, and never keeps more of its columns;
     `trace_estimate` takes fewer. It can be differentiated and compiled.
 
     Raises TypeError where `f` is no function, gives no array, or x is complex or holds no numbers,
@@ -51,11 +53,12 @@ def divergence(f: Callable) -> Callable:
 
     def divergence_of(x: Any) -> Any:
         x = float_array(x, op="divergence")
+        n = math.prod(x.shape)
         total: Any = np.zeros((), x.dtype)[()]
-        for i in range(math.prod(x.shape)):
-            unit = np.zeros(x.shape, x.dtype)
-            unit.flat[i] = 1.0
-            total = total + np.ravel(_pushed("divergence", f, x, unit))[i]
+        for start in range(0, n, _BLOCK):
+            units = np.eye(min(_BLOCK, n - start), n, start, x.dtype)
+            columns = _pushed("divergence", f, x, units)
+            total = total + np.trace(columns[:, start : start + _BLOCK])
         return total
 
     return divergence_of
@@ -107,45 +110,48 @@ def trace_estimate(
     samples = _samples(samples, method)
     x = _like(x) if linear else float_array(x, op="trace_estimate")
     generator = _generator(rng)
-    shape, n = x.shape, math.prod(x.shape)
+    n = math.prod(x.shape)
 
-    def product(v: np.ndarray) -> Any:
-        v = v.reshape(shape)
-        y = _applied(f, v) if linear else _pushed("trace_estimate", f, x, v)
-        return np.ravel(y)
+    def products(vectors: np.ndarray) -> Any:
+        if linear:
+            given = [v.reshape(x.shape) for v in vectors]
+            return np.stack([np.ravel(_applied(f, v)) for v in given])
+        blocks = range(0, len(vectors), _BLOCK)
+        found = [_pushed("trace_estimate", f, x, vectors[i : i + _BLOCK]) for i in blocks]
+        return found[0] if len(found) == 1 else np.concatenate(found)
 
     sketched = min(samples // 3, n) if method == "hutch++" else 0
-    basis = np.zeros((n, 0), x.dtype)
+    basis = np.zeros((0, n), x.dtype)
     if sketched:
-        draws = _drawn(generator, probes, basis, sketched).astype(x.dtype)
-        basis = np.linalg.qr(np.stack([_numbers(product(v)) for v in draws.T], axis=1))[0]
-    rest = _drawn(generator, probes, basis, samples - 2 * sketched).astype(x.dtype)
+        sketch = _numbers(products(_drawn(generator, probes, basis, sketched)))
+        basis = np.ascontiguousarray(np.linalg.qr(sketch.T)[0].T)
+    rest = _drawn(generator, probes, basis, samples - 2 * sketched)
     value: Any = np.zeros((), x.dtype)[()]
-    for q in basis.T:
-        value = value + np.dot(q, product(q))
-    forms = [np.dot(v, product(v)) for v in rest.T]
-    if not forms:
+    if len(basis):
+        value = np.sum(basis * products(basis))
+    if not len(rest):
         return TraceEstimate(value, 0.0)
-    estimates = np.stack(forms)
-    return TraceEstimate(
-        value + np.mean(estimates), _error_of_mean(estimates, probes, n - sketched)
-    )
+    estimates = np.sum(rest * products(rest), axis=1)
+    error = _error_of_mean(estimates, probes, n - len(basis))
+    return TraceEstimate(value + np.mean(estimates), error)
 
 
 def _drawn(rng: np.random.Generator, kind: str, basis: np.ndarray, count: int) -> np.ndarray:
-    """`count` probes as columns, at right angles to the orthonormal `basis`: E[v v'] is the
-    projection on its complement. Fewer where fewer span that."""
-    n, taken = basis.shape
+    """`count` probes v as rows, at right angles to the orthonormal rows of `basis`: the mean of
+    v v' is the projection on what they leave. Fewer where fewer span that."""
+    taken, n = basis.shape
     if kind == "orthogonal" or taken == n:
         count = min(count, n - taken)
     if kind == "rademacher":
-        draws = rng.choice([-1.0, 1.0], (n, count))
+        draws = rng.choice([-1.0, 1.0], (count, n))
     else:
-        draws = rng.standard_normal((n, count))
+        draws = rng.standard_normal((count, n))
     if kind == "orthogonal":
-        directions = np.linalg.qr(np.hstack([basis, draws]))[0][:, taken:]
-        return math.sqrt(n - taken) * directions
-    return draws - basis @ (basis.T @ draws)
+        directions = np.linalg.qr(np.vstack([basis, draws]).T)[0].T[taken:]
+        probes = math.sqrt(n - taken) * directions
+    else:
+        probes = draws - (draws @ basis.T) @ basis
+    return np.ascontiguousarray(probes, basis.dtype)
 
 
 def _error_of_mean(estimates: Any, probes: str, dimension: int) -> Any:
@@ -164,19 +170,23 @@ def _error_of_mean(estimates: Any, probes: str, dimension: int) -> Any:
     return np.sqrt(np.var(estimates, ddof=1) * (left / count))
 
 
-def _pushed(op: str, f: Callable, x: Any, v: Any) -> Any:
-    """The product of the Jacobian of `f` at x with v."""
-    y, y_dot = jvp(f, (x,), (v,))
-    if not isinstance(y, (Array, np.ndarray, np.generic, float, int)):
-        raise TypeError(
-            f"{op}: f gave a {type(y).__name__}, not an array; join its parts with np.stack"
-        )
-    if shape_of(y) != x.shape:
-        raise DimensionMismatch(
-            f"{op}: f gives shape {shape_of(y)} for an argument of shape {x.shape}; a vector field "
-            "has equal ones, as a trace belongs to a square matrix"
-        )
-    return y_dot
+def _pushed(op: str, f: Callable, x: Any, vectors: np.ndarray) -> Any:
+    """The products of the Jacobian of `f` at x with the rows of `vectors`, as rows."""
+
+    def product(v: Any) -> Any:
+        y, y_dot = jvp(f, (x,), (v.reshape(x.shape),))
+        if not isinstance(y, (Array, np.ndarray, np.generic, float, int)):
+            raise TypeError(
+                f"{op}: f gave a {type(y).__name__}, not an array; join its parts with np.stack"
+            )
+        if shape_of(y) != x.shape:
+            raise DimensionMismatch(
+                f"{op}: f gives shape {shape_of(y)} for an argument of shape {x.shape}; a vector "
+                "field has equal ones, as a trace belongs to a square matrix"
+            )
+        return np.ravel(y_dot)
+
+    return vmap(product)(vectors)
 
 
 def _applied(f: Callable, v: np.ndarray) -> Any:
