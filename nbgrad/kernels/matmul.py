@@ -111,7 +111,7 @@ def compute(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     else:
         batch = broadcast("matmul", x.shape[:-2], y.shape[:-2])
         (a, ta), (b, tb) = _batched(x, batch), _batched(y, batch)
-        matmul_batch(a, b, out.reshape(-1, m, n), ta, tb)
+        matmul_batch(a, b, out.reshape(math.prod(batch), m, n), ta, tb)
     return out
 
 

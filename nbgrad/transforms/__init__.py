@@ -3,6 +3,7 @@ own."""
 
 from .batching import map, vmap
 from .forward import jvp, pushforward
+from .jacobians import hessian, hvp, jacobian
 from .pullbacks import pullback, rrule
 from .reverse import elementwise_grad, grad, gradient, value_and_grad, vjp
 from .trees import register
@@ -11,6 +12,9 @@ __all__ = [
     "elementwise_grad",
     "grad",
     "gradient",
+    "hessian",
+    "hvp",
+    "jacobian",
     "jvp",
     "map",
     "pullback",

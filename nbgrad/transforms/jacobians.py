@@ -1,0 +1,196 @@
+"""Jacobians, Hessians and products with them: many directions pushed or pulled at once."""
+
+from collections.abc import Callable
+from functools import wraps
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..core import shape_of
+from ..errors import DimensionMismatch
+from . import trees
+from .batching import vmap
+from .forward import jvp
+from .reverse import existing, grad, positions_of, vjp
+
+# Directions that go through the function together: enough to fill its loops, and few enough that
+# what is kept between does not grow with the Jacobian.
+_TOGETHER = 64
+_MODES = ("auto", "forward", "reverse", "optimal")
+
+
+def jacobian(f: Callable, argnums: int | tuple[int, ...] = 0, mode: str = "auto") -> Callable:
+    """The function that gives the Jacobian of `f` with respect to its argument `argnums`.
+
+    Arguments:
+        f: gives an array, or nested ones.
+        argnums: the position of the argument, or a tuple of positions.
+        mode: "forward" pushes one direction for each input element, "reverse" pulls one for each
+            output element, "auto" takes the fewer; "optimal" eliminates the vertices of the
+            recorded graph in the cheapest order that `nbgrad.elimination` finds, for one array in
+            and one out.
+
+    The Jacobian of an output of shape S and an argument of shape T has shape S + T: element
+    [i, j] is the derivative of output i with respect to input j. For nested outputs and arguments
+    it is nested: the structure of the output, and in each of its places that of the argument.
+
+    Raises TypeError where the argument or the result holds no float array, ValueError for an
+    unknown mode or position.
+
+    >>> nbgrad.jacobian(lambda x: np.stack([x[0] * x[1], np.sin(x[0])]))(np.array([0.0, 2.0]))
+    array([[2., 0.],
+           [1., 0.]])
+    """
+    trees.require_function("jacobian", f)
+    positions = positions_of("jacobian", argnums)
+    if mode not in _MODES:
+        raise ValueError(f"jacobian: mode {mode!r}; there are {', '.join(map(repr, _MODES))}")
+
+    @wraps(f, assigned=("__module__", "__name__", "__doc__"), updated=())
+    def jacobian_of(*args, **options):
+        wanted = existing("jacobian", argnums, positions, args)
+
+        def partial(*given):
+            full = list(args)
+            for position, x in zip(wanted, given, strict=True):
+                full[position] = x
+            return f(*full, **options)
+
+        point = tuple(args[position] for position in wanted)
+        if mode == "optimal":
+            return _by_elimination(partial, point, argnums)
+        return _jacobian(partial, point, mode, isinstance(argnums, tuple))
+
+    return jacobian_of
+
+
+def hessian(f: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
+    """The function that gives the second derivatives of a scalar function: forward over reverse.
+
+    For an argument of shape T it gives an array of shape T + T; for a nested argument, a matrix of
+    blocks: its structure, and in each of its places the structure again. Raises as `gradient`.
+
+    >>> nbgrad.hessian(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 3.0]))
+    array([[6., 2.],
+           [2., 0.]])
+    """
+    return jacobian(grad(f, argnums), argnums, mode="forward")
+
+
+def hvp(f: Callable, argnums: int = 0) -> Callable:
+    """The function that multiplies the Hessian of a scalar function with a direction.
+
+    It takes the arguments of `f` and then the direction v, which nests as the argument `argnums`
+    does, and gives H @ v in that structure: forward over reverse, at about the cost of two
+    gradients, whatever the size. Raises as `gradient` and `jvp` do.
+
+    >>> nbgrad.hvp(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 3.0]), np.array([1.0, 0.0]))
+    array([6., 2.])
+    """
+    slope = grad(f, argnums)
+    positions = positions_of("hvp", argnums)
+
+    @wraps(f, assigned=("__module__", "__name__", "__doc__"), updated=())
+    def product(*args, **options):
+        if len(args) < 2:
+            raise DimensionMismatch(
+                "hvp: give the arguments of the function and then the direction, as in hvp(f)(x, v)"
+            )
+        *given, v = args
+        (place,) = existing("hvp", argnums, positions, tuple(given))
+
+        def along(x):
+            return slope(*given[:place], x, *given[place + 1 :], **options)
+
+        return jvp(along, (given[place],), (v,))[1]
+
+    return product
+
+
+def _by_elimination(f: Callable, point: tuple, argnums: Any) -> Any:
+    from .. import elimination
+
+    if len(point) != 1:
+        raise TypeError("jacobian: mode 'optimal' is for one argument; name one in argnums")
+    found = elimination.jacobian(f, point[0])
+    return (found,) if isinstance(argnums, tuple) else found
+
+
+class _Flat:
+    """The float leaves of a tree as parts of one vector."""
+
+    def __init__(self, tree: Any):
+        self.leaves, self.rebuild = trees.flatten(tree)
+        self.places = [k for k, x in enumerate(self.leaves) if trees.is_differentiable(x)]
+        self.shapes = [shape_of(self.leaves[k]) for k in self.places]
+        self.dtypes = [getattr(self.leaves[k], "dtype", np.dtype(float)) for k in self.places]
+        self.sizes = [prod(shape) for shape in self.shapes]
+        self.size = sum(self.sizes)
+        self.dtype = np.result_type(*self.dtypes) if self.places else np.dtype(float)
+
+    def split(self, x: Any, lead: int = 0) -> list[Any]:
+        """The parts of `x` along its axis `lead`, each in the shape and dtype of its leaf."""
+        parts, at = [], 0
+        whole = len(self.places) == 1
+        for shape, size in zip(self.shapes, self.sizes, strict=True):
+            part = x if whole else x[(slice(None),) * lead + (slice(at, at + size),)]
+            at += size
+            outer = shape_of(part)[:lead]
+            inner = shape_of(part)[lead + 1 :]
+            parts.append(np.reshape(part, (*outer, *shape, *inner)))
+        return parts
+
+    def unflatten(self, x: Any) -> Any:
+        """The tree with the parts of a vector, None in place of what is no float."""
+        filled: list[Any] = [None] * len(self.leaves)
+        for k, part, dtype in zip(self.places, self.split(x), self.dtypes, strict=True):
+            filled[k] = part if part.dtype == dtype else part.astype(dtype)
+        return self.rebuild(filled)
+
+    def flatten(self, tree: Any) -> Any:
+        """The float leaves of such a tree as one vector."""
+        leaves, _ = trees.flatten(tree)
+        flat = [np.reshape(leaves[k], -1) for k in self.places]
+        return flat[0] if len(flat) == 1 else np.concatenate(flat)
+
+
+def _jacobian(f: Callable, point: tuple, mode: str, many: bool) -> Any:
+    inputs = _Flat(point)
+    value, pullback = vjp(f, *point)
+    outputs = _Flat(value)
+    if mode == "reverse" or (mode == "auto" and outputs.size <= inputs.size):
+        rows = _each_direction(
+            lambda ct: inputs.flatten(pullback(outputs.unflatten(ct))), outputs
+        )
+    else:
+        columns = _each_direction(
+            lambda t: outputs.flatten(jvp(f, point, inputs.unflatten(t))[1]), inputs
+        )
+        rows = np.transpose(columns)
+    return _blocks(rows, outputs, inputs, many)
+
+
+def _each_direction(f: Callable, basis: _Flat) -> Any:
+    """`f` of each unit vector, stacked."""
+    eye = np.eye(basis.size, dtype=basis.dtype)
+    parts = [
+        vmap(f)(eye[start : start + _TOGETHER])
+        for start in range(0, max(basis.size, 1), _TOGETHER)
+    ]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _blocks(rows: Any, outputs: _Flat, inputs: _Flat, many: bool) -> Any:
+    """A matrix as the tree of the outputs, each place with the tree of the inputs."""
+    filled: list[Any] = [None] * len(outputs.leaves)
+    for k, part in zip(outputs.places, outputs.split(rows), strict=True):
+        inner: list[Any] = [None] * len(inputs.leaves)
+        lead = len(shape_of(outputs.leaves[k]))
+        for j, block in zip(inputs.places, inputs.split(part, lead), strict=True):
+            inner[j] = trees.scalar(block)
+        built = inputs.rebuild(inner)
+        filled[k] = built if many else built[0]
+    return outputs.rebuild(filled)
+
+
