@@ -42,7 +42,7 @@ def ravel(tree: Any) -> tuple[Any, "Unravel"]:
         vector = parts[0] if isinstance(parts[0], Array) else np.array(parts[0])
     else:
         vector = np.concatenate(parts)
-    return vector, Unravel(leaves, rebuild, (trees.structure([tree]), *map(key_of, leaves)))
+    return vector, Unravel(leaves, rebuild, (_nesting(tree), *map(key_of, leaves)))
 
 
 class Unravel:
@@ -60,8 +60,8 @@ class Unravel:
                 place = _Place(self.size, np.shape(leaf), _dtype(leaf))
                 self.size = place.stop
             self._places.append(place)
-        alone = len(leaves) == 1 and not isinstance(leaves[0], float)
-        self.is_identity = alone and key[1][:2] == ((self.size,), np.dtype(np.float64))
+        vector = ((self.size,), np.dtype(np.float64))
+        self.is_identity = key == (_BARE, vector)
 
     def __call__(self, vector: Any) -> Any:
         if not isinstance(vector, Array):
@@ -106,6 +106,13 @@ class _Static:
 
     def of(self, vector: Any) -> Any:
         return self._leaf
+
+
+_BARE = "array"
+
+
+def _nesting(tree: Any) -> Any:
+    return _BARE if isinstance(tree, (Array, np.ndarray)) else trees.structure([tree])
 
 
 def _kind(tree: Any) -> str:

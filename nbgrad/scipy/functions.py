@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,64 +12,82 @@ from ..core import shape_of
 from ..errors import DimensionMismatch
 from ..operands import real_array
 from ..static import StaticFunction, compile
-from ..transforms import grad, jvp, trees, value_and_grad, vjp
+from ..transforms import hessian, hvp, jacobian, trees, value_and_grad, vjp
 from ..transforms.run import array_leaves
 from .flat import Unravel, key_of
 
 
 class Flat:
-    """`flat(vector, data)` is `f(unravel(vector), *args, **options)`.
+    """A function of a tree as one of a vector: `flat.call(vector, flat.data)` is
+    `f(unravel(vector), *args, **options)`, or with `joined` all that this gives, in one vector.
 
     `data` are the floats and arrays among the arguments, which a compiled program takes anew at
     each call; all else is part of the function. Two of equal parts are equal.
     """
 
-    def __init__(self, f: Callable, unravel: Unravel, args: Sequence, options: dict):
-        self.f, self.unravel = f, unravel
-        self._leaves, self._rebuild = trees.flatten([list(args), options])
-        self._is_data = [
-            isinstance(leaf, (np.ndarray, np.floating, float)) for leaf in self._leaves
-        ]
-        pairs = list(zip(self._leaves, self._is_data, strict=True))
+    def __init__(
+        self, f: Callable, unravel: Unravel, args: Sequence, options: dict, joined: bool = False
+    ):
+        self.unravel = unravel
+        self.is_compiled = isinstance(f, StaticFunction)
+        leaves, rebuild = trees.flatten([list(args), options])
+        is_data = [isinstance(leaf, (np.ndarray, np.floating, float)) for leaf in leaves]
+        pairs = list(zip(leaves, is_data, strict=True))
         self.data = tuple(leaf for leaf, is_data in pairs if is_data)
-        static = tuple(None if is_data else key_of(leaf) for leaf, is_data in pairs)
-        self._key = (f, unravel, trees.structure([list(args), options]), static)
+        rest = [None if is_data else leaf for leaf, is_data in pairs]
+        self._key = (f, unravel, joined, trees.structure([list(args), options]))
+        self._key += tuple(map(key_of, rest))
+        inner = f.__wrapped__ if isinstance(f, StaticFunction) else f  # pyright: ignore
 
-    def __call__(self, vector: Any, data: Sequence) -> Any:
-        x = vector if self.unravel.is_identity else self.unravel(vector)
-        if not self._leaves:
-            return self.f(x)
-        rest = iter(data)
-        pairs = zip(self._leaves, self._is_data, strict=True)
-        args, options = self._rebuild([next(rest) if is_data else leaf for leaf, is_data in pairs])
-        return self.f(x, *args, **options)
+        def call(vector: Any, data: Sequence) -> Any:
+            x = vector if unravel.is_identity else unravel(vector)
+            if not rest:
+                result = inner(x)
+            else:
+                given = iter(data)
+                filled = zip(rest, is_data, strict=True)
+                args, options = rebuild([next(given) if at else leaf for leaf, at in filled])
+                result = inner(x, *args, **options)
+            return _joined(result) if joined else result
+
+        call.__name__ = getattr(f, "__name__", type(f).__name__)
+        self.call = call
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and self._key == other._key
+        return isinstance(other, Flat) and self._key == other._key
 
     def __hash__(self) -> int:
         return hash(self._key)
 
 
-class Joined(Flat):
-    """The same, with all that the function gives in one vector."""
-
-    def __call__(self, vector: Any, data: Sequence) -> Any:
-        leaves, _ = array_leaves("nbgrad.scipy", super().__call__(vector, data))
-        parts = [np.ravel(leaf) for leaf in leaves]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+def _joined(result: Any) -> Any:
+    leaves, _ = array_leaves("nbgrad.scipy", result)
+    parts = [np.ravel(leaf) for leaf in leaves]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 class _Derived:
     """A flat function with its transformations, each made when it is first asked for."""
 
-    def __init__(self, flat: Flat, x0: np.ndarray, compiled: bool):
+    def __init__(self, flat: Flat, x0: np.ndarray, compile: bool):
         self.x0, self.unravel, self._flat = x0, flat.unravel, flat
-        self._compiled = compiled or isinstance(flat.f, StaticFunction)
+        self._compiled = compile or flat.is_compiled
         self._made: dict[Callable, Callable] = {}
 
     def _call(self, transform: Callable, *vectors: np.ndarray) -> Any:
         return self._transformed(transform)(*vectors, self._flat.data)
+
+    def _transformed(self, transform: Callable) -> Callable:
+        made = self._made.get(transform)
+        if made is None:
+            made = self._made[transform] = self._make(transform)
+        return made
+
+    def _make(self, transform: Callable) -> Callable:
+        if not self._compiled:
+            return transform(self._flat.call)
+        # What is derived from a function that was compiled before, and so is frozen, serves again.
+        return (_reused if self._flat.is_compiled else _compiled)(transform, self._flat)
 
     def _vector(self, x: Any) -> np.ndarray:
         x = np.asarray(x, np.float64)
@@ -79,17 +97,6 @@ class _Derived:
                 f"numbers; it must have the shape {self.x0.shape}"
             )
         return x
-
-    def _transformed(self, transform: Callable) -> Callable:
-        made = self._made.get(transform)
-        if made is None:
-            make = transform
-            if self._compiled:
-                # What is derived from a function that is frozen already serves again.
-                frozen = isinstance(self._flat.f, StaticFunction)
-                make = partial(_compiled if frozen else _compiled.__wrapped__, transform)
-            made = self._made[transform] = make(self._flat)
-        return made
 
 
 class Objective(_Derived):
@@ -121,11 +128,12 @@ class Objective(_Derived):
 
     def hess(self, x: Any) -> np.ndarray:
         """The Hessian at x, of shape (n, n)."""
-        return np.asarray(self._call(_hessian, self._vector(x)), np.float64)
+        return np.asarray(self._call(hessian, self._vector(x)), np.float64)
 
     def hessp(self, x: Any, v: Any) -> np.ndarray:
         """The product of the Hessian at x with v, of their shape."""
-        return np.asarray(self._call(_hvp, self._vector(x), self._vector(v)), np.float64)
+        x, v = self._vector(x), self._vector(v)
+        return np.asarray(self._transformed(hvp)(x, self._flat.data, v), np.float64)
 
     def value(self, x: Any) -> float:
         """The value at x; nothing is recorded, for solvers that never ask for a gradient."""
@@ -135,7 +143,7 @@ class Objective(_Derived):
         if self._compiled:
             return self._call(value_and_grad, x)
         # A copy: SciPy writes the next point where the last one was.
-        value, pullback = vjp(lambda x: self._flat(x, self._flat.data), np.array(x))
+        value, pullback = vjp(lambda x: self._flat.call(x, self._flat.data), np.array(x))
         number = _number(value)
         seed = np.ones(shape_of(value), getattr(value, "dtype", np.float64))
         return number, lambda: pullback(seed)[0]
@@ -150,7 +158,7 @@ class Residuals(_Derived):
 
     def jac(self, x: Any) -> np.ndarray:
         """The Jacobian at x, of shape (m, n)."""
-        return np.asarray(self._call(_jacobian, self._vector(x)), np.float64)
+        return np.asarray(self._call(jacobian, self._vector(x)), np.float64)
 
     def hess(self, x: Any, v: Any) -> np.ndarray:
         """The Hessian at x of the sum of the vector times v, of shape (n, n)."""
@@ -158,46 +166,19 @@ class Residuals(_Derived):
         return np.asarray(self._call(_weighted_hessian, self._vector(x), weights), np.float64)
 
 
-@lru_cache(maxsize=64)
 def _compiled(transform: Callable, flat: Flat) -> Callable:
-    return compile(transform(flat))
+    return compile(transform(flat.call))
 
 
-def _itself(flat: Flat) -> Callable:
-    return _named(flat, lambda x, data: flat(x, data))
+_reused = lru_cache(maxsize=64)(_compiled)
 
 
-def _hvp(flat: Flat) -> Callable:
-    return _named(flat, lambda x, v, data: jvp(grad(lambda x: flat(x, data)), (x,), (v,))[1])
+def _itself(f: Callable) -> Callable:
+    return f
 
 
-def _hessian(flat: Flat) -> Callable:
-    def hessian(x, data):
-        slope = grad(lambda x: flat(x, data))
-        return np.stack([jvp(slope, (x,), (row,))[1] for row in np.eye(flat.unravel.size)])
-
-    return _named(flat, hessian)
-
-
-def _weighted_hessian(flat: Flat) -> Callable:
-    def hessian(x, v, data):
-        slope = grad(lambda x: np.dot(v, flat(x, data)))
-        return np.stack([jvp(slope, (x,), (row,))[1] for row in np.eye(flat.unravel.size)])
-
-    return _named(flat, hessian)
-
-
-def _jacobian(flat: Flat) -> Callable:
-    def jacobian(x, data):
-        columns = [jvp(lambda x: flat(x, data), (x,), (v,))[1] for v in np.eye(flat.unravel.size)]
-        return np.stack(columns, axis=1)
-
-    return _named(flat, jacobian)
-
-
-def _named(flat: Flat, function: Callable) -> Callable:
-    function.__name__ = getattr(flat.f, "__name__", type(flat.f).__name__)
-    return function
+def _weighted_hessian(f: Callable) -> Callable:
+    return hessian(lambda x, v, data: np.dot(v, f(x, data)))
 
 
 def _real(value: Any) -> np.ndarray:

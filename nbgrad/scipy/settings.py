@@ -12,7 +12,7 @@ from scipy.optimize import BFGS, Bounds, NonlinearConstraint, OptimizeResult
 from ..errors import DimensionMismatch
 from ..transforms import trees
 from .flat import ravel
-from .functions import Joined, Residuals
+from .functions import Flat, Residuals
 
 
 class Start:
@@ -105,7 +105,7 @@ class Start:
         return new
 
     def residuals(self, f: Callable, args: tuple, options: dict, compile: bool) -> Residuals:
-        return Residuals(Joined(f, self.unravel, args, options), self.vector, compile)
+        return Residuals(Flat(f, self.unravel, args, options, True), self.vector, compile)
 
 
 def _takes_result(callback: Callable) -> bool:
