@@ -200,7 +200,7 @@ def test_missing_packages_are_named_with_the_remedy(run, monkeypatch):
 def test_the_experiments_are_listed(run):
     code, names, err = run("run", "--names")
     assert (code, err) == (0, [])
-    assert names == ["digits", "moons", "descend", "babysqrt", "lab-benchmark"]
+    assert names == ["digits", "moons", "descend", "babysqrt", "lab-benchmark", "trace"]
     code, lines, err = run("run", "--list")
     assert (code, err) == (0, [])
     assert [line.split()[0] for line in lines] == names
@@ -229,6 +229,19 @@ def test_the_lab_benchmark_shows_a_table(run):
     assert (code, err) == (0, [])
     text = "\n".join(out)
     assert "2 x 3 by 3 x 2" in text and "20 x 30 by 30 x 20" in text
+
+
+def test_trace_shows_tables_and_writes_them(run, tmp_path):
+    code, out, err = run("run", "trace", "--rounds", 2, "--out", tmp_path)
+    assert (code, err) == (0, [])
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["trace.csv", "trace.png"]
+    assert (tmp_path / "trace.png").read_bytes().startswith(PNG)
+    with (tmp_path / "trace.csv").open(newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header == ["spectrum", "method", "probes", "products", "error", "told"]
+    assert len(rows) == 2 * (1 + 6 * 5)
+    text = "\n".join(out)
+    assert "Decaying spectrum" in text and "Hutch++, orthogonal" in text and "exact" in text
 
 
 def test_what_draws_nothing_writes_nothing(run, tmp_path, monkeypatch):

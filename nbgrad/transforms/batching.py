@@ -103,7 +103,9 @@ def map(f: Callable, *samples) -> Any:
         for i in range(count)
     ]
     rebuild = results[0][1]
-    return rebuild([_stack(list(rows)) for rows in zip(*(leaves for leaves, _ in results), strict=True)])
+    return rebuild(
+        [_stack(list(rows)) for rows in zip(*(leaves for leaves, _ in results), strict=True)]
+    )
 
 
 def list_of(samples: Any) -> Any:

@@ -160,9 +160,7 @@ def _jacobian(f: Callable, point: tuple, mode: str, many: bool) -> Any:
     value, pullback = vjp(f, *point)
     outputs = _Flat(value)
     if mode == "reverse" or (mode == "auto" and outputs.size <= inputs.size):
-        rows = _each_direction(
-            lambda ct: inputs.flatten(pullback(outputs.unflatten(ct))), outputs
-        )
+        rows = _each_direction(lambda ct: inputs.flatten(pullback(outputs.unflatten(ct))), outputs)
     else:
         columns = _each_direction(
             lambda t: outputs.flatten(jvp(f, point, inputs.unflatten(t))[1]), inputs
@@ -175,8 +173,7 @@ def _each_direction(f: Callable, basis: _Flat) -> Any:
     """`f` of each unit vector, stacked."""
     eye = np.eye(basis.size, dtype=basis.dtype)
     parts = [
-        vmap(f)(eye[start : start + _TOGETHER])
-        for start in range(0, max(basis.size, 1), _TOGETHER)
+        vmap(f)(eye[start : start + _TOGETHER]) for start in range(0, max(basis.size, 1), _TOGETHER)
     ]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
@@ -192,5 +189,3 @@ def _blocks(rows: Any, outputs: _Flat, inputs: _Flat, many: bool) -> Any:
         built = inputs.rebuild(inner)
         filled[k] = built if many else built[0]
     return outputs.rebuild(filled)
-
-
