@@ -7,6 +7,9 @@
 (2.5838531634528574, 2.0)
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from . import constants as constants
 from . import random as random
 from .check import check_grads
@@ -22,6 +25,7 @@ from .errors import (
     TraceError,
     UntrackedError,
 )
+from .estimators import TraceEstimate, divergence, trace_estimate
 from .kernels._jit import stats
 from .leaves import accum, reset, track
 from .loops import loop, scan
@@ -59,6 +63,9 @@ from .transforms import (
 )
 from .warmup import warmup
 
+if TYPE_CHECKING:
+    from . import scipy as scipy
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -70,6 +77,7 @@ __all__ = [
     "NoRuleError",
     "StaticFunction",
     "TraceError",
+    "TraceEstimate",
     "TrackedArray",
     "UntrackedError",
     "abs2",
@@ -83,6 +91,7 @@ __all__ = [
     "custom_rule",
     "descend",
     "detect_nan",
+    "divergence",
     "draw",
     "elementwise_grad",
     "elu",
@@ -122,6 +131,7 @@ __all__ = [
     "softplus",
     "stats",
     "stop_gradient",
+    "trace_estimate",
     "track",
     "value_and_grad",
     "vjp",
@@ -130,10 +140,8 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str):
-    """Modules that load on first use."""
-    if name == "elimination":
-        from importlib import import_module
-
-        return import_module(f"{__name__}.{name}")
+def __getattr__(name: str) -> Any:
+    """Modules that load on first use: `scipy` loads SciPy, and few need `elimination`."""
+    if name in ("elimination", "scipy"):
+        return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -201,7 +201,8 @@ def test_the_experiments_are_listed(run):
     code, names, err = run("run", "--names")
     assert (code, err) == (0, [])
     trainings, lab = ["digits", "moons"], ["descend", "babysqrt", "lab-benchmark"]
-    assert names == [*trainings, *lab, "forward-reverse", "accumulation"]
+    jacobians = ["forward-reverse", "accumulation", "transposition"]
+    assert names == [*trainings, *lab, "trace", *jacobians]
     code, lines, err = run("run", "--list")
     assert (code, err) == (0, [])
     assert [line.split()[0] for line in lines] == names
@@ -255,6 +256,30 @@ def test_accumulation_shows_a_table_and_draws(run, tmp_path):
     with (tmp_path / "accumulation.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert all(int(row["optimal"]) <= min(int(row["forward"]), int(row["reverse"])) for row in rows)
+
+
+def test_trace_shows_tables_and_writes_them(run, tmp_path):
+    code, out, err = run("run", "trace", "--rounds", 2, "--out", tmp_path)
+    assert (code, err) == (0, [])
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["trace.csv", "trace.png"]
+    assert (tmp_path / "trace.png").read_bytes().startswith(PNG)
+    with (tmp_path / "trace.csv").open(newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header == ["spectrum", "method", "probes", "products", "error", "told"]
+    assert len(rows) == 2 * (1 + 6 * 5)
+    text = "\n".join(out)
+    assert "Decaying spectrum" in text and "Hutch++, orthogonal" in text and "exact" in text
+
+
+def test_transposition_shows_programs_and_draws(run, tmp_path):
+    code, out, err = run("run", "transposition", "--out", tmp_path)
+    assert (code, err) == (0, [])
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["transposition.csv", "transposition.png"]
+    assert (tmp_path / "transposition.png").read_bytes().startswith(PNG)
+    with (tmp_path / "transposition.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 6 and all(float(row["apart"]) < 1e-12 for row in rows)
+    assert sum(line.startswith("linear(") for line in out) == 2
 
 
 def test_what_draws_nothing_writes_nothing(run, tmp_path, monkeypatch):

@@ -37,7 +37,7 @@ FLOORS = (
     ("transforms",),
     ("static",),
     ("loops", "random"),
-    ("check", "descent", "naive", "optable", "show", "warmup"),
+    ("check", "descent", "estimators", "naive", "optable", "scipy", "show", "warmup"),
     ("nn", "optim", "data"),
     ("train",),
     ("",),  # nbgrad/__init__.py

@@ -1,4 +1,4 @@
-"""The commands about Jacobians: ``forward-reverse`` and ``accumulation``."""
+"""The commands about Jacobians: ``forward-reverse``, ``accumulation`` and ``transposition``."""
 
 import csv
 from collections.abc import Iterable, Sequence
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from nbgrad.experiments import accumulation, forward_reverse
+from nbgrad.experiments import accumulation, forward_reverse, transposition
 from nbgrad.experiments.exits import STOPPED, complain
 from nbgrad.experiments.outputs import prepare
 from nbgrad.experiments.progress import counting
@@ -20,6 +20,7 @@ def add_to(experiments: typer.Typer) -> None:
     """Register the commands."""
     experiments.command("forward-reverse")(run_forward_reverse)
     experiments.command("accumulation")(run_accumulation)
+    experiments.command("transposition")(run_transposition)
 
 
 def run_forward_reverse(
@@ -134,6 +135,46 @@ def run_accumulation(
     )
     apart = max(row.error for row in rows)
     print(f"the Jacobians of all orders agree to {apart:.0e} of their largest number")
+    return 0
+
+
+def run_transposition(
+    seed: Annotated[int, typer.Option(min=0, help="Draws the data and the weights.")] = 0,
+    out: Annotated[Path, typer.Option(help="Folder for the table and the picture.")] = Path(
+        "nbgrad-out/transposition"
+    ),
+    no_plots: NoPlots = False,
+) -> int:
+    """Build reverse mode out of forward mode, by transposing a linear program.
+
+    Pushes symbols through a neuron, shows the linear program that is left and
+    its transpose, and compares the gradients of some programs with those of
+    the direct pullback. Writes [bold]transposition.csv[/] and [bold]transposition.png[/].
+
+    [bold]nbgrad run transposition[/]
+    """
+    from nbgrad.experiments.screen import print_table
+
+    prepare(out)
+    rows = transposition.compare(seed)
+    _write(out / "transposition.csv", transposition.Row._fields, rows)
+    if not no_plots:
+        transposition.draw(out / "transposition.png")
+    print(f"kept in {out}")
+    for title, program in zip(
+        (
+            "tanh(sum(w * x) + b), linear in its tangents:",
+            "its transpose, linear in the cotangent:",
+        ),
+        transposition.side_by_side(),
+        strict=True,
+    ):
+        print(f"\n{title}\n{program}")
+    print_table(
+        "Gradients by transposition and by the direct pullback",
+        ("", "linear ops", "transposed", "apart, relative"),
+        [(row.name, row.steps, row.transposed, f"{row.apart:.0e}") for row in rows],
+    )
     return 0
 
 
