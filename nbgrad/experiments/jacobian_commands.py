@@ -173,7 +173,7 @@ def run_transposition(
     print_table(
         "Gradients by transposition and by the direct pullback",
         ("", "linear ops", "transposed", "apart, relative"),
-        [(row.name, row.steps, row.transposed, f"{row.apart:.0e}") for row in rows],
+        [(r.name, str(r.steps), str(r.transposed), f"{r.apart:.0e}") for r in rows],
     )
     return 0
 
