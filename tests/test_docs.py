@@ -33,6 +33,19 @@ def test_readme_examples():
     assert np.allclose(namespace["slopes"]["a"], namespace["slopes"]["b"].T)
 
 
+def test_the_tour_of_derivatives_runs():
+    namespace: dict = {}
+    for block in blocks(ROOT / "docs" / "derivatives.md"):
+        exec(block, namespace)
+    assert namespace["aux"]["largest"] > 0.0
+
+
+def test_the_tour_names_what_there_is():
+    text = (ROOT / "docs" / "derivatives.md").read_text()
+    for name in nbgrad.transforms.__all__:
+        assert f"{name}" in text or name in ("LinearMap", "CustomRule", "pushforward")
+
+
 @pytest.fixture
 def logistic(monkeypatch):
     """The names that the guide's two blocks define, in a registry that forgets them afterwards."""
