@@ -133,6 +133,10 @@ class Array:
     __slots__ = ()
     level: int = 0
 
+    def settled(self) -> Any:
+        """The same value with a dtype of its own, where it was a number of Python's."""
+        return self
+
     @classmethod
     def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict) -> Any:
         """Apply `primitive` at `level`, to which at least one of `args` belongs."""

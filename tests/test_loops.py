@@ -195,3 +195,27 @@ def test_wrong_lengths():
         nbgrad.scan(lambda s, x: s, 0.0, np.zeros(3))
     with pytest.raises(TraceError, match="static_argnames"):
         nbgrad.compile(lambda n: nbgrad.loop(n, lambda i, s: s, 0.0) * n)(3)
+
+
+@pytest.mark.parametrize("tier", ["eager", "compiled"])
+def test_the_number_of_a_step_keeps_float32(tier):
+    x = ROWS[0].astype(np.float32)
+
+    def f(x):
+        return np.sum(nbgrad.loop(3, lambda i, s: s + i * x, x))
+
+    both = nbgrad.value_and_grad(f)
+    value, gradient = (nbgrad.compile(both) if tier == "compiled" else both)(x)
+    assert gradient.dtype == np.float32 and np.asarray(value).dtype == np.float32
+    np.testing.assert_allclose(gradient, 4.0)
+
+
+@pytest.mark.parametrize("tier", ["eager", "compiled"])
+def test_none_inside_of_xs_and_ys(tier):
+    def f(x):
+        return nbgrad.scan(lambda s, r: (s + r["a"], (s, None, {"b": r["c"]})), 0.0,
+                           {"a": x, "c": None, "d": x})  # fmt: skip
+
+    state, (states, none, nested) = (nbgrad.compile(f) if tier == "compiled" else f)(np.ones(3))
+    assert state == 3 and none is None and nested == {"b": None}
+    assert states.tolist() == [0, 1, 2]

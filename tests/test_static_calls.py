@@ -352,6 +352,48 @@ def test_scalars_and_layouts(rng):
     assert type(single) is np.float32 and single == 9
 
 
+PYTHON_NUMBERS = {
+    "product": lambda s, x: s * x,
+    "arithmetic": lambda s, x: ((s * 3 + 1) / 2) ** 2 * x - s,
+    "function": lambda s, x: np.sin(s) * x,
+    "comparison": lambda s, x: np.where(x < s, s, x),
+    "power": lambda s, x: x**s,
+    "gradient": nbgrad.value_and_grad(lambda s, x: np.sum(s * x * x), 1),
+}
+
+
+@pytest.mark.parametrize("name", PYTHON_NUMBERS)
+def test_numbers_of_python_take_the_dtype_of_arrays(rng, name):
+    f = PYTHON_NUMBERS[name]
+    compiled = nbgrad.compile(f)
+    x = rng.uniform(0.5, 2.0, 5).astype(np.float32)
+    for s in (1.25, 2, np.float64(1.25), np.float32(1.25)):
+        for mine, theirs in zip(
+            optree.tree_leaves(compiled(s, x)), optree.tree_leaves(f(s, x)), strict=True
+        ):
+            assert np.asarray(mine).dtype == theirs.dtype, type(s)
+            np.testing.assert_allclose(mine, theirs, rtol=1e-6)
+
+
+def test_numbers_of_python_and_of_numpy_share_a_program_of_float64(rng):
+    f = nbgrad.compile(lambda s, x: s * x)
+    x = rng.normal(size=3)
+    for s in (1.25, np.float64(1.25), np.array(1.25)):
+        close(f(s, x), s * x)
+    assert len(f._variants) == 1
+
+
+def test_none_in_results(rng):
+    f = nbgrad.compile(nbgrad.value_and_grad(lambda p: np.sum(p["x"] ** 2) * p["n"]))
+    p, out = {"x": rng.normal(size=3), "n": 2}, (None, {"x": np.empty(3), "n": None})
+    for found in (f(p), f(p), f(p, out=out)):
+        close(found[0], 2 * np.sum(p["x"] ** 2))
+        close(found[1]["x"], 4 * p["x"])
+        assert found[1]["n"] is None
+    with pytest.raises(ValueError, match=r"leaf 1 of out= .*shape \(3,\)"):
+        f(p, out=(None, {"x": np.empty(4), "n": None}))
+
+
 def test_layouts_compile_nothing_more(rng):
     f = nbgrad.compile(lambda x: np.sum(x * 3.25))
     x = rng.normal(size=(4, 6))

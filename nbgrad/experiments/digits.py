@@ -141,11 +141,11 @@ def train(
     history = History(network, data.held_x, data.held_labels)
     rates = RATE * (1 + np.cos(np.pi * np.arange(steps) / steps)) / 2
     if compiled:
-        layers, found = compiled_training(
+        layers, (losses, accuracies) = compiled_training(
             network.arrays(), training.velocities, training.state, data, rates
         )
         network.replace(layers)
-        history.record_all(*found, on_step)
+        history.record_all(losses, accuracies, on_step)
         return history
     try:
         for rate in rates.tolist():

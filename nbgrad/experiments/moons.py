@@ -112,11 +112,11 @@ def train(
     network = training.network
     history = History(network, training.x, training.labels)
     if compiled:
-        layers, found = compiled_training(
+        layers, (losses, accuracies) = compiled_training(
             network.arrays(), training.x, training.labels, training.one_hot, last, steps
         )
         network.replace(layers)
-        history.record_all(*found, on_step)
+        history.record_all(losses, accuracies, on_step)
         return history
     try:
         for _ in range(steps):

@@ -159,7 +159,7 @@ def _count(outputs: Any) -> int:
         return sum(map(_count, outputs))
     if isinstance(outputs, dict):
         return sum(map(_count, outputs.values()))
-    return 1
+    return 0 if outputs is None else 1
 
 
 def _built(outputs: Any) -> str:
@@ -170,6 +170,8 @@ def _built(outputs: Any) -> str:
         return f"[{', '.join(map(_built, outputs))}]"
     if kind is dict and all(isinstance(key, (str, int)) for key in outputs):
         return "{" + ", ".join(f"{key!r}: {_built(item)}" for key, item in outputs.items()) + "}"
+    if outputs is None:
+        return "None"
     if kind is int:
         return f"r{outputs}"
     raise Unwritten

@@ -148,11 +148,12 @@ class StaticFunction:
         )
         dynamic = [leaf for leaf, static in zip(leaves, is_static, strict=True) if not static]
         key = (trees.structure(tree), kinds)
-        variant = self._variants.get(key)
+        weak = tuple(type(leaf) in (float, int) for leaf in dynamic)
+        variant = self._variants.get(key) or self._variants.get((*key, weak))
         if variant is not None:
             return variant, dynamic
         with self._lock:
-            variant = self._variants.get(key)
+            variant = self._variants.get(key) or self._variants.get((*key, weak))
             if variant is None:
 
                 def fill(symbols: list[Symbol]) -> tuple[list, dict]:
@@ -166,8 +167,10 @@ class StaticFunction:
                 avals = [kind for kind in kinds if isinstance(kind, Aval)]
                 name = re.sub(r"\W", "_", self._name)
                 name = name if name.isidentifier() and name != "_lambda_" else "compiled"
-                program = trace(self._f, name, avals, fill)
+                program = trace(self._f, name, avals, weak, fill)
                 self._warn(kinds)
+                if program.has_singles:  # then it matters which numbers are Python's
+                    key = (*key, weak)
                 variant = self._variants[key] = Variant(program)
                 if len(self._variants) > _MOST:
                     del self._variants[next(iter(self._variants))]

@@ -173,9 +173,11 @@ class Variant:
         """The arrays of `out`. Raises ValueError, which names the leaf."""
         name = self.program.name
         example = self.program.rebuild(list(range(len(self.program.outputs))))
-        places, _ = trees.flatten(out)
+        numbers, _ = trees.flatten(example)
         if trees.structure(_boxed(out)) != trees.structure(_boxed(example)):
             raise ValueError(f"{name}: out= has another nesting than the result, {example}")
+        leaves, _ = trees.flatten(out)
+        places = [x for x, number in zip(leaves, numbers, strict=True) if number is not None]
         for i in self.frame.arrays():
             place, wanted = places[i], self.frame.outputs[i]
             if isinstance(place, np.ndarray):
