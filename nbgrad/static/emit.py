@@ -59,15 +59,18 @@ def emit(graph: Graph, outputs: Sequence[Value], name: str) -> Emitted:
     return _Module(graph, list(outputs), name, *planned(graph, outputs)).emitted()
 
 
-def planned(graph: Graph, outputs: Sequence[Value]) -> tuple[Schedule, dict[Group, Nest], Memory]:
-    """The steps that compute `outputs`, their loop nests, and where values lie."""
+def planned(
+    graph: Graph, outputs: Sequence[Value], olds: dict[Value, Value] | None = None
+) -> tuple[Schedule, dict[Group, Nest], Memory]:
+    """The steps that compute `outputs`, their loop nests, and where values lie: an output in the
+    place of the input that `olds` names for it, where that is possible."""
     wanted = [*outputs, *(ok for ok, _ in graph.checks)]
     kept: set[Value] = set()
     while True:
         plan = schedule(wanted, kept)
         try:
             nests = _nests(plan, Kept())
-            found = memory.plan(plan, nests, outputs)
+            found = memory.plan(plan, nests, outputs, olds or {})
             return plan, _nests(plan, found.kept), found
         except MustKeep as error:
             if error.value in kept:
