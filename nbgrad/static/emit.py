@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import memory, native
+from . import frame, memory, native
 from .affine import Affine
+from .frame import Frame
 from .fuse import Group, Schedule, Single, Step, schedule, strides_of
 from .ir import BOOL, Graph, Value, number_of
 from .kernel import Text, text_of
 from .looping import write_loop
 from .memory import Memory
-from .native import Frame
 from .nest import Kept, Nest
 from .pull import Line, MustKeep, Writer, literal
 
@@ -180,7 +180,7 @@ class _Module:
     def emitted(self) -> Emitted:
         self._write()
         text = "\n\n".join(self._functions())
-        source = native.header(text) + text
+        source = frame.header(text) + text
         return Emitted(
             self.name,
             source,

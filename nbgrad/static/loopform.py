@@ -2,11 +2,11 @@
 
 from .emit import planned
 from .forms.table import form
+from .frame import STACK
 from .ir import BOOL, Graph, Value, below_of, topological
 from .looping import Step
 from .loops import Body
 from .lower import lower
-from .native import STACK
 
 
 @form("loop")
