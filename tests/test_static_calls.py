@@ -198,6 +198,43 @@ def test_integrators_call_it():
     assert found == pytest.approx(2 / 3)
 
 
+def test_metropolis_in_njit_and_the_same_means_by_quadrature():
+    """Langevin steps with acceptance: draws from exp(-energy), whose means quad knows too."""
+    integrate = pytest.importorskip("scipy.integrate")
+    from scipy import LowLevelCallable
+
+    def height(x):
+        return x**4 / 4 - x * x / 2 + 0.3 * x
+
+    both = nbgrad.compile(nbgrad.value_and_grad(height)).variant(0.0).njit
+
+    @numba.njit
+    def walk(steps, h, seed):
+        np.random.seed(seed)
+        x, total, of_slopes = 0.0, 0.0, 0.0
+        energy, slope = both(x)
+        for _ in range(steps):
+            new = x - h * slope + np.sqrt(2 * h) * np.random.normal()
+            new_energy, new_slope = both(new)
+            forth = (new - x + h * slope) ** 2 / (4 * h)
+            back = (x - new + h * new_slope) ** 2 / (4 * h)
+            if np.log(np.random.random()) < energy - new_energy + forth - back:
+                x, energy, slope = new, new_energy, new_slope
+            total += x
+            of_slopes += x * slope
+        return total / steps, of_slopes / steps
+
+    def mean(f):
+        made = nbgrad.compile(f).variant(0.0).cfunc("quad")
+        return integrate.quad(LowLevelCallable(made.ctypes), -8.0, 8.0)[0]
+
+    whole = mean(lambda x: np.exp(-height(x)))
+    first = mean(lambda x: x * np.exp(-height(x))) / whole
+    second = mean(lambda x: x * nbgrad.grad(height)(x) * np.exp(-height(x))) / whole
+    assert second == pytest.approx(1.0, rel=1e-9)  # integration by parts
+    assert walk(400_000, 0.2, 3) == pytest.approx((first, second), abs=0.02)
+
+
 def test_right_hand_sides():
     def f(t, u, p):
         return np.stack([u[1] * p[0], -u[0] * p[1] + t])
