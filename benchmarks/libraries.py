@@ -127,17 +127,15 @@ def nbgrad_compiled_library() -> Library:
         both = nbgrad.value_and_grad(f, tuple(range(len(parameters))))
 
         @nbgrad.compile
-        def step(parameters, data):
-            loss, bars = both(*parameters, *data)
-            return loss, [p - rate * p_bar for p, p_bar in zip(parameters, bars, strict=True)]
+        def train(parameters, data):
+            def step(_, state):
+                loss, bars = both(*state[1], *data)
+                new = [p - rate * p_bar for p, p_bar in zip(state[1], bars, strict=True)]
+                return loss, new
 
-        def run():
-            loss, present = 0.0, parameters
-            for _ in range(steps):
-                loss, present = step(present, data)
-            return loss, present
+            return nbgrad.loop(steps, step, (0.0, parameters))
 
-        return run
+        return lambda: train(parameters, data)
 
     return Library(
         "nbgrad compiled",

@@ -159,6 +159,10 @@ class Array:
     level: int = 0
     is_batch = False  # whether it stands for many samples
 
+    def settled(self) -> Any:
+        """The same value with a dtype of its own, where it was a number of Python's."""
+        return self
+
     @classmethod
     def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict) -> Any:
         """Apply `primitive` at `level`, to which at least one of `args` belongs."""

@@ -76,7 +76,7 @@ def _run(op: str, body: Callable, step: Callable, state: Any, xs: Any, n: int) -
                 f"{op}: the state of {_name(body)} holds a {type(leaf).__name__}: only numbers and "
                 "arrays can be carried; close over anything else"
             )
-    given, rebuild_xs = ([], lambda _: None) if xs is None else trees.flatten(xs)
+    given, rebuild_xs = ([], lambda _: None) if xs is None else trees.flatten_values(xs)
     shape = trees.structure([state])
     made: dict[str, Any] = {}
 
@@ -84,7 +84,7 @@ def _run(op: str, body: Callable, step: Callable, state: Any, xs: Any, n: int) -
         new, y = step(i, rebuild(s), rebuild_xs(x))
         found, _ = trees.flatten(new)
         _check(op, body, leaves, shape, found, new)
-        ys, made["ys"] = ([], None) if y is None else trees.flatten(y)
+        ys, made["ys"] = ([], None) if y is None else trees.flatten_values(y)
         return [*found, *ys]
 
     # Without a step, only a recorded one can tell the shapes of the ys.
@@ -156,7 +156,7 @@ def _count(op: str, n: Any) -> int:
 
 def _length(xs: Any, length: Any) -> int:
     lengths = set()
-    for x in [] if xs is None else trees.flatten(xs)[0]:
+    for x in [] if xs is None else trees.flatten_values(xs)[0]:
         shape = x.shape if hasattr(x, "shape") else np.shape(x)
         if not shape:
             raise DimensionMismatch(

@@ -50,7 +50,7 @@ def float_array(x: Any, copy: bool = False, op: str = "track") -> Any:
     Raises TypeError for complex numbers, objects, strings and floats of more than 64 bits.
     """
     if isinstance(x, Array):
-        return x
+        return x.settled()
     try:
         array = np.asarray(x)
     except ValueError:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .array import Array
-from .core import Aval, Primitive
+from .core import Aval, Primitive, bind
 from .errors import TraceError
 
 _HERE = os.path.dirname(__file__) + os.sep
@@ -51,11 +51,12 @@ def user_line() -> str:
 class Symbol(Array):
     """An input of a program (no primitive), or the result of one op."""
 
-    __slots__ = ("args", "aval", "builder", "level", "line", "params", "primitive")
+    __slots__ = ("args", "aval", "builder", "level", "line", "params", "primitive", "weak")
     aval: Aval
     level: int
     builder: "Builder"
     line: str  # of the user's code, where that is known
+    weak: bool  # a number of Python's, which takes the dtype of arrays that it meets
     primitive: Primitive | None
     args: tuple[Any, ...]
     params: dict[str, Any]
@@ -72,6 +73,10 @@ class Symbol(Array):
 
     def full_like(self, number: float):
         return self.builder.full(number, self.aval)
+
+    def settled(self):
+        """The same with a dtype that promotes others: what is differentiated has one."""
+        return bind(Primitive.registry["copy"], self) if self.weak else self
 
     @property
     def below(self) -> Any:
@@ -130,8 +135,10 @@ class Builder:
         self.level = level
         self._known: dict[tuple, Symbol] = {}
 
-    def input(self, aval: Aval) -> Symbol:
-        return self._symbol(aval, None, (), {})
+    def input(self, aval: Aval, weak: bool = False) -> Symbol:
+        symbol = self._symbol(aval, None, (), {})
+        symbol.weak = weak
+        return symbol
 
     def full(self, number: float, aval: Aval) -> Symbol:
         """An array that holds one number."""
@@ -179,7 +186,7 @@ class Builder:
     def _symbol(self, aval, primitive, args, params) -> Symbol:
         symbol = Symbol()
         symbol.builder, symbol.level, symbol.aval, symbol.line = self, self.level, aval, ""
-        symbol.primitive, symbol.args, symbol.params = primitive, args, params
+        symbol.primitive, symbol.args, symbol.params, symbol.weak = primitive, args, params, False
         return symbol
 
 

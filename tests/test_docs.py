@@ -31,6 +31,9 @@ def test_readme_examples():
             exec(block, namespace)
     assert namespace["x"].grad == 2.5838531634528574
     assert np.allclose(namespace["slopes"]["a"], namespace["slopes"]["b"].T)
+    root = namespace["root"]
+    assert np.isclose(np.exp(root), 3.0 * root * root, rtol=1e-15)
+    assert np.isclose(namespace["rise"], -1.0, rtol=1e-14)
 
 
 def test_the_tour_of_derivatives_runs():

@@ -1,5 +1,6 @@
 """`nbgrad.loop` and `nbgrad.scan`: the same in both tiers, differentiable, compiled as loops."""
 
+import re
 import time
 
 import numpy as np
@@ -195,3 +196,80 @@ def test_wrong_lengths():
         nbgrad.scan(lambda s, x: s, 0.0, np.zeros(3))
     with pytest.raises(TraceError, match="static_argnames"):
         nbgrad.compile(lambda n: nbgrad.loop(n, lambda i, s: s, 0.0) * n)(3)
+
+
+@pytest.mark.parametrize("tier", ["eager", "compiled"])
+def test_the_number_of_a_step_keeps_float32(tier):
+    x = ROWS[0].astype(np.float32)
+
+    def f(x):
+        return np.sum(nbgrad.loop(3, lambda i, s: s + i * x, x))
+
+    both = nbgrad.value_and_grad(f)
+    value, gradient = (nbgrad.compile(both) if tier == "compiled" else both)(x)
+    assert gradient.dtype == np.float32 and np.asarray(value).dtype == np.float32
+    np.testing.assert_allclose(gradient, 4.0)
+
+
+@pytest.mark.parametrize("tier", ["eager", "compiled"])
+def test_none_inside_of_xs_and_ys(tier):
+    def f(x):
+        return nbgrad.scan(lambda s, r: (s + r["a"], (s, None, {"b": r["c"]})), 0.0,
+                           {"a": x, "c": None, "d": x})  # fmt: skip
+
+    state, (states, none, nested) = (nbgrad.compile(f) if tier == "compiled" else f)(np.ones(3))
+    assert state == 3 and none is None and nested == {"b": None}
+    assert states.tolist() == [0, 1, 2]
+
+
+def sources(f, *args):
+    return nbgrad.compile(f).variant(*args).source
+
+
+def reading(x):
+    """Reads rows of a loop-invariant array, in two places."""
+    return nbgrad.loop(len(x), lambda i, s: s * 0.9 + np.sin(x[i]) * x[-1 - i] + x[i], np.zeros(3))
+
+
+def test_a_row_read_in_a_loop_is_one_row_in_the_gradient(rng=rng):
+    x = rng.normal(size=(500, 3))
+    f = nbgrad.value_and_grad(lambda x: np.sum(reading(x) ** 2))
+    same(nbgrad.compile(f)(x), f(x))
+    steps = re.findall(r"def (?:compiled|_lambda_)?\w*step\d+_core.*?return", sources(f, x), re.S)
+    kernels = dict(re.findall(r"\ndef (loop\d+)(.*?)\n\n", sources(f, x), re.S))
+    called = {name for step in steps for name in re.findall(r"loop\d+", step)}
+    assert called and not any("1500" in kernels[name] for name in called)
+
+
+def test_a_state_that_can_be_written_over_has_one_buffer(rng=rng):
+    def descend(w):
+        def step(i, state):
+            w, v = state
+            v = 0.9 * v + nbgrad.grad(lambda w: np.sum(np.cosh(w @ w)))(w)
+            return w - 0.01 * v, v
+
+        return nbgrad.loop(50, step, (w, np.zeros_like(w)))
+
+    w = rng.normal(size=(4, 4)) * 0.3
+    same(nbgrad.compile(descend)(w), descend(w))
+    assert "& 1" not in sources(descend, w)
+
+
+WRITTEN_OVER = {
+    "swap": lambda x: nbgrad.loop(5, lambda i, s: (s[1] * 2.0, s[0] + 1.0), (x, -x)),
+    "shifted": lambda x: nbgrad.loop(5, lambda i, s: np.concatenate([s[1:], s[:1]]) + s, x),
+    "row sums": lambda x: nbgrad.loop(5, lambda i, s: s / np.sum(s * s, axis=1, keepdims=True), x),
+    "read after": lambda x: nbgrad.loop(5, lambda i, s: (s[0] * 0.5, s[1] + s[0].T @ s[0]),
+                                        (x, np.zeros((3, 3)))),
+    "turned": lambda x: nbgrad.loop(5, lambda i, s: s.T * 0.5 + s, x[:3]),
+    "far": lambda x: nbgrad.loop(5, lambda i, s: np.sin(s) + x * 1e5, x),
+    "same": lambda x: nbgrad.loop(5, lambda i, s: (s[0], s[0] + s[1]), (x, x)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRITTEN_OVER)
+def test_states_are_written_over_only_where_nothing_reads_them_later(name):
+    f = WRITTEN_OVER[name]
+    same(nbgrad.compile(f)(ROWS), f(ROWS))
+    g = nbgrad.value_and_grad(lambda x: sum(np.sum(np.sin(a)) for a in optree.tree_leaves(f(x))))
+    same(nbgrad.compile(g)(ROWS), g(ROWS), 1e-11)

@@ -198,6 +198,43 @@ def test_integrators_call_it():
     assert found == pytest.approx(2 / 3)
 
 
+def test_metropolis_in_njit_and_the_same_means_by_quadrature():
+    """Langevin steps with acceptance: draws from exp(-energy), whose means quad knows too."""
+    integrate = pytest.importorskip("scipy.integrate")
+    from scipy import LowLevelCallable
+
+    def height(x):
+        return x**4 / 4 - x * x / 2 + 0.3 * x
+
+    both = nbgrad.compile(nbgrad.value_and_grad(height)).variant(0.0).njit
+
+    @numba.njit
+    def walk(steps, h, seed):
+        np.random.seed(seed)
+        x, total, of_slopes = 0.0, 0.0, 0.0
+        energy, slope = both(x)
+        for _ in range(steps):
+            new = x - h * slope + np.sqrt(2 * h) * np.random.normal()
+            new_energy, new_slope = both(new)
+            forth = (new - x + h * slope) ** 2 / (4 * h)
+            back = (x - new + h * new_slope) ** 2 / (4 * h)
+            if np.log(np.random.random()) < energy - new_energy + forth - back:
+                x, energy, slope = new, new_energy, new_slope
+            total += x
+            of_slopes += x * slope
+        return total / steps, of_slopes / steps
+
+    def mean(f):
+        made = nbgrad.compile(f).variant(0.0).cfunc("quad")
+        return integrate.quad(LowLevelCallable(made.ctypes), -8.0, 8.0)[0]
+
+    whole = mean(lambda x: np.exp(-height(x)))
+    first = mean(lambda x: x * np.exp(-height(x))) / whole
+    second = mean(lambda x: x * nbgrad.grad(height)(x) * np.exp(-height(x))) / whole
+    assert second == pytest.approx(1.0, rel=1e-9)  # integration by parts
+    assert walk(400_000, 0.2, 3) == pytest.approx((first, second), abs=0.02)
+
+
 def test_right_hand_sides():
     def f(t, u, p):
         return np.stack([u[1] * p[0], -u[0] * p[1] + t])
@@ -350,6 +387,48 @@ def test_scalars_and_layouts(rng):
             assert f(given, s) == pytest.approx(reference, rel=1e-6)
     single = nbgrad.compile(lambda s: s * s)(np.float32(3))
     assert type(single) is np.float32 and single == 9
+
+
+PYTHON_NUMBERS = {
+    "product": lambda s, x: s * x,
+    "arithmetic": lambda s, x: ((s * 3 + 1) / 2) ** 2 * x - s,
+    "function": lambda s, x: np.sin(s) * x,
+    "comparison": lambda s, x: np.where(x < s, s, x),
+    "power": lambda s, x: x**s,
+    "gradient": nbgrad.value_and_grad(lambda s, x: np.sum(s * x * x), 1),
+}
+
+
+@pytest.mark.parametrize("name", PYTHON_NUMBERS)
+def test_numbers_of_python_take_the_dtype_of_arrays(rng, name):
+    f = PYTHON_NUMBERS[name]
+    compiled = nbgrad.compile(f)
+    x = rng.uniform(0.5, 2.0, 5).astype(np.float32)
+    for s in (1.25, 2, np.float64(1.25), np.float32(1.25)):
+        for mine, theirs in zip(
+            optree.tree_leaves(compiled(s, x)), optree.tree_leaves(f(s, x)), strict=True
+        ):
+            assert np.asarray(mine).dtype == theirs.dtype, type(s)
+            np.testing.assert_allclose(mine, theirs, rtol=1e-6)
+
+
+def test_numbers_of_python_and_of_numpy_share_a_program_of_float64(rng):
+    f = nbgrad.compile(lambda s, x: s * x)
+    x = rng.normal(size=3)
+    for s in (1.25, np.float64(1.25), np.array(1.25)):
+        close(f(s, x), s * x)
+    assert len(f._variants) == 1
+
+
+def test_none_in_results(rng):
+    f = nbgrad.compile(nbgrad.value_and_grad(lambda p: np.sum(p["x"] ** 2) * p["n"]))
+    p, out = {"x": rng.normal(size=3), "n": 2}, (None, {"x": np.empty(3), "n": None})
+    for found in (f(p), f(p), f(p, out=out)):
+        close(found[0], 2 * np.sum(p["x"] ** 2))
+        close(found[1]["x"], 4 * p["x"])
+        assert found[1]["n"] is None
+    with pytest.raises(ValueError, match=r"leaf 1 of out= .*shape \(3,\)"):
+        f(p, out=(None, {"x": np.empty(4), "n": None}))
 
 
 def test_layouts_compile_nothing_more(rng):

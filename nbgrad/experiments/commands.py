@@ -42,9 +42,7 @@ compile_report.add_to(app)
 Seed = Annotated[int, typer.Option(min=0, help="Draws the data and the first weights.")]
 Steps = Annotated[int, typer.Option(min=1, help="How many steps of gradient descent.")]
 Out = Annotated[Path, typer.Option(help="Folder for history.csv and the pictures.")]
-Compiled = Annotated[
-    bool, typer.Option("--compiled", help="Each step is one compiled Numba function.")
-]
+Compiled = Annotated[bool, typer.Option("--compiled", help="All steps are one compiled loop.")]
 NoPlots = Annotated[bool, typer.Option("--no-plots", help="Draw no pictures.")]
 
 
@@ -117,7 +115,7 @@ def run_digits(
 
     [bold]nbgrad run digits[/]
     [bold]nbgrad run digits --steps 300 --no-plots[/]
-    [bold]nbgrad run digits --compiled[/]  each step one Numba function
+    [bold]nbgrad run digits --compiled[/]  all steps one compiled loop
     """
     train = partial(digits.train, seed, steps, compiled=compiled)
     race = partial(digits.race, seed) if compiled else None
@@ -143,7 +141,7 @@ def run_moons(
     [bold]nbgrad run moons[/]
     [bold]nbgrad run moons --seed 6[/]                a seed that gets stuck
     [bold]nbgrad run moons --seed 6 --last linear[/]  and the way out
-    [bold]nbgrad run moons --compiled[/]              each step one Numba function
+    [bold]nbgrad run moons --compiled[/]              all steps one compiled loop
     """
     train = partial(moons.train, seed, steps, last, compiled=compiled)
     race = partial(moons.race, seed, last) if compiled else None

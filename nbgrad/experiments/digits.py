@@ -5,13 +5,13 @@ by stochastic gradient descent with momentum; the rest, which it never sees, mea
 """
 
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import nbgrad
 from nbgrad.experiments.history import History, OnStep
-from nbgrad.experiments.network import Layers, Network, forward
+from nbgrad.experiments.network import Layers, Network, accuracy, forward
 from nbgrad.experiments.race import Race, raced
 from nbgrad.static.function import Variant
 
@@ -44,9 +44,19 @@ def load(rng: np.random.Generator) -> Split:
     return Split(x[~held], labels[~held], x[held], labels[held])
 
 
-@nbgrad.compile
-def compiled_step(layers: Layers, velocities: Layers, x: np.ndarray, labels: np.ndarray, rate):
-    """The loss, and weights, biases and velocities after one step, in one Numba function."""
+def batch(state: Any, x: Any, labels: Any) -> tuple[Any, Any, Any]:
+    """The next state of `nbgrad.random`, some of the images and their labels.
+
+    Fresh noise on every batch: no image is seen twice, which keeps the network from learning them
+    by heart.
+    """
+    state, chosen = nbgrad.random.choice(state, len(x), BATCH)
+    state, noise = nbgrad.random.normal(state, (BATCH, 64), std=NOISE)
+    return state, x[chosen] + noise, labels[chosen]
+
+
+def step(layers: Layers, velocities: Layers, x: Any, labels: Any, rate: Any):
+    """The loss, and weights, biases and velocities after one step."""
 
     def loss_of(layers):
         return nbgrad.logit_cross_entropy(forward(layers, "linear", x), labels)
@@ -63,25 +73,39 @@ def compiled_step(layers: Layers, velocities: Layers, x: np.ndarray, labels: np.
     return loss, layers, velocities
 
 
+compiled_step = nbgrad.compile(step)
+
+
+@nbgrad.compile
+def compiled_training(layers: Layers, velocities: Layers, state: Any, data: Split, rates: Any):
+    """A step for each of the rates, in one loop: the layers at the end, each step's loss and the
+    accuracy after it."""
+
+    def body(carried, rate):
+        layers, velocities, state = carried
+        state, x, labels = batch(state, data.train_x, data.train_labels)
+        loss, layers, velocities = step(layers, velocities, x, labels, rate)
+        reached = accuracy(forward(layers, "linear", data.held_x), data.held_labels)
+        return (layers, velocities, state), (loss, reached)
+
+    (layers, _, _), found = nbgrad.scan(body, (layers, velocities, state), rates)
+    return layers, found
+
+
 class Training:
     """A network, its velocities, and the digits it learns from; a step is eager, or compiled."""
 
     def __init__(self, seed: int):
-        self.rng = np.random.default_rng(seed)
-        self.data = load(self.rng)
-        self.network = Network.random(self.rng, (64, 64, 32, 10))
+        rng = np.random.default_rng(seed)
+        self.data = load(rng)
+        self.network = Network.random(rng, (64, 64, 32, 10))
         self.velocities = [(np.zeros_like(w), np.zeros_like(b)) for w, b in self.network.arrays()]
-        self.order = np.empty(0, dtype=int)
+        self.state = nbgrad.random.key(seed)
 
     def batch(self) -> tuple[np.ndarray, np.ndarray]:
         """The next images and their labels."""
-        if len(self.order) < BATCH:
-            self.order = self.rng.permutation(len(self.data.train_x))
-        batch, self.order = self.order[:BATCH], self.order[BATCH:]
-        # Fresh noise on every batch: no image is seen twice, which keeps the network from
-        # learning them by heart.
-        x = self.data.train_x[batch] + NOISE * self.rng.standard_normal((BATCH, 64))
-        return x, self.data.train_labels[batch]
+        self.state, x, labels = batch(self.state, self.data.train_x, self.data.train_labels)
+        return x, labels
 
     def eager(self, x: np.ndarray, labels: np.ndarray, rate: float) -> float:
         """One step; returns the loss before it."""
@@ -95,14 +119,13 @@ class Training:
             nbgrad.reset(parameter)
         return loss.item()
 
-    def compiled(self, x: np.ndarray, labels: np.ndarray, rate: float) -> float:
+    def compiled(self, x: np.ndarray, labels: np.ndarray, rate: float) -> None:
         """The same by `compiled_step`."""
         network = self.network
-        loss, layers, self.velocities = compiled_step(
+        _, layers, self.velocities = compiled_step(
             network.arrays(), self.velocities, x, labels, rate
         )
         network.replace(layers)
-        return loss
 
 
 def train(
@@ -110,16 +133,23 @@ def train(
 ) -> History:
     """Train on three quarters of the digits; the history's accuracy is that on the rest.
 
-    Ctrl-C ends the training early and keeps the steps taken so far. Each step is `compiled`, or
-    eager: the losses are the same to rounding.
+    Ctrl-C ends the training early and keeps the steps taken so far. All steps are one `compiled`
+    loop, or each is eager: the losses are the same to rounding.
     """
     training = Training(seed)
-    history = History(training.network, training.data.held_x, training.data.held_labels)
-    take = training.compiled if compiled else training.eager
+    network, data = training.network, training.data
+    history = History(network, data.held_x, data.held_labels)
+    rates = RATE * (1 + np.cos(np.pi * np.arange(steps) / steps)) / 2
+    if compiled:
+        layers, (losses, accuracies) = compiled_training(
+            network.arrays(), training.velocities, training.state, data, rates
+        )
+        network.replace(layers)
+        history.record_all(losses, accuracies, on_step)
+        return history
     try:
-        for step in range(steps):
-            rate = RATE * (1 + np.cos(np.pi * step / steps)) / 2
-            history.record(take(*training.batch(), rate), on_step)
+        for rate in rates.tolist():
+            history.record(training.eager(*training.batch(), rate), on_step)
     except KeyboardInterrupt:
         history.interrupted = True
     return history

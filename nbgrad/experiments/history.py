@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -51,6 +52,17 @@ class History:
         self.steps.append(Step(len(self.steps) + 1, loss, self.accuracy))
         if on_step is not None:
             on_step(self.steps[-1])
+
+    def record_all(
+        self, losses: np.ndarray, accuracies: np.ndarray, on_step: OnStep | None = None
+    ) -> None:
+        """Append the steps of a whole training, then tell ``on_step`` of each, unless Ctrl-C."""
+        found = zip(losses.tolist(), accuracies.tolist(), strict=True)
+        self.steps += [Step(i, loss, accuracy) for i, (loss, accuracy) in enumerate(found, start=1)]
+        if on_step is not None:
+            with suppress(KeyboardInterrupt):
+                for step in self.steps:
+                    on_step(step)
 
     def save(self, path: Path) -> None:
         """Write the steps as comma-separated values, under the header step,loss,accuracy."""

@@ -16,6 +16,7 @@ from numba.extending import overload
 from ._jit import DEVICE_OPTIONS, DISABLED, device, instruction
 
 __all__ = [
+    "Overlap",
     "address",
     "at_b1",
     "at_f4",
@@ -31,6 +32,7 @@ __all__ = [
     "i8",
     "keep",
     "lowest",
+    "meet",
     "move",
     "pointer",
     "scratch",
@@ -38,6 +40,10 @@ __all__ = [
     "spoil",
     "tuned",
 ]  # fmt: skip
+
+
+class Overlap(ValueError):
+    """A result that shares memory with an argument or another result."""
 
 
 def _wide() -> bool:
@@ -109,6 +115,37 @@ at_i8, at_b1 = _at(types.int64, ctypes.c_int64), _at(types.uint8, ctypes.c_uint8
 def keep(typingctx, array):
     """The last use of an array whose pointer was taken: Numba frees it after that."""
     return types.void(array), lambda context, builder, signature, args: context.get_dummy_value()
+
+
+def _meet(first, arrays):
+    ends = [(x.ctypes.data, x.ctypes.data + x.nbytes) for x in arrays]
+    pairs = ((ends[i], ends[j]) for j in range(first, len(ends)) for i in range(j))
+    return any(x[0] < y[1] and y[0] < x[1] for x, y in pairs)
+
+
+@instruction(_meet)
+def meet(typingctx, first, arrays):
+    """Whether any of the arrays from place `first` (a literal) on shares memory with another."""
+    if not isinstance(first, types.IntegerLiteral):
+        raise errors.TypingError("meet takes a literal")
+
+    def codegen(context, builder, signature, args):
+        ends = []
+        for i, kind in enumerate(arrays):
+            array = context.make_array(kind)(context, builder, builder.extract_value(args[1], i))
+            start = builder.ptrtoint(array.data, context.get_value_type(types.intp))
+            size = builder.mul(array.nitems, array.itemsize)
+            ends.append((start, builder.add(start, size)))
+        found = context.get_constant(types.boolean, False)
+        for j in range(first.literal_value, len(ends)):
+            for i in range(j):
+                (low, high), (start, stop) = ends[i], ends[j]
+                before = builder.icmp_unsigned("<", low, stop)
+                after = builder.icmp_unsigned("<", start, high)
+                found = builder.or_(found, builder.and_(before, after))
+        return found
+
+    return types.boolean(first, arrays), codegen
 
 
 @device

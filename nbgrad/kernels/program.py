@@ -8,7 +8,7 @@ import numba
 import numpy as np
 from numba import types
 
-from ._jit import DISABLED, Kernel, kernel, kernel_from_source
+from ._jit import DISABLED, kernel, kernel_from_source
 from .pointers import address
 
 _REAL = types.CPointer(types.float64)
@@ -34,11 +34,6 @@ class Entry:
         self._types: set[tuple] = set()
 
     @property
-    def home(self) -> str:
-        """The module in which the text lies."""
-        return self._kernel.function.__module__
-
-    @property
     def call(self) -> Callable:
         if not DISABLED:
             return self._kernel.dispatcher
@@ -46,6 +41,16 @@ class Entry:
         return lambda *args: self._kernel.dispatcher(
             *(np.float64(x) if type(x) is float else x for x in args)
         )
+
+    def run(self, given: Sequence[Any]) -> Any:
+        """Call it, compiled for the types of the arguments `given` where that is not done."""
+        if not self._types:
+            self.prepare(given)
+        try:
+            return self.call(*given)
+        except TypeError:
+            self.prepare(given)
+            return self.call(*given)
 
     def prepare(self, given: Sequence[Any]) -> None:
         """Compile, or load, for the types of the arguments `given`, unless that is done."""
@@ -60,6 +65,11 @@ class Entry:
             dispatcher.compile(types)
             dispatcher.disable_compile()
             self._types.add(types)
+
+
+def home_of(name: str, source: str) -> str:
+    """The module that `source` becomes; it defines `name`."""
+    return kernel_from_source(name, source).function.__module__
 
 
 def njit(name: str, source: str, count: int, results: int, captured: Sequence[Any]) -> Callable:
@@ -97,12 +107,14 @@ def pack(table, at, a, b, c, d, e, f, g, h):
     table[at + 7] = address(h)
 
 
-def overlapping(starts: np.ndarray, sizes: np.ndarray, results: int) -> bool:
-    """Whether any of the last `results` blocks of memory touches another block."""
-    stops = starts + sizes
-    first = len(starts) - results
-    meets = (starts[first:, None] < stops) & (starts < stops[first:, None])
-    return bool(meets.sum() > (sizes[first:] > 0).sum())
+@kernel
+def overlapping(starts, sizes, first):
+    """Whether any of the blocks of memory from place `first` on shares memory with another."""
+    for j in range(first, len(sizes)):
+        for i in range(j):
+            if starts[i] < starts[j] + sizes[j] and starts[j] < starts[i] + sizes[i]:
+                return True
+    return False
 
 
 class _Arena(threading.local):
@@ -124,4 +136,4 @@ def arena(size: int) -> np.ndarray:
     return block
 
 
-__all__ = ["DISABLED", "Entry", "Kernel", "arena", "cfunc", "njit", "overlapping", "pack"]
+__all__ = ["DISABLED", "Entry", "arena", "cfunc", "home_of", "njit", "overlapping", "pack"]

@@ -5,7 +5,6 @@ are written out for the structure at hand. Whatever does not look like it raises
 are Numba's to tell apart, shapes the entry's.
 """
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +12,8 @@ import numpy as np
 
 from ..core import Aval
 from ..kernels.program import arena
+from .frame import Frame
+from .table import check_apart, tabled
 
 # What a generated caller raises where arguments are not those that it was made for.
 UNFIT = (TypeError, ValueError, KeyError, AttributeError)
@@ -54,52 +55,78 @@ def handed(leaf: Any) -> Any:
     return np.ascontiguousarray(leaf, aval.dtype)
 
 
-def caller(variant: Any, args: tuple, is_static: Callable[[Any], bool], outputs: Any) -> Callable:
-    """`call(*args)` for arguments of the structure of `args`: the variant's entry with their leaves
-    in order, captured arrays and scratch; `outputs` is the result with an int in place of each flat
-    output."""
-    if variant.packed:
-        raise Unwritten
-    writer = _Writer(is_static)
+def caller(way: Any, args: tuple, is_static: Callable[[Any], bool], into: bool = False) -> Callable:
+    """`call(*args)` for arguments of the structure of `args`, by the entry of a `PythonWay`; with
+    `into`, `call(out, *args)`, which writes the arrays of the result into those of `out`.
+
+    Raises Unwritten for structures that only optree takes apart.
+    """
+    frame = way.frame
+    writer = _Writer(is_static, frame.packed)
     names = [f"p{i}" for i in range(len(args))]
     for name, arg in zip(names, args, strict=True):
         writer.take(arg, name)
     given = writer.leaves
-    for i, array in enumerate(variant.captured):
-        writer.names[f"e{i}"] = array
-        given.append(f"e{i}" if array.shape else f"e{i}.item()")
-    if variant.frame.large:
-        writer.names["arena"] = arena
-        given.append(f"arena({variant.frame.memory.size})")
-    count, built, kinds = _count(outputs), _built(outputs), variant.kinds
-    if np.dtype(np.float32) in kinds:  # Numba gives floats
-        writer.names["single"] = lambda x: x if isinstance(x, np.ndarray) else np.float32(x)
-        singles = {f"r{i}" for i, kind in enumerate(kinds) if kind == np.float32}
-        built = re.sub(r"\br\d+\b", lambda m: f"single({m[0]})" if m[0] in singles else m[0], built)
-    lines = [*writer.lines]
-    call = f"entry({', '.join(given)})"
-    flat = "".join(f"r{i}, " for i in range(count))
-    if built == "r0" or (built == f"({flat})" and count > 1):
-        lines.append(f"return {call}")
+    for array in way.captured:
+        name = writer.new(array)
+        known = isinstance(array, np.ndarray) and array.shape and handed(array) is array
+        given.append(name if known else f"{writer.new(handed)}({name})")
+    if into:
+        writer.places(way.tree, "out", frame)
     else:
-        results = ", ".join(f"r{i}" for i in range(count))
-        lines += [f"{results} = {call}", f"return {built}"]
-    text = f"def call({', '.join(names)}):\n" + "".join(f"    {line}\n" for line in lines)
-    scope: dict[str, Any] = {"entry": variant.entry, **writer.names}
+        for i in frame.arrays():
+            value = frame.outputs[i]
+            dtype = writer.new(value.dtype)
+            writer.lines.append(f"r{i} = {writer.new(np.empty)}({value.shape}, {dtype})")
+    results = [f"r{i}" for i in frame.arrays()]
+    if frame.packed:
+        given = _packed(writer, frame, given, results, into)
+        results = []
+    given = [*given, *results]
+    if frame.large:
+        given.append(f"{writer.new(arena)}({frame.memory.size})")
+    scalars = ", ".join(f"s{i}" for i in frame.scalars())
+    call = f"{writer.new(way.entry.call)}({', '.join(given)})"
+    lines = [*writer.lines, f"{scalars} = {call}" if scalars else call]
+    for i in frame.scalars():
+        if way.kinds[i] == np.float32:  # Numba gives floats
+            lines.append(f"s{i} = {writer.new(np.float32)}(s{i})")
+    lines.append(f"return {writer.built(way.tree, frame)}")
+    arguments = ["out", *names] if into else names
+    text = f"def call({', '.join(arguments)}):\n" + "".join(f"    {line}\n" for line in lines)
+    scope = dict(writer.names)
     exec(compile(text, "<nbgrad caller>", "exec"), scope)
     return scope["call"]
+
+
+def _packed(
+    writer: "_Writer", frame: Frame, given: list[str], results: list[str], into: bool
+) -> list[str]:
+    """The table of addresses and the numbers, for a program of many arrays."""
+    arrays, scalars = [], []
+    for name, value in zip(given, frame.inputs, strict=True):
+        (arrays if value.shape else scalars).append(name)
+    # What `ravel` copies must live as long as the call.
+    flat = [f"f{i}" for i in range(len(arrays) + len(results))]
+    for name, array in zip(flat, [*arrays, *results], strict=True):
+        writer.lines.append(f"{name} = {array}.ravel()")
+    writer.lines.append(f"table = {writer.new(tabled)}([{', '.join(flat)}])")
+    if into:
+        writer.lines.append(f"{writer.new(check_apart)}(table, {writer.new(frame)})")
+    return ["table", *scalars]
 
 
 class _Writer:
     """Lines that take arguments apart, and the expressions of their leaves."""
 
-    def __init__(self, is_static: Callable[[Any], bool]):
-        self.is_static = is_static
+    def __init__(self, is_static: Callable[[Any], bool], packed: bool):
+        self.is_static, self.packed = is_static, packed
         self.lines: list[str] = []
         self.leaves: list[str] = []
         self.names: dict[str, Any] = {"mismatch": _mismatch}
 
-    def _new(self, value: Any) -> str:
+    def new(self, value: Any) -> str:
+        """A name for a constant."""
         name = f"k{len(self.names)}"
         self.names[name] = value
         return name
@@ -109,8 +136,8 @@ class _Writer:
 
     def take(self, value: Any, name: str) -> None:
         kind = type(value)
-        if kind in (tuple, list):
-            self._need(f"type({name}) is {kind.__name__} and len({name}) == {len(value)}")
+        if kind in (tuple, list) or is_named(kind):
+            self._need(f"type({name}) is {self.new(kind)} and len({name}) == {len(value)}")
             parts = [f"{name}_{i}" for i in range(len(value))]
             if parts:
                 self.lines.append(f"{', '.join(parts)}, = {name}")
@@ -119,18 +146,22 @@ class _Writer:
         elif kind is dict:
             self._need(f"type({name}) is dict and len({name}) == {len(value)}")
             for i, key in enumerate(_ordered(value)):
-                self.lines.append(f"{name}_{i} = {name}[{self._new(key)}]")
+                self.lines.append(f"{name}_{i} = {name}[{self.new(key)}]")
                 self.take(value[key], f"{name}_{i}")
         elif self.is_static(value):
-            self._need(f"type({name}) is {self._new(kind)} and {name} == {self._new(value)}")
+            self._need(f"type({name}) is {self.new(kind)} and {name} == {self.new(value)}")
         elif kind in (float, int):
             self._need(f"type({name}) is {kind.__name__}")
             self.leaves.append(name)
         elif isinstance(value, np.ndarray) and value.shape:
+            if self.packed:  # else the entry looks at them
+                self._need(
+                    f"{name}.shape == {value.shape} and {name}.dtype is {self.new(value.dtype)}"
+                )
             self.leaves.append(name)
         elif isinstance(value, (np.ndarray, np.generic)):
             self._need(
-                f"type({name}) is {self._new(kind)} and {name}.dtype is {self._new(value.dtype)}"
+                f"type({name}) is {self.new(kind)} and {name}.dtype is {self.new(value.dtype)}"
             )
             if isinstance(value, np.ndarray):
                 self._need(f"{name}.shape == ()")
@@ -140,6 +171,51 @@ class _Writer:
             self.leaves.append(number)
         else:
             raise Unwritten
+
+    def places(self, tree: Any, name: str, frame: Frame) -> None:
+        """The arrays `r0`, `r1`, ... of a result whose flat outputs `tree` counts."""
+        kind = type(tree)
+        if kind in (tuple, list) or is_named(kind):
+            self._need(f"type({name}) is {self.new(kind)} and len({name}) == {len(tree)}")
+            for i, item in enumerate(tree):
+                self.places(item, f"{name}[{i}]", frame)
+        elif kind is dict:
+            self._need(f"type({name}) is dict and len({name}) == {len(tree)}")
+            for key, item in tree.items():
+                self.places(item, f"{name}[{self.new(key)}]", frame)
+        elif kind is int and frame.outputs[tree].shape:
+            self.lines.append(f"r{tree} = {name}")
+            value = frame.outputs[tree]
+            if self.packed:  # else the entry looks at them
+                self._need(
+                    f"r{tree}.shape == {value.shape} and r{tree}.dtype is {self.new(value.dtype)} "
+                    f"and r{tree}.flags.carray"
+                )
+        elif tree is not None and kind is not int:
+            raise Unwritten
+
+    def built(self, tree: Any, frame: Frame) -> str:
+        """The expression of the result."""
+        kind = type(tree)
+        if is_named(kind):
+            return f"{self.new(kind)}({', '.join(self.built(item, frame) for item in tree)})"
+        if kind is tuple:
+            return f"({''.join(self.built(item, frame) + ', ' for item in tree)})"
+        if kind is list:
+            return f"[{', '.join(self.built(item, frame) for item in tree)}]"
+        if kind is dict:
+            items = (f"{self.new(k)}: {self.built(item, frame)}" for k, item in tree.items())
+            return "{" + ", ".join(items) + "}"
+        if tree is None:
+            return "None"
+        if kind is int:
+            return f"r{tree}" if frame.outputs[tree].shape else f"s{tree}"
+        raise Unwritten
+
+
+def is_named(kind: type) -> bool:
+    """Whether a class is that of named tuples."""
+    return issubclass(kind, tuple) and hasattr(kind, "_fields")
 
 
 def _ordered(value: dict) -> list:
@@ -152,24 +228,3 @@ def _ordered(value: dict) -> list:
 
 def _mismatch() -> None:
     raise ValueError
-
-
-def _count(outputs: Any) -> int:
-    if isinstance(outputs, (tuple, list)):
-        return sum(map(_count, outputs))
-    if isinstance(outputs, dict):
-        return sum(map(_count, outputs.values()))
-    return 1
-
-
-def _built(outputs: Any) -> str:
-    kind = type(outputs)
-    if kind is tuple:
-        return f"({''.join(_built(item) + ', ' for item in outputs)})"
-    if kind is list:
-        return f"[{', '.join(map(_built, outputs))}]"
-    if kind is dict and all(isinstance(key, (str, int)) for key in outputs):
-        return "{" + ", ".join(f"{key!r}: {_built(item)}" for key, item in outputs.items()) + "}"
-    if kind is int:
-        return f"r{outputs}"
-    raise Unwritten

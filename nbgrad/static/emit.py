@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import memory, native
+from . import frame, memory, native
 from .affine import Affine
+from .frame import Frame
 from .fuse import Group, Schedule, Single, Step, schedule, strides_of
 from .ir import BOOL, Graph, Value, number_of
 from .kernel import Text, text_of
 from .looping import write_loop
 from .memory import Memory
-from .native import Frame
 from .nest import Kept, Nest
 from .pull import Line, MustKeep, Writer, literal
 
@@ -59,15 +59,18 @@ def emit(graph: Graph, outputs: Sequence[Value], name: str) -> Emitted:
     return _Module(graph, list(outputs), name, *planned(graph, outputs)).emitted()
 
 
-def planned(graph: Graph, outputs: Sequence[Value]) -> tuple[Schedule, dict[Group, Nest], Memory]:
-    """The steps that compute `outputs`, their loop nests, and where values lie."""
+def planned(
+    graph: Graph, outputs: Sequence[Value], olds: dict[Value, Value] | None = None
+) -> tuple[Schedule, dict[Group, Nest], Memory]:
+    """The steps that compute `outputs`, their loop nests, and where values lie: an output in the
+    place of the input that `olds` names for it, where that is possible."""
     wanted = [*outputs, *(ok for ok, _ in graph.checks)]
     kept: set[Value] = set()
     while True:
         plan = schedule(wanted, kept)
         try:
             nests = _nests(plan, Kept())
-            found = memory.plan(plan, nests, outputs)
+            found = memory.plan(plan, nests, outputs, olds or {})
             return plan, _nests(plan, found.kept), found
         except MustKeep as error:
             if error.value in kept:
@@ -177,7 +180,7 @@ class _Module:
     def emitted(self) -> Emitted:
         self._write()
         text = "\n\n".join(self._functions())
-        source = native.header(text) + text
+        source = frame.header(text) + text
         return Emitted(
             self.name,
             source,

@@ -34,11 +34,13 @@ class StaticFunction:
         self._static = _static_names(f, static_argnames)
         self._variants: dict[Any, Variant] = {}
         self._lock = threading.RLock()
+        # The generated ways in for the last structure of arguments, without and with out=.
         self._front: Callable | None = None
+        self._writing_front: Callable | None = None
 
     def __call__(self, *args, **options):
         if options and "out" in options and self._gives:
-            return self._call(args, options, options.pop("out"))
+            return self._write(args, options, options.pop("out"))
         front = self._front
         if front is not None and not options:
             try:
@@ -105,6 +107,15 @@ class StaticFunction:
     def _name(self) -> str:
         return getattr(self._f, "__name__", type(self._f).__name__)
 
+    def _write(self, args: tuple, options: dict, out: Any) -> Any:
+        front = self._writing_front
+        if front is not None and not options:
+            try:
+                return front(out, *args)
+            except UNFIT:
+                pass
+        return self._call(args, options, out)
+
     def _call(self, args: tuple, options: dict, out: Any = None) -> Any:
         leaves, _ = trees.flatten((args, options) if options else list(args))
         if any(isinstance(leaf, Array) for leaf in leaves):
@@ -112,23 +123,22 @@ class StaticFunction:
                 raise TraceError(f"{self._name}: out= is for plain arrays, not for tracked ones")
             return self._f(*args, **options)  # inside of another transformation: as it stands
         variant, dynamic = self._find(args, options)
-        if out is not None:
-            return variant.write(dynamic, out)
-        result = variant.run(dynamic)
-        if not options:
-            self._front = self._caller(variant, args)
+        result = variant.python.run(dynamic, out)
+        if not options and out is not None:
+            self._writing_front = self._caller(variant, args, into=True)
+        elif not options:
+            self._front = self._caller(variant, args, into=False)
         return result
 
-    def _caller(self, variant: Variant, args: tuple) -> Callable | None:
+    def _caller(self, variant: Variant, args: tuple, into: bool) -> Callable | None:
         """The generated way in for arguments like these, where it can be written."""
-        places = variant.program.rebuild(list(range(len(variant.program.outputs))))
         statics = [arg for i, arg in enumerate(args) if self._is_static_name(i)]
 
         def is_static(value: Any) -> bool:
             return any(value is s for s in statics) or not is_dynamic(value)
 
         try:
-            return caller(variant, args, is_static, places)
+            return caller(variant.python, args, is_static, into)
         except (Unwritten, SyntaxError):
             return None
 
@@ -148,11 +158,12 @@ class StaticFunction:
         )
         dynamic = [leaf for leaf, static in zip(leaves, is_static, strict=True) if not static]
         key = (trees.structure(tree), kinds)
-        variant = self._variants.get(key)
+        weak = tuple(type(leaf) in (float, int) for leaf in dynamic)
+        variant = self._variants.get(key) or self._variants.get((*key, weak))
         if variant is not None:
             return variant, dynamic
         with self._lock:
-            variant = self._variants.get(key)
+            variant = self._variants.get(key) or self._variants.get((*key, weak))
             if variant is None:
 
                 def fill(symbols: list[Symbol]) -> tuple[list, dict]:
@@ -166,8 +177,10 @@ class StaticFunction:
                 avals = [kind for kind in kinds if isinstance(kind, Aval)]
                 name = re.sub(r"\W", "_", self._name)
                 name = name if name.isidentifier() and name != "_lambda_" else "compiled"
-                program = trace(self._f, name, avals, fill)
+                program = trace(self._f, name, avals, weak, fill)
                 self._warn(kinds)
+                if program.has_singles:  # then it matters which numbers are Python's
+                    key = (*key, weak)
                 variant = self._variants[key] = Variant(program)
                 if len(self._variants) > _MOST:
                     del self._variants[next(iter(self._variants))]

@@ -220,7 +220,7 @@ def reads_of(root: Value, roots: set[Value]) -> Iterable[tuple[Value, Affine]]:
     if root.op in ("reduce", "scatter"):
         stack = [(root.args[0], index)]
         if root.op == "scatter":
-            _, place, joint = root.data
+            _, place, joint, _ = root.data
             stack += [(arg, index[place : place + joint]) for arg in places_of(root)]
             if (below := below_of(root)) is not None:
                 stack.append((below, identity(root.shape)))

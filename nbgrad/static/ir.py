@@ -9,7 +9,8 @@ leaves behind (products with one, sums of broadcasts, views of views) never exis
 * `view`: each axis of the source is `start + step * axis` of the result, or `start` alone;
   slices, transposes, broadcasts, flips, new and dropped axes, diagonals
 * `reshape` (never of single axes), `pad` (zeros around), `concat`
-* `take` and `scatter`: by arrays of integers; the second adds to zeros or writes over an array
+* `take` and `scatter`: by arrays of integers; the second adds to zeros, or adds to or writes over
+  an array
 * `reduce`: sum, max, min, prod over axes; `matmul`
 * `call`: a device function on pointers; `item`: one result of a `loop`
 """
@@ -211,6 +212,11 @@ class Graph:
             return self.new("full", shape, value.dtype, (), value.data)
         if value.op == "view":
             return self.view(value.args[0], [_through(axis, axes) for axis in value.data], shape)
+        if value.op == "concat" and (part := _part_seen(value, axes, shape)) is not None:
+            source, start = part
+            axis = value.data
+            moved = axes[axis]._replace(start=axes[axis].start - start)
+            return self.view(source, [*axes[:axis], moved, *axes[axis + 1 :]], shape)
         plain = tuple(
             Axis(None, 0, 0) if n == 1 else Axis(i, 0, 1) for i, n in enumerate(value.shape)
         )
@@ -378,7 +384,7 @@ def places_of(scatter: Value) -> tuple[Value, ...]:
 
 
 def below_of(scatter: Value) -> Value | None:
-    """The array that a `scatter` writes over; None where it adds to zeros."""
+    """The array that a `scatter` adds to or writes over; None where it adds to zeros."""
     rest = scatter.args[1 + len(places_of(scatter)) :]
     return rest[0] if rest else None
 
@@ -437,6 +443,19 @@ def _through(axis: Axis, axes: Sequence[Axis]) -> Axis:
         return axis
     outer = axes[axis.out]
     return Axis(outer.out, axis.start + axis.step * outer.start, axis.step * outer.step)
+
+
+def _part_seen(joined: Value, axes: Sequence[Axis], shape: tuple) -> tuple[Value, int] | None:
+    """The one part of a `concat` that a view looks at, and where it begins."""
+    out, first, step = axes[joined.data]
+    last = first if out is None else first + step * (shape[out] - 1)
+    start = 0
+    for part in joined.args:
+        stop = start + part.shape[joined.data]
+        if start <= min(first, last) and max(first, last) < stop:
+            return part, start
+        start = stop
+    return None
 
 
 def topological(outputs: Iterable[Value]) -> list[Value]:

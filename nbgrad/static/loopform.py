@@ -2,11 +2,11 @@
 
 from .emit import planned
 from .forms.table import form
-from .ir import BOOL, Graph, Value
+from .frame import STACK
+from .ir import BOOL, Graph, Value, below_of, topological
 from .looping import Step
 from .loops import Body
 from .lower import lower
-from .native import STACK
 
 
 @form("loop")
@@ -34,6 +34,9 @@ def _loop(graph: Graph, symbol, *args: Value) -> Value:
 
 def _step(body: Body) -> Step:
     graph, outputs = lower(body.program)
+    first = 1 + body.constants
+    for k in range(body.states):
+        outputs[k] = _gathered(graph, outputs[k], graph.inputs[first + k], outputs)
     seen: set[Value] = set()
     for i, value in enumerate(outputs):
         # Every result is written to a place of its own.
@@ -42,9 +45,36 @@ def _step(body: Body) -> Step:
         seen.add(value)
         outputs[i] = value
     return Step(
-        graph, outputs, planned(graph, outputs), body.n, body.constants, body.states, body.xs,
-        body.reverse, STACK,
-    )  # fmt: skip
+        graph, outputs, planned, body.n, body.constants, body.states, body.xs, body.reverse, STACK
+    )
+
+
+def _gathered(graph: Graph, value: Value, state: Value, outputs: list[Value]) -> Value:
+    """A state that only grows, with what is added at an index added to it in place: not the sum of
+    it and of an array that is zero elsewhere."""
+    terms = _terms(value)
+    rest = [term for term in terms if term is not state and term.op != "scatter"]
+    scatters = [term for term in terms if term.op == "scatter" and below_of(term) is None]
+    if not scatters or len(terms) != 1 + len(rest) + len(scatters):
+        return value
+    if any(state in topological([other]) for other in [*rest, *scatters, *outputs]
+           if other is not value):  # fmt: skip
+        return value
+    total = state
+    for term in rest:
+        total = graph.map("x + y", (total, term), value.dtype)
+    for term in scatters:
+        args = (*term.args, total)
+        total = graph.new("scatter", term.shape, term.dtype, args, term.data)
+    return total
+
+
+def _terms(value: Value) -> list[Value]:
+    """What is added up in arrays of one shape."""
+    if value.op == "map" and value.data == "x + y":
+        if all(arg.shape == value.shape and arg.dtype == value.dtype for arg in value.args):
+            return [term for arg in value.args for term in _terms(arg)]
+    return [value]
 
 
 def _solid(graph: Graph, value: Value) -> Value:

@@ -2,11 +2,12 @@
 
 A `loop` value takes constants, the first state and stacked xs, and gives items: `("state", k)` at
 the end, `("y", k)` stacked, `("states", k)` before and after each step, `("check", k)` for what
-must hold in each. A state whose steps nobody reads lies in a pair of buffers, read and written in
-turn.
+must hold in each. A state whose steps nobody reads lies in one buffer where a step can write over
+it, else in a pair of them, read and written in turn.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,11 @@ from .pull import literal
 
 @dataclass(eq=False)
 class Step:
-    """The lowered body of a loop, with its plan; `outputs` are the state and the ys."""
+    """The lowered body of a loop; `outputs` are the state and the ys, `planner` is what plans."""
 
     graph: Graph
     outputs: list[Value]
-    plan: tuple
+    planner: Callable
     n: int
     constants: int
     states: int
@@ -31,15 +32,30 @@ class Step:
     reverse: bool
     stack: int
 
-    @property
-    def work(self) -> int:
+    plans: dict[frozenset, tuple] = field(default_factory=dict)
+
+    def plan(self, items: Iterable[tuple]) -> tuple:
+        """The steps, nests and buffers of the body of a loop with such items."""
+        kept = frozenset(k for kind, k in items if kind == "states")
+        if kept not in self.plans:
+            first = 1 + self.constants
+            olds = {
+                value: self.graph.inputs[first + k]
+                for k, value in enumerate(self.outputs[: self.states])
+                if value.shape != () and k not in kept
+            }
+            self.plans[kept] = self.planner(self.graph, self.outputs, olds)
+        return self.plans[kept]
+
+    def work(self, items: Iterable[tuple]) -> int:
         """Bytes of scratch that the caller gives to each step."""
-        memory: Memory = self.plan[2]
+        memory: Memory = self.plan(items)[2]
         return memory.size if memory.size > self.stack else 0
 
     def rooms(self, loop: Value, used: list[Value]) -> list[Value]:
         """Buffers that the loop needs besides its items."""
         have = {item.data for item in used}
+        updates = self.plan(have)[2].updates
         rooms = []
         for k, value in enumerate(self.outputs):
             if value.shape == ():
@@ -47,10 +63,13 @@ class Step:
             if k >= self.states:
                 if ("y", k - self.states) not in have:
                     rooms.append((("unread", k), value.shape, value.dtype))
+            elif k in updates:
+                if ("state", k) not in have:
+                    rooms.append((("state", k), value.shape, value.dtype))
             elif ("states", k) not in have:
                 rooms.append((("pair", k), (2, *value.shape), value.dtype))
-        if self.work:
-            rooms.append((("work", 0), (self.work,), np.dtype(np.uint8)))
+        if work := self.work(have):
+            rooms.append((("work", 0), (work,), np.dtype(np.uint8)))
         return [Value("item", shape, dtype, (loop,), key, "") for key, shape, dtype in rooms]
 
 
@@ -58,7 +77,9 @@ def write_loop(module: Any, single: Single) -> None:
     """The lines of a loop in the core that runs it."""
     loop, step = single.value, single.value.data
     items = {item.data: item for item in single.items}
-    inner = module.body(step.graph, step.outputs, step.plan)
+    plan = step.plan(items)
+    updates = plan[2].updates
+    inner = module.body(step.graph, step.outputs, plan)
     each, n = module.fresh(), step.n
     before: list[str] = []  # the loop
     first: list[str] = []  # in a step, before its call
@@ -96,6 +117,11 @@ def write_loop(module: Any, single: Single) -> None:
                 module.scalars[final] = name
             continue
         size = value.size
+        if k in updates:
+            place = module.pointer(items["state", k])
+            before.append(f"{_copy(module)}({held(start)}, {place}, {size})")
+            given.append(place)
+            continue
         if states is not None:
             base = module.pointer(states)
             read, write = (_plus(each, step.reverse), _plus(each, not step.reverse))
@@ -104,9 +130,7 @@ def write_loop(module: Any, single: Single) -> None:
             base = module.pointer(items["pair", k])
             read, write = f"({each} & 1)", f"(1 - ({each} & 1))"
             begin, done = ((n - 1) & 1, 1) if step.reverse else (0, n & 1)
-        copy = module.kernel(
-            ["(p0, p1, n):", "    for i in range(n):", "        p1[i] = p0[i]"], "copy"
-        )
+        copy = _copy(module)
         before.append(f"{copy}({held(start)}, {_shifted(base, begin * size)}, {size})")
         given.append(f"shift({base}, {read} * {size})")
         targets.append(f"shift({base}, {write} * {size})")
@@ -138,7 +162,7 @@ def write_loop(module: Any, single: Single) -> None:
         returned.append(name)
         if ("check", k) in items:
             module.scalars[items["check", k]] = ok
-    if step.work:
+    if step.work(items):
         targets.append(module.pointer(items["work", 0]))
     call = f"{inner.name}_core({', '.join([*given, *captured, *targets])})"
     steps = f"range({n - 1}, -1, -1)" if step.reverse else f"range({n})"
@@ -146,6 +170,12 @@ def write_loop(module: Any, single: Single) -> None:
     body = [*first, f"{', '.join(returned)}, = {call}" if returned else call, *then]
     lines += ["    " + line for line in body]
     module.lines += [(line, loop.line) for line in [*lines, *last, *after]]
+
+
+def _copy(module: Any) -> str:
+    return module.kernel(
+        ["(p0, p1, n):", "    for i in range(n):", "        p1[i] = p0[i]"], "copy"
+    )
 
 
 def _scalar(module: Any, value: Value) -> str:

@@ -40,7 +40,7 @@ class _BodyRecorder(Recorder):
             return x
         if id(x) not in self.lifted:
             aval = x.aval if isinstance(x, Array) else Aval.of(x.shape, x.dtype)
-            self.lifted[id(x)] = (self.input(aval), x)
+            self.lifted[id(x)] = (self.input(aval, isinstance(x, Symbol) and x.weak), x)
         return self.lifted[id(x)][0]
 
     def output(self, x: Any) -> Symbol:
@@ -239,7 +239,7 @@ def recorded(
     arrays from outside that it uses."""
     with new_level(minimum=1) as level:
         recorder = _BodyRecorder(level)
-        i = recorder.input(_INDEX)
+        i = recorder.input(_INDEX, weak=True)
         states = [recorder.input(leaf_aval(x)) for x in state]
         given = [recorder.input(Aval.of(a.shape[1:], a.dtype)) for a in map(leaf_aval, xs)]
         outputs = tuple(recorder.output(x) for x in f(recorder, i, states, given))

@@ -70,8 +70,12 @@ def _elementwise(graph: Graph, symbol: Symbol, row: Any, args: list[Value]) -> V
     params = symbol.params
     dtype = symbol.dtype
     if dtype == BOOL:  # a comparison: of what its arguments have in common
-        weak = [a for a, given in zip(args, symbol.args, strict=True) if isinstance(given, Symbol)]
-        common = np.result_type(*(a.dtype for a in weak)) if weak else np.dtype(np.float64)
+        strong = [
+            value.dtype
+            for value, arg in zip(args, symbol.args, strict=True)
+            if isinstance(arg, Symbol) and not arg.weak
+        ]
+        common = np.result_type(*(strong or [value.dtype for value in args]))
         if row.name.startswith("logical"):
             common = BOOL
         elif common.kind in "bui" and any(a.dtype.kind == "f" for a in args):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .fuse import Group, Schedule, Single, buffer_of, kind_of
-from .ir import BOOL, Value
+from .ir import BOOL, Value, below_of
 from .kernel import RANGED
 from .nest import Kept, Nest
 
@@ -25,6 +25,7 @@ class Memory:
     results: list[int]  # positions of the outputs that the core writes
     copies: dict[int, str]  # of other outputs: the array that they are copies of
     places: dict[Value, tuple[str, Any]]
+    updates: set[int]  # positions of the outputs that lie in the place of an input
     offsets: dict[Any, int] = field(default_factory=dict)
     size: int = 0
 
@@ -34,7 +35,14 @@ class Memory:
         return self.places[value]
 
 
-def plan(schedule: Schedule, nests: dict[Group, Nest], outputs: Sequence[Value]) -> Memory:
+def plan(
+    schedule: Schedule,
+    nests: dict[Group, Nest],
+    outputs: Sequence[Value],
+    olds: dict[Value, Value],
+) -> Memory:
+    """The buffers of `outputs` and of what lies between; `olds` are inputs whose place an output
+    may take."""
     results: list[int] = []
     copies: dict[int, str] = {}
     first: dict[Value, int] = {}
@@ -53,8 +61,15 @@ def plan(schedule: Schedule, nests: dict[Group, Nest], outputs: Sequence[Value])
     reads = _reads(schedule, nests)
     kept = _kept(schedule, reads, first)
     _place_inputs(reads, places)
+    for value, old in olds.items():
+        written = _written_over(schedule, nests, reads, value, old)
+        if written:
+            results.remove(first[value])
+            kept.updates.update(written)
+            places.update(dict.fromkeys([old, *written], ("input", old.data)))
     shared = _in_place(schedule, nests, reads, kept, places)
-    memory = Memory(kept, results, copies, places)
+    updates = {first[value] for value in kept.updates if value in first}
+    memory = Memory(kept, results, copies, places, updates)
     _allocate(schedule, reads, kept, shared, memory)
     return memory
 
@@ -131,7 +146,6 @@ def _in_place(schedule, nests, reads, kept: Kept, places) -> dict[Value, Value]:
         nest = nests[step]
         if _is_ranged(nest):
             continue
-        stores = {a.value: i for i, a in enumerate(nest.accesses) if a.store}
         taken: set[Value] = set()
         for value in step.sweeps:
             if value.op in ("reduce", "scatter") or not kept.has(value):
@@ -143,13 +157,48 @@ def _in_place(schedule, nests, reads, kept: Kept, places) -> dict[Value, Value]:
                     continue
                 if old.shape != value.shape or old.dtype != value.dtype or old in kept.rows:
                     continue
-                uses = [i for i, a in enumerate(nest.accesses) if a.value is old]
-                here = nest.accesses[stores[value]].position
-                if all(i < stores[value] and nest.accesses[i].position == here for i in uses):
+                if _is_replaced(nest, value, old):
                     shared[value] = old
                     taken.add(old)
                     break
     return shared
+
+
+def _written_over(
+    schedule: Schedule,
+    nests: dict[Group, Nest],
+    reads: list[list[Value]],
+    value: Value,
+    old: Value,
+) -> list[Value]:
+    """`value`, after what it is added to at an index, where all of them may lie in the place of
+    `old`: nothing else reads that once they are being written. Else nothing."""
+    at = next((i for i, step in enumerate(schedule.steps)
+               if isinstance(step, Group) and value in step.sweeps), None)  # fmt: skip
+    if at is None:
+        return []
+    nest = nests[schedule.steps[at]]  # type: ignore[index]
+    if value.op == "scatter" and (below := below_of(value)) is not None:
+        if sum(a.value is below for a in nest.accesses) > 1:
+            return []
+        if below is not old:
+            alone = not any(below in read for i, read in enumerate(reads) if i != at)
+            before = _written_over(schedule, nests, reads, below, old) if alone else []
+            return [*before, value] if before else []
+    elif nest.breaks or value.op in ("reduce", "scatter") or _is_ranged(nest):
+        return []
+    elif not _is_replaced(nest, value, old):
+        return []
+    return [] if any(old in read for read in reads[at + 1 :]) else [value]
+
+
+def _is_replaced(nest: Nest, value: Value, old: Value) -> bool:
+    """Whether each element of `old` is read where, and before, that of `value` is written."""
+    stored, here = next(
+        (i, a.position) for i, a in enumerate(nest.accesses) if a.store and a.value is value
+    )
+    uses = [i for i, a in enumerate(nest.accesses) if a.value is old]
+    return all(i < stored and nest.accesses[i].position == here for i in uses)
 
 
 def _is_ranged(nest: Nest) -> bool:

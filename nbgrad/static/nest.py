@@ -5,7 +5,7 @@ split where a pad or a join begins or ends, so that no branch stays inside.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, product
 from typing import Any
@@ -105,6 +105,8 @@ class Nest(Writer):
     def _begin(self, value: Value) -> list[Any]:
         """What is done before the loops: totals and sums begin at their neutral element."""
         if value.op == "scatter" or (value.op == "reduce" and kind_of(value)[0] == "lead"):
+            if self.kept.is_update(value):
+                return []
             kind = "sum" if value.op == "scatter" else value.data[0]
             block, each = Block([(-1, 0, value.size)]), affine.variable(-1)
             self._box = {-1: (0, value.size)}
@@ -183,13 +185,13 @@ class Nest(Writer):
             inner.parts.append((part, total))
             return
         if value.op == "scatter":
-            axes, place, joint = value.data
+            axes, place, joint, adds = value.data
             at = index[place : place + joint]
             dynamic = [affine.variable(self.element(a, at)) for a in places_of(value)]
             name = self.element(value.args[0], index)
             position = flat(value.shape, taken(axes, dynamic, index))
             pointer = self._pointer(value, position)
-            sum_ = name if below_of(value) is not None else f"{pointer}[{{0}}] + {name}"
+            sum_ = f"{pointer}[{{0}}] + {name}" if adds else name
             text = f"{pointer}[{{0}}] = {sum_}"
             inner.pre[-1].append(Line(text, (position,), value.line))
             return
@@ -234,7 +236,9 @@ class Nest(Writer):
         inner = [axis for axis, _, _ in self._inner.loops] if self._inner else []
         places = {axis: i + 1 for i, axis in enumerate([*outer, *inner])}
         for name, _ in position.terms:
-            found = max(found, places[name] if isinstance(name, int) else self.level_of[name])
+            found = max(
+                found, places[name] if isinstance(name, int) else self.level_of.get(name, 0)
+            )
         return found
 
     def _stored(self, value: Value, position: Affine) -> str:
@@ -256,8 +260,13 @@ class Nest(Writer):
 class Kept:
     """Which roots of a program have a buffer, and of what form; all, before anything is known."""
 
-    def __init__(self, dropped: set[Value] = frozenset(), rows: set[Value] = frozenset()):  # type: ignore
-        self.dropped, self.rows = dropped, rows
+    def __init__(self, dropped: Iterable[Value] = (), rows: Iterable[Value] = ()):
+        self.dropped, self.rows = set(dropped), set(rows)
+        self.updates: set[Value] = set()
+
+    def is_update(self, value: Value) -> bool:
+        """Whether a value lies where its old value lay."""
+        return value in self.updates
 
     def has(self, value: Value) -> bool:
         return value not in self.dropped

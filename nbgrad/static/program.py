@@ -30,6 +30,12 @@ class Program:
         """The ops, each after what it needs."""
         return [symbol for symbol in topological(self.outputs) if symbol.primitive is not None]
 
+    @property
+    def has_singles(self) -> bool:
+        """Whether anything in it is float32."""
+        inputs = [*self.inputs, *(symbol for symbol, _ in self.captured)]
+        return any(symbol.dtype == np.float32 for symbol in [*inputs, *self.equations])
+
     def check(self) -> None:
         """Raise TraceError unless every symbol is defined before use, with the type it claims."""
         defined = {*self.inputs, *(symbol for symbol, _ in self.captured)}

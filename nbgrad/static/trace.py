@@ -8,7 +8,8 @@ import numpy as np
 
 from ..core import Aval, Primitive, new_level
 from ..errors import TraceError
-from ..symbols import Builder, Symbol, calling_line
+from ..rules.families import Elementwise
+from ..symbols import Builder, Symbol, aval_of, calling_line
 from ..transforms import trees
 from .frozen import Generators
 from .program import Program
@@ -18,6 +19,9 @@ _INT = np.dtype(np.int64)
 _WHOLE = {"add", "subtract", "multiply", "floor_divide", "remainder", "negative", "absolute",
           "maximum", "minimum", "square", "sign", "copy", "where", "clip", "sum", "max", "min",
           "prod", "cumsum", "diff"}  # fmt: skip
+# The operators: of numbers of Python's they give another one.
+_OPERATORS = {"add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power",
+              "integer_power", "negative", "absolute"}  # fmt: skip
 # What keeps the dtype of its arguments, bools too.
 _MOVES = {"reshape", "transpose", "broadcast_to", "concatenate", "stack", "flip", "roll", "index",
           "gather"}  # fmt: skip
@@ -51,6 +55,8 @@ class Recorder(Builder):
     def apply(self, primitive: Primitive, args: Sequence, params: dict) -> Any:
         args = [self._captured(a) if isinstance(a, np.ndarray) else a for a in args]
         symbol = super().apply(primitive, args, params)
+        if primitive.name in _OPERATORS and isinstance(symbol, Symbol):
+            symbol.weak = symbol.weak or all(map(_is_weak, args))
         if isinstance(symbol, Symbol) and not symbol.line and symbol.primitive is not None:
             lines = (a.line for a in reversed(args) if isinstance(a, Symbol) and a.line)
             symbol.line = calling_line() or next(lines, "")
@@ -58,6 +64,8 @@ class Recorder(Builder):
 
     def infer(self, primitive: Primitive, args: Sequence, params: dict) -> Aval:
         aval = super().infer(primitive, args, params)
+        if isinstance(primitive, Elementwise) and any(map(_is_weak, args)):
+            aval = primitive.infer(*map(_weak_aval, args), **params)
         if primitive.name in _WHOLE and aval.dtype != _INT:
             start = 1 if primitive.name == "where" else 0
             if all(_is_whole(arg) for arg in args[start:]):
@@ -78,21 +86,34 @@ class Recorder(Builder):
         return self.captured[id(array)][0]
 
 
+def _is_weak(x: Any) -> bool:
+    return x.weak if isinstance(x, Symbol) else type(x) in (float, int, bool)
+
+
+def _weak_aval(x: Any) -> Any:
+    """What `infer` is given: a number in place of a weak symbol."""
+    if isinstance(x, Symbol) and x.weak:
+        return 1 if x.dtype == _INT else 1.0
+    return aval_of(x)
+
+
 def _is_whole(x: Any) -> bool:
     if isinstance(x, Symbol):
         return x.dtype.kind in "iu"
     return isinstance(x, (int, np.integer)) and not isinstance(x, bool)
 
 
-def trace(f: Callable, name: str, avals: Sequence[Aval], rebuild: Callable) -> Program:
+def trace(
+    f: Callable, name: str, avals: Sequence[Aval], weak: Sequence[bool], rebuild: Callable
+) -> Program:
     """Record `f` called with `rebuild(symbols)`, positional and keyword arguments, for symbols of
-    the given avals.
+    the given avals; `weak` ones are numbers of Python's.
 
     Raises TraceError where the function needs a value, or gives something else than arrays.
     """
     with new_level(minimum=1) as level:
         recorder = Recorder(level)
-        inputs = [recorder.input(aval) for aval in avals]
+        inputs = [recorder.input(*given) for given in zip(avals, weak, strict=True)]
         args, options = rebuild(inputs)
         generators = Generators(f, [*args, *options.values()])
         _mine.depth += 1
@@ -101,7 +122,7 @@ def trace(f: Callable, name: str, avals: Sequence[Aval], rebuild: Callable) -> P
         finally:
             _mine.depth -= 1
         generators.check()
-    outputs, rebuild_outputs = trees.flatten(result)
+    outputs, rebuild_outputs = trees.flatten_values(result)
     found = []
     for output in outputs:
         if isinstance(output, np.ndarray) and output.dtype.kind in "fiub":
@@ -111,10 +132,9 @@ def trace(f: Callable, name: str, avals: Sequence[Aval], rebuild: Callable) -> P
         elif isinstance(output, (float, int, np.generic)):
             found.append(output)
         else:
-            raise TraceError(
-                f"{name}: a compiled function returns arrays that depend on its arguments, and "
-                f"numbers; this one returned {_article(type(output).__name__)}"
-            )
+            raise _unfit(name, f"a {type(output).__name__}")
+    if not found:
+        raise _unfit(name, "None" if result is None else "no array")
     if not recorder.recorded and not any(isinstance(output, Symbol) for output in found):
         raise TraceError(
             f"{name}: nothing that the function returns depends on its arguments; return arrays "
@@ -124,5 +144,8 @@ def trace(f: Callable, name: str, avals: Sequence[Aval], rebuild: Callable) -> P
     return Program(name, tuple(inputs), captured, tuple(found), rebuild_outputs)
 
 
-def _article(name: str) -> str:
-    return "None" if name == "NoneType" else f"a {name}"
+def _unfit(name: str, found: str) -> TraceError:
+    return TraceError(
+        f"{name}: a compiled function returns arrays that depend on its arguments, and numbers; "
+        f"this one returned {found}"
+    )

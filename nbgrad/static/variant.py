@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Aval
-from ..kernels.program import Entry, arena, cfunc, njit, overlapping, pack
-from ..symbols import Symbol
-from ..transforms import trees
-from . import native, report
+from ..kernels.program import cfunc, home_of, njit
+from . import foreign, native, report
 from .caller import handed
 from .emit import emit
+from .frame import module
 from .lower import lower
 from .program import Program
+from .pyway import PythonWay
 
 
 class Variant:
@@ -33,7 +32,7 @@ class Variant:
         self.captured = tuple(graph.captured)
         self.frame = self._emitted.frame
         self.packed = self.frame.packed
-        self._home = Entry(program.name, self._emitted.source)
+        self._home = home_of(program.name, self._emitted.source)
         self._lock = threading.RLock()
         self._cfuncs: dict[str, Any] = {}
 
@@ -88,7 +87,7 @@ class Variant:
 
         Raises TraceError where the function has another form, or a dtype that is not float64.
         """
-        makers = {"addressed": native.addressed, "quad": native.quad, "ode": native.ode}
+        makers = {"addressed": foreign.addressed, "quad": foreign.quad, "ode": foreign.ode}
         if kind not in makers:
             raise ValueError(f'cfunc is for "quad" or "ode", not {kind!r}')
         with self._lock:
@@ -102,138 +101,11 @@ class Variant:
             return self._cfuncs[kind][0]
 
     def _module(self, text: str) -> str:
-        return native.module(text, f"{self.program.name}_core", self._home.home)
+        return module(text, f"{self.program.name}_core", self._home)
 
     # -- for Python ---------------------------------------------------------------------------
 
     @cached_property
-    def _entry(self) -> Entry:
-        if not self.frame.large:
-            return self._home
-        text = self._module(native.entry(self.frame, arena=True))
-        return Entry(self.program.name, text)
-
-    @cached_property
-    def _into(self) -> Entry:
-        text = native.into(self.frame, arena=True)
-        return Entry(f"{self.program.name}_into", self._module(text))
-
-    @cached_property
-    def _table(self) -> Entry:
-        return Entry(f"{self.program.name}_packed", self._module(native.packed(self.frame)))
-
-    @property
-    def entry(self) -> Callable:
-        """What Python calls: `entry(leaves, captured, scratch)`; of many arrays, `entry(table,
-        scalars, scratch)`."""
-        return self._table.call if self.packed else self._entry.call
-
-    @cached_property
-    def kinds(self) -> list[np.dtype]:
-        """The dtypes of the outputs."""
-        return [o.dtype if isinstance(o, Symbol) else np.asarray(o).dtype
-                for o in self.program.outputs]  # fmt: skip
-
-    def scratch(self) -> list[np.ndarray]:
-        """What is handed over last, where scratch is large."""
-        return [arena(self.frame.memory.size)] if self.frame.large else []
-
-    def fresh(self) -> list[np.ndarray]:
-        """New arrays for the results that are arrays."""
-        values = [self.frame.outputs[i] for i in self.frame.arrays()]
-        return [np.empty(value.shape, value.dtype) for value in values]
-
-    def run(self, leaves: list[Any]) -> Any:
-        """The function's result for leaves in order."""
-        given = [*map(handed, leaves), *map(handed, self.captured)]
-        if self.packed:
-            arrays = self.fresh()
-            numbers = self._tabled(given, arrays)
-            return self._built(arrays, numbers)
-        given += self.scratch()
-        self._entry.prepare(given)
-        results = self._entry.call(*given)
-        results = list(results) if len(self.program.outputs) > 1 else [results]
-        arrays = [results[i] for i in self.frame.arrays()]
-        return self._built(arrays, [results[i] for i in self.frame.scalars()])
-
-    def write(self, leaves: list[Any], out: Any) -> Any:
-        """The function's result, its arrays written into those of `out`."""
-        given = [*map(handed, leaves), *map(handed, self.captured)]
-        places = self._places(out)
-        if self.packed:
-            return self._built(places, self._tabled(given, places))
-        given += [*places, *self.scratch()]
-        self._into.prepare(given)
-        numbers = self._into.call(*given)
-        count = len(self.frame.scalars())
-        return self._built(places, [numbers] if count == 1 else list(numbers or ()))
-
-    def _places(self, out: Any) -> list[np.ndarray]:
-        """The arrays of `out`. Raises ValueError, which names the leaf."""
-        name = self.program.name
-        example = self.program.rebuild(list(range(len(self.program.outputs))))
-        places, _ = trees.flatten(out)
-        if trees.structure(_boxed(out)) != trees.structure(_boxed(example)):
-            raise ValueError(f"{name}: out= has another nesting than the result, {example}")
-        for i in self.frame.arrays():
-            place, wanted = places[i], self.frame.outputs[i]
-            if isinstance(place, np.ndarray):
-                flags = place.flags
-                if place.shape == wanted.shape and place.dtype == wanted.dtype and (
-                    flags.c_contiguous and flags.writeable and place.dtype.isnative
-                ):  # fmt: skip
-                    continue
-                layout = "" if flags.c_contiguous else ", not contiguous"
-                found = f"{Aval.of(place.shape, place.dtype)}{layout}"
-                found += "" if flags.writeable else ", read-only"
-            else:
-                found = f"a {type(place).__name__}"
-            raise ValueError(
-                f"{name}: leaf {i} of out= must be a contiguous array of shape {wanted.shape} and "
-                f"dtype {wanted.dtype} that can be written to; it is {found}"
-            )
-        return [places[i] for i in self.frame.arrays()]
-
-    def _tabled(self, given: list[Any], results: list[np.ndarray]) -> list[Any]:
-        """Run the program on a table of addresses; the numbers that it returns."""
-        arrays = [x for x, v in zip(given, self.frame.inputs, strict=True) if v.shape != ()]
-        for array, value in zip(arrays, (v for v in self.frame.inputs if v.shape), strict=True):
-            if array.shape != value.shape:
-                raise ValueError(f"{self.program.name} was compiled for a shape {value.shape}")
-        sizes = np.array([x.nbytes for x in [*arrays, *results]])
-        table = tabled([*arrays, *results])
-        if overlapping(table[: len(sizes)], sizes, len(results)):
-            apart = self.fresh()
-            numbers = self._tabled(given, apart)
-            for place, array in zip(results, apart, strict=True):
-                place[...] = array
-            return numbers
-        scalars = [x for x, v in zip(given, self.frame.inputs, strict=True) if v.shape == ()]
-        call = [table, *scalars, *self.scratch()]
-        self._table.prepare(call)
-        numbers = self._table.call(*call)
-        count = len(self.frame.scalars())
-        return [numbers] if count == 1 else list(numbers or ())
-
-    def _built(self, arrays: list[Any], numbers: list[Any]) -> Any:
-        results: list[Any] = [None] * len(self.program.outputs)
-        for i, array in zip(self.frame.arrays(), arrays, strict=True):
-            results[i] = array
-        for i, number in zip(self.frame.scalars(), numbers, strict=True):
-            results[i] = np.float32(number) if self.kinds[i] == np.float32 else number
-        return self.program.rebuild(results)
-
-
-def _boxed(tree: Any) -> Any:
-    return (None, tree)  # a bare leaf has no structure
-
-
-def tabled(arrays: list[np.ndarray]) -> np.ndarray:
-    """Their addresses, and some more at the end. The arrays must be contiguous and stay alive."""
-    flat = [array.reshape(-1) for array in arrays]
-    flat += flat[-1:] * (-len(flat) % 8)
-    table = np.empty(len(flat), np.int64)
-    for at in range(0, len(flat), 8):
-        pack.dispatcher(table, at, *flat[at : at + 8])
-    return table
+    def python(self) -> PythonWay:
+        """How Python calls it."""
+        return PythonWay(self.program, self.frame, self.captured, self._module)

@@ -67,7 +67,7 @@ def _take(value: Value, source: Value, *arrays: Value) -> bool:
 
 
 def _scatter(value: Value, block: Value, *rest: Value) -> bool:
-    axes, place, joint = value.data
+    axes, place, joint, _ = value.data
     below = below_of(value)
     lies = all(a.shape == block.shape[place : place + joint] for a in places_of(value))
     same = below is None or (below.shape, below.dtype) == (value.shape, value.dtype)

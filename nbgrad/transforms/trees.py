@@ -30,6 +30,19 @@ def flatten(tree: Any) -> tuple[list[Any], Callable[[Sequence[Any]], Any]]:
     return leaves, lambda new: optree.tree_unflatten(structure, cast(Any, new))
 
 
+def flatten_values(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
+    """The leaves of `tree` that are not None; what is built has None where `tree` has it."""
+    leaves, rebuild = flatten(tree)
+    if not any(leaf is None for leaf in leaves):
+        return leaves, rebuild
+
+    def rebuild_values(values: list[Any]) -> Any:
+        rest = iter(values)
+        return rebuild([None if leaf is None else next(rest) for leaf in leaves])
+
+    return [leaf for leaf in leaves if leaf is not None], rebuild_values
+
+
 def structure(tree: Any) -> Any:
     """A hashable description of the nesting of `tree`, without its leaves."""
     if isinstance(tree, tuple) and all(isinstance(x, (np.ndarray, float, int)) for x in tree):
@@ -152,11 +165,9 @@ def level_above(leaves: Iterable[Any]) -> int:
 
 def is_differentiable(leaf: Any) -> bool:
     """Floats and arrays of floats; integers, strings and functions are static."""
-    if isinstance(leaf, Array):
-        return leaf.dtype.kind == "f"
     if isinstance(leaf, float):
         return True
-    return isinstance(leaf, (np.ndarray, np.generic)) and leaf.dtype.kind == "f"
+    return isinstance(leaf, (Array, np.ndarray, np.generic)) and leaf.dtype.kind == "f"
 
 
 def scalar(value: Any) -> Any:

@@ -139,7 +139,7 @@ def _scatter(graph, symbol, ct, *given):
         return placed
     if not ct.size:
         return graph.full(0.0, shape, ct.dtype)
-    return graph.new("scatter", shape, ct.dtype, (ct, *arrays), (axes, place, len(joint)))
+    return graph.new("scatter", shape, ct.dtype, (ct, *arrays), (axes, place, len(joint), True))
 
 
 def _padded(graph: Graph, ct: Value, axes: Sequence[Axis], shape: tuple) -> Value | None:
@@ -179,7 +179,7 @@ def _assign(graph, symbol, x, value):
     region = None if arrays else _region(graph, value, axes)
     if region is None:
         given = (value, *arrays, x)
-        return graph.new("scatter", x.shape, x.dtype, given, (axes, place, len(joint)))
+        return graph.new("scatter", x.shape, x.dtype, given, (axes, place, len(joint), False))
     block, starts = region
     if block.shape == x.shape:
         return block

@@ -1,0 +1,180 @@
+"""What the ways into a program's core have in common: its frame, and lines of their texts.
+
+The core takes pointers, and scalars by value. Whatever calls it checks shapes, since the core's
+sizes are literal, and keeps arrays alive: a pointer does not, and Numba frees an array after the
+last line that names it.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from ..kernels import pointers, random, scalar
+from ..kernels.program import DISABLED
+from .ir import Value
+from .memory import Memory
+
+# Scratch of up to so many bytes lies on the stack; beyond, whoever calls the core brings it.
+STACK = 256 * 1024
+# Array arguments cost Numba time by their square: beyond so many a program takes one table.
+MANY = 24
+_NAME = re.compile(r"[A-Za-z_]\w*")
+POINTERS = {"float64": "at_f8", "float32": "at_f4", "int64": "at_i8", "bool": "at_b1"}
+
+
+@dataclass
+class Frame:
+    """What the ways into one program have in common.
+
+    `inputs` end with the captured arrays; `messages` are what is said where a check fails.
+    """
+
+    name: str
+    inputs: list[Value]
+    outputs: list[Value]
+    memory: Memory
+    messages: list[str] = field(default_factory=list)
+    apart: bool = True  # not the step of a loop, whose core takes pointers
+
+    @property
+    def large(self) -> bool:
+        """Whether the core is handed its scratch."""
+        return self.memory.size > STACK
+
+    @property
+    def packed(self) -> bool:
+        """Whether there are so many arrays that the core takes a table of their addresses."""
+        arrays = sum(value.shape != () for value in [*self.inputs, *self.outputs])
+        return self.apart and not DISABLED and arrays > MANY
+
+    def arguments(self) -> list[str]:
+        return [f"{'a' if v.shape else 'x'}{i}" for i, v in enumerate(self.inputs)]
+
+    def base(self, kind: str, place: int) -> str:
+        """What the core calls the pointer to an input or a result."""
+        name = f"{'a' if kind == 'input' else 'r'}{place}"
+        if not self.packed:
+            return name
+        value = self.inputs[place] if kind == "input" else self.outputs[place]
+        return f"{POINTERS[value.dtype.name]}(t[{self.slots[name]}])"
+
+    @cached_property
+    def slots(self) -> dict[str, int]:
+        """Where arrays stand in a table: inputs, then results."""
+        names = [name for name in self.arguments() if name[0] == "a"]
+        return {name: i for i, name in enumerate([*names, *(f"r{i}" for i in self.arrays())])}
+
+    def blocks(self) -> list[Value]:
+        """The values that stand in a table."""
+        return [value for value in [*self.inputs, *self.outputs] if value.shape != ()]
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """Their bytes."""
+        return np.array([value.size * value.dtype.itemsize for value in self.blocks()])
+
+    def arrays(self) -> list[int]:
+        """Positions of the outputs that are arrays."""
+        return [i for i, value in enumerate(self.outputs) if value.shape != ()]
+
+    def scalars(self) -> list[int]:
+        return [i for i, value in enumerate(self.outputs) if value.shape == ()]
+
+
+def header(text: str) -> str:
+    """The imports of a module's text."""
+    used = set(_NAME.findall(text))
+    lines = ["import numpy as np"]
+    if used & {"float32", "int64", "float64"}:
+        lines.append("from numpy import float32, float64, int64")
+    if "device" in used:
+        lines.append("from nbgrad.kernels._jit import device")
+    for module, names in (
+        ("pointers", pointers.__all__),
+        ("random", random.__all__),
+        ("running", ("cumsum", "cumsum_back")),
+        ("scalar", scalar.__all__),
+    ):
+        known = sorted(used & set(names))
+        if known:
+            lines.append(f"from nbgrad.kernels.{module} import {', '.join(known)}")
+    return "\n".join(lines) + "\n\n\n"
+
+
+def module(text: str, core: str, home: str) -> str:
+    """A module of its own for a way into the core that module `home` defines."""
+    lines = header(text).rstrip("\n")
+    return f"{lines}\nfrom {home} import {core}\n\n\n{text}"
+
+
+def taken(frame: Frame) -> tuple[list[str], list[str], list[str]]:
+    """Lines that check the inputs, what the core is given for them, and what must stay alive."""
+    lines, given, alive = [], [], []
+    for name, value in zip(frame.arguments(), frame.inputs, strict=True):
+        if value.shape == ():
+            given.append(name)
+            continue
+        lines += [*checked(frame, name, value, "an argument"), f"{name} = contiguous({name})"]
+        given.append(f"pointer({name})")
+        alive.append(name)
+    return lines, given, alive
+
+
+def checked(frame: Frame, name: str, value: Value, what: str) -> list[str]:
+    return [
+        f"if {name}.shape != {value.shape}:",
+        f"    raise ValueError('{frame.name} was compiled for {what} of shape {value.shape}')",
+    ]
+
+
+def scratch_of(frame: Frame, arena: bool, given: list[str], alive: list[str]) -> list[str]:
+    if not frame.large:
+        return []
+    given.append("pointer(work)")
+    alive.append("work")
+    return [] if arena else [f"work = np.empty({frame.memory.size}, np.uint8)"]
+
+
+def called(frame: Frame, given: Sequence[str], raises: bool = True) -> list[str]:
+    """Lines that call the core with pointers and scalars, through a table where it takes one."""
+    if not frame.packed:
+        return core_called(frame, given, raises)
+    names = [*frame.arguments(), *(f"r{i}" for i in frame.memory.results)]
+    lines, scalars = [f"table = np.empty({len(frame.slots)}, np.int64)"], ["pointer(table)"]
+    for name, found in zip(names, given, strict=False):
+        if name[0] == "x":
+            scalars.append(found)
+        else:
+            lines.append(f"table[{frame.slots[name]}] = address({found})")
+    scalars += given[len(names) :]
+    return [*lines, *core_called(frame, scalars, raises), "keep(table)"]
+
+
+def core_called(frame: Frame, given: Sequence[str], raises: bool = True) -> list[str]:
+    names = [f"s{i}" for i in frame.scalars()]
+    checks = [f"ok{i}" for i in range(len(frame.messages))]
+    call = f"{frame.name}_core({', '.join(given)})"
+    lines = [f"{', '.join([*names, *checks])}, = {call}" if names or checks else call]
+    if raises:
+        for name, message in zip(checks, frame.messages, strict=True):
+            lines += [f"if not {name}:", f"    raise IndexError({message!r})"]
+    return lines
+
+
+def kept_alive(names: Sequence[str]) -> list[str]:
+    return [f"keep({name})" for name in names]
+
+
+def empty(value: Value) -> str:
+    return f"np.empty({value.shape}, np.{value.dtype.name.replace('bool', 'bool_')})"
+
+
+def returned(names: Sequence[str]) -> str:
+    return f"return {', '.join(names)}" if names else "return None"
+
+
+def function(name: str, arguments: Sequence[str], lines: Sequence[str]) -> str:
+    return "\n".join([f"def {name}({', '.join(arguments)}):", *("    " + x for x in lines)]) + "\n"
