@@ -82,6 +82,16 @@ def test_two_arguments_scalars_and_trees(rng, dtype):
         assert np.asarray(gradient[key]).dtype == np.asarray(expected[key]).dtype
 
 
+@pytest.mark.parametrize("name", ["tanh", "np", "loop0", "pointer", "für", "a0", "<lambda>"])
+def test_names_of_functions_do_not_matter(rng, name):
+    def f(x):
+        return np.sum(np.tanh(x) * x)
+
+    f.__name__ = name
+    x = rng.normal(size=3)
+    assert nbgrad.compile(f)(x) == pytest.approx(f(x), rel=1e-14)
+
+
 def test_hessian_vector_product(rng):
     x, v = rng.normal(size=(2, 9))
 

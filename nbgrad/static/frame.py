@@ -5,6 +5,7 @@ sizes are literal, and keeps arrays alive: a pointer does not, and Numba frees a
 last line that names it.
 """
 
+import keyword
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -84,23 +85,35 @@ class Frame:
         return [i for i, value in enumerate(self.outputs) if value.shape == ()]
 
 
+_IMPORTS = {
+    "numpy": ("float32", "float64", "int64"),
+    "nbgrad.kernels._jit": ("device",),
+    "nbgrad.kernels.pointers": tuple(pointers.__all__),
+    "nbgrad.kernels.random": tuple(random.__all__),
+    "nbgrad.kernels.running": ("cumsum", "cumsum_back"),
+    "nbgrad.kernels.scalar": tuple(scalar.__all__),
+}
+_TAKEN = {"np", *(name for names in _IMPORTS.values() for name in names)}
+_KERNEL = re.compile(r"(loop|copy|product)\d+")
+
+
+def program_name(name: str) -> str:
+    """A name for a program of the user's function `name` that nothing else in its text has."""
+    name = re.sub(r"\W", "_", name)
+    if not name.isidentifier() or name == "_lambda_":
+        return "compiled"
+    clashes = name in _TAKEN or keyword.iskeyword(name) or _KERNEL.fullmatch(name)
+    return f"{name}_" if clashes else name
+
+
 def header(text: str) -> str:
     """The imports of a module's text."""
     used = set(_NAME.findall(text))
     lines = ["import numpy as np"]
-    if used & {"float32", "int64", "float64"}:
-        lines.append("from numpy import float32, float64, int64")
-    if "device" in used:
-        lines.append("from nbgrad.kernels._jit import device")
-    for module, names in (
-        ("pointers", pointers.__all__),
-        ("random", random.__all__),
-        ("running", ("cumsum", "cumsum_back")),
-        ("scalar", scalar.__all__),
-    ):
+    for module, names in _IMPORTS.items():
         known = sorted(used & set(names))
         if known:
-            lines.append(f"from nbgrad.kernels.{module} import {', '.join(known)}")
+            lines.append(f"from {module} import {', '.join(known)}")
     return "\n".join(lines) + "\n\n\n"
 
 

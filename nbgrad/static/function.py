@@ -1,7 +1,6 @@
 """`nbgrad.compile`: a function as Numba functions, one for each tree, shapes and dtypes."""
 
 import inspect
-import re
 import threading
 import warnings
 from collections.abc import Callable, Iterable
@@ -15,6 +14,7 @@ from ..symbols import Symbol
 from ..transforms import trees
 from . import report
 from .caller import UNFIT, Unwritten, aval_of, caller, is_dynamic
+from .frame import program_name
 from .program import Program
 from .trace import trace
 from .variant import Variant
@@ -175,9 +175,7 @@ class StaticFunction:
                     return rebuild(filled)
 
                 avals = [kind for kind in kinds if isinstance(kind, Aval)]
-                name = re.sub(r"\W", "_", self._name)
-                name = name if name.isidentifier() and name != "_lambda_" else "compiled"
-                program = trace(self._f, name, avals, weak, fill)
+                program = trace(self._f, program_name(self._name), avals, weak, fill)
                 self._warn(kinds)
                 if program.has_singles:  # then it matters which numbers are Python's
                     key = (*key, weak)
