@@ -7,6 +7,8 @@
 (2.5838531634528574, 2.0)
 """
 
+from typing import TYPE_CHECKING
+
 from . import constants as constants
 from . import random as random
 from .check import check_grads
@@ -36,6 +38,9 @@ from .static import StaticFunction, compile
 from .tracked import TrackedArray
 from .transforms import grad, gradient, jvp, value_and_grad
 from .warmup import warmup
+
+if TYPE_CHECKING:
+    from . import elimination as elimination
 
 __version__ = "0.1.0"
 
