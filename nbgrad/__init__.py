@@ -64,6 +64,7 @@ from .transforms import (
 from .warmup import warmup
 
 if TYPE_CHECKING:
+    from . import elimination as elimination
     from . import scipy as scipy
 
 __version__ = "0.1.0"

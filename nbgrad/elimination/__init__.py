@@ -70,8 +70,9 @@ def jacobian(f: Callable, x: Any, order: str | Sequence[int] = "optimal") -> Any
         order: a name that the function `order` knows, or the intermediate vertices of
             `record(f, x)` in any order.
 
-    Returns an array of the shape of f(x) followed by the shape of x, of the dtype of x. All orders
-    give the same up to rounding. It can be differentiated again.
+    Returns an array of the shape of f(x) followed by the shape of x, of the dtype of x; a number
+    where both have no axes. All orders give the same up to rounding. It can be differentiated
+    again.
 
     Local Jacobians come from the pullbacks and pushforwards of the ops; of block diagonal ones only
     the blocks are kept. Zero times inf or nan is zero, as in reverse mode.
@@ -89,5 +90,6 @@ def jacobian(f: Callable, x: Any, order: str | Sequence[int] = "optimal") -> Any
     graph.costs(order)  # raises where it is none
     shape = shape_of(recorded.out) + shape_of(recorded.x)
     if not recorded.steps or 0 in shape:
-        return np.zeros(shape, recorded.x.dtype)
-    return np.reshape(accumulate(recorded, order), shape).astype(recorded.x.dtype)
+        return np.zeros(shape, recorded.x.dtype)[()]
+    found = np.reshape(accumulate(recorded, order), shape).astype(recorded.x.dtype)
+    return found[()] if isinstance(found, np.ndarray) else found

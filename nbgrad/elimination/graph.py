@@ -11,11 +11,10 @@ the entries in a row of the second: i * j * k multiplications for dense ones, th
 other for a diagonal one, 1 between scalars, and none where the entries of one are 0, 1 and -1.
 """
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .structure import Edge
+from .structure import DENSE, Edge
 
 Edges = Mapping[tuple[int, int], Edge] | Iterable[tuple[int, int]]
 
@@ -44,7 +43,7 @@ class Graph:
     def __init__(self, sizes: Sequence[int], edges: Edges, labels: Sequence[str] | None = None):
         self.sizes = tuple(sizes)
         self.labels = tuple(labels or map(str, range(len(self.sizes))))
-        self.edges = dict(edges) if isinstance(edges, Mapping) else dict.fromkeys(edges, Edge())
+        self.edges = dict(edges) if isinstance(edges, Mapping) else dict.fromkeys(edges, DENSE)
         for i, j in self.edges:
             if not 0 <= i < j < len(self.sizes):
                 raise ValueError(
@@ -83,6 +82,13 @@ class Graph:
     def is_chain(self) -> bool:
         """Whether it is one path from one input to one output."""
         return len(self.edges) == len(self.vertices) - 1 == len(self.intermediates) + 1
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether the Jacobian has no more rows than columns, which is when of two orders of equal
+        cost the one nearer to reverse mode is better."""
+        rows, columns = (sum(self.sizes[v] for v in ends) for ends in (self.outputs, self.inputs))
+        return rows <= columns
 
     def costs(self, order: Iterable[int]) -> list[int]:
         """The multiplications of each elimination, vertex by vertex in that order.
@@ -146,8 +152,8 @@ class Partial:
         """The multiplications of eliminating `j` next: its size times the entries in a column of
         what leaves it times those in a row of what enters it."""
         sizes = self.sizes
-        column = sum(sizes[k] // e.blocks for k, e in self.out_of[j].items() if not e.unit)
-        row = sum(sizes[i] // e.blocks for i, e in self.into[j].items() if not e.unit)
+        column = sum(edge.factors(sizes[k]) for k, edge in self.out_of[j].items())
+        row = sum(edge.factors(sizes[i]) for i, edge in self.into[j].items())
         return sizes[j] * column * row
 
     def eliminate(self, j: int) -> int:
@@ -160,12 +166,10 @@ class Partial:
             del self.out_of[i][j]
         for k, left in out_of.items():
             for i, right in into.items():
-                edge = self._product(left, right, j)
                 known = self.into[k].get(i)
+                if known == DENSE:
+                    continue  # and stays so
+                edge = left.after(right, self.sizes[j])
                 edge = known.parallel(edge) if known else edge
                 self.into[k][i] = self.out_of[i][k] = edge
         return cost
-
-    def _product(self, left: Edge, right: Edge, j: int) -> Edge:
-        unit = left.unit and right.unit and self.sizes[j] in (left.blocks, right.blocks)
-        return Edge(math.gcd(left.blocks, right.blocks), unit)

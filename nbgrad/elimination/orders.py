@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from functools import lru_cache
 
-from .exact import Order, chain, exhaustive
+from . import exact
+from .exact import Order
 from .graph import Graph, Partial, require_graph
 
 SMALL = 12
 """Up to so many intermediate vertices all orders are compared."""
-TRIALS = 4000
-"""How many orders the local search tries at most."""
+EFFORT = 100_000
+"""How many eliminations the local search may count, which takes about a second."""
 
 
 COMPARED = ("forward", "reverse", "markowitz", "optimal")
@@ -38,43 +39,48 @@ def markowitz(graph: Graph) -> Order:
     return tuple(order)
 
 
-def local_search(graph: Graph, order: Order, trials: int = TRIALS) -> Order:
-    """`order` with single vertices moved to other places for as long as that makes it cheaper, or
-    until `trials` orders have been tried."""
-    best, cost = order, graph.cost(order)
+def local(graph: Graph, effort: int = EFFORT) -> Order:
+    """The best of forward, reverse and Markowitz order, with single vertices moved to other places
+    for as long as that makes it cheaper, or until that many eliminations have been counted."""
+    modes = (reverse, forward) if graph.is_wide else (forward, reverse)
+    best = min((find(graph) for find in (*modes, markowitz)), key=graph.cost)
+    cost = graph.cost(best)
     improved = True
     while improved:
         improved = False
-        for vertex in order:
+        for vertex in graph.intermediates:
             rest = tuple(v for v in best if v != vertex)
-            for place in range(len(order)):
-                if trials == 0:
+            for place in range(len(best)):
+                effort -= len(best)
+                if effort < 0:
                     return best
-                trials -= 1
                 moved = (*rest[:place], vertex, *rest[place:])
                 if (found := graph.cost(moved)) < cost:
                     best, cost, improved = moved, found, True
     return best
 
 
+def exhaustive(graph: Graph) -> Order:
+    """The best of all orders, which need to be looked at only as long as they beat `local`."""
+    known = local(graph)
+    return exact.exhaustive(graph, graph.cost(known), known)
+
+
 @lru_cache(maxsize=256)
 def optimal(graph: Graph) -> Order:
     """The best order that is known: see `order`."""
     if graph.is_chain:
-        return chain(graph)
-    known = min((forward(graph), reverse(graph), markowitz(graph)), key=graph.cost)
-    known = local_search(graph, known)
-    if len(graph.intermediates) > SMALL:
-        return known
-    return exhaustive(graph, graph.cost(known), known)
+        return exact.chain(graph)
+    return exhaustive(graph) if len(graph.intermediates) <= SMALL else local(graph)
 
 
 NAMED: dict[str, Callable[[Graph], Order]] = {
     "forward": forward,
     "reverse": reverse,
     "markowitz": markowitz,
-    "optimal": optimal,
+    "local": local,
     "exhaustive": exhaustive,
+    "optimal": optimal,
 }
 
 
@@ -84,12 +90,12 @@ def order(graph: Graph, name: str = "optimal") -> Order:
     * "forward": as they are computed, which is forward mode.
     * "reverse": from the last to the first, which is reverse mode.
     * "markowitz": always the one that is cheapest to eliminate next.
-    * "exhaustive": the best of all orders; 12 vertices take some tenths of a second, 16 some
-      seconds, and each more twice that.
-    * "optimal": the best that is known, never above forward, reverse and Markowitz. Of a chain it
-      is the best of all, found in n^3 steps, and of graphs of at most 12 intermediate vertices too;
-      of larger ones it is what a local search makes of the three. It is kept for the next graph of
-      the same sizes and edges.
+    * "local": the best of these, improved by moving single vertices.
+    * "exhaustive": the best of all orders; 12 vertices take up to a second, 16 up to half a
+      minute, and each more twice that.
+    * "optimal": the best that is known, never above any of the first four: of a chain the best of
+      all, found in n^3 steps; of a graph with at most 12 intermediate vertices "exhaustive"; of a
+      larger one "local". It is kept for the next graph of the same sizes and edges.
 
     To find the best order is NP-complete (Naumann, Optimal Jacobian accumulation is NP-complete,
     2008).

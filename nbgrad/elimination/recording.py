@@ -10,6 +10,7 @@ from ..core import Aval, Primitive, bind, new_level, shape_of
 from ..operands import aval_of, float_array, operand
 from ..rules.families import Elementwise
 from ..symbols import static_key
+from ..tracked import TrackedArray
 from . import structure
 from .graph import Graph, Partial
 from .structure import Edge
@@ -128,6 +129,15 @@ class Recorded(Array):
     @property
     def below(self) -> Any:
         return self.tape.steps[self.vertex].out
+
+    @property
+    def data(self) -> Any:
+        """The values, which take no derivative along."""
+        return self.below.data if isinstance(self.below, TrackedArray) else self.below
+
+    def item(self, *index: int) -> float:
+        """One element as a Python float; it takes no derivative along."""
+        return np.asarray(self.data).item(*index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         """`y[i] = v`: y becomes `y.at[i].set(v)`."""

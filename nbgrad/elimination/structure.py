@@ -19,10 +19,23 @@ class Edge(NamedTuple):
     blocks: int = 1
     unit: bool = False
 
+    def after(self, other: "Edge", size: int) -> "Edge":
+        """The product of this with the Jacobian `other` of a vertex of `size` elements. Unit ones
+        stay unit where one of the two has one entry for each of these elements."""
+        unit = self.unit and other.unit and size in (self.blocks, other.blocks)
+        return Edge(math.gcd(self.blocks, other.blocks), unit)
+
+    def factors(self, size: int) -> int:
+        """With how many entries of such a Jacobian a number is multiplied, where the vertex at its
+        other end has `size` elements."""
+        return 0 if self.unit else size // self.blocks
+
     def parallel(self, other: "Edge") -> "Edge":
         """The sum of two such Jacobians."""
         return Edge(math.gcd(self.blocks, other.blocks))
 
+
+DENSE = Edge()
 
 # Rows whose partials are 0, 1 and -1 everywhere.
 _UNIT = {
