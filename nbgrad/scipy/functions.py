@@ -62,7 +62,7 @@ class Flat:
 
 def _joined(result: Any) -> Any:
     leaves, _ = array_leaves("nbgrad.scipy", result)
-    parts = [np.ravel(leaf) for leaf in leaves]
+    parts = [leaf if len(shape_of(leaf)) == 1 else np.ravel(leaf) for leaf in leaves]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
