@@ -445,3 +445,22 @@ def test_many_arrays_go_in_a_table(rng):
     out = [(np.empty((4, 4)), np.empty(4)) for _ in params]
     close(f(params, x, 2.0, out=(0.0, out)), expected)
     close(f(params, x, 2.0, out=(0.0, [*params[:3], *out[3:]])), expected)
+
+
+def test_a_captured_matrix_and_its_transpose_are_one(rng):
+    """A pullback transposes what the function closes over: the same memory, so the same input."""
+    a = rng.normal(size=(5, 3))
+    f = nbgrad.compile(nbgrad.value_and_grad(lambda x: np.sum((a @ x) ** 2)))
+    x = rng.normal(size=3)
+    for _ in range(2):
+        value, slope = f(x)
+        np.testing.assert_allclose(value, np.sum((a @ x) ** 2), rtol=1e-13)
+        np.testing.assert_allclose(slope, 2 * a.T @ (a @ x), rtol=1e-13)
+        a *= 2.0  # read at each call
+    (captured,) = f.variant(x).captured
+    assert captured.flags.c_contiguous
+    columns = np.asfortranarray(rng.normal(size=(3, 5)))
+    product = nbgrad.compile(lambda x: columns @ x)
+    np.testing.assert_allclose(product(np.ones(5)), columns.sum(axis=1), rtol=1e-13)
+    columns[:] = 1.0
+    np.testing.assert_allclose(product(np.ones(5)), 5.0, rtol=1e-13)

@@ -12,8 +12,9 @@ from ..core import shape_of
 from ..errors import DimensionMismatch
 from ..operands import real_array
 from ..static import StaticFunction, compile
-from ..transforms import hessian, hvp, jacobian, trees, value_and_grad, vjp
-from ..transforms.run import array_leaves
+from ..transforms import hessian, hvp, jacobian, trees, value_and_grad
+from ..transforms.reverse import ones_like
+from ..transforms.run import Run, array_leaves
 from .flat import Unravel, key_of
 
 
@@ -62,7 +63,7 @@ class Flat:
 
 def _joined(result: Any) -> Any:
     leaves, _ = array_leaves("nbgrad.scipy", result)
-    parts = [np.ravel(leaf) for leaf in leaves]
+    parts = [leaf if len(shape_of(leaf)) == 1 else np.ravel(leaf) for leaf in leaves]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
@@ -143,10 +144,11 @@ class Objective(_Derived):
         if self._compiled:
             return self._call(value_and_grad, x)
         # A copy: SciPy writes the next point where the last one was.
-        value, pullback = vjp(lambda x: self._flat.call(x, self._flat.data), np.array(x))
-        number = _number(value)
-        seed = np.ones(shape_of(value), getattr(value, "dtype", np.float64))
-        return number, lambda: pullback(seed)[0]
+        run = Run("nbgrad.scipy", self._flat.call, (np.array(x), self._flat.data), (0,), {})
+        out = run.result
+        number = _number(run.plain(out))
+        pulled = ([out], [ones_like(out)]) if run.owns(out) else ([], [])
+        return number, lambda: run.pull(*pulled)[0]
 
 
 class Residuals(_Derived):

@@ -86,26 +86,32 @@ class Start:
         return self._constraint(given, method, compile)
 
     def _constraint(self, given: Any, method: Any, compile: bool) -> Any:
+        exact = method == "trust-constr"  # the one that takes Hessians of constraints
         if isinstance(given, dict) and callable(given.get("fun")):
-            parts = self.residuals(given["fun"], given.get("args", ()), {}, compile)
-            if callable(given.get("jac")):
-                return given | {"fun": parts.fun, "args": ()}
-            if method != "trust-constr":
-                return given | {"fun": parts.fun, "jac": parts.jac, "args": ()}
-            upper = 0.0 if given.get("type") == "eq" else np.inf
-            return NonlinearConstraint(parts.fun, 0.0, upper, cast(Any, parts.jac), parts.hess)
+            args = given.get("args", ())
+            parts, jac = self.residuals(given["fun"], args, {}, compile), given.get("jac")
+            jac: Any = with_arguments(jac, args, {}) if callable(jac) else parts.jac
+            if exact:
+                upper = 0.0 if given.get("type") == "eq" else np.inf
+                return NonlinearConstraint(parts.fun, 0.0, upper, jac, parts.hess)
+            return given | {"fun": parts.fun, "jac": jac, "args": ()}
         if not isinstance(given, NonlinearConstraint):
             return given
         parts, new = self.residuals(given.fun, (), {}, compile), cast(Any, copy.copy(given))
         new.fun = parts.fun
         if given.jac == "2-point":
             new.jac = parts.jac
-        if isinstance(given.hess, BFGS):  # SciPy's default
+        if exact and isinstance(given.hess, BFGS):  # SciPy's default
             new.hess = parts.hess
         return new
 
     def residuals(self, f: Callable, args: tuple, options: dict, compile: bool) -> Residuals:
         return Residuals(Flat(f, self.unravel, args, options, True), self.vector, compile)
+
+
+def with_arguments(f: Callable, args: tuple, options: dict) -> Callable:
+    """A derivative that the user gives, of flat vectors alone."""
+    return lambda *vectors: f(*vectors, *args, **options)
 
 
 def _takes_result(callback: Callable) -> bool:

@@ -9,7 +9,7 @@ from scipy.optimize import OptimizeResult
 
 from ..transforms import trees
 from .functions import Flat, Objective
-from .settings import Start
+from .settings import Start, with_arguments
 
 _WITHOUT_GRADIENT = ("nelder-mead", "powell", "cobyla", "cobyqa")
 _WITH_PRODUCTS = ("newton-cg", "trust-ncg", "trust-krylov", "trust-constr")
@@ -165,16 +165,12 @@ def _settled(start: Start, supplied: dict, settings: dict, args: Any, options: d
             given[name] = translated(given[name])
     for name in ("jac", "hess", "hessp"):
         if callable(given.get(name)):
-            given[name] = _with_arguments(given[name], args, options)
+            given[name] = with_arguments(given[name], _tuple(args), options)
     if given.get("jac") is True:  # they come with f: as they do
         del given["jac"]
     if "hess" in given:
         supplied.pop("hessp", None)
     return supplied | given
-
-
-def _with_arguments(f: Callable, args: Any, options: dict) -> Callable:
-    return lambda *vectors: f(*vectors, *_tuple(args), **options)
 
 
 def _tuple(args: Any) -> tuple:

@@ -45,7 +45,7 @@ class Recorder(Builder):
 
     def __init__(self, level: int):
         super().__init__(level)
-        self.captured: dict[int, tuple[Symbol, np.ndarray]] = {}
+        self.captured: dict[tuple, tuple[Symbol, np.ndarray]] = {}  # by place in memory
 
     @property
     def recorded(self) -> bool:
@@ -75,15 +75,21 @@ class Recorder(Builder):
             return Aval.of(aval.shape, np.result_type(*(arg.dtype for arg in moved)))
         return aval
 
-    def _captured(self, array: np.ndarray) -> Symbol:
-        if id(array) not in self.captured:
+    def _captured(self, array: np.ndarray) -> Any:
+        if array.ndim == 2 and array.flags.f_contiguous and not array.flags.c_contiguous:
+            # The transpose of one in C order, such as a pullback takes of a captured matrix.
+            transpose = Primitive.registry["transpose"]
+            return super().apply(transpose, [self._captured(array.T)], {"axes": (1, 0)})
+        start = array.__array_interface__["data"][0]
+        place = (start, array.shape, array.strides, array.dtype.str)
+        if place not in self.captured:
             if array.dtype.kind not in "fiub":
                 raise TraceError(
                     f"an array of {array.dtype} is captured: compiled functions know floats, "
                     "integers and bools"
                 )
-            self.captured[id(array)] = (self.input(Aval.of(array.shape, array.dtype)), array)
-        return self.captured[id(array)][0]
+            self.captured[place] = (self.input(Aval.of(array.shape, array.dtype)), array)
+        return self.captured[place][0]
 
 
 def _is_weak(x: Any) -> bool:
