@@ -213,7 +213,7 @@ def everything(p: Program) -> Callable:
 
     def results(args, v):
         value, slope = nbgrad.value_and_grad(f)(args)
-        return value, slope, nbgrad.jvp(p.f, args, v)[1], nbgrad.hvp(f)(args, v)
+        return value, slope, nbgrad.jvp(p.f, args, v), nbgrad.hvp(f)(args, v)
 
     return results
 
