@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (one program a line)
 """Small programs as users write them, that every transformation must take.
 
 The figures of those that have `value` or `slopes` are of the texts they come from: a lab on reverse
@@ -414,7 +415,7 @@ PROGRAMS = [
     Program("babysqrt", babysqrt, (2.0,), np.sqrt(2.0), (np.sqrt(0.125),)),
     Program("products", lambda x, y: np.sum(x @ y), (np.arange(6.0).reshape(2, 3), np.arange(6.0).reshape(3, 2) - 2.0), slopes=(np.tile([-3.0, 1.0, 5.0], (2, 1)), np.tile([[3.0], [5.0], [7.0]], (1, 2)))),
     Program("elements", lambda x, y: np.sum(x * y), (draw(2, 3), draw(2, 3))),
-    Program("learned surface", lambda model, x, y: squares(model, nbgrad.hcat(x, y), y * y + np.sin(x)), (Chain((dense(2, 3, sigmoid), dense(3, 2, sigmoid), dense(2, 1, same))), draw(4), draw(4))),
+    Program("learned surface", lambda model, x, y: squares(model, nbgrad.hcat(x, y), y * y + np.sin(x)), (Chain((dense(2, 3, sigmoid), dense(3, 1, same))), draw(4), draw(4))),
     Program("flower", lambda model, x, y: fit(model, x, y) / 2, (Chain((dense(2, 3, sigmoid), dense(3, 2, same))), draw(3, 2), np.eye(2)[[0, 1, 1]])),
     # Explicit rules
     Program("composed", lambda x: np.sin(np.cos(x)), (0.6,), 0.73477, (-0.38300,), digits=5),

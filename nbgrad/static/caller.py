@@ -57,7 +57,7 @@ def handed(leaf: Any) -> Any:
 def caller(variant: Any, args: tuple, is_static: Callable[[Any], bool], outputs: Any) -> Callable:
     """`call(*args)` for arguments of the structure of `args`: the variant's entry with their leaves
     in order, captured arrays and scratch; `outputs` is the result with an int in place of each flat
-    output."""
+    output, and None where the result has it."""
     if variant.packed:
         raise Unwritten
     writer = _Writer(is_static)
@@ -159,7 +159,7 @@ def _count(outputs: Any) -> int:
         return sum(map(_count, outputs))
     if isinstance(outputs, dict):
         return sum(map(_count, outputs.values()))
-    return 1
+    return int(outputs is not None)
 
 
 def _built(outputs: Any) -> str:
@@ -172,4 +172,6 @@ def _built(outputs: Any) -> str:
         return "{" + ", ".join(f"{key!r}: {_built(item)}" for key, item in outputs.items()) + "}"
     if kind is int:
         return f"r{outputs}"
+    if outputs is None:
+        return "None"
     raise Unwritten

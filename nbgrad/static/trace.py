@@ -86,7 +86,7 @@ def _is_whole(x: Any) -> bool:
 
 def trace(f: Callable, name: str, avals: Sequence[Aval], rebuild: Callable) -> Program:
     """Record `f` called with `rebuild(symbols)`, positional and keyword arguments, for symbols of
-    the given avals.
+    the given avals. None among the results, as gradients have it beside what is static, stays None.
 
     Raises TraceError where the function needs a value, or gives something else than arrays.
     """
@@ -102,8 +102,16 @@ def trace(f: Callable, name: str, avals: Sequence[Aval], rebuild: Callable) -> P
             _mine.depth -= 1
         generators.check()
     outputs, rebuild_outputs = trees.flatten(result)
+    places = [i for i, output in enumerate(outputs) if output is not None] or range(len(outputs))
+
+    def rebuilt(results: Sequence) -> Any:
+        filled: list[Any] = [None] * len(outputs)
+        for i, x in zip(places, results, strict=True):
+            filled[i] = x
+        return rebuild_outputs(filled)
+
     found = []
-    for output in outputs:
+    for output in (outputs[i] for i in places):
         if isinstance(output, np.ndarray) and output.dtype.kind in "fiub":
             output = recorder.apply(Primitive.registry["copy"], [output], {})
         if isinstance(output, Symbol) and output.level == level:
@@ -121,7 +129,7 @@ def trace(f: Callable, name: str, avals: Sequence[Aval], rebuild: Callable) -> P
             "computed from them"
         )
     captured = tuple(recorder.captured.values())
-    return Program(name, tuple(inputs), captured, tuple(found), rebuild_outputs)
+    return Program(name, tuple(inputs), captured, tuple(found), rebuilt)
 
 
 def _article(name: str) -> str:

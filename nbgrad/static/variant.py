@@ -173,7 +173,7 @@ class Variant:
         """The arrays of `out`. Raises ValueError, which names the leaf."""
         name = self.program.name
         example = self.program.rebuild(list(range(len(self.program.outputs))))
-        places, _ = trees.flatten(out)
+        places = [place for place in trees.flatten(out)[0] if place is not None]
         if trees.structure(_boxed(out)) != trees.structure(_boxed(example)):
             raise ValueError(f"{name}: out= has another nesting than the result, {example}")
         for i in self.frame.arrays():
