@@ -7,10 +7,14 @@
 (2.5838531634528574, 2.0)
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from . import constants as constants
 from . import random as random
 from .check import check_grads
 from .descent import descend, minimize
+from .elementwise import custom_elementwise
 from .errors import (
     CacheWarning,
     DimensionMismatch,
@@ -21,6 +25,7 @@ from .errors import (
     TraceError,
     UntrackedError,
 )
+from .estimators import TraceEstimate, divergence, trace_estimate
 from .kernels._jit import stats
 from .leaves import accum, reset, track
 from .loops import loop, scan
@@ -35,6 +40,8 @@ from .show import draw, print_tree, show
 from .static import StaticFunction, compile
 from .tracked import TrackedArray
 from .transforms import (
+    checkpoint,
+    custom_rule,
     elementwise_grad,
     grad,
     gradient,
@@ -49,11 +56,15 @@ from .transforms import (
     pushforward,
     register,
     rrule,
+    stop_gradient,
     value_and_grad,
     vjp,
     vmap,
 )
 from .warmup import warmup
+
+if TYPE_CHECKING:
+    from . import scipy as scipy
 
 __version__ = "0.1.0"
 
@@ -66,16 +77,21 @@ __all__ = [
     "NoRuleError",
     "StaticFunction",
     "TraceError",
+    "TraceEstimate",
     "TrackedArray",
     "UntrackedError",
     "abs2",
     "accum",
     "array",
     "check_grads",
+    "checkpoint",
     "compile",
     "cross_entropy",
+    "custom_elementwise",
+    "custom_rule",
     "descend",
     "detect_nan",
+    "divergence",
     "draw",
     "elementwise_grad",
     "elu",
@@ -114,9 +130,18 @@ __all__ = [
     "softmax",
     "softplus",
     "stats",
+    "stop_gradient",
+    "trace_estimate",
     "track",
     "value_and_grad",
     "vjp",
     "vmap",
     "warmup",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Modules that load on first use: `scipy` loads SciPy, and few need `elimination`."""
+    if name in ("elimination", "scipy"):
+        return import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

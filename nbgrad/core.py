@@ -78,8 +78,12 @@ class Primitive:
     """
 
     registry: ClassVar[dict[str, "Primitive"]] = {}
+    # Whether the row has its place there; what a user's function makes does not.
+    registered = True
     differentiable = True
     linear = False
+    # Whether a recording takes the row apart, by `inline(*args, **params)`.
+    inlines = False
     # How the row runs on plain arrays of given kinds; None: by its own functions.
     plan_class: Callable | None = None
 
@@ -89,9 +93,10 @@ class Primitive:
         self.samples = samples
         self.notes = notes
         self.plans: dict[Any, Any] | Unplanned = {}
-        if name in Primitive.registry:
-            raise ValueError(f"two rows are called {name}")
-        Primitive.registry[name] = self
+        if self.registered:
+            if name in Primitive.registry:
+                raise ValueError(f"two rows are called {name}")
+            Primitive.registry[name] = self
 
     def __repr__(self):
         return f"<primitive {self.name}>"
@@ -204,6 +209,19 @@ class new_level:
         level = max(self._outer, self._minimum)
         _depth.level = level + 1
         return level
+
+    def __exit__(self, *error) -> None:
+        _depth.level = self._outer
+
+
+class outermost:
+    """`with outermost():` what is tracked inside is tracked as outside of all transformations: for
+    plain arrays only."""
+
+    __slots__ = ("_outer",)
+
+    def __enter__(self) -> None:
+        self._outer, _depth.level = _depth.level, 0
 
     def __exit__(self, *error) -> None:
         _depth.level = self._outer

@@ -35,6 +35,8 @@ class Plan:
     __slots__ = ("aval", "kinds", "need", "params", "row")
     # Whether `add_into(buffer, ct)` adds the cotangent into a buffer for the one argument.
     adds = False
+    # Whether a backward walk takes the op apart: `again(args)` computes it step by step.
+    expands = False
     row: Any
     aval: Aval | None  # of the result, where the plan knows it
 
@@ -56,6 +58,10 @@ class Plan:
 
     def add_into(self, buffer: np.ndarray, ct) -> None:
         """Add the cotangent of the one argument into a buffer."""
+        raise NotImplementedError
+
+    def again(self, args: Sequence) -> Any:
+        """The value once more, from tracked arguments."""
         raise NotImplementedError
 
     def residuals(self, need: tuple[bool, ...]) -> Sequence[int]:

@@ -15,7 +15,7 @@ from weakref import ref
 import numpy as np
 
 from . import modes
-from .core import Array, Primitive, bind, shape_of
+from .core import Array, Primitive, bind, new_level, shape_of
 from .errors import GraphError
 from .rules.layout import astype
 from .rules.reduce import unbroadcast
@@ -239,6 +239,9 @@ def sweep(
         step, parents, ct = node.step, node.parents, cotangents.pop(node, None)
         if ct is None or not parents:
             contributions = ()
+        elif step.expands:
+            contributions = ()
+            nodes += _expanded(node, ct, cotangents)
         elif plain:
             if step.adds:
                 contributions = _add_into(parents[0], node, ct, cotangents, own)
@@ -267,6 +270,33 @@ def sweep(
                     if plain and type(known) is np.ndarray:  # not a scalar
                         own.add(parent)
     return {**kept, **cotangents} if keep else cotangents
+
+
+def _expanded(node: Node, ct, cotangents: dict) -> list[Node]:
+    """Compute the value of a node again, step by step from the same parents: the new nodes, oldest
+    first, of which the last has the cotangent."""
+    now = tick()
+    args = [
+        value if parent is None else handle(parent)
+        for parent, value in zip(node.parents, node.saved or (), strict=True)
+    ]
+    with new_level(node.level):
+        out = node.step.again(args)
+    if not isinstance(out, Array):
+        return []
+    root: Node = out.node  # pyright: ignore[reportAttributeAccessIssue]
+    known = cotangents.get(root)
+    cotangents[root] = ct if known is None else known + ct
+    stack, found = [root], []
+    seen = {root}
+    while stack:
+        reached = stack.pop()
+        if reached.time > now:
+            found.append(reached)
+            new = [p for p in reached.parents if p is not None and p not in seen]
+            seen.update(new)
+            stack += new
+    return sorted(found, key=_made)
 
 
 def _add_into(parent, node: Node, ct, cotangents: dict, own: set) -> tuple[()]:

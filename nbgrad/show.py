@@ -1,8 +1,6 @@
 """Looking inside: `print_tree` shows what came of a leaf, `draw` what an output came from, and
 `show` what a compiled function does."""
 
-import shutil
-import subprocess
 from collections.abc import Iterator
 from reprlib import Repr
 from typing import Any
@@ -10,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import graph
-from .errors import NbgradError
+from .drawing import HEAD, Drawing, quoted
 from .graph import Node
 from .operands import aval_of
 from .static.function import StaticFunction, Variant
@@ -102,7 +100,7 @@ def show(fn: Any) -> Page:
 # -- draw -----------------------------------------------------------------------------------------
 
 
-def draw(z: Any) -> "Drawing":
+def draw(z: Any) -> Drawing:
     """The graph that the tracked `z` was computed from, in the DOT language of Graphviz.
 
     Every value is a box with its op, shape, dtype and size; leaves carry their names. Plain numbers
@@ -134,51 +132,16 @@ def draw(z: Any) -> "Drawing":
             look = ' fillcolor="#dbe9f6"'
         elif node is z.node:
             look = " penwidth=2"
-        lines.append(f"  {number[node]} [label={_quoted(*_facts(node))}{look}]")
+        lines.append(f"  {number[node]} [label={quoted(*_facts(node))}{look}]")
         for i, parent in enumerate(node.parents):
             if parent is not None:
                 lines.append(f"  {number[parent]} -> {number[node]}")
                 continue
             plain = f"{number[node]}_{i}"
-            label = _quoted(*_plain_facts((node.saved or ())[i]))
+            label = quoted(*_plain_facts((node.saved or ())[i]))
             lines.append(f"  {plain} [label={label} shape=plaintext style=solid fontcolor=gray40]")
             lines.append(f"  {plain} -> {number[node]} [color=gray60]")
-    return Drawing("\n".join([_HEAD, *lines, "}"]))
-
-
-class Drawing:
-    """What `draw` gives: DOT text, which a notebook shows as a picture."""
-
-    def __init__(self, dot: str):
-        self.dot = dot
-
-    def __str__(self) -> str:
-        return self.dot
-
-    __repr__ = __str__
-
-    def svg(self) -> str:
-        """The picture as SVG text. Raises NbgradError where Graphviz is not installed."""
-        program = shutil.which("dot")
-        if program is None:
-            raise NbgradError(
-                "draw: a picture needs the program dot of Graphviz (apt install graphviz, brew "
-                "install graphviz, ...); str(draw(z)) is its text, which web viewers draw too"
-            )
-        done = subprocess.run(
-            [program, "-Tsvg"], input=self.dot, capture_output=True, encoding="utf-8", check=True
-        )
-        return done.stdout
-
-    def _repr_svg_(self) -> str | None:
-        """For notebooks; they show the text where there is no picture."""
-        return self.svg() if shutil.which("dot") else None
-
-
-_HEAD = """digraph {
-  rankdir=TB
-  node [shape=box style="rounded,filled" fillcolor=white fontname=Helvetica fontsize=11]
-  edge [color=gray30 arrowsize=0.7]"""
+    return Drawing("\n".join([HEAD, *lines, "}"]))
 
 
 class _Brief(Repr):
@@ -229,8 +192,3 @@ def _plain_facts(value: Any) -> list[str]:
     if np.ndim(value) == 0:
         return [_brief.repr(np.asarray(value).item())]
     return [f"{value.dtype} {value.shape}"]
-
-
-def _quoted(*lines: str) -> str:
-    escaped = [line.replace("\\", "\\\\").replace('"', '\\"') for line in lines]
-    return '"' + "\\n".join(escaped) + '"'

@@ -62,6 +62,8 @@ class Symbol(Array):
 
     @classmethod
     def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
+        if primitive.inlines:
+            return primitive.inline(*args, **params)  # pyright: ignore[reportAttributeAccessIssue]
         builder = next(a.builder for a in args if isinstance(a, Symbol) and a.level == level)
         return builder.apply(primitive, args, params)
 
@@ -142,9 +144,9 @@ class Builder:
         if simpler is not None:
             return simpler
         key = (
-            primitive.name,
+            primitive,
             tuple(id(arg) if isinstance(arg, Symbol) else _number_key(arg) for arg in args),
-            tuple((name, _static_key(params[name])) for name in sorted(params)),
+            tuple((name, static_key(params[name])) for name in sorted(params)),
         )
         symbol = self._known.get(key)
         if symbol is None:
@@ -249,10 +251,10 @@ def _is_one(x) -> bool:
     return isinstance(x, (int, float)) and x == 1
 
 
-def _static_key(x) -> Any:
+def static_key(x) -> Any:
     """A static parameter as part of a key: indices hold slices and arrays."""
     if isinstance(x, tuple):
-        return tuple(map(_static_key, x))
+        return tuple(map(static_key, x))
     if isinstance(x, slice):
         return ("slice", x.start, x.stop, x.step)
     if isinstance(x, np.ndarray):

@@ -143,6 +143,7 @@ REFERENCES: dict[str, Callable] = {
     "scatter": _scatter,
     "scatter_at": _scatter_at,
     "sigmoid": scipy.special.expit,
+    "stop_gradient": np.array,
     "softmax": scipy.special.softmax,
     "softplus": lambda x: np.logaddexp(0, x).astype(x.dtype),
     "solve": np.linalg.solve,

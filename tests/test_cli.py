@@ -200,7 +200,9 @@ def test_missing_packages_are_named_with_the_remedy(run, monkeypatch):
 def test_the_experiments_are_listed(run):
     code, names, err = run("run", "--names")
     assert (code, err) == (0, [])
-    assert names == ["digits", "moons", "descend", "babysqrt", "lab-benchmark"]
+    trainings, lab = ["digits", "moons"], ["descend", "babysqrt", "lab-benchmark"]
+    jacobians = ["forward-reverse", "accumulation", "transposition"]
+    assert names == [*trainings, *lab, "trace", *jacobians]
     code, lines, err = run("run", "--list")
     assert (code, err) == (0, [])
     assert [line.split()[0] for line in lines] == names
@@ -229,6 +231,55 @@ def test_the_lab_benchmark_shows_a_table(run):
     assert (code, err) == (0, [])
     text = "\n".join(out)
     assert "2 x 3 by 3 x 2" in text and "20 x 30 by 30 x 20" in text
+
+
+def test_forward_reverse_shows_three_tables_and_draws(run, tmp_path):
+    code, out, err = run("run", "forward-reverse", "--rounds", 1, "--out", tmp_path)
+    assert (code, err) == (0, [])
+    written = sorted(p.name for p in tmp_path.iterdir())
+    assert written == ["forward-reverse.csv", "graph.png", "jacobians.png"]
+    assert all((tmp_path / name).read_bytes().startswith(PNG) for name in written[1:])
+    cells = [line.split() for line in out]
+    assert ["a", "2", "1", "0", "12"] in cells and ["b", "3", "0", "1", "14"] in cells
+    assert sum("8.4365636569180" in line for line in out) == 4
+    assert len((tmp_path / "forward-reverse.csv").read_text().splitlines()) == 6
+
+
+def test_accumulation_shows_a_table_and_draws(run, tmp_path):
+    code, out, err = run("run", "accumulation", "--rounds", 1, "--out", tmp_path)
+    assert (code, err) == (0, [])
+    written = sorted(p.name for p in tmp_path.iterdir())
+    assert written == ["accumulation.csv", "accumulation.png", "elimination.png"]
+    assert all((tmp_path / name).read_bytes().startswith(PNG) for name in written[1:])
+    cells = [line.split() for line in out]
+    assert any(row[:7] == ["two", "numbers", "8", "10", "7", "7", "1.14"] for row in cells)
+    with (tmp_path / "accumulation.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert all(int(row["optimal"]) <= min(int(row["forward"]), int(row["reverse"])) for row in rows)
+
+
+def test_trace_shows_tables_and_writes_them(run, tmp_path):
+    code, out, err = run("run", "trace", "--rounds", 2, "--out", tmp_path)
+    assert (code, err) == (0, [])
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["trace.csv", "trace.png"]
+    assert (tmp_path / "trace.png").read_bytes().startswith(PNG)
+    with (tmp_path / "trace.csv").open(newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header == ["spectrum", "method", "probes", "products", "error", "told"]
+    assert len(rows) == 2 * (1 + 6 * 5)
+    text = "\n".join(out)
+    assert "Decaying spectrum" in text and "Hutch++, orthogonal" in text and "exact" in text
+
+
+def test_transposition_shows_programs_and_draws(run, tmp_path):
+    code, out, err = run("run", "transposition", "--out", tmp_path)
+    assert (code, err) == (0, [])
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["transposition.csv", "transposition.png"]
+    assert (tmp_path / "transposition.png").read_bytes().startswith(PNG)
+    with (tmp_path / "transposition.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 6 and all(float(row["apart"]) < 1e-12 for row in rows)
+    assert sum(line.startswith("linear(") for line in out) == 2
 
 
 def test_what_draws_nothing_writes_nothing(run, tmp_path, monkeypatch):

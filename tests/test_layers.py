@@ -18,7 +18,7 @@ PACKAGE = Path(nbgrad.__file__).parent
 # share a floor and not a room are neighbours who do not know each other.
 FLOORS = (
     ("errors",),
-    ("shapes", "modes"),
+    ("shapes", "modes", "drawing"),
     ("kernels",),
     ("core",),
     ("array",),
@@ -31,12 +31,13 @@ FLOORS = (
     ("edges",),
     ("tracked",),
     ("leaves",),
-    ("dual", "batched"),
+    ("dual", "batched", "elementwise"),
     ("constants",),
+    ("elimination",),
     ("transforms",),
     ("static",),
     ("loops", "random"),
-    ("check", "descent", "naive", "optable", "show", "warmup"),
+    ("check", "descent", "estimators", "naive", "optable", "scipy", "show", "warmup"),
     ("nn", "optim", "data"),
     ("train",),
     ("",),  # nbgrad/__init__.py

@@ -13,8 +13,10 @@ from nbgrad.experiments import (
     compile_report,
     descend,
     digits,
+    jacobian_commands,
     lab_benchmark,
     moons,
+    trace,
     upkeep,
 )
 from nbgrad.experiments.exits import STOPPED, complain
@@ -22,7 +24,7 @@ from nbgrad.experiments.groups import Group, summaries
 from nbgrad.experiments.history import History, OnStep
 from nbgrad.experiments.network import Last
 from nbgrad.experiments.outputs import prepare
-from nbgrad.experiments.progress import progress
+from nbgrad.experiments.progress import counting, progress
 from nbgrad.experiments.race import Race
 
 app = typer.Typer(
@@ -91,7 +93,7 @@ def run(
     """
     if list_all or names:
         for name, told in summaries(ctx).items():
-            print(name if names else f"{name:<14} {told}")
+            print(name if names else f"{name:<16} {told}")
         raise typer.Exit()
     if ctx.invoked_subcommand is None:
         print(ctx.get_help())
@@ -236,6 +238,47 @@ def run_lab_benchmark(
         rows,
     )
     return 0
+
+
+@experiments.command("trace")
+def run_trace(
+    rounds: Annotated[int, typer.Option(min=1, help="How many draws each error is over.")] = 100,
+    seed: Seed = 0,
+    out: Annotated[Path, typer.Option(help="Folder for trace.csv and trace.png.")] = Path(
+        "nbgrad-out/trace"
+    ),
+    no_plots: NoPlots = False,
+) -> int:
+    """Estimate the divergence of a vector field from few products.
+
+    Compares Hutchinson's estimator with Hutch++, which learns the large part
+    of the spectrum first, and three kinds of random vectors, with the exact
+    divergence of 100 dimensions beside. Where the spectrum decays, Hutch++ is
+    far ahead; where it is flat, there is nothing to learn. Writes the errors
+    as [bold]trace.csv[/] and draws them as [bold]trace.png[/].
+
+    [bold]nbgrad run trace[/]
+    [bold]nbgrad run trace --rounds 1000[/]
+    """
+    from nbgrad.experiments.screen import print_table
+
+    prepare(out)
+    with counting("trace") as on_part:
+        rows = trace.measure(rounds, seed, on_part)
+    trace.save(rows, out / "trace.csv")
+    if not no_plots:
+        trace.draw(rows, out / "trace.png")
+    print(f"kept in {out}")
+    for spectrum, cells in trace.table(rows).items():
+        print_table(
+            f"{spectrum.capitalize()} spectrum: error in % of the trace",
+            ("products", *map(str, (*trace.PRODUCTS, trace.SIZE))),
+            cells,
+        )
+    return 0
+
+
+jacobian_commands.add_to(experiments)
 
 
 def _run(

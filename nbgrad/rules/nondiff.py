@@ -3,7 +3,9 @@ bools."""
 
 import numpy as np
 
-from .families import nondifferentiable, sample
+from ..array import Array
+from ..core import Aval, bind
+from .families import Nondifferentiable, nondifferentiable, sample
 
 _ones = [sample((3,)), sample((2, 3)), sample(())]
 _pairs = [sample((3,), (3,)), sample((2, 1), (1, 3)), sample((), ())]
@@ -24,3 +26,24 @@ logical_not = nondifferentiable(np.logical_not, "x == 0.0", samples=_ones)
 logical_and = nondifferentiable(np.logical_and, "(x != 0.0) & (y != 0.0)", samples=_pairs)
 logical_or = nondifferentiable(np.logical_or, "(x != 0.0) | (y != 0.0)", samples=_pairs)
 logical_xor = nondifferentiable(np.logical_xor, "(x != 0.0) ^ (y != 0.0)", samples=_pairs)
+
+
+class _Stopped(Nondifferentiable):
+    """The values as they are."""
+
+    def evaluate(self, *args, **params):
+        return np.array(args[0])
+
+    def infer(self, *avals, **params) -> Aval:
+        return avals[0]
+
+
+stop_row = _Stopped(
+    None, "x", name="stop_gradient", samples=_ones,
+    notes="the value as it is, constant for every derivative",
+)  # fmt: skip
+
+
+def stopped(x):
+    """x as a constant."""
+    return bind(stop_row, x) if isinstance(x, Array) else x

@@ -2,6 +2,8 @@
 own."""
 
 from .batching import map, vmap
+from .checkpoint import checkpoint, stop_gradient
+from .custom import CustomRule, custom_rule
 from .forward import jvp, pushforward
 from .jacobians import hessian, hvp, jacobian
 from .linear import LinearMap, linear_transpose, linearize
@@ -10,7 +12,10 @@ from .reverse import elementwise_grad, grad, gradient, value_and_grad, vjp
 from .trees import register
 
 __all__ = [
+    "CustomRule",
     "LinearMap",
+    "checkpoint",
+    "custom_rule",
     "elementwise_grad",
     "grad",
     "gradient",
@@ -25,6 +30,7 @@ __all__ = [
     "pushforward",
     "register",
     "rrule",
+    "stop_gradient",
     "value_and_grad",
     "vjp",
     "vmap",

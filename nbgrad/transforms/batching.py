@@ -33,9 +33,9 @@ def vmap(f: Callable, in_axes: Any = 0) -> Callable:
     >>> nbgrad.vmap(nbgrad.grad(lambda w, x: np.tanh(w @ x)), in_axes=(None, 0))(
     ...     np.array([1.0, -1.0]), np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 1.0]])
     ... ).round(3)
-    array([[0.   , 0.   ],
-           [1.   , 1.   ],
-           [0.84 , 0.42 ]])
+    array([[0.  , 0.  ],
+           [1.  , 1.  ],
+           [0.84, 0.42]])
     """
     trees.require_function("vmap", f)
     chosen = in_axes if isinstance(in_axes, (tuple, list)) else (in_axes,)
@@ -87,8 +87,8 @@ def map(f: Callable, *samples) -> Any:
 
     Raises DimensionMismatch where lengths differ or are 0.
 
-    >>> nbgrad.map(lambda x: x * x if x > 0 else 0.0 * x, np.array([-1.0, 2.0]))
-    array([0., 4.])
+    >>> nbgrad.map(lambda x: x * x if x > 0 else -x, np.array([-1.0, 2.0]))
+    array([1., 4.])
     """
     trees.require_function("map", f)
     flat = [trees.flatten(list_of(sample)) for sample in samples]

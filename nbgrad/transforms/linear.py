@@ -102,6 +102,10 @@ class LinearMap:
                 "first, or use vjp" + (f" ({symbol.line})" if symbol.line else "")
             )
 
+    def __len__(self) -> int:
+        """The number of ops."""
+        return sum(symbol.primitive is not None for symbol in self._steps)
+
     def __str__(self) -> str:
         names: dict[int, str] = {}
         for symbol in self._inputs:

@@ -10,11 +10,12 @@ import numpy as np
 from ..array import functions
 from ..errors import NoRuleError
 from . import trees
+from .custom import CustomRule
 from .reverse import pullback_of
 from .run import Run
 
 # Where functions live that are one rule each, besides those of NumPy and SciPy.
-_HOMES = ("_operator", "nbgrad.rules")
+_HOMES = ("_operator", "nbgrad.rules", "nbgrad.elementwise")
 
 
 def rrule(f: Callable, *args) -> tuple[Any, Callable[[Any], tuple]]:
@@ -67,7 +68,7 @@ def pullback(f: Callable, *args) -> tuple[Any, Callable[[Any], tuple]]:
     (11.5, ({'a': np.float64(4.0), 'b': np.float64(1.0)}, np.float64(2.0)))
     """
     trees.require_function("pullback", f)
-    state, rebuild = _state_of(f)
+    state, rebuild = state_of(f)
     if state is None:
         value, back = _differentiated("pullback", f, args)
         return value, lambda ct: (None, *back(ct))
@@ -88,12 +89,12 @@ def _has_rule(f: Callable) -> bool:
     """Whether f is a function of NumPy or SciPy that takes tracked arrays, or one of nbgrad's."""
     if isinstance(f, np.ufunc) and f"scipy.special.{f.__name__}" in functions:
         return True
-    if f.__hash__ is not None and f in functions:
+    if isinstance(f, CustomRule) or (f.__hash__ is not None and f in functions):
         return True
     return (getattr(f, "__module__", None) or "").startswith(_HOMES)
 
 
-def _state_of(f: Any) -> tuple[Any, Callable[[Any], Callable]]:
+def state_of(f: Any) -> tuple[Any, Callable[[Any], Callable]]:
     """What `f` holds that can be differentiated, and how to make the same function with another
     state; None where it holds nothing."""
     if isinstance(f, types.FunctionType):

@@ -1,0 +1,189 @@
+"""The numbers: local Jacobians, by the pullbacks and pushforwards of the rows, and their products.
+
+All of it is made of NumPy functions and ops, so it can be differentiated and recorded in turn.
+"""
+
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..array import Array
+from ..core import Primitive, bind, shape_of
+from ..graph import apply_rule
+from .recording import Recording, Step
+from .structure import Edge
+
+
+class Matrix(NamedTuple):
+    """A Jacobian with numbers: `values` has its diagonal blocks, of shape (blocks, rows, columns)
+    each."""
+
+    values: Any
+
+    @property
+    def blocks(self) -> int:
+        return self.values.shape[0]
+
+
+class Local:
+    """A local Jacobian that stays an op: rows are pulled back through it, columns pushed forward,
+    each for all blocks at once."""
+
+    def __init__(self, step: Step, parent: int, edge: Edge):
+        self.step, self.positions, self.blocks = step, step.positions(parent), edge.blocks
+        self.primal = step.args[self.positions[0]]
+        self.rows = step.size // self.blocks
+        self.columns = math.prod(shape_of(self.primal)) // self.blocks
+
+    def pull(self, ct: Any) -> Any:
+        """The product of a cotangent, flat, with the Jacobian."""
+        step = self.step
+        assert step.row is not None
+        need = [i in self.positions for i in range(len(step.args))]
+        ct = np.reshape(ct, shape_of(step.out))
+        parts = apply_rule(step.row, step.params, ct, step.out, step.args, need)
+        return sum(np.reshape(parts[i], -1) for i in self.positions)
+
+    def push(self, tangent: Any) -> Any:
+        """The product of the Jacobian with a tangent, flat."""
+        step = self.step
+        assert step.row is not None
+        tangent = np.reshape(tangent, shape_of(self.primal))
+        tangents = [tangent if i in self.positions else None for i in range(len(step.args))]
+        pushed = step.row.pushforward(tangents, step.out, step.args, **step.params)
+        if shape_of(pushed) != shape_of(step.out):
+            pushed = np.broadcast_to(pushed, shape_of(step.out))
+        return np.reshape(pushed, -1)
+
+    def matrix(self) -> Matrix:
+        """All numbers, by as many pullbacks or pushforwards as a block has rows or columns."""
+        dtype = self.step.out.dtype
+        if self.rows <= self.columns:
+            return pulled(Matrix(_identities(self.blocks, self.rows, dtype)), self)
+        return pushed(self, Matrix(_identities(self.blocks, self.columns, dtype)))
+
+
+Jacobian = Matrix | Local
+
+
+def accumulate(recording: Recording, order: Iterable[int]) -> Any:
+    """The Jacobian of the last step with respect to the first, a matrix, by eliminating the
+    vertices in that order and then those which it leaves out, whose Jacobians are put together
+    without multiplications."""
+    steps = recording.steps
+    last = len(steps) - 1
+    edges: dict[tuple[int, int], Jacobian] = {
+        (i, j): Local(steps[j], i, edge) for (i, j), edge in recording.edges.items()
+    }
+    order = list(order)
+    order += [v for v in range(last - 1, 0, -1) if v not in order]
+    with np.errstate(all="ignore"):  # as kernels do: inf and nan are values
+        for vertex in order:
+            _eliminate(edges, vertex)
+        return _coarser(as_matrix(edges[0, last]), 1).values[0]
+
+
+def _eliminate(edges: dict[tuple[int, int], Jacobian], vertex: int) -> None:
+    out_of = {k: edges.pop((i, k)) for i, k in list(edges) if i == vertex}
+    into = {i: edges.pop((i, k)) for i, k in list(edges) if k == vertex}
+    for k, left in out_of.items():
+        for i, right in into.items():
+            found = product(left, right)
+            known = edges.get((i, k))
+            edges[i, k] = found if known is None else _total(as_matrix(known), found)
+
+
+def product(left: Jacobian, right: Jacobian) -> Matrix:
+    """The product of two Jacobians.
+
+    One that is still an op meets the rows or the columns of the other, unless fewer give all of its
+    numbers.
+    """
+    if isinstance(left, Local) and isinstance(right, Local):
+        if min(left.rows, left.columns) <= min(right.rows, right.columns):
+            left = left.matrix()
+        else:
+            right = right.matrix()
+    if isinstance(right, Local):
+        assert isinstance(left, Matrix)
+        rows = left.values.shape[1] * left.blocks // math.gcd(left.blocks, right.blocks)
+        if rows <= min(right.rows, right.columns):
+            return pulled(left, right)
+        right = right.matrix()
+    if isinstance(left, Local):
+        columns = right.values.shape[2] * right.blocks // math.gcd(left.blocks, right.blocks)
+        if columns <= min(left.rows, left.columns):
+            return pushed(left, right)
+        left = left.matrix()
+    return _multiplied(left, right)
+
+
+def as_matrix(jacobian: Jacobian) -> Matrix:
+    return jacobian.matrix() if isinstance(jacobian, Local) else jacobian
+
+
+def pulled(left: Matrix, right: Local) -> Matrix:
+    """The product of a matrix with a local Jacobian, row by row."""
+    blocks = math.gcd(left.blocks, right.blocks)
+    values = _coarser(left, blocks).values
+    rows = [np.reshape(right.pull(values[:, r]), (blocks, -1)) for r in range(values.shape[1])]
+    return Matrix(np.stack(rows, axis=1))
+
+
+def pushed(left: Local, right: Matrix) -> Matrix:
+    """The product of a local Jacobian with a matrix, column by column."""
+    blocks = math.gcd(left.blocks, right.blocks)
+    values = _coarser(right, blocks).values
+    columns = [np.reshape(left.push(values[:, :, c]), (blocks, -1)) for c in range(values.shape[2])]
+    return Matrix(np.stack(columns, axis=2))
+
+
+def _multiplied(left: Matrix, right: Matrix) -> Matrix:
+    """The product of two matrices; the finer one multiplies stretches of the blocks of the other,
+    so that no zero between blocks is multiplied with."""
+    if left.blocks % right.blocks and right.blocks % left.blocks:
+        left = _coarser(left, math.gcd(left.blocks, right.blocks))
+    (b, p, q), (c, _, r) = left.values.shape, right.values.shape
+    if b >= c:
+        each = b // c
+        out = _matmul(
+            np.reshape(left.values, (c, each, p, q)), np.reshape(right.values, (c, each, q, r))
+        )
+        return Matrix(np.reshape(out, (c, each * p, r)))
+    each = c // b
+    stretches = np.swapaxes(np.reshape(left.values, (b, p, each, q // each)), 1, 2)
+    out = _matmul(stretches, np.reshape(right.values, (b, each, q // each, r)))
+    return Matrix(np.reshape(np.swapaxes(out, 1, 2), (b, p, each * r)))
+
+
+def _matmul(x: Any, y: Any) -> Any:
+    """The product of stacks of matrices, in which zero times inf or nan is zero, as it is where a
+    zero cotangent is pulled back."""
+    plain = not (isinstance(x, Array) or isinstance(y, Array))
+    if plain and not (np.isfinite(x).all() and np.isfinite(y).all()):
+        scale = Primitive.registry["scale"]
+        return np.sum(bind(scale, x[..., :, :, None], y[..., None, :, :]), axis=-2)
+    return np.matmul(x, y)
+
+
+def _total(x: Matrix, y: Matrix) -> Matrix:
+    blocks = math.gcd(x.blocks, y.blocks)
+    return Matrix(_coarser(x, blocks).values + _coarser(y, blocks).values)
+
+
+def _coarser(matrix: Matrix, blocks: int) -> Matrix:
+    """The same matrix in fewer blocks, with the zeros between the old ones."""
+    b, p, q = matrix.values.shape
+    if b == blocks:
+        return matrix
+    each = b // blocks
+    inside = np.reshape(np.eye(each, dtype=bool), (1, each, 1, each, 1))
+    spread = np.where(inside, np.reshape(matrix.values, (blocks, each, p, 1, q)), 0.0)
+    return Matrix(np.reshape(spread, (blocks, each * p, each * q)))
+
+
+def _identities(blocks: int, n: int, dtype: np.dtype) -> np.ndarray:
+    """As many identity matrices of n rows."""
+    return np.broadcast_to(np.eye(n, dtype=dtype), (blocks, n, n))

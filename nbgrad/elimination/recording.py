@@ -1,0 +1,251 @@
+"""Recording: a function is run once at a point, and every op on what came of that is a step."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeGuard
+
+import numpy as np
+
+from ..array import Array
+from ..core import Aval, Primitive, bind, new_level, shape_of
+from ..operands import aval_of, float_array, operand
+from ..rules.families import Elementwise
+from ..symbols import static_key
+from . import structure
+from .graph import Graph, Partial
+from .structure import Edge
+
+
+class Step(NamedTuple):
+    """One vertex: the op that made it from `args`, plain values, and the value it made. `parents`
+    has the vertex, or None, that each argument is. The input is a vertex without an op."""
+
+    row: Primitive | None
+    params: dict[str, Any]
+    args: Sequence[Any]
+    parents: Sequence[int | None]
+    out: Any
+
+    @property
+    def size(self) -> int:
+        return aval_of(self.out).size
+
+    @property
+    def label(self) -> str:
+        """What it is called: the op, and where it is an index, that."""
+        if self.row is None:
+            return "x"
+        index = self.params.get("index") if self.row.name == "index" else None
+        places = index if isinstance(index, tuple) else (index,)
+        if all(type(place) is int for place in places):
+            return f"[{', '.join(map(str, places))}]"
+        return self.row.name
+
+    def edges(self) -> dict[int, Edge]:
+        """The structure of the local Jacobian with respect to each parent."""
+        if self.row is None:
+            return {}
+        shapes = [shape_of(arg) for arg in self.args]
+        out = shape_of(self.out)
+        return {
+            parent: structure.local(self.row, shapes, self.positions(parent), out, self.params)
+            for parent in self.parents
+            if parent is not None
+        }
+
+    def positions(self, parent: int) -> list[int]:
+        """Where that vertex stands among the arguments."""
+        return [i for i, other in enumerate(self.parents) if other == parent]
+
+
+class Tape:
+    """The steps of one level, in the order of their computation; an expression that is written
+    twice is one step."""
+
+    def __init__(self, level: int, x: Any):
+        self.level = level
+        self.steps = [Step(None, {}, (), (), x)]
+        self._known: dict[tuple, int] = {}
+
+    def apply(self, row: Primitive, args: Sequence, params: dict) -> Any:
+        """The recorded result of an op on recorded and other values."""
+        parents = [
+            arg.vertex if self.made(arg) and _has_partial(row, i) else None
+            for i, arg in enumerate(args)
+        ]
+        # A copy of what is plain, as the function may go on to write into its own array.
+        values = [arg.below if self.made(arg) else _copied(operand(arg, row)) for arg in args]
+        key = (
+            row.name,
+            tuple(map(_key, parents, values)),
+            tuple((name, static_key(params[name])) for name in sorted(params)),
+        )
+        if key not in self._known:
+            out = bind(row, *values, **params)
+            if not row.differentiable or all(parent is None for parent in parents):
+                return out
+            self._known[key] = len(self.steps)
+            self.steps.append(Step(row, params, values, parents, out))
+        return Recorded(self, self._known[key])
+
+    def made(self, x: Any) -> "TypeGuard[Recorded]":
+        """Whether it is a value of this tape."""
+        return isinstance(x, Recorded) and x.level == self.level
+
+
+def _has_partial(row: Primitive, position: int) -> bool:
+    """A condition has none."""
+    return not isinstance(row, Elementwise) or row.partials[position] is not None
+
+
+def _copied(x: Any) -> Any:
+    return np.array(x) if isinstance(x, np.ndarray) else x
+
+
+def _key(vertex: int | None, value: Any) -> Any:
+    if vertex is not None:
+        return ("vertex", vertex)
+    if isinstance(value, Array):
+        return ("array", id(value))
+    return repr(value) if isinstance(value, float) else static_key(value)
+
+
+class Recorded(Array):
+    """A value that records: the result of one step of a tape."""
+
+    __slots__ = ("aval", "level", "tape", "vertex")
+    aval: Aval
+    level: int
+
+    def __init__(self, tape: Tape, vertex: int):
+        self.tape, self.level, self.vertex = tape, tape.level, vertex
+        self.aval = aval_of(self.below)
+
+    @classmethod
+    def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
+        tape = next(arg.tape for arg in args if isinstance(arg, Recorded) and arg.level == level)
+        return tape.apply(primitive, args, params)
+
+    @property
+    def below(self) -> Any:
+        return self.tape.steps[self.vertex].out
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """`y[i] = v`: y becomes `y.at[i].set(v)`."""
+        new = self.at[index].set(value)
+        if not self.tape.made(new) or new.dtype != self.dtype:
+            raise TypeError(
+                f"an array of dtype {self.dtype} cannot take values of dtype {new.dtype} or of an "
+                "inner transformation in place: write y = y.at[i].set(v)"
+            )
+        self.vertex = new.vertex
+
+    def __bool__(self) -> bool:
+        return bool(self.below)
+
+    def __repr__(self):
+        return f"{self.below} (recorded)"
+
+
+class Recording(NamedTuple):
+    """What a function did at a point: the steps that its result needs, of which the first is the
+    input and the last the result. There are none where the result does not depend on the input."""
+
+    x: Any
+    out: Any
+    steps: Sequence[Step]
+
+    @property
+    def edges(self) -> dict[tuple[int, int], Edge]:
+        """All local Jacobians, as pairs of steps."""
+        return {(i, j): e for j, step in enumerate(self.steps) for i, e in step.edges().items()}
+
+    def graph(self) -> Graph:
+        """Its linearised computational graph; vertices have the numbers of the steps.
+
+        Where the function only takes its input apart, by steps whose Jacobians hold 0, 1 and -1
+        (an index, a reshape), into no more elements than there are, the parts are the inputs of the
+        graph, for they can be eliminated at the end for nothing. In the same way the parts that it
+        puts its result together from are the outputs.
+        """
+        sizes = [step.size for step in self.steps]
+        labels = [step.label for step in self.steps]
+        if not sizes:
+            return Graph((), ())
+        whole = Partial(sizes, self.edges)
+        _take_apart(0, whole.out_of, whole.into, sizes)
+        _take_apart(len(sizes) - 1, whole.into, whole.out_of, sizes)
+        kept = {(i, j): edge for j, into in whole.into.items() for i, edge in into.items()}
+        return Graph(sizes, kept, labels)
+
+
+Edges = dict[int, dict[int, Edge]]
+
+
+def _take_apart(end: int, ahead: Edges, behind: Edges, sizes: Sequence[int]) -> None:
+    """Cut off an end of the graph, and again each end that is left, where its parts can stand for
+    it. `ahead` are the edges of vertices that lead away from the end, `behind` those back to it."""
+    stack = [end]
+    while stack:
+        vertex = stack.pop()
+        parts = ahead.get(vertex, {})
+        free = all(edge.unit and len(behind[part]) == 1 for part, edge in parts.items())
+        if free and sum(sizes[part] for part in parts) <= sizes[vertex]:
+            stack.extend(parts)
+            for part in parts:
+                del behind[part][vertex]
+            ahead[vertex] = {}
+
+
+def record(f: Callable, x: Any) -> Recording:
+    """Run `f` at x.
+
+    Raises TypeError where x is no array of floats, or `f` gives something else than one array.
+    """
+    if not callable(f):
+        raise TypeError(
+            f"elimination: not a function but a value of type {type(f).__name__}; give the "
+            "function itself, f and not f(x)"
+        )
+    x = _input(x)
+    minimum = x.level + 1 if isinstance(x, Array) else 1
+    with new_level(minimum) as level:
+        tape = Tape(level, x)
+        out = f(Recorded(tape, 0))
+        if not isinstance(out, (Array, np.ndarray, np.generic, float, int)):
+            raise TypeError(
+                f"elimination: the function gave {type(out).__name__}, not an array; return one "
+                "array (np.stack and np.concatenate join several)"
+            )
+        if not tape.made(out):
+            return Recording(x, out, ())
+        if out.vertex == 0:
+            out = bind(Primitive.registry["copy"], out)
+    return Recording(x, out.below, _needed(tape.steps, out.vertex))
+
+
+def _input(x: Any) -> Any:
+    array = float_array(x, op="elimination")
+    dtype = x.dtype if isinstance(x, Array) else np.asarray(x).dtype
+    if dtype.kind != "f":
+        raise TypeError(
+            f"elimination: x is of dtype {dtype}; derivatives are taken with respect to floats, so "
+            "write 2.0 for 2 or convert the array to float64"
+        )
+    return array
+
+
+def _needed(steps: Sequence[Step], last: int) -> list[Step]:
+    """The steps that lead from the input, which is the first, to the last, numbered anew."""
+    needed = {0}
+    stack = [last]
+    while stack:
+        vertex = stack.pop()
+        if vertex not in needed:
+            needed.add(vertex)
+            stack.extend(parent for parent in steps[vertex].parents if parent is not None)
+    number = {vertex: i for i, vertex in enumerate(sorted(needed))}
+    return [
+        step._replace(parents=[None if p is None else number[p] for p in step.parents])
+        for vertex, step in enumerate(steps)
+        if vertex in needed
+    ]

@@ -1,0 +1,134 @@
+"""The divergence of a vector field from few products: how far off each estimator is, and when.
+
+The field is f(x) = A sin(x), whose Jacobian at 0 is A. Exactly, the divergence takes as many
+products with the Jacobian as x has elements. An estimator takes fewer, with random vectors; how far
+it is off hangs on the vectors and on how the spectrum of A falls.
+"""
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple, get_args
+
+import numpy as np
+
+import nbgrad
+from nbgrad.estimators import Method, Probes
+
+SIZE = 100
+PRODUCTS = (6, 12, 24, 48, 96)
+SPECTRA = {
+    "decaying": 1.0 / np.arange(1, SIZE + 1) ** 2,
+    "flat": np.linspace(0.5, 1.5, SIZE),
+}
+WAYS = tuple((method, probes) for method in get_args(Method) for probes in get_args(Probes))
+
+
+class Row(NamedTuple):
+    """One way to estimate, with its errors: the root of the mean square over the rounds, and the
+    same of the standard errors that it told. Both in shares of the trace."""
+
+    spectrum: str
+    method: str
+    probes: str
+    products: int
+    error: float
+    told: float
+
+
+def field(spectrum: str, seed: int = 0) -> tuple[Callable, float]:
+    """The field for a spectrum, turned into a random basis, and its divergence at 0."""
+    basis = np.linalg.qr(np.random.default_rng(seed).normal(size=(SIZE, SIZE)))[0]
+    values = SPECTRA[spectrum]
+    a = (basis * values) @ basis.T
+    return lambda x: a @ np.sin(x), float(np.sum(values))
+
+
+def measure(rounds: int, seed: int, on_part: Callable[[int, int, str], None]) -> list[Row]:
+    """Each way at each number of products, for `rounds` draws of probes, exact ones first."""
+    rows, x, done = [], np.zeros(SIZE), 0
+    for spectrum in SPECTRA:
+        f, exact = field(spectrum, seed)
+        off = abs(float(nbgrad.divergence(f)(x)) - exact) / exact
+        rows.append(Row(spectrum, "divergence", "", SIZE, off, 0.0))
+        for method, probes in WAYS:
+            on_part(done, len(SPECTRA) * len(WAYS), f"{spectrum}, {method}, {probes}")
+            done += 1
+            for products in PRODUCTS:
+                rng = np.random.default_rng([seed, products])
+                found = [
+                    nbgrad.trace_estimate(f, x, method, samples=products, rng=rng, probes=probes)
+                    for _ in range(rounds)
+                ]
+                error = _root_mean_square([one.value - exact for one in found]) / exact
+                told = _root_mean_square([one.standard_error for one in found]) / exact
+                rows.append(Row(spectrum, method, probes, products, error, told))
+    return rows
+
+
+def save(rows: list[Row], path: Path) -> None:
+    """Write the rows as a CSV file."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(Row._fields)
+        writer.writerows(rows)
+
+
+def table(rows: list[Row]) -> dict[str, list[list[str]]]:
+    """For each spectrum the errors in per cent, a line for each way and the exact one last."""
+    tables = {}
+    for spectrum in SPECTRA:
+        exact, *rest = (row for row in rows if row.spectrum == spectrum)
+        lines = [
+            [f"{method.capitalize()}, {probes}"]
+            + [_per_cent(row) for row in rest if row[1:3] == (method, probes)]
+            + [""]
+            for method, probes in WAYS
+        ]
+        last = ["divergence, exact", *[""] * len(PRODUCTS), _per_cent(exact)]
+        tables[spectrum] = [*lines, last]
+    return tables
+
+
+def _per_cent(row: Row) -> str:
+    return f"{100 * row.error:.2g}"
+
+
+def draw(rows: list[Row], path: Path) -> None:
+    """Draw the errors against the products, one picture for each spectrum, and write them as a
+    PNG."""
+    from nbgrad.experiments.style import BLUE, GRID, INK, ORANGE, new_figure, tidy
+
+    figure = new_figure(9.5, 4.6)
+    figure.suptitle(f"A divergence of {SIZE} dimensions from few products", color=INK, fontsize=13)
+    panels = figure.subplots(1, len(SPECTRA), sharey=True)
+    colors = dict(zip(get_args(Method), (BLUE, ORANGE), strict=True))
+    looks = dict(zip(get_args(Probes), ("o-", "s--", "^:"), strict=True))
+    guide = np.array([PRODUCTS[0], PRODUCTS[-1]])
+    for axes, spectrum in zip(panels, SPECTRA, strict=True):
+        errors = {way: [row.error for row in rows if row[:3] == (spectrum, *way)] for way in WAYS}
+        for (method, probes), found in errors.items():
+            axes.plot(
+                PRODUCTS, found, looks[probes], color=colors[method], markersize=5, linewidth=1.5,
+                label=f"{method.capitalize()}, {probes}",
+            )  # fmt: skip
+        height = errors["hutchinson", "gaussian"][0] * np.sqrt(PRODUCTS[0])
+        axes.plot(
+            guide, 2 * height / np.sqrt(guide), color="#bbbbbb", linewidth=1,
+            label=r"slope of $1\,/\,\sqrt{products}$",
+        )  # fmt: skip
+        axes.axvline(SIZE, color=INK, linewidth=1, label=f"exact: {SIZE} products")
+        axes.set(xscale="log", yscale="log", xlabel="products with the Jacobian")
+        axes.set_xticks(PRODUCTS, [str(n) for n in PRODUCTS])
+        axes.minorticks_off()
+        axes.set_title(f"{spectrum} spectrum", color=INK, fontsize=11)
+        axes.grid(color=GRID, linewidth=0.8)
+        tidy(axes)
+    panels[0].set_ylabel("root mean square error, in shares of the trace")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right center", frameon=False, labelcolor=INK)
+    figure.savefig(path)
+
+
+def _root_mean_square(values: list) -> float:
+    return float(np.sqrt(np.mean(np.square(values))))

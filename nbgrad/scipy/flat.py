@@ -1,0 +1,136 @@
+"""Trees of arrays as flat vectors, which is all that SciPy's solvers know."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..array import Array
+from ..errors import DimensionMismatch
+from ..transforms import trees
+
+
+def ravel(tree: Any) -> tuple[Any, "Unravel"]:
+    """The floats of `tree` in one vector, and the function that builds the tree from such a vector.
+
+    Arguments:
+        tree: a number, a float array, or nested dicts, lists, tuples and dataclasses of them.
+            Integers, strings and functions inside are static: the vector leaves them out, the
+            function puts them back.
+
+    Returns `(vector, unravel)`. The vector is new, of shape (n,) and the widest dtype among the
+    leaves; the order is that of the leaves, dicts by their sorted keys. `unravel(vector)` gives
+    each leaf its shape and dtype back, numbers as NumPy scalars. Both can be differentiated, and
+    compiled.
+
+    Raises TypeError where the tree holds no float; `unravel` raises DimensionMismatch for a vector
+    of another shape.
+
+    >>> vector, unravel = nbgrad.scipy.ravel({"shift": 3.0, "w": np.array([[1.0, 2.0]])})
+    >>> vector, unravel(2 * vector)
+    (array([3., 1., 2.]), {'shift': np.float64(6.0), 'w': array([[2., 4.]])})
+    """
+    leaves, rebuild = trees.flatten(tree)
+    floats = [leaf for leaf in leaves if trees.is_differentiable(leaf)]
+    if not floats:
+        raise TypeError(
+            f"ravel: a {_kind(tree)} holds no float: all but real floats are static, so write 2.0 "
+            "for 2 or convert the array to float64"
+        )
+    parts = [np.ravel(leaf) for leaf in floats]
+    if len(parts) == 1:
+        vector = parts[0] if isinstance(parts[0], Array) else np.array(parts[0])
+    else:
+        vector = np.concatenate(parts)
+    return vector, Unravel(leaves, rebuild, (_nesting(tree), *map(key_of, leaves)))
+
+
+class Unravel:
+    """From a vector to the tree that `ravel` took apart. Those of like trees are equal."""
+
+    __slots__ = ("_key", "_places", "_rebuild", "is_identity", "size")
+
+    def __init__(self, leaves: list[Any], rebuild: Any, key: tuple):
+        self._rebuild, self._key = rebuild, key
+        self._places: list[Any] = []
+        self.size = 0
+        for leaf in leaves:
+            place: Any = _Static(leaf)
+            if trees.is_differentiable(leaf):
+                place = _Place(self.size, np.shape(leaf), _dtype(leaf))
+                self.size = place.stop
+            self._places.append(place)
+        vector = ((self.size,), np.dtype(np.float64))
+        self.is_identity = key == (_BARE, vector)
+
+    def __call__(self, vector: Any) -> Any:
+        if not isinstance(vector, Array):
+            vector = np.asarray(vector)
+        if vector.shape != (self.size,):
+            raise DimensionMismatch(
+                f"unravel: a vector of shape {vector.shape} for a tree of {self.size} numbers; it "
+                f"must have the shape ({self.size},)"
+            )
+        return self._rebuild([place.of(vector) for place in self._places])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Unravel) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+class _Place:
+    """Where a leaf stands in the vector, and what it looks like."""
+
+    __slots__ = ("dtype", "shape", "start", "stop")
+
+    def __init__(self, start: int, shape: tuple[int, ...], dtype: np.dtype):
+        self.start, self.stop = start, start + math.prod(shape)
+        self.shape, self.dtype = shape, dtype
+
+    def of(self, vector: Any) -> Any:
+        leaf = vector[self.start : self.stop] if self.shape else vector[self.start]
+        if self.shape != leaf.shape:
+            leaf = leaf.reshape(self.shape)
+        return leaf if leaf.dtype == self.dtype else leaf.astype(self.dtype)
+
+
+class _Static:
+    """A leaf that is no float."""
+
+    __slots__ = ("_leaf",)
+
+    def __init__(self, leaf: Any):
+        self._leaf = leaf
+
+    def of(self, vector: Any) -> Any:
+        return self._leaf
+
+
+_BARE = "array"
+
+
+def _nesting(tree: Any) -> Any:
+    return _BARE if isinstance(tree, (Array, np.ndarray)) else trees.structure([tree])
+
+
+def _kind(tree: Any) -> str:
+    return type(tree).__name__ + (f" of {tree.dtype}" if hasattr(tree, "dtype") else "")
+
+
+def _dtype(leaf: Any) -> np.dtype:
+    return leaf.dtype if hasattr(leaf, "dtype") else np.dtype(np.float64)
+
+
+def key_of(leaf: Any) -> Any:
+    """What a vector cannot change in a leaf."""
+    if trees.is_differentiable(leaf):
+        return np.shape(leaf), _dtype(leaf)
+    if isinstance(leaf, np.ndarray):
+        return leaf.shape, leaf.dtype, leaf.tobytes()
+    try:
+        hash(leaf)
+    except TypeError:
+        return id(leaf)
+    return type(leaf), leaf

@@ -1,0 +1,202 @@
+"""Functions of trees as SciPy's solvers call them: of flat vectors, with derivatives."""
+
+import math
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..array import Array
+from ..core import shape_of
+from ..errors import DimensionMismatch
+from ..operands import real_array
+from ..static import StaticFunction, compile
+from ..transforms import hessian, hvp, jacobian, trees, value_and_grad, vjp
+from ..transforms.run import array_leaves
+from .flat import Unravel, key_of
+
+
+class Flat:
+    """A function of a tree as one of a vector: `flat.call(vector, flat.data)` is
+    `f(unravel(vector), *args, **options)`, or with `joined` all that this gives, in one vector.
+
+    `data` are the floats and arrays among the arguments, which a compiled program takes anew at
+    each call; all else is part of the function. Two of equal parts are equal.
+    """
+
+    def __init__(
+        self, f: Callable, unravel: Unravel, args: Sequence, options: dict, joined: bool = False
+    ):
+        self.unravel = unravel
+        self.is_compiled = isinstance(f, StaticFunction)
+        leaves, rebuild = trees.flatten([list(args), options])
+        is_data = [isinstance(leaf, (np.ndarray, np.floating, float)) for leaf in leaves]
+        pairs = list(zip(leaves, is_data, strict=True))
+        self.data = tuple(leaf for leaf, is_data in pairs if is_data)
+        rest = [None if is_data else leaf for leaf, is_data in pairs]
+        self._key = (f, unravel, joined, trees.structure([list(args), options]))
+        self._key += tuple(map(key_of, rest))
+        inner = f.__wrapped__ if isinstance(f, StaticFunction) else f  # pyright: ignore
+
+        def call(vector: Any, data: Sequence) -> Any:
+            x = vector if unravel.is_identity else unravel(vector)
+            if not rest:
+                result = inner(x)
+            else:
+                given = iter(data)
+                filled = zip(rest, is_data, strict=True)
+                args, options = rebuild([next(given) if at else leaf for leaf, at in filled])
+                result = inner(x, *args, **options)
+            return _joined(result) if joined else result
+
+        call.__name__ = getattr(f, "__name__", type(f).__name__)
+        self.call = call
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Flat) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+def _joined(result: Any) -> Any:
+    leaves, _ = array_leaves("nbgrad.scipy", result)
+    parts = [np.ravel(leaf) for leaf in leaves]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+class _Derived:
+    """A flat function with its transformations, each made when it is first asked for."""
+
+    def __init__(self, flat: Flat, x0: np.ndarray, compile: bool):
+        self.x0, self.unravel, self._flat = x0, flat.unravel, flat
+        self._compiled = compile or flat.is_compiled
+        self._made: dict[Callable, Callable] = {}
+
+    def _call(self, transform: Callable, *vectors: np.ndarray) -> Any:
+        return self._transformed(transform)(*vectors, self._flat.data)
+
+    def _transformed(self, transform: Callable) -> Callable:
+        made = self._made.get(transform)
+        if made is None:
+            made = self._made[transform] = self._make(transform)
+        return made
+
+    def _make(self, transform: Callable) -> Callable:
+        if not self._compiled:
+            return transform(self._flat.call)
+        # What is derived from a function that was compiled before, and so is frozen, serves again.
+        return (_reused if self._flat.is_compiled else _compiled)(transform, self._flat)
+
+    def _vector(self, x: Any) -> np.ndarray:
+        x = np.asarray(x, np.float64)
+        if x.shape != self.x0.shape:
+            raise DimensionMismatch(
+                f"nbgrad.scipy: a vector of shape {x.shape} for parameters of {self.x0.size} "
+                f"numbers; it must have the shape {self.x0.shape}"
+            )
+        return x
+
+
+class Objective(_Derived):
+    """What `objective` gives: a function to minimise, of flat vectors.
+
+    `x0` is the vector to start from; `unravel` builds the tree from a vector.
+    """
+
+    _at: bytes | None = None  # the last point,
+    _value: float  # the value there,
+    _slope: Any  # and the gradient, or what gives it
+
+    def fun(self, x: Any) -> float:
+        """The value at x, a float; what it takes for the gradient there is kept."""
+        x = self._vector(x)
+        at = x.tobytes()
+        if at != self._at:
+            self._at = None
+            self._value, self._slope = self._both(x)
+            self._at = at
+        return self._value
+
+    def jac(self, x: Any) -> np.ndarray:
+        """The gradient at x, of its shape. Where `fun` was asked last, it costs a backward pass."""
+        self.fun(x)
+        if callable(self._slope):
+            self._slope = self._slope()
+        return np.array(self._slope, np.float64)
+
+    def hess(self, x: Any) -> np.ndarray:
+        """The Hessian at x, of shape (n, n)."""
+        return np.asarray(self._call(hessian, self._vector(x)), np.float64)
+
+    def hessp(self, x: Any, v: Any) -> np.ndarray:
+        """The product of the Hessian at x with v, of their shape."""
+        x, v = self._vector(x), self._vector(v)
+        return np.asarray(self._transformed(hvp)(x, self._flat.data, v), np.float64)
+
+    def value(self, x: Any) -> float:
+        """The value at x; nothing is recorded, for solvers that never ask for a gradient."""
+        return _number(self._call(_itself, self._vector(x)))
+
+    def _both(self, x: Any) -> tuple[float, Any]:
+        if self._compiled:
+            return self._call(value_and_grad, x)
+        # A copy: SciPy writes the next point where the last one was.
+        value, pullback = vjp(lambda x: self._flat.call(x, self._flat.data), np.array(x))
+        number = _number(value)
+        seed = np.ones(shape_of(value), getattr(value, "dtype", np.float64))
+        return number, lambda: pullback(seed)[0]
+
+
+class Residuals(_Derived):
+    """A function of flat vectors that gives a vector, with its Jacobian."""
+
+    def fun(self, x: Any) -> np.ndarray:
+        """The vector at x."""
+        return _real(self._call(_itself, self._vector(x)))
+
+    def jac(self, x: Any) -> np.ndarray:
+        """The Jacobian at x, of shape (m, n)."""
+        return np.asarray(self._call(jacobian, self._vector(x)), np.float64)
+
+    def hess(self, x: Any, v: Any) -> np.ndarray:
+        """The Hessian at x of the sum of the vector times v, of shape (n, n)."""
+        weights = np.asarray(v, np.float64)
+        return np.asarray(self._call(_weighted_hessian, self._vector(x), weights), np.float64)
+
+
+def _compiled(transform: Callable, flat: Flat) -> Callable:
+    return compile(transform(flat.call))
+
+
+_reused = lru_cache(maxsize=64)(_compiled)
+
+
+def _itself(f: Callable) -> Callable:
+    return f
+
+
+def _weighted_hessian(f: Callable) -> Callable:
+    return hessian(lambda x, v, data: np.dot(v, f(x, data)))
+
+
+def _real(value: Any) -> np.ndarray:
+    return real_array(value, "nbgrad.scipy: a result").astype(np.float64, copy=False)
+
+
+def _number(value: Any) -> float:
+    """The value of a function to minimise. Raises TypeError and DimensionMismatch for others."""
+    if not isinstance(value, (Array, np.ndarray, np.generic, float, int)):
+        raise TypeError(
+            f"nbgrad.scipy: the function to minimise gave {type(value).__name__}; return one "
+            "number: its derivatives are made for you"
+        )
+    if math.prod(shape_of(value)) != 1:
+        raise DimensionMismatch(
+            f"nbgrad.scipy: the function to minimise gave an array of shape {shape_of(value)}; "
+            "return one number, such as np.sum(...), or use least_squares for residuals"
+        )
+    if isinstance(value, Array):
+        value = value.item()
+    return float(_real(value).item())

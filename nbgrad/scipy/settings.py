@@ -1,0 +1,120 @@
+"""What goes to SciPy besides the function: the start, bounds, callbacks and constraints, told of
+trees and handed on for vectors."""
+
+import copy
+import inspect
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+from scipy.optimize import BFGS, Bounds, NonlinearConstraint, OptimizeResult
+
+from ..errors import DimensionMismatch
+from ..transforms import trees
+from .flat import ravel
+from .functions import Flat, Residuals
+
+
+class Start:
+    """Where a solver starts: what was given, as a float64 `vector`, and the function `unravel` from
+    such a vector to what the user's functions get.
+
+    As for SciPy, numbers and flat sequences of numbers are vectors, of integers too.
+    """
+
+    def __init__(self, x0: Any):
+        if type(x0) in (list, tuple) and x0 and all(map(_is_number, x0)):
+            x0 = np.array(x0)
+        if _is_number(x0) or isinstance(x0, np.ndarray):
+            x0 = np.atleast_1d(x0)
+            x0 = x0.astype(np.float64) if x0.dtype.kind in "iub" else x0
+        self.is_tree = not (isinstance(x0, np.ndarray) and x0.ndim == 1)
+        self._leaves, _ = trees.flatten(x0)
+        self._structure = trees.structure([x0])
+        vector, self.unravel = ravel(x0)
+        self.vector = np.array(vector, np.float64)
+
+    def finished(self, found: OptimizeResult) -> OptimizeResult:
+        """SciPy's result with the tree in place of the vector."""
+        found.x = self.unravel(found.x)
+        return found
+
+    def bounds(self, given: Any) -> Any:
+        """Bounds of the vector, where a pair of numbers or trees is given for a tree."""
+        pair = isinstance(given, (tuple, list)) and len(given) == 2
+        if not (self.is_tree and pair and all(map(self._is_side, given))):
+            return given
+        lower, upper = self._side(given[0], -np.inf), self._side(given[1], np.inf)
+        return Bounds(cast(Any, lower), cast(Any, upper))
+
+    def _is_side(self, side: Any) -> bool:
+        return _is_number(side) or side is None or trees.structure([side]) == self._structure
+
+    def _side(self, side: Any, missing: float) -> np.ndarray:
+        alone = _is_number(side) or side is None
+        values = [side] * len(self._leaves) if alone else trees.flatten(side)[0]
+        parts = []
+        for leaf, value in zip(self._leaves, values, strict=True):
+            if trees.is_differentiable(leaf):
+                value = np.asarray(missing if value is None else value, np.float64)
+                try:
+                    parts.append(np.broadcast_to(value, np.shape(leaf)).ravel())
+                except ValueError:
+                    raise DimensionMismatch(
+                        f"bounds of shape {value.shape} for a parameter of shape "
+                        f"{np.shape(leaf)}; they must be numbers or broadcast to it"
+                    ) from None
+        return np.concatenate(parts)
+
+    def callback(self, given: Any) -> Any:
+        """A callback that hands the tree on."""
+        if not (self.is_tree and callable(given)):
+            return given
+        if _takes_result(given):
+
+            def with_result(intermediate_result):
+                x = self.unravel(intermediate_result.x)
+                return given(intermediate_result=OptimizeResult(intermediate_result | {"x": x}))
+
+            return with_result
+        return lambda x, *rest: given(self.unravel(x), *rest)
+
+    def constraints(self, given: Any, method: Any, compile: bool) -> Any:
+        """Constraints of which those that are functions get the tree, and have derivatives."""
+        if isinstance(given, (list, tuple)):
+            return [self._constraint(one, method, compile) for one in given]
+        return self._constraint(given, method, compile)
+
+    def _constraint(self, given: Any, method: Any, compile: bool) -> Any:
+        if isinstance(given, dict) and callable(given.get("fun")):
+            parts = self.residuals(given["fun"], given.get("args", ()), {}, compile)
+            if callable(given.get("jac")):
+                return given | {"fun": parts.fun, "args": ()}
+            if method != "trust-constr":
+                return given | {"fun": parts.fun, "jac": parts.jac, "args": ()}
+            upper = 0.0 if given.get("type") == "eq" else np.inf
+            return NonlinearConstraint(parts.fun, 0.0, upper, cast(Any, parts.jac), parts.hess)
+        if not isinstance(given, NonlinearConstraint):
+            return given
+        parts, new = self.residuals(given.fun, (), {}, compile), cast(Any, copy.copy(given))
+        new.fun = parts.fun
+        if given.jac == "2-point":
+            new.jac = parts.jac
+        if isinstance(given.hess, BFGS):  # SciPy's default
+            new.hess = parts.hess
+        return new
+
+    def residuals(self, f: Callable, args: tuple, options: dict, compile: bool) -> Residuals:
+        return Residuals(Flat(f, self.unravel, args, options, True), self.vector, compile)
+
+
+def _takes_result(callback: Callable) -> bool:
+    """Whether SciPy calls it with its result so far, which it tells by the parameter's name."""
+    try:
+        return set(inspect.signature(callback).parameters) == {"intermediate_result"}
+    except (TypeError, ValueError):
+        return False
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, (float, int, np.number))

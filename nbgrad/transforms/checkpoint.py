@@ -1,0 +1,129 @@
+"""`checkpoint`: compute again in the backward pass what need not be kept; `stop_gradient`."""
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from .. import eager, graph
+from ..array import Array
+from ..core import outermost
+from ..errors import GraphError
+from ..leaves import leaf_of
+from ..rules.nondiff import stopped
+from ..tracked import TrackedArray
+from . import trees
+from .batching import vmap
+from .calls import Call, CallRow, called
+from .forward import jvp, tangent_of
+from .pullbacks import state_of
+from .reverse import vjp
+
+
+def checkpoint(f: Callable) -> Callable:
+    """`f`, which keeps only its arguments for the backward pass and runs once more there.
+
+    Arguments:
+        f: a function of arrays or nested ones; it gives the same at each run. What a closure or a
+            model object holds counts as an argument.
+
+    The gradient is the same to the last bit; the memory of what `f` computes inside is free until
+    its part of the backward pass comes, for the time of a second run. It works in every mode; a
+    compiled function, which computes equal steps once, has nothing to gain.
+
+    Raises GraphError where `f` uses a tracked array that is neither an argument nor in its closure.
+
+    >>> layer = nbgrad.checkpoint(lambda w, x: np.tanh(np.tanh(w @ x)))
+    >>> nbgrad.grad(lambda w: np.sum(layer(w, np.ones(2))))(np.zeros((2, 2)))
+    array([[1., 1.],
+           [1., 1.]])
+    """
+    trees.require_function("checkpoint", f)
+
+    @wraps(f, assigned=("__module__", "__name__", "__doc__"), updated=())
+    def again(*args, **options):
+        state, rebuild = state_of(f)
+        if state is None:
+            return called(_row, Call("checkpoint", f, args, options))
+
+        def with_state(held, *given, **named):
+            return rebuild(held)(*given, **named)
+
+        with_state.__name__ = getattr(f, "__name__", type(f).__name__)
+        return called(_row, Call("checkpoint", with_state, (state, *args), options))
+
+    return again
+
+
+def stop_gradient(tree: Any) -> Any:
+    """The same values, as constants for every derivative.
+
+    Arguments:
+        tree: an array, or nested ones.
+
+    >>> nbgrad.grad(lambda x: x * nbgrad.stop_gradient(x))(3.0)
+    np.float64(3.0)
+    """
+    leaves, rebuild = trees.flatten(tree)
+    return rebuild([trees.scalar(stopped(x)) for x in leaves])
+
+
+class _Again(eager.Call):
+    """A backward walk makes the call again, and goes on through its steps: sums of cotangents
+    are made in the order in which they would be without."""
+
+    __slots__ = ()
+    expands = True
+
+    def again(self, args: Sequence) -> Any:
+        return self.params["call"].apply(*args)
+
+
+class _Checkpoint(CallRow):
+    """A call that is made again for its derivatives."""
+
+    def evaluate(self, *args, **params):
+        call: Call = params["call"]
+        with outermost():
+            started = graph.tick()
+            leaves = [leaf_of(x, 0) for x in args]
+            out = call.apply(*leaves)
+            _require_own(call, out, leaves, started)
+        return out.node.value if isinstance(out, TrackedArray) else np.asarray(out)
+
+    def pullback(self, ct, out, args, need, **params):
+        call: Call = params["call"]
+        if any(isinstance(x, Array) for x in (ct, *args)):
+            return vjp(call.apply, *args)[1](ct)
+        with outermost():
+            return vjp(call.apply, *args)[1](ct)
+
+    def pushforward(self, tangents, out, args, **params):
+        call: Call = params["call"]
+        filled = [
+            tangent_of(x, -1) * 0.0 if t is None else t for x, t in zip(args, tangents, strict=True)
+        ]
+        return jvp(call.apply, args, filled)[1]
+
+    def batch(self, size: int, args: Sequence, batched: Sequence[bool], **params):
+        call: Call = params["call"]
+        return vmap(call.apply, in_axes=[0 if has else None for has in batched])(*args)
+
+
+_row = _Checkpoint("checkpoint")
+_row.plan_class = _Again
+
+
+def _require_own(call: Call, out: Any, leaves: list, started: int) -> None:
+    """Raise GraphError where a result was computed from tracked arrays that are no arguments."""
+    if not isinstance(out, Array):
+        return
+    own = {leaf.node for leaf in leaves}
+    nodes = graph.history(out.node) if isinstance(out, TrackedArray) and out.level == 0 else None
+    parents = [p for node in nodes or () for p in node.parents if p is not None]
+    if nodes is None or any(p.time < started or (p.step is None and p not in own) for p in parents):
+        raise GraphError(
+            f"checkpoint: {call.name} uses a tracked array that is neither an argument nor in its "
+            "closure, so its gradient would be lost: pass it as an argument"
+        )

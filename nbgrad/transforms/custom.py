@@ -1,0 +1,227 @@
+"""`custom_rule`: a derivative that the user gives for a function of theirs."""
+
+from collections.abc import Callable, Sequence
+from functools import update_wrapper
+from typing import Any
+
+import numpy as np
+
+from ..array import Array
+from ..core import Primitive, Unplanned, bind, shape_of
+from ..errors import DimensionMismatch, NoRuleError, TraceError
+from ..symbols import user_line
+from . import trees
+from .calls import Call, CallRow, called
+from .linear import linear_transpose
+from .run import fitted
+
+
+class CustomRule:
+    """What `nbgrad.custom_rule` makes: called like the function, differentiated by its rule."""
+
+    def __init__(self, f: Callable, pullback: Callable, pushforward: Callable | None):
+        update_wrapper(self, f, assigned=("__module__", "__name__", "__doc__"), updated=())
+        self.f, self.pullback, self.pushforward = f, pullback, pushforward
+
+    def __call__(self, *args, **options):
+        call = Call(self._name, self.f, args, options)
+        call.rule = self
+        return called(_row, call)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """As a method, the instance comes first."""
+        if instance is None:
+            return self
+        return lambda *args, **options: self(instance, *args, **options)
+
+    @property
+    def _name(self) -> str:
+        return getattr(self, "__name__", type(self.f).__name__)
+
+
+def custom_rule(
+    f: Callable | None = None, *, pullback: Callable, pushforward: Callable | None = None
+) -> Any:
+    """Give a function a pullback, and a pushforward, of your own; a decorator with options.
+
+    Arguments:
+        f: a function, plain Python or `@njit`, of numbers and arrays or nested ones, that gives an
+            array or nested ones.
+        pullback: `pullback(ct, out, *args)` gives a cotangent for each argument, in a tuple: of the
+            argument's structure and shapes, None where there is none. For one argument the
+            cotangent itself will do.
+        pushforward: `pushforward(tangents, out, *args)` gives the tangent of the result; `tangents`
+            has one for each argument, zeros where it does not move. Without it the pullback is
+            transposed, which needs a pullback made of NumPy functions.
+
+    A rule made of NumPy functions can be differentiated again, batched and compiled; where `f` or
+    its pullback is compiled by Numba itself, it runs as it is, in first derivatives.
+
+    Raises TypeError and DimensionMismatch that name the function where a rule gives another number,
+    structure or shape of cotangents.
+
+    >>> @nbgrad.custom_rule(pullback=lambda ct, out, x: ct * np.minimum(np.exp(x), 10.0))
+    ... def clipped_exp(x):
+    ...     return np.exp(x)
+    >>> nbgrad.grad(clipped_exp)(5.0)
+    np.float64(10.0)
+    """
+    if f is None:
+        return lambda given: custom_rule(given, pullback=pullback, pushforward=pushforward)
+    trees.require_function("custom_rule", f)
+    trees.require_function("custom_rule: pullback", pullback)
+    if pushforward is not None:
+        trees.require_function("custom_rule: pushforward", pushforward)
+    return CustomRule(f, pullback, pushforward)
+
+
+class _Custom(CallRow):
+    """A call with the user's rule."""
+
+    def evaluate(self, *args, **params):
+        call: Call = params["call"]
+        return np.asarray(call.apply(*(trees.scalar(x) for x in args)))
+
+    def inline(self, *args, call: Call):
+        if _is_compiled(call.f):
+            raise TraceError(
+                f"{call.name} is compiled by Numba and cannot be recorded: write it with NumPy "
+                "functions, or element by element with nbgrad.custom_elementwise" + user_line()
+            )
+        return call.apply(*args)
+
+    def pullback(self, ct, out, args, need, **params):
+        call: Call = params["call"]
+        if _is_compiled(call.rule.pullback) and any(isinstance(x, Array) for x in (ct, out, *args)):
+            return _as_row(call, need, ct, out, args)
+        return pulled(call, ct, out, args)
+
+    def pushforward(self, tangents, out, args, **params):
+        call: Call = params["call"]
+        rule = call.rule
+        if rule.pushforward is None:
+            return _transposed(call, tangents, out, args)
+        filled = [
+            np.zeros(shape_of(x), getattr(x, "dtype", np.float64)) if t is None else t
+            for t, x in zip(tangents, args, strict=True)
+        ]
+        given, options = call.arguments(args)
+        moved, _ = call.arguments([trees.scalar(t) for t in filled])
+        value = call.unpack(out)
+        found = rule.pushforward(tuple(moved), value, *given, **options)
+        if not trees.same_structure(found, value):
+            raise TypeError(
+                f"{call.name}: its pushforward gave {trees.describe(found)}, and must give a "
+                f"tangent that nests as the result does: {trees.describe(value)}"
+            )
+        return _checked(call, "pushforward", call.pack(found), out, "a result")
+
+
+_row = _Custom("custom_rule")
+
+
+class _Pullback(Primitive):
+    """The pullback of a compiled rule, as an op without a derivative."""
+
+    registered = False
+
+    def evaluate(self, *args, **params):
+        call, wanted = params["call"], params["wanted"]
+        found = pulled(call, args[0], args[1], args[2:])
+        return np.concatenate([
+            np.ravel(np.zeros(shape_of(x)) if g is None else g)
+            for g, x, needed in zip(found, args[2:], wanted, strict=True) if needed
+        ])  # fmt: skip
+
+    def pullback(self, ct, out, args, need, **params):
+        raise _once(params["call"])
+
+    def pushforward(self, tangents, out, args, **params):
+        raise _once(params["call"])
+
+
+_pullback = _Pullback("custom_pullback")
+_pullback.plans = Unplanned()
+
+
+def _as_row(call: Call, need: Sequence[bool], ct: Any, out: Any, args: Sequence) -> list:
+    flat = bind(_pullback, ct, out, *args, call=call, wanted=tuple(need))
+    found, at = [], 0
+    for x, wanted in zip(args, need, strict=True):
+        size = int(np.prod(shape_of(x)))
+        found.append(np.reshape(flat[at : at + size], shape_of(x)) if wanted else None)
+        at += size if wanted else 0
+    return found
+
+
+def pulled(call: Call, ct: Any, out: Any, args: Sequence) -> list[Any]:
+    """What the user's pullback gives for the float leaves of the arguments, checked."""
+    given, options = call.arguments([trees.scalar(x) for x in args])
+    found = call.rule.pullback(call.unpack(ct), call.unpack(out), *given, **options)
+    if len(given) == 1 and not (isinstance(found, tuple) and len(found) == 1):
+        found = (found,)
+    if not isinstance(found, tuple) or len(found) != len(given):
+        count = f"{len(found)} cotangents" if isinstance(found, tuple) else type(found).__name__
+        raise TypeError(
+            f"{call.name}: its pullback gave {count} for {len(given)} arguments: return a tuple "
+            "with one for each, None where there is none"
+        )
+    filled = []
+    for position, (g, x) in enumerate(zip(found, given, strict=True)):
+        if g is None:
+            g = trees.flatten(x)[1]([None] * len(trees.flatten(x)[0]))
+        if not trees.same_structure(g, x):
+            raise TypeError(
+                f"{call.name}: the cotangent of argument {position} nests as {trees.describe(g)}, "
+                f"and must nest as the argument does: {trees.describe(x)}"
+            )
+        filled.append(g)
+    return [
+        None if g is None else _checked(call, "pullback", g, x, "an argument")
+        for g, x in zip(call.leaves_of(filled), args, strict=True)
+    ]
+
+
+def _checked(call: Call, rule: str, found: Any, like: Any, what: str) -> Any:
+    """A cotangent or tangent of the right shape; DimensionMismatch names the function."""
+    if shape_of(found) != shape_of(like):
+        raise DimensionMismatch(
+            f"{call.name}: its {rule} gave shape {shape_of(found)} for {what} of shape "
+            f"{shape_of(like)}; they must be equal"
+        )
+    if isinstance(found, Array):
+        return found
+    dtype = getattr(like, "dtype", np.dtype(np.float64))
+    return np.asarray(fitted(call.name, rule, np.asarray(found, dtype), [like], like)[0])
+
+
+def _transposed(call: Call, tangents: Sequence, out: Any, args: Sequence) -> Any:
+    """J @ tangents as the transpose of the pullback."""
+    if _is_compiled(call.rule.pullback):
+        raise NoRuleError(
+            f"{call.name}: forward mode needs a pushforward, as its pullback is compiled by Numba: "
+            "give custom_rule(pushforward=...)"
+        )
+    moving = [i for i, t in enumerate(tangents) if t is not None]
+
+    def pull(ct: Any) -> tuple:
+        found = pulled(call, ct, out, args)
+        return tuple(found[i] for i in moving if found[i] is not None)
+
+    like = np.zeros(shape_of(out), out.dtype)
+    known = [i for i in moving if pulled(call, like, out, args)[i] is not None]
+    if not known:
+        return like
+    return linear_transpose(pull, like)(tuple(tangents[i] for i in known))[0]
+
+
+def _once(call: Call) -> NoRuleError:
+    return NoRuleError(
+        f"{call.name}: its pullback is compiled by Numba and cannot be differentiated again: write "
+        "it with NumPy functions"
+    )
+
+
+def _is_compiled(f: Any) -> bool:
+    """Whether f is a dispatcher of Numba's, which takes plain arrays only."""
+    return hasattr(f, "py_func") and hasattr(f, "overloads")
