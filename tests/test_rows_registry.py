@@ -171,7 +171,6 @@ def test_a_rule_that_forgets_its_own_derivative_is_found():
     [
         ("test_rows_values.py", "test_tracked.py"),
         ("test_rows_gradients.py", "test_rows_pullbacks.py"),
-        ("test_rows_orders.py",),
     ],
     ids="+".join,
 )

@@ -277,8 +277,8 @@ class _Loop(Primitive):
 
 loop = _Loop(
     "loop",
-    notes="n steps of a recorded body; the pullback is a loop as well; the body is recorded for one "
-    "sample, so each sample has a loop of its own",
+    notes="n steps of a recorded body; the pullback is a loop as well; the body is recorded for "
+    "one sample, so each sample has a loop of its own",
 )
 loop.plans = Unplanned()
 
