@@ -205,7 +205,7 @@ class _Full(Primitive):
         return []
 
 
-full = _Full("full")
+full = _Full("full", notes="a constant of a program, without arguments to have samples of")
 
 
 def is_full(x) -> bool:

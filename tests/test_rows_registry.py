@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 import rows
 import test_rows_gradients as gradients
+import test_rows_orders as orders
 import test_rows_pullbacks as pullbacks
 import test_rows_values as values
 
+import nbgrad
 from nbgrad.array import functions
 from nbgrad.core import Primitive
-from nbgrad.rules.families import Elementwise, Linear, reals, sample
+from nbgrad.optable import has_rule
+from nbgrad.rules.families import Custom, Elementwise, Linear, reals, sample
 
 
 def test_rows_are_known_by_their_names():
@@ -47,6 +50,18 @@ def test_few_rows_are_slow():
     told |= {f.__name__: (f.__doc__ or "").partition("\n\n")[0] for f in functions.values()}
     slow = [name for name, text in told.items() if "slow: " in text]
     assert 0 < len(slow) <= 10, slow
+
+
+def test_few_rows_lack_a_mode():
+    """They say why: no pushforward, or no rule for many samples at once."""
+    lacking = [
+        row
+        for row in Primitive.registry.values()
+        if not has_rule(row, "batch")
+        or (row.differentiable and not (has_rule(row, "pushforward") and has_rule(row, "pullback")))
+    ]
+    assert len(lacking) <= 10
+    assert not [row.name for row in lacking if not row.notes]
 
 
 @pytest.fixture
@@ -114,6 +129,40 @@ def test_a_pullback_that_is_no_transpose_is_found():
     case = rows.cases_of(row)[0]
     with pytest.raises(AssertionError):
         pullbacks.test_pullback_is_linear_in_its_cotangent(case)
+
+
+@pytest.mark.usefixtures("scratch")
+def test_a_wrong_pushforward_is_found():
+    row = Custom(
+        "scratch", lambda x: np.sin(x), lambda x: x,
+        lambda ct, out, args, need: [ct * np.cos(args[0])],
+        lambda tangents, out, args: tangents[0] * np.sin(args[0]),
+        samples=[sample((3,))],
+    )  # fmt: skip
+    case = rows.cases_of(row)[0]
+    for test in (
+        orders.test_pushforward_is_the_slope_of_the_value,
+        orders.test_pushforward_and_pullback_are_adjoint,
+        orders.test_second_order_three_ways,
+        orders.test_third_order_four_ways,
+    ):
+        with pytest.raises(AssertionError):
+            test(case)
+
+
+@pytest.mark.usefixtures("scratch")
+def test_a_rule_that_forgets_its_own_derivative_is_found():
+    row = Custom(
+        "scratch", lambda x: np.sin(x), lambda x: x,
+        lambda ct, out, args, need: [ct * nbgrad.stop_gradient(np.cos(args[0]))],
+        lambda tangents, out, args: tangents[0] * np.cos(args[0]),
+        samples=[sample((3,))],
+    )  # fmt: skip
+    case = rows.cases_of(row)[0]
+    orders.test_pushforward_and_pullback_are_adjoint(case)
+    for test in (orders.test_second_order_three_ways, orders.test_third_order_four_ways):
+        with pytest.raises(AssertionError):
+            test(case)
 
 
 @pytest.mark.skipif(rows.PLAIN_PYTHON, reason="this is the plain run")

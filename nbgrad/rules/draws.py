@@ -21,7 +21,12 @@ class Draw(Primitive):
     def __init__(self, name: str, kernel: Callable, fill: str, dtype: type, **params):
         state = np.array([7, 0])
         samples = [sample(state, shape=shape, **params) for shape in ((3,), (2, 3), ())]
-        super().__init__(name, None, samples=samples, notes="a function of the state alone")
+        super().__init__(
+            name,
+            None,
+            samples=samples,
+            notes="a function of the state alone: each sample has its own state",
+        )
         self.kernel, self.fill, self.dtype = kernel, fill, np.dtype(dtype)
         self.order = tuple(params)
 

@@ -5,7 +5,7 @@ import numpy as np
 from .. import eager
 from ..array import Array, apply, implements
 from ..core import Aval, Primitive, Unplanned, bind, shape_of
-from ..errors import TraceError
+from ..errors import TraceError, UntrackedError
 from ..kernels import index as kernels
 from ..symbols import user_line
 from . import batching
@@ -195,7 +195,8 @@ def index_of(x, index):
     positions = [part for part in parts if isinstance(part, Array)]
     if positions:
         if any(part.dtype.kind not in "iu" for part in positions):
-            raise TraceError(
+            kind = UntrackedError if any(part.is_batch for part in positions) else TraceError
+            raise kind(
                 "an index of bools that depends on the arguments gives a shape that depends on "
                 "values: use np.where(mask, x, 0.0)" + user_line()
             )

@@ -11,6 +11,7 @@ of leading axes, end with the nest.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 from . import affine
 from .affine import Affine, flat, identity
@@ -355,9 +356,7 @@ def _kept_operand(product: Value, value: Value) -> Value:
 def strides_of(value: Value) -> tuple[int, list[int]] | None:
     """Where a view of a buffer starts, and its strides; None where BLAS cannot follow them."""
     (source,) = value.args
-    steps = [1]
-    for n in source.shape[:0:-1]:
-        steps.insert(0, steps[0] * n)
+    steps = [prod(source.shape[axis + 1 :]) for axis in range(len(source.shape))]
     start, strides = 0, [0] * len(value.shape)
     for (out, first, step), unit in zip(value.data, steps, strict=True):
         start += first * unit

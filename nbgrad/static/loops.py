@@ -275,7 +275,11 @@ class _Loop(Primitive):
         return params["body"].push(tangents, args, params["outs"])
 
 
-loop = _Loop("loop", notes="n steps of a recorded body; the pullback is a loop as well")
+loop = _Loop(
+    "loop",
+    notes="n steps of a recorded body; the pullback is a loop as well; the body is recorded for "
+    "one sample, so each sample has a loop of its own",
+)
 loop.plans = Unplanned()
 
 

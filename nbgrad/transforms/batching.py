@@ -116,6 +116,8 @@ def list_of(samples: Any) -> Any:
 
 
 def _stack(rows: list) -> Any:
+    if rows[0] is None:
+        return None
     if any(shape_of(row) != shape_of(rows[0]) for row in rows):
         listed = ", ".join(sorted({str(shape_of(row)) for row in rows}))
         raise DimensionMismatch(f"map: the function gave arrays of shapes {listed}; stacked "
@@ -158,6 +160,8 @@ def _whole(x: Any, level: int, count: int) -> Any:
     """All samples of a result; what does not depend on them is repeated."""
     if isinstance(x, Batched) and x.level == level:
         return x.value
+    if x is None:
+        return None
     return (
         np.broadcast_to(x, (count, *shape_of(x)))
         if isinstance(x, Array)

@@ -81,9 +81,11 @@ def primal_of(x: Any, level: int) -> Any:
 
 
 def tangent_of(x: Any, level: int) -> Any:
-    """The tangent of x at `level`: zeros where it has none."""
+    """The tangent of x at `level`: zeros where it has none, None for None."""
     if isinstance(x, Dual) and x.level == level:
         return trees.scalar(x.tangent)
+    if x is None:
+        return None
     if isinstance(x, Array):
         return x.full_like(0.0)
     dtype = getattr(x, "dtype", np.dtype(np.float64))

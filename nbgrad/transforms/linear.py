@@ -193,7 +193,7 @@ def linear_transpose(f: Callable, *examples) -> Callable[[Any], tuple]:
         [x if s is None else _zeros(s.aval) for x, s in zip(leaves, inputs, strict=True)]
     )
     at_zero, _ = trees.flatten(linear(*zeros))
-    if any(not isinstance(x, Array) and np.any(np.asarray(x) != 0) for x in at_zero):
+    if any(not isinstance(x, Array) and np.any(x) for x in at_zero):
         raise ValueError(
             "linear_transpose: f(0) is not 0: the function adds a constant, so it is not linear"
         )

@@ -99,14 +99,16 @@ def with_aux(op: str, result: Any) -> tuple[Any, Any]:
 
 
 def array_leaves(op: str, result: Any) -> tuple[list[Any], Callable]:
-    """The leaves of a result. Raises TypeError where there is none, or one that is no array."""
+    """The leaves of a result. Raises TypeError where none is an array, or one is neither that nor
+    None, which gradients have in place of what is static."""
     leaves, rebuild = trees.flatten(result)
-    wrong = [x for x in leaves if not isinstance(x, (Array, np.ndarray, np.generic, float, int))]
-    if wrong or not leaves:
+    given = [x for x in leaves if x is not None]
+    wrong = [x for x in given if not isinstance(x, (Array, np.ndarray, np.generic, float, int))]
+    if wrong or not given:
         gave = type(wrong[0] if wrong else result).__name__
         raise TypeError(
             f"{op}: the function gave {gave}, not an array; return an array, or nested dicts, "
-            "lists and tuples of arrays" + ("; give the rest by has_aux" if wrong != [None] else "")
+            "lists and tuples of arrays" + ("; give the rest by has_aux" if wrong else "")
         )
     return leaves, rebuild
 
