@@ -19,12 +19,14 @@ REFERENCES = {
     "arcsinh": mpmath.asinh,
     "arctan": mpmath.atan,
     "arctanh": mpmath.atanh,
+    "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),
     "cos": mpmath.cos,
     "cosh": mpmath.cosh,
     "exp": mpmath.exp,
     "exp2": lambda x: mpmath.mpf(2) ** x,
     "expm1": mpmath.expm1,
     "log": mpmath.log,
+    "log10": mpmath.log10,
     "log1p": mpmath.log1p,
     "log2": lambda x: mpmath.log(x) / mpmath.log(2),
     "sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)),
@@ -61,7 +63,7 @@ def points(name: str, dtype: np.dtype, rng: np.random.Generator) -> np.ndarray:
     tiny = 10.0 ** np.concatenate([rng.uniform(low, 0, 300), rng.uniform(-20, 0, 300)])
     tiny *= rng.choice([-1, 1], 600)
     usual = rng.uniform(-5, 5, 800)
-    if name in ("log", "log2"):
+    if name in ("log", "log2", "log10"):
         near_one = 1 + tiny[abs(tiny) < 0.1]
         drawn = [abs(usual), near_one, 10.0 ** rng.uniform(low, high, 600)]
     elif name == "arccosh":
@@ -69,7 +71,7 @@ def points(name: str, dtype: np.dtype, rng: np.random.Generator) -> np.ndarray:
     elif name in ("arcsin", "arccos", "arctanh"):
         drawn = [usual / 5, tiny, np.sign(tiny) * (1 - abs(tiny))]
         drawn = [part[abs(part) < 1] for part in drawn]
-    elif name in ("arcsinh", "arctan"):
+    elif name in ("arcsinh", "arctan", "cbrt"):
         drawn = [usual, tiny, 10.0 ** rng.uniform(0, high, 300), -(10.0 ** rng.uniform(0, 3, 300))]
     elif name == "log1p":
         drawn = [usual, tiny, 10.0 ** rng.uniform(0, high, 300)]

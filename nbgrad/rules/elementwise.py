@@ -75,7 +75,7 @@ sqrt = elementwise(
     notes="derivative inf at 0; a zero cotangent still gives zero",
 )  # fmt: skip
 cbrt = elementwise(
-    np.cbrt, "np.cbrt(x)", [lambda x, out: 1 / 3 / (out * out)], domains=[positive],
+    np.cbrt, "cbrt(x)", [lambda x, out: 1 / 3 / (out * out)], domains=[positive],
     kinks=[((0.0,), (np.inf,))], notes="derivative inf at 0; a zero cotangent still gives zero",
 )  # fmt: skip
 
