@@ -1,8 +1,8 @@
 """Scalar functions that kernels call: what one element goes through.
 
-Those of `area`, `cube`, `exponential`, `inverse`, `logarithm` and `trig` are branch-free polynomials for
-float64 and float32, so that LLVM vectorises loops over them; the rest goes through NumPy's names
-for the C library.
+Those of `area`, `cube`, `exponential`, `inverse`, `logarithm` and `trig` are branch-free
+polynomials for float64 and float32, so that LLVM vectorises loops over them; the rest goes through
+NumPy's names for the C library.
 Each is compiled as a function of its own flags: a caller that reassociates must not touch a range
 reduction.
 """
