@@ -137,6 +137,55 @@ def test_angles_of_points(dtype, rng):
     assert np.nanmax(error.astype(float)) <= 4
 
 
+def powers(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    steps, out = [Step("v", "power(x, y)")], np.empty_like(x)
+    operands = [Operand("x", "full"), Operand("y", "full")]
+    source = loop_source("powers", steps, operands, {Operand("out", "full"): "v"})
+    kernel_from_source("powers", source)(x, y, out)
+    return out
+
+
+@both
+def test_powers(dtype, rng):
+    """Usual numbers, results over the whole range, and bases so near 1 that exponents are huge."""
+    high = ENDS[dtype][0]
+    near = 1 + rng.normal(size=600) * 10.0 ** rng.uniform(-6, -1, 600)
+    x = np.concatenate([rng.uniform(0, 3, 600), 10.0 ** rng.uniform(-high, high, 600), near])
+    y = rng.uniform(-1.1, 1.1, 1800) * high / np.log10(x)
+    y[:600] = rng.uniform(-5, 5, 600)
+    x, y = x.astype(dtype), y.astype(dtype)
+    found, worst = powers(x, y), 0.0
+    with mpmath.workdps(50):
+        for base, exponent, value in zip(x, y, found, strict=True):
+            exact = mpmath.mpf(float(base)) ** mpmath.mpf(float(exponent))
+            rounded = dtype.type(float(exact)) if exact < float(np.finfo(dtype).max) else np.inf
+            if np.isfinite(rounded):
+                error = abs(mpmath.mpf(float(value)) - exact)
+                worst = max(worst, float(error / mpmath.mpf(float(np.spacing(rounded)))))
+    assert worst <= 1
+
+
+@both
+def test_powers_at_the_ends(dtype):
+    ends = [0.0, 1.0, 2.0, 3.0, 0.5, 2.5, 1e-40, 1e30, 2.0**53, 2.0**24 + 2, np.inf]
+    x, y = np.stack(np.meshgrid([*ends, *np.negative(ends), np.nan], [*ends, -3.0, -0.5, np.nan]))
+    x, y = x.ravel().astype(dtype), y.ravel().astype(dtype)
+    with np.errstate(all="ignore"):
+        expected = np.power(x, y)
+    found = powers(x, y)
+    np.testing.assert_allclose(found, expected, 4 * np.finfo(dtype).eps)
+    numbers = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(found[numbers]), np.signbit(expected[numbers]))
+
+
+@both
+def test_exact_powers_are_exact(dtype):
+    x = np.arange(1, 100).astype(dtype)
+    for n in (0.0, 1.0, 2.0, 3.0):
+        np.testing.assert_array_equal(powers(x, np.full_like(x, n)), x**n)
+    np.testing.assert_array_equal(powers(x * x, np.full_like(x, 0.5)), x)
+
+
 def test_exact_where_the_result_is_a_whole_number():
     k = np.arange(-1074, 1024)
     powers = np.ldexp(1.0, k)

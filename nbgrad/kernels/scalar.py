@@ -1,8 +1,8 @@
 """Scalar functions that kernels call: what one element goes through.
 
-Those of `area`, `cube`, `exponential`, `inverse`, `logarithm` and `trig` are branch-free
-polynomials for float64 and float32, so that LLVM vectorises loops over them; the rest goes through
-NumPy's names for the C library.
+Those of `area`, `cube`, `exponential`, `inverse`, `logarithm`, `power` and `trig` are
+branch-free polynomials for float64 and float32, so that LLVM vectorises loops over them; the rest
+goes through NumPy's names for the C library.
 Each is compiled as a function of its own flags: a caller that reassociates must not touch a range
 reduction.
 """
@@ -18,6 +18,7 @@ from .cube import cbrt
 from .exponential import cosh, exp, exp2, expm1, sigmoid, sinh, tanh
 from .inverse import arccos, arcsin, arctan, arctan2
 from .logarithm import log, log1p, log2, log10, logaddexp, logaddexp2
+from .power import power
 from .trig import cos, is_far, near_cos, near_sin, near_sinc, near_tan, sin, sinc, tan
 
 __all__ = [
@@ -55,6 +56,7 @@ __all__ = [
     "near_sinc",
     "near_tan",
     "offset",
+    "power",
     "radd",
     "select",
     "sigmoid",

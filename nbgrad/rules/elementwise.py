@@ -86,7 +86,7 @@ def _log_of_base(x, y, out):
 
 
 power = elementwise(
-    np.power, "x ** y",
+    np.power, "power(x, y)",
     [lambda x, y, out: np.where(y == 0, 0.0, y * x ** (y - 1)), _log_of_base],
     domains=[positive, reals], kinks=[((0.0, 2.0), (0.0, 0.0)), ((0.0, 0.0), (0.0, 0.0))],
     notes="0 ** y has derivative 0 in y; a base below 0 has derivative nan in y",
