@@ -163,6 +163,8 @@ def live_children(node: Node) -> list[Node]:
     if type(children) is not list:
         child = children()
         return [] if child is None else [child]
+    if len(children) == 1:
+        return []
     alive = [child for reference in children[1:] if (child := reference()) is not None]
     return list(dict.fromkeys(alive)) if len(alive) > 1 else alive
 
@@ -228,7 +230,7 @@ def sweep(
     kept: dict[Node, Any] = {}
     own: set[Node] = set()  # of these, the cotangent is a buffer of this walk
     plain = root.level == 0 and not tracked
-    watch = modes.watching()
+    watch = modes.active[0] and modes.watching()
     while nodes:
         node = nodes.pop()
         step, parents, ct = node.step, node.parents, cotangents.pop(node, None)
@@ -249,18 +251,17 @@ def sweep(
             modes.watch_backward(node, contributions)
         if free:
             node.parents, node.saved = (), None
-        for i, contribution in enumerate(contributions):
-            if contribution is not None:
-                parent: Any = parents[i]
-                known = cotangents.get(parent)
-                if known is None:
-                    cotangents[parent] = contribution
-                elif parent in own:
-                    known += contribution
-                else:
-                    cotangents[parent] = known = known + contribution
-                    if plain and type(known) is np.ndarray:  # not a scalar
-                        own.add(parent)
+        for parent, contribution in zip(parents, contributions):  # noqa: B905
+            if contribution is None:
+                continue
+            if parent not in cotangents:
+                cotangents[parent] = contribution
+            elif parent in own:
+                cotangents[parent] += contribution
+            else:
+                cotangents[parent] = known = cotangents[parent] + contribution
+                if plain and type(known) is np.ndarray:  # not a scalar
+                    own.add(parent)
     return {**kept, **cotangents} if keep else cotangents
 
 
@@ -279,14 +280,13 @@ def _add_into(parent, node: Node, ct, cotangents: dict, own: set) -> tuple[()]:
 def reset(root: Node) -> None:
     """Forget the gradients of `root` and of all that was computed from it, and free those."""
     stack = [root]
-    while stack:
-        node = stack.pop()
+    for node in stack:  # which grows
         if node.children is not None:
-            stack.extend(live_children(node))
-        node.grad, node.children = None, [64] if node.step is None else None
-        if node.step is not None and node is not root:
-            node.saved = None
-            node.parents = ()
+            stack += live_children(node)
+            node.children = None if node.step else [64]
+        node.grad = None
+        if node.step and node is not root:
+            node.parents, node.saved = (), None
 
 
 # -- accum ----------------------------------------------------------------------------------------

@@ -27,8 +27,6 @@ _LITERAL = re.compile(r"(?<![\w.])(\d+\.?\d*(?:e[+-]?\d+)?|inf|nan)(?![\w.])")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 # One accumulator over a whole long array would lose digits: this many at a time.
 _CHUNK = 4096
-# A body with this function is so long that one vector after the other is computed.
-_LONG = "power"
 # Functions that vectorise for arguments that are not far from 0.
 _RANGED = re.compile(r"(?<![\w.])(sin|sinc|cos|tan)\((\w+)\)")
 
@@ -67,10 +65,10 @@ def loop_source(
     text = _function(name, steps, reads, writes)
     used = sorted(set(_NAME.findall(text)) & set(scalar.__all__))
     head = "import numpy as np\n"
-    if _LONG in used:
-        head += "from nbgrad.kernels.pointers import wide\n"
     if used:
+        head += "from nbgrad.kernels.pointers import wide\n"
         head += f"from nbgrad.kernels.scalar import {', '.join(used)}\n"
+        text = text.replace(":\n", ":\n    wide()\n", 1)
     return f"{head}\n\n{text}"
 
 
@@ -103,8 +101,7 @@ def _function(
         operand for operand in [*writes, *reads] if operand.pattern != "number" or operand in writes
     )
     cast = f"{model.name}s.dtype.type"
-    head = ["wide()"] if any(f"{_LONG}(" in step.body for step in steps) else []
-    head += [f"{label} = {cast}({text})" for text, label in constants.items()]
+    head = [f"{label} = {cast}({text})" for text, label in constants.items()]
     head += [f"{read.name} = {cast}({read.name})" for read in reads if read.pattern == "number"]
     lines = [f"def {name}({', '.join(arguments + sizes)}):", *_indent(head + body)]
     return "\n".join(lines) + "\n"

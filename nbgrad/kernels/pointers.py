@@ -191,8 +191,8 @@ def tuned(typingctx):
 
 @instruction(lambda: None)
 def wide(typingctx):
-    """Said first in a kernel: vectors may be wide. For loop bodies so long that the processor
-    cannot begin the next vector before it is done with one."""
+    """Said first in a kernel: vectors may be wide. For loops with so much to compute that memory
+    does not keep them waiting."""
 
     def codegen(context, builder, signature, args):
         _widen(builder.function)
