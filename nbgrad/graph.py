@@ -303,15 +303,15 @@ def accum(root: Node) -> Any:
     stack = [root]
     while stack:
         node = stack[-1]
+        seeded = node.grad is not None and node.origin is SEEDED
         if node not in known:
-            seeded = node.grad is not None and node.origin is SEEDED
             known[node] = children = () if seeded else live_children(node)
             ahead = [child for child in children if child not in known]
             if ahead:
                 stack += ahead
                 continue
         stack.pop()
-        if node.grad is None or node.origin is not SEEDED:
+        if not seeded:
             _refresh(node, known[node], now)
     return root.grad
 
@@ -324,7 +324,8 @@ def _refresh(node: Node, children: Sequence[Node], now: int) -> None:
     for child in children:
         if child.grad is not None:
             for contribution in contributions_to(node, child, child.grad):
-                total = contribution if total is None else total + contribution
+                if contribution is not None:
+                    total = contribution if total is None else total + contribution
     if total is not None or node.grad is not None:
         node.grad, node.grad_time, node.origin = total, now, PULLED
 
@@ -334,15 +335,17 @@ def _changed(node: Node) -> int:
     return max(node.time, getattr(node, "grad_time", 0))
 
 
-def contributions_to(node: Node, child: Node, ct) -> list:
-    """What `child`, with cotangent `ct`, contributes to `node`: one for each position."""
+def contributions_to(node: Node, child: Node, ct) -> Sequence:
+    """What `child`, with cotangent `ct`, contributes to `node`: one for each position, None where
+    another stands."""
     if child.saved is None:
         raise freed(child)
+    need = []
     for parent in child.parents:
+        need.append(parent is node)
         if parent is not None and parent.step is None and parent.changed > child.time:  # pyright: ignore
             check_fresh(child)
-    need = tuple([parent is node for parent in child.parents])
-    return [g for g in child.pull(ct, need) if g is not None]
+    return child.pull(ct, tuple(need))
 
 
 # -- what can be wrong ----------------------------------------------------------------------------
