@@ -38,8 +38,8 @@ class Call(NamedTuple):
     numpy: Callable
 
 
-def _drawn(domain, shape) -> np.ndarray:
-    return np.random.default_rng(0).uniform(*domain, shape)
+def _drawn(domain, shape, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(*domain, shape)
 
 
 def _well(size: int, count: int) -> np.ndarray:
@@ -89,7 +89,7 @@ def _reductions(name: str) -> dict[str, Call]:
 
 CALLS: dict[str, Call] = {
     f"{row.name}{list(params.values()) or ''}": _row(
-        row.name, *(_drawn(d, SIZE) for d in row.domains), **params
+        row.name, *(_drawn(d, SIZE, seed) for seed, d in enumerate(row.domains)), **params
     )
     for row in rows.rows(True)
     if isinstance(row, Elementwise) and not row.conditions
@@ -149,7 +149,8 @@ CALLS |= {
     "stack, last axis": _row("stack", _v, _v, axis=1),
     "astype": _row("astype", _x, dtype="float32"),
     "split": _mine(
-        lambda x: np.concatenate(np.split(x, 4)), lambda x: np.concatenate(np.split(x, 4)), _x
+        lambda x: np.concatenate(np.split(x, 4)),
+        lambda x: np.concatenate([np.array(part) for part in np.split(x, 4)]), _x,
     ),
     "tile": _call(np.tile, _x, reps=(1, 2)), "repeat": _call(np.repeat, _v, repeats=3),
     "repeat, axis 0": _call(np.repeat, _x, repeats=2, axis=0),

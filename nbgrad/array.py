@@ -206,14 +206,21 @@ class Array(core.Array):
         name, function = _of_ufunc(ufunc)
         if function is None:
             raise no_rule(name)
-        return _called(name, function, inputs, options)
+        try:
+            return function(*inputs, **options)
+        except TypeError:
+            _check_call(name, function, inputs, options)
+            raise
 
     def __array_function__(self, function, kinds, args, options):
         rule = functions.get(function)
-        name = f"{function.__module__.replace('numpy', 'np', 1)}.{function.__name__}"
         if rule is None:
-            raise no_rule(name)
-        return _called(name, rule, args, options)
+            raise no_rule(_of_function(function))
+        try:
+            return rule(*args, **options)
+        except TypeError:
+            _check_call(_of_function(function), rule, args, options)
+            raise
 
     def __array__(self, dtype=None, copy=None):
         raise UntrackedError(
@@ -322,18 +329,19 @@ _ELSEWHERE = {
 }
 
 
-def _called(name: str, function: Callable, args: Sequence, options: dict) -> Any:
-    """What stands in for a NumPy function, called; arguments that it does not take are named
-    beside those that it does."""
+def _check_call(name: str, function: Callable, args: Sequence, options: dict) -> None:
+    """Raise TypeError for arguments that the stand-in of a NumPy function does not take, naming
+    them beside those that it does."""
+    form = inspect.signature(function)
     try:
-        return function(*args, **options)
-    except TypeError:
-        form = inspect.signature(function)
-        try:
-            form.bind(*args, **options)
-        except TypeError as wrong:
-            raise TypeError(f"{name}: {wrong}; with tracked arrays it is {name}{form}") from None
-        raise
+        form.bind(*args, **options)
+    except TypeError as wrong:
+        raise TypeError(f"{name}: {wrong}; with tracked arrays it is {name}{form}") from None
+
+
+def _of_function(function: Callable) -> str:
+    """The full name of a NumPy function."""
+    return f"{function.__module__.replace('numpy', 'np', 1)}.{function.__name__}"
 
 
 def _of_ufunc(ufunc: np.ufunc) -> tuple[str, Callable | None]:

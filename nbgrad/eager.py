@@ -21,7 +21,7 @@ from .shapes import Pattern
 # How an argument is handed to a kernel.
 RAVEL, ITEM, NUMBER, WIDEN = range(4)
 # Plans kept for each row: a program with ever new shapes must not grow for ever.
-_LIMIT = 4096
+LIMIT = 4096
 _building = threading.RLock()
 
 
@@ -244,7 +244,7 @@ def plan_for(row: Primitive, kinds: tuple, params: dict) -> Plan:
         with _building:
             plan = row.plans.get(key)
             if plan is None:
-                if len(row.plans) >= _LIMIT:
+                if len(row.plans) >= LIMIT:
                     row.plans.clear()
                 plan = row.plans[key] = (row.plan_class or Call)(row, kinds, params)
     return plan

@@ -167,6 +167,8 @@ def live_children(node: Node) -> list[Node]:
     if type(children) is not list:
         child = children()
         return [] if child is None else [child]
+    if len(children) == 1:
+        return []
     alive = [child for reference in children[1:] if (child := reference()) is not None]
     return list(dict.fromkeys(alive)) if len(alive) > 1 else alive
 
@@ -233,7 +235,7 @@ def sweep(
     plain = not tracked and all(
         root.level == 0 and not isinstance(seed, Array) for root, seed in seeds.items()
     )
-    watch = modes.watching()
+    watch = modes.active[0] and modes.watching()
     while nodes:
         node = nodes.pop()
         step, parents, ct = node.step, node.parents, cotangents.pop(node, None)
@@ -257,18 +259,17 @@ def sweep(
             modes.watch_backward(node, contributions)
         if free:
             node.parents, node.saved = (), None
-        for i, contribution in enumerate(contributions):
-            if contribution is not None:
-                parent: Any = parents[i]
-                known = cotangents.get(parent)
-                if known is None:
-                    cotangents[parent] = contribution
-                elif parent in own:
-                    known += contribution
-                else:
-                    cotangents[parent] = known = known + contribution
-                    if plain and type(known) is np.ndarray:  # not a scalar
-                        own.add(parent)
+        for parent, contribution in zip(parents, contributions):  # noqa: B905
+            if contribution is None:
+                continue
+            if parent not in cotangents:
+                cotangents[parent] = contribution
+            elif parent in own:
+                cotangents[parent] += contribution
+            else:
+                cotangents[parent] = known = cotangents[parent] + contribution
+                if plain and type(known) is np.ndarray:  # not a scalar
+                    own.add(parent)
     return {**kept, **cotangents} if keep else cotangents
 
 
@@ -314,14 +315,13 @@ def _add_into(parent, node: Node, ct, cotangents: dict, own: set) -> tuple[()]:
 def reset(root: Node) -> None:
     """Forget the gradients of `root` and of all that was computed from it, and free those."""
     stack = [root]
-    while stack:
-        node = stack.pop()
+    for node in stack:  # which grows
         if node.children is not None:
-            stack.extend(live_children(node))
-        node.grad, node.children = None, [64] if node.step is None else None
-        if node.step is not None and node is not root:
-            node.saved = None
-            node.parents = ()
+            stack += live_children(node)
+            node.children = None if node.step else [64]
+        node.grad = None
+        if node.step and node is not root:
+            node.parents, node.saved = (), None
 
 
 # -- accum ----------------------------------------------------------------------------------------
@@ -338,15 +338,15 @@ def accum(root: Node) -> Any:
     stack = [root]
     while stack:
         node = stack[-1]
+        seeded = node.grad is not None and node.origin is SEEDED
         if node not in known:
-            seeded = node.grad is not None and node.origin is SEEDED
             known[node] = children = () if seeded else live_children(node)
             ahead = [child for child in children if child not in known]
             if ahead:
                 stack += ahead
                 continue
         stack.pop()
-        if node.grad is None or node.origin is not SEEDED:
+        if not seeded:
             _refresh(node, known[node], now)
     return root.grad
 
@@ -359,7 +359,8 @@ def _refresh(node: Node, children: Sequence[Node], now: int) -> None:
     for child in children:
         if child.grad is not None:
             for contribution in contributions_to(node, child, child.grad):
-                total = contribution if total is None else total + contribution
+                if contribution is not None:
+                    total = contribution if total is None else total + contribution
     if total is not None or node.grad is not None:
         node.grad, node.grad_time, node.origin = total, now, PULLED
 
@@ -369,15 +370,17 @@ def _changed(node: Node) -> int:
     return max(node.time, getattr(node, "grad_time", 0))
 
 
-def contributions_to(node: Node, child: Node, ct) -> list:
-    """What `child`, with cotangent `ct`, contributes to `node`: one for each position."""
+def contributions_to(node: Node, child: Node, ct) -> Sequence:
+    """What `child`, with cotangent `ct`, contributes to `node`: one for each position, None where
+    another stands."""
     if child.saved is None:
         raise freed(child)
+    need = []
     for parent in child.parents:
+        need.append(parent is node)
         if parent is not None and parent.step is None and parent.changed > child.time:  # pyright: ignore
             check_fresh(child)
-    need = tuple([parent is node for parent in child.parents])
-    return [g for g in child.pull(ct, need) if g is not None]
+    return child.pull(ct, tuple(need))
 
 
 # -- what can be wrong ----------------------------------------------------------------------------

@@ -62,7 +62,8 @@ def reset(*arrays: TrackedArray) -> None:
     Backward of an output computed before then raises.
     """
     for x in arrays:
-        _require_tracked("reset", x)
+        if type(x) is not TrackedArray:
+            _require_tracked("reset", x)
         graph.reset(x.node)
 
 

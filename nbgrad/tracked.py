@@ -18,10 +18,11 @@ from .core import Aval, Primitive, bind
 from .eager import ElementwisePlan
 from .edges import Children
 from .errors import DimensionMismatch, GraphError
-from .graph import Leaf, NestedLeaf, NestedNode, Node, add_child, tick
+from .graph import SWEPT, Leaf, NestedLeaf, NestedNode, Node, add_child, tick
+from .modes import active
 from .operands import aval_of, plain_operand
 from .rules.families import FLOATS, ufunc_rows
-from .rules.index import IndexPlan, index_row
+from .rules.index import slice_plan
 
 _SEEDS = {dtype: np.ones((), dtype) for dtype in FLOATS}
 
@@ -225,24 +226,26 @@ class TrackedArray(Array):
         found = graph.sweep(
             {node: seed}, graph.history(node), tracked=create_graph, keep=keep_grads, free=free
         )
-        now, handed = graph.tick(), {id(seed)}
+        now, handed = tick(), {id(seed)}
         for reached, ct in found.items():
             # Contributions may share memory with each other: a gradient owns its array.
-            if type(ct) is np.ndarray and ct.base is None and id(ct) not in handed:
-                handed.add(id(ct))
+            if type(ct) is np.ndarray and ct.base is None and (key := id(ct)) not in handed:
+                handed.add(key)
             elif not isinstance(ct, Array):
                 ct = np.array(ct)
             if create_graph and not isinstance(ct, Array):
                 ct = make_leaf(ct, "", self.level)
             if reached.grad is not None and reached.step is None:
                 ct = reached.grad + ct
-            reached.grad, reached.grad_time, reached.origin = ct, now, graph.SWEPT
+            reached.grad = ct
+            reached.grad_time = now
+            reached.origin = SWEPT
 
     def __getitem__(self, index):
         if type(self) is TrackedArray and (type(index) is slice or type(index) is int):
-            node = self.node
-            plan = IndexPlan(index_row, (self.aval,), {"index": index})
-            return result(plan, (node,), (node.value,), np.array(node.value[index]))
+            value = self.node.value
+            out = np.array(value[index])
+            return result(slice_plan(self.aval, index), (self.node,), (value,), out)
         return super().__getitem__(index)
 
     def __setitem__(self, index, value):
@@ -386,17 +389,21 @@ def _taken_apart(level: int, row: Primitive, args: Sequence) -> tuple[tuple, tup
 
 def result(plan, parents: tuple, saved: tuple, value) -> TrackedArray:
     """The array of a new node of the base level, noted under its parents."""
-    node, array = Node(), TrackedArray()
-    array.node, array.aval = node, plan.aval or aval_of(value)
-    if modes.active[0]:
-        node.step = plan
+    node = Node()
+    node.step = plan
+    if active[0]:
         if modes.watching():
             modes.watch_forward(node, saved, value)
         if modes.untracked():
             parents = saved = ()
-    node.step, node.parents, node.saved, node.value = plan, parents, saved, value
+    node.parents = parents
+    node.saved = saved
+    node.value = value
     node.children = node.grad = None
     node.time = tick()
+    array = TrackedArray()
+    array.node = node
+    array.aval = plan.aval or aval_of(value)
     node.array = ref(array)
     child = ref(node)
     for parent in parents:

@@ -279,7 +279,7 @@ OTHERS = [
      "Use a.any() or a.all()"),
     ("nbgrad.compile(lambda x: x if x > 0 else -x)(1.0)", TraceError, "the truth of a traced value "
      "is not known while the function is recorded: use np.where(condition, x, y), or name the "
-     "argument in static_argnames (<string>:1)"),
+     "argument in static_argnames (<mistake>:1)"),
 ]  # fmt: skip
 TABLE = [
     *((code, DimensionMismatch, text) for code, text in SHAPES),
@@ -299,7 +299,7 @@ def test_each_mistake_is_told_with_its_remedy(code, kind, text):
         "x": x, "m": m, "s": s, "y": x * 2.0, "z": np.sum(x * x), "plain": np.zeros(3),
     }  # fmt: skip
     with pytest.raises(kind) as caught:
-        exec(code, names)
+        exec(compile(code, "<mistake>", "exec"), names)
     assert caught.type is kind
     assert str(caught.value) == text
     assert current_level() == 0

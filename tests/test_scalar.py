@@ -19,12 +19,14 @@ REFERENCES = {
     "arcsinh": mpmath.asinh,
     "arctan": mpmath.atan,
     "arctanh": mpmath.atanh,
+    "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),
     "cos": mpmath.cos,
     "cosh": mpmath.cosh,
     "exp": mpmath.exp,
     "exp2": lambda x: mpmath.mpf(2) ** x,
     "expm1": mpmath.expm1,
     "log": mpmath.log,
+    "log10": mpmath.log10,
     "log1p": mpmath.log1p,
     "log2": lambda x: mpmath.log(x) / mpmath.log(2),
     "sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)),
@@ -61,7 +63,7 @@ def points(name: str, dtype: np.dtype, rng: np.random.Generator) -> np.ndarray:
     tiny = 10.0 ** np.concatenate([rng.uniform(low, 0, 300), rng.uniform(-20, 0, 300)])
     tiny *= rng.choice([-1, 1], 600)
     usual = rng.uniform(-5, 5, 800)
-    if name in ("log", "log2"):
+    if name in ("log", "log2", "log10"):
         near_one = 1 + tiny[abs(tiny) < 0.1]
         drawn = [abs(usual), near_one, 10.0 ** rng.uniform(low, high, 600)]
     elif name == "arccosh":
@@ -69,7 +71,7 @@ def points(name: str, dtype: np.dtype, rng: np.random.Generator) -> np.ndarray:
     elif name in ("arcsin", "arccos", "arctanh"):
         drawn = [usual / 5, tiny, np.sign(tiny) * (1 - abs(tiny))]
         drawn = [part[abs(part) < 1] for part in drawn]
-    elif name in ("arcsinh", "arctan"):
+    elif name in ("arcsinh", "arctan", "cbrt"):
         drawn = [usual, tiny, 10.0 ** rng.uniform(0, high, 300), -(10.0 ** rng.uniform(0, 3, 300))]
     elif name == "log1p":
         drawn = [usual, tiny, 10.0 ** rng.uniform(0, high, 300)]
@@ -133,6 +135,55 @@ def test_angles_of_points(dtype, rng):
     error = abs(found - exact) / np.spacing(abs(expected))
     assert np.array_equal(np.isnan(found), np.isnan(expected))
     assert np.nanmax(error.astype(float)) <= 4
+
+
+def powers(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    steps, out = [Step("v", "power(x, y)")], np.empty_like(x)
+    operands = [Operand("x", "full"), Operand("y", "full")]
+    source = loop_source("powers", steps, operands, {Operand("out", "full"): "v"})
+    kernel_from_source("powers", source)(x, y, out)
+    return out
+
+
+@both
+def test_powers(dtype, rng):
+    """Usual numbers, results over the whole range, and bases so near 1 that exponents are huge."""
+    high = ENDS[dtype][0]
+    near = 1 + rng.normal(size=600) * 10.0 ** rng.uniform(-6, -1, 600)
+    x = np.concatenate([rng.uniform(0, 3, 600), 10.0 ** rng.uniform(-high, high, 600), near])
+    y = rng.uniform(-1.1, 1.1, 1800) * high / np.log10(x)
+    y[:600] = rng.uniform(-5, 5, 600)
+    x, y = x.astype(dtype), y.astype(dtype)
+    found, worst = powers(x, y), 0.0
+    with mpmath.workdps(50):
+        for base, exponent, value in zip(x, y, found, strict=True):
+            exact = mpmath.mpf(float(base)) ** mpmath.mpf(float(exponent))
+            rounded = dtype.type(float(exact)) if exact < float(np.finfo(dtype).max) else np.inf
+            if np.isfinite(rounded):
+                error = abs(mpmath.mpf(float(value)) - exact)
+                worst = max(worst, float(error / mpmath.mpf(float(np.spacing(rounded)))))
+    assert worst <= 1
+
+
+@both
+def test_powers_at_the_ends(dtype):
+    ends = [0.0, 1.0, 2.0, 3.0, 0.5, 2.5, 1e-40, 1e30, 2.0**53, 2.0**24 + 2, np.inf]
+    x, y = np.stack(np.meshgrid([*ends, *np.negative(ends), np.nan], [*ends, -3.0, -0.5, np.nan]))
+    x, y = x.ravel().astype(dtype), y.ravel().astype(dtype)
+    with np.errstate(all="ignore"):
+        expected = np.power(x, y)
+    found = powers(x, y)
+    np.testing.assert_allclose(found, expected, 4 * np.finfo(dtype).eps)
+    numbers = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(found[numbers]), np.signbit(expected[numbers]))
+
+
+@both
+def test_exact_powers_are_exact(dtype):
+    x = np.arange(1, 100).astype(dtype)
+    for n in (0.0, 1.0, 2.0, 3.0):
+        np.testing.assert_array_equal(powers(x, np.full_like(x, n)), x**n)
+    np.testing.assert_array_equal(powers(x * x, np.full_like(x, 0.5)), x)
 
 
 def test_exact_where_the_result_is_a_whole_number():

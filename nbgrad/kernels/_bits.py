@@ -23,8 +23,11 @@ _LAYOUT = {
 
 
 def scalar(twin: Callable) -> Callable[[Callable], Any]:
-    """Decorator: a scalar function of either dtype, for which `twin` stands in plain Python."""
-    return lambda function: twin if DISABLED else device(function)
+    """Decorator: a scalar function of either dtype, for which `twin` stands in plain Python.
+
+    However long it is, it is put into its callers: loops do not vectorise over calls.
+    """
+    return lambda function: twin if DISABLED else device(function, forceinline=True)
 
 
 def by_dtype(double: Callable, single: Callable) -> Any:
@@ -89,6 +92,18 @@ def offset(typingctx, i):
         return args[0]
 
     return types.uintp(types.intp), codegen
+
+
+@instruction(lambda x, y: (x * y, type(x)(0.0)))
+def two_product(typingctx, x, y):
+    """`x * y`, rounded, and what the rounding lost: their sum is the product without any error."""
+
+    def codegen(context, builder, signature, args):
+        product = builder.fmul(*args)  # without `contract`: it is never fused into a sum
+        lost = builder.fma(*args, builder.fneg(product))
+        return context.make_tuple(builder, signature.return_type, (product, lost))
+
+    return types.UniTuple(x, 2)(x, x), codegen
 
 
 @instruction(np.rint)

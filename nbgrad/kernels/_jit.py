@@ -88,12 +88,12 @@ def kernel_from_source(name: str, source: str) -> Kernel:
     return Kernel(module.__dict__[name], source)
 
 
-def device(function: Callable) -> Any:
+def device(function: Callable, **options: Any) -> Any:
     """Decorator: a scalar function that kernels call; compiled with its caller, never alone.
 
     It keeps its own flags in any caller, so range reductions survive a caller that reassociates.
     """
-    return numba.njit(**DEVICE_OPTIONS)(function)
+    return numba.njit(**DEVICE_OPTIONS, **options)(function)
 
 
 def part(function: Callable) -> Any:

@@ -66,7 +66,9 @@ def loop_source(
     used = sorted(set(_NAME.findall(text)) & set(scalar.__all__))
     head = "import numpy as np\n"
     if used:
+        head += "from nbgrad.kernels.pointers import wide\n"
         head += f"from nbgrad.kernels.scalar import {', '.join(used)}\n"
+        text = text.replace(":\n", ":\n    wide()\n", 1)
     return f"{head}\n\n{text}"
 
 

@@ -8,9 +8,9 @@ import math
 import numpy as np
 
 from ._bits import by_dtype, like, round_even, scalar, select, times_power_of_two
-from ._jit import device
+from ._jit import device, part
 
-__all__ = ["cosh", "exp", "exp2", "expm1", "sigmoid", "sinh", "tanh"]
+__all__ = ["cosh", "exp", "exp2", "exp2_inside", "exp_inside", "expm1", "sigmoid", "sinh", "tanh"]
 
 F = np.float32
 LOG2, LOG2_F = 0.6931471805599453, F(0.6931472)
@@ -22,8 +22,8 @@ LOG2_HIGH_F, LOG2_LOW_F = F(0.693145751953125), F(1.4286068203094173e-06)
 
 # Coefficients: interpolation at Chebyshev nodes of the function in each docstring, computed with 60
 # digits; the relative error of the polynomial is below 2e-17 (float64) or 2e-7 of its term.
-def _expm1_near_0_double(x):
-    """exp(x) - 1 for |x| < 0.35: x + x**2 times a polynomial for (exp(x) - 1 - x) / x**2."""
+def _curve_double(x):
+    """exp(x) - 1 - x for |x| < 0.35: x**2 times a polynomial for (exp(x) - 1 - x) / x**2."""
     p = 2.51003854955103191e-8
     p = p * x + 2.76200884454097482e-7
     p = p * x + 2.75572684599970648e-6
@@ -34,29 +34,36 @@ def _expm1_near_0_double(x):
     p = p * x + 0.0416666666666241279
     p = p * x + 0.166666666666666675
     p = p * x + 0.500000000000000102
-    return p * x * x + x
+    return p * x * x
 
 
-def _expm1_near_0_single(x):
+def _curve_single(x):
     p = F(0.001392618359)
     p = p * x + F(0.008363179053)
     p = p * x + F(0.04166655462)
     p = p * x + F(0.1666657699)
     p = p * x + F(0.5)
-    return p * x * x + x
+    return p * x * x
 
 
-def _split_double(x):
-    """k and r. Beyond the bounds, exp is 0 or infinite."""
+def _bounded_double(x):
+    """x and k. Beyond the bounds, exp is 0 or infinite."""
     x = select(x > 712.0, 712.0, select(x < -750.0, -750.0, x))
-    k = round_even(x * LOG2E)
-    return k, x - k * LOG2_HIGH - k * LOG2_LOW
+    return x, round_even(x * LOG2E)
 
 
-def _split_single(x):
+def _bounded_single(x):
     x = select(x > F(90.0), F(90.0), select(x < F(-104.0), F(-104.0), x))
-    k = round_even(x * LOG2E_F)
-    return k, x - k * LOG2_HIGH_F - k * LOG2_LOW_F
+    return x, round_even(x * LOG2E_F)
+
+
+def _times_log2_double(x):
+    """k log 2 in two parts, the first exact."""
+    return x * LOG2_HIGH, x * LOG2_LOW
+
+
+def _times_log2_single(x):
+    return x * LOG2_HIGH_F, x * LOG2_LOW_F
 
 
 def _split_of_2_double(x):
@@ -72,21 +79,46 @@ def _split_of_2_single(x):
     return k, (x - k) * LOG2_F
 
 
-_expm1_near_0 = by_dtype(_expm1_near_0_double, _expm1_near_0_single)
-_split = by_dtype(_split_double, _split_single)
+curve = by_dtype(_curve_double, _curve_single)
+bounded = by_dtype(_bounded_double, _bounded_single)
+times_log2 = by_dtype(_times_log2_double, _times_log2_single)
 _split_of_2 = by_dtype(_split_of_2_double, _split_of_2_single)
 
 
-@scalar(np.exp)
-def exp(x):
+@part
+def _expm1_near_0(r):
+    return curve(r) + r
+
+
+@part
+def _split(x):
+    """k and r."""
+    x, k = bounded(x)
+    high, low = times_log2(k)
+    return k, x - high - low
+
+
+@part
+def exp_inside(x):
+    """exp, written into its caller."""
     k, r = _split(x)
     return times_power_of_two(_expm1_near_0(r) + like(x, 1.0), k)
 
 
-@scalar(np.exp2)
-def exp2(x):
+@part
+def exp2_inside(x):
     k, r = _split_of_2(x)
     return times_power_of_two(_expm1_near_0(r) + like(x, 1.0), k)
+
+
+@scalar(np.exp)
+def exp(x):
+    return exp_inside(x)
+
+
+@scalar(np.exp2)
+def exp2(x):
+    return exp2_inside(x)
 
 
 @device

@@ -6,9 +6,14 @@ import numpy as np
 
 from ._bits import by_dtype, exponent, like, mantissa, scalar, select
 from ._jit import part
-from .exponential import LOG2_HIGH, LOG2_HIGH_F, LOG2_LOW, LOG2_LOW_F, LOG2E, F
+from .exponential import LOG2E, F, exp2_inside, exp_inside, times_log2
 
-__all__ = ["log", "log1p", "log2"]
+__all__ = ["log", "log1p", "log2", "log10", "logaddexp", "logaddexp2"]
+
+_LOG10E = 0.4342944819032518
+# log10(2) in two parts: k times the first is exact.
+_LOG10_2_HIGH, _LOG10_2_LOW = 0.30102999566361177, 3.694239077158931e-13
+_LOG10_2_HIGH_F, _LOG10_2_LOW_F = F(0.301025390625), F(4.605038981195214e-06)
 
 
 def _atanh_double(x):
@@ -29,17 +34,16 @@ def _atanh_single(x):
     return p * x + F(0.6666666655)
 
 
-def _times_log2_double(x):
-    """k log 2 in two parts, the first exact."""
-    return x * LOG2_HIGH, x * LOG2_LOW
+def _times_log10_2_double(x):
+    return x * _LOG10_2_HIGH, x * _LOG10_2_LOW
 
 
-def _times_log2_single(x):
-    return x * LOG2_HIGH_F, x * LOG2_LOW_F
+def _times_log10_2_single(x):
+    return x * _LOG10_2_HIGH_F, x * _LOG10_2_LOW_F
 
 
 _atanh = by_dtype(_atanh_double, _atanh_single)
-_times_log2 = by_dtype(_times_log2_double, _times_log2_single)
+_times_log10_2 = by_dtype(_times_log10_2_double, _times_log10_2_single)
 
 
 @part
@@ -52,7 +56,7 @@ def _assembled(f, high, low):
 
 
 @part
-def _split(x):
+def split(x):
     """k and f of a positive number, which may be subnormal."""
     small = x < like(x, 1e-30)
     y = select(small, x * like(x, 18446744073709551616.0), x)
@@ -70,16 +74,57 @@ def _at_the_ends(out, x):
 
 @scalar(np.log)
 def log(x):
-    k, f = _split(x)
-    high, low = _times_log2(k)
+    k, f = split(x)
+    high, low = times_log2(k)
     return _at_the_ends(_assembled(f, high, low), x)
 
 
 @scalar(np.log2)
 def log2(x):
-    k, f = _split(x)
+    k, f = split(x)
     zero = like(x, 0.0)
     return _at_the_ends(k + _assembled(f, zero, zero) * like(x, LOG2E), x)
+
+
+@scalar(np.log10)
+def log10(x):
+    k, f = split(x)
+    high, low = _times_log10_2(k)
+    zero = like(x, 0.0)
+    return _at_the_ends(high + (_assembled(f, zero, zero) * like(x, _LOG10E) + low), x)
+
+
+@part
+def log1p_of_part(x):
+    """log(1 + x) for x in [0, 1]: of 2 (1 + f) from sqrt(2) on."""
+    high, low = times_log2(select(x > like(x, 0.4142), like(x, 1.0), like(x, 0.0)))
+    f = select(x > like(x, 0.4142), (x - like(x, 1.0)) * like(x, 0.5), x)
+    return _assembled(f, high, low)
+
+
+@part
+def _log_of_sum(x, y, more):
+    """The larger of two, and `more`, which is log(1 + exp(-|x - y|)) or the like."""
+    large = select(x >= y, x, select(x == x, y, x))
+    return large + select(y == y, more, y)
+
+
+@part
+def _gap(x, y):
+    """-|x - y|, and 0 for equal infinities."""
+    return select(x == y, like(x, 0.0), -abs(x - y))
+
+
+@scalar(np.logaddexp)
+def logaddexp(x, y):
+    return _log_of_sum(x, y, log1p_of_part(exp_inside(_gap(x, y))))
+
+
+@scalar(np.logaddexp2)
+def logaddexp2(x, y):
+    """Of two equal numbers, exactly one more."""
+    more = log1p_of_part(exp2_inside(_gap(x, y))) * like(x, LOG2E)
+    return _log_of_sum(x, y, select(x == y, like(x, 1.0), more))
 
 
 @scalar(np.log1p)
@@ -90,6 +135,6 @@ def log1p(x):
     k = exponent(y)
     lost = select(k > zero, one - (y - x), x - (y - one)) / y
     near = k == zero
-    high, low = _times_log2(k)
+    high, low = times_log2(k)
     out = _assembled(select(near, x, mantissa(y) - one), high, select(near, zero, low + lost))
     return math.copysign(_at_the_ends(out, y), x)

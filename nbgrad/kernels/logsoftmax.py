@@ -7,7 +7,8 @@ exponentials, so they lie in (0, 1].
 import numpy as np
 
 from ._jit import device, kernel
-from .scalar import exp, like, log, maximum, offset, radd, select
+from .pointers import highest
+from .scalar import exp, like, log, offset, radd, select
 
 
 @device
@@ -18,7 +19,7 @@ def shift_and_log(x, row, columns):
     """
     largest = x[offset(row * columns)]
     for j in range(1, columns):
-        largest = maximum(largest, x[offset(row * columns + j)])
+        largest = highest(largest, x[offset(row * columns + j)])
     largest = select(abs(largest) == like(largest, np.inf), like(largest, 0.0), largest)
     total = x.dtype.type(0.0)
     for j in range(columns):
@@ -52,7 +53,7 @@ def softmax(x, out, rows, columns):
     for i in range(rows):
         largest = x[offset(i * columns)]
         for j in range(1, columns):
-            largest = maximum(largest, x[offset(i * columns + j)])
+            largest = highest(largest, x[offset(i * columns + j)])
         total = x.dtype.type(0.0)
         for j in range(columns):
             k = offset(i * columns + j)
@@ -76,16 +77,21 @@ def softmax_pullback(ct, out, x_bar, rows, columns):
 
 
 @device
-def shifted_exponentials(x, e, rows, columns):
-    """e = exp(x - largest of the row). One loop over all elements serves short rows too."""
+def shifted(x, e, rows, columns):
+    """e = x - the largest element of the row."""
     for i in range(rows):
         largest = x[offset(i * columns)]
         for j in range(1, columns):
-            largest = maximum(largest, x[offset(i * columns + j)])
+            largest = highest(largest, x[offset(i * columns + j)])
         for j in range(columns):
             k = offset(i * columns + j)
             e[k] = x[k] - largest
-    for k in range(rows * columns):
+
+
+@device
+def exponentials(e):
+    """One loop over all elements serves short rows too."""
+    for k in range(e.size):
         e[k] = exp(e[k])
 
 
@@ -95,21 +101,23 @@ def cross_entropy(x, y, e, out, rows, columns):
 
     `e` is scratch of the size of x. The sum is log(sum(e)) * sum(y) - sum(y * (x - largest)).
     """
-    shifted_exponentials(x, e, rows, columns)
     loss = x.dtype.type(0.0)
+    shifted(x, e, rows, columns)
     for i in range(rows):
-        largest = x[offset(i * columns)]
-        for j in range(1, columns):
-            largest = maximum(largest, x[offset(i * columns + j)])
+        chosen = x.dtype.type(0.0)
+        for j in range(columns):
+            k = offset(i * columns + j)
+            chosen = radd(chosen, y[k] * e[k])
+        loss -= chosen
+    exponentials(e)
+    for i in range(rows):
         total = x.dtype.type(0.0)
         weight = x.dtype.type(0.0)
-        chosen = x.dtype.type(0.0)
         for j in range(columns):
             k = offset(i * columns + j)
             total = radd(total, e[k])
             weight = radd(weight, y[k])
-            chosen = radd(chosen, y[k] * (x[k] - largest))
-        loss += weight * log(total) - chosen
+        loss += weight * log(total)
     out[0] = loss / rows
 
 
@@ -117,7 +125,8 @@ def cross_entropy(x, y, e, out, rows, columns):
 def cross_entropy_pullback(ct, x, y, x_bar, rows, columns):
     """x_bar = ct / rows * (softmax(x) * sum(y) - y)."""
     share = x.dtype.type(ct / rows)
-    shifted_exponentials(x, x_bar, rows, columns)
+    shifted(x, x_bar, rows, columns)
+    exponentials(x_bar)
     for i in range(rows):
         total = x.dtype.type(0.0)
         weight = x.dtype.type(0.0)
@@ -134,16 +143,16 @@ def cross_entropy_pullback(ct, x, y, x_bar, rows, columns):
 @kernel
 def label_cross_entropy(x, labels, e, out, rows, columns):
     """out[0] = mean over rows of -logsoftmax(x)[label]; `e` is scratch of the size of x."""
-    shifted_exponentials(x, e, rows, columns)
     loss = x.dtype.type(0.0)
+    shifted(x, e, rows, columns)
     for i in range(rows):
-        largest = x[offset(i * columns)]
+        loss -= e[offset(i * columns + labels[i])]
+    exponentials(e)
+    for i in range(rows):
         total = x.dtype.type(0.0)
         for j in range(columns):
-            k = offset(i * columns + j)
-            largest = maximum(largest, x[k])
-            total += e[k]
-        loss += log(total) - (x[offset(i * columns + labels[i])] - largest)
+            total = radd(total, e[offset(i * columns + j)])
+        loss += log(total)
     out[0] = loss / rows
 
 
@@ -151,13 +160,15 @@ def label_cross_entropy(x, labels, e, out, rows, columns):
 def label_cross_entropy_pullback(ct, x, labels, x_bar, rows, columns):
     """x_bar = ct / rows * (softmax(x) - one_hot(labels))."""
     share = x.dtype.type(ct / rows)
-    shifted_exponentials(x, x_bar, rows, columns)
+    shifted(x, x_bar, rows, columns)
+    exponentials(x_bar)
     for i in range(rows):
         total = x.dtype.type(0.0)
         for j in range(columns):
-            total += x_bar[offset(i * columns + j)]
+            total = radd(total, x_bar[offset(i * columns + j)])
+        factor = share / total
         for j in range(columns):
-            x_bar[offset(i * columns + j)] *= share / total
+            x_bar[offset(i * columns + j)] *= factor
         x_bar[offset(i * columns + labels[i])] -= share
 
 

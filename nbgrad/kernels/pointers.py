@@ -39,6 +39,7 @@ __all__ = [
     "shift",
     "spoil",
     "tuned",
+    "wide",
 ]  # fmt: skip
 
 
@@ -219,11 +220,27 @@ def tuned(typingctx):
         for argument in function.args[2:]:
             if isinstance(argument.type, ir.PointerType):
                 argument.add_attribute("noalias")
-        if _wide():
-            set.add(function.attributes, '"prefer-vector-width"="512"')
+        _widen(function)
         return context.get_dummy_value()
 
     return types.void(), codegen
+
+
+@instruction(lambda: None)
+def wide(typingctx):
+    """Said first in a kernel: vectors may be wide. For loops with so much to compute that memory
+    does not keep them waiting."""
+
+    def codegen(context, builder, signature, args):
+        _widen(builder.function)
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
+def _widen(function: ir.Function) -> None:
+    if _wide():
+        set.add(function.attributes, '"prefer-vector-width"="512"')
 
 
 def _extreme(name: str, twin: Callable) -> Callable:

@@ -1,8 +1,8 @@
 """Scalar functions that kernels call: what one element goes through.
 
-Those of `area`, `exponential`, `inverse`, `logarithm` and `trig` are branch-free polynomials for
-float64 and float32, so that LLVM vectorises loops over them; the rest goes through NumPy's names
-for the C library.
+Those of `area`, `cube`, `exponential`, `inverse`, `logarithm`, `power` and `trig` are
+branch-free polynomials for float64 and float32, so that LLVM vectorises loops over them; the rest
+goes through NumPy's names for the C library.
 Each is compiled as a function of its own flags: a caller that reassociates must not touch a range
 reduction.
 """
@@ -14,17 +14,58 @@ import numpy as np
 from ._bits import like, offset, radd, scalar, select
 from ._jit import DISABLED, device
 from .area import arccosh, arcsinh, arctanh
-from .exponential import LOG2E, cosh, exp, exp2, expm1, sigmoid, sinh, tanh
+from .cube import cbrt
+from .exponential import cosh, exp, exp2, expm1, sigmoid, sinh, tanh
 from .inverse import arccos, arcsin, arctan, arctan2
-from .logarithm import log, log1p, log2
+from .logarithm import log, log1p, log2, log10, logaddexp, logaddexp2
+from .power import power
 from .trig import cos, is_far, near_cos, near_sin, near_sinc, near_tan, sin, sinc, tan
 
 __all__ = [
-    "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
-    "cos", "cosh", "erf", "erfc", "exp", "exp2", "expm1", "floor_divide", "fmax", "fmin", "hypot",
-    "is_far", "like", "log", "log1p", "log2", "logaddexp", "logaddexp2", "maximum", "minimum",
-    "near_cos", "near_sin", "near_sinc", "near_tan", "offset", "radd", "select", "sigmoid", "sin",
-    "sinc", "sinh", "sqrt", "tan", "tanh",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctan2",
+    "arctanh",
+    "cbrt",
+    "cos",
+    "cosh",
+    "erf",
+    "erfc",
+    "exp",
+    "exp2",
+    "expm1",
+    "floor_divide",
+    "fmax",
+    "fmin",
+    "hypot",
+    "is_far",
+    "like",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "logaddexp",
+    "logaddexp2",
+    "maximum",
+    "minimum",
+    "near_cos",
+    "near_sin",
+    "near_sinc",
+    "near_tan",
+    "offset",
+    "power",
+    "radd",
+    "select",
+    "sigmoid",
+    "sin",
+    "sinc",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
 ]  # fmt: skip
 
 sqrt = np.sqrt if DISABLED else math.sqrt
@@ -74,24 +115,6 @@ def hypot(x, y):
     ratio = small / select(large == zero, like(x, 1.0), large)
     out = large * math.sqrt(ratio * ratio + like(x, 1.0))
     return select((abs(x) == infinity) | (abs(y) == infinity), infinity, out)
-
-
-@device
-def _gap(x, y):
-    """-|x - y|, and 0 for equal infinities."""
-    return select(x == y, like(x, 0.0), -abs(x - y))
-
-
-@scalar(np.logaddexp)
-def logaddexp(x, y):
-    return maximum(x, y) + log1p(exp(_gap(x, y)))
-
-
-@scalar(np.logaddexp2)
-def logaddexp2(x, y):
-    """Of two equal numbers, exactly one more."""
-    more = log1p(exp2(_gap(x, y))) * like(x, LOG2E)
-    return maximum(x, y) + select(x == y, like(x, 1.0), more)
 
 
 def _from_math(function):

@@ -19,9 +19,7 @@ exp2 = elementwise(np.exp2, "exp2(x)", [lambda x, out: LOG2 * out], domains=[rea
 expm1 = elementwise(np.expm1, "expm1(x)", [lambda x, out: np.exp(x)], domains=[reals])
 log = elementwise(np.log, "log(x)", [lambda x, out: 1 / x], domains=[positive])
 log2 = elementwise(np.log2, "log2(x)", [lambda x, out: 1 / LOG2 / x], domains=[positive])
-log10 = elementwise(
-    np.log10, "np.log10(x)", [lambda x, out: 1 / math.log(10) / x], domains=[positive]
-)
+log10 = elementwise(np.log10, "log10(x)", [lambda x, out: 1 / math.log(10) / x], domains=[positive])
 log1p = elementwise(np.log1p, "log1p(x)", [lambda x, out: 1 / (1 + x)], domains=[inner])
 
 

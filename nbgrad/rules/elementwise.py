@@ -75,7 +75,7 @@ sqrt = elementwise(
     notes="derivative inf at 0; a zero cotangent still gives zero",
 )  # fmt: skip
 cbrt = elementwise(
-    np.cbrt, "np.cbrt(x)", [lambda x, out: 1 / 3 / (out * out)], domains=[positive],
+    np.cbrt, "cbrt(x)", [lambda x, out: 1 / 3 / (out * out)], domains=[positive],
     kinks=[((0.0,), (np.inf,))], notes="derivative inf at 0; a zero cotangent still gives zero",
 )  # fmt: skip
 
@@ -86,7 +86,7 @@ def _log_of_base(x, y, out):
 
 
 power = elementwise(
-    np.power, "x ** y",
+    np.power, "power(x, y)",
     [lambda x, y, out: np.where(y == 0, 0.0, y * x ** (y - 1)), _log_of_base],
     domains=[positive, reals], kinks=[((0.0, 2.0), (0.0, 0.0)), ((0.0, 0.0), (0.0, 0.0))],
     notes="0 ** y has derivative 0 in y; a base below 0 has derivative nan in y",

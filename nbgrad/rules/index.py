@@ -53,6 +53,24 @@ class IndexPlan(eager.Call):
         add_into(buffer, ct, self.params["index"])
 
 
+_of_slices: dict[tuple, IndexPlan] = {}
+
+
+def slice_plan(aval: Aval, index: int | slice) -> IndexPlan:
+    """The plan of `x[index]`, the same for equal slices: they are read again and again."""
+    key = (aval, index) if type(index) is int else (aval, index.start, index.stop, index.step)
+    try:
+        plan = _of_slices.get(key)
+    except TypeError:  # bounds may be arrays of one number
+        return IndexPlan(index_row, (aval,), {"index": index})
+    if plan is None:
+        if len(_of_slices) >= eager.LIMIT:
+            _of_slices.clear()
+        plan = _of_slices[key] = IndexPlan(index_row, (aval,), {"index": index})
+        plan.aval = _infer(aval, index=index)
+    return plan
+
+
 def _scatter(ct, *, shape, index):
     out = np.zeros(shape, ct.dtype)
     if is_basic(index):
@@ -188,6 +206,8 @@ scatter_at = Custom(
 @implements("index")
 def index_of(x, index):
     """`x[index]`. Raises IndexError as NumPy does."""
+    if type(index) is np.ndarray:
+        return apply(index_row, x, index=index)
     if isinstance(index, list):
         index = np.asarray(index)
         index = index if index.size else index.astype(np.intp)

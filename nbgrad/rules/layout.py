@@ -35,10 +35,11 @@ def reshape_of(x, shape):
     """The elements of x, row by row, in another shape; one length may be -1."""
     old = shape_of(x)
     new = _lengths("reshape", shape)
-    known = math.prod(n for n in new if n != -1)
     size = math.prod(old)
-    if new.count(-1) == 1 and known and size % known == 0:
-        new[new.index(-1)] = size // known
+    if new.count(-1) == 1:
+        known = -math.prod(new)
+        if known > 0 and size % known == 0:
+            new[new.index(-1)] = size // known
     if math.prod(new) != size or -1 in new:
         raise DimensionMismatch(
             f"reshape: {size} elements of shape {old} do not fill {shape}; its lengths must "

@@ -112,11 +112,11 @@ class MatmulPlan(eager.Call):
         _matmul.calls += 1
         if need[0]:
             x_bar = np.empty(x.shape, self.dtype)
-            b, tb = kernels.stored(y)
+            b, tb = (y, False) if y.flags.c_contiguous else kernels.stored(y)
             _matmul.dispatcher(ct, b, x_bar, False, not tb)
             return x_bar, None
         y_bar = np.empty(y.shape, self.dtype)
-        a, ta = kernels.stored(x)
+        a, ta = (x, False) if x.flags.c_contiguous else kernels.stored(x)
         _matmul.dispatcher(a, ct, y_bar, not ta, False)
         return None, y_bar
 

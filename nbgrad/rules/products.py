@@ -42,6 +42,8 @@ def inner(a, b):
     """Sums of products over the last axis of both; the product where one is a scalar."""
     if not shape_of(a) or not shape_of(b):
         return np.multiply(a, b)
+    if len(shape_of(a)) == len(shape_of(b)) == 1 and shape_of(a) == shape_of(b):
+        return np.matmul(a, b)
     return tensordot(a, b, (-1, -1))
 
 
