@@ -260,7 +260,7 @@ def sweep(
         if free:
             node.parents, node.saved = (), None
         for parent, contribution in zip(parents, contributions):  # noqa: B905
-            if contribution is None:
+            if contribution is None or parent is None:
                 continue
             if parent not in cotangents:
                 cotangents[parent] = contribution

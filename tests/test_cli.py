@@ -301,10 +301,10 @@ def test_compiled_trainings_say_what_it_brought(run, tmp_path, name):
 def test_a_compiled_step_is_reported(run, tmp_path, name):
     code, out, err = run("compile-report", name, "--out", tmp_path)
     assert (code, err) == (0, [])
-    assert out[0].startswith("compiled_step: ")
+    assert out[0].startswith("step: ")
     assert out[-1] == f"kept in {tmp_path}"
     assert sum("product (" in line for line in out) >= 5
-    assert "compiled_step_core" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "step_core" in (tmp_path / "report.html").read_text(encoding="utf-8")
     assert (tmp_path / "buffers.png").read_bytes().startswith(PNG)
 
 

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import ctypes
+import dataclasses
 import os
 import subprocess
 import sys
@@ -13,13 +14,13 @@ from typing import Any
 
 import numba
 import numpy as np
-import optree
 import pytest
 from children import environment
 from rows import PLAIN_PYTHON
 from test_static_calls import Pair, allocations, close, energy, table
 
 import nbgrad
+from nbgrad.transforms import trees
 
 
 def net(params, x, s):
@@ -47,6 +48,15 @@ FUNCTIONS: dict[str, tuple[Callable, Callable]] = {
 }
 by_kind = pytest.mark.parametrize("kind", FUNCTIONS)
 RTOL = 1e-9
+
+
+def leaves_of(tree: Any) -> list:
+    return trees.flatten(tree)[0]
+
+
+def mapped(f: Callable, tree: Any) -> Any:
+    leaves, rebuild = trees.flatten(tree)
+    return rebuild([f(leaf) for leaf in leaves])
 
 
 def prepared(kind: str, rng) -> tuple[Any, Callable, tuple]:
@@ -85,7 +95,7 @@ def test_eight_threads_call_one_function_300_times(rng, kind):
     every = [FUNCTIONS[kind][1](rng) for _ in range(8)]
     expected = [both(*arguments) for arguments in every]
     f(*every[0])
-    outs = [optree.tree_map(np.empty_like, e, namespace="") for e in expected]
+    outs = [mapped(np.empty_like, e) for e in expected]
 
     def work(i):
         for call in range(300):
@@ -139,23 +149,23 @@ def called_again(f, arguments):
 
 
 def called_with_out(f, arguments):
-    out = optree.tree_map(np.zeros_like, f(*arguments))
+    out = mapped(np.zeros_like, f(*arguments))
     first = f(*arguments, out=out)
-    for leaf in optree.tree_leaves(first[1]):
+    for leaf in leaves_of(first[1]):
         leaf[...] = 0.0
     return f(*arguments, out=out)
 
 
 def called_by_njit(f, arguments):
     function = f.variant(*arguments).njit
-    leaves = optree.tree_leaves(list(arguments))
+    leaves = leaves_of(arguments)
     return numba.njit(lambda *leaves: function(*leaves))(*leaves)
 
 
 def called_by_njit_into(f, arguments):
     function = f.variant(*arguments).njit_into
-    leaves = optree.tree_leaves(list(arguments))
-    results = [np.empty_like(leaf) for leaf in optree.tree_leaves(arguments[0])]
+    leaves = leaves_of(arguments)
+    results = [np.empty_like(leaf) for leaf in leaves_of(arguments[0])]
     return function(*leaves, *results), *results
 
 
@@ -163,8 +173,8 @@ def called_by_address(f, arguments):
     variant = f.variant(*arguments)
     call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(variant.address)
     results = [np.empty(())]
-    results += [np.empty_like(leaf) for leaf in optree.tree_leaves(arguments[0])]
-    call(table([np.asarray(x) for x in optree.tree_leaves(list(arguments))]), table(results))
+    results += [np.empty_like(leaf) for leaf in leaves_of(arguments[0])]
+    call(table([np.asarray(x) for x in leaves_of(arguments)]), table(results))
     return results
 
 
@@ -198,28 +208,18 @@ def test_every_way_of_calling_in_plain_python():
 # -- trees ----------------------------------------------------------------------------------------
 
 
-EVERYWHERE = optree.registry.__dict__["__GLOBAL_NAMESPACE"]
-
-
-@optree.dataclasses.dataclass(namespace=EVERYWHERE)
+@dataclasses.dataclass
 class Layer:
     weight: Any
     bias: Any
 
 
+@nbgrad.register
 class Scaled:
-    """A class of the user's, registered with optree."""
+    """A class of the user's."""
 
     def __init__(self, layer, factor):
         self.layer, self.factor = layer, factor
-
-
-optree.register_pytree_node(
-    Scaled,
-    lambda s: ((s.layer, s.factor), None, None),
-    lambda _, children: Scaled(*children),
-    namespace=EVERYWHERE,
-)
 
 
 def test_trees_of_classes_in_and_out(rng):
@@ -268,7 +268,7 @@ def test_named_tuples_take_the_generated_way(rng):
 @by_kind
 def test_generated_ways_refuse_what_they_are_not_for(rng, kind):
     f, both, arguments = prepared(kind, rng)
-    out = optree.tree_map(np.zeros_like, f(*arguments))
+    out = mapped(np.zeros_like, f(*arguments))
     f(*arguments, out=out)
     changed = {
         "another shape": lambda x: np.concatenate([x, x[:1]])[1:] if x.ndim else x,
@@ -278,7 +278,7 @@ def test_generated_ways_refuse_what_they_are_not_for(rng, kind):
         "read-only": frozen,
     }
     for change in changed.values():
-        moved = optree.tree_map(lambda x, c=change: c(x) if isinstance(x, np.ndarray) else x,
+        moved = mapped(lambda x, c=change: c(x) if isinstance(x, np.ndarray) else x,
                                 arguments)  # fmt: skip
         expected = both(*moved)
         close(f(*moved), expected, RTOL)
@@ -296,7 +296,7 @@ def test_results_over_arguments_by_the_generated_way(rng, kind):
     f, both, arguments = prepared(kind, rng)
     expected = both(*arguments)
     for _ in range(2):
-        given = optree.tree_map(np.copy, arguments[0])
+        given = mapped(np.copy, arguments[0])
         found = f(given, *arguments[1:], out=(0.0, given))
         close(found, expected, RTOL)
 
@@ -327,8 +327,8 @@ def test_steady_state_allocates_results_only(rng, kind):
     variant = f.variant(*arguments)
     assert variant.frame.large == (kind == "large scratch")
     assert variant.packed == (kind == "many arrays")
-    leaves = [*optree.tree_leaves(list(arguments)), *variant.captured]
-    results = optree.tree_leaves(gradient)
+    leaves = [*leaves_of(arguments), *variant.captured]
+    results = leaves_of(gradient)
     if variant.packed:
         arrays = [x.ravel() for x in [*leaves, *results] if isinstance(x, np.ndarray)]
         arrays += arrays[:1] * (-len(arrays) % 8)
@@ -349,8 +349,8 @@ def test_memory_of_a_call_is_that_of_its_results(rng, kind):
     f, _, arguments = prepared(kind, rng)
     out = f(*arguments)
     f(*arguments, out=out)
-    size = sum(x.nbytes for x in optree.tree_leaves(out[1]))
-    many = 300 * len(optree.tree_leaves(out))  # headers of arrays and views
+    size = sum(x.nbytes for x in leaves_of(out[1]))
+    many = 300 * len(leaves_of(out))  # headers of arrays and views
     for options, bound in (({}, size + many), ({"out": out}, many)):
         tracemalloc.start()
         try:

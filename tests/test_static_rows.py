@@ -41,6 +41,8 @@ def functions_of(case: Case, point: Point) -> tuple[list[Callable], list]:
         return case(*args)
 
     nums = tuple(k for k, i in enumerate(given) if i in case.positions)
+    if not nums:
+        return [value], [point.args[i] for i in given]
     gradients = nbgrad.grad(lambda *xs: np.sum(value(*xs) * point.ct), nums)
 
     def product(*xs):
@@ -55,7 +57,7 @@ def functions_of(case: Case, point: Point) -> tuple[list[Callable], list]:
         return nbgrad.grad(along, every)(*(xs[k] for k in nums))
 
     every = [value, gradients, product] if case.dtype == F64 else [value, gradients]
-    return every if nums else [value], [point.args[i] for i in given]
+    return every, [point.args[i] for i in given]
 
 
 def assert_compiled(case: Case, functions: list[Callable], args: list) -> None:

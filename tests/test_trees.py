@@ -2,6 +2,8 @@
 
 import dataclasses
 from collections import OrderedDict, namedtuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ Pair = namedtuple("Pair", "left right")
 class Dense:
     w: np.ndarray
     b: np.ndarray
-    act: object = np.tanh
+    act: Callable = np.tanh
     label: str = "dense"
 
     def __call__(self, x):
@@ -73,7 +75,8 @@ def test_registered_classes_keep_what_is_no_field():
     with pytest.raises(TypeError, match="register: Scaled is registered already"):
         nbgrad.register(Scaled)
     with pytest.raises(TypeError, match="register: a float is no class"):
-        nbgrad.register(2.0)
+        wrong: Any = 2.0
+        nbgrad.register(wrong)
 
 
 @pytest.mark.parametrize(

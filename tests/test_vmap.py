@@ -1,5 +1,7 @@
 """`vmap` and `map`: samples at once, and one after the other."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from nbgrad import DimensionMismatch, UntrackedError, grad, jvp, vjp, vmap
 from nbgrad.kernels._jit import stats
 
 RNG = np.random.default_rng(0)
+NUMBER: Any = 3.0
 X, W = RNG.normal(size=(5, 3)), RNG.normal(size=(4, 3))
 
 
@@ -25,7 +28,6 @@ SAMPLE_FUNCTIONS = [
     lambda x: nbgrad.softmax(x) + np.concatenate([x[1:], x[:1]]),
     lambda x: np.einsum("i,ji,j->j", x, W, np.ones(4)),
     lambda x: np.pad(x, 1)[..., None][[0, 2, 2]] * np.flip(x)[:, None].T,
-    lambda x: x.at[np.array([0, 2])].add(1.0).at[1].set(x[2]),
     lambda x: np.linalg.norm(x) * np.prod(x) + np.max(np.cumsum(x)),
     lambda x: nbgrad.evalpoly(x, x[:2]) * np.any(x > 0.0),
     lambda x: np.take_along_axis(x, np.argsort(x), 0) + np.trace(np.diag(x)),
@@ -43,6 +45,11 @@ def test_functions_of_a_sample(f):
     tangents = vmap(lambda x, t: jvp(f, (x,), (t,))[1])(X, X[::-1].copy())
     expected = looped(lambda x, t: jvp(f, (x,), (t,))[1], X, X[::-1].copy())
     np.testing.assert_allclose(tangents, expected, rtol=1e-12, atol=1e-14)
+
+
+def test_entries_are_replaced_in_each_sample():
+    found = vmap(lambda x: x.at[np.array([0, 2])].add(1.0).at[1].set(x[2]))(X)
+    np.testing.assert_array_equal(found, np.stack([X[:, 0] + 1.0, X[:, 2], X[:, 2] + 1.0], 1))
 
 
 def test_an_op_runs_once_for_all_samples():
@@ -106,7 +113,7 @@ def test_the_pullback_of_many_cotangents():
         (lambda: vmap(lambda x: x.item())(X), UntrackedError, "differ from sample to sample"),
         (lambda: vmap(lambda x: np.nonzero(x))(X), TypeError, "call it outside of vmap"),
         (lambda: vmap(lambda x: "text")(X), TypeError, "the function gave str, not an array"),
-        (lambda: vmap(3.0), TypeError, "vmap: not a function"),
+        (lambda: vmap(NUMBER), TypeError, "vmap: not a function"),
         (lambda: nbgrad.map(np.sin, np.zeros((0, 3))), DimensionMismatch, "there is no sample"),
         (lambda: nbgrad.map(lambda x: x[: int(x[0] > 0)], X), DimensionMismatch, "of shapes"),
     ],

@@ -111,7 +111,8 @@ def _at_the_ends(out, a, y):
     return select((a == one) & (y == y), one, out)
 
 
-@scalar(np.power)
+# np.power of an exponent of 0.5 is a root, and nan at -inf; float_power has no such case.
+@scalar(lambda x, y: type(x)(np.float_power(x, y)))
 def power(x, y):
     a, zero, half = abs(x), like(x, 0.0), like(x, 0.5)
     log, log_low = _log_in_parts(a)

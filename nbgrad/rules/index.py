@@ -58,7 +58,9 @@ _of_slices: dict[tuple, IndexPlan] = {}
 
 def slice_plan(aval: Aval, index: int | slice) -> IndexPlan:
     """The plan of `x[index]`, the same for equal slices: they are read again and again."""
-    key = (aval, index) if type(index) is int else (aval, index.start, index.stop, index.step)
+    key = (aval, index)
+    if isinstance(index, slice):
+        key = aval, index.start, index.stop, index.step
     try:
         plan = _of_slices.get(key)
     except TypeError:  # bounds may be arrays of one number

@@ -5,13 +5,14 @@ are written out for the structure at hand. Whatever does not look like it raises
 are Numba's to tell apart, shapes the entry's.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any
 
 import numpy as np
 
 from ..core import Aval
 from ..kernels.program import arena
+from ..transforms import trees
 from .frame import Frame
 from .table import check_apart, tabled
 
@@ -55,17 +56,21 @@ def handed(leaf: Any) -> Any:
     return np.ascontiguousarray(leaf, aval.dtype)
 
 
-def caller(way: Any, args: tuple, is_static: Callable[[Any], bool], into: bool = False) -> Callable:
+def caller(way: Any, args: tuple, static: Container[int], into: bool = False) -> Callable:
     """`call(*args)` for arguments of the structure of `args`, by the entry of a `PythonWay`; with
-    `into`, `call(out, *args)`, which writes the arrays of the result into those of `out`.
+    `into`, `call(out, *args)`, which writes the arrays of the result into those of `out`. Arguments
+    at the positions `static` are part of the program.
 
     Raises Unwritten for structures that only optree takes apart.
     """
     frame = way.frame
-    writer = _Writer(is_static, frame.packed)
+    writer = _Writer(frame.packed)
     names = [f"p{i}" for i in range(len(args))]
-    for name, arg in zip(names, args, strict=True):
-        writer.take(arg, name)
+    for i, (name, arg) in enumerate(zip(names, args, strict=True)):
+        if i in static:
+            writer.same(arg, name)
+        else:
+            writer.take(arg, name)
     given = writer.leaves
     for array in way.captured:
         name = writer.new(array)
@@ -119,8 +124,8 @@ def _packed(
 class _Writer:
     """Lines that take arguments apart, and the expressions of their leaves."""
 
-    def __init__(self, is_static: Callable[[Any], bool], packed: bool):
-        self.is_static, self.packed = is_static, packed
+    def __init__(self, packed: bool):
+        self.packed = packed
         self.lines: list[str] = []
         self.leaves: list[str] = []
         self.names: dict[str, Any] = {"mismatch": _mismatch}
@@ -133,6 +138,14 @@ class _Writer:
 
     def _need(self, condition: str) -> None:
         self.lines.append(f"if not ({condition}): mismatch()")
+
+    def _need_fields(self, value: Any, name: str, fields: tuple[str, ...]) -> None:
+        self._need(f"type({name}) is {self.new(type(value))}")
+        if hasattr(value, "__dict__"):
+            self._need(f"len({name}.__dict__) == {len(fields)}")
+
+    def same(self, value: Any, name: str) -> None:
+        self._need(f"type({name}) is {self.new(type(value))} and {name} == {self.new(value)}")
 
     def take(self, value: Any, name: str) -> None:
         kind = type(value)
@@ -148,8 +161,15 @@ class _Writer:
             for i, key in enumerate(_ordered(value)):
                 self.lines.append(f"{name}_{i} = {name}[{self.new(key)}]")
                 self.take(value[key], f"{name}_{i}")
-        elif self.is_static(value):
-            self._need(f"type({name}) is {self.new(kind)} and {name} == {self.new(value)}")
+        elif (fields := trees.data_fields(value)) is not None:
+            self._need_fields(value, name, fields)
+            for i, field in enumerate(fields):
+                self.lines.append(f"{name}_{i} = {name}.{field}")
+                self.take(getattr(value, field), f"{name}_{i}")
+        elif not trees.is_leaf(value):
+            raise Unwritten
+        elif not is_dynamic(value):
+            self.same(value, name)
         elif kind in (float, int):
             self._need(f"type({name}) is {kind.__name__}")
             self.leaves.append(name)
@@ -183,6 +203,10 @@ class _Writer:
             self._need(f"type({name}) is dict and len({name}) == {len(tree)}")
             for key, item in tree.items():
                 self.places(item, f"{name}[{self.new(key)}]", frame)
+        elif (fields := trees.data_fields(tree)) is not None:
+            self._need_fields(tree, name, fields)
+            for field in fields:
+                self.places(getattr(tree, field), f"{name}.{field}", frame)
         elif kind is int and frame.outputs[tree].shape:
             self.lines.append(f"r{tree} = {name}")
             value = frame.outputs[tree]
@@ -206,6 +230,9 @@ class _Writer:
         if kind is dict:
             items = (f"{self.new(k)}: {self.built(item, frame)}" for k, item in tree.items())
             return "{" + ", ".join(items) + "}"
+        if (fields := trees.data_fields(tree)) is not None:
+            items = [self.built(getattr(tree, field), frame) for field in fields]
+            return f"{self.new(trees.made)}({self.new(kind)}, {fields}, ({', '.join(items)},))"
         if tree is None:
             return "None"
         if kind is int:

@@ -132,13 +132,8 @@ class StaticFunction:
 
     def _caller(self, variant: Variant, args: tuple, into: bool) -> Callable | None:
         """The generated way in for arguments like these, where it can be written."""
-        statics = [arg for i, arg in enumerate(args) if self._is_static_name(i)]
-
-        def is_static(value: Any) -> bool:
-            return any(value is s for s in statics) or not is_dynamic(value)
-
         try:
-            return caller(variant.python, args, is_static, into)
+            return caller(variant.python, args, self._static, into)
         except (Unwritten, SyntaxError):
             return None
 

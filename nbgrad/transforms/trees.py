@@ -120,12 +120,33 @@ def _register(cls: type, names_of: Callable[[Any], tuple[str, ...]]) -> None:
         return [getattr(x, name) for name in names], _Rest(names, rest), names
 
     def built(about: "_Rest", children: Iterable[Any]) -> Any:
-        x = object.__new__(cls)
-        for name, value in [*zip(about.names, children, strict=True), *about.rest.items()]:
-            object.__setattr__(x, name, value)
-        return x
+        return made(cls, [*about.names, *about.rest], [*children, *about.rest.values()])
 
     optree.register_pytree_node(cast(Any, cls), flat, cast(Any, built), namespace=NAMESPACE)
+
+
+def made(cls: type, names: Iterable[str], values: Iterable[Any]) -> Any:
+    """An instance of `cls` with these attributes, without a call of `__init__`."""
+    x = object.__new__(cls)
+    for name, value in zip(names, values, strict=True):
+        object.__setattr__(x, name, value)
+    return x
+
+
+def is_leaf(x: Any) -> bool:
+    """Whether `x` is no container of others."""
+    if isinstance(x, _PLAIN):
+        return True
+    leaves, _ = flatten(x)
+    return len(leaves) == 1 and leaves[0] is x
+
+
+def data_fields(x: Any) -> tuple[str, ...] | None:
+    """The attributes of a dataclass whose instance `x` has no others, else None."""
+    if not dataclasses.is_dataclass(x) or isinstance(x, type):
+        return None
+    names = tuple(field.name for field in dataclasses.fields(x))
+    return names if set(getattr(x, "__dict__", names)) == set(names) else None
 
 
 class _Rest:
