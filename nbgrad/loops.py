@@ -9,7 +9,8 @@ import numpy as np
 from .array import Array
 from .errors import DimensionMismatch, TraceError
 from .rules.layout import stack
-from .static.loops import leaf_aval, recorded
+from .static.body import leaf_aval, recorded
+from .static.loops import run
 from .static.trace import is_recording
 from .symbols import Symbol, user_line
 from .transforms import trees
@@ -93,7 +94,7 @@ def _run(op: str, body: Callable, step: Callable, state: Any, xs: Any, n: int) -
         given = [x if isinstance(x, Array) else np.asarray(x) for x in given]
         record = lambda recorder, i, s, x: checked(i, s, x)  # noqa: E731
         traced, constants = recorded(record, _name(body), n, leaves, given)
-        results = traced.run([*constants, *leaves, *given])
+        results = run(traced, [*constants, *leaves, *given])
         return rebuild(results[: len(leaves)]), _built(made["ys"], results[len(leaves) :])
     rows: list[list] = []
     current = leaves

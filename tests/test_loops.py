@@ -45,6 +45,26 @@ def nested(x):
     return np.sum(nbgrad.loop(3, lambda i, s: inner(s, i), x))
 
 
+def mixed(x, w):
+    """A state of floats, ints and bools; the length of a sample is that of w."""
+
+    def step(i, s):
+        h, k, _ = s
+        return np.tanh(w @ h) + 0.1 * i, k + 1, h[0] > 0.2
+
+    h, k, b = nbgrad.loop(4, step, (x, 0, False))
+    return np.sum(h**2) + k + np.where(b, h[1], h[2])
+
+
+def read(xs):
+    """Samples of what a scan reads, and a state that all share."""
+    return nbgrad.scan(lambda s, r: (np.tanh(s + r), s[:2] * r[0]), np.zeros(3), xs)
+
+
+def sampled(x):
+    return nbgrad.vmap(mixed, in_axes=(0, None))(x, np.tanh(ROWS[:3]))
+
+
 CASES = {
     "scalar": (lambda x: nbgrad.loop(5, lambda i, s: s * x + i, x), 0.3),
     "rows": (rows, ROWS),
@@ -70,6 +90,17 @@ CASES = {
                  ROWS),
     "copies": (lambda x: nbgrad.scan(lambda s, _: (s, (s, s)), x, length=3), ROWS),
     "no ys": (lambda x: nbgrad.scan(lambda s, r: (s + r, None), np.zeros(3), x)[0], ROWS),
+    "vmap": (sampled, ROWS),
+    "gradients of samples": (
+        lambda x: nbgrad.vmap(nbgrad.grad(mixed, argnums=(0, 1)), in_axes=(0, None))(x, x[:3]), ROWS
+    ),
+    "gradient of all samples": (nbgrad.grad(lambda x: np.sum(sampled(x) ** 2)), ROWS),
+    "vmap of a scan": (
+        lambda x: nbgrad.vmap(nbgrad.vmap(read))(x * np.arange(1.0, 9.0).reshape(2, 4, 1, 1)), ROWS
+    ),
+    "jacobian forward": (nbgrad.jacobian(lambda x: rows(x)[0], mode="forward"), ROWS[:2]),
+    "jacobian reverse": (nbgrad.jacobian(lambda x: rows(x)[1], mode="reverse"), ROWS[:2]),
+    "hessian": (nbgrad.hessian(nested), ROWS[0]),
     "float32": (
         nbgrad.value_and_grad(lambda x: np.sum(nbgrad.loop(5, lambda i, s: np.sin(s * x), x))),
         ROWS[0].astype(np.float32),

@@ -1,11 +1,11 @@
 """The static form of the row `loop`."""
 
+from .body import Body
 from .emit import planned
 from .forms.table import form
 from .frame import STACK
 from .ir import BOOL, Graph, Value, below_of, topological
 from .looping import Step
-from .loops import Body
 from .lower import lower
 
 
