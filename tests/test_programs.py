@@ -1,11 +1,12 @@
 """Every program of the table through every transformation, eager and compiled."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
+import rows
 from programs import PROGRAMS, Program
 
 import nbgrad
@@ -16,9 +17,14 @@ RTOL = 1e-12
 SAMPLES = 3
 
 
-def each(*, but: str = "") -> Callable:
-    """Decorator: the test gets every program `p`, save those that say why not in that field."""
-    chosen = [pytest.param(p, id=p.name) for p in PROGRAMS if not (but and getattr(p, but))]
+def each(*, but: str = "", often: Collection[str] | None = None) -> Callable:
+    """Decorator: the test gets every program `p`, save those that say why not in that field; with
+    `-m full` only, those not named in `often`."""
+    chosen = [
+        pytest.param(p, id=p.name, marks=rows.marks(often is None or p.name in often))
+        for p in PROGRAMS
+        if not (but and getattr(p, but))
+    ]
     return pytest.mark.parametrize("p", chosen)
 
 
@@ -218,16 +224,31 @@ def everything(p: Program) -> Callable:
     return results
 
 
-@each()
-def test_compiled(p):
-    v = direction(p.args)
+def compiled(p: Program, f: Callable, *args: Any) -> None:
+    """Compare the compiled function with the eager one; or the error, where there must be one."""
     if p.branches or p.eager:
         with pytest.raises(TraceError):
-            nbgrad.compile(everything(p))(p.args, v)
-    else:
-        found = nbgrad.compile(everything(p))(p.args, v)
-        for mine, eager in zip(found, everything(p)(p.args, v), strict=True):
-            assert_close(mine, eager)
+            nbgrad.compile(f)(*args)
+        return
+    found, expected = nbgrad.compile(f)(*args), f(*args)
+    for mine, eager in zip(found, expected, strict=True):
+        assert_close(mine, eager)
+
+
+@each()
+def test_compiled(p):
+    compiled(p, nbgrad.value_and_grad(scalar(p)), p.args)
+
+
+@pytest.mark.skipif(not rows.PLAIN_PYTHON, reason="in a process of its own")
+@each()
+def test_compiled_in_plain_python(p):
+    compiled(p, everything(p), p.args, direction(p.args))
+
+
+@each(often=["pendulum", "losses", "mixture"])
+def test_every_derivative_compiled(p):
+    compiled(p, everything(p), p.args, direction(p.args))
 
 
 @pytest.mark.parametrize("p", [p for p in PROGRAMS if p.branches], ids=lambda p: p.name)
