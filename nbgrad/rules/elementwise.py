@@ -8,7 +8,7 @@ import numpy as np
 from .. import shapes
 from ..array import apply, functions, implements
 from ..core import Array, bind
-from .families import Interval, elementwise, positive, reals, ufunc_rows
+from .families import Elementwise, Interval, elementwise, positive, reals, ufunc_rows
 
 # -- arithmetic -----------------------------------------------------------------------------------
 
@@ -174,7 +174,25 @@ clip = elementwise(
     kinks=[((1.0, 1.0, 2.0), (0.5, 0.5, 0.0)), ((2.0, 1.0, 2.0), (0.5, 0.0, 0.5))],
     notes="minimum(maximum(x, low), high): on a bound, x and the bound share the derivative evenly",
 )  # fmt: skip
-where = elementwise(
+
+
+class _Where(Elementwise):
+    """Its derivatives are choices too."""
+
+    def pullback(self, ct, out, args, need):
+        c = args[0]
+        return [
+            None,
+            np.where(c, ct, 0.0) if need[1] else None,
+            np.where(c, 0.0, ct) if need[2] else None,
+        ]
+
+    def pushforward(self, tangents, out, args):
+        x_dot, y_dot = (0.0 if t is None else t for t in tangents[1:])
+        return np.where(args[0], x_dot, y_dot)
+
+
+where = _Where(
     np.where, "select(x, y, z)",
     [None, lambda c, x, y, out: np.where(c, 1.0, 0.0), lambda c, x, y, out: np.where(c, 0.0, 1.0)],
     domains=[reals, reals, reals], conditions=[0], name="where",
