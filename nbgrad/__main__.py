@@ -1,0 +1,6 @@
+"""`python -m nbgrad` is the command `nbgrad`."""
+
+from .cli import main
+
+if __name__ == "__main__":
+    raise SystemExit(main())
