@@ -1,15 +1,22 @@
 """Dual values: a primal with its tangent, for forward mode.
 
 The pushforward of an op runs through the same `bind`: of an elementwise row from its partials, of
-a linear row from the op itself, of a bilinear row from both.
+a linear row from the op itself, of a bilinear row from both. An elementwise one that takes several
+steps is an op itself, a `Pushforward`: one loop, and one in its pullback.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache, partial
 from typing import Any
 
+import numpy as np
+
+from . import emission
 from .array import Array
-from .core import Aval, Primitive, bind, shape_of
+from .core import Aval, Primitive, bind, new_level, shape_of
 from .operands import operand
+from .rules.families import Elementwise, reals
+from .symbols import Symbol
 
 
 class Dual(Array):
@@ -34,7 +41,7 @@ class Dual(Array):
         if not primitive.differentiable:
             return out
         tangents = [arg.tangent if dual else None for arg, dual in zip(args, mine, strict=True)]
-        tangent = primitive.pushforward(tangents, out, primals, **params)
+        tangent = pushed(primitive, tangents, out, primals, params)
         return Dual(out, _fitted(tangent, out), level)
 
     @property
@@ -56,6 +63,75 @@ class Dual(Array):
 
     def __repr__(self):
         return f"{self.primal} (dual, tangent {self.tangent})"
+
+
+class Pushforward(Elementwise):
+    """The pushforward of an elementwise row as a row. Its arguments are those of the row, the
+    result, and the tangents of the arguments that `moves` names."""
+
+    registered = False
+
+    def __init__(self, row: Elementwise, moves: tuple[bool, ...], params: dict):
+        self.row, self.moves, self.row_params = row, moves, params
+        arity = row.arity + 1 + sum(moves)
+        body, used, self.steps = emission.expression(self.value, arity)
+        super().__init__(
+            None,
+            body,
+            [partial(self.slope, i) if emission.NAMES[i] in used else None for i in range(arity)],
+            domains=[reals] * arity,
+            conditions=row.conditions,
+            name=f"{row.name}_pushforward",
+        )
+
+    def value(self, *args):
+        """The tangent of the result, by the rule of the row."""
+        n = self.row.arity
+        rest = iter(args[n + 1 :])
+        tangents = [next(rest) if moves else None for moves in self.moves]
+        return self.row.pushforward(tangents, args[n], args[:n], **self.row_params)
+
+    def slope(self, i: int, *args):
+        """The derivative of `value` with respect to argument i; the last argument is the result."""
+        given = list(args[:-1])
+        x = given[i]
+        above = 1 + max([a.level for a in given if isinstance(a, Array)], default=0)
+        with new_level(above) as level:
+            one = x.full_like(1.0) if isinstance(x, Array) else np.ones(shape_of(x), x.dtype)
+            given[i] = Dual(x, one, level)
+            found = self.value(*given)
+        return found.tangent if isinstance(found, Dual) and found.level == level else 0.0
+
+
+def pushed(row: Primitive, tangents: Sequence, out: Any, args: Sequence, params: dict) -> Any:
+    """The tangent of a result."""
+    if isinstance(row, Elementwise) and not any(map(_is_recorded, (out, *args, *tangents))):
+        moves = tuple(t is not None for t in tangents)
+        op = _pushforward_of(row, moves, tuple(params.items()))
+        if op is not None:
+            return bind(op, *args, out, *(t for t in tangents if t is not None))
+    return row.pushforward(tangents, out, args, **params)
+
+
+@lru_cache(maxsize=4096)
+def _pushforward_of(row: Elementwise, moves: tuple[bool, ...], params: tuple) -> Any:
+    """The row; None where the rule is as good: of one step, or of too many arguments."""
+    if row.arity + 1 + sum(moves) > len(emission.NAMES):
+        return None
+    try:
+        op = Pushforward(row, moves, dict(params))
+    except OverflowError:
+        return None
+    return op if op.steps > 1 else None
+
+
+def _is_recorded(x: Any) -> bool:
+    """Whether there is a symbol below: programs are made of the rules, whose steps they share."""
+    while isinstance(x, Array):
+        if isinstance(x, Symbol):
+            return True
+        x = x.below
+    return False
 
 
 def _fitted(tangent, out):

@@ -6,18 +6,15 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from .array import Array
-from .core import Aval, Primitive, bind
-from .emission import NAMES, steps_of
+from .core import Primitive, bind
+from .emission import expression
 from .kernels import scalar
-from .kernels.emit import substitute
 from .operands import operand
 from .rules.families import Elementwise, reals
-from .symbols import Builder
 
-_LONGEST = 20_000
+# A user's function has at most so many arguments.
+NAMES = ("x", "y", "z")
 _WORDS = {
     "abs", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "cos", "cosh",
     "erf", "erfc", "exp", "exp2", "expm1", "floor_divide", "fmax", "fmin", "hypot", "inf", "log",
@@ -110,13 +107,7 @@ def _recorded(name: str, f: Callable, arity: int) -> str:
     count = len(inspect.signature(f).parameters)
     if count != arity:
         raise ValueError(f"{name}: {arity} partials for a function of {count} arguments")
-    builder = Builder(level=1)
-    args = [builder.input(Aval.of((), np.dtype(np.float64))) for _ in range(arity)]
-    names = dict(zip(args, NAMES, strict=False))
-    steps, (result,), _ = steps_of([f(*args)], names)
-    bodies: dict[str, str] = {}
-    for step in steps:
-        bodies[step.target] = f"({substitute(step.body, bodies)})"
-        if len(bodies[step.target]) > _LONGEST:
-            raise ValueError(f"{name}: the function is too long to be one expression")
-    return bodies.get(result, result)
+    try:
+        return expression(f, arity)[0]
+    except OverflowError:
+        raise ValueError(f"{name}: the function is too long to be one expression") from None

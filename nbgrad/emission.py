@@ -4,7 +4,7 @@ The rule of a row is recorded once on scalar symbols. That gives single assignme
 subexpressions, and which arguments the pullback reads; `kernels/emit.py` turns it into loops.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -16,7 +16,10 @@ from .kernels.emit import Operand, Step, loop_source, substitute
 from .shapes import Pattern
 from .symbols import Builder, Symbol, is_full, topological
 
-NAMES: tuple[str, ...] = ("x", "y", "z")
+NAMES: tuple[str, ...] = ("x", "y", "z", "u", "v", "w", "p", "q")
+"""What scalar bodies call their arguments."""
+# Shared subexpressions are written out: beyond this the text of one expression grows too long.
+_LONGEST = 20_000
 _SCALAR = Aval.of((), np.dtype(np.float64))
 
 
@@ -60,6 +63,20 @@ def steps_of(outputs: Sequence, names: dict[Symbol, str]) -> tuple[list[Step], l
         body = body_of(symbol.primitive, symbol.params)
         steps.append(Step(labels[symbol], substitute(body, operands)))
     return steps, [label(output) for output in outputs], used
+
+
+def expression(f: Callable, arity: int) -> tuple[str, set[str], int]:
+    """A function of so many numbers, recorded as one scalar expression over `NAMES`: its text, the
+    names that it reads, and of how many steps it is. Raises OverflowError where it is too long."""
+    builder = Builder(level=0)
+    args = [builder.input(_SCALAR) for _ in range(arity)]
+    steps, (result,), used = steps_of([f(*args)], dict(zip(args, NAMES, strict=False)))
+    bodies: dict[str, str] = {}
+    for step in steps:
+        bodies[step.target] = f"({substitute(step.body, bodies)})"
+        if len(bodies[step.target]) > _LONGEST:
+            raise OverflowError
+    return bodies.get(result, result), used, len(steps)
 
 
 def pullback_of(row: Primitive, params: dict, need: tuple[bool, ...], same: bool) -> Traced:

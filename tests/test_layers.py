@@ -43,6 +43,7 @@ FLOORS = (
     ("",),  # nbgrad/__init__.py
     ("experiments",),
     ("cli",),
+    ("__main__",),
 )
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 SOURCES = sorted(PACKAGE.rglob("*.py"))

@@ -7,7 +7,8 @@ import numpy as np
 import rows
 from rows import Case, Point
 
-from nbgrad import grad, jvp, vjp
+from nbgrad import grad, hvp, jvp, vjp
+from nbgrad.kernels._jit import stats
 
 RTOL = 1e-12
 
@@ -129,3 +130,19 @@ def test_third_order_four_ways(case):
     assert_agree(grad(along(along(f, u), v))(x), expected, size)
     assert_agree(grad(along(against(f, u), v))(x), expected, size)
     assert_agree(grad(against(against(f, u), v))(x), expected, size)
+
+
+def test_a_tangent_is_one_op_and_has_one_pullback():
+    """However many steps the rule has."""
+    x, v = np.linspace(0.1, 2.0, 7), np.ones(7)
+
+    def calls(f, *args):
+        f(*args)
+        before = stats()["called"]
+        f(*args)
+        return stats()["called"] - before
+
+    for f in (np.tanh, np.log1p, np.arctan, lambda x: x * x):
+        assert calls(jvp, f, (x,), (v,)) == 2
+    # The value, its sum and the tangent, and a pullback of each of two ops.
+    assert calls(hvp(lambda x: np.sum(np.arctan(x))), x, v) == 5

@@ -119,7 +119,7 @@ class Elementwise(Primitive):
             for partial, tangent in zip(self.partials, tangents, strict=True)
             if partial and tangent is not None
         ]
-        return sum(terms[1:], terms[0])
+        return sum(terms[1:], terms[0]) if terms else zeros_like(out)
 
 
 class Nondifferentiable(Primitive):

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..emission import NAMES
 from ..kernels.emit import substitute
 from . import affine
 from .affine import Affine, flat, span
 from .fuse import inlined, taken
 from .ir import BOOL, Value, number_of
 
-_NAMES = ("x", "y", "z")
 _LITERAL = re.compile(r"(?<![\w.])(\d+\.?\d*(?:e[+-]?\d+)?|inf|nan)(?![\w.])")
 
 
@@ -171,7 +171,7 @@ class Writer:
         if body == "x":
             body = {"f": f"{value.dtype.name}(x)", "i": "int64(x)", "b": "x != 0"}[value.dtype.kind]
         body = typed(body, kind)
-        return self.let(substitute(body, dict(zip(_NAMES, names, strict=False))), level, value)
+        return self.let(substitute(body, dict(zip(NAMES, names, strict=False))), level, value)
 
     def _inside(self, value: Value, index: Sequence[Affine], shape: Sequence[int]) -> bool:
         """Whether an index lies in an array of `shape`, everywhere in the present loops."""
