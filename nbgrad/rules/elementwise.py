@@ -179,7 +179,7 @@ clip = elementwise(
 class _Where(Elementwise):
     """Its derivatives are choices too."""
 
-    def pullback(self, ct, out, args, need):
+    def pullback(self, ct, out, args, need, **params):
         c = args[0]
         return [
             None,
@@ -187,7 +187,7 @@ class _Where(Elementwise):
             np.where(c, 0.0, ct) if need[2] else None,
         ]
 
-    def pushforward(self, tangents, out, args):
+    def pushforward(self, tangents, out, args, **params):
         x_dot, y_dot = (0.0 if t is None else t for t in tangents[1:])
         return np.where(args[0], x_dot, y_dot)
 

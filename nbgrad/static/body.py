@@ -74,7 +74,7 @@ class Body:
         return np.concatenate([np.zeros(0, aval.dtype), *flat]).astype(aval.dtype, copy=False)
 
 
-class _BodyRecorder(Recorder):
+class BodyRecorder(Recorder):
     """A recorder of a step: arrays from outside of the loop become inputs of the step."""
 
     def __init__(self, level: int):
@@ -108,7 +108,7 @@ def recorded(
     """The body of a step `f(recorder, i, state, xs)`, which gives the flat state and ys, and the
     arrays from outside that it uses."""
     with new_level(minimum=1) as level:
-        recorder = _BodyRecorder(level)
+        recorder = BodyRecorder(level)
         i = recorder.input(_INDEX, weak=True)
         states = [recorder.input(leaf_aval(x)) for x in state]
         given = [recorder.input(Aval.of(a.shape[1:], a.dtype)) for a in map(leaf_aval, xs)]

@@ -18,9 +18,8 @@ from ..dual import Dual
 from ..rules import batching
 from ..symbols import Symbol
 from ..transforms import gradient
-from .body import Body, recorded
+from .body import Body, BodyRecorder, recorded
 from .program import replay
-from .trace import Recorder
 
 
 def run(body: Body, args: Sequence, outs: Sequence[int] | None = None) -> list[Any]:
@@ -65,7 +64,7 @@ def pull(body: Body, ct: Any, args: Sequence, need: Sequence[bool], outs: Sequen
     state_cts = {k: cts[s + body.ys + k] for k in live if s + body.ys + k in cts}
     state_cts = {k: g[1:] if body.reverse else g[:-1] for k, g in state_cts.items()}
 
-    def step(recorder: Recorder, i: Symbol, carried: list, given: list) -> list:
+    def step(recorder: BodyRecorder, i: Symbol, carried: list, given: list) -> list:
         rest = iter(given)
         state = [next(rest) for _ in range(s)]
         xs = [next(rest) for _ in range(body.xs)]
@@ -115,7 +114,7 @@ def push(body: Body, tangents: Sequence, args: Sequence, outs: Sequence[int]) ->
     live_ys = [k for k in range(body.ys) if body.avals[s + k].dtype.kind == "f"]
     moving = [k for k in range(c + s, len(args)) if dots[k] is not None]
 
-    def step(recorder: Recorder, i: Symbol, state: list, given: list) -> list:
+    def step(recorder: BodyRecorder, i: Symbol, state: list, given: list) -> list:
         values = [*args[:c], *state[:s], *given[: body.xs]]
         given_dots = dict(zip([c + k for k in live], state[s:], strict=True))
         given_dots |= dict(zip(moving, given[body.xs :], strict=True))
@@ -163,7 +162,7 @@ def batch(
     ]
     split = [*batched[:c], *(True for _ in state), *batched[c + s :]]
 
-    def step(recorder: Recorder, i: Symbol, state: list, given: list) -> list:
+    def step(recorder: BodyRecorder, i: Symbol, state: list, given: list) -> list:
         with new_level(recorder.level + 1) as level:
             values = [
                 Batched(recorder.lift(x), level) if has else x
@@ -186,20 +185,20 @@ def batch(
 class _Loop(Primitive):
     """n steps of a body."""
 
-    def evaluate(self, *args, body, outs):
-        return body.evaluate(args, outs)
+    def evaluate(self, *args, **params):
+        return params["body"].evaluate(args, params["outs"])
 
-    def infer(self, *avals, body, outs) -> Aval:
-        return body.joined(outs)
+    def infer(self, *avals, **params) -> Aval:
+        return params["body"].joined(params["outs"])
 
-    def pullback(self, ct, out, args, need, *, body, outs):
-        return pull(body, ct, args, need, outs)
+    def pullback(self, ct, out, args, need, **params):
+        return pull(params["body"], ct, args, need, params["outs"])
 
-    def pushforward(self, tangents, out, args, *, body, outs):
-        return push(body, tangents, args, outs)
+    def pushforward(self, tangents, out, args, **params):
+        return push(params["body"], tangents, args, params["outs"])
 
-    def batch(self, size, args, batched, *, body, outs):
-        return batch(body, size, args, batched, outs)
+    def batch(self, size, args, batched, **params):
+        return batch(params["body"], size, args, batched, params["outs"])
 
 
 loop = _Loop("loop", notes="n steps of a recorded body; so are the pullback and the pushforward")
