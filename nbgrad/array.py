@@ -173,6 +173,16 @@ class Array(core.Array):
         """`x.at[i].set(v)`, `.add(v)` and `.multiply(v)`: new arrays that differ at an index."""
         return functions["at"](self)
 
+    def _replaced(self, index: Any, value: Any) -> Any:
+        """What `y[i] = v` makes of y in a transformation: an array of its kind, level and dtype."""
+        new = self.at[index].set(value)
+        if type(new) is not type(self) or new.level != self.level or new.dtype != self.dtype:
+            raise TypeError(
+                f"an array of dtype {self.dtype} cannot take values of dtype {new.dtype} or of an "
+                "inner transformation in place: write y = y.at[i].set(v)"
+            )
+        return new
+
     def __delitem__(self, index):
         raise ValueError("cannot delete elements of an array: take the others, as in x[1:]")
 

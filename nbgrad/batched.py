@@ -89,12 +89,7 @@ class Batched(Array):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         """`y[i] = v`: y becomes `y.at[i].set(v)`."""
-        new = self.at[index].set(value)
-        if not isinstance(new, Batched) or new.level != self.level or new.dtype != self.dtype:
-            raise TypeError(
-                f"an array of dtype {self.dtype} cannot take values of dtype {new.dtype} or of an "
-                "inner transformation in place: write y = y.at[i].set(v)"
-            )
+        new = self._replaced(index, value)
         self.value = new.value
 
     def __repr__(self) -> str:
