@@ -509,3 +509,17 @@ def test_static_arguments_are_told_by_their_place():
     x = np.arange(6.0)
     for shape in ((2, 3), (3, 2), (2, 3)):
         np.testing.assert_array_equal(g(x, shape), x.reshape(shape).sum(axis=0))
+
+
+def test_a_zero_cotangent_stays_zero_through_a_power_of_one_factor():
+    weights, x = np.array([0.0, 1.0, 0.0, 2.0, 3.0]), np.array([np.inf, 2.0, np.nan, 0.0, -1.0])
+
+    def f(c, x):
+        return np.sum(weights * (((c * x) * x) * x))
+
+    both = nbgrad.grad(f, argnums=(0, 1))
+    with np.errstate(invalid="ignore"):
+        eager, compiled = both(1.5, x), nbgrad.compile(both)(1.5, x)
+    for mine, theirs in zip(compiled, eager, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    assert eager[0] == 8.0 - 3.0

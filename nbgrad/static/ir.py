@@ -162,7 +162,7 @@ class Graph:
                     inner = self.map(_SCALE, (x, y.args[1]), dtype, shape)
                     zero = self.full(0.0, (), dtype)
                     return self.map(_WHERE, (y.args[0], inner, zero), dtype, shape)
-                return None
+                return self._power_scaled(x, y, dtype, shape)
             for one, other in ((x, y), (y, x)):
                 if _number(one) == 1.0:
                     return self.broadcast(other, shape)
@@ -177,6 +177,8 @@ class Graph:
                     factor = self.full(-_number(one), (), dtype)
                     return self.map("x * y", (factor, other.args[0]), dtype, shape)
         if body == "x + y":
+            if args[0] is args[1]:
+                return self.map("x * y", (self.full(2.0, (), dtype), args[0]), dtype, shape)
             for zero, other in (args, args[::-1]):
                 if _number(zero) == 0.0:
                     return self.broadcast(other, shape)
@@ -194,7 +196,25 @@ class Graph:
                 return self.map("x * y", (factor, args[0]), dtype, shape)
         if body == "-x" and args[0].op == "map" and args[0].data == "-x":
             return self.broadcast(args[0].args[0], shape)
+        if body == "-x" and args[0].op == "map" and args[0].data == "x * y":
+            factor, rest = args[0].args
+            if _finite(factor):
+                negative = self.full(-_number(factor), (), dtype)
+                return self.map("x * y", (negative, rest), dtype, shape)
         return None
+
+    def _power_scaled(self, x: Value, y: Value, dtype, shape) -> Value | None:
+        """Of what was scaled by the same factor before, which is 0 where its cotangent is or where
+        the factor is, and then finite: one test serves all."""
+        if x.op != "map":
+            return None
+        if x.data == _SCALE and x.args[1] is y:
+            first, product = x.args[0], self.map("x * y", x.args, dtype, shape)
+        elif x.data == _KEPT and x.args[1].data == "x * y" and x.args[1].args[1] is y:
+            first, product = x.args
+        else:
+            return None
+        return self.map(_KEPT, (first, self.map("x * y", (product, y), dtype)), dtype, shape)
 
     def cast(self, value: Value, dtype: Any) -> Value:
         """`value` in another dtype."""
@@ -373,6 +393,7 @@ class Graph:
 
 
 _SCALE = "select(x == 0.0, 0.0, x * y)"
+_KEPT = "select(x == 0.0, 0.0, y)"
 _WHERE = "select(x, y, z)"
 _COSTS = re.compile(r"[A-Za-z_]\w*(?=\()|/|\*\*|[-+*<>=&|]+")
 _DEAR = {"select": 1, "abs": 1, "sqrt": 6, "/": 4, "maximum": 2, "minimum": 2, "isfinite": 1}
