@@ -29,7 +29,7 @@ broadcasting.
 * **forward**: whether it has a pushforward, for `jvp`, `linearize` and what is made of them.
 * **orders**: how often it can be differentiated, the modes nested in any way.
 * **vmap**: *yes* where all samples go through one op; *one by one* where each has its own.
-* **static**: whether `nbgrad.compile` takes it; *eager only* means for now.
+* **static**: whether `nbgrad.compile` takes it.
 """
 
 ROWS = """

@@ -121,6 +121,7 @@ REFERENCES: dict[str, Callable] = {
     "concatenate": lambda *arrays, axis: np.concatenate(arrays, axis=axis),
     "cholesky": lambda x: np.linalg.cholesky((x + np.swapaxes(x, -1, -2)) / 2),
     "copy": _same,
+    "detsign": lambda x: np.linalg.slogdet(x).sign,
     "cumsum": _cumsum,
     "elu": _elu,
     "erf": scipy.special.erf,

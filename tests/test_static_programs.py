@@ -313,10 +313,6 @@ def mask(x):
     return np.sum(x[x > 0])
 
 
-def linear_algebra(x):
-    return np.linalg.inv(np.outer(x, x))
-
-
 def ranks(x):
     return np.sort(x)
 
@@ -343,8 +339,7 @@ def constant(x):
         (item, "x.sum().item()", "keep it an array"),
         (data, "x.data[0]", "keep it an array"),
         (mask, "np.sum(x[x > 0])", "np.where"),
-        (linear_algebra, "np.linalg.inv(", "as an argument"),
-        (ranks, "np.sort(x)", "np functions"),
+        (ranks, "np.sort(x)", "as an argument"),
         (in_place, "y[0] = 1.0", "x.at[i].set"),
         (nothing, "", "returns arrays"),
         (constant, "", "return arrays"),

@@ -9,9 +9,8 @@ from ..core import Aval, bind, shape_of
 from ..errors import DimensionMismatch
 from ..shapes import broadcast
 from . import batching
-from .families import Custom, Interval, definite, float_type, sample
+from .families import Custom, Interval, Written, definite, float_type, sample
 from .linalg import swap
-from .select import on_values
 
 
 def _floats(x) -> np.ndarray:
@@ -142,7 +141,17 @@ def det(a):
     return bind(det_row, a)
 
 
-_sign = on_values(lambda a: np.linalg.slogdet(a).sign)
+class _Sign(Written):
+    """Values without derivative."""
+
+    differentiable = False
+
+
+detsign_row = _Sign(
+    "detsign", lambda x: np.linalg.slogdet(_floats(x))[0],
+    lambda x: Aval.of(x.shape[:-2], float_type(x)), samples=_samples, batch=batching.stacked,
+    notes="the first result of np.linalg.slogdet: piecewise constant",
+)  # fmt: skip
 
 
 class SlogdetResult(NamedTuple):
@@ -156,7 +165,7 @@ class SlogdetResult(NamedTuple):
 def slogdet(a):
     """Sign and logarithm of the absolute value of each determinant; the sign is a plain array."""
     _square("slogdet", a)
-    return SlogdetResult(_sign(a), bind(logabsdet_row, a))
+    return SlogdetResult(bind(detsign_row, a), bind(logabsdet_row, a))
 
 
 # -- Cholesky -------------------------------------------------------------------------------------

@@ -6,6 +6,8 @@ import numpy as np
 
 from ..array import Array, functions, implements
 from ..core import Aval, bind, shape_of
+from ..errors import TraceError
+from ..symbols import user_line
 from . import batching
 from .families import Linear, float_type, sample
 
@@ -28,8 +30,15 @@ def on_values(function):
 
     @functools.wraps(function)
     def call(*args, **options):
-        args = [plain(x) for x in args]
-        options = {key: plain(x) for key, x in options.items()}
+        try:
+            args = [plain(x) for x in args]
+            options = {key: plain(x) for key, x in options.items()}
+        except TraceError:
+            raise TraceError(
+                f"{function.__name__} is eager only: it looks at numbers, and a traced value has "
+                "none. Compute it outside of the compiled function and pass the result, such as "
+                f"an order of integers, as an argument{user_line()}"
+            ) from None
         batches = [x for x in (*args, *options.values()) if isinstance(x, Array)]
         if not batches:
             return function(*args, **options)

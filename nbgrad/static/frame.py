@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..kernels import pointers, random, scalar
+from ..kernels import pointers, random, scalar, systems
 from ..kernels.program import DISABLED
 from .ir import Value
 from .memory import Memory
@@ -30,7 +30,7 @@ POINTERS = {"float64": "at_f8", "float32": "at_f4", "int64": "at_i8", "bool": "a
 class Frame:
     """What the ways into one program have in common.
 
-    `inputs` end with the captured arrays; `messages` are what is said where a check fails.
+    `inputs` end with the captured arrays; `messages` are what is raised where a check fails.
     """
 
     name: str
@@ -92,6 +92,7 @@ _IMPORTS = {
     "nbgrad.kernels.random": tuple(random.__all__),
     "nbgrad.kernels.running": ("cumsum", "cumsum_back"),
     "nbgrad.kernels.scalar": tuple(scalar.__all__),
+    "nbgrad.kernels.systems": tuple(systems.__all__),
 }
 _TAKEN = {"np", *(name for names in _IMPORTS.values() for name in names)}
 _KERNEL = re.compile(r"(loop|copy|product)\d+")
@@ -173,7 +174,7 @@ def core_called(frame: Frame, given: Sequence[str], raises: bool = True) -> list
     lines = [f"{', '.join([*names, *checks])}, = {call}" if names or checks else call]
     if raises:
         for name, message in zip(checks, frame.messages, strict=True):
-            lines += [f"if not {name}:", f"    raise IndexError({message!r})"]
+            lines += [f"if not {name}:", f"    raise {message}"]
     return lines
 
 

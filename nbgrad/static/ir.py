@@ -61,7 +61,7 @@ class Graph:
         self.inputs: list[Value] = []
         self.captured: list[np.ndarray] = []  # what the last inputs are
         self._constants: set[int] = set()  # those of them that nobody else has
-        self.checks: list[tuple[Value, str]] = []  # what must hold, and what is said if not
+        self.checks: list[tuple[Value, str]] = []  # what must hold, and what is raised if not
         self.line = ""  # of the user's code, for values made from now on
 
     def new(self, op: str, shape, dtype, args: Sequence[Value] = (), data: Any = None) -> Value:
@@ -292,6 +292,12 @@ class Graph:
         shape[axis] = sum(v.shape[axis] for v in values)
         return self.new("concat", tuple(shape), values[0].dtype, values, axis)
 
+    def require(self, ok: Value, error: type, message: str) -> None:
+        """Raise the error once the program has run, where `ok` is false."""
+        if all(ok is not other for other, _ in self.checks):
+            kind = "np.linalg.LinAlgError" if error is np.linalg.LinAlgError else error.__name__
+            self.checks.append((ok, f"{kind}({message!r})"))
+
     def within(self, value: Value, low: int, high: int, message: str) -> Value:
         """Integers held to [low, high); those beyond raise IndexError once the program has run."""
         first, last = self.full(low, (), INT), self.full(high - 1, (), INT)
@@ -300,8 +306,7 @@ class Graph:
             above = self.map("x >= y", (self.reduce("min", value, axes), first), BOOL)
             below = self.map("x <= y", (self.reduce("max", value, axes), last), BOOL)
             ok = self.map("x & y", (above, below), BOOL)
-            if all(ok is not other for other, _ in self.checks):
-                self.checks.append((ok, message))
+            self.require(ok, IndexError, message)
         return self.map("minimum(maximum(x, y), z)", (value, first, last), INT)
 
     # -- reductions and products ----------------------------------------------------------------

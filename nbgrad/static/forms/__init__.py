@@ -1,6 +1,6 @@
 """Rows in terms of the values of `ir.py`, by subject."""
 
-from . import indexing, layout, reductions, softmax
+from . import indexing, layout, matrices, reductions, softmax
 from .table import forms
 
-__all__ = ["forms", "indexing", "layout", "reductions", "softmax"]
+__all__ = ["forms", "indexing", "layout", "matrices", "reductions", "softmax"]
