@@ -11,9 +11,8 @@ import llvmlite.binding
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, errors, types
-from numba.extending import overload
 
-from ._jit import DEVICE_OPTIONS, DISABLED, device, instruction
+from ._jit import device, instruction
 
 __all__ = [
     "Overlap",
@@ -23,7 +22,6 @@ __all__ = [
     "at_f8",
     "at_i8",
     "b1",
-    "contiguous",
     "f4",
     "f8",
     "gemm_at",
@@ -32,7 +30,6 @@ __all__ = [
     "i8",
     "keep",
     "lowest",
-    "meet",
     "move",
     "pointer",
     "scratch",
@@ -116,37 +113,6 @@ at_i8, at_b1 = _at(types.int64, ctypes.c_int64), _at(types.uint8, ctypes.c_uint8
 def keep(typingctx, array):
     """The last use of an array whose pointer was taken: Numba frees it after that."""
     return types.void(array), lambda context, builder, signature, args: context.get_dummy_value()
-
-
-def _meet(first, arrays):
-    ends = [(x.ctypes.data, x.ctypes.data + x.nbytes) for x in arrays]
-    pairs = ((ends[i], ends[j]) for j in range(first, len(ends)) for i in range(j))
-    return any(x[0] < y[1] and y[0] < x[1] for x, y in pairs)
-
-
-@instruction(_meet)
-def meet(typingctx, first, arrays):
-    """Whether any of the arrays from place `first` (a literal) on shares memory with another."""
-    if not isinstance(first, types.IntegerLiteral):
-        raise errors.TypingError("meet takes a literal")
-
-    def codegen(context, builder, signature, args):
-        ends = []
-        for i, kind in enumerate(arrays):
-            array = context.make_array(kind)(context, builder, builder.extract_value(args[1], i))
-            start = builder.ptrtoint(array.data, context.get_value_type(types.intp))
-            size = builder.mul(array.nitems, array.itemsize)
-            ends.append((start, builder.add(start, size)))
-        found = context.get_constant(types.boolean, False)
-        for j in range(first.literal_value, len(ends)):
-            for i in range(j):
-                (low, high), (start, stop) = ends[i], ends[j]
-                before = builder.icmp_unsigned("<", low, stop)
-                after = builder.icmp_unsigned("<", start, high)
-                found = builder.or_(found, builder.and_(before, after))
-        return found
-
-    return types.boolean(first, arrays), codegen
 
 
 @device
@@ -262,20 +228,6 @@ def _extreme(name: str, twin: Callable) -> Callable:
 
 # The larger and the smaller of two; nan where one is nan. They vectorise in a reduction.
 highest, lowest = _extreme("maximum", np.maximum), _extreme("minimum", np.minimum)
-
-
-def contiguous(array: Any) -> Any:
-    """The array itself where its type says that it is contiguous, else a copy."""
-    return np.ascontiguousarray(array)
-
-
-if not DISABLED:
-
-    @overload(contiguous, jit_options=DEVICE_OPTIONS)  # pyright: ignore[reportArgumentType]
-    def _choose(array):
-        if array.layout == "C" or array.ndim == 0:
-            return lambda array: array
-        return lambda array: array.copy()
 
 
 def _gemm(a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
