@@ -20,7 +20,7 @@ from numba.core import config
 from numba.extending import intrinsic
 
 from ._cache import attach, counts
-from ._inside import Inside
+from ._pipeline import Inside, Outside
 
 # NaN and inf must propagate, so never the whole of `fastmath`: contraction to fused
 # multiply-adds changes rounding only.
@@ -121,6 +121,6 @@ def _dispatcher(function: Callable, content: str) -> Callable:
     if DISABLED:  # pyright: ignore[reportAttributeAccessIssue]
         return np.errstate(all="ignore")(function)
     options = {"no_cfunc_wrapper": True, **_FLAGS}
-    dispatcher = numba.njit(**options)(function)
+    dispatcher = numba.njit(pipeline_class=Outside, **options)(function)
     attach(dispatcher, function.__name__, content)
     return dispatcher

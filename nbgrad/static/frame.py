@@ -7,7 +7,7 @@ last line that names it.
 
 import keyword
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -132,16 +132,21 @@ def taken(frame: Frame) -> list[str]:
 def checked(frame: Frame, results: bool) -> list[str]:
     """Lines that check the shapes of the inputs and, where they are given, of the results."""
     places = {name: v for name, v in zip(frame.arguments(), frame.inputs, strict=True) if v.shape}
+    message = f"{frame.name} was compiled for arguments {_shapes(places.values())}"
     if results:
-        places |= {f"r{i}": frame.outputs[i] for i in frame.arrays()}
+        found = {f"r{i}": frame.outputs[i] for i in frame.arrays()}
+        message += f" and results {_shapes(found.values())}"
+        places |= found
     if not places:
         return []
-    text = ", ".join(f"{v.dtype.name}[{', '.join(map(str, v.shape))}]" for v in places.values())
-    message = f"{frame.name} was compiled for arrays of the shapes {text}"
     return [
-        f"if not fits({text!r}, {', '.join(places)}):",
+        f"if not fits({_shapes(places.values())!r}, {', '.join(places)}):",
         f"    raise ValueError({message!r})",
     ]
+
+
+def _shapes(values: Iterable[Value]) -> str:
+    return ", ".join(f"{v.dtype.name}[{', '.join(map(str, v.shape))}]" for v in values)
 
 
 def solid(frame: Frame) -> list[str]:

@@ -1,17 +1,32 @@
-"""How Numba compiles functions that only compiled code calls.
+"""How Numba compiles our functions: the passes that they need, and no others.
 
+`Outside` is for functions that Python calls, `Inside` for those that only compiled code calls.
 Numba optimizes each function and makes machine code of it, and again for each caller that it is
-linked into. Of functions that nothing else calls, callers need the unoptimized LLVM code alone:
-`Inside` stops there.
+linked into. Of functions that nothing else calls, callers need the LLVM code alone, not yet
+optimized: `Inside` stops there.
 """
 
 from numba import _dynfunc
+from numba.core import typed_passes as typed
+from numba.core import untyped_passes as untyped
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder, _LowerResult
-from numba.core.compiler_machinery import register_pass
-from numba.core.typed_passes import NativeLowering
+from numba.core.compiler import CompilerBase, _LowerResult
+from numba.core.compiler_machinery import PassManager, register_pass
 
-__all__ = ["Inside"]
+__all__ = ["Inside", "Outside"]
+
+# What is left out serves closures, `with`, parallel loops, array expressions and literal loops.
+_FRONT = (
+    untyped.TranslateByteCode,
+    untyped.FixupArgs,
+    untyped.IRProcessing,
+    untyped.GenericRewrites,
+    untyped.InlineInlinables,
+    untyped.ReconstructSSA,
+    typed.NopythonTypeInference,
+    typed.PreLowerStripPhis,
+    typed.IRLegalization,
+)
 
 
 class _Unfinished(JITCodeLibrary):
@@ -28,7 +43,7 @@ class _Unfinished(JITCodeLibrary):
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
-class _Lowering(NativeLowering):
+class _Lowering(typed.NativeLowering):
     """To LLVM code, which stays in an unfinished library."""
 
     _name = "nbgrad_lowering"
@@ -38,8 +53,8 @@ class _Lowering(NativeLowering):
         state.library = _Unfinished(codegen, state.func_id.func_qualname)
         state.flags.no_compile = True
         super().run_pass(state)
-        lowered = state.cr
         state.library.finalize()
+        lowered = state.cr
         description = lowered.fndesc
         # Numba knows a function by its entry from Python; this one must not be called.
         entry = _dynfunc.make_function(
@@ -50,13 +65,22 @@ class _Lowering(NativeLowering):
         return True
 
 
-class Inside(CompilerBase):
-    """The pipeline of functions that only compiled code calls."""
+class _Pipeline(CompilerBase):
+    lowering = typed.NativeLowering
 
     def define_pipelines(self):
-        manager = DefaultPassBuilder.define_nopython_pipeline(self.state, "inside")
-        manager.passes = [
-            (_Lowering if each is NativeLowering else each, text) for each, text in manager.passes
-        ]
+        manager = PassManager("nbgrad")
+        for each in (*_FRONT, self.lowering, typed.NoPythonBackend):
+            manager.add_pass(each, each.__name__)
         manager.finalize()
         return [manager]
+
+
+class Outside(_Pipeline):
+    """For functions that Python calls."""
+
+
+class Inside(_Pipeline):
+    """For functions that only compiled code calls."""
+
+    lowering = _Lowering
