@@ -187,6 +187,8 @@ def tuned(typingctx):
             if isinstance(argument.type, ir.PointerType):
                 argument.add_attribute("noalias")
         _widen(function)
+        # Written into its callers, it would be optimized and made machine code of for each call.
+        function.attributes.add("noinline")
         return context.get_dummy_value()
 
     return types.void(), codegen
