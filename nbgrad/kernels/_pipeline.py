@@ -29,17 +29,33 @@ _FRONT = (
 )
 
 
-class _Unfinished(JITCodeLibrary):
-    """LLVM code that others link in: neither optimized nor in the process's memory."""
+class _Library(JITCodeLibrary):
+    """LLVM code that is optimized once, as a whole: not each function before."""
 
     def _optimize_functions(self, ll_module):
         ll_module.data_layout = self._codegen._data_layout
+
+
+class _Unfinished(_Library):
+    """LLVM code that others link in: neither optimized nor in the process's memory."""
 
     def _optimize_final_module(self): ...
 
     def _finalize_final_module(self):
         self._finalize_dynamic_globals()
         self._finalized = True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Finishing(typed.NativeLowering):
+    """To machine code."""
+
+    _name = "nbgrad_finishing"
+
+    def run_pass(self, state):
+        state.library = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return super().run_pass(state)
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -72,7 +88,7 @@ class _Passes(PassManager):
 
 
 class _Pipeline(CompilerBase):
-    lowering = typed.NativeLowering
+    lowering = _Finishing
 
     def define_pipelines(self):
         manager = _Passes("nbgrad")
