@@ -6,7 +6,7 @@ linked into. Of functions that nothing else calls, callers need the LLVM code al
 optimized: `Inside` stops there.
 """
 
-from numba import _dynfunc
+from numba import _dynfunc  # pyright: ignore[reportAttributeAccessIssue]
 from numba.core import typed_passes as typed
 from numba.core import untyped_passes as untyped
 from numba.core.codegen import JITCodeLibrary

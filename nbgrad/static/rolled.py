@@ -19,6 +19,7 @@ class _Form(NamedTuple):
 
     text: str
     source: str
+    call: bool  # and nothing else: a line that may be repeated
     numbers: tuple[int, ...]
 
 
@@ -46,14 +47,12 @@ def rolled(lines: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     return out
 
 
-def _form(text: str, source: str) -> _Form | None:
-    """None for a line that must stay alone."""
-    if not _CALL.fullmatch(text):
-        return None
-    return _Form(_NUMBER.sub("#", text), source, tuple(map(int, _NUMBER.findall(text))))
+def _form(text: str, source: str) -> _Form:
+    numbers = tuple(map(int, _NUMBER.findall(text)))
+    return _Form(_NUMBER.sub("#", text), source, _CALL.fullmatch(text) is not None, numbers)
 
 
-def _run(forms: Sequence[_Form | None], at: int) -> tuple[int, int]:
+def _run(forms: Sequence[_Form], at: int) -> tuple[int, int]:
     """The rounds, and the lines of each, of the run from `at` on that takes most lines; 1 and 1
     where there is none."""
     best = (1, 1)
@@ -64,7 +63,7 @@ def _run(forms: Sequence[_Form | None], at: int) -> tuple[int, int]:
     return best
 
 
-def _rounds(forms: Sequence[_Form | None], at: int, length: int) -> int:
+def _rounds(forms: Sequence[_Form], at: int, length: int) -> int:
     """How many times the lines from `at` on come again, their numbers in equal steps."""
     count = 0  # of the lines that go on with those before
     while _goes_on(forms, at + length + count, length, count >= length):
@@ -72,18 +71,15 @@ def _rounds(forms: Sequence[_Form | None], at: int, length: int) -> int:
     return 1 + count // length
 
 
-def _goes_on(forms: Sequence[_Form | None], at: int, length: int, steady: bool) -> bool:
+def _goes_on(forms: Sequence[_Form], at: int, length: int, steady: bool) -> bool:
     """Whether a line is that of the round before; where `steady`, as far from it as that one from
     the round before."""
     if at >= len(forms):
         return False
     line, last = forms[at], forms[at - length]
-    if line is None or last is None or line[:2] != last[:2]:
+    if not line.call or line[:2] != last[:2]:
         return False
-    if not steady:
-        return True
-    before = forms[at - 2 * length]
-    return before is not None and _steps(before, last) == _steps(last, line)
+    return not steady or _steps(forms[at - 2 * length], last) == _steps(last, line)
 
 
 def _steps(one: _Form, other: _Form) -> list[int]:
