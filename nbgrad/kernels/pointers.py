@@ -211,6 +211,10 @@ def _widen(function: ir.Function) -> None:
         set.add(function.attributes, '"prefer-vector-width"="512"')
 
 
+# Older versions of LLVM end the process where they meet `llvm.maximum` on this architecture.
+_MAXIMUM_OF_X86 = 17
+
+
 def _extreme(name: str, twin: Callable) -> Callable:
     @instruction(twin)
     def extreme(typingctx, x, y):
@@ -218,6 +222,10 @@ def _extreme(name: str, twin: Callable) -> Callable:
             if isinstance(x, types.Integer):
                 better = builder.icmp_signed(">=" if name == "maximum" else "<=", *args)
                 return builder.select(better, *args)
+            if llvmlite.binding.llvm_version_info[0] < _MAXIMUM_OF_X86:
+                better = builder.fcmp_ordered(">=" if name == "maximum" else "<=", *args)
+                nan = builder.fcmp_unordered("uno", args[0], args[0])
+                return builder.select(nan, args[0], builder.select(better, *args))
             kind = args[0].type
             signature = ir.FunctionType(kind, [kind, kind])
             intrinsic = builder.module.declare_intrinsic(f"llvm.{name}", [kind], signature)
