@@ -110,3 +110,14 @@ def test_what_only_compiled_code_calls_has_no_machine_code(rng):
     name = result.fndesc.llvm_func_name
     assert name in {f.name for f in result.library.get_defined_functions()}
     assert not result.library.codegen._engine.is_symbol_defined(name)
+
+
+def test_the_form_that_writes_for_a_program_of_numbers_alone():
+    into = nbgrad.compile(nbgrad.value_and_grad(lambda x: x * np.exp(x))).variant(0.5).njit_into
+
+    @numba.njit
+    def use(x):
+        return into(x)
+
+    value, gradient = use(0.5)
+    assert (value, gradient) == pytest.approx((0.5 * np.exp(0.5), 1.5 * np.exp(0.5)))

@@ -17,6 +17,7 @@ from ._jit import device, instruction
 __all__ = [
     "Overlap",
     "address",
+    "alone",
     "at_b1",
     "at_f4",
     "at_f8",
@@ -187,8 +188,18 @@ def tuned(typingctx):
             if isinstance(argument.type, ir.PointerType):
                 argument.add_attribute("noalias")
         _widen(function)
-        # Written into its callers, it would be optimized and made machine code of for each call.
-        function.attributes.add("noinline")
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
+@instruction(lambda: None)
+def alone(typingctx):
+    """Said first in a kernel: it is not written into its callers, where it would be optimized and
+    made machine code of for each call."""
+
+    def codegen(context, builder, signature, args):
+        builder.function.attributes.add("noinline")
         return context.get_dummy_value()
 
     return types.void(), codegen

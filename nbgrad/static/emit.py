@@ -264,7 +264,7 @@ class _Module:
         texts = []
         for body, name in self.kernels.items():
             first, rest = body.split("\n", 1)
-            texts.append(f"@device\ndef {name}{first}\n    tuned()\n{rest}\n")
+            texts.append(f"@device\ndef {name}{first}\n    tuned()\n    alone()\n{rest}\n")
         texts += [*self.bodies[::-1], self._core()]
         texts.append(native.entry(self.frame))
         return texts
