@@ -57,7 +57,7 @@ def test_called_from_njit(rng):
 def test_another_shape_is_refused_in_njit_and_compiled_from_python(rng):
     compiled = nbgrad.compile(energy)
     compiled(rng.normal(size=3))
-    with pytest.raises(ValueError, match=r"compiled for an argument of shape \(3,\)"):
+    with pytest.raises(ValueError, match=r"compiled for arguments float64\[3\]"):
         compiled.njit(np.ones(4))
     compiled(np.ones(4))
     with pytest.raises(TraceError, match="2 variants"):

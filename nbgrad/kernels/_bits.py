@@ -1,5 +1,5 @@
 """What scalar functions are built from: single LLVM instructions that Numba has no words for, each
-with a plain-Python twin, and the choice of a polynomial by dtype.
+with a plain-Python twin, and constants and polynomials by dtype.
 
 They are what makes scalar functions branch-free, so that loops over them vectorise.
 """
@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba.core import types
-from numba.extending import overload
 
-from ._jit import DEVICE_OPTIONS, DISABLED, device, instruction
+from ._jit import DISABLED, device, instruction
 
 # (width of the integer, bits of the mantissa, bias, 1.5 * 2**mantissa, bits of sqrt(1/2))
 _LAYOUT = {
@@ -30,17 +29,41 @@ def scalar(twin: Callable) -> Callable[[Callable], Any]:
     return lambda function: twin if DISABLED else device(function, forceinline=True)
 
 
-def by_dtype(double: Callable, single: Callable) -> Any:
-    """A function that is `double` for float64 and `single` for float32, in compiled code."""
+def _first(double: Any, single: Any, x: Any) -> Any:
+    """What is for the dtype of x."""
+    return single if isinstance(x, np.float32) else double
 
-    def function(x):
-        raise NotImplementedError
 
-    @overload(function, jit_options=DEVICE_OPTIONS, inline="always")  # pyright: ignore[reportArgumentType]
-    def choose(x):
-        return {types.float64: double, types.float32: single}.get(x)
+@instruction(lambda x, double, single: type(x)(_first(double, single, x)))
+def by_dtype(typingctx, x, double, single):
+    """The constant `double` where x is a float64, `single` where it is a float32."""
 
-    return function
+    def codegen(context, builder, signature, args):
+        if x == types.float64:
+            return args[1]
+        return builder.fptrunc(args[2], context.get_value_type(x))
+
+    return x(x, types.float64, types.float64), codegen
+
+
+def series(double: tuple[float, ...], single: tuple[float, ...]) -> Any:
+    """A polynomial by Horner's rule, with coefficients for float64 and for float32, that of the
+    highest power first."""
+
+    @instruction(lambda x: type(x)(np.polyval(_first(double, single, x), x)))
+    def polynomial(typingctx, x):
+        def codegen(context, builder, signature, args):
+            kind = args[0].type
+            first, *rest = double if x == types.float64 else single
+            total = ir.Constant(kind, first)
+            for number in rest:
+                product = builder.fmul(total, args[0], flags=("contract",))
+                total = builder.fadd(product, ir.Constant(kind, number), flags=("contract",))
+            return total
+
+        return x(x), codegen
+
+    return polynomial
 
 
 def _times_power_of_two(x, k):

@@ -20,6 +20,7 @@ from numba.core import config
 from numba.extending import intrinsic
 
 from ._cache import attach, counts
+from ._pipeline import Inside, Outside
 
 # NaN and inf must propagate, so never the whole of `fastmath`: contraction to fused
 # multiply-adds changes rounding only.
@@ -93,7 +94,7 @@ def device(function: Callable, **options: Any) -> Any:
 
     It keeps its own flags in any caller, so range reductions survive a caller that reassociates.
     """
-    return numba.njit(**DEVICE_OPTIONS, **options)(function)
+    return numba.njit(pipeline_class=Inside, **DEVICE_OPTIONS, **options)(function)
 
 
 def part(function: Callable) -> Any:
@@ -120,6 +121,6 @@ def _dispatcher(function: Callable, content: str) -> Callable:
     if DISABLED:  # pyright: ignore[reportAttributeAccessIssue]
         return np.errstate(all="ignore")(function)
     options = {"no_cfunc_wrapper": True, **_FLAGS}
-    dispatcher = numba.njit(**options)(function)
+    dispatcher = numba.njit(pipeline_class=Outside, **options)(function)
     attach(dispatcher, function.__name__, content)
     return dispatcher

@@ -7,82 +7,60 @@ import math
 
 import numpy as np
 
-from ._bits import by_dtype, like, round_even, scalar, select, times_power_of_two
+from ._bits import by_dtype, like, round_even, scalar, select, series, times_power_of_two
 from ._jit import device, part
 
 __all__ = ["cosh", "exp", "exp2", "exp2_inside", "exp_inside", "expm1", "sigmoid", "sinh", "tanh"]
 
-F = np.float32
-LOG2, LOG2_F = 0.6931471805599453, F(0.6931472)
-LOG2E, LOG2E_F = 1.4426950408889634, F(1.442695)
-# log 2 in two parts: k times the first is exact.
-LOG2_HIGH, LOG2_LOW = 0.6931471803691238, 1.9082149292705877e-10
-LOG2_HIGH_F, LOG2_LOW_F = F(0.693145751953125), F(1.4286068203094173e-06)
+LOG2, LOG2E = 0.6931471805599453, 1.4426950408889634
+
+# (exp(x) - 1 - x) / x**2 for |x| < 0.35: interpolation at Chebyshev nodes, computed with 60 digits;
+# the relative error is below 2e-17 (float64) or 2e-7 of its term.
+_curve = series(
+    (
+        2.51003854955103191e-8,
+        2.76200884454097482e-7,
+        2.75572684599970648e-6,
+        0.0000248015212959543751,
+        0.000198412698630536169,
+        0.00138888889172137169,
+        0.00833333333333006183,
+        0.0416666666666241279,
+        0.166666666666666675,
+        0.500000000000000102,
+    ),
+    (0.001392618359, 0.008363179053, 0.04166655462, 0.1666657699, 0.5),
+)
 
 
-# Coefficients: interpolation at Chebyshev nodes of the function in each docstring, computed with 60
-# digits; the relative error of the polynomial is below 2e-17 (float64) or 2e-7 of its term.
-def _curve_double(x):
-    """exp(x) - 1 - x for |x| < 0.35: x**2 times a polynomial for (exp(x) - 1 - x) / x**2."""
-    p = 2.51003854955103191e-8
-    p = p * x + 2.76200884454097482e-7
-    p = p * x + 2.75572684599970648e-6
-    p = p * x + 0.0000248015212959543751
-    p = p * x + 0.000198412698630536169
-    p = p * x + 0.00138888889172137169
-    p = p * x + 0.00833333333333006183
-    p = p * x + 0.0416666666666241279
-    p = p * x + 0.166666666666666675
-    p = p * x + 0.500000000000000102
-    return p * x * x
+@part
+def curve(x):
+    """exp(x) - 1 - x for |x| < 0.35."""
+    return _curve(x) * x * x
 
 
-def _curve_single(x):
-    p = F(0.001392618359)
-    p = p * x + F(0.008363179053)
-    p = p * x + F(0.04166655462)
-    p = p * x + F(0.1666657699)
-    p = p * x + F(0.5)
-    return p * x * x
-
-
-def _bounded_double(x):
+@part
+def bounded(x):
     """x and k. Beyond the bounds, exp is 0 or infinite."""
-    x = select(x > 712.0, 712.0, select(x < -750.0, -750.0, x))
-    return x, round_even(x * LOG2E)
+    top, bottom = by_dtype(x, 712.0, 90.0), by_dtype(x, -750.0, -104.0)
+    x = select(x > top, top, select(x < bottom, bottom, x))
+    return x, round_even(x * like(x, LOG2E))
 
 
-def _bounded_single(x):
-    x = select(x > F(90.0), F(90.0), select(x < F(-104.0), F(-104.0), x))
-    return x, round_even(x * LOG2E_F)
-
-
-def _times_log2_double(x):
+@part
+def times_log2(k):
     """k log 2 in two parts, the first exact."""
-    return x * LOG2_HIGH, x * LOG2_LOW
+    high = by_dtype(k, 0.6931471803691238, 0.693145751953125)
+    return k * high, k * by_dtype(k, 1.9082149292705877e-10, 1.4286068203094173e-06)
 
 
-def _times_log2_single(x):
-    return x * LOG2_HIGH_F, x * LOG2_LOW_F
-
-
-def _split_of_2_double(x):
+@part
+def _split_of_2(x):
     """k and r of x log 2."""
-    x = select(x > 1030.0, 1030.0, select(x < -1080.0, -1080.0, x))
+    top, bottom = by_dtype(x, 1030.0, 130.0), by_dtype(x, -1080.0, -152.0)
+    x = select(x > top, top, select(x < bottom, bottom, x))
     k = round_even(x)
-    return k, (x - k) * LOG2
-
-
-def _split_of_2_single(x):
-    x = select(x > F(130.0), F(130.0), select(x < F(-152.0), F(-152.0), x))
-    k = round_even(x)
-    return k, (x - k) * LOG2_F
-
-
-curve = by_dtype(_curve_double, _curve_single)
-bounded = by_dtype(_bounded_double, _bounded_single)
-times_log2 = by_dtype(_times_log2_double, _times_log2_single)
-_split_of_2 = by_dtype(_split_of_2_double, _split_of_2_single)
+    return k, (x - k) * like(x, LOG2)
 
 
 @part

@@ -1,7 +1,7 @@
 """arctan, arctan2, arcsin and arccos: two polynomials, and the angles that reduction leaves.
 
 Reductions as in Cephes (arctan) and fdlibm (arcsin, arccos). Coefficients: Chebyshev interpolation
-with 60 digits of the function in each docstring; what multiplies the polynomial is small, so that
+with 60 digits of the function beside each; what multiplies the polynomial is small, so that
 its rounding is lost in the sum.
 """
 
@@ -9,79 +9,57 @@ import math
 
 import numpy as np
 
-from ._bits import by_dtype, like, scalar, select
+from ._bits import by_dtype, like, scalar, select, series
 from ._jit import part
 
 __all__ = ["arccos", "arcsin", "arctan", "arctan2"]
 
-F = np.float32
-# What the float64 closest to pi lacks, and the float32.
-_REST, _REST_F = 1.2246467991473532e-16, F(-8.742278e-08)
 _EIGHTH, _THREE_EIGHTHS = math.tan(math.pi / 8), math.tan(3 * math.pi / 8)
 
 
-def _arctan_double(x):
-    """(1 - arctan(s) / s) / x for x = s**2, where s < tan(pi / 8)."""
-    p = 0.0191745435720213321
-    p = p * x - 0.0392297445366122307
-    p = p * x + 0.050853834888428314
-    p = p * x - 0.0585813625190614628
-    p = p * x + 0.0666450998981804447
-    p = p * x - 0.0769218308734202595
-    p = p * x + 0.0909090457366905996
-    p = p * x - 0.111111110151467146
-    p = p * x + 0.142857142846651796
-    p = p * x - 0.199999999999955141
-    return p * x + 0.333333333333333302
+# (1 - arctan(s) / s) / x for x = s**2, where s < tan(pi / 8).
+_arctan = series(
+    (
+        0.0191745435720213321,
+        -0.0392297445366122307,
+        0.050853834888428314,
+        -0.0585813625190614628,
+        0.0666450998981804447,
+        -0.0769218308734202595,
+        0.0909090457366905996,
+        -0.111111110151467146,
+        0.142857142846651796,
+        -0.199999999999955141,
+        0.333333333333333302,
+    ),
+    (0.06451597259, -0.1074363163, 0.1426394636, -0.1999954022, 0.3333333176),
+)
+# (arcsin(s) / s - 1) / x for x = s**2 <= 1 / 4.
+_arcsin = series(
+    (
+        0.0296120112649551204,
+        -0.0192416717467430407,
+        0.0195545133361233789,
+        0.0030448799094556774,
+        0.0093195607947674463,
+        0.00962184297010028102,
+        0.0115664596121216686,
+        0.0139637800122035696,
+        0.017352816540325495,
+        0.0223721574435072224,
+        0.03038194447553234,
+        0.0446428571425518929,
+        0.0750000000000011775,
+        0.166666666666666666,
+    ),
+    (0.0336908472, 0.01714923836, 0.03110066274, 0.04459940153, 0.07500094543, 0.1666666634),
+)
 
 
-def _arctan_single(x):
-    p = F(0.06451597259)
-    p = p * x - F(0.1074363163)
-    p = p * x + F(0.1426394636)
-    p = p * x - F(0.1999954022)
-    return p * x + F(0.3333333176)
-
-
-def _arcsin_double(x):
-    """(arcsin(s) / s - 1) / x for x = s**2 <= 1 / 4."""
-    p = 0.0296120112649551204
-    p = p * x - 0.0192416717467430407
-    p = p * x + 0.0195545133361233789
-    p = p * x + 0.0030448799094556774
-    p = p * x + 0.0093195607947674463
-    p = p * x + 0.00962184297010028102
-    p = p * x + 0.0115664596121216686
-    p = p * x + 0.0139637800122035696
-    p = p * x + 0.017352816540325495
-    p = p * x + 0.0223721574435072224
-    p = p * x + 0.03038194447553234
-    p = p * x + 0.0446428571425518929
-    p = p * x + 0.0750000000000011775
-    return p * x + 0.166666666666666666
-
-
-def _arcsin_single(x):
-    p = F(0.0336908472)
-    p = p * x + F(0.01714923836)
-    p = p * x + F(0.03110066274)
-    p = p * x + F(0.04459940153)
-    p = p * x + F(0.07500094543)
-    return p * x + F(0.1666666634)
-
-
-def _rest_double(x):
+@part
+def _rest(x):
     """What x times the closest number to pi lacks."""
-    return x * _REST
-
-
-def _rest_single(x):
-    return x * _REST_F
-
-
-_arctan = by_dtype(_arctan_double, _arctan_single)
-_arcsin = by_dtype(_arcsin_double, _arcsin_single)
-_rest = by_dtype(_rest_double, _rest_single)
+    return x * by_dtype(x, 1.2246467991473532e-16, -8.742278e-08)
 
 
 @part

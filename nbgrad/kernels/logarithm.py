@@ -4,46 +4,35 @@ import math
 
 import numpy as np
 
-from ._bits import by_dtype, exponent, like, mantissa, scalar, select
+from ._bits import by_dtype, exponent, like, mantissa, scalar, select, series
 from ._jit import part
-from .exponential import LOG2E, F, exp2_inside, exp_inside, times_log2
+from .exponential import LOG2E, exp2_inside, exp_inside, times_log2
 
 __all__ = ["log", "log1p", "log2", "log10", "logaddexp", "logaddexp2"]
 
 _LOG10E = 0.4342944819032518
-# log10(2) in two parts: k times the first is exact.
-_LOG10_2_HIGH, _LOG10_2_LOW = 0.30102999566361177, 3.694239077158931e-13
-_LOG10_2_HIGH_F, _LOG10_2_LOW_F = F(0.301025390625), F(4.605038981195214e-06)
 
 
-def _atanh_double(x):
-    """(2 atanh(s) / s - 2) / x for x = s**2; log(1 + f) is 2 atanh(s) with s = f / (2 + f)."""
-    p = 0.14616585424888622
-    p = p * x + 0.153317106182107716
-    p = p * x + 0.18182889455674946
-    p = p * x + 0.22222211130259877
-    p = p * x + 0.285714286260032687
-    p = p * x + 0.399999999998994432
-    return p * x + 0.666666666666666969
+# (2 atanh(s) / s - 2) / x for x = s**2; log(1 + f) is 2 atanh(s) with s = f / (2 + f).
+_atanh = series(
+    (
+        0.14616585424888622,
+        0.153317106182107716,
+        0.18182889455674946,
+        0.22222211130259877,
+        0.285714286260032687,
+        0.399999999998994432,
+        0.666666666666666969,
+    ),
+    (0.2333058194, 0.285508166, 0.4000012188, 0.6666666655),
+)
 
 
-def _atanh_single(x):
-    p = F(0.2333058194)
-    p = p * x + F(0.285508166)
-    p = p * x + F(0.4000012188)
-    return p * x + F(0.6666666655)
-
-
-def _times_log10_2_double(x):
-    return x * _LOG10_2_HIGH, x * _LOG10_2_LOW
-
-
-def _times_log10_2_single(x):
-    return x * _LOG10_2_HIGH_F, x * _LOG10_2_LOW_F
-
-
-_atanh = by_dtype(_atanh_double, _atanh_single)
-_times_log10_2 = by_dtype(_times_log10_2_double, _times_log10_2_single)
+@part
+def _times_log10_2(k):
+    """k log10(2) in two parts, the first exact."""
+    high = by_dtype(k, 0.30102999566361177, 0.301025390625)
+    return k * high, k * by_dtype(k, 3.694239077158931e-13, 4.605038981195214e-06)
 
 
 @part

@@ -11,19 +11,18 @@ import llvmlite.binding
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, errors, types
-from numba.extending import overload
 
-from ._jit import DEVICE_OPTIONS, DISABLED, device, instruction
+from ._jit import device, instruction
 
 __all__ = [
     "Overlap",
     "address",
+    "alone",
     "at_b1",
     "at_f4",
     "at_f8",
     "at_i8",
     "b1",
-    "contiguous",
     "f4",
     "f8",
     "gemm_at",
@@ -32,7 +31,6 @@ __all__ = [
     "i8",
     "keep",
     "lowest",
-    "meet",
     "move",
     "pointer",
     "scratch",
@@ -118,37 +116,6 @@ def keep(typingctx, array):
     return types.void(array), lambda context, builder, signature, args: context.get_dummy_value()
 
 
-def _meet(first, arrays):
-    ends = [(x.ctypes.data, x.ctypes.data + x.nbytes) for x in arrays]
-    pairs = ((ends[i], ends[j]) for j in range(first, len(ends)) for i in range(j))
-    return any(x[0] < y[1] and y[0] < x[1] for x, y in pairs)
-
-
-@instruction(_meet)
-def meet(typingctx, first, arrays):
-    """Whether any of the arrays from place `first` (a literal) on shares memory with another."""
-    if not isinstance(first, types.IntegerLiteral):
-        raise errors.TypingError("meet takes a literal")
-
-    def codegen(context, builder, signature, args):
-        ends = []
-        for i, kind in enumerate(arrays):
-            array = context.make_array(kind)(context, builder, builder.extract_value(args[1], i))
-            start = builder.ptrtoint(array.data, context.get_value_type(types.intp))
-            size = builder.mul(array.nitems, array.itemsize)
-            ends.append((start, builder.add(start, size)))
-        found = context.get_constant(types.boolean, False)
-        for j in range(first.literal_value, len(ends)):
-            for i in range(j):
-                (low, high), (start, stop) = ends[i], ends[j]
-                before = builder.icmp_unsigned("<", low, stop)
-                after = builder.icmp_unsigned("<", start, high)
-                found = builder.or_(found, builder.and_(before, after))
-        return found
-
-    return types.boolean(first, arrays), codegen
-
-
 @device
 def move(to, source, count):
     """Copy `count` elements."""
@@ -227,6 +194,18 @@ def tuned(typingctx):
 
 
 @instruction(lambda: None)
+def alone(typingctx):
+    """Said first in a kernel: it is not written into its callers, where it would be optimized and
+    made machine code of for each call."""
+
+    def codegen(context, builder, signature, args):
+        builder.function.attributes.add("noinline")
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
+@instruction(lambda: None)
 def wide(typingctx):
     """Said first in a kernel: vectors may be wide. For loops with so much to compute that memory
     does not keep them waiting."""
@@ -243,6 +222,10 @@ def _widen(function: ir.Function) -> None:
         set.add(function.attributes, '"prefer-vector-width"="512"')
 
 
+# Older versions of LLVM end the process where they meet `llvm.maximum` on this architecture.
+_MAXIMUM_OF_X86 = 17
+
+
 def _extreme(name: str, twin: Callable) -> Callable:
     @instruction(twin)
     def extreme(typingctx, x, y):
@@ -250,6 +233,10 @@ def _extreme(name: str, twin: Callable) -> Callable:
             if isinstance(x, types.Integer):
                 better = builder.icmp_signed(">=" if name == "maximum" else "<=", *args)
                 return builder.select(better, *args)
+            if llvmlite.binding.llvm_version_info[0] < _MAXIMUM_OF_X86:
+                better = builder.fcmp_ordered(">=" if name == "maximum" else "<=", *args)
+                nan = builder.fcmp_unordered("uno", args[0], args[0])
+                return builder.select(nan, args[0], builder.select(better, *args))
             kind = args[0].type
             signature = ir.FunctionType(kind, [kind, kind])
             intrinsic = builder.module.declare_intrinsic(f"llvm.{name}", [kind], signature)
@@ -262,20 +249,6 @@ def _extreme(name: str, twin: Callable) -> Callable:
 
 # The larger and the smaller of two; nan where one is nan. They vectorise in a reduction.
 highest, lowest = _extreme("maximum", np.maximum), _extreme("minimum", np.minimum)
-
-
-def contiguous(array: Any) -> Any:
-    """The array itself where its type says that it is contiguous, else a copy."""
-    return np.ascontiguousarray(array)
-
-
-if not DISABLED:
-
-    @overload(contiguous, jit_options=DEVICE_OPTIONS)  # pyright: ignore[reportArgumentType]
-    def _choose(array):
-        if array.layout == "C" or array.ndim == 0:
-            return lambda array: array
-        return lambda array: array.copy()
 
 
 def _gemm(a, b, c, m, n, k, ta, tb, lda, ldb, ldc):

@@ -11,46 +11,28 @@ import math
 
 import numpy as np
 
-from ._bits import by_dtype, like, scalar, select, times_power_of_two, two_product
+from ._bits import by_dtype, like, scalar, select, series, times_power_of_two, two_product
 from ._jit import part
-from .exponential import F, bounded, curve, times_log2
+from .exponential import bounded, curve, times_log2
 from .logarithm import split
 
 __all__ = ["power"]
 
-# What the closest number to 2 / 3 lacks.
-_REST, _REST_F = 3.700743415417188e-17, F(-1.9868214925130207e-08)
-
-
-def _atanh_double(x):
-    """((2 atanh(s) / s - 2) / x - 2 / 3) / x for x = s**2 < 0.0295, by Chebyshev interpolation with
-    60 digits."""
-    p = 0.117231701607990743
-    p = p * x + 0.117062371488163723
-    p = p * x + 0.133348046636243373
-    p = p * x + 0.153845949630741344
-    p = p * x + 0.181818183353876007
-    p = p * x + 0.222222222216559086
-    p = p * x + 0.285714285714293662
-    return p * x + 0.399999999999999998
-
-
-def _atanh_single(x):
-    p = F(0.2304823247)
-    p = p * x + F(0.2856223622)
-    return p * x + F(0.4000001506)
-
-
-def _two_thirds_double(x):
-    return 0.6666666666666666, _REST
-
-
-def _two_thirds_single(x):
-    return F(0.6666667), _REST_F
-
-
-_atanh = by_dtype(_atanh_double, _atanh_single)
-_two_thirds = by_dtype(_two_thirds_double, _two_thirds_single)
+# ((2 atanh(s) / s - 2) / x - 2 / 3) / x for x = s**2 < 0.0295, by Chebyshev interpolation with
+# 60 digits.
+_atanh = series(
+    (
+        0.117231701607990743,
+        0.117062371488163723,
+        0.133348046636243373,
+        0.153845949630741344,
+        0.181818183353876007,
+        0.222222222216559086,
+        0.285714285714293662,
+        0.399999999999999998,
+    ),
+    (0.2304823247, 0.2856223622, 0.4000001506),
+)
 
 
 @part
@@ -69,7 +51,8 @@ def _log_in_parts(x):
     s_low = ((f - product) - rest - s * lost) * inverse
     z, z_low = two_product(s, s)
     z_low = z_low + two * s * s_low
-    first, first_low = _two_thirds(x)
+    first = like(x, 2 / 3)
+    first_low = by_dtype(x, 3.700743415417188e-17, -1.9868214925130207e-08)  # what it lacks
     factor = first + z * _atanh(z)
     factor_low = (z * _atanh(z) - (factor - first)) + first_low
     cube, cube_low = two_product(s, z)

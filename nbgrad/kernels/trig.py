@@ -10,14 +10,13 @@ import math
 
 import numpy as np
 
-from ._bits import by_dtype, like, odd, round_even, scalar, select, turned
-from ._jit import device
+from ._bits import like, odd, round_even, scalar, select, series, turned
+from ._jit import device, part
 
 __all__ = [
     "cos", "is_far", "near_cos", "near_sin", "near_sinc", "near_tan", "sin", "sinc", "tan",
 ]  # fmt: skip
 
-F = np.float32
 _LIMIT = 1e5
 _TWO_OVER_PI = 0.6366197723675814
 # pi/2 in three parts: q times the first or the second is exact for |q| < 2**18,
@@ -25,57 +24,41 @@ _TWO_OVER_PI = 0.6366197723675814
 _HIGH, _MIDDLE, _LOW = 1.5707963267923333, 2.5633441515839558e-12, 1.0562999066987428e-23
 
 
-def _quarters_double(x):
-    """q and r."""
-    q = round_even(x * _TWO_OVER_PI)
-    return q, x - q * _HIGH - q * _MIDDLE - q * _LOW
+@part
+def _quarters(x):
+    """q and r, found in float64: float32 would need many parts of pi/2."""
+    y = np.float64(x)
+    q = round_even(y * _TWO_OVER_PI)
+    return like(x, q), like(x, y - q * _HIGH - q * _MIDDLE - q * _LOW)
 
 
-def _quarters_single(x):
-    """In float64: float32 would need many parts of pi/2."""
-    q, r = _quarters(np.float64(x))
-    return F(q), F(r)
-
-
-# Coefficients: interpolation at Chebyshev nodes of the function in each docstring, computed with 60
+# Coefficients: interpolation at Chebyshev nodes of the function beside each, computed with 60
 # digits; x is r**2.
-def _sine_double(x):
-    """(1 - sin(r) / r) / x."""
-    p = 7.58666700020830612e-13
-    p = p * x - 1.60585311079428048e-10
-    p = p * x + 2.50521062292225954e-8
-    p = p * x - 2.75573192193298801e-6
-    p = p * x + 0.00019841269841265053
-    p = p * x - 0.00833333333333333149
-    return p * x + 0.166666666666666667
-
-
-def _sine_single(x):
-    p = F(-2.724977294e-6)
-    p = p * x + F(0.0001984008556)
-    p = p * x - F(0.008333331873)
-    return p * x + F(0.1666666666)
-
-
-def _cosine_double(x):
-    """(cos(r) - 1 + x / 2) / x**2."""
-    p = -1.13825885353525215e-11
-    p = p * x + 2.08761456590593425e-9
-    p = p * x - 2.75573172688053932e-7
-    p = p * x + 0.0000248015872987600488
-    p = p * x - 0.00138888888888873935
-    return p * x + 0.0416666666666666654
-
-
-def _cosine_single(x):
-    p = F(2.454781593e-5)
-    p = p * x - F(0.001388830245)
-    return p * x + F(0.04166666466)
-
-
-_quarters = by_dtype(_quarters_double, _quarters_single)
-_sine = by_dtype(_sine_double, _sine_single)
-_cosine = by_dtype(_cosine_double, _cosine_single)
+# (1 - sin(r) / r) / x.
+_sine = series(
+    (
+        7.58666700020830612e-13,
+        -1.60585311079428048e-10,
+        2.50521062292225954e-8,
+        -2.75573192193298801e-6,
+        0.00019841269841265053,
+        -0.00833333333333333149,
+        0.166666666666666667,
+    ),
+    (-2.724977294e-6, 0.0001984008556, -0.008333331873, 0.1666666666),
+)
+# (cos(r) - 1 + x / 2) / x**2.
+_cosine = series(
+    (
+        -1.13825885353525215e-11,
+        2.08761456590593425e-9,
+        -2.75573172688053932e-7,
+        0.0000248015872987600488,
+        -0.00138888888888873935,
+        0.0416666666666666654,
+    ),
+    (2.454781593e-5, -0.001388830245, 0.04166666466),
+)
 
 
 @device

@@ -21,6 +21,7 @@ from .looping import write_loop
 from .memory import Memory
 from .nest import Kept, Nest
 from .pull import Line, MustKeep, Writer, literal
+from .rolled import rolled
 
 # Multiply-adds up to which loops beat a call of BLAS.
 _SMALL = 200
@@ -165,6 +166,7 @@ class _Module:
                 self.scalars[step.value] = name
                 for text, line in self.lines[first:]:
                     self._describe(step, text, [line] if line else [])
+        self.lines = rolled(self.lines)
 
     def body(self, graph: Graph, outputs: list[Value], plan: tuple) -> "_Module":
         """The core of a loop's step, which shares the kernels of this module."""
@@ -262,7 +264,7 @@ class _Module:
         texts = []
         for body, name in self.kernels.items():
             first, rest = body.split("\n", 1)
-            texts.append(f"@device\ndef {name}{first}\n    tuned()\n{rest}\n")
+            texts.append(f"@device\ndef {name}{first}\n    tuned()\n    alone()\n{rest}\n")
         texts += [*self.bodies[::-1], self._core()]
         texts.append(native.entry(self.frame))
         return texts

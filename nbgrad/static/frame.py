@@ -7,13 +7,13 @@ last line that names it.
 
 import keyword
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from ..kernels import pointers, random, scalar, systems
+from ..kernels import pointers, random, scalar, systems, ways
 from ..kernels.program import DISABLED
 from .ir import Value
 from .memory import Memory
@@ -93,6 +93,7 @@ _IMPORTS = {
     "nbgrad.kernels.running": ("cumsum", "cumsum_back"),
     "nbgrad.kernels.scalar": tuple(scalar.__all__),
     "nbgrad.kernels.systems": tuple(systems.__all__),
+    "nbgrad.kernels.ways": tuple(ways.__all__),
 }
 _TAKEN = {"np", *(name for names in _IMPORTS.values() for name in names)}
 _KERNEL = re.compile(r"(loop|copy|product)\d+")
@@ -124,24 +125,34 @@ def module(text: str, core: str, home: str) -> str:
     return f"{lines}\nfrom {home} import {core}\n\n\n{text}"
 
 
-def taken(frame: Frame) -> tuple[list[str], list[str], list[str]]:
-    """Lines that check the inputs, what the core is given for them, and what must stay alive."""
-    lines, given, alive = [], [], []
-    for name, value in zip(frame.arguments(), frame.inputs, strict=True):
-        if value.shape == ():
-            given.append(name)
-            continue
-        lines += [*checked(frame, name, value, "an argument"), f"{name} = contiguous({name})"]
-        given.append(f"pointer({name})")
-        alive.append(name)
-    return lines, given, alive
+def taken(frame: Frame) -> list[str]:
+    """What the core is given for the inputs."""
+    return [f"pointer({name})" if name[0] == "a" else name for name in frame.arguments()]
 
 
-def checked(frame: Frame, name: str, value: Value, what: str) -> list[str]:
+def checked(frame: Frame, results: bool) -> list[str]:
+    """Lines that check the shapes of the inputs and, where they are given, of the results."""
+    places = {name: v for name, v in zip(frame.arguments(), frame.inputs, strict=True) if v.shape}
+    message = f"{frame.name} was compiled for arguments {_shapes(places.values())}"
+    if results:
+        found = {f"r{i}": frame.outputs[i] for i in frame.arrays()}
+        message += f" and results {_shapes(found.values())}"
+        places |= found
+    if not places:
+        return []
     return [
-        f"if {name}.shape != {value.shape}:",
-        f"    raise ValueError('{frame.name} was compiled for {what} of shape {value.shape}')",
+        f"if not fits({_shapes(places.values())!r}, {', '.join(places)}):",
+        f"    raise ValueError({message!r})",
     ]
+
+
+def _shapes(values: Iterable[Value]) -> str:
+    return ", ".join(f"{v.dtype.name}[{', '.join(map(str, v.shape))}]" for v in values)
+
+
+def solid(frame: Frame) -> list[str]:
+    """Lines that copy the inputs that are not contiguous."""
+    return [f"{name} = contiguous({name})" for name in frame.arguments() if name[0] == "a"]
 
 
 def scratch_of(frame: Frame, arena: bool, given: list[str], alive: list[str]) -> list[str]:
@@ -157,14 +168,14 @@ def called(frame: Frame, given: Sequence[str], raises: bool = True) -> list[str]
     if not frame.packed:
         return core_called(frame, given, raises)
     names = [*frame.arguments(), *(f"r{i}" for i in frame.memory.results)]
-    lines, scalars = [f"table = np.empty({len(frame.slots)}, np.int64)"], ["pointer(table)"]
+    places, scalars = ["0"] * len(frame.slots), []
     for name, found in zip(names, given, strict=False):
         if name[0] == "x":
             scalars.append(found)
         else:
-            lines.append(f"table[{frame.slots[name]}] = address({found})")
-    scalars += given[len(names) :]
-    return [*lines, *core_called(frame, scalars, raises), "keep(table)"]
+            places[frame.slots[name]] = found
+    table = f"addresses({', '.join(places)})"
+    return core_called(frame, [table, *scalars, *given[len(names) :]], raises)
 
 
 def core_called(frame: Frame, given: Sequence[str], raises: bool = True) -> list[str]:

@@ -10,79 +10,80 @@ from .frame import (
     kept_alive,
     returned,
     scratch_of,
+    solid,
     taken,
 )
 
 
-def entry(frame: Frame) -> str:
+def entry(frame: Frame, name: str = "") -> str:
     """`name(inputs)` gives new arrays and scalars in the order of the outputs."""
-    lines, given, alive = taken(frame)
+    lines, given = [*checked(frame, False), *solid(frame)], taken(frame)
+    # Results are alive until they are returned.
+    alive = [name for name in frame.arguments() if name[0] == "a"]
     for i in frame.memory.results:
         lines.append(f"r{i} = {empty(frame.outputs[i])}")
         given.append(f"pointer(r{i})")
-    alive += [f"r{i}" for i in frame.memory.results]
     lines += scratch_of(frame, False, given, alive)
     lines += called(frame, given)
     results = [f"s{i}" if v.shape == () else f"r{i}" for i, v in enumerate(frame.outputs)]
     for i, source in frame.memory.copies.items():
         results[i] = f"{source}.copy()"
     lines += [*kept_alive(alive), f"return {', '.join(results)}"]
-    return function(frame.name, frame.arguments(), lines)
+    return function(name or frame.name, frame.arguments(), lines)
 
 
 def into(frame: Frame) -> str:
     """`name_into(inputs, arrays)` writes the results that are arrays and returns the scalars.
 
-    Where a result overlaps anything else, all are computed apart and moved.
+    Where a result overlaps anything else, `name_apart` makes new ones, which are moved.
     """
-    lines, given, alive = taken(frame)
-    lines += [*_results(frame), f"overlap = {_meets(frame)}"]
+    scalars = returned([f"s{i}" for i in frame.scalars()])
+    apart = f"{frame.name}_apart"
+    news = [f"{'t' if v.shape else 's'}{i}" for i, v in enumerate(frame.outputs)]
+    moved = [f"{', '.join(news)} = {apart}({', '.join(frame.arguments())})"]
     for i in frame.arrays():
-        lines += [f"t{i} = r{i}", "if overlap:", f"    t{i} = {empty(frame.outputs[i])}"]
-    given += [f"pointer(t{i})" for i in frame.memory.results]
-    lines += scratch_of(frame, False, given, alive)
-    lines += called(frame, given)
-    for i, source in frame.memory.copies.items():
-        source = source.replace("r", "t")
-        lines.append(f"move(pointer(t{i}), pointer({source}), {frame.outputs[i].size})")
+        moved.append(f"move(pointer(r{i}), pointer(t{i}), {frame.outputs[i].size})")
+    moved += [*kept_alive([f"t{i}" for i in frame.arrays()]), scalars]
+    lines, given, alive = [*checked(frame, True), *solid(frame)], taken(frame), []
     if frame.arrays():
-        lines.append("if overlap:")
-    for i in frame.arrays():
-        lines.append(f"    move(pointer(r{i}), pointer(t{i}), {frame.outputs[i].size})")
-    alive += [f"{letter}{i}" for i in frame.arrays() for letter in "rt"]
-    lines += [*kept_alive(alive), returned([f"s{i}" for i in frame.scalars()])]
+        lines += [f"if {_meets(frame)}:", *("    " + line for line in moved)]
+    given += [f"pointer(r{i})" for i in frame.memory.results]
+    alive = [name for name in frame.arguments() if name[0] == "a"]
+    lines += scratch_of(frame, False, given, alive)
+    lines += [*called(frame, given), *_copied(frame), *kept_alive(alive), scalars]
     arguments = [*frame.arguments(), *(f"r{i}" for i in frame.arrays())]
-    return function(f"{frame.name}_into", arguments, lines)
+    text = function(f"{frame.name}_into", arguments, lines)
+    return f"@device\n{entry(frame, apart)}\n\n{text}" if frame.arrays() else text
 
 
 def given(frame: Frame) -> str:
-    """`name_given(inputs, arrays)` writes the results that are arrays, returns the numbers; large
-    scratch is its last argument. It raises Overlap where a result overlaps anything else."""
-    lines, given, alive = taken(frame)
-    lines += _results(frame)
+    """`name_given(inputs, arrays)`, all contiguous, writes the results that are arrays and returns
+    the numbers; large scratch is its last argument. It raises Overlap where a result overlaps
+    anything else. Whoever calls it keeps the arrays alive."""
+    lines, given = checked(frame, True), taken(frame)
     if frame.arrays():
         lines += [f"if {_meets(frame)}:", "    raise Overlap('results overlap')"]
     given += [f"pointer(r{i})" for i in frame.memory.results]
-    lines += [*scratch_of(frame, True, given, alive), *called(frame, given)]
-    for i, source in frame.memory.copies.items():
-        lines.append(f"move(pointer(r{i}), pointer({source}), {frame.outputs[i].size})")
-    alive += [f"r{i}" for i in frame.arrays()]
-    lines += [*kept_alive(alive), returned([f"s{i}" for i in frame.scalars()])]
+    lines += scratch_of(frame, True, given, [])
+    lines += [*called(frame, given), *_copied(frame)]
+    lines.append(returned([f"s{i}" for i in frame.scalars()]))
     arguments = [*frame.arguments(), *(f"r{i}" for i in frame.arrays())]
     return function(f"{frame.name}_given", [*arguments, *(["work"] if frame.large else [])], lines)
 
 
-def _results(frame: Frame) -> list[str]:
-    """Lines that check the arrays for results."""
-    arrays = frame.arrays()
-    return [x for i in arrays for x in checked(frame, f"r{i}", frame.outputs[i], "a result")]
+def _copied(frame: Frame) -> list[str]:
+    """Lines for the results that are copies of an input or of another result."""
+    return [
+        f"move(pointer(r{i}), pointer({source}), {frame.outputs[i].size})"
+        for i, source in frame.memory.copies.items()
+    ]
 
 
 def _meets(frame: Frame) -> str:
     """Whether a result overlaps another array."""
     names = [name for name in frame.arguments() if name[0] == "a"]
     places = [*names, *(f"r{i}" for i in frame.arrays())]
-    return f"meet({len(names)}, ({', '.join(places)},))"
+    return f"meet({len(names)}, {', '.join(places)})"
 
 
 def packed(frame: Frame) -> str:
@@ -95,8 +96,6 @@ def packed(frame: Frame) -> str:
         kind, place = ("input" if source[0] == "a" else "result"), int(source[1:])
         to = frame.base("result", i)
         lines.append(f"move({to}, {frame.base(kind, place)}, {frame.outputs[i].size})")
-    lines.append("keep(table)")
-    lines += ["keep(work)"] if frame.large else []
     lines.append(returned([f"s{i}" for i in frame.scalars()]))
     arguments = ["table", *scalars]
     return function(f"{frame.name}_packed", [*arguments, *(["work"] if frame.large else [])], lines)

@@ -1,0 +1,108 @@
+"""How Numba compiles our functions: the passes that they need, and no others.
+
+`Outside` is for functions that Python calls, `Inside` for those that only compiled code calls.
+Numba optimizes each function and makes machine code of it, and again for each caller that it is
+linked into. Of functions that nothing else calls, callers need the LLVM code alone, not yet
+optimized: `Inside` stops there.
+"""
+
+from numba import _dynfunc  # pyright: ignore[reportAttributeAccessIssue]
+from numba.core import typed_passes as typed
+from numba.core import untyped_passes as untyped
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, _LowerResult
+from numba.core.compiler_machinery import PassManager, register_pass
+
+__all__ = ["Inside", "Outside"]
+
+# What is left out serves closures, `with`, parallel loops, array expressions and literal loops.
+_FRONT = (
+    untyped.TranslateByteCode,
+    untyped.FixupArgs,
+    untyped.IRProcessing,
+    untyped.GenericRewrites,
+    untyped.InlineInlinables,
+    untyped.ReconstructSSA,
+    typed.NopythonTypeInference,
+    typed.PreLowerStripPhis,
+    typed.IRLegalization,
+)
+
+
+class _Library(JITCodeLibrary):
+    """LLVM code that is optimized once, as a whole: not each function before."""
+
+    def _optimize_functions(self, ll_module):
+        ll_module.data_layout = self._codegen._data_layout
+
+
+class _Unfinished(_Library):
+    """LLVM code that others link in: neither optimized nor in the process's memory."""
+
+    def _optimize_final_module(self): ...
+
+    def _finalize_final_module(self):
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Finishing(typed.NativeLowering):
+    """To machine code."""
+
+    _name = "nbgrad_finishing"
+
+    def run_pass(self, state):
+        state.library = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return super().run_pass(state)
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Lowering(typed.NativeLowering):
+    """To LLVM code, which stays in an unfinished library."""
+
+    _name = "nbgrad_lowering"
+
+    def run_pass(self, state):
+        codegen = state.targetctx.codegen()
+        state.library = _Unfinished(codegen, state.func_id.func_qualname)
+        state.flags.no_compile = True
+        super().run_pass(state)
+        state.library.finalize()
+        lowered = state.cr
+        description = lowered.fndesc
+        # Numba knows a function by its entry from Python; this one must not be called.
+        entry = _dynfunc.make_function(
+            description.lookup_module(), description.qualname, "", 0, lowered.env, (state.library,)
+        )
+        state.targetctx.insert_user_function(entry, description, [state.library])
+        state.cr = _LowerResult(description, lowered.call_helper, cfunc=entry, env=lowered.env)
+        return True
+
+
+class _Passes(PassManager):
+    """Lives of variables are found by the passes that ask for them, not again after each pass."""
+
+    _ENFORCING = False
+
+
+class _Pipeline(CompilerBase):
+    lowering = _Finishing
+
+    def define_pipelines(self):
+        manager = _Passes("nbgrad")
+        for each in (*_FRONT, self.lowering, typed.NoPythonBackend):
+            manager.add_pass(each, each.__name__)
+        manager.finalize()
+        return [manager]
+
+
+class Outside(_Pipeline):
+    """For functions that Python calls."""
+
+
+class Inside(_Pipeline):
+    """For functions that only compiled code calls."""
+
+    lowering = _Lowering

@@ -1,0 +1,121 @@
+"""What the ways into compiled programs do to all of their arrays at once.
+
+Numba's time grows with the square of the arrays wherever each has a line and a branch of its own,
+so each of these takes them all, written one after another.
+"""
+
+import re
+from typing import Any
+
+import numpy as np
+from numba.core import cgutils, errors, types
+
+from ._jit import instruction
+from .pointers import address
+
+__all__ = ["addresses", "contiguous", "fits", "meet"]
+
+
+def _described(text: str) -> list[tuple[Any, tuple[int, ...]]]:
+    """The dtypes and shapes that `fits` is given."""
+    found = re.findall(r"(\w+)\[([\d, ]*)\]", text)
+    return [(np.dtype(n), tuple(int(x) for x in s.split(",") if x.strip())) for n, s in found]
+
+
+def _fits(text, *arrays):
+    described = zip(_described(text), arrays, strict=True)
+    return all(x.dtype == dtype and x.shape == shape for (dtype, shape), x in described)
+
+
+@instruction(_fits)
+def fits(typingctx, text, *arrays):
+    """Whether arrays have the shapes in the literal `text`, "float64[2, 3], int64[4]". Another
+    dtype does not compile."""
+    if not isinstance(text, types.StringLiteral):
+        raise errors.TypingError("fits takes a literal")
+    described = _described(text.literal_value)
+    for (dtype, _), array in zip(described, arrays, strict=True):
+        if not isinstance(array, types.Array) or str(array.dtype) != dtype.name:
+            raise errors.TypingError(f"a compiled program takes {text.literal_value}, not {array}")
+
+    def codegen(context, builder, signature, args):
+        fit = cgutils.true_bit
+        for i, (array, (_, shape)) in enumerate(zip(arrays, described, strict=True)):
+            if array.ndim != len(shape):
+                return cgutils.false_bit
+            given = context.make_array(array)(context, builder, builder.extract_value(args[1], i))
+            for found, size in zip(cgutils.unpack_tuple(builder, given.shape), shape, strict=True):
+                same = builder.icmp_signed("==", found, found.type(size))
+                fit = builder.and_(fit, same)
+        return fit
+
+    return types.boolean(text, types.StarArgTuple(arrays)), codegen
+
+
+def _meet(first, *arrays):
+    ends = [(x.ctypes.data, x.ctypes.data + x.nbytes) for x in arrays]
+    pairs = ((ends[i], ends[j]) for j in range(first, len(ends)) for i in range(j))
+    return any(x[0] < y[1] and y[0] < x[1] for x, y in pairs)
+
+
+@instruction(_meet)
+def meet(typingctx, first, *arrays):
+    """Whether any of the arrays from place `first` (a literal) on shares memory with another."""
+    if not isinstance(first, types.IntegerLiteral):
+        raise errors.TypingError("meet takes a literal")
+
+    def codegen(context, builder, signature, args):
+        ends = []
+        for i, kind in enumerate(arrays):
+            array = context.make_array(kind)(context, builder, builder.extract_value(args[1], i))
+            start = builder.ptrtoint(array.data, context.get_value_type(types.intp))
+            size = builder.mul(array.nitems, array.itemsize)
+            ends.append((start, builder.add(start, size)))
+        found = context.get_constant(types.boolean, False)
+        for j in range(first.literal_value, len(ends)):
+            for i in range(j):
+                (low, high), (start, stop) = ends[i], ends[j]
+                before = builder.icmp_unsigned("<", low, stop)
+                after = builder.icmp_unsigned("<", start, high)
+                found = builder.or_(found, builder.and_(before, after))
+        return found
+
+    return types.boolean(first, types.StarArgTuple(arrays)), codegen
+
+
+@instruction(np.ascontiguousarray)
+def contiguous(typingctx, array):
+    """The array itself where its type says that it is contiguous, else a copy."""
+    if not isinstance(array, types.Array):
+        raise errors.TypingError(f"a compiled program takes an array, not {array}")
+    solid = array.layout == "C" or array.ndim == 0
+    signature = (array if solid else array.copy(layout="C", readonly=False))(array)
+
+    def codegen(context, builder, signature, args):
+        if solid:
+            context.nrt.incref(builder, array, args[0])
+            return args[0]
+        return context.compile_internal(builder, lambda array: array.copy(), signature, args)
+
+    return signature, codegen
+
+
+@instruction(lambda *arrays: np.array([address(array) for array in arrays]))
+def addresses(typingctx, *arrays):
+    """A table on the stack: where arrays begin, or pointers lead; numbers as they are."""
+    table = types.CPointer(types.intp)
+
+    def codegen(context, builder, signature, args):
+        place = context.get_value_type(types.intp)
+        with builder.goto_entry_block():
+            block = builder.alloca(place, place(len(arrays)))
+        for i, array in enumerate(arrays):
+            found = builder.extract_value(args[0], i)
+            if isinstance(array, types.Array):
+                found = context.make_array(array)(context, builder, found).data
+            if not isinstance(array, types.Integer):
+                found = builder.ptrtoint(found, place)
+            builder.store(found, builder.gep(block, [place(i)]))
+        return block
+
+    return table(types.StarArgTuple(arrays)), codegen
