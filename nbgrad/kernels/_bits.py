@@ -31,7 +31,7 @@ def scalar(twin: Callable) -> Callable[[Callable], Any]:
 
 def _first(double: Any, single: Any, x: Any) -> Any:
     """What is for the dtype of x."""
-    return single if isinstance(x, np.float32) else double
+    return single if getattr(x, "dtype", None) == np.float32 else double
 
 
 @instruction(lambda x, double, single: type(x)(_first(double, single, x)))
