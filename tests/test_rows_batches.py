@@ -1,8 +1,7 @@
 """Every row over a batch of samples, against a loop over the samples."""
 
 import numpy as np
-import pytest
-from rows import F64, Case, assert_close, cases_of, is_float_array, rows
+from rows import F64, Case, assert_close, cases_of, is_float_array, parametrize, rows
 
 import nbgrad
 from nbgrad.batched import Batched
@@ -45,7 +44,7 @@ def over_batch(case: Case, given: list[tuple], batched: tuple[bool, ...]):
     return bind(case.row, *args, **case.params)
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+@parametrize(CASES)
 def test_a_batch_is_its_samples(case):
     given = samples(case)
     for batched in choices(case, given[0]):
@@ -59,7 +58,7 @@ def test_a_batch_is_its_samples(case):
         assert_close(out.value, expected, 1e-13)
 
 
-@pytest.mark.parametrize("case", FIRST, ids=[case.name for case in FIRST])
+@parametrize(FIRST)
 def test_a_gradient_over_a_batch_is_those_of_its_samples(case):
     given, ct = samples(case), case.draw().ct
     position = case.positions[0]

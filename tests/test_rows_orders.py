@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 import rows
 from rows import Case, Point
 
@@ -122,7 +123,17 @@ def test_second_order_three_ways(case):
     rows.assert_slope(second, np.flip(direction), slope, first[0])
 
 
-@rows.table()
+FIRST = {case.name for row in rows.rows(True) for case in rows.cases_of(row, rows.F64)[:1]}
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, id=case.name, marks=rows.marks(case.name in FIRST))
+        for row in rows.rows(True)
+        for case in rows.cases_of(row, rows.F64)
+    ],
+)
 def test_third_order_four_ways(case):
     f, _, x, u, v = projected(case)
     size = max(float(np.max(np.abs(g), initial=0.0)) for g in along(grad(f), u)(x))

@@ -170,7 +170,7 @@ def test_a_rule_that_forgets_its_own_derivative_is_found():
     "files",
     [
         ("test_rows_values.py", "test_tracked.py"),
-        ("test_rows_gradients.py", "test_rows_pullbacks.py"),
+        ("test_rows_gradients.py", "test_rows_pullbacks.py", "test_rows_batches.py"),
     ],
     ids="+".join,
 )
