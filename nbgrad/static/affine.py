@@ -7,7 +7,7 @@ names of integers that a program has loaded (strings).
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from .ir import Axis
+from .values import Axis
 
 Variable = int | str
 

@@ -1,7 +1,7 @@
 """The static form of random draws: a call on pointers."""
 
 from .forms.table import form
-from .ir import INT
+from .values import INT
 
 
 @form("random_uniform", "random_normal", "random_integers", "random_permutation")

@@ -15,13 +15,14 @@ from . import frame, memory, native
 from .affine import Affine
 from .frame import Frame
 from .fuse import Group, Schedule, Single, Step, schedule, strides_of
-from .ir import BOOL, Graph, Value, number_of
+from .ir import Graph
 from .kernel import Text, text_of
 from .looping import write_loop
 from .memory import Memory
 from .nest import Kept, Nest
 from .pull import Line, MustKeep, Writer, literal
 from .rolled import rolled
+from .values import BOOL, Value, number_of
 
 # Multiply-adds up to which loops beat a call of BLAS.
 _SMALL = 200

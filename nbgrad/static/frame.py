@@ -15,8 +15,8 @@ import numpy as np
 
 from ..kernels import pointers, random, scalar, systems, ways
 from ..kernels.program import DISABLED
-from .ir import Value
 from .memory import Memory
+from .values import Value
 
 # Scratch of up to so many bytes lies on the stack; beyond, whoever calls the core brings it.
 STACK = 256 * 1024

@@ -15,7 +15,7 @@ from math import prod
 
 from . import affine
 from .affine import Affine, flat, identity
-from .ir import Value, below_of, cost_of, places_of, topological
+from .values import Value, below_of, cost_of, places_of, topological
 
 # Recomputing a value of up to this cost is cheaper than keeping it.
 CHEAP = 8

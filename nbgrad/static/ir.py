@@ -16,40 +16,13 @@ leaves behind (products with one, sums of broadcasts, views of views) never exis
 """
 
 import math
-import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
-BOOL, INT = np.dtype(bool), np.dtype(np.int64)
-
-
-class Axis(NamedTuple):
-    """Where an axis of a source lies in a view: `start + step * (position along axis out)`; `out`
-    None means `start` alone."""
-
-    out: int | None
-    start: int
-    step: int
-
-
-class Value:
-    """One array of the program. Values are compared by identity."""
-
-    __slots__ = ("args", "data", "dtype", "line", "op", "shape")
-
-    def __init__(self, op: str, shape: tuple, dtype: np.dtype, args: tuple, data: Any, line: str):
-        self.op, self.shape, self.dtype = op, shape, dtype
-        self.args: tuple[Value, ...] = args
-        self.data, self.line = data, line
-
-    @property
-    def size(self) -> int:
-        return math.prod(self.shape)
-
-    def __repr__(self):
-        return f"<{self.op} {self.dtype}{list(self.shape)}>"
+from .algebra import simpler
+from .values import BOOL, INT, Axis, Value, is_finite, number_of
 
 
 class Graph:
@@ -109,9 +82,9 @@ class Graph:
         """Scalar code over `x`, `y`, `z`, the elements of `args`, which broadcast."""
         dtype = np.dtype(dtype)
         shape = np.broadcast_shapes(*(a.shape for a in args)) if shape is None else shape
-        simpler = self._simpler(body, args, dtype, shape)
-        if simpler is not None:
-            return simpler
+        known = simpler(self, body, args, dtype, shape)
+        if known is not None:
+            return known
         args = [self.bare(arg, shape) for arg in args]
         if all(arg.shape == () for arg in args) and shape != ():
             return self.broadcast(self.map(body, args, dtype), shape)
@@ -139,82 +112,6 @@ class Graph:
             if axis != Axis(i + lost, 0, 1) or value.shape[i + lost] != n:
                 return None
         return source
-
-    def _simpler(self, body, args, dtype, shape) -> Value | None:
-        if args and all(arg.op == "full" for arg in args):
-            number = _evaluate(body, args, dtype)
-            return None if number is None else self.full(number, shape, dtype)
-        if body == "x" and args[0].dtype == dtype:
-            return self.broadcast(args[0], shape)
-        if dtype.kind != "f":
-            return None
-        return self._simpler_float(body, args, dtype, shape)
-
-    def _simpler_float(self, body, args, dtype, shape) -> Value | None:
-        if body in (_SCALE, "x * y"):
-            x, y = args
-            if body == _SCALE:
-                if _number(x) == 0.0:
-                    return self.full(0.0, shape, dtype)
-                if _number(x) is not None or _finite(y):
-                    return self.map("x * y", args, dtype, shape)
-                if y.op == "map" and y.data == _WHERE and _number(y.args[2]) == 0.0:
-                    inner = self.map(_SCALE, (x, y.args[1]), dtype, shape)
-                    zero = self.full(0.0, (), dtype)
-                    return self.map(_WHERE, (y.args[0], inner, zero), dtype, shape)
-                return self._power_scaled(x, y, dtype, shape)
-            for one, other in ((x, y), (y, x)):
-                if _number(one) == 1.0:
-                    return self.broadcast(other, shape)
-                if _number(one) == -1.0:
-                    return self.map("-x", (other,), dtype, shape)
-                if _finite(one) and other.op == "map" and other.data == "x * y":
-                    for inner, rest in (other.args, other.args[::-1]):
-                        if _finite(inner):
-                            factor = self.full(_number(one) * _number(inner), (), dtype)
-                            return self.map("x * y", (factor, rest), dtype, shape)
-                if _finite(one) and other.op == "map" and other.data == "-x":
-                    factor = self.full(-_number(one), (), dtype)
-                    return self.map("x * y", (factor, other.args[0]), dtype, shape)
-        if body == "x + y":
-            if args[0] is args[1]:
-                return self.map("x * y", (self.full(2.0, (), dtype), args[0]), dtype, shape)
-            for zero, other in (args, args[::-1]):
-                if _number(zero) == 0.0:
-                    return self.broadcast(other, shape)
-                if zero.op == "map" and zero.data == "-x":
-                    return self.map("x - y", (other, zero.args[0]), dtype, shape)
-        if body == "x - y":
-            if _number(args[1]) == 0.0:
-                return self.broadcast(args[0], shape)
-            if args[1].op == "map" and args[1].data == "-x":
-                return self.map("x + y", (args[0], args[1].args[0]), dtype, shape)
-        if body == "x / y" and _finite(args[1]) and _number(args[1]):
-            inverse = 1.0 / _number(args[1])
-            if math.frexp(_number(args[1]))[0] in (0.5, -0.5):  # exact
-                factor = self.full(inverse, (), dtype)
-                return self.map("x * y", (factor, args[0]), dtype, shape)
-        if body == "-x" and args[0].op == "map" and args[0].data == "-x":
-            return self.broadcast(args[0].args[0], shape)
-        if body == "-x" and args[0].op == "map" and args[0].data == "x * y":
-            factor, rest = args[0].args
-            if _finite(factor):
-                negative = self.full(-_number(factor), (), dtype)
-                return self.map("x * y", (negative, rest), dtype, shape)
-        return None
-
-    def _power_scaled(self, x: Value, y: Value, dtype, shape) -> Value | None:
-        """Of what was scaled by the same factor before, which is 0 where its cotangent is or where
-        the factor is, and then finite: one test serves all."""
-        if x.op != "map":
-            return None
-        if x.data == _SCALE and x.args[1] is y:
-            first, product = x.args[0], self.map("x * y", x.args, dtype, shape)
-        elif x.data == _KEPT and x.args[1].data == "x * y" and x.args[1].args[1] is y:
-            first, product = x.args
-        else:
-            return None
-        return self.map(_KEPT, (first, self.map("x * y", (product, y), dtype)), dtype, shape)
 
     def cast(self, value: Value, dtype: Any) -> Value:
         """`value` in another dtype."""
@@ -278,7 +175,7 @@ class Graph:
 
     def pad(self, value: Value, starts: Sequence[int], shape: tuple) -> Value:
         """`value` at `starts` in zeros of `shape`."""
-        if _number(value) == 0.0 or not value.size:
+        if number_of(value) == 0.0 or not value.size:
             return self.full(0.0, shape, value.dtype)
         if shape == value.shape:
             return value
@@ -343,12 +240,12 @@ class Graph:
 
     def _simpler_sum(self, value, gone, shape, count) -> Value | None:
         if value.op == "full":
-            return self.full(_number(value) * count, shape, value.dtype)
+            return self.full(number_of(value) * count, shape, value.dtype)
         if value.op == "map" and value.data == "x * y":
             for factor, other in (value.args, value.args[::-1]):
-                if _finite(factor) and other.shape == value.shape:
+                if is_finite(factor) and other.shape == value.shape:
                     total = self.reduce("sum", other, gone)
-                    return self.map("x * y", (self.full(_number(factor), (), value.dtype), total),
+                    return self.map("x * y", (self.full(number_of(factor), (), value.dtype), total),
                                     value.dtype, shape)  # fmt: skip
         if value.op == "map" and value.data == "-x" and value.args[0].shape == value.shape:
             return self.map("-x", (self.reduce("sum", value.args[0], gone),), value.dtype, shape)
@@ -379,13 +276,13 @@ class Graph:
         if not math.prod(shape) or not k:
             return self.full(0.0, shape, dtype)
         # Rows and columns of ones only sum; one term only multiplies; one element is a dot product.
-        if _number(a) is not None:
+        if number_of(a) is not None:
             total = self.reduce("sum", b, [len(b.shape) - 2])
-            total = self.map("x * y", (self.full(_number(a), (), dtype), total), dtype)
+            total = self.map("x * y", (self.full(number_of(a), (), dtype), total), dtype)
             return self.broadcast(self.reshape(total, (*b.shape[:-2], 1, n)), shape)
-        if _number(b) is not None:
+        if number_of(b) is not None:
             total = self.reduce("sum", a, [len(a.shape) - 1])
-            total = self.map("x * y", (self.full(_number(b), (), dtype), total), dtype)
+            total = self.map("x * y", (self.full(number_of(b), (), dtype), total), dtype)
             return self.broadcast(self.reshape(total, (*a.shape[:-1], 1)), shape)
         if k == 1:
             return self.map("x * y", (self.broadcast(a, shape), self.broadcast(b, shape)), dtype)
@@ -395,72 +292,6 @@ class Graph:
             product = self.map("x * y", (row, column), dtype)
             return self.reshape(self.reduce("sum", product, [len(lead)]), shape)
         return self.new("matmul", shape, dtype, (a, b))
-
-
-_SCALE = "select(x == 0.0, 0.0, x * y)"
-_KEPT = "select(x == 0.0, 0.0, y)"
-_WHERE = "select(x, y, z)"
-_COSTS = re.compile(r"[A-Za-z_]\w*(?=\()|/|\*\*|[-+*<>=&|]+")
-_DEAR = {"select": 1, "abs": 1, "sqrt": 6, "/": 4, "maximum": 2, "minimum": 2, "isfinite": 1}
-
-
-def places_of(scatter: Value) -> tuple[Value, ...]:
-    """The arrays of integers of a `scatter`."""
-    return scatter.args[1 : 1 + sum(isinstance(axis, int) for axis in scatter.data[0])]
-
-
-def below_of(scatter: Value) -> Value | None:
-    """The array that a `scatter` adds to or writes over; None where it adds to zeros."""
-    rest = scatter.args[1 + len(places_of(scatter)) :]
-    return rest[0] if rest else None
-
-
-def cost_of(body: str) -> int:
-    """About how many arithmetic operations scalar code takes."""
-    total = 0
-    for found in _COSTS.findall(body):
-        total += _DEAR.get(found, 12 if found[0].isalpha() or found == "**" else 1)
-    return total
-
-
-def _number(value: Value) -> Any:
-    """The number of a `full`, else None."""
-    return _read(value.data) if value.op == "full" else None
-
-
-def number_of(value: Value) -> Any:
-    return _number(value)
-
-
-def _read(text: str) -> Any:
-    return {"True": True, "False": False}[text] if text in ("True", "False") else (
-        float(text) if any(c in text for c in ".einf") else int(text)
-    )  # fmt: skip
-
-
-def _finite(value: Value) -> bool:
-    number = _number(value)
-    return number is not None and math.isfinite(number)
-
-
-_FOLDABLE: dict[str, Callable] = {
-    "x": lambda x: x, "x + y": lambda x, y: x + y, "x - y": lambda x, y: x - y,
-    "x * y": lambda x, y: x * y, "-x": lambda x: -x, "x * x": lambda x: x * x,
-    _SCALE: lambda x, y: x * y if x else 0.0,
-    "x / y": lambda x, y: x / y if y else None,
-    "sqrt(x)": lambda x: math.sqrt(x) if x >= 0 else None,
-}  # fmt: skip
-
-
-def _evaluate(body: str, args: Sequence[Value], dtype: np.dtype) -> Any:
-    fold = _FOLDABLE.get(body)
-    if fold is None:
-        return None
-    numbers = [_number(arg) for arg in args]
-    if not all(math.isfinite(number) for number in numbers):
-        return None
-    number = fold(*numbers)
-    return None if number is None or not math.isfinite(number) else number
 
 
 def _through(axis: Axis, axes: Sequence[Axis]) -> Axis:
@@ -482,19 +313,3 @@ def _part_seen(joined: Value, axes: Sequence[Axis], shape: tuple) -> tuple[Value
             return part, start
         start = stop
     return None
-
-
-def topological(outputs: Iterable[Value]) -> list[Value]:
-    """The values that `outputs` need, each after its arguments."""
-    order: list[Value] = []
-    seen: set[int] = set()
-    stack = [(value, False) for value in list(outputs)[::-1]]
-    while stack:
-        value, done = stack.pop()
-        if done:
-            order.append(value)
-        elif id(value) not in seen:
-            seen.add(id(value))
-            stack.append((value, True))
-            stack.extend((arg, False) for arg in reversed(value.args))
-    return order

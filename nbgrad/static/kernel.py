@@ -10,9 +10,9 @@ from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
 from .affine import Affine
-from .ir import Value
 from .nest import Block, Nest
 from .pull import Line
+from .values import Value
 
 # Functions that vectorise for arguments that are not far from 0.
 RANGED = re.compile(r"(?<![\w.])(sin|sinc|cos|tan)\((\w+)\)")

@@ -4,9 +4,10 @@ from .body import Body
 from .emit import planned
 from .forms.table import form
 from .frame import STACK
-from .ir import BOOL, Graph, Value, below_of, topological
+from .ir import Graph
 from .looping import Step
 from .lower import lower
+from .values import BOOL, Value, below_of, topological
 
 
 @form("loop")

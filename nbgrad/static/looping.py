@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from .fuse import Single, window_of
-from .ir import BOOL, Graph, Value, number_of
+from .ir import Graph
 from .memory import Memory
 from .pull import literal
+from .values import BOOL, Value, number_of
 
 
 @dataclass(eq=False)

@@ -1,4 +1,4 @@
-"""Static forms of the rows: each row in terms of the values of `ir.py`.
+"""Static forms of the rows: each row in terms of the values of `values.py`.
 
 The forms are in `forms/`, by subject. Elementwise rows need none: their scalar body is their form.
 A row without a form is eager only.
@@ -14,8 +14,9 @@ from ..errors import TraceError
 from ..symbols import Symbol
 from .forms import forms
 from .forms.table import place_of
-from .ir import BOOL, INT, Graph, Value
+from .ir import Graph
 from .program import Program
+from .values import BOOL, INT, Value
 
 
 def has_form(row: Primitive) -> bool:

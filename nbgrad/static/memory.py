@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .fuse import Group, Schedule, Single, buffer_of, kind_of
-from .ir import BOOL, Value, below_of
 from .kernel import RANGED
 from .nest import Kept, Nest
+from .values import BOOL, Value, below_of
 
 _ALIGNED = 64
 

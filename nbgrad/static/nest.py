@@ -15,8 +15,8 @@ import numpy as np
 from . import affine
 from .affine import Affine, flat
 from .fuse import Group, buffer_of, kind_of, taken
-from .ir import BOOL, Value, below_of, number_of, places_of
 from .pull import Line, MustKeep, Split, Writer, initial, literal
+from .values import BOOL, Value, below_of, number_of, places_of
 
 # More pieces than this, and a value is computed in a loop of its own.
 _PIECES = 48

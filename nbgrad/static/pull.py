@@ -16,7 +16,7 @@ from ..kernels.emit import substitute
 from . import affine
 from .affine import Affine, flat, span
 from .fuse import inlined, taken
-from .ir import BOOL, Value, number_of
+from .values import BOOL, Value, number_of
 
 _LITERAL = re.compile(r"(?<![\w.])(\d+\.?\d*(?:e[+-]?\d+)?|inf|nan)(?![\w.])")
 

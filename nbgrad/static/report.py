@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 from .emit import Described, Emitted
 from .fuse import Group
-from .ir import Value
 from .memory import Memory
 from .nest import Block, Nest
 from .pull import Access, Line
+from .values import Value
 
 # What is called without arithmetic: choices and changes of dtype.
 _FREE = {"select", "float32", "float64", "int64"}

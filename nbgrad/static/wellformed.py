@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import TraceError
-from .ir import Value, below_of, places_of, topological
+from .values import Value, below_of, places_of, topological
 
 
 def check_values(outputs: Sequence[Value]) -> None:

@@ -1,4 +1,4 @@
-"""Rows in terms of the values of `ir.py`, by subject."""
+"""Rows in terms of the values of `values.py`, by subject."""
 
 from . import indexing, layout, matrices, reductions, softmax
 from .table import forms

@@ -7,7 +7,8 @@ import numpy as np
 
 from ...rules.index import HOLE
 from ...symbols import Symbol
-from ..ir import BOOL, INT, Axis, Graph, Value
+from ..ir import Graph
+from ..values import BOOL, INT, Axis, Value
 from .table import form
 
 

@@ -1,6 +1,7 @@
 """Static forms of rows that only move elements, and of differences between neighbours."""
 
-from ..ir import Axis, Graph, Value
+from ..ir import Graph
+from ..values import Axis, Value
 from .table import form
 
 

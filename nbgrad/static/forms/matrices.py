@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 from ...symbols import Symbol
-from ..ir import BOOL, Graph, Value
+from ..ir import Graph
+from ..values import BOOL, Value
 from .table import form, place_of
 
 

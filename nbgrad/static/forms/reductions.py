@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..ir import Graph, Value
+from ..ir import Graph
+from ..values import Value
 from .table import form
 
 

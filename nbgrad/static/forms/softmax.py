@@ -3,7 +3,8 @@
 import math
 from collections.abc import Sequence
 
-from ..ir import BOOL, INT, Axis, Graph, Value
+from ..ir import Graph
+from ..values import BOOL, INT, Axis, Value
 from .reductions import opened
 from .table import form
 

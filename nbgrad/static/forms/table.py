@@ -1,13 +1,13 @@
 """The table of static forms, which the modules beside this one fill.
 
-`forms` maps the name of a row to `form(graph, symbol, *args)`, where `args` are values of `ir.py`
-and what is returned has the symbol's shape.
+`forms` maps the name of a row to `form(graph, symbol, *args)`, where `args` are values of
+`values.py` and what is returned has the symbol's shape.
 """
 
 from collections.abc import Callable
 
 from ...symbols import Symbol
-from ..ir import Value
+from ..values import Value
 
 forms: dict[str, Callable[..., Value]] = {}
 
