@@ -15,9 +15,9 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
+from calls import Pair, allocations, close, energy, table
 from children import environment
 from rows import PLAIN_PYTHON
-from test_static_calls import Pair, allocations, close, energy, table
 
 import nbgrad
 from nbgrad.transforms import trees

@@ -14,12 +14,9 @@ from .scalar import radd
 
 __all__ = [
     "choleskied",
-    "determinants",
+    "diagonals",
     "factored",
     "inverted",
-    "log_determinants",
-    "pivoted",
-    "signs",
     "substituted",
 ]
 
@@ -96,46 +93,13 @@ def inverted(lu, out, count, n):
 
 
 @device
-def determinants(lu, out, count, n):
-    """The products of the diagonals; each exchange of rows changes the sign."""
+def diagonals(lu, out, count, n):
+    """The diagonals of the upper factors, a number's sign changed where its row was exchanged: each
+    product is a determinant."""
     for k in range(count):
         a = shift(lu, k * (n + 1) * n)
-        out[k] = 1.0
         for j in range(n):
-            out[k] *= a[j * n + j] if a[n * n + j] == j else -a[j * n + j]
-
-
-@device
-def signs(lu, out, count, n):
-    """Those of the determinants, 0 of singular matrices."""
-    for k in range(count):
-        a = shift(lu, k * (n + 1) * n)
-        out[k] = 1.0
-        for j in range(n):
-            sign = np.sign(a[j * n + j])
-            out[k] *= sign if a[n * n + j] == j else -sign
-
-
-@device
-def log_determinants(lu, out, count, n):
-    """The sums of log|x| over the diagonals."""
-    for k in range(count):
-        a = shift(lu, k * (n + 1) * n)
-        out[k] = 0.0
-        for j in range(n):
-            size = abs(a[j * n + j])
-            out[k] += np.log(size) if size != 0.0 else -np.inf
-
-
-@device
-def pivoted(lu, out, count, n):
-    """The least absolute value on each diagonal: 0 of a singular matrix."""
-    for k in range(count):
-        a = shift(lu, k * (n + 1) * n)
-        out[k] = np.inf
-        for j in range(n):
-            size = abs(a[j * n + j])
-            out[k] = out[k] if size > out[k] else size
+            out[k * n + j] = a[j * n + j] if a[n * n + j] == j else -a[j * n + j]
 
 
 @device

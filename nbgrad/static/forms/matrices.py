@@ -17,8 +17,14 @@ def _factored(graph: Graph, symbol: Symbol, x: Value) -> tuple[Value, int, int]:
     return graph.new("call", (count, n + 1, n), x.dtype, (x,), ("factored", (count, n))), count, n
 
 
+def _diagonals(graph: Graph, symbol: Symbol, lu: Value) -> Value:
+    """Numbers of each matrix whose product is its determinant."""
+    count, n = lu.shape[0], lu.shape[-1]
+    return graph.new("call", (count, n), symbol.dtype, (lu,), ("diagonals", (count, n)))
+
+
 def _require(graph: Graph, symbol: Symbol, numbers: Value, condition: str, what: str) -> None:
-    """LinAlgError where a number of a matrix is not so, once the program has run."""
+    """LinAlgError where the least number is not so, once the program has run."""
     if numbers.size:
         least = graph.reduce("min", numbers, range(len(numbers.shape)))
         message = f"{what} matrix in {symbol.primitive.name}{place_of(symbol)}"  # pyright: ignore
@@ -28,8 +34,8 @@ def _require(graph: Graph, symbol: Symbol, numbers: Value, condition: str, what:
 def _regular(graph: Graph, symbol: Symbol, x: Value) -> tuple[Value, int, int]:
     """The same, of matrices that must have an inverse."""
     lu, count, n = _factored(graph, symbol, x)
-    pivots = graph.new("call", (count,), lu.dtype, (lu,), ("pivoted", (count, n)))
-    _require(graph, symbol, pivots, "x != 0.0", "a singular")
+    sizes = graph.map("abs(x)", (_diagonals(graph, symbol, lu),), symbol.dtype)
+    _require(graph, symbol, sizes, "x != 0.0", "a singular")
     return lu, count, n
 
 
@@ -50,15 +56,20 @@ def _solve(graph, symbol, x, y):
     return graph.reshape(out, symbol.shape)
 
 
-_KERNELS = {"det": "determinants", "logabsdet": "log_determinants", "detsign": "signs"}
+# What is done to the diagonal of an upper factor, and to the results.
+_OF_DIAGONALS = {
+    "det": ("x", "prod"),
+    "logabsdet": ("log(abs(x))", "sum"),
+    "detsign": ("select(x > 0.0, 1.0, select(x < 0.0, -1.0, x))", "prod"),
+}
 
 
-@form(*_KERNELS)
+@form(*_OF_DIAGONALS)
 def _det(graph, symbol, x):
-    lu, count, n = _factored(graph, symbol, x)
-    kernel = _KERNELS[symbol.primitive.name]
-    out = graph.new("call", (count,), symbol.dtype, (lu,), (kernel, (count, n)))
-    return graph.reshape(out, symbol.shape)
+    lu, _, _ = _factored(graph, symbol, x)
+    body, kind = _OF_DIAGONALS[symbol.primitive.name]
+    terms = graph.map(body, (_diagonals(graph, symbol, lu),), symbol.dtype)
+    return graph.reshape(graph.reduce(kind, terms, [1]), symbol.shape)
 
 
 @form("cholesky")
