@@ -1,26 +1,20 @@
 """`custom_elementwise`: a user's scalar function as a row like the built-in ones."""
 
-import ast
 import inspect
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from .array import Array
+from .codegen.functions import CALLED
+from .codegen.scalar import Expr, arguments, parse
 from .core import Primitive, bind
 from .emission import expression
-from .kernels import scalar
 from .operands import operand
 from .rules.families import Elementwise, reals
 
 # A user's function has at most so many arguments.
 NAMES = ("x", "y", "z")
-_WORDS = {
-    "abs", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "cos", "cosh",
-    "erf", "erfc", "exp", "exp2", "expm1", "floor_divide", "fmax", "fmin", "hypot", "inf", "log",
-    "log1p", "log2", "logaddexp", "logaddexp2", "maximum", "minimum", "nan", "select", "sigmoid",
-    "sin", "sinc", "sinh", "sqrt", "tan", "tanh",
-} & {"abs", "inf", "nan", *scalar.__all__}  # fmt: skip
 
 
 def custom_elementwise(
@@ -57,10 +51,11 @@ def custom_elementwise(
             f"{name}: {len(partials)} partials; give a function, or None, for each of one to "
             f"{len(NAMES)} arguments"
         )
-    text = _checked(name, body, len(partials)) if isinstance(body, str) else _recorded(
-        name, getattr(body, "py_func", body), len(partials)
-    )  # fmt: skip
-    row = _UserRow(name, text, partials)
+    if isinstance(body, str):
+        expr = _checked(name, body, len(partials))
+    else:
+        expr = _recorded(name, getattr(body, "py_func", body), len(partials))
+    row = _UserRow(name, expr, partials)
 
     def function(*args):
         if len(args) != row.arity:
@@ -68,7 +63,7 @@ def custom_elementwise(
         return bind(row, *(x if isinstance(x, Array) else operand(x, row) for x in args))
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = getattr(body, "__doc__", None) if callable(body) else f"`{text}`"
+    function.__doc__ = getattr(body, "__doc__", None) if callable(body) else f"`{expr}`"
     function.__module__ = __name__
     return function
 
@@ -78,31 +73,29 @@ class _UserRow(Elementwise):
 
     registered = False
 
-    def __init__(self, name: str, body: str, partials: list):
+    def __init__(self, name: str, body: Expr, partials: list):
         # Kernels carry the name; the built-in ones are known by theirs.
         label = re.sub(r"\W", "_", name)
         label = label if label.isidentifier() and label not in Primitive.registry else f"my_{label}"
         super().__init__(None, body, partials, domains=[reals] * len(partials), name=label)
 
 
-def _checked(name: str, body: str, arity: int) -> str:
+def _checked(name: str, body: str, arity: int) -> Expr:
     """The body, which is one expression over known names."""
     try:
-        tree = ast.parse(body.strip(), mode="eval")
-    except SyntaxError as wrong:
-        raise ValueError(f"{name}: the body {body!r} is no expression: {wrong.msg}") from None
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    unknown = sorted(used - _WORDS - set(NAMES[:arity]))
-    strange = any(isinstance(node, (ast.Attribute, ast.Lambda)) for node in ast.walk(tree))
-    if unknown or strange:
+        expr = parse(body)
+    except ValueError as wrong:
+        raise ValueError(f"{name}: {wrong}") from None
+    unknown = sorted(arguments(expr) - set(NAMES[:arity]))
+    if unknown:
         raise ValueError(
-            f"{name}: the body {body!r} uses {', '.join(unknown) or 'attributes'}; it may use "
-            f"{', '.join(NAMES[:arity])}, numbers, operators and {', '.join(sorted(_WORDS))}"
+            f"{name}: the body {body!r} uses {', '.join(unknown)}; it may use "
+            f"{', '.join(NAMES[:arity])}, numbers, operators and {', '.join(CALLED)}"
         )
-    return ast.unparse(tree)
+    return expr
 
 
-def _recorded(name: str, f: Callable, arity: int) -> str:
+def _recorded(name: str, f: Callable, arity: int) -> Expr:
     """The body of a Python function, recorded on symbols."""
     count = len(inspect.signature(f).parameters)
     if count != arity:

@@ -1,7 +1,8 @@
 """Reading elementwise rows by symbols, to emit their kernels.
 
 The rule of a row is recorded once on scalar symbols. That gives single assignment, shared
-subexpressions, and which arguments the pullback reads; `kernels/emit.py` turns it into loops.
+subexpressions, and which arguments the pullback reads; `codegen/elementwise.py` turns it into
+loops.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,16 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .codegen.elementwise import Operand, Step, loop_source
+from .codegen.scalar import NAMES, Expr, arg, number, parse, substituted
 from .core import Aval, Primitive
 from .kernels._jit import Kernel, kernel_from_source
-from .kernels.emit import Operand, Step, loop_source, substitute
 from .shapes import Pattern
 from .symbols import Builder, Symbol, is_full, topological
 
-NAMES: tuple[str, ...] = ("x", "y", "z", "u", "v", "w", "p", "q")
-"""What scalar bodies call their arguments."""
-# Shared subexpressions are written out: beyond this the text of one expression grows too long.
-_LONGEST = 20_000
+# Shared subexpressions are written out: beyond this the text of one expression grows too long, or
+# too deep for Python's parser.
+_LARGEST, _DEEPEST = 5_000, 90
 _SCALAR = Aval.of((), np.dtype(np.float64))
 
 
@@ -28,17 +29,21 @@ class Traced(NamedTuple):
     names that it reads besides `ct`, in the order in which the kernel takes them."""
 
     steps: list[Step]
-    values: dict[int, str]
+    values: dict[int, str | float]
     reads: tuple[str, ...]
 
 
-def body_of(row: Any, params: dict) -> str:
+def body_of(row: Any, params: dict) -> Expr:
     """The scalar code of an elementwise row."""
-    return row.body if isinstance(row.body, str) else row.body(**params)
+    body = row.body(**params) if callable(row.body) else row.body
+    return parse(body) if isinstance(body, str) else body
 
 
-def steps_of(outputs: Sequence, names: dict[Symbol, str]) -> tuple[list[Step], list[str], set[str]]:
-    """Scalar steps that compute `outputs`, the names of those, and the inputs that are read.
+def steps_of(
+    outputs: Sequence, names: dict[Symbol, str]
+) -> tuple[list[Step], list[str | float], set[str]]:
+    """Scalar steps that compute `outputs`, the names (or numbers) of those, and the inputs that are
+    read.
 
     `names` holds what is given: the walk from the outputs ends there.
     """
@@ -46,9 +51,9 @@ def steps_of(outputs: Sequence, names: dict[Symbol, str]) -> tuple[list[Step], l
     labels = dict(names)
     used: set[str] = set()
 
-    def label(value) -> str:
+    def label(value) -> str | float:
         if not isinstance(value, Symbol):
-            return f"({float(value)!r})" if value < 0 else repr(float(value))
+            return float(value)
         if value in names:
             used.add(names[value])
         elif is_full(value):
@@ -58,25 +63,30 @@ def steps_of(outputs: Sequence, names: dict[Symbol, str]) -> tuple[list[Step], l
     for symbol in topological(outputs, names):
         if symbol in names or is_full(symbol):
             continue
-        operands = dict(zip(NAMES, map(label, symbol.args), strict=False))
+        operands = tuple(map(label, symbol.args))
         labels[symbol] = f"v{len(steps)}"
-        body = body_of(symbol.primitive, symbol.params)
-        steps.append(Step(labels[symbol], substitute(body, operands)))
+        steps.append(Step(labels[symbol], body_of(symbol.primitive, symbol.params), operands))
     return steps, [label(output) for output in outputs], used
 
 
-def expression(f: Callable, arity: int) -> tuple[str, set[str], int]:
-    """A function of so many numbers, recorded as one scalar expression over `NAMES`: its text, the
-    names that it reads, and of how many steps it is. Raises OverflowError where it is too long."""
+def expression(f: Callable, arity: int) -> tuple[Expr, set[str], int]:
+    """A function of so many numbers, recorded as one scalar expression over `NAMES`: the
+    expression, the names that it reads, and of how many steps it is. Raises OverflowError where it
+    is too long."""
     builder = Builder(level=0)
     args = [builder.input(_SCALAR) for _ in range(arity)]
     steps, (result,), used = steps_of([f(*args)], dict(zip(args, NAMES, strict=False)))
-    bodies: dict[str, str] = {}
-    for step in steps:
-        bodies[step.target] = f"({substitute(step.body, bodies)})"
-        if len(bodies[step.target]) > _LONGEST:
+    made: dict[str, Expr] = {name: arg(name) for name in NAMES[:arity]}
+
+    def operand(x: str | float) -> Expr:
+        return made[x] if isinstance(x, str) else number(x)
+
+    for target, body, operands in steps:
+        given = dict(zip(NAMES, map(operand, operands), strict=False))
+        made[target] = whole = substituted(body, given)
+        if whole.size > _LARGEST or whole.depth > _DEEPEST:
             raise OverflowError
-    return bodies.get(result, result), used, len(steps)
+    return operand(result), used, len(steps)
 
 
 def pullback_of(row: Primitive, params: dict, need: tuple[bool, ...], same: bool) -> Traced:
@@ -109,7 +119,7 @@ def forward_kernel(row: Any, params: dict, patterns: Sequence[Pattern]) -> Kerne
         return row.kernels[0]
     reads = [Operand(name, pattern) for name, pattern in zip(NAMES, patterns, strict=False)]
     label = f"{row.name}_forward"
-    steps = [Step("out", body_of(row, params))]
+    steps = [Step("out", body_of(row, params), NAMES[: len(patterns)])]
     return _kernel(label, loop_source(label, steps, reads, {Operand("out", "full"): "out"}))
 
 

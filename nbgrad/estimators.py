@@ -16,7 +16,7 @@ from .array import Array
 from .core import shape_of
 from .errors import DimensionMismatch, TraceError
 from .operands import float_array, real_array
-from .static.trace import is_recording
+from .static.trace.record import is_recording
 from .symbols import Symbol, user_line
 from .transforms import jvp, trees, vmap
 

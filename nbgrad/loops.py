@@ -9,9 +9,9 @@ import numpy as np
 from .array import Array
 from .errors import DimensionMismatch, TraceError
 from .rules.layout import stack
-from .static.body import leaf_aval, recorded
-from .static.loops import run
-from .static.trace import is_recording
+from .static.trace.body import leaf_aval, recorded
+from .static.trace.loop_row import run
+from .static.trace.record import is_recording
 from .symbols import Symbol, user_line
 from .transforms import trees
 

@@ -12,8 +12,8 @@ from .drawing import HEAD, Drawing, quoted
 from .graph import Node
 from .operands import aval_of
 from .static.function import StaticFunction, Variant
-from .static.page import Page
-from .static.report import in_bytes
+from .static.inspect.page import Page
+from .static.inspect.report import in_bytes
 from .tracked import TrackedArray
 
 

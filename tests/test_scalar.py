@@ -10,7 +10,8 @@ from rows import F32, F64, PLAIN_PYTHON
 
 import nbgrad
 from nbgrad.kernels._jit import kernel_from_source
-from nbgrad.kernels.emit import Operand, Step, loop_source
+from nbgrad.codegen.elementwise import Operand, Step, loop_source
+from nbgrad.codegen.scalar import parse
 
 REFERENCES = {
     "arccos": mpmath.acos,
@@ -44,7 +45,7 @@ both = pytest.mark.parametrize("dtype", [F64, F32], ids=["f64", "f32"])
 
 
 def kernel(name: str):
-    steps = [Step("v", f"{name}(x)")]
+    steps = [Step("v", parse(f"{name}(x)"), ("x",))]
     return kernel_from_source(
         f"{name}_alone",
         loop_source(f"{name}_alone", steps, [Operand("x", "full")], {Operand("out", "full"): "v"}),
@@ -124,7 +125,7 @@ def test_angles_of_points(dtype, rng):
     sides[1, ::4] *= 10.0 ** rng.uniform(-3, 3, 750)
     ends = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 10.0**low, 10.0**high])
     x, y = np.append(sides, np.stack(np.meshgrid(ends, ends)).reshape(2, -1), 1).astype(dtype)
-    steps = [Step("v", "arctan2(x, y)")]
+    steps = [Step("v", parse("arctan2(x, y)"), ("x", "y"))]
     operands = [Operand("x", "full"), Operand("y", "full")]
     source = loop_source("angles", steps, operands, {Operand("out", "full"): "v"})
     found = np.empty_like(x)
@@ -138,7 +139,7 @@ def test_angles_of_points(dtype, rng):
 
 
 def powers(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    steps, out = [Step("v", "power(x, y)")], np.empty_like(x)
+    steps, out = [Step("v", parse("power(x, y)"), ("x", "y"))], np.empty_like(x)
     operands = [Operand("x", "full"), Operand("y", "full")]
     source = loop_source("powers", steps, operands, {Operand("out", "full"): "v"})
     kernel_from_source("powers", source)(x, y, out)

@@ -9,7 +9,7 @@ import pytest
 
 import nbgrad
 from nbgrad.errors import TraceError
-from nbgrad.static.report import operations
+from nbgrad.static.inspect.report import operations
 
 
 def dense(x, w, b):

@@ -16,7 +16,7 @@ from rows import F32, F64, PLAIN_PYTHON, Case, Point
 
 import nbgrad
 from nbgrad.static.lower import has_form, lower
-from nbgrad.static.wellformed import check_values
+from nbgrad.static.lower.check import check_values
 
 ROWS = [row for row in rows.rows() if has_form(row)]
 # What is compiled in every run: one row for each kind of loop.

@@ -11,7 +11,7 @@ import nbgrad
 from nbgrad.experiments import digits, moons
 from nbgrad.experiments.outputs import prepare
 from nbgrad.static.function import Variant
-from nbgrad.static.report import HEADER, NUMBERS, Plan, in_bytes
+from nbgrad.static.inspect.report import HEADER, NUMBERS, Plan, in_bytes
 
 PROGRAMS: dict[str, Callable[[], Variant]] = {"moons": moons.program, "digits": digits.program}
 """A step of training each: loss, gradients and update."""
@@ -64,7 +64,7 @@ def plot_buffers(plan: Plan, path: Path, title: str) -> None:
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     from nbgrad.experiments.style import GRID, INK, new_figure, tidy
-    from nbgrad.static.page import COLOURS
+    from nbgrad.static.inspect.page import COLOURS
 
     figure = new_figure(9, 2.6 + 0.17 * len(plan.buffers))
     above, below = figure.subplots(

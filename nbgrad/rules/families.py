@@ -20,6 +20,7 @@ import numpy as np
 
 from .. import eager, shapes
 from ..array import Array, functions
+from ..codegen.scalar import Expr
 from ..core import Aval, Primitive, bind, shape_of
 from ..kernels._jit import Kernel
 from . import batching
@@ -61,7 +62,8 @@ def sample(*args, domain: Interval = reals, **params) -> Sample:
 class Elementwise(Primitive):
     """One scalar body and its partials.
 
-    `body` is scalar code over `x`, `y`, `z` (or a function from static parameters to it).
+    `body` is scalar code over `x`, `y`, `z`, as text or parsed (or a function from static
+    parameters to it).
     `partials[i](*args, out, **params)` is the derivative with respect to argument i; None where
     there is none, as for a condition. `kinks` lists `(arguments, gradient)` at points where the
     derivative is a convention. `kernels` are a forward and a pullback written by hand, used in
@@ -73,7 +75,7 @@ class Elementwise(Primitive):
     def __init__(
         self,
         function: Any,
-        body: str | Callable[..., str],
+        body: str | Expr | Callable[..., str],
         partials: Sequence[Callable | None],
         *,
         domains: Sequence[Interval],

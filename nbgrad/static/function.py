@@ -12,11 +12,11 @@ from ..core import Aval
 from ..errors import TraceError
 from ..symbols import Symbol
 from ..transforms import trees
-from . import report
-from .caller import UNFIT, Unwritten, aval_of, caller, is_dynamic
-from .frame import program_name
-from .program import Program
-from .trace import trace
+from .entry.flatten import UNFIT, Unwritten, aval_of, caller, is_dynamic
+from .entry.signature import program_name
+from .inspect import report
+from .trace.program import Program
+from .trace.record import trace
 from .variant import Variant
 
 # Variants of one function: past the first number a warning, past the second the oldest goes.

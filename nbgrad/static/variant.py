@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from ..kernels.program import cfunc, home_of, njit
-from . import foreign, native, report
-from .caller import handed
-from .emit import emit
-from .frame import module
+from .entry import c_abi, njit_entry
+from .entry.flatten import handed
+from .entry.module import emit
+from .entry.python_entry import PythonWay
+from .entry.signature import module
+from .inspect import report
 from .lower import lower
-from .program import Program
-from .pyway import PythonWay
+from .trace.program import Program
 
 
 class Variant:
@@ -64,7 +65,7 @@ class Variant:
         """
         captured = list(map(handed, self.captured))
         name = f"{self.program.name}_into"
-        text = self._module(native.into(self.frame))
+        text = self._module(njit_entry.into(self.frame))
         return njit(name, text, len(self.program.inputs), len(self.frame.arrays()), captured)
 
     @property
@@ -87,7 +88,7 @@ class Variant:
 
         Raises TraceError where the function has another form, or a dtype that is not float64.
         """
-        makers = {"addressed": foreign.addressed, "quad": foreign.quad, "ode": foreign.ode}
+        makers = {"addressed": c_abi.addressed, "quad": c_abi.quad, "ode": c_abi.ode}
         if kind not in makers:
             raise ValueError(f'cfunc is for "quad" or "ode", not {kind!r}')
         with self._lock:

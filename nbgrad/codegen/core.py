@@ -1,0 +1,93 @@
+"""The core IR: the steps of a program, one after another, each a kernel or a line.
+
+A `Core` takes buffers and numbers. Its steps run kernels on pointers, call device functions and
+BLAS, compute numbers, and repeat the core of a loop's step.
+"""
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from .affine import Affine
+from .loops import Begin, Gemm, Kernel, Let, Load, Operand, Place, Store
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """An element of a buffer."""
+
+    buffer: Hashable
+    at: Affine
+    dtype: np.dtype
+
+
+@dataclass(frozen=True)
+class Run:
+    """A kernel on pointers and numbers; it gives `results`."""
+
+    kernel: Kernel
+    pointers: tuple[Pointer, ...]
+    numbers: tuple[Operand, ...] = ()
+    results: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device function on pointers and sizes."""
+
+    function: str
+    pointers: tuple[Pointer, ...]
+    sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Enter:
+    """The core of a loop's step, on pointers and numbers in the order of its parameters."""
+
+    core: "Core"
+    arguments: tuple[Pointer | Operand, ...]
+    results: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """Steps for each number of a step, from 0 to n - 1 or back."""
+
+    variable: str
+    n: int
+    reverse: bool
+    body: tuple["Step", ...]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A statement of a core, and the user's lines that it comes from."""
+
+    statement: "Run | Device | Enter | Repeat | Gemm | Let | Load | Store | Begin | Place"
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(eq=False)
+class Core:
+    """A program or the step of a loop. Its parameters, in order, are `buffers` and `numbers` as
+    `order` has them, and scratch where it is `given`; it returns `results`."""
+
+    name: str
+    parameters: tuple[Hashable, ...]
+    steps: list[Step]
+    results: tuple[Operand, ...]
+    scratch: int
+    given: bool  # whether the caller gives the scratch
+
+
+def steps_of(core: Core) -> Iterator[Step]:
+    """All steps, those of repeated cores too."""
+    stack = list(core.steps[::-1])
+    while stack:
+        step = stack.pop()
+        yield step
+        if isinstance(step.statement, Repeat):
+            stack += step.statement.body[::-1]
+        elif isinstance(step.statement, Enter):
+            stack += step.statement.core.steps[::-1]

@@ -1,0 +1,81 @@
+"""What is known of the functions that scalar code calls: price, spelling, and a value in NumPy.
+
+One table for the eager kernels and the static tier. A function that is not in it cannot be called.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Function(NamedTuple):
+    """A function of numbers.
+
+    `spelling` is what compiled code calls, or the sign of an operator. `price` counts arithmetic
+    operations, as a measure for what is worth keeping. `numpy` computes it on NumPy's scalars.
+    `exact` says that every implementation rounds alike, so that constants may be folded.
+    `near` names a branch-free form for arguments that are not far from 0, which vectorises.
+    """
+
+    name: str
+    spelling: str
+    price: int
+    numpy: Callable[..., Any]
+    binding: int = 0  # how tightly an operator binds; 0 for a function that is called
+    exact: bool = False
+    near: str = ""
+
+
+FUNCTIONS: dict[str, Function] = {}
+
+def _add(name: str, numpy: Callable, price: int, spelling: str = "", **options: Any) -> None:
+    FUNCTIONS[name] = Function(name, spelling or name, price, numpy, **options)
+
+
+def _select(condition: Any, x: Any, y: Any) -> Any:
+    return x if condition else y
+
+
+def _floor_divide(x: Any, y: Any) -> Any:
+    return np.floor_divide(x, y)
+
+
+for _name, _sign, _binding, _price, _function in (
+    ("or", "|", 2, 1, np.bitwise_or), ("xor", "^", 3, 1, np.bitwise_xor),
+    ("and", "&", 4, 1, np.bitwise_and),
+    ("less", "<", 1, 1, np.less), ("less_equal", "<=", 1, 1, np.less_equal),
+    ("greater", ">", 1, 1, np.greater), ("greater_equal", ">=", 1, 1, np.greater_equal),
+    ("equal", "==", 1, 1, np.equal), ("not_equal", "!=", 1, 1, np.not_equal),
+    ("add", "+", 6, 1, np.add), ("subtract", "-", 6, 1, np.subtract),
+    ("multiply", "*", 7, 1, np.multiply), ("divide", "/", 7, 4, np.divide),
+    ("floor_quotient", "//", 7, 4, np.floor_divide), ("modulo", "%", 7, 4, np.remainder),
+    ("negative", "-", 8, 1, np.negative), ("invert", "~", 8, 1, np.invert),
+    ("power_of", "**", 9, 12, np.power),
+):  # fmt: skip
+    _add(_name, _function, _price, _sign, binding=_binding, exact=_name != "power_of")
+_add("select", _select, 1, exact=True)
+_add("abs", np.abs, 1, exact=True)
+_add("sqrt", np.sqrt, 6, exact=True)
+_add("maximum", np.maximum, 2, exact=True)
+_add("minimum", np.minimum, 2, exact=True)
+_add("np.isfinite", np.isfinite, 1, exact=True)
+for _name in ("rint", "floor", "ceil", "trunc", "signbit", "copysign", "remainder", "fmod", "sign"):
+    _add(f"np.{_name}", getattr(np, _name), 12, exact=True)
+for _name in (
+    "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "cbrt", "cosh", "exp",
+    "exp2", "expm1", "fmax", "fmin", "hypot", "log", "log1p", "log2", "log10", "logaddexp",
+    "logaddexp2", "sinh", "tanh",
+):  # fmt: skip
+    _add(_name, getattr(np, _name), 12)
+for _name in ("sin", "cos", "tan", "sinc"):
+    _add(_name, getattr(np, _name), 12, near=f"near_{_name}")
+_add("floor_divide", _floor_divide, 12)
+_add("power", np.float_power, 12)
+_add("sigmoid", lambda x: 1 / (1 + np.exp(-x)), 12)
+_add("erf", lambda x: type(x)(math.erf(x)), 12)
+_add("erfc", lambda x: type(x)(math.erfc(x)), 12)
+
+CALLED = tuple(name for name, function in FUNCTIONS.items() if not function.binding)
+"""The names that scalar code may call."""

@@ -1,0 +1,205 @@
+"""The loop IR: what a kernel does to buffers, as small classes.
+
+A `Kernel` takes buffers and numbers. Its statements are loops over integers, loads, scalar code,
+stores and reductions. Names are of numbers; positions in buffers are affine in loop variables and
+in integers that were loaded. No statement holds text of another language.
+"""
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .affine import Affine
+from .scalar import NAMES, Expr, near_arguments
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A constant operand. Two are equal where their text is: 0.0 is not -0.0, nan is nan."""
+
+    number: Any = field(compare=False)
+    dtype: np.dtype
+    text: str = field(init=False)
+
+    def __post_init__(self):
+        object.__setattr__(self, "text", repr(self.number))
+
+
+Operand = str | Literal
+
+
+class Reduction(NamedTuple):
+    """How elements are joined, and with what joining begins."""
+
+    name: str
+    joined: Any  # of two numbers of NumPy's
+    start: float
+
+    def neutral(self, dtype: np.dtype) -> Any:
+        """What joining begins with, in a dtype."""
+        if dtype.kind == "f":
+            return self.start
+        if dtype.kind == "b":
+            return self.start > 0
+        if self.start not in (np.inf, -np.inf):
+            return int(self.start)
+        ends = np.iinfo(dtype)
+        return int(ends.max if self.start > 0 else ends.min)
+
+
+SUM = Reduction("sum", np.add, 0.0)
+PRODUCT = Reduction("prod", np.multiply, 1.0)
+MAXIMUM = Reduction("max", np.maximum, -np.inf)
+MINIMUM = Reduction("min", np.minimum, np.inf)
+
+
+@dataclass(frozen=True)
+class Let:
+    """`target` is scalar code over operands; `dtype` is that of the result, `inner` that of
+    constants in the code."""
+
+    target: str
+    body: Expr
+    operands: tuple[Operand, ...]
+    dtype: np.dtype
+    inner: np.dtype
+
+
+@dataclass(frozen=True)
+class Place:
+    """`target` is a position: an integer."""
+
+    target: str
+    at: Affine
+
+
+@dataclass(frozen=True)
+class Begin:
+    """`target`, which later statements change, begins with a number."""
+
+    target: str
+    start: Operand
+
+
+@dataclass(frozen=True)
+class Join:
+    """`target` takes in one more element. `loose` sums may be added in any order."""
+
+    target: str
+    kind: Reduction
+    value: Operand
+    dtype: np.dtype
+    loose: bool = False
+
+
+@dataclass(frozen=True)
+class Load:
+    """`target` is the element of a buffer at a position."""
+
+    target: str
+    buffer: Hashable
+    at: Affine
+    dtype: np.dtype
+
+
+@dataclass(frozen=True)
+class Store:
+    """An element of a buffer is set; with `kind`, joined with what is there."""
+
+    buffer: Hashable
+    at: Affine
+    value: Operand
+    dtype: np.dtype
+    kind: Reduction | None = None
+    loose: bool = False
+
+
+@dataclass(frozen=True)
+class Loop:
+    """`body` for each integer from `start` to `stop`; where `hidden`, the optimizer is not to know
+    how many."""
+
+    axis: int
+    start: int
+    stop: int
+    body: tuple["Statement", ...]
+    hidden: bool = False
+
+
+@dataclass(frozen=True)
+class Chunks:
+    """A long loop in pieces of `size`, each with sums of its own, so that no running sum takes in
+    too many small numbers: `before`, the loop over the piece, `after`."""
+
+    loop: Loop
+    size: int
+    before: tuple["Statement", ...]
+    after: tuple["Statement", ...]
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """`body` with functions for arguments near 0; all of it again, with those for any argument,
+    where one was far."""
+
+    body: tuple["Statement", ...]
+
+
+class Gemm(NamedTuple):
+    """A product of matrices in buffers by BLAS, c = op(a) @ op(b): op(a) is m x k, op(b) k x n;
+    rows lie `strides` elements apart, those of c lie n apart."""
+
+    a: tuple[Hashable, Affine]
+    b: tuple[Hashable, Affine]
+    c: tuple[Hashable, Affine]
+    sizes: tuple[int, int, int]
+    turned: tuple[bool, bool]
+    strides: tuple[int, int]
+    dtype: np.dtype
+
+
+Statement = Let | Place | Begin | Join | Load | Store | Loop | Chunks | Guarded | Gemm
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Statements over buffers 0, 1, ... of dtypes, and numbers; it returns the numbers `results`."""
+
+    label: str
+    buffers: tuple[np.dtype, ...]
+    numbers: tuple[str, ...]
+    body: tuple[Statement, ...]
+    results: tuple[str, ...] = ()
+
+
+def statements(body: tuple[Statement, ...], times: int = 1) -> Iterator[tuple[Statement, int]]:
+    """All statements that are not loops, with how often each runs."""
+    stack = [(statement, times) for statement in reversed(body)]
+    while stack:
+        statement, count = stack.pop()
+        if isinstance(statement, Loop):
+            inside = count * (statement.stop - statement.start)
+            stack += [(s, inside) for s in reversed(statement.body)]
+        elif isinstance(statement, Chunks):
+            stack.append((statement.loop, count))
+        elif isinstance(statement, Guarded):
+            stack += [(s, count) for s in reversed(statement.body)]
+        else:
+            yield statement, count
+
+
+def is_ranged(statement: Statement) -> bool:
+    """Whether it calls a function that has another form for arguments near 0."""
+    if not isinstance(statement, Let):
+        return False
+    near = (NAMES.index(name) for name in near_arguments(statement.body))
+    return any(isinstance(statement.operands[i], str) for i in near)
+
+
+__all__ = [
+    "MAXIMUM", "MINIMUM", "PRODUCT", "SUM", "Begin", "Chunks", "Gemm", "Guarded", "Join", "Kernel",
+    "Let", "Literal", "Load", "Loop", "Operand", "Place", "Reduction", "Statement", "Store",
+    "is_ranged", "statements",
+]  # fmt: skip

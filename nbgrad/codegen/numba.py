@@ -1,0 +1,274 @@
+"""The printer: kernels and cores as text for Numba. No other file makes text of the loop IR.
+
+Kernels take pointers `p0`, `p1`, ... and numbers. The same kernel is printed once for a module,
+however often it is called.
+"""
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from .affine import Affine
+from .core import Core, Device, Enter, Pointer, Repeat, Run, Step
+from .loops import (
+    MAXIMUM,
+    MINIMUM,
+    PRODUCT,
+    SUM,
+    Begin,
+    Chunks,
+    Gemm,
+    Guarded,
+    Join,
+    Kernel,
+    Let,
+    Literal,
+    Load,
+    Loop,
+    Operand,
+    Place,
+    Reduction,
+    Statement,
+    Store,
+)
+from .scalar import NAMES, near_arguments, parse, text_of, typed_literal
+
+_ZERO = Affine(0, ())
+_VARIABLES = "ijklmnopq"
+_SAME = parse("x")
+_LOOSE = {SUM: "radd({}, {})", PRODUCT: "{} * {}", MAXIMUM: "highest({}, {})",
+          MINIMUM: "lowest({}, {})"}  # fmt: skip
+
+
+class Line(NamedTuple):
+    """A line of a core, and the user's lines that it comes from."""
+
+    text: str
+    lines: tuple[str, ...]
+
+
+class Module:
+    """The functions of a program as text: kernels, the cores of its loops, its core.
+
+    `base(buffer, dtype, at)` is the expression for a pointer to an element of a core's buffer.
+    """
+
+    def __init__(self, base: Callable[[Hashable, np.dtype, Affine], str]):
+        self._base = base
+        self.kernels: dict[str, str] = {}  # names by text
+        self.notes: dict[str, list[str]] = {}  # of kernels: the user's lines
+
+    def name_of(self, kernel: Kernel) -> str:
+        """What the module calls a kernel."""
+        return self.kernels.setdefault(_kernel(kernel), f"{kernel.label}{len(self.kernels)}")
+
+    # -- cores ------------------------------------------------------------------------------------
+
+    def step_lines(self, steps: Iterable[Step]) -> list[Line]:
+        """The lines of steps of a core."""
+        return [line for step in steps for line in self._step(step)]
+
+    def core_text(self, core: Core, parameters: Iterable[str], lines: Iterable[Line]) -> str:
+        """The function of a core."""
+        body = ["tuned()", *(line.text for line in lines)]
+        if core.scratch and not core.given:
+            body.insert(1, f"w = scratch({core.scratch})")
+        results = ", ".join(map(operand_text, core.results))
+        body.append(f"return ({results},)" if results else "return ()")
+        head = ["@device", f"def {core.name}({', '.join(parameters)}):"]
+        return "\n".join([*head, *indented(body)]) + "\n"
+
+    def _step(self, step: Step) -> list[Line]:
+        statement, lines = step.statement, step.lines
+        if isinstance(statement, Repeat):
+            n = statement.n
+            steps = f"range({n - 1}, -1, -1)" if statement.reverse else f"range({n})"
+            inside = [line for s in statement.body for line in self._step(s)]
+            head = Line(f"for {statement.variable} in {steps}:", lines)
+            return [head, *(Line("    " + text, noted) for text, noted in inside)]
+        return [Line(self._statement(statement, lines), lines)]
+
+    def _statement(self, statement, lines: tuple[str, ...]) -> str:
+        if isinstance(statement, Run):
+            name = self.name_of(statement.kernel)
+            self._note(name, lines)
+            given = [*map(self._pointer, statement.pointers), *map(operand_text, statement.numbers)]
+            return _call(name, given, statement.results)
+        if isinstance(statement, Device):
+            self._note(statement.function, lines)
+            given = [*map(self._pointer, statement.pointers), *map(str, statement.sizes)]
+            return _call(statement.function, given)
+        if isinstance(statement, Enter):
+            given = [
+                self._pointer(x) if isinstance(x, Pointer) else operand_text(x)
+                for x in statement.arguments
+            ]
+            results = ", ".join(statement.results)
+            call = f"{statement.core.name}({', '.join(given)})"
+            return f"{results}, = {call}" if results else call
+        if isinstance(statement, Gemm):
+            dtype = statement.dtype
+            return _gemm(statement, lambda at: self._base(at[0], dtype, at[1]))
+        if isinstance(statement, Load):
+            return _load(statement, self._base(statement.buffer, statement.dtype, _ZERO))
+        if isinstance(statement, Store):
+            return _store(statement, self._base(statement.buffer, statement.dtype, _ZERO))
+        return _line(statement)
+
+    def _note(self, name: str, lines: tuple[str, ...]) -> None:
+        noted = self.notes.setdefault(name, [])
+        noted += [line for line in lines if line not in noted]
+
+    def _pointer(self, pointer: Pointer) -> str:
+        return self._base(pointer.buffer, pointer.dtype, pointer.at)
+
+    # -- kernels ----------------------------------------------------------------------------------
+
+    def kernel_texts(self) -> list[str]:
+        """The functions of all kernels that were named."""
+        return [f"@device\ndef {name}{text}" for text, name in self.kernels.items()]
+
+
+def _kernel(kernel: Kernel) -> str:
+    """The function of a kernel, without its name."""
+    parameters = [*(f"p{i}" for i in range(len(kernel.buffers))), *kernel.numbers]
+    body = _body(kernel.body, False)
+    if kernel.results:
+        body.append(f"return {', '.join(kernel.results)}")
+    lines = indented(["tuned()", "alone()", *(body or ["pass"])])
+    return "\n".join([f"({', '.join(parameters)}):", *lines]) + "\n"
+
+
+def _body(body: Iterable[Statement], near: bool) -> list[str]:
+    lines: list[str] = []
+    for statement in body:
+        if isinstance(statement, Loop):
+            lines += _loop(statement, near)
+        elif isinstance(statement, Chunks):
+            lines += _chunks(statement, near)
+        elif isinstance(statement, Guarded):
+            # Arguments too large for the branch-free functions are rare: then all is done again.
+            lines += ["far = False", *_body(statement.body, True), "if far:"]
+            lines += indented(_body(statement.body, False))
+        elif isinstance(statement, Let) and near:
+            names = dict(zip(NAMES, map(operand_text, statement.operands), strict=False))
+            for argument in near_arguments(statement.body):
+                if isinstance(statement.operands[NAMES.index(argument)], str):
+                    lines.append(f"far = far | is_far({names[argument]})")
+            lines.append(_let(statement, near=True))
+        elif isinstance(statement, Load):
+            lines.append(_load(statement, f"p{statement.buffer}"))
+        elif isinstance(statement, Store):
+            lines.append(_store(statement, f"p{statement.buffer}"))
+        elif isinstance(statement, Gemm):
+            lines.append(_gemm(statement, _shifted))
+        else:
+            lines.append(_line(statement))
+    return lines
+
+
+def _loop(loop: Loop, near: bool) -> list[str]:
+    end = f"hidden({loop.stop})" if loop.hidden else str(loop.stop)
+    steps = f"range({end})" if loop.start == 0 else f"range({loop.start}, {end})"
+    return [f"for {variable(loop.axis)} in {steps}:", *indented(_body(loop.body, near))]
+
+
+def _chunks(chunks: Chunks, near: bool) -> list[str]:
+    loop = chunks.loop
+    end = f"min(start + {chunks.size}, {loop.stop})"
+    return [
+        f"for start in range({loop.start}, {loop.stop}, {chunks.size}):",
+        *indented(_body(chunks.before, near)),
+        f"    for {variable(loop.axis)} in range(start, {end}):",
+        *indented(indented(_body(loop.body, near))),
+        *indented(_body(chunks.after, near)),
+    ]
+
+
+def _line(statement: Statement) -> str:
+    if isinstance(statement, Let):
+        return _let(statement)
+    if isinstance(statement, Place):
+        return f"{statement.target} = {position_text(statement.at)}"
+    if isinstance(statement, Begin):
+        return f"{statement.target} = {operand_text(statement.start)}"
+    assert isinstance(statement, Join), statement
+    joined = _joined(statement.kind, statement.target, statement.value, statement.dtype,
+                     statement.loose)  # fmt: skip
+    return f"{statement.target} = {joined}"
+
+
+def _let(let: Let, near: bool = False) -> str:
+    names = dict(zip(NAMES, map(operand_text, let.operands), strict=False))
+    if let.body is _SAME:
+        return f"{let.target} = {_cast(names['x'], let.dtype)}"
+    return f"{let.target} = {text_of(let.body, names, typed_literal(let.inner), near)}"
+
+
+def _cast(name: str, dtype: np.dtype) -> str:
+    return f"{name} != 0" if dtype.kind == "b" else f"{dtype.name}({name})"
+
+
+def _joined(kind: Reduction, target: str, value: Operand, dtype: np.dtype, loose: bool) -> str:
+    if kind is SUM and not loose:
+        return f"{target} + {operand_text(value)}"
+    return _LOOSE[kind].format(target, operand_text(value))
+
+
+def _load(load: Load, pointer: str) -> str:
+    truth = " != 0" if load.dtype.kind == "b" else ""
+    return f"{load.target} = {pointer}[{position_text(load.at)}]{truth}"
+
+
+def _store(store: Store, pointer: str) -> str:
+    place = f"{pointer}[{position_text(store.at)}]"
+    if store.kind is None:
+        return f"{place} = {operand_text(store.value)}"
+    return f"{place} = {_joined(store.kind, place, store.value, store.dtype, store.loose)}"
+
+
+def _gemm(gemm: Gemm, pointer: Callable) -> str:
+    (m, n, k), (ta, tb), (lda, ldb) = gemm.sizes, gemm.turned, gemm.strides
+    given = ", ".join(pointer(place) for place in (gemm.a, gemm.b, gemm.c))
+    return f"gemm_at({given}, {m}, {n}, {k}, {ta}, {tb}, {lda}, {ldb}, {n})"
+
+
+def _shifted(place: tuple[Hashable, Affine]) -> str:
+    buffer, at = place
+    return f"shift(p{buffer}, {position_text(at)})" if at != _ZERO else f"p{buffer}"
+
+
+def _call(name: str, given: list[str], results: tuple[str, ...] = ()) -> str:
+    call = f"{name}({', '.join(given)})"
+    return f"{', '.join(results)} = {call}" if results else call
+
+
+def operand_text(operand: Operand) -> str:
+    """The name of an operand, or its literal."""
+    if isinstance(operand, str):
+        return operand
+    return typed_literal(operand.dtype)(operand.number)
+
+
+def position_text(position: Affine) -> str:
+    """A position in a buffer."""
+    terms = []
+    for name, step in position.terms:
+        text = name if isinstance(name, str) else variable(name)
+        terms.append(text if step == 1 else f"{text} * {step}")
+    if position.const or not terms:
+        terms.append(str(position.const))
+    return " + ".join(terms).replace("+ -", "- ")
+
+
+def variable(axis: int) -> str:
+    """The name of a loop variable."""
+    return "each" if axis < 0 else _VARIABLES[axis] if axis < len(_VARIABLES) else f"i{axis}"
+
+
+def indented(lines: Iterable[str]) -> list[str]:
+    return ["    " + line for line in lines]
+
+
+__all__ = ["Line", "Module", "indented", "operand_text", "position_text", "variable"]

@@ -1,0 +1,257 @@
+"""From Python to a compiled program and back: a generated function for one structure of arguments.
+
+Flattening nested arguments and building nested results costs more than small programs do, so both
+are written out for the structure at hand. Whatever does not look like it raises; types and layouts
+are Numba's to tell apart, shapes the entry's.
+"""
+
+from collections.abc import Callable, Container
+from typing import Any
+
+import numpy as np
+
+from ...core import Aval
+from ...kernels.program import arena
+from ...transforms import trees
+from .address_table import check_apart, tabled
+from .signature import Frame
+
+# What a generated caller raises where arguments are not those that it was made for.
+UNFIT = (TypeError, ValueError, KeyError, AttributeError)
+
+
+class Unwritten(Exception):
+    """A structure of registered classes, which only optree takes apart."""
+
+
+def is_dynamic(leaf: Any) -> bool:
+    """Numbers and arrays of numbers; strings, functions, bools and None are static."""
+    if isinstance(leaf, (bool, np.bool_)):
+        return False
+    if isinstance(leaf, (float, int)):
+        return True
+    return isinstance(leaf, (np.ndarray, np.generic)) and leaf.dtype.kind in "fiub"
+
+
+def aval_of(leaf: Any) -> Aval:
+    """The shape and dtype of a leaf in a program; half and long floats become float64."""
+    if isinstance(leaf, (np.ndarray, np.generic)):
+        shape, dtype = leaf.shape, leaf.dtype
+    else:
+        shape, dtype = (), np.dtype(np.float64 if isinstance(leaf, float) else np.int64)
+    if dtype.kind == "f":
+        dtype = np.dtype(np.float32 if dtype.itemsize == 4 else np.float64)
+    elif dtype.kind in "iu":
+        dtype = np.dtype(np.int64)
+    return Aval.of(shape, dtype)
+
+
+def handed(leaf: Any) -> Any:
+    """A leaf as the entry takes it: a number, or a contiguous array of a known dtype."""
+    aval = aval_of(leaf)
+    if aval.shape == ():
+        return leaf.item() if isinstance(leaf, (np.ndarray, np.generic)) and (
+            aval.dtype != np.float32) else aval.dtype.type(leaf) if (
+            aval.dtype == np.float32) else leaf  # fmt: skip
+    return np.ascontiguousarray(leaf, aval.dtype)
+
+
+def caller(way: Any, args: tuple, static: Container[int], into: bool = False) -> Callable:
+    """`call(*args)` for arguments of the structure of `args`, by the entry of a `PythonWay`; with
+    `into`, `call(out, *args)`, which writes the arrays of the result into those of `out`. Arguments
+    at the positions `static` are part of the program.
+
+    Raises Unwritten for structures that only optree takes apart.
+    """
+    frame = way.frame
+    writer = _Writer(frame.packed)
+    names = [f"p{i}" for i in range(len(args))]
+    for i, (name, arg) in enumerate(zip(names, args, strict=True)):
+        if i in static:
+            writer.same(arg, name)
+        else:
+            writer.take(arg, name)
+    given = writer.leaves
+    for array in way.captured:
+        name = writer.new(array)
+        known = isinstance(array, np.ndarray) and array.shape and handed(array) is array
+        given.append(name if known else f"{writer.new(handed)}({name})")
+    if into:
+        writer.places(way.tree, "out", frame)
+    else:
+        for i in frame.arrays():
+            value = frame.outputs[i]
+            dtype = writer.new(value.dtype)
+            writer.lines.append(f"r{i} = {writer.new(np.empty)}({value.shape}, {dtype})")
+    results = [f"r{i}" for i in frame.arrays()]
+    if frame.packed:
+        given = _packed(writer, frame, given, results, into)
+        results = []
+    given = [*given, *results]
+    if frame.large:
+        given.append(f"{writer.new(arena)}({frame.memory.size})")
+    scalars = ", ".join(f"s{i}" for i in frame.scalars())
+    call = f"{writer.new(way.entry.call)}({', '.join(given)})"
+    lines = [*writer.lines, f"{scalars} = {call}" if scalars else call]
+    for i in frame.scalars():
+        if way.kinds[i] == np.float32:  # Numba gives floats
+            lines.append(f"s{i} = {writer.new(np.float32)}(s{i})")
+    lines.append(f"return {writer.built(way.tree, frame)}")
+    arguments = ["out", *names] if into else names
+    text = f"def call({', '.join(arguments)}):\n" + "".join(f"    {line}\n" for line in lines)
+    scope = dict(writer.names)
+    exec(compile(text, "<nbgrad caller>", "exec"), scope)
+    return scope["call"]
+
+
+def _packed(
+    writer: "_Writer", frame: Frame, given: list[str], results: list[str], into: bool
+) -> list[str]:
+    """The table of addresses and the numbers, for a program of many arrays."""
+    arrays, scalars = [], []
+    for name, value in zip(given, frame.inputs, strict=True):
+        (arrays if value.shape else scalars).append(name)
+    # What `ravel` copies must live as long as the call.
+    flat = [f"f{i}" for i in range(len(arrays) + len(results))]
+    for name, array in zip(flat, [*arrays, *results], strict=True):
+        writer.lines.append(f"{name} = {array}.ravel()")
+    writer.lines.append(f"table = {writer.new(tabled)}([{', '.join(flat)}])")
+    if into:
+        writer.lines.append(f"{writer.new(check_apart)}(table, {writer.new(frame)})")
+    return ["table", *scalars]
+
+
+class _Writer:
+    """Lines that take arguments apart, and the expressions of their leaves."""
+
+    def __init__(self, packed: bool):
+        self.packed = packed
+        self.lines: list[str] = []
+        self.leaves: list[str] = []
+        self.names: dict[str, Any] = {"mismatch": _mismatch}
+
+    def new(self, value: Any) -> str:
+        """A name for a constant."""
+        name = f"k{len(self.names)}"
+        self.names[name] = value
+        return name
+
+    def _need(self, condition: str) -> None:
+        self.lines.append(f"if not ({condition}): mismatch()")
+
+    def _need_fields(self, value: Any, name: str, fields: tuple[str, ...]) -> None:
+        self._need(f"type({name}) is {self.new(type(value))}")
+        if hasattr(value, "__dict__"):
+            self._need(f"len({name}.__dict__) == {len(fields)}")
+
+    def same(self, value: Any, name: str) -> None:
+        self._need(f"type({name}) is {self.new(type(value))} and {name} == {self.new(value)}")
+
+    def take(self, value: Any, name: str) -> None:
+        kind = type(value)
+        if kind in (tuple, list) or is_named(kind):
+            self._need(f"type({name}) is {self.new(kind)} and len({name}) == {len(value)}")
+            parts = [f"{name}_{i}" for i in range(len(value))]
+            if parts:
+                self.lines.append(f"{', '.join(parts)}, = {name}")
+            for part, item in zip(parts, value, strict=True):
+                self.take(item, part)
+        elif kind is dict:
+            self._need(f"type({name}) is dict and len({name}) == {len(value)}")
+            for i, key in enumerate(_ordered(value)):
+                self.lines.append(f"{name}_{i} = {name}[{self.new(key)}]")
+                self.take(value[key], f"{name}_{i}")
+        elif (fields := trees.data_fields(value)) is not None:
+            self._need_fields(value, name, fields)
+            for i, field in enumerate(fields):
+                self.lines.append(f"{name}_{i} = {name}.{field}")
+                self.take(getattr(value, field), f"{name}_{i}")
+        elif not trees.is_leaf(value):
+            raise Unwritten
+        elif not is_dynamic(value):
+            self.same(value, name)
+        elif kind in (float, int):
+            self._need(f"type({name}) is {kind.__name__}")
+            self.leaves.append(name)
+        elif isinstance(value, np.ndarray) and value.shape:
+            if self.packed:  # else the entry looks at them
+                self._need(
+                    f"{name}.shape == {value.shape} and {name}.dtype is {self.new(value.dtype)}"
+                )
+            self.leaves.append(name)
+        elif isinstance(value, (np.ndarray, np.generic)):
+            self._need(
+                f"type({name}) is {self.new(kind)} and {name}.dtype is {self.new(value.dtype)}"
+            )
+            if isinstance(value, np.ndarray):
+                self._need(f"{name}.shape == ()")
+            number = name if value.dtype == np.float32 and kind is np.float32 else f"{name}.item()"
+            if value.dtype == np.float32 and kind is not np.float32:
+                number = f"{name}[()]"
+            self.leaves.append(number)
+        else:
+            raise Unwritten
+
+    def places(self, tree: Any, name: str, frame: Frame) -> None:
+        """The arrays `r0`, `r1`, ... of a result whose flat outputs `tree` counts."""
+        kind = type(tree)
+        if kind in (tuple, list) or is_named(kind):
+            self._need(f"type({name}) is {self.new(kind)} and len({name}) == {len(tree)}")
+            for i, item in enumerate(tree):
+                self.places(item, f"{name}[{i}]", frame)
+        elif kind is dict:
+            self._need(f"type({name}) is dict and len({name}) == {len(tree)}")
+            for key, item in tree.items():
+                self.places(item, f"{name}[{self.new(key)}]", frame)
+        elif (fields := trees.data_fields(tree)) is not None:
+            self._need_fields(tree, name, fields)
+            for field in fields:
+                self.places(getattr(tree, field), f"{name}.{field}", frame)
+        elif kind is int and frame.outputs[tree].shape:
+            self.lines.append(f"r{tree} = {name}")
+            value = frame.outputs[tree]
+            if self.packed:  # else the entry looks at them
+                self._need(
+                    f"r{tree}.shape == {value.shape} and r{tree}.dtype is {self.new(value.dtype)} "
+                    f"and r{tree}.flags.carray"
+                )
+        elif tree is not None and kind is not int:
+            raise Unwritten
+
+    def built(self, tree: Any, frame: Frame) -> str:
+        """The expression of the result."""
+        kind = type(tree)
+        if is_named(kind):
+            return f"{self.new(kind)}({', '.join(self.built(item, frame) for item in tree)})"
+        if kind is tuple:
+            return f"({''.join(self.built(item, frame) + ', ' for item in tree)})"
+        if kind is list:
+            return f"[{', '.join(self.built(item, frame) for item in tree)}]"
+        if kind is dict:
+            items = (f"{self.new(k)}: {self.built(item, frame)}" for k, item in tree.items())
+            return "{" + ", ".join(items) + "}"
+        if (fields := trees.data_fields(tree)) is not None:
+            items = [self.built(getattr(tree, field), frame) for field in fields]
+            return f"{self.new(trees.made)}({self.new(kind)}, {fields}, ({', '.join(items)},))"
+        if tree is None:
+            return "None"
+        if kind is int:
+            return f"r{tree}" if frame.outputs[tree].shape else f"s{tree}"
+        raise Unwritten
+
+
+def is_named(kind: type) -> bool:
+    """Whether a class is that of named tuples."""
+    return issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
+def _ordered(value: dict) -> list:
+    """Keys in the order in which optree takes them."""
+    try:
+        return sorted(value)
+    except TypeError:
+        return sorted(value, key=lambda key: (type(key).__qualname__, repr(key)))
+
+
+def _mismatch() -> None:
+    raise ValueError

@@ -1,0 +1,139 @@
+"""From a lowered program to the text of one Numba module: kernels, the core, the entry.
+
+Each loop nest is a kernel on pointers; equal ones are one. The core takes pointers and numbers by
+value, lists the steps one line each, and keeps what lies between them in scratch. The entry takes
+arrays, checks their shapes and makes the results.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...codegen.affine import Affine
+from ...codegen.core import Core, Step
+from ...codegen.numba import Line, Module, position_text
+from ..loops.build import CoreBuilder
+from ..loops.memory import Argument, Result, Scratch
+from ..loops.plan import Plan, planned
+from ..loops.reroll import Moving, along, rerolled
+from ..lower.graph import Graph
+from ..lower.values import Value
+from ..schedule.fuse import Step as PlannedStep
+from . import njit_entry, signature
+from .signature import POINTERS, Frame
+
+_PARTS = {"float64": "f8", "float32": "f4", "int64": "i8", "bool": "b1", "uint8": "b1"}
+
+
+@dataclass
+class Emitted:
+    """The module of one program, and what can be told of it."""
+
+    name: str
+    source: str
+    plan: Plan
+    core: Core  # before runs of like steps are loops
+    parts: list[tuple[PlannedStep, list[Step]]]  # what each step of the plan became
+    lines: list[Line]  # of the core
+    frame: Frame
+    printer: "_Printer"
+
+    @property
+    def notes(self) -> dict[str, list[str]]:
+        """For each kernel the user's lines."""
+        return self.printer.notes
+
+    def text_of(self, steps: Sequence[Step]) -> str:
+        """Steps of the core as text."""
+        return "\n".join(line.text for line in self.printer.step_lines(steps))
+
+
+def emit(graph: Graph, outputs: Sequence[Value], name: str) -> Emitted:
+    """The module that computes `outputs`. Inputs are the graph's, in order."""
+    plan = planned(graph, outputs)
+    messages = [message for _, message in graph.checks]
+    frame = Frame(name, graph.inputs, list(outputs), plan.memory, messages)
+    builder = CoreBuilder(name, plan)
+    core = builder.built()
+    printer = _Printer(frame)
+    lines = printer.step_lines(rerolled(core.steps, printer))
+    inner = []
+    for step in builder.cores[::-1]:
+        own = _Printer(None, printer)
+        inner.append(own.core_text(step, _parameters(step), own.step_lines(step.steps)))
+    texts = [*printer.kernel_texts(), *inner]
+    texts.append(printer.core_text(core, printer.parameters(core), lines))
+    texts.append(njit_entry.entry(frame))
+    text = "\n\n".join(texts)
+    source = signature.header(text) + text
+    return Emitted(name, source, plan, core, builder.parts, lines, frame, printer)
+
+
+def _parameters(core: Core) -> list[str]:
+    """The names of a core's parameters."""
+    names = [Frame.name_of(p) if isinstance(p, (Argument, Result)) else p for p in core.parameters]
+    return [*names, "w"] if core.given else names
+
+
+class _Printer(Module):
+    """Prints a core whose arrays lie where `frame` says, or, without one, behind its parameters;
+    `shared` is the printer whose kernels it shares."""
+
+    def __init__(self, frame: Frame | None, shared: "_Printer | None" = None):
+        super().__init__(self._pointed)
+        self.frame = frame if frame is not None and frame.packed else None
+        if shared is not None:
+            self.kernels, self.notes = shared.kernels, shared.notes
+
+    def parameters(self, core: Core) -> list[str]:
+        names = _parameters(core)
+        if self.frame is None:
+            return names
+        numbers = [p for p in core.parameters if isinstance(p, str)]
+        return ["t", *numbers, *(["w"] if core.given else [])]
+
+    def _pointed(self, buffer: Any, dtype: np.dtype, at: Affine) -> str:
+        """The expression for a pointer to an element."""
+        if isinstance(buffer, Scratch):
+            start = buffer.offset + at.const * _size(dtype)
+            base = f"{_PARTS[dtype.name]}(w, {start})"
+            at = Affine(0, at.terms)
+        elif isinstance(buffer, _Slot):
+            base = f"{POINTERS[dtype.name]}(t[{position_text(buffer.at)}])"
+        elif self.frame is None:
+            base = Frame.name_of(buffer)
+        else:
+            base = self.frame.base(buffer)
+        return f"shift({base}, {position_text(at)})" if at != Affine(0, ()) else base
+
+    # -- what `reroll` asks for -------------------------------------------------------------------
+
+    def place(self, buffer: Hashable, at: Affine, dtype: np.dtype) -> Moving | None:
+        if at.terms:
+            return None
+        if isinstance(buffer, Scratch):
+            return Moving("scratch", (buffer.offset // _size(dtype) + at.const,))
+        if self.frame is not None and isinstance(buffer, (Argument, Result)):
+            return Moving("table", (self.frame.slots[self.frame.name_of(buffer)], at.const))
+        return Moving(buffer, (at.const,))
+
+    def moved(
+        self, buffer: Any, at: Affine, dtype: np.dtype, steps: Sequence[int]
+    ) -> tuple[Hashable, Affine]:
+        if isinstance(buffer, Scratch) or self.frame is None:
+            return buffer, along(at, steps[0])
+        slot = Affine(self.frame.slots[self.frame.name_of(buffer)], ())
+        return _Slot(along(slot, steps[0])), along(at, steps[1])
+
+
+@dataclass(frozen=True)
+class _Slot:
+    """The array at a place of the table of addresses."""
+
+    at: Affine
+
+
+def _size(dtype: np.dtype) -> int:
+    return 1 if dtype.kind == "b" else dtype.itemsize

@@ -1,0 +1,118 @@
+"""From Python into a compiled program: leaves in order, results in new or in given arrays."""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...core import Aval
+from ...kernels.pointers import Overlap
+from ...kernels.program import Entry, arena
+from ...symbols import Symbol
+from ...transforms import trees
+from ..trace.program import Program
+from . import njit_entry
+from .address_table import check_apart, tabled
+from .flatten import handed
+from .signature import Frame
+
+
+class PythonWay:
+    """How Python calls one program.
+
+    The entry is given the arrays for results: where they are large, NumPy makes them with fewer
+    page faults than compiled code, and where they are small, sooner. A program of many arrays is
+    given a table of their addresses.
+    """
+
+    def __init__(self, program: Program, frame: Frame, captured: tuple, module: Callable):
+        self.program, self.frame, self.captured = program, frame, captured
+        self._module = module
+        self.kinds = [o.dtype if isinstance(o, Symbol) else np.asarray(o).dtype
+                      for o in program.outputs]  # fmt: skip
+        self.tree = program.rebuild(list(range(len(program.outputs))))
+
+    @cached_property
+    def entry(self) -> Entry:
+        """`entry(leaves, captured, results, scratch)`; of many arrays, `entry(table, numbers,
+        scratch)`."""
+        kind, text = ("packed", njit_entry.packed) if self.frame.packed else ("given", njit_entry.given)
+        return Entry(f"{self.program.name}_{kind}", self._module(text(self.frame)))
+
+    def fresh(self) -> list[np.ndarray]:
+        """New arrays for the results that are arrays."""
+        values = [self.frame.outputs[i] for i in self.frame.arrays()]
+        return [np.empty(value.shape, value.dtype) for value in values]
+
+    def run(self, leaves: list[Any], out: Any = None) -> Any:
+        """The function's result for leaves in order, in the arrays of `out` where that is given."""
+        given = [*map(handed, leaves), *map(handed, self.captured)]
+        results = self.fresh() if out is None else self._places(out)
+        try:
+            return self._built(results, self._numbers(given, results))
+        except Overlap:
+            apart = self.fresh()
+            numbers = self._numbers(given, apart)
+            for place, array in zip(results, apart, strict=True):
+                place[...] = array
+            return self._built(results, numbers)
+
+    def _numbers(self, given: list[Any], results: list[np.ndarray]) -> list[Any]:
+        """Write the arrays of the result; the numbers of it."""
+        scratch = [arena(self.frame.memory.size)] if self.frame.large else []
+        if self.frame.packed:
+            given = [self._table([*given, *results]), *self._scalars(given)]
+            results = []
+        numbers = self.entry.run([*given, *results, *scratch])
+        count = len(self.frame.scalars())
+        return [numbers] if count == 1 else list(numbers or ())
+
+    def _scalars(self, given: Sequence[Any]) -> list[Any]:
+        return [x for x, v in zip(given, self.frame.inputs, strict=True) if v.shape == ()]
+
+    def _table(self, values: Sequence[Any]) -> np.ndarray:
+        arrays = [x for x in values if isinstance(x, np.ndarray) and x.shape != ()]
+        if [x.shape for x in arrays] != [v.shape for v in self.frame.blocks()]:
+            raise ValueError(f"{self.program.name} was compiled for arrays of other shapes")
+        table = tabled([x.ravel() for x in arrays])
+        check_apart(table, self.frame)
+        return table
+
+    def _places(self, out: Any) -> list[np.ndarray]:
+        """The arrays of `out`. Raises ValueError, which names the leaf."""
+        name = self.program.name
+        if trees.structure(_boxed(out)) != trees.structure(_boxed(self.tree)):
+            raise ValueError(f"{name}: out= has another nesting than the result, {self.tree}")
+        leaves, numbers = trees.flatten(out)[0], trees.flatten(self.tree)[0]
+        places = [x for x, number in zip(leaves, numbers, strict=True) if number is not None]
+        for i in self.frame.arrays():
+            place, wanted = places[i], self.frame.outputs[i]
+            if isinstance(place, np.ndarray):
+                flags = place.flags
+                if place.shape == wanted.shape and place.dtype == wanted.dtype and (
+                    flags.c_contiguous and flags.writeable and place.dtype.isnative
+                ):  # fmt: skip
+                    continue
+                layout = "" if flags.c_contiguous else ", not contiguous"
+                found = f"{Aval.of(place.shape, place.dtype)}{layout}"
+                found += "" if flags.writeable else ", read-only"
+            else:
+                found = f"a {type(place).__name__}"
+            raise ValueError(
+                f"{name}: leaf {i} of out= must be a contiguous array of shape {wanted.shape} and "
+                f"dtype {wanted.dtype} that can be written to; it is {found}"
+            )
+        return [places[i] for i in self.frame.arrays()]
+
+    def _built(self, arrays: list[Any], numbers: list[Any]) -> Any:
+        results: list[Any] = [None] * len(self.program.outputs)
+        for i, array in zip(self.frame.arrays(), arrays, strict=True):
+            results[i] = array
+        for i, number in zip(self.frame.scalars(), numbers, strict=True):
+            results[i] = np.float32(number) if self.kinds[i] == np.float32 else number
+        return self.program.rebuild(results)
+
+
+def _boxed(tree: Any) -> Any:
+    return (None, tree)  # a bare leaf has no structure

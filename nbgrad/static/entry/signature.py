@@ -1,0 +1,212 @@
+"""What the ways into a program's core have in common: its frame, and lines of their texts.
+
+The core takes pointers, and scalars by value. Whatever calls it checks shapes, since the core's
+sizes are literal, and keeps arrays alive: a pointer does not, and Numba frees an array after the
+last line that names it.
+"""
+
+import keyword
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from ...kernels import pointers, random, scalar, systems, ways
+from ...kernels.program import DISABLED
+from ..loops.memory import Argument, Memory, Result, Storage
+from ..loops.plan import STACK
+from ..lower.values import Value
+
+# Array arguments cost Numba time by their square: beyond so many a program takes one table.
+MANY = 24
+_NAME = re.compile(r"[A-Za-z_]\w*")
+POINTERS = {"float64": "at_f8", "float32": "at_f4", "int64": "at_i8", "bool": "at_b1"}
+
+
+@dataclass
+class Frame:
+    """What the ways into one program have in common.
+
+    `inputs` end with the captured arrays; `messages` are what is raised where a check fails.
+    """
+
+    name: str
+    inputs: list[Value]
+    outputs: list[Value]
+    memory: Memory
+    messages: list[str] = field(default_factory=list)
+    apart: bool = True  # not the step of a loop, whose core takes pointers
+
+    @property
+    def large(self) -> bool:
+        """Whether the core is handed its scratch."""
+        return self.memory.size > STACK
+
+    @property
+    def packed(self) -> bool:
+        """Whether there are so many arrays that the core takes a table of their addresses."""
+        arrays = sum(value.shape != () for value in [*self.inputs, *self.outputs])
+        return self.apart and not DISABLED and arrays > MANY
+
+    def arguments(self) -> list[str]:
+        return [f"{'a' if v.shape else 'x'}{i}" for i, v in enumerate(self.inputs)]
+
+    @staticmethod
+    def name_of(storage: Storage) -> str:
+        """What the core calls the pointer to an input or a result."""
+        assert isinstance(storage, (Argument, Result))
+        return f"{'a' if isinstance(storage, Argument) else 'r'}{storage.position}"
+
+    def base(self, storage: Storage) -> str:
+        """The expression for the pointer to an input or a result in the core."""
+        name = self.name_of(storage)
+        if not self.packed:
+            return name
+        assert isinstance(storage, (Argument, Result))
+        values = self.inputs if isinstance(storage, Argument) else self.outputs
+        dtype = values[storage.position].dtype
+        return f"{POINTERS[dtype.name]}(t[{self.slots[name]}])"
+
+    @cached_property
+    def slots(self) -> dict[str, int]:
+        """Where arrays stand in a table: inputs, then results."""
+        names = [name for name in self.arguments() if name[0] == "a"]
+        return {name: i for i, name in enumerate([*names, *(f"r{i}" for i in self.arrays())])}
+
+    def blocks(self) -> list[Value]:
+        """The values that stand in a table."""
+        return [value for value in [*self.inputs, *self.outputs] if value.shape != ()]
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """Their bytes."""
+        return np.array([value.size * value.dtype.itemsize for value in self.blocks()])
+
+    def arrays(self) -> list[int]:
+        """Positions of the outputs that are arrays."""
+        return [i for i, value in enumerate(self.outputs) if value.shape != ()]
+
+    def scalars(self) -> list[int]:
+        return [i for i, value in enumerate(self.outputs) if value.shape == ()]
+
+
+_IMPORTS = {
+    "numpy": ("float32", "float64", "int64"),
+    "nbgrad.kernels._jit": ("device",),
+    "nbgrad.kernels.pointers": tuple(pointers.__all__),
+    "nbgrad.kernels.random": tuple(random.__all__),
+    "nbgrad.kernels.running": ("cumsum", "cumsum_back"),
+    "nbgrad.kernels.scalar": tuple(scalar.__all__),
+    "nbgrad.kernels.systems": tuple(systems.__all__),
+    "nbgrad.kernels.ways": tuple(ways.__all__),
+}
+_TAKEN = {"np", *(name for names in _IMPORTS.values() for name in names)}
+_KERNEL = re.compile(r"(loop|copy|product)\d+")
+
+
+def program_name(name: str) -> str:
+    """A name for a program of the user's function `name` that nothing else in its text has."""
+    name = re.sub(r"\W", "_", name)
+    if not name.isidentifier() or name == "_lambda_":
+        return "compiled"
+    clashes = name in _TAKEN or keyword.iskeyword(name) or _KERNEL.fullmatch(name)
+    return f"{name}_" if clashes else name
+
+
+def header(text: str) -> str:
+    """The imports of a module's text."""
+    used = set(_NAME.findall(text))
+    lines = ["import numpy as np"]
+    for module, names in _IMPORTS.items():
+        known = sorted(used & set(names))
+        if known:
+            lines.append(f"from {module} import {', '.join(known)}")
+    return "\n".join(lines) + "\n\n\n"
+
+
+def module(text: str, core: str, home: str) -> str:
+    """A module of its own for a way into the core that module `home` defines."""
+    lines = header(text).rstrip("\n")
+    return f"{lines}\nfrom {home} import {core}\n\n\n{text}"
+
+
+def taken(frame: Frame) -> list[str]:
+    """What the core is given for the inputs."""
+    return [f"pointer({name})" if name[0] == "a" else name for name in frame.arguments()]
+
+
+def checked(frame: Frame, results: bool) -> list[str]:
+    """Lines that check the shapes of the inputs and, where they are given, of the results."""
+    places = {name: v for name, v in zip(frame.arguments(), frame.inputs, strict=True) if v.shape}
+    message = f"{frame.name} was compiled for arguments {_shapes(places.values())}"
+    if results:
+        found = {f"r{i}": frame.outputs[i] for i in frame.arrays()}
+        message += f" and results {_shapes(found.values())}"
+        places |= found
+    if not places:
+        return []
+    return [
+        f"if not fits({_shapes(places.values())!r}, {', '.join(places)}):",
+        f"    raise ValueError({message!r})",
+    ]
+
+
+def _shapes(values: Iterable[Value]) -> str:
+    return ", ".join(f"{v.dtype.name}[{', '.join(map(str, v.shape))}]" for v in values)
+
+
+def solid(frame: Frame) -> list[str]:
+    """Lines that copy the inputs that are not contiguous."""
+    return [f"{name} = contiguous({name})" for name in frame.arguments() if name[0] == "a"]
+
+
+def scratch_of(frame: Frame, arena: bool, given: list[str], alive: list[str]) -> list[str]:
+    if not frame.large:
+        return []
+    given.append("pointer(work)")
+    alive.append("work")
+    return [] if arena else [f"work = np.empty({frame.memory.size}, np.uint8)"]
+
+
+def called(frame: Frame, given: Sequence[str], raises: bool = True) -> list[str]:
+    """Lines that call the core with pointers and scalars, through a table where it takes one."""
+    if not frame.packed:
+        return core_called(frame, given, raises)
+    names = [*frame.arguments(), *(f"r{i}" for i in frame.memory.written)]
+    places, scalars = ["0"] * len(frame.slots), []
+    for name, found in zip(names, given, strict=False):
+        if name[0] == "x":
+            scalars.append(found)
+        else:
+            places[frame.slots[name]] = found
+    table = f"addresses({', '.join(places)})"
+    return core_called(frame, [table, *scalars, *given[len(names) :]], raises)
+
+
+def core_called(frame: Frame, given: Sequence[str], raises: bool = True) -> list[str]:
+    names = [f"s{i}" for i in frame.scalars()]
+    checks = [f"ok{i}" for i in range(len(frame.messages))]
+    call = f"{frame.name}_core({', '.join(given)})"
+    lines = [f"{', '.join([*names, *checks])}, = {call}" if names or checks else call]
+    if raises:
+        for name, message in zip(checks, frame.messages, strict=True):
+            lines += [f"if not {name}:", f"    raise {message}"]
+    return lines
+
+
+def kept_alive(names: Sequence[str]) -> list[str]:
+    return [f"keep({name})" for name in names]
+
+
+def empty(value: Value) -> str:
+    return f"np.empty({value.shape}, np.{value.dtype.name.replace('bool', 'bool_')})"
+
+
+def returned(names: Sequence[str]) -> str:
+    return f"return {', '.join(names)}" if names else "return None"
+
+
+def function(name: str, arguments: Sequence[str], lines: Sequence[str]) -> str:
+    return "\n".join([f"def {name}({', '.join(arguments)}):", *("    " + x for x in lines)]) + "\n"

@@ -1,0 +1,314 @@
+"""What a compiled program does, step by step: its work, the bytes that it moves, its buffers.
+
+A `Plan` is made from what was emitted when somebody asks for it, so compiling does not wait for it.
+The source is shown with the user's line beside each step; the text that is compiled has no such
+lines, so a script that moves does not compile again.
+"""
+
+import math
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ...codegen.core import Step as CoreStep
+from ...codegen.loops import Join, Kernel, Let, Store, statements
+from ...codegen.scalar import Apply, ordered
+from ..entry.module import Emitted
+from ..loops.elements import Access
+from ..loops.memory import Argument, Memory, Result, Scratch, bytes_of
+from ..loops.nest import Nest
+from ..lower.values import Call, Item, Loop, Matmul, Reshape, Value, View
+from ..schedule.fuse import Group, Single
+
+
+class Use(NamedTuple):
+    """A buffer that a step reads or writes, and how many bytes of it."""
+
+    storage: Hashable
+    what: str  # dtype and shape
+    size: int  # of the buffer
+    touched: int
+    written: bool
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a program: a loop nest, a product, a call, or lines of scalar code.
+
+    `flops` counts one for every addition, comparison, exponential, ...; None where it is not known.
+    `reads` and `writes` are bytes of buffers, each element once however often the step visits it.
+    `lines` are the user's.
+    """
+
+    what: str
+    text: str
+    flops: int | None
+    uses: tuple[Use, ...]
+    lines: tuple[str, ...]
+
+    @property
+    def reads(self) -> int:
+        return sum(use.touched for use in self.uses if not use.written)
+
+    @property
+    def writes(self) -> int:
+        return sum(use.touched for use in self.uses if use.written)
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """Memory that steps share: an input, a result, or a part of the scratch at `offset`; needed
+    from step `first` to step `last`."""
+
+    name: str
+    kind: str
+    what: str
+    size: int
+    first: int
+    last: int
+    offset: int | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The steps of a compiled program in order, and its buffers; `print` shows a table.
+
+    >>> f = nbgrad.compile(lambda x: np.exp(x) * x)
+    >>> y = f(np.ones(1000))
+    >>> f.plan.summary
+    'compiled: 1 step, 2,000 flops, 8 kB read, 8 kB written, 0 B of scratch'
+    >>> [(step.what, step.flops) for step in f.plan.steps]
+    [('loop0 1000', 2000)]
+    """
+
+    name: str
+    steps: tuple[Step, ...]
+    buffers: tuple[Buffer, ...]
+    scratch: int
+
+    @property
+    def flops(self) -> int:
+        """Of all steps whose work is known."""
+        return sum(step.flops or 0 for step in self.steps)
+
+    @property
+    def reads(self) -> int:
+        return sum(step.reads for step in self.steps)
+
+    @property
+    def writes(self) -> int:
+        return sum(step.writes for step in self.steps)
+
+    @property
+    def summary(self) -> str:
+        """The totals in one line."""
+        count = len(self.steps)
+        least = "at least " if any(step.flops is None for step in self.steps) else ""
+        return (
+            f"{self.name}: {count} step{'s' * (count != 1)}, {least}{self.flops:,} flops, "
+            f"{in_bytes(self.reads)} read, {in_bytes(self.writes)} written, "
+            f"{in_bytes(self.scratch)} of scratch"
+        )
+
+    def rows(self) -> Iterator[tuple[str, ...]]:
+        """The cells of the table, step by step, under `HEADER`."""
+        for i, step in enumerate(self.steps):
+            flops = "?" if step.flops is None else f"{step.flops:,}"
+            line = step.lines[0] if step.lines else ""
+            more = f" (and {len(step.lines) - 1} more)" if len(step.lines) > 1 else ""
+            yield (
+                str(i), step.what, flops, in_bytes(step.reads), in_bytes(step.writes), line + more
+            )  # fmt: skip
+
+    def __str__(self) -> str:
+        rows = [HEADER, *self.rows()]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [self.summary]
+        for row in rows:
+            cells = zip(row, widths, NUMBERS, strict=True)
+            shown = [c.rjust(w) if number else c.ljust(w) for c, w, number in cells]
+            lines.append("  ".join(shown).rstrip())
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+HEADER = ("step", "what", "flops", "read", "written", "line")
+NUMBERS = (True, False, True, True, True, False)
+"""Whether a column holds numbers."""
+
+
+def plan_of(emitted: Emitted) -> Plan:
+    """What was emitted, step by step; numbers between other steps are one step."""
+    steps: list[Step] = []
+    numbers: list[CoreStep] = []
+    for planned, made in emitted.parts:
+        if isinstance(planned, Single) and _is_number(planned.value):
+            numbers += made
+            continue
+        steps += _number_step(numbers, emitted)
+        numbers = []
+        steps.append(_step(planned, made, emitted))
+    steps += _number_step(numbers, emitted)
+    memory = emitted.plan.memory
+    return Plan(emitted.name, tuple(steps), tuple(_buffers(steps)), memory.size)
+
+
+def annotated(emitted: Emitted) -> str:
+    """The source, with the user's line beside each step and above each kernel."""
+    out: list[str] = []
+    lines = iter(emitted.lines)
+    expected = next(lines, None)
+    inside = False
+    for text in emitted.source.split("\n"):
+        if text.startswith("def "):
+            name = text[4 : text.index("(")]
+            inside = name == emitted.core.name
+            if not inside and out and out[-1] == "@device":
+                out[-1:] = [*(f"# {line}" for line in emitted.notes.get(name, ())), "@device"]
+        elif inside and expected is not None and text == "    " + expected.text:
+            text = f"{text}  # {expected.lines[0]}" if expected.lines else text
+            expected = next(lines, None)
+        out.append(text)
+    return "\n".join(out)
+
+
+def in_bytes(size: float) -> str:
+    """
+    >>> in_bytes(48), in_bytes(1536), in_bytes(8e6)
+    ('48 B', '1.54 kB', '8 MB')
+    """
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000 or unit == "GB":
+            break
+        size /= 1000
+    return f"{size:.3g} {unit}"
+
+
+# -- steps ----------------------------------------------------------------------------------------
+
+
+def _is_number(value: Value) -> bool:
+    return value.shape == () and not isinstance(value, (Matmul, Call, Loop, Item))
+
+
+def _number_step(made: list[CoreStep], emitted: Emitted) -> list[Step]:
+    if not made:
+        return []
+    count = len(made)
+    lines = dict.fromkeys(line for step in made for line in step.lines)
+    flops = sum(operations(step.statement) for step in made)
+    what = f"scalars, {count} line{'s' * (count != 1)}"
+    return [Step(what, emitted.text_of(made), flops, (), tuple(lines))]
+
+
+def _step(planned: Group | Single, made: list[CoreStep], emitted: Emitted) -> Step:
+    memory, flops = emitted.plan.memory, None
+    if isinstance(planned, Group):
+        (run,) = made
+        kernel = run.statement.kernel  # pyright: ignore[reportAttributeAccessIssue]
+        domain = " x ".join(map(str, planned.domain)) or "1"
+        what = f"{emitted.printer.name_of(kernel)} {domain}"
+        flops, uses = _work(kernel), _uses_of_nest(emitted.plan.nests[planned], memory)
+    else:
+        value = planned.value
+        shapes = [" x ".join(map(str, arg.shape)) or "1" for arg in value.args]
+        if isinstance(value, Matmul):
+            what = "product " + " @ ".join(f"({shape})" for shape in shapes)
+            flops = 2 * value.size * value.args[0].shape[-1]
+        elif isinstance(value, Call):
+            what, flops = f"{value.function} {', '.join(shapes)}", value.size
+        else:
+            what = f"loop {', '.join(shapes)}"
+        uses = _uses_of_value(value, memory)
+    lines = dict.fromkeys(line for step in made for line in step.lines)
+    return Step(what, emitted.text_of(made), flops, tuple(uses), tuple(lines))
+
+
+def _work(kernel: Kernel) -> int:
+    """The operations of a kernel."""
+    return sum(times * operations(s) for s, times in statements(kernel.body))
+
+
+def operations(statement: object) -> int:
+    """The arithmetic of a statement: choices, signs of constants and casts are free.
+
+    >>> from nbgrad.codegen.loops import Let
+    >>> from nbgrad.codegen.scalar import parse
+    >>> body = parse("select(x < 0.0, 0.0, exp(x) + 1.0)")
+    >>> operations(Let("v1", body, ("v0",), np.dtype(float), np.dtype(float)))
+    3
+    """
+    if isinstance(statement, Let):
+        calls = [e for e in ordered(statement.body) if isinstance(e, Apply)]
+        return sum(e.function.price > 0 and e.function.name != "select" for e in calls)
+    return isinstance(statement, Join) or (
+        isinstance(statement, Store) and statement.kind is not None
+    )
+
+
+# -- buffers --------------------------------------------------------------------------------------
+
+
+def _uses_of_nest(nest: Nest, memory: Memory) -> Iterator[Use]:
+    found: dict[tuple[Value, bool], set[Access]] = {}
+    for access in nest.accesses:
+        found.setdefault((access.value, access.store), set()).add(access)
+    for (value, store), accesses in found.items():
+        if value in memory.dropped:
+            continue
+        # Of what only later sweeps read, one row is kept.
+        shape = value.shape[nest.split :] if value in memory.rows else value.shape
+        positions = {access.position: access for access in accesses}
+        elements = sum(_elements(access, nest) for access in positions.values())
+        yield _use(value, memory, shape, min(elements, math.prod(shape)), store)
+
+
+def _elements(access: Access, nest: Nest) -> int:
+    """How many elements an access visits, at most."""
+    axes = access.position.axes()
+    if -1 in axes:
+        return access.value.size
+    if any(isinstance(name, str) for name, _ in access.position.terms):
+        return math.prod(nest.domain)
+    return math.prod(nest.domain[axis] for axis in axes)
+
+
+def _uses_of_value(value: Value, memory: Memory) -> Iterator[Use]:
+    for arg in dict.fromkeys(value.args):
+        source = arg
+        while source not in memory.places and isinstance(source, (View, Reshape)):
+            source = source.source
+        if source in memory.places:
+            yield _use(source, memory, source.shape, min(arg.size, source.size), False)
+    if value in memory.places:
+        yield _use(value, memory, value.shape, value.size, True)
+
+
+def _use(value: Value, memory: Memory, shape: tuple, touched: int, written: bool) -> Use:
+    unit = bytes_of(value)
+    size = math.prod(shape) * unit
+    return Use(memory.storage(value), f"{value.dtype} {shape}", size, touched * unit, written)
+
+
+def _buffers(steps: list[Step]) -> Iterator[Buffer]:
+    """The buffers in the order of their first use."""
+    found: dict[Hashable, list[tuple[int, Use]]] = {}
+    for i, step in enumerate(steps):
+        for use in step.uses:
+            found.setdefault(use.storage, []).append((i, use))
+    count = 0
+    for storage, uses in found.items():
+        offset = None
+        if isinstance(storage, Scratch):
+            name, kind, offset = f"w{count}", "scratch", storage.offset
+            count += 1
+        elif isinstance(storage, Argument):
+            name, kind = f"a{storage.position}", "input"
+        else:
+            assert isinstance(storage, Result)
+            name, kind = f"r{storage.position}", "result"
+        size = max(use.size for _, use in uses)
+        yield Buffer(name, kind, uses[0][1].what, size, uses[0][0], uses[-1][0], offset)

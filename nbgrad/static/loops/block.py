@@ -1,0 +1,113 @@
+"""Loops inside each other, while they are being filled, and how they are closed."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from ...codegen.affine import Affine
+from ...codegen.loops import (
+    Begin,
+    Chunks,
+    Join,
+    Let,
+    Load,
+    Loop,
+    Place,
+    Statement,
+    Store,
+)
+
+EACH = -1
+"""The loop variable that runs over a whole buffer."""
+# One accumulator over a whole long row would lose digits: this many at a time.
+CHUNK = 8192
+# A loop inside of another whose length is known and between these is unrolled before it is
+# vectorised, and vectors then run across the rows (7 to 30 times slower): its length is hidden.
+_HIDDEN = range(4, 513)
+
+
+@dataclass
+class Block:
+    """Loops (axis, start, stop) inside each other, with statements before and after what is inside
+    of each; `before[i]` and `after[i]` are inside of the first i loops. `parts` are sums over the
+    innermost loop that totals outside of it take in."""
+
+    loops: list[tuple[int, int, int]]
+    before: list[list[Statement]] = field(default_factory=list)
+    after: list[list[Statement]] = field(default_factory=list)
+    parts: set[str] = field(default_factory=set)
+
+    def __post_init__(self):
+        self.before = [[] for _ in range(len(self.loops) + 1)]
+        self.after = [[] for _ in range(len(self.loops) + 1)]
+
+    def closed(self, inside: int) -> list[Statement]:
+        """The statements, with loops that run over consecutive elements merged into one; `inside`
+        loops are around it."""
+        self._merge()
+        body: list[Statement] = [*self.before[-1], *self.after[-1]]
+        for depth in range(len(self.loops) - 1, -1, -1):
+            axis, start, stop = self.loops[depth]
+            before, after = self.before[depth], self.after[depth]
+            innermost = depth == len(self.loops) - 1
+            hidden = innermost and inside + depth > 0 and stop - start in _HIDDEN
+            loop: Statement = Loop(axis, start, stop, tuple(body), hidden)
+            if innermost and self.parts and stop - start > CHUNK:
+                begins = [s for s in before if isinstance(s, Begin) and s.target in self.parts]
+                before = [s for s in before if s not in begins]
+                loop = Chunks(loop, CHUNK, tuple(begins), tuple(after))
+                after = []
+            body = [*before, loop, *after]
+        return body
+
+    def _merge(self) -> None:
+        """Merge each loop into the one inside of it where all positions allow that."""
+        for depth in range(len(self.loops) - 2, -1, -1):
+            (outer, first, last), (axis, start, stop) = self.loops[depth : depth + 2]
+            inside = [
+                s for part in [*self.before[depth + 1 :], *self.after[depth + 1 :]] for s in part
+            ]
+            if start or not all(
+                _runs_on(position, outer, axis, stop) for position in _positions(inside)
+            ):
+                continue
+            gone = {outer}
+            for part in [*self.before[depth + 1 :], *self.after[depth + 1 :]]:
+                part[:] = [_moved(statement, gone) for statement in part]
+            self.before[depth] += self.before.pop(depth + 1)
+            self.after[depth] = [*self.after.pop(depth + 1), *self.after[depth]]
+            self.loops[depth : depth + 2] = [(axis, first * stop, last * stop)]
+
+
+def _runs_on(position: Affine, outer: int, axis: int, n: int) -> bool:
+    """Whether the first element of the next row follows the last one of a row."""
+    steps = dict(position.terms)
+    return steps.get(outer, 0) == steps.get(axis, 0) * n
+
+
+def _positions(statements: Iterable[Statement]) -> Iterable[Affine]:
+    stack = list(statements)
+    while stack:
+        statement = stack.pop()
+        if isinstance(statement, (Load, Store, Place)):
+            yield statement.at
+        elif isinstance(statement, Loop):
+            stack += statement.body
+        elif isinstance(statement, Chunks):
+            stack.append(statement.loop)
+
+
+def _moved(statement: Statement, gone: set[int]) -> Statement:
+    """The statement without the terms of loops that are merged into others."""
+    if isinstance(statement, (Load, Store, Place)):
+        at = statement.at
+        return replace(statement, at=Affine(at.const, tuple(t for t in at.terms if t[0] not in gone)))
+    if isinstance(statement, Loop):
+        return replace(statement, body=tuple(_moved(s, gone) for s in statement.body))
+    if isinstance(statement, Chunks):
+        loop = _moved(statement.loop, gone)
+        assert isinstance(loop, Loop)
+        return replace(statement, loop=loop)
+    return statement
+
+
+__all__ = ["CHUNK", "EACH", "Block", "Join", "Let"]

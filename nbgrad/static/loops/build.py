@@ -1,0 +1,141 @@
+"""From the plan of a program to its core: kernels, calls and lines, one after another."""
+
+from collections.abc import Sequence
+
+from ...codegen.affine import Affine
+from ...codegen.core import Core, Device, Pointer, Run, Step
+from ...codegen.loops import Gemm, Literal, Load, Operand, Statement
+from ..lower.values import Call, Full, Loop, Matmul, Value
+from ..schedule.fuse import Group, Single
+from ..schedule.fuse import Step as PlannedStep
+from . import products
+from .elements import Elements
+from .kernel import use_of
+from .memory import Argument, Result
+from .plan import Plan
+from .repeat import write_loop
+
+
+class CoreBuilder(Elements):
+    """Writes the steps of one core; numbers between them are lines of it."""
+
+    def __init__(self, name: str, plan: Plan):
+        super().__init__(plan.schedule.roots)
+        self.name, self.plan = name, plan
+        self.steps: list[Step] = []
+        self.parts: list[tuple[PlannedStep, list[Step]]] = []  # what each planned step became
+        self.known: dict[Value, Operand] = {}
+        self.cores: list[Core] = []  # of the steps of loops, each before those inside of it
+        self._memo: dict = {}
+        self._count = 0
+        self._line: tuple[str, ...] = ()
+        for i, value in enumerate(plan.graph.inputs):
+            if value.shape == ():
+                self.known[value] = f"x{i}"
+
+    def built(self) -> Core:
+        """The core, with all of its steps."""
+        for step in self.plan.schedule.steps:
+            first = len(self.steps)
+            if isinstance(step, Group):
+                self._group(step)
+            elif isinstance(step.value, Matmul):
+                self._matmul(step.value)
+            elif isinstance(step.value, Call):
+                self._call(step.value)
+            elif isinstance(step.value, Loop):
+                write_loop(self, step)
+            else:
+                self._number(step)
+            self.parts.append((step, self.steps[first:]))
+        plan = self.plan
+        results = [v for v in plan.outputs if v.shape == ()]
+        results += [ok for ok, _ in plan.graph.checks]
+        return Core(
+            f"{self.name}_core", self._parameters(), self.steps, tuple(map(self.operand, results)),
+            plan.memory.size, plan.is_large,
+        )  # fmt: skip
+
+    def inner(self, plan: Plan) -> Core:
+        """The core of a loop's step."""
+        place = len(self.cores)
+        builder = CoreBuilder(f"{self.name}_step{place}", plan)
+        builder.cores = self.cores
+        core = builder.built()
+        self.cores.insert(place, core)
+        return core
+
+    def _parameters(self) -> tuple:
+        inputs = [
+            Argument(i) if value.shape else f"x{i}" for i, value in enumerate(self.plan.graph.inputs)
+        ]
+        return (*inputs, *(Result(i) for i in self.plan.memory.written))
+
+    # -- what steps are called with -------------------------------------------------------------
+
+    def operand(self, value: Value) -> Operand:
+        """A number: its name, or the constant."""
+        return Literal(value.number, value.dtype) if isinstance(value, Full) else self.known[value]
+
+    def pointer(self, value: Value, start: int | Affine = 0) -> Pointer:
+        """A pointer to an element of a value's buffer."""
+        at = start if isinstance(start, Affine) else Affine(start, ())
+        return Pointer(self.plan.memory.storage(value), at, value.dtype)
+
+    def add(self, statement, lines: Sequence[str] = ()) -> None:
+        self.steps.append(Step(statement, tuple(line for line in lines if line)))
+
+    # -- steps ----------------------------------------------------------------------------------
+
+    def _group(self, group: Group) -> None:
+        use = use_of(self.plan.nests[group], self.plan.memory)
+        pointers = tuple(self.pointer(a.value, a.start) for a in use.arguments)
+        results = tuple(self.fresh() for _ in use.results)
+        numbers = tuple(self.operand(value) for value in use.numbers)
+        self.known.update(zip(use.results, results, strict=True))
+        self.add(Run(use.kernel, pointers, numbers, results), use.lines)
+
+    def _matmul(self, value: Matmul) -> None:
+        roots = self.plan.schedule.roots
+        (a, layout_a), (b, layout_b) = (products.operand(arg, roots) for arg in value.args)
+        given = (self.pointer(a, layout_a.start), self.pointer(b, layout_b.start),
+                 self.pointer(value))  # fmt: skip
+        made = products.product(value, layout_a, layout_b)
+        if isinstance(made, Gemm):
+            places = [(p.buffer, p.at) for p in given]
+            made = Gemm(*places, made.sizes, made.turned, made.strides, made.dtype)
+            self.add(made, [value.line])
+        else:
+            self.add(Run(made, given), [value.line])
+
+    def _call(self, value: Call) -> None:
+        pointers = (*map(self.pointer, value.args), self.pointer(value))
+        self.add(Device(value.function, pointers, value.sizes), [value.line])
+
+    def _number(self, step: Single) -> None:
+        self._line = (step.value.line,)
+        self.known[step.value] = self.element(step.value, (), inner=True)
+
+    # -- what Elements asks for -------------------------------------------------------------------
+
+    def fresh(self) -> str:
+        self._count += 1
+        return f"t{self._count - 1}"
+
+    def append(self, statement: Statement, level: int) -> None:
+        if isinstance(statement, Load):
+            buffer, at = self.plan.memory.storage(statement.buffer), statement.at  # pyright: ignore
+            statement = Load(statement.target, buffer, at, statement.dtype)
+        self.add(statement, self._line)
+
+    def memo(self, position: Sequence[Affine]) -> dict:
+        return self._memo
+
+    def number(self, value: Value) -> Operand:
+        return self.known[value]
+
+    def level(self, position: Affine) -> int:
+        return 0
+
+    def bounds(self, axis: int) -> tuple[int, int]:
+        raise AssertionError("no loops are around numbers")

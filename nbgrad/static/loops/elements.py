@@ -1,0 +1,188 @@
+"""From an element that is wanted to the loads and the scalar code that give it.
+
+`Elements` walks from a value through views, blocks, joins and maps to what has a buffer. Each
+element is computed once and read by name. Where statements go, and for how long a name is good, is
+its subclasses' to say. Nothing here recurses: programs may be long.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ...codegen import affine
+from ...codegen.affine import Affine, flat, span
+from ...codegen.loops import Let, Literal, Load, Operand, Place, Statement
+from ..lower.values import (
+    Concat,
+    Full,
+    Index,
+    Input,
+    Iota,
+    Map,
+    Pad,
+    Read,
+    Reshape,
+    Take,
+    Value,
+    View,
+)
+from ..schedule.materialize import Roots
+
+
+class Access(NamedTuple):
+    """One load or store of a value's buffer; `low` is the first element that it can touch."""
+
+    value: Value
+    position: Affine
+    store: bool
+    low: int
+
+
+class Elements:
+    """Computes elements of values, as statements of scalar code."""
+
+    def __init__(self, roots: Roots):
+        self.roots = roots
+        self.accesses: list[Access] = []
+        self.numbers: dict[Value, str] = {}
+        self.level_of: dict[str, int] = {}
+        self.lines: dict[str, None] = {}  # the user's, of what is computed
+
+    # What a loop nest, or straight-line code, makes of these.
+
+    def append(self, statement: Statement, level: int) -> None:
+        """Put a statement inside of the first `level` loops."""
+        raise NotImplementedError
+
+    def memo(self, position: Sequence[Affine]) -> dict:
+        """What is known of elements at a position, as long as that is right."""
+        raise NotImplementedError
+
+    def number(self, value: Value) -> Operand:
+        """A scalar root or input: its name, or the constant that it is."""
+        raise NotImplementedError
+
+    def bounds(self, axis: int) -> tuple[int, int]:
+        """From where to where a loop runs now."""
+        raise NotImplementedError
+
+    def level(self, position: Affine) -> int:
+        """Inside how many loops a position is known."""
+        raise NotImplementedError
+
+    def fresh(self) -> str:
+        """A new name."""
+        raise NotImplementedError
+
+    # Elements
+
+    def element(self, value: Value, index: Index, inner: bool = False) -> Operand:
+        """The name of an element, or its number; `inner` computes a root instead of reading it."""
+        wanted = self._seen(value, index, inner)
+        if not isinstance(wanted, Read):
+            return wanted
+        stack = [wanted]
+        while stack:
+            read = stack[-1]
+            operands, missing = [], []
+            for arg in self._operands_of(read):
+                found = self._seen(*arg)
+                (missing if isinstance(found, Read) else operands).append(found)
+            if missing:
+                stack += missing[::-1]
+                continue
+            stack.pop()
+            memo = self.memo(read.index)
+            if read not in memo:
+                memo[read] = self._computed(read, operands)
+        return self.memo(wanted.index)[wanted]
+
+    @staticmethod
+    def _operands_of(read: Read) -> list[Read]:
+        reads = read.value.reads(read.index)
+        return reads[:-1] if isinstance(read.value, Take) else reads
+
+    def _seen(self, value: Value, index: Index, inner: bool = False) -> Operand | Read:
+        """An element through all that is layout: its name where that is known, else what has to be
+        computed."""
+        while True:
+            if isinstance(value, Full):
+                return Literal(value.number, value.dtype)
+            if not inner and (isinstance(value, Input) or value in self.roots):
+                return self.stored(value, flat(value.shape, index))
+            if isinstance(value, (View, Reshape)):
+                ((value, index),) = value.reads(index)
+            elif isinstance(value, Pad):
+                *around, block = value.reads(index)
+                if self._inside(block):
+                    value, index = block
+                elif around:
+                    ((value, index),) = around
+                else:
+                    return Literal(0.0 if value.dtype.kind == "f" else 0, value.dtype)
+            elif isinstance(value, Concat):
+                value, index = next(r for r in value.reads(index) if self._inside(r))
+            else:
+                read = Read(value, index)
+                return self.memo(index).get(read, read)
+            inner = False
+
+    def stored(self, value: Value, position: Affine) -> Operand:
+        """The element of a buffer."""
+        if value.shape == ():
+            return self.number(value)
+        memo, key = self.memo([position]), (value, position)
+        if key not in memo:
+            memo[key] = self.load(value, position, position)
+        return memo[key]
+
+    def load(self, value: Value, position: Affine, place: Affine) -> str:
+        """Load the element that lies at `place` of the buffer."""
+        self.accessed(value, place, False)
+        name = self.fresh()
+        self.level_of[name] = level = self.level(position)
+        self.append(Load(name, value, place, value.dtype), level)
+        return name
+
+    def accessed(self, value: Value, position: Affine, store: bool) -> None:
+        found = span(position, self.bounds)
+        self.accesses.append(Access(value, position, store, found[0] if found else 0))
+
+    def _computed(self, read: Read, operands: Sequence[Operand]) -> Operand:
+        value, index = read
+        if value.line:
+            self.lines[value.line] = None
+        if isinstance(value, Map):
+            kind = next((a.dtype for a in value.args if a.dtype.kind == "f"), value.dtype)
+            name = self.fresh()
+            levels = [self.level_of.get(x, 0) for x in operands if isinstance(x, str)]
+            self.level_of[name] = level = max(levels, default=0)
+            self.append(Let(name, value.body, tuple(operands), value.dtype, kind), level)
+            return name
+        if isinstance(value, Iota):
+            name, at = self.fresh(), index[value.axis]
+            self.level_of[name] = level = self.level(at)
+            self.append(Place(name, at), level)
+            return name
+        assert isinstance(value, Take), f"{value} cannot be computed where it is read"
+        places = [place_of(x) for x in operands]
+        found = self._seen(value.source, affine.taken(value.axes, places, index))
+        assert not isinstance(found, Read)
+        return found
+
+    def _inside(self, read: Read) -> bool:
+        """Whether an index lies in an array, everywhere in the present loops."""
+        for position, n in zip(read.index, read.value.shape, strict=True):
+            found = span(position, self.bounds)
+            assert found is not None, "blocks behind a gather have a buffer"
+            low, high = found
+            if high < 0 or low >= n:
+                return False
+            assert low >= 0 and high < n, "loops are split at the edges of blocks"
+        return True
+
+
+def place_of(x: Operand) -> Affine:
+    """A position that was loaded, or is a constant."""
+    return affine.variable(x) if isinstance(x, str) else Affine(int(x.number), ())

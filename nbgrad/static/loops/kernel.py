@@ -1,0 +1,118 @@
+"""From a loop nest over values to a kernel over buffers, and what it is called with.
+
+Buffers are numbered in order of use, and each pointer starts at the first element that is touched:
+the same work at another place of a buffer is the same kernel, compiled once.
+"""
+
+from collections.abc import Hashable, Iterable
+from dataclasses import replace
+from math import prod
+from typing import NamedTuple
+
+from ...codegen.affine import Affine
+from ...codegen.loops import (
+    Chunks,
+    Guarded,
+    Kernel,
+    Load,
+    Loop,
+    Statement,
+    Store,
+    is_ranged,
+    statements,
+)
+from ..lower.values import Value
+from .memory import Memory
+from .nest import Nest
+
+
+class Argument(NamedTuple):
+    """A buffer that a kernel is given, and the element at which its pointer starts."""
+
+    storage: Hashable
+    start: int
+    value: Value
+
+
+class Use(NamedTuple):
+    """A kernel, what it is called with, what it returns, and the user's lines."""
+
+    kernel: Kernel
+    arguments: list[Argument]
+    numbers: list[Value]
+    results: list[Value]
+    lines: list[str]
+
+
+def use_of(nest: Nest, memory: Memory) -> Use:
+    """The kernel of a nest, where its buffers lie as `memory` says."""
+    body: list[Statement] = []
+    for value, begun in nest.begun.items():
+        if value not in memory.updates:
+            body += begun
+    body = _kept([*body, *nest.body], nest, memory)
+    starts: dict[Hashable, int] = {}
+    values: dict[Hashable, Value] = {}
+    for statement, _ in statements(tuple(body)):
+        if isinstance(statement, (Load, Store)):
+            value = statement.buffer
+            assert isinstance(value, Value)
+            values.setdefault(memory.storage(value), value)
+    for value, _, _, low in nest.accesses:
+        if value in memory.dropped:
+            continue
+        storage = memory.storage(value)
+        low = 0 if value in memory.rows else low
+        starts[storage] = min(starts.get(storage, low), low)
+    places = {storage: i for i, storage in enumerate(values)}
+    made = tuple(_placed(statement, memory, places, starts) for statement in body)
+    if any(is_ranged(s) for s, _ in statements(made)):
+        made = (Guarded(made),)
+    kernel = Kernel(
+        "loop", tuple(v.dtype for v in values.values()), tuple(nest.numbers.values()), made,
+        tuple(nest.totals.values()),
+    )  # fmt: skip
+    arguments = [Argument(s, starts[s], value) for s, value in values.items()]
+    return Use(kernel, arguments, list(nest.numbers), list(nest.totals), sorted(nest.lines))
+
+
+def _kept(body: Iterable[Statement], nest: Nest, memory: Memory) -> list[Statement]:
+    """The statements without stores that nobody reads, and with one row for what only later sweeps
+    of the nest read."""
+    found: list[Statement] = []
+    for statement in body:
+        if isinstance(statement, Loop):
+            inside = tuple(_kept(statement.body, nest, memory))
+            if inside:
+                found.append(replace(statement, body=inside))
+        elif isinstance(statement, Chunks):
+            (loop,) = _kept([statement.loop], nest, memory)
+            assert isinstance(loop, Loop)
+            found.append(replace(statement, loop=loop))
+        elif isinstance(statement, (Load, Store)) and statement.buffer in memory.rows:
+            found.append(replace(statement, at=_in_row(statement.at, nest)))
+        elif not (isinstance(statement, Store) and statement.buffer in memory.dropped):
+            found.append(statement)
+    return found
+
+
+def _in_row(position: Affine, nest: Nest) -> Affine:
+    """A position in an array as one in a single row of it."""
+    terms = tuple(t for t in position.terms if not isinstance(t[0], int) or t[0] >= nest.split)
+    return Affine(position.const % prod(nest.domain[nest.split :]), terms)
+
+
+def _placed(statement: Statement, memory: Memory, places: dict, starts: dict) -> Statement:
+    """The statement over numbered buffers."""
+    if isinstance(statement, Loop):
+        body = tuple(_placed(s, memory, places, starts) for s in statement.body)
+        return replace(statement, body=body)
+    if isinstance(statement, Chunks):
+        loop = _placed(statement.loop, memory, places, starts)
+        assert isinstance(loop, Loop)
+        return replace(statement, loop=loop)
+    if isinstance(statement, (Load, Store)):
+        storage = memory.storage(statement.buffer)  # pyright: ignore[reportArgumentType]
+        at = statement.at.shifted(-starts[storage])
+        return replace(statement, buffer=places[storage], at=at)
+    return statement

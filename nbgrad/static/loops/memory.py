@@ -1,0 +1,293 @@
+"""Where values lie: results in the caller's arrays, all else in scratch, shared over time.
+
+Buffers that nobody reads are dropped, those that only later sweeps of their own nest read shrink to
+one row, and a value may take the place of one that dies where it is made.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..lower.values import BOOL, Input, Reduce, Reshape, Scatter, Value
+from ..schedule.buffers import buffer_of
+from ..schedule.fuse import Group, Schedule, Single, Step
+from .nest import Nest
+
+# Buffers in scratch begin at multiples of so many bytes: a line of the processor's cache, and the
+# widest vector.
+_ALIGNED = 64
+
+
+@dataclass(frozen=True)
+class Argument:
+    """The array that the caller gives for an input."""
+
+    position: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """The array that the caller gives for an output."""
+
+    position: int
+
+
+@dataclass(frozen=True, eq=False)
+class Scratch:
+    """A part of the scratch, `offset` bytes from its beginning."""
+
+    size: int
+    offset: int = 0
+
+
+Storage = Argument | Result | Scratch
+
+
+@dataclass
+class Memory:
+    """The buffers of a program.
+
+    `written` are the positions of the outputs that the core writes, `copies` where other outputs
+    are copied from. `updates` are values in the place of an old one, `updated` the positions of
+    outputs that are so. `dropped` values have no buffer, `rows` one for a single row.
+    """
+
+    written: list[int] = field(default_factory=list)
+    copies: dict[int, Argument | Result] = field(default_factory=dict)
+    places: dict[Value, Storage] = field(default_factory=dict)
+    dropped: set[Value] = field(default_factory=set)
+    rows: set[Value] = field(default_factory=set)
+    updates: set[Value] = field(default_factory=set)
+    updated: set[int] = field(default_factory=set)
+    size: int = 0
+
+    def storage(self, value: Value) -> Storage:
+        """Where a value lies."""
+        while isinstance(value, Reshape) and value not in self.places:
+            value = value.source
+        return self.places[value]
+
+
+def plan(
+    schedule: Schedule,
+    nests: dict[Group, Nest],
+    outputs: Sequence[Value],
+    olds: dict[Value, Value],
+) -> Memory:
+    """The buffers of `outputs` and of what lies between; `olds` are inputs whose place an output
+    may take."""
+    memory = Memory()
+    first: dict[Value, int] = {}
+    for i, value in enumerate(outputs):
+        if value.shape == ():
+            continue
+        if isinstance(value, Input):
+            memory.copies[i] = Argument(value.position)
+        elif value in first:
+            memory.copies[i] = Result(first[value])
+        else:
+            first[value] = i
+            memory.written.append(i)
+            memory.places[value] = Result(i)
+    reads = _reads(schedule, nests)
+    _drop(schedule, reads, first, memory)
+    for values in reads:
+        for value in values:
+            if isinstance(value, Input):
+                memory.places[value] = Argument(value.position)
+    for value, old in olds.items():
+        written = _written_over(schedule, nests, reads, value, old)
+        if written:
+            assert isinstance(old, Input)
+            memory.written.remove(first[value])
+            memory.updates.update(written)
+            memory.places.update(dict.fromkeys([old, *written], Argument(old.position)))
+    memory.updated = {first[value] for value in memory.updates if value in first}
+    _allocate(schedule, reads, _in_place(schedule, nests, reads, memory), memory)
+    return memory
+
+
+def _reads(schedule: Schedule, nests: dict[Group, Nest]) -> list[list[Value]]:
+    """The buffers that each step reads."""
+    found: list[list[Value]] = []
+    for step in schedule.steps:
+        if isinstance(step, Group):
+            found.append([a.value for a in nests[step].accesses if not a.store])
+        else:
+            found.append([buffer_of(v) for v in _needed(step, schedule)])
+    return found
+
+
+def _needed(step: Single, schedule: Schedule) -> list[Value]:
+    """What a single step reads: through what is computed where it is read."""
+    found, stack, seen = [], list(step.value.args), set()
+    while stack:
+        value = stack.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if isinstance(value, Input) or value in schedule.roots:
+            found.append(value)
+        else:
+            stack += value.args
+    return found
+
+
+def _drop(
+    schedule: Schedule, reads: list[list[Value]], results: dict[Value, int], memory: Memory
+) -> None:
+    """Find the values that need no buffer, or one for a single row."""
+    readers: dict[Value, set[int]] = {}
+    for at, values in enumerate(reads):
+        for value in values:
+            readers.setdefault(value, set()).add(at)
+    for at, step in enumerate(schedule.steps):
+        if not isinstance(step, Group):
+            continue
+        for value in step.sweeps:
+            if value in results or isinstance(value, Scatter):
+                continue
+            where = readers.get(value, set())
+            if where - {at} or (isinstance(value, Reduce) and not value.is_row):
+                continue
+            if where and not isinstance(value, Reduce):
+                if step.split:
+                    memory.rows.add(value)
+            else:
+                memory.dropped.add(value)
+
+
+def _buffers(step: Step, memory: Memory) -> list[Value]:
+    """The values for which a step writes a buffer."""
+    values = list(step.sweeps) if isinstance(step, Group) else [step.value, *step.items]
+    return [v for v in values if v.shape != () and v not in memory.dropped]
+
+
+def _in_place(
+    schedule: Schedule, nests: dict[Group, Nest], reads: list[list[Value]], memory: Memory
+) -> dict[Value, Value]:
+    """Values that take the place of one that dies where they are made."""
+    last: dict[Value, int] = {}
+    for at, values in enumerate(reads):
+        last.update(dict.fromkeys(values, at))
+    shared: dict[Value, Value] = {}
+    for at, step in enumerate(schedule.steps):
+        if not isinstance(step, Group) or step.edges or nests[step].is_ranged:
+            continue
+        taken: set[Value] = set()
+        for value in step.sweeps:
+            if isinstance(value, (Reduce, Scatter)) or value in memory.dropped:
+                continue
+            if value in memory.places or value in memory.rows:
+                continue
+            for old in dict.fromkeys(reads[at]):
+                if old in taken or old in memory.places or old in step.sweeps or last[old] != at:
+                    continue
+                if old.shape != value.shape or old.dtype != value.dtype or old in memory.rows:
+                    continue
+                if _is_replaced(nests[step], value, old):
+                    shared[value] = old
+                    taken.add(old)
+                    break
+    return shared
+
+
+def _written_over(
+    schedule: Schedule,
+    nests: dict[Group, Nest],
+    reads: list[list[Value]],
+    value: Value,
+    old: Value,
+) -> list[Value]:
+    """`value`, after what it is added to at an index, where all of them may lie in the place of
+    `old`: nothing else reads that once they are being written. Else nothing."""
+    chain: list[Value] = []
+    while True:
+        found = next(
+            ((i, step) for i, step in enumerate(schedule.steps)
+             if isinstance(step, Group) and value in step.sweeps), None,
+        )  # fmt: skip
+        if found is None:
+            return []
+        at, step = found
+        if any(old in read for read in reads[at + 1 :]):
+            return []
+        chain.insert(0, value)
+        nest = nests[step]
+        below = value.below if isinstance(value, Scatter) else None
+        if below is None:
+            fits = not (step.edges or isinstance(value, (Reduce, Scatter)) or nest.is_ranged)
+            return chain if fits and _is_replaced(nest, value, old) else []
+        if sum(a.value is below for a in nest.accesses) > 1:
+            return []
+        if below is old:
+            return chain
+        if any(below in read for i, read in enumerate(reads) if i != at):
+            return []
+        value = below
+
+
+def _is_replaced(nest: Nest, value: Value, old: Value) -> bool:
+    """Whether each element of `old` is read where, and before, that of `value` is written."""
+    stored, here = next(
+        (i, a.position) for i, a in enumerate(nest.accesses) if a.store and a.value is value
+    )
+    uses = [i for i, a in enumerate(nest.accesses) if a.value is old]
+    return all(i < stored and nest.accesses[i].position == here for i in uses)
+
+
+def _allocate(
+    schedule: Schedule, reads: list[list[Value]], shared: dict[Value, Value], memory: Memory
+) -> None:
+    """Offsets in scratch: the first gap that is free from the making to the last reading."""
+
+    def owner(value: Value) -> Value:
+        while value in shared:
+            value = shared[value]
+        return value
+
+    born: dict[Value, int] = {}
+    dies: dict[Value, int] = {}
+    sizes: dict[Value, int] = {}
+    for at, step in enumerate(schedule.steps):
+        for value in _buffers(step, memory):
+            if value in memory.places:
+                continue
+            base = owner(value)
+            born.setdefault(base, at)
+            dies[base] = at
+            count = value.size
+            if value in memory.rows:
+                assert isinstance(step, Group)
+                for n in value.shape[: step.split]:
+                    count //= n
+            sizes[base] = max(sizes.get(base, 0), count * bytes_of(value))
+        for value in reads[at]:
+            base = owner(value)
+            if base in born:
+                dies[base] = at
+    placed: list[tuple[int, int, Value]] = []
+    parts: dict[Value, Scratch] = {}
+    for value in sorted(born, key=lambda v: (born[v], -sizes[v])):
+        size = -(-max(sizes[value], 1) // _ALIGNED) * _ALIGNED
+        overlapping = sorted(
+            (start, stop)
+            for start, stop, other in placed
+            if born[other] <= dies[value] and born[value] <= dies[other]
+        )
+        at = 0
+        for start, stop in overlapping:
+            if start - at >= size:
+                break
+            at = max(at, stop)
+        parts[value] = Scratch(sizes[value], at)
+        placed.append((at, at + size, value))
+        memory.size = max(memory.size, at + size)
+    for step in schedule.steps:
+        for value in _buffers(step, memory):
+            if value not in memory.places:
+                memory.places[value] = parts[owner(value)]
+
+
+def bytes_of(value: Value) -> int:
+    """The bytes of one element in memory."""
+    return 1 if value.dtype == BOOL else value.dtype.itemsize

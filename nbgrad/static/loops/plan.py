@@ -1,0 +1,77 @@
+"""The plan of a program: its steps, their loop nests, and where values lie."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..lower.graph import Graph
+from ..lower.step import LoweredStep
+from ..lower.values import Item, Loop, Value
+from ..schedule.fuse import Group, Schedule, Single, schedule
+from . import memory
+from .memory import Memory
+from .nest import Nest
+
+# Scratch of up to so many bytes lies on the stack; beyond, whoever calls the core brings it.
+STACK = 256 * 1024
+
+
+@dataclass(eq=False)
+class Plan:
+    """How the outputs of a graph are computed."""
+
+    graph: Graph
+    outputs: list[Value]
+    schedule: Schedule
+    nests: dict[Group, Nest]
+    memory: Memory
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the caller brings the scratch."""
+        return self.memory.size > STACK
+
+
+def planned(
+    graph: Graph, outputs: Sequence[Value], olds: dict[Value, Value] | None = None
+) -> Plan:
+    """The steps that compute `outputs`: an output in the place of the input that `olds` names for
+    it, where that is possible."""
+    found = schedule([*outputs, *(ok for ok, _ in graph.checks)])
+    for step in found.steps:
+        if isinstance(step, Single) and isinstance(step.value, Loop):
+            _plan_loop(step, step.value)
+    nests = {step: Nest(step, found.roots) for step in found.steps if isinstance(step, Group)}
+    where = memory.plan(found, nests, outputs, olds or {})
+    return Plan(graph, list(outputs), found, nests, where)
+
+
+def _plan_loop(single: Single, loop: Loop) -> None:
+    """Plan the step of a loop, and the buffers that the loop needs besides its items.
+
+    A state whose steps nobody reads lies in one buffer where a step can write over it, else in a
+    pair of them, read and written in turn.
+    """
+    step: LoweredStep = loop.step
+    have = {item.key for item in single.items if isinstance(item, Item)}
+    kept = frozenset(k for kind, k in have if kind == "states")
+    single.inner = inner = planned(step.graph, step.outputs, step.olds(kept))
+    for k, value in enumerate(step.outputs):
+        if value.shape == ():
+            continue
+        shape, key = value.shape, ("unread", k)
+        if k >= step.states:
+            if ("y", k - step.states) in have:
+                continue
+        elif k in inner.memory.updated:
+            key = ("state", k)
+        elif ("states", k) in have:
+            continue
+        else:
+            shape, key = (2, *value.shape), ("pair", k)
+        if key not in have:
+            single.items.append(Item(shape, value.dtype, (loop,), "", key))
+    if inner.is_large:
+        room = Item((inner.memory.size,), np.dtype(np.uint8), (loop,), "", ("work", 0))
+        single.items.append(room)

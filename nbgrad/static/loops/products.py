@@ -1,0 +1,93 @@
+"""Products of matrices: by BLAS, or by loops where those are sooner done."""
+
+import math
+from typing import NamedTuple
+
+from ...codegen.affine import ZERO, combined
+from ...codegen.loops import SUM, Begin, Gemm, Join, Kernel, Let, Literal, Load, Loop, Store
+from ...codegen.scalar import parse
+from ..lower.values import Matmul, Reshape, Value, View
+from ..schedule.buffers import strides_for_blas
+from ..schedule.materialize import Roots
+
+# Multiply-adds up to which loops beat a call of BLAS (25 ns a call; 12 of them take 6 in loops).
+SMALL = 200
+
+
+class Layout(NamedTuple):
+    """Where a matrix begins in its buffer, and its strides."""
+
+    start: int
+    strides: list[int]
+
+
+def operand(value: Value, roots: Roots) -> tuple[Value, Layout]:
+    """The buffer that BLAS reads, and how the matrix lies in it."""
+    if isinstance(value, View) and value not in roots:
+        found = strides_for_blas(value)
+        if found is not None:
+            return _buffer(value.source, roots), Layout(*found)
+    return _buffer(value, roots), Layout(0, _steps(value.shape))
+
+
+def _buffer(value: Value, roots: Roots) -> Value:
+    while isinstance(value, Reshape) and value not in roots:
+        value = value.source
+    return value
+
+
+def _steps(shape: tuple[int, ...]) -> list[int]:
+    """The strides of a contiguous array."""
+    steps = [1]
+    for n in shape[:0:-1]:
+        steps.insert(0, steps[0] * n)
+    return steps
+
+
+def product(value: Matmul, a: Layout, b: Layout) -> Gemm | Kernel:
+    """One call of BLAS on buffers 0, 1 and 2, or a kernel for small matrices and for many."""
+    m, n = value.shape[-2:]
+    k = value.args[0].shape[-1]
+    small = m * n * k <= SMALL
+    lead = value.shape[:-2]
+    steps = _steps(value.shape)
+    starts = [
+        combined(0, {axis: s[axis] for axis in range(len(lead))})
+        for s in (a.strides, b.strides, steps)
+    ]
+    if small:
+        body = _loops(value, (m, n, k), a.strides, b.strides, starts, len(lead))
+    else:
+        ta, lda = _orientation(a.strides, value.args[0].shape)
+        tb, ldb = _orientation(b.strides, value.args[1].shape)
+        places = [(i, start) for i, start in enumerate(starts)]
+        body = Gemm(*places, (m, n, k), (ta, tb), (lda, ldb), value.dtype)
+        if math.prod(lead) == 1:
+            return Gemm((0, ZERO), (1, ZERO), (2, ZERO), *body[3:])
+    for axis in range(len(lead) - 1, -1, -1):
+        body = Loop(axis, 0, lead[axis], (body,))
+    return Kernel("product", (value.dtype,) * 3, (), (body,))
+
+
+def _orientation(strides: list[int], shape: tuple) -> tuple[bool, int]:
+    """Whether BLAS is to read a matrix as transposed, and the distance of its rows."""
+    m, n = strides[-2:]
+    columns = shape[-1]
+    if (n == 1 or columns == 1) and m >= columns:
+        return False, max(m, 1)
+    return True, max(n, 1)
+
+
+def _loops(value: Matmul, sizes, a: list[int], b: list[int], starts, i: int) -> Loop:
+    """Dot products of rows and columns."""
+    (m, n, k), dtype, j, inner = sizes, value.dtype, i + 1, i + 2
+    at_a = starts[0].plus(combined(0, {i: a[-2], inner: a[-1]}))
+    at_b = starts[1].plus(combined(0, {inner: b[-2], j: b[-1]}))
+    at_c = starts[2].plus(combined(0, {i: n, j: 1}))
+    terms = Loop(inner, 0, k, (
+        Load("x", 0, at_a, dtype), Load("y", 1, at_b, dtype),
+        Let("product", parse("x * y"), ("x", "y"), dtype, dtype),
+        Join("total", SUM, "product", dtype),
+    ))  # fmt: skip
+    element = (Begin("total", Literal(0.0, dtype)), terms, Store(2, at_c, "total", dtype))
+    return Loop(i, 0, m, (Loop(j, 0, n, element),))

@@ -1,0 +1,159 @@
+"""The steps of a loop in the core that runs it."""
+
+from typing import TYPE_CHECKING, Any
+
+from ...codegen.affine import Affine, combined
+from ...codegen.core import Device, Enter, Pointer, Repeat, Step
+from ...codegen.loops import Begin, Let, Literal, Load, Operand, Store
+from ...codegen.scalar import parse
+from ..lower.step import LoweredStep
+from ..lower.values import BOOL, INT, Item, Loop, Value
+from ..schedule.buffers import window_of
+from ..schedule.fuse import Single
+
+if TYPE_CHECKING:
+    from .build import CoreBuilder
+
+_BOTH, _OTHER = parse("x & y"), parse("1 - x")
+_ONE = Literal(1, INT)
+
+
+def write_loop(outer: "CoreBuilder", single: Single) -> None:
+    """Add the loop to the core that runs it, and the core of its step to what is compiled."""
+    loop = single.value
+    assert isinstance(loop, Loop)
+    _Writer(outer, loop, single).write()
+
+
+class _Writer:
+    def __init__(self, outer: "CoreBuilder", loop: Loop, single: Single):
+        self.outer, self.loop, self.plan = outer, loop, single.inner
+        self.step: LoweredStep = loop.step
+        self.items = {item.key: item for item in single.items if isinstance(item, Item)}
+        self.each = outer.fresh()
+        self.before: list[Any] = []  # of the loop
+        self.first: list[Any] = []  # in a step, before its call
+        self.then: list[Any] = []  # after that
+        self.after: list[Any] = []
+        self.given: list[Pointer | Operand] = [self.each]
+        self.targets: list[Pointer] = []
+        self.returned: list[str] = []
+
+    def write(self) -> None:
+        outer, step, loop = self.outer, self.step, self.loop
+        core = outer.inner(self.plan)
+        states, end = step.constants + step.states, step.constants + step.states + step.xs
+        self.given += map(self._held, loop.args[: step.constants])
+        for k in range(step.states):
+            self._state(k, loop.args[step.constants + k])
+        self.given += map(self._slice, loop.args[states:end])
+        self.given += map(self._held, loop.args[end:])
+        for k, value in enumerate(step.outputs[step.states :]):
+            self._result(k, value)
+        for k in range(len(step.graph.checks)):
+            self._check(k)
+        if core.given:
+            self.targets.append(outer.pointer(self.items["work", 0]))
+        enter = Enter(core, (*self.given, *self.targets), tuple(self.returned))
+        lines = (loop.line,) if loop.line else ()
+        body = tuple(Step(s, lines) for s in [*self.first, enter, *self.then])
+        repeat = Repeat(self.each, step.n, step.reverse, body)
+        for statement in [*self.before, repeat, *self.after]:
+            outer.add(statement, lines)
+
+    def _held(self, value: Value) -> Pointer | Operand:
+        """A value that every step is given as it is."""
+        if value.shape == ():
+            return self.outer.operand(value)
+        return self.outer.pointer(*window_of(value))
+
+    def _slice(self, value: Value) -> Pointer | Operand:
+        """The part of stacked values that belongs to a step."""
+        source, start = window_of(value)
+        size = value.size // max(self.step.n, 1)
+        at = combined(start, {self.each: size})
+        if len(value.shape) > 1:
+            return self.outer.pointer(source, at)
+        name = self.outer.fresh()
+        storage = self.outer.plan.memory.storage(source)
+        self.first.append(Load(name, storage, at, value.dtype))
+        return name
+
+    def _state(self, k: int, start: Value) -> None:
+        value = self.step.outputs[k]
+        states, final = self.items.get(("states", k)), self.items.get(("state", k))
+        if value.shape == ():
+            self._number(start, value, states, final)
+        elif k in self.plan.memory.updated:
+            assert final is not None
+            place = self.outer.pointer(final)
+            self._copy(self._held(start), place, value.size, self.before)
+            self.given.append(place)
+        else:
+            self._array(start, value, states or self.items["pair", k], states is not None, final)
+
+    def _number(self, start: Value, value: Value, states, final) -> None:
+        """A state that is a number: a variable of the loop."""
+        name = self.outer.fresh()
+        self.before.append(Begin(name, self.outer.operand(start)))
+        self.given.append(name)
+        self.returned.append(name)
+        if states is not None:
+            storage = self.outer.plan.memory.storage(states)
+            at = self._step_at(1, self.step.reverse)
+            self.first.append(Store(storage, at, name, value.dtype))
+            last = Affine(0 if self.step.reverse else self.step.n, ())
+            self.after.insert(0, Store(storage, last, name, value.dtype))
+        if final is not None:
+            self.outer.known[final] = name
+
+    def _array(self, start: Value, value: Value, room: Value, all_steps: bool, final) -> None:
+        """A state with a place for each step, or with two places in turn."""
+        size, n, reverse = value.size, self.step.n, self.step.reverse
+        if all_steps:
+            read, write = self._step_at(size, reverse), self._step_at(size, not reverse)
+            begin, done = (n, 0) if reverse else (0, n)
+        else:
+            bit, other = self.outer.fresh(), self.outer.fresh()
+            self.first.append(Let(bit, _BOTH, (self.each, _ONE), INT, INT))
+            self.first.append(Let(other, _OTHER, (bit,), INT, INT))
+            read, write = combined(0, {bit: size}), combined(0, {other: size})
+            begin, done = ((n - 1) & 1, 1) if reverse else (0, n & 1)
+        self._copy(self._held(start), self.outer.pointer(room, begin * size), size, self.before)
+        self.given.append(self.outer.pointer(room, read))
+        self.targets.append(self.outer.pointer(room, write))
+        if final is not None:
+            from_ = self.outer.pointer(room, done * size)
+            self._copy(from_, self.outer.pointer(final), size, self.after)
+
+    def _step_at(self, size: int, next_one: bool) -> Affine:
+        return combined(size if next_one else 0, {self.each: size})
+
+    @staticmethod
+    def _copy(source: Pointer | Operand, to: Pointer, size: int, where: list) -> None:
+        assert isinstance(source, Pointer)
+        where.append(Device("move", (to, source), (size,)))
+
+    def _result(self, k: int, value: Value) -> None:
+        item = self.items.get(("y", k))
+        if value.shape == ():
+            name = self.outer.fresh()
+            self.returned.append(name)
+            if item is not None:
+                storage = self.outer.plan.memory.storage(item)
+                at = combined(0, {self.each: 1})
+                self.then.append(Store(storage, at, name, value.dtype))
+        elif item is not None:
+            at = combined(0, {self.each: value.size})
+            self.targets.append(self.outer.pointer(item, at))
+        else:
+            room = self.items["unread", self.step.states + k]
+            self.targets.append(self.outer.pointer(room))
+
+    def _check(self, k: int) -> None:
+        name, ok = self.outer.fresh(), self.outer.fresh()
+        self.before.append(Begin(ok, Literal(True, BOOL)))
+        self.then.append(Let(ok, _BOTH, (ok, name), BOOL, BOOL))
+        self.returned.append(name)
+        if ("check", k) in self.items:
+            self.outer.known[self.items["check", k]] = ok

@@ -1,0 +1,130 @@
+"""Algebra of scalar code: what transformations leave behind, made simpler, rounded as before."""
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...codegen.scalar import NAMES, Expr, evaluate, is_exact, parse
+from .values import Full, Map, Value, is_finite, is_map, number_of
+
+if TYPE_CHECKING:
+    from .graph import Graph
+
+SAME, PLUS, MINUS, TIMES = parse("x"), parse("x + y"), parse("x - y"), parse("x * y")
+OVER, NEGATIVE, CHOICE = parse("x / y"), parse("-x"), parse("select(x, y, z)")
+SCALED = parse("select(x == 0.0, 0.0, x * y)")
+_KEPT = parse("select(x == 0.0, 0.0, y)")
+
+
+def simpler(
+    graph: "Graph", body: Expr, args: Sequence[Value], dtype: np.dtype, shape: tuple
+) -> Value | None:
+    """What is equal to scalar code over these values and cheaper, where that is known."""
+    if args and all(isinstance(arg, Full) for arg in args):
+        number = _folded(body, args, dtype)
+        return None if number is None else graph.full(number, shape, dtype)
+    if body is SAME and args[0].dtype == dtype:
+        return graph.broadcast(args[0], shape)
+    rule = _RULES.get(body) if dtype.kind == "f" else None
+    return rule(graph, args, dtype, shape) if rule else None
+
+
+def _scaled(graph, args, dtype, shape) -> Value | None:
+    x, y = args
+    if number_of(x) == 0.0:
+        return graph.full(0.0, shape, dtype)
+    if number_of(x) is not None or is_finite(y):
+        return graph.map(TIMES, args, dtype, shape)
+    if is_map(y, CHOICE) and number_of(y.args[2]) == 0.0:
+        inner = graph.map(SCALED, (x, y.args[1]), dtype, shape)
+        return graph.map(CHOICE, (y.args[0], inner, graph.full(0.0, (), dtype)), dtype, shape)
+    return _power_scaled(graph, x, y, dtype, shape)
+
+
+def _power_scaled(graph, x: Value, y: Value, dtype, shape) -> Value | None:
+    """Of what was scaled by the same factor before, which is 0 where its cotangent is or where
+    the factor is, and then finite: one test serves all."""
+    if is_map(x, SCALED) and x.args[1] is y:
+        first, product = x.args[0], graph.map(TIMES, x.args, dtype, shape)
+    elif is_map(x, _KEPT) and is_map(x.args[1], TIMES) and x.args[1].args[1] is y:
+        first, product = x.args
+    else:
+        return None
+    return graph.map(_KEPT, (first, graph.map(TIMES, (product, y), dtype)), dtype, shape)
+
+
+def _product(graph, args, dtype, shape) -> Value | None:
+    for one, other in (args, args[::-1]):
+        if number_of(one) == 1.0:
+            return graph.broadcast(other, shape)
+        if number_of(one) == -1.0:
+            return graph.map(NEGATIVE, (other,), dtype, shape)
+        if not is_finite(one):
+            continue
+        if is_map(other, TIMES):
+            for inner, rest in (other.args, other.args[::-1]):
+                if is_finite(inner):
+                    factor = graph.full(number_of(one) * number_of(inner), (), dtype)
+                    return graph.map(TIMES, (factor, rest), dtype, shape)
+        if is_map(other, NEGATIVE):
+            factor = graph.full(-number_of(one), (), dtype)
+            return graph.map(TIMES, (factor, other.args[0]), dtype, shape)
+    return None
+
+
+def _sum(graph, args, dtype, shape) -> Value | None:
+    if args[0] is args[1]:
+        return graph.map(TIMES, (graph.full(2.0, (), dtype), args[0]), dtype, shape)
+    for zero, other in (args, args[::-1]):
+        if number_of(zero) == 0.0:
+            return graph.broadcast(other, shape)
+        if is_map(zero, NEGATIVE):
+            return graph.map(MINUS, (other, zero.args[0]), dtype, shape)
+    return None
+
+
+def _difference(graph, args, dtype, shape) -> Value | None:
+    x, y = args
+    if number_of(y) == 0.0:
+        return graph.broadcast(x, shape)
+    return graph.map(PLUS, (x, y.args[0]), dtype, shape) if is_map(y, NEGATIVE) else None
+
+
+def _quotient(graph, args, dtype, shape) -> Value | None:
+    x, y = args
+    if is_finite(y) and number_of(y) and abs(math.frexp(number_of(y))[0]) == 0.5:  # exact
+        return graph.map(TIMES, (graph.full(1.0 / number_of(y), (), dtype), x), dtype, shape)
+    return None
+
+
+def _negative(graph, args, dtype, shape) -> Value | None:
+    (x,) = args
+    if is_map(x, NEGATIVE):
+        return graph.broadcast(x.args[0], shape)
+    if is_map(x, TIMES) and is_finite(x.args[0]):
+        factor = graph.full(-number_of(x.args[0]), (), dtype)
+        return graph.map(TIMES, (factor, x.args[1]), dtype, shape)
+    return None
+
+
+_RULES = {
+    SCALED: _scaled, TIMES: _product, PLUS: _sum, MINUS: _difference, OVER: _quotient,
+    NEGATIVE: _negative,
+}  # fmt: skip
+
+
+def _folded(body: Expr, args: Sequence[Value], dtype: np.dtype) -> Any:
+    """The number that scalar code over numbers gives, where that is finite and sure."""
+    numbers = [number_of(arg) for arg in args]
+    if not is_exact(body) or not all(math.isfinite(number) for number in numbers):
+        return None
+    typed = [arg.dtype.type(number) for arg, number in zip(args, numbers, strict=True)]
+    found = evaluate(body, dict(zip(NAMES, typed, strict=False)), args[0].dtype)
+    return dtype.type(found).item() if np.isfinite(found) else None
+
+
+def is_cast(value: Value) -> bool:
+    """Whether a value is another one in another dtype."""
+    return isinstance(value, Map) and value.body is SAME

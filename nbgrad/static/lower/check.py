@@ -1,0 +1,22 @@
+"""Whether the values of a lowered program fit together: for tests of what makes them."""
+
+from collections.abc import Sequence
+
+from ...errors import TraceError
+from .values import Value, topological
+
+
+def check_values(outputs: Sequence[Value]) -> None:
+    """Raise TraceError for a value whose shape or dtype is not what its kind makes of its
+    arguments.
+
+    >>> from nbgrad.static.lower.check import check_values
+    >>> from nbgrad.static.lower.graph import Graph
+    >>> from nbgrad.static.lower.values import SUM
+    >>> graph = Graph()
+    >>> check_values([graph.reduce(SUM, graph.input((2, 3), float), (0,))])
+    """
+    for value in topological(outputs):
+        if not value.fits():
+            given = ", ".join(map(repr, value.args))
+            raise TraceError(f"{value} of ({given}): they do not fit together")

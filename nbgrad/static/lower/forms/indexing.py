@@ -1,0 +1,188 @@
+"""Static forms of reading and writing by index."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ....rules.index import HOLE
+from ....symbols import Symbol
+from ....codegen.affine import Axis
+from ..graph import Graph
+from ..values import BOOL, INT, Inset, Scatter, Take, Value
+from .table import form
+
+
+def template_of(index: Any, shape: tuple[int, ...]) -> tuple[list[Any], tuple, int, tuple]:
+    """How an index reads an array of `shape`: for each of its axes an `Axis`, or an array of
+    integers; the shape of the result; the place and the shape of the arrays' axes in it."""
+    parts = list(index) if isinstance(index, tuple) else [index]
+    flat: list[Any] = []
+    for part in parts:
+        if isinstance(part, np.ndarray) and part.dtype == bool:
+            flat += list(np.nonzero(part))
+        else:
+            flat.append(part)
+    used = sum(part is not None and part is not Ellipsis for part in flat)
+    gaps = [i for i, part in enumerate(flat) if part is Ellipsis]
+    rest = [slice(None)] * (len(shape) - used)
+    at = gaps[0] if gaps else len(flat)
+    flat[at : at + len(gaps)] = rest
+
+    def is_array(part: Any) -> bool:
+        return isinstance(part, (np.ndarray, Value))
+
+    arrays = [i for i, part in enumerate(flat) if is_array(part)]
+    if arrays:
+        flat = [
+            np.asarray(p) if isinstance(p, (int, np.integer)) and not isinstance(p, bool) else p
+            for p in flat
+        ]
+        arrays = [i for i, part in enumerate(flat) if is_array(part)]
+    together = bool(arrays) and arrays == list(range(arrays[0], arrays[-1] + 1))
+    joint = np.broadcast_shapes(*(flat[i].shape for i in arrays)) if arrays else ()
+    place = 0 if arrays and not together else None
+    out: list[int] = [] if place is None else list(joint)
+    template: list[Any] = []
+    source = 0
+    for part in flat:
+        if part is None:
+            out.append(1)
+        elif is_array(part):
+            if place is None:
+                place = len(out)
+                out += joint
+            template.append(part)
+            source += 1
+        else:
+            n = shape[source]
+            if isinstance(part, slice):
+                start, stop, step = part.indices(n)
+                template.append(Axis(len(out), start, step))
+                out.append(len(range(start, stop, step)))
+            else:
+                template.append(Axis(None, int(part) % n if n else 0, 0))
+            source += 1
+    place = len(out) if place is None else place
+    for axis, part in enumerate(template):
+        if isinstance(part, np.ndarray):
+            template[axis] = _regular(part, place, joint, shape[axis])
+    return template, tuple(out), place, tuple(joint)
+
+
+def _regular(index: np.ndarray, place: int, joint: tuple, n: int) -> Any:
+    """An array of equal steps along one axis as an `Axis`; other arrays with no negative index."""
+    index = np.where(index < 0, index + n, index).astype(np.int64)
+    if index.size == 1:
+        return Axis(None, int(index.ravel()[0]), 0)
+    long = [i for i, length in enumerate(index.shape) if length > 1]
+    if len(long) == 1 and index.size < 1 << 20:
+        line = index.ravel()
+        steps = np.diff(line)
+        if (steps == steps[0]).all():
+            axis = place + len(joint) - index.ndim + long[0]
+            return Axis(axis, int(line[0]), int(steps[0]))
+    return index
+
+
+def _template(graph: Graph, index: Any, given: Sequence[Value], shape: tuple):
+    """The template with values in place of arrays: `(axes, arrays, result shape, place)`."""
+    rest = iter(given)
+
+    def filled(part: Any) -> Any:
+        if part is HOLE:
+            value = next(rest)
+            return value if value.shape else graph.reshape(value, (1,) * 0)
+        return part
+
+    index = tuple(filled(p) for p in index) if isinstance(index, tuple) else filled(index)
+    template, out, place, joint = template_of(index, shape)
+    axes: list[Any] = []
+    arrays: list[Value] = []
+    for part, n in zip(template, shape, strict=True):
+        if isinstance(part, Axis):
+            axes.append(part)
+            continue
+        is_constant = isinstance(part, np.ndarray)
+        value = graph.constant(part) if is_constant else _positive(graph, part, n)
+        arrays.append(graph.broadcast(value, joint))
+        axes.append(len(arrays) - 1)
+    return tuple(axes), arrays, out, place, joint
+
+
+def _positive(graph: Graph, value: Value, n: int) -> Value:
+    """Positions that count from the end, counted from the start."""
+    message = f"an index is out of bounds for an axis of length {n}"
+    value = graph.within(graph.cast(value, INT), -n, n, message)
+    zero, size = graph.full(0, (), INT), graph.full(n, (), INT)
+    below = graph.map("x < y", (value, zero), BOOL)
+    return graph.map("select(x, y, z)", (below, graph.map("x + y", (value, size), INT), value), INT)
+
+
+def gather(graph: Graph, symbol: Symbol, x: Value, *given: Value) -> Value:
+    axes, arrays, out, place, joint = _template(graph, symbol.params["index"], given, x.shape)
+    if not arrays:
+        return graph.view(x, axes, out)
+    return graph.new(Take, out, x.dtype, (x, *arrays), axes, place, len(joint))
+
+
+@form("index", "gather")
+def _index(graph, symbol, x, *given):
+    return gather(graph, symbol, graph.cast(x, symbol.dtype), *given)
+
+
+@form("scatter", "scatter_at")
+def _scatter(graph, symbol, ct, *given):
+    shape = symbol.shape
+    axes, arrays, out, place, joint = _template(graph, symbol.params["index"], given, shape)
+    ct = graph.broadcast(ct, out)
+    placed = None if arrays else _padded(graph, ct, axes, shape)
+    if placed is not None:
+        return placed
+    if not ct.size:
+        return graph.full(0.0, shape, ct.dtype)
+    return graph.new(Scatter, shape, ct.dtype, (ct, *arrays), axes, place, len(joint), True)
+
+
+def _padded(graph: Graph, ct: Value, axes: Sequence[Axis], shape: tuple) -> Value | None:
+    """Zeros with `ct` at slices of step 1 or -1; None for other steps and for diagonals."""
+    region = _region(graph, ct, axes)
+    return None if region is None else graph.pad(region[0], region[1], shape)
+
+
+def _region(graph: Graph, ct: Value, axes: Sequence[Axis]) -> tuple[Value, list[int]] | None:
+    """The block that slices select, in order of the source's axes, and where it starts."""
+    outs = [axis.out for axis in axes if axis.out is not None]
+    if len(set(outs)) != len(outs):
+        return None
+    starts, block = [], []
+    back: list[Axis | None] = [None] * len(ct.shape)
+    for axis, (out, start, step) in enumerate(axes):
+        n = 1 if out is None else ct.shape[out]
+        if out is not None:
+            if n > 1 and abs(step) != 1:
+                return None
+            back[out] = Axis(axis, n - 1, -1) if step < 0 else Axis(axis, 0, 1)
+        starts.append(start + step * (n - 1) if step < 0 else start)
+        block.append(n)
+    seen = [axis or Axis(None, 0, 0) for axis in back]
+    return graph.view(ct, seen, tuple(block)), starts
+
+
+@form("assign")
+def _assign(graph, symbol, x, value):
+    axes, arrays, out, place, joint = _template(graph, symbol.params["index"], (), x.shape)
+    x, value = graph.cast(x, symbol.dtype), graph.cast(value, symbol.dtype)
+    if 0 in out:
+        return x
+    while len(value.shape) > len(out):
+        value = graph.reshape(value, value.shape[1:])
+    value = graph.broadcast(value, out)
+    region = None if arrays else _region(graph, value, axes)
+    if region is None:
+        given = (value, *arrays, x)
+        return graph.new(Scatter, x.shape, x.dtype, given, axes, place, len(joint), False)
+    block, starts = region
+    if block.shape == x.shape:
+        return block
+    return graph.new(Inset, x.shape, x.dtype, (x, block), tuple(starts))

@@ -1,0 +1,113 @@
+"""The static form of the row `loop`.
+
+A `Loop` takes constants, the first state and stacked xs, and gives items: `("state", k)` at the
+end, `("y", k)` stacked, `("states", k)` before and after each step, `("check", k)` for what must
+hold in each.
+"""
+
+from typing import Any
+
+from ..algebra import PLUS, SAME
+from ..graph import Graph
+from ..lowering import lower
+from ..step import LoweredStep
+from ..values import (
+    BOOL,
+    Full,
+    Input,
+    Iota,
+    Item,
+    Loop,
+    Map,
+    Scatter,
+    Value,
+    is_map,
+    topological,
+)
+from .table import form
+
+
+@form("loop")
+def _loop(graph: Graph, symbol, *args: Value) -> Value:
+    body: Any = symbol.params["body"]
+    if body.lowered is None:
+        body.lowered = _step(body)
+    step: LoweredStep = body.lowered
+    avals = [given.aval for given in body.program.inputs[1:]]
+    given = [_solid(graph, graph.cast(x, a.dtype)) for x, a in zip(args, avals, strict=True)]
+    given += [graph.capture(array) for array in step.graph.captured]
+    loop = graph.new(Loop, (), BOOL, given, step)
+    for k, (_, message) in enumerate(step.graph.checks):
+        ok = graph.new(Item, (), BOOL, (loop,), ("check", k))
+        if all(ok is not known for known, _ in graph.checks):
+            graph.checks.append((ok, message))
+    parts = []
+    for k in symbol.params["outs"]:
+        aval, s, ys = body.avals[k], body.states, body.ys
+        key = ("state", k) if k < s else ("y", k - s) if k < s + ys else ("states", k - s - ys)
+        item = graph.new(Item, aval.shape, aval.dtype, (loop,), key)
+        parts.append(graph.reshape(graph.cast(item, symbol.dtype), (aval.size,)))
+    return graph.concat(parts, 0)
+
+
+def _step(body: Any) -> LoweredStep:
+    graph, outputs = lower(body.program)
+    first = 1 + body.constants
+    for k in range(body.states):
+        outputs[k] = _gathered(graph, outputs[k], graph.inputs[first + k], outputs)
+    seen: set[Value] = set()
+    for i, value in enumerate(outputs):
+        # Every result is written to a place of its own.
+        while value.shape != () and (value in seen or isinstance(value, Input)):
+            value = _copied(graph, value)
+        seen.add(value)
+        outputs[i] = value
+    return LoweredStep(
+        graph, outputs, body.n, body.constants, body.states, body.xs, body.reverse
+    )
+
+
+def _gathered(graph: Graph, value: Value, state: Value, outputs: list[Value]) -> Value:
+    """A state that only grows, with what is added at an index added to it in place: not the sum of
+    it and of an array that is zero elsewhere."""
+    terms = _terms(value)
+    scatters = [term for term in terms if isinstance(term, Scatter) and term.below is None]
+    rest = [term for term in terms if term is not state and not isinstance(term, Scatter)]
+    if not scatters or len(terms) != 1 + len(rest) + len(scatters):
+        return value
+    if any(state in topological([other]) for other in [*rest, *scatters, *outputs]
+           if other is not value):  # fmt: skip
+        return value
+    total = state
+    for term in rest:
+        total = graph.map(PLUS, (total, term), value.dtype)
+    for term in scatters:
+        args, fields = (*term.args, total), (term.axes, term.place, term.joint, term.adds)
+        total = graph.new(Scatter, term.shape, term.dtype, args, *fields)
+    return total
+
+
+def _terms(value: Value) -> list[Value]:
+    """What is added up in arrays of one shape."""
+    found: list[Value] = []
+    stack = [value]
+    while stack:
+        term = stack.pop()
+        adds = is_map(term, PLUS) and all(
+            arg.shape == term.shape and arg.dtype == term.dtype for arg in term.args
+        )
+        if adds:
+            stack += term.args[::-1]
+        else:
+            found.append(term)
+    return found
+
+
+def _solid(graph: Graph, value: Value) -> Value:
+    """A value that has a buffer."""
+    is_free = isinstance(value, (Full, Iota)) and value.shape != ()
+    return _copied(graph, value) if is_free else value
+
+
+def _copied(graph: Graph, value: Value) -> Value:
+    return graph.new(Map, value.shape, value.dtype, (value,), SAME)

@@ -1,0 +1,64 @@
+"""Static forms of reductions, running sums and products of matrices."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..graph import Graph
+from ..values import MAXIMUM, MINIMUM, PRODUCT, SUM, Call, Value
+from .table import form
+
+
+def opened(graph: Graph, value: Value, shape: tuple, axes: Sequence[int]) -> Value:
+    """A reduced value with its axes back, of length 1."""
+    return graph.reshape(value, tuple(1 if i in axes else n for i, n in enumerate(shape)))
+
+
+_KINDS = {"sum": SUM, "mean": SUM, "max": MAXIMUM, "min": MINIMUM, "prod": PRODUCT}
+
+
+@form(*_KINDS)
+def _reduce(graph, symbol, x):
+    name, axes = symbol.primitive.name, symbol.params["axes"]
+    x = graph.cast(x, symbol.dtype)
+    total = graph.reduce(_KINDS[name], x, axes)
+    if name == "mean":
+        count = math.prod(x.shape[i] for i in axes)
+        share = graph.full(1.0 / count if count else math.nan, (), x.dtype)
+        total = graph.map("x * y", (total, share), x.dtype)
+    return graph.reshape(total, symbol.shape)
+
+
+@form("norm")
+def _norm(graph, symbol, x):
+    square = graph.map("x * x", (graph.cast(x, symbol.dtype),), symbol.dtype)
+    total = graph.reduce(SUM, square, symbol.params["axes"])
+    return graph.reshape(graph.map("sqrt(x)", (total,), symbol.dtype), symbol.shape)
+
+
+@form("cumsum")
+def _cumsum(graph, symbol, x):
+    axis, n = symbol.params["axis"], len(x.shape)
+    order = (*(i for i in range(n) if i != axis), axis)
+    moved = graph.transpose(graph.cast(x, symbol.dtype), order)
+    name = "cumsum_back" if symbol.params["reverse"] else "cumsum"
+    rows = math.prod(moved.shape[:-1])
+    sums = graph.new(Call, moved.shape, moved.dtype, (moved,), name, (rows, moved.shape[-1]))
+    return graph.transpose(sums, tuple(sorted(range(n), key=order.__getitem__)))
+
+
+@form("matmul")
+def _matmul(graph, symbol, x, y):
+    x, y = graph.cast(x, symbol.dtype), graph.cast(y, symbol.dtype)
+    a = graph.reshape(x, (1, *x.shape)) if len(x.shape) == 1 else x
+    b = graph.reshape(y, (*y.shape, 1)) if len(y.shape) == 1 else y
+    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    if lead and math.prod(b.shape[:-2]) == 1:  # one matrix for all: one product
+        rows = math.prod(a.shape[:-1])
+        one = graph.matmul(graph.reshape(a, (rows, a.shape[-1])), graph.reshape(b, b.shape[-2:]))
+        return graph.reshape(one, symbol.shape)
+    if lead:
+        a = graph.broadcast(a, (*lead, *a.shape[-2:]))
+        b = graph.broadcast(b, (*lead, *b.shape[-2:]))
+    return graph.reshape(graph.matmul(a, b), symbol.shape)

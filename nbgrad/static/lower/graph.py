@@ -1,0 +1,332 @@
+"""What makes the values of a lowered program, each expression once.
+
+The `Graph` rewrites at construction, so what a transformation leaves behind (products with one,
+sums of broadcasts, views of views) never exists.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...codegen.scalar import Expr, parse
+from ...codegen.affine import Axis
+from .algebra import NEGATIVE, SAME, TIMES, simpler
+from .values import (
+    BOOL,
+    INT,
+    MAXIMUM,
+    MINIMUM,
+    SUM,
+    Concat,
+    Full,
+    Input,
+    Map,
+    Matmul,
+    Pad,
+    Reduce,
+    Reduction,
+    Reshape,
+    Value,
+    View,
+    is_finite,
+    is_map,
+    number_of,
+)
+
+
+class Graph:
+    """Makes the values of one program."""
+
+    def __init__(self):
+        self._known: dict[tuple, Value] = {}
+        self.notes: dict[int, Value] = {}  # exponentials of what logsoftmax gave
+        self.inputs: list[Value] = []
+        self.captured: list[np.ndarray] = []  # what the last inputs are
+        self._constants: set[int] = set()  # those of them that nobody else has
+        self.checks: list[tuple[Value, str]] = []  # what must hold, and what is raised if not
+        self.line = ""  # of the user's code, for values made from now on
+
+    def new(
+        self, kind: type[Value], shape: Sequence[int], dtype: Any, args: Sequence[Value] = (),
+        *fields: Any, label: Any = None,
+    ) -> Any:  # fmt: skip
+        """The value of a kind with these fields, without rewriting; `label` stands for fields that
+        do not compare as they should."""
+        key = (kind, tuple(shape), dtype, tuple(map(id, args)), label or fields)
+        value = self._known.get(key)
+        if value is None:
+            value = kind(tuple(shape), np.dtype(dtype), tuple(args), self.line, *fields)
+            self._known[key] = value
+        return value
+
+    def input(self, shape: tuple, dtype: Any) -> Value:
+        """The next argument of the program."""
+        value = self.new(Input, shape, dtype, (), len(self.inputs))
+        self.inputs.append(value)
+        return value
+
+    def capture(self, array: np.ndarray) -> Value:
+        """An array that the function closes over: one more input, read at each call."""
+        for value, known in zip(self.inputs[-len(self.captured) :], self.captured, strict=False):
+            if known is array:
+                return value
+        self.captured.append(array)
+        return self.input(array.shape, array.dtype)
+
+    def constant(self, array: np.ndarray) -> Value:
+        """An array that does not change, by its content: one more input too."""
+        for known in self.captured:
+            same = known.shape == array.shape and known.dtype == array.dtype
+            if same and id(known) in self._constants and known.tobytes() == array.tobytes():
+                return self.capture(known)
+        self._constants.add(id(array))
+        return self.capture(array)
+
+    def full(self, number: Any, shape: tuple = (), dtype: Any = np.float64) -> Value:
+        dtype = np.dtype(dtype)
+        number = dtype.type(number).item()
+        # The text tells 0.0 from -0.0, 1 from True, and one nan is like another.
+        return self.new(Full, shape, dtype, (), number, label=repr(number))
+
+    # -- elementwise --------------------------------------------------------------------------
+
+    def map(
+        self, body: Expr | str, args: Sequence[Value], dtype: Any, shape: tuple | None = None
+    ) -> Value:
+        """Scalar code over `x`, `y`, `z`, the elements of `args`, which broadcast."""
+        body = parse(body) if isinstance(body, str) else body
+        dtype = np.dtype(dtype)
+        shape = np.broadcast_shapes(*(a.shape for a in args)) if shape is None else shape
+        known = simpler(self, body, args, dtype, shape)
+        if known is not None:
+            return known
+        args = [self.bare(arg, shape) for arg in args]
+        if all(arg.shape == () for arg in args) and shape != ():
+            return self.broadcast(self.map(body, args, dtype), shape)
+        return self.new(Map, shape, dtype, args, body)
+
+    def bare(self, value: Value, shape: tuple) -> Value:
+        """`value` without a broadcast that the op of `shape` does by itself."""
+        while isinstance(value, View) and (source := self._broadcasts(value)) is not None:
+            try:
+                if np.broadcast_shapes(source.shape, shape) != shape:
+                    break
+            except ValueError:
+                break
+            value = source
+        return value
+
+    @staticmethod
+    def _broadcasts(value: View) -> Value | None:
+        """The source of a view that only broadcasts."""
+        source = value.source
+        lost = len(value.shape) - len(source.shape)
+        for i, (axis, n) in enumerate(zip(value.axes, source.shape, strict=True)):
+            if n == 1 and axis.out is None:
+                continue
+            if axis != Axis(i + lost, 0, 1) or value.shape[i + lost] != n:
+                return None
+        return source
+
+    def cast(self, value: Value, dtype: Any) -> Value:
+        """`value` in another dtype."""
+        return value if value.dtype == dtype else self.map(SAME, (value,), dtype)
+
+    # -- layout -------------------------------------------------------------------------------
+
+    def view(self, value: Value, axes: Sequence[Axis], shape: tuple) -> Value:
+        """`value` seen through `axes`, one for each axis of `value`."""
+        axes = tuple(
+            Axis(None, axis.start, 0) if axis.out is None or shape[axis.out] == 1 else axis
+            for axis in axes
+        )
+        if isinstance(value, Full):
+            return self.full(value.number, shape, value.dtype)
+        if isinstance(value, View):
+            return self.view(value.source, [_through(axis, axes) for axis in value.axes], shape)
+        if isinstance(value, Concat) and (part := _part_seen(value, axes, shape)) is not None:
+            source, start = part
+            axis = value.axis
+            moved = axes[axis]._replace(start=axes[axis].start - start)
+            return self.view(source, [*axes[:axis], moved, *axes[axis + 1 :]], shape)
+        plain = tuple(
+            Axis(None, 0, 0) if n == 1 else Axis(i, 0, 1) for i, n in enumerate(value.shape)
+        )
+        if shape == value.shape and axes == plain:
+            return value
+        return self.new(View, shape, value.dtype, (value,), axes)
+
+    def broadcast(self, value: Value, shape: tuple) -> Value:
+        lost = len(shape) - len(value.shape)
+        axes = [
+            Axis(None, 0, 0) if n == 1 and shape[i + lost] != 1 else Axis(i + lost, 0, 1)
+            for i, n in enumerate(value.shape)
+        ]
+        return self.view(value, axes, tuple(shape))
+
+    def transpose(self, value: Value, order: Sequence[int]) -> Value:
+        shape = tuple(value.shape[i] for i in order)
+        places = {axis: i for i, axis in enumerate(order)}
+        return self.view(value, [Axis(places[i], 0, 1) for i in range(len(order))], shape)
+
+    def reshape(self, value: Value, shape: tuple) -> Value:
+        shape = tuple(shape)
+        if isinstance(value, Full):
+            return self.full(value.number, shape, value.dtype)
+        if isinstance(value, Reshape):
+            value = value.source
+        if shape == value.shape:
+            return value
+        if [n for n in shape if n != 1] == [n for n in value.shape if n != 1]:
+            places = iter([i for i, n in enumerate(shape) if n != 1])
+            axes = [Axis(None, 0, 0) if n == 1 else Axis(next(places), 0, 1) for n in value.shape]
+            return self.view(value, axes, shape)
+        if isinstance(value, Map) and all(a.shape in ((), value.shape) for a in value.args):
+            args = [a if a.shape == () else self.reshape(a, shape) for a in value.args]
+            return self.map(value.body, args, value.dtype, shape)
+        if isinstance(value, View) and (source := self._broadcasts(value)) and source.shape == ():
+            return self.broadcast(source, shape)
+        return self.new(Reshape, shape, value.dtype, (value,))
+
+    def pad(self, value: Value, starts: Sequence[int], shape: tuple) -> Value:
+        """`value` at `starts` in zeros of `shape`."""
+        if number_of(value) == 0.0 or not value.size:
+            return self.full(0.0, shape, value.dtype)
+        if shape == value.shape:
+            return value
+        return self.new(Pad, shape, value.dtype, (value,), tuple(starts))
+
+    def concat(self, values: Sequence[Value], axis: int) -> Value:
+        values = [v for v in values if v.shape[axis]] or list(values[:1])
+        if len(values) == 1:
+            return values[0]
+        shape = list(values[0].shape)
+        shape[axis] = sum(v.shape[axis] for v in values)
+        return self.new(Concat, shape, values[0].dtype, values, axis)
+
+    def require(self, ok: Value, error: type, message: str) -> None:
+        """Raise the error once the program has run, where `ok` is false."""
+        if all(ok is not other for other, _ in self.checks):
+            kind = "np.linalg.LinAlgError" if error is np.linalg.LinAlgError else error.__name__
+            self.checks.append((ok, f"{kind}({message!r})"))
+
+    def within(self, value: Value, low: int, high: int, message: str) -> Value:
+        """Integers held to [low, high); those beyond raise IndexError once the program has run."""
+        first, last = self.full(low, (), INT), self.full(high - 1, (), INT)
+        if not isinstance(value, Full) and value.size:
+            axes = range(len(value.shape))
+            above = self.map("x >= y", (self.reduce(MINIMUM, value, axes), first), BOOL)
+            below = self.map("x <= y", (self.reduce(MAXIMUM, value, axes), last), BOOL)
+            ok = self.map("x & y", (above, below), BOOL)
+            self.require(ok, IndexError, message)
+        return self.map("minimum(maximum(x, y), z)", (value, first, last), INT)
+
+    # -- reductions and products ----------------------------------------------------------------
+
+    def reduce(self, kind: Reduction, value: Value, axes: Iterable[int]) -> Value:
+        """The reduction over `axes`, which go."""
+        gone = tuple(sorted(i for i in axes if value.shape[i] != 1))
+        dropped = set(axes) - set(gone)
+        if dropped:
+            kept = [i for i in range(len(value.shape)) if i not in dropped]
+            places = {i: k for k, i in enumerate(kept)}
+            index = [
+                Axis(None, 0, 0) if i in dropped else Axis(places[i], 0, 1)
+                for i in range(len(value.shape))
+            ]
+            value = self.view(value, index, tuple(value.shape[i] for i in kept))
+            gone = tuple(places[i] for i in gone)
+        if not gone:
+            return value
+        shape = tuple(n for i, n in enumerate(value.shape) if i not in gone)
+        count = math.prod(value.shape[i] for i in gone)
+        if not count:
+            return self.full(kind.neutral(value.dtype), shape, value.dtype)
+        if kind is SUM:
+            simpler = self._simpler_sum(value, gone, shape, count)
+            if simpler is not None:
+                return simpler
+        if isinstance(value, Full) and kind in (MAXIMUM, MINIMUM):
+            return self.full(value.number, shape, value.dtype)
+        kept = tuple(i for i in range(len(value.shape)) if i not in gone)
+        n = len(value.shape)
+        if gone != tuple(range(len(gone))) and gone != tuple(range(n - len(gone), n)):
+            value = self.transpose(value, (*kept, *gone))
+            gone = tuple(range(len(kept), n))
+        return self.new(Reduce, shape, value.dtype, (value,), kind, gone)
+
+    def _simpler_sum(self, value, gone, shape, count) -> Value | None:
+        if isinstance(value, Full):
+            return self.full(value.number * count, shape, value.dtype)
+        if is_map(value, TIMES):
+            for factor, other in (value.args, value.args[::-1]):
+                if is_finite(factor) and other.shape == value.shape:
+                    total = self.reduce(SUM, other, gone)
+                    number = self.full(number_of(factor), (), value.dtype)
+                    return self.map(TIMES, (number, total), value.dtype, shape)
+        if is_map(value, NEGATIVE) and value.args[0].shape == value.shape:
+            return self.map(NEGATIVE, (self.reduce(SUM, value.args[0], gone),), value.dtype, shape)
+        if isinstance(value, View):
+            used = {axis.out for axis in value.axes}
+            spread = [i for i in gone if i not in used]
+            if spread:  # axes along which all is equal
+                kept = [i for i in range(len(value.shape)) if i not in spread]
+                places = {i: k for k, i in enumerate(kept)}
+                index = [
+                    axis if axis.out is None else Axis(places[axis.out], axis.start, axis.step)
+                    for axis in value.axes
+                ]
+                rest = self.view(value.source, index, tuple(value.shape[i] for i in kept))
+                times = math.prod(value.shape[i] for i in spread)
+                total = self.reduce(SUM, rest, [places[i] for i in gone if i not in spread])
+                factor = self.full(float(times), (), value.dtype)
+                return self.map(TIMES, (factor, total), value.dtype, shape)
+        return None
+
+    def matmul(self, a: Value, b: Value) -> Value:
+        """The product of matrices (…, m, k) and (…, k, n) whose leading axes are equal or gone."""
+        (*_, m, k), n = a.shape, b.shape[-1]
+        lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        shape, dtype = (*lead, m, n), a.dtype
+        if not math.prod(shape) or not k:
+            return self.full(0.0, shape, dtype)
+        # Rows and columns of ones only sum; one term only multiplies; one element is a dot product.
+        if number_of(a) is not None:
+            total = self.reduce(SUM, b, [len(b.shape) - 2])
+            total = self.map(TIMES, (self.full(number_of(a), (), dtype), total), dtype)
+            return self.broadcast(self.reshape(total, (*b.shape[:-2], 1, n)), shape)
+        if number_of(b) is not None:
+            total = self.reduce(SUM, a, [len(a.shape) - 1])
+            total = self.map(TIMES, (self.full(number_of(b), (), dtype), total), dtype)
+            return self.broadcast(self.reshape(total, (*a.shape[:-1], 1)), shape)
+        if k == 1:
+            return self.map(TIMES, (self.broadcast(a, shape), self.broadcast(b, shape)), dtype)
+        if m == n == 1:
+            row = self.reshape(a, (*a.shape[:-2], k))
+            column = self.reshape(b, (*b.shape[:-2], k))
+            product = self.map(TIMES, (row, column), dtype)
+            return self.reshape(self.reduce(SUM, product, [len(lead)]), shape)
+        return self.new(Matmul, shape, dtype, (a, b))
+
+
+def _through(axis: Axis, axes: Sequence[Axis]) -> Axis:
+    """The axis of a source seen through a second view."""
+    if axis.out is None:
+        return axis
+    outer = axes[axis.out]
+    return Axis(outer.out, axis.start + axis.step * outer.start, axis.step * outer.step)
+
+
+def _part_seen(joined: Concat, axes: Sequence[Axis], shape: tuple) -> tuple[Value, int] | None:
+    """The one part of a `concat` that a view looks at, and where it begins."""
+    out, first, step = axes[joined.axis]
+    last = first if out is None else first + step * (shape[out] - 1)
+    start = 0
+    for part in joined.args:
+        stop = start + part.shape[joined.axis]
+        if start <= min(first, last) and max(first, last) < stop:
+            return part, start
+        start = stop
+    return None

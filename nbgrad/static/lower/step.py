@@ -1,0 +1,29 @@
+"""The step of a loop in the lowered program: a program of its own."""
+
+from dataclasses import dataclass
+
+from .graph import Graph
+from .values import Value
+
+
+@dataclass(eq=False)
+class LoweredStep:
+    """What `n` steps of a loop do: `graph` takes the number of the step, constants, the state and
+    the slices of xs; `outputs` are the new state and the ys."""
+
+    graph: Graph
+    outputs: list[Value]
+    n: int
+    constants: int
+    states: int
+    xs: int
+    reverse: bool
+
+    def olds(self, kept: frozenset[int]) -> dict[Value, Value]:
+        """For each new state that nobody keeps, the old one, in whose place it may lie."""
+        first = 1 + self.constants
+        return {
+            value: self.graph.inputs[first + k]
+            for k, value in enumerate(self.outputs[: self.states])
+            if value.shape != () and k not in kept
+        }

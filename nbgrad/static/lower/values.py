@@ -1,0 +1,383 @@
+"""The values of a lowered program: about fifteen kinds, to which every row is brought.
+
+Each kind knows three things: how the element at an index is computed from elements of its arguments
+(`reads`), whether it is computed where it is read or always has a buffer (`buffered`), and whether
+it fits its arguments (`fits`). Values are compared by identity.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ...codegen import affine
+from ...codegen.affine import Affine, Axis
+from ...codegen.loops import MAXIMUM, MINIMUM, PRODUCT, SUM, Reduction
+from ...codegen.scalar import Expr
+
+BOOL, INT = np.dtype(bool), np.dtype(np.int64)
+Index = tuple[Affine, ...]
+
+
+class Read(NamedTuple):
+    """An element that another one is computed from."""
+
+    value: "Value"
+    index: Index
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Value:
+    """One array of the program. `line` is the user's line that it comes from."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    args: tuple["Value", ...]
+    line: str
+    buffered: ClassVar[bool] = False
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def price(self) -> int:
+        """About how many arithmetic operations one element takes, beside its arguments."""
+        return 1
+
+    def reads(self, index: Index) -> list[Read]:
+        """What the element at `index` is computed from, for values that are not buffered."""
+        raise TypeError(f"{self} has a buffer")
+
+    def fits(self) -> bool:
+        """Whether shape and dtype are what the kind makes of the arguments."""
+        return True
+
+    def __repr__(self):
+        return f"<{type(self).__name__.lower()} {self.dtype}{list(self.shape)}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Input(Value):
+    """The argument of the program at a position."""
+
+    position: int
+
+    @property
+    def price(self) -> int:
+        return 0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Full(Value):
+    """One number everywhere."""
+
+    number: Any
+
+    @property
+    def price(self) -> int:
+        return 0
+
+    def reads(self, index):
+        return []
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Iota(Value):
+    """The position along an axis."""
+
+    axis: int
+
+    @property
+    def price(self) -> int:
+        return 0
+
+    def reads(self, index):
+        return []
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Map(Value):
+    """Scalar code over the elements of arguments that broadcast."""
+
+    body: Expr
+
+    @property
+    def price(self) -> int:
+        return self.body.price
+
+    def reads(self, index):
+        return [Read(a, _of_broadcast(a.shape, index)) for a in self.args]
+
+    def fits(self):
+        return np.broadcast_shapes(self.shape, *(a.shape for a in self.args)) == self.shape
+
+
+def _of_broadcast(shape: tuple[int, ...], index: Index) -> Index:
+    lost = len(index) - len(shape)
+    return tuple(affine.ZERO if n == 1 else index[i + lost] for i, n in enumerate(shape))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class View(Value):
+    """Slices, transposes, broadcasts, flips, new and dropped axes, diagonals: each axis of the
+    source is an affine function of one axis of the result, or one position."""
+
+    axes: tuple[Axis, ...]
+
+    @property
+    def source(self) -> Value:
+        return self.args[0]
+
+    def reads(self, index):
+        return [Read(self.source, affine.seen(self.axes, index))]
+
+    def fits(self):
+        if len(self.axes) != len(self.source.shape) or self.dtype != self.source.dtype:
+            return False
+        for (out, start, step), n in zip(self.axes, self.source.shape, strict=True):
+            last = start if out is None else start + step * (self.shape[out] - 1)
+            if self.size and not (0 <= start < n and 0 <= last < n):
+                return False
+        return True
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reshape(Value):
+    """The same elements in the same order, in another shape; its source has a buffer."""
+
+    @property
+    def source(self) -> Value:
+        return self.args[0]
+
+    def reads(self, index):
+        # An index that lies at the same place of the buffer.
+        place = affine.flat(self.shape, index)
+        return [Read(self.source, (*(affine.ZERO for _ in self.source.shape[1:]), place))]
+
+    def fits(self):
+        return self.size == self.source.size and self.dtype == self.source.dtype
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Pad(Value):
+    """A block at `starts` in zeros."""
+
+    starts: tuple[int, ...]
+
+    @property
+    def block(self) -> Value:
+        return self.args[-1]
+
+    def reads(self, index):
+        return [Read(self.block, _shifted(index, self.starts))]
+
+    def fits(self):
+        ends = zip(self.starts, self.block.shape, self.shape, strict=True)
+        return self.dtype == self.block.dtype and all(0 <= s and s + n <= m for s, n, m in ends)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Inset(Pad):
+    """A block at `starts` in another array, which is the first argument."""
+
+    def reads(self, index):
+        return [Read(self.args[0], index), Read(self.block, _shifted(index, self.starts))]
+
+    def fits(self):
+        below = self.args[0]
+        return (below.shape, below.dtype) == (self.shape, self.dtype) and super().fits()
+
+
+def _shifted(index: Index, starts: Sequence[int]) -> Index:
+    return tuple(i.shifted(-s) for i, s in zip(index, starts, strict=True))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Concat(Value):
+    """Arrays one after another along an axis."""
+
+    axis: int
+
+    def reads(self, index):
+        found, start = [], 0
+        for arg in self.args:
+            inner = [i.shifted(-start) if a == self.axis else i for a, i in enumerate(index)]
+            found.append(Read(arg, tuple(inner)))
+            start += arg.shape[self.axis]
+        return found
+
+    def fits(self):
+        total = sum(a.shape[self.axis] for a in self.args)
+        return total == self.shape[self.axis] and all(a.dtype == self.dtype for a in self.args)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Take(Value):
+    """Elements of the first argument at positions that the others hold, arrays of integers.
+
+    `axes` has for each axis of the source an Axis, or the number of an array of positions; those
+    arrays have `joint` axes, from axis `place` of the result on.
+    """
+
+    axes: tuple[Any, ...]
+    place: int
+    joint: int
+
+    @property
+    def source(self) -> Value:
+        return self.args[0]
+
+    @property
+    def positions(self) -> tuple[Value, ...]:
+        return self.args[1:]
+
+    def reads(self, index):
+        at = index[self.place : self.place + self.joint]
+        unknown = [affine.variable(f"?{id(arg)}") for arg in self.positions]
+        arrays = [Read(arg, at) for arg in self.positions]
+        return [*arrays, Read(self.source, affine.taken(self.axes, unknown, index))]
+
+    def fits(self):
+        lies = all(
+            a.shape == self.shape[self.place : self.place + self.joint] for a in self.positions
+        )
+        return lies and len(self.axes) == len(self.source.shape) and self.dtype == self.source.dtype
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scatter(Value):
+    """The elements of a block added to zeros, added to an array, or written over an array (`adds`
+    is false), at positions as those of Take. Arguments: block, positions, array where there is
+    one."""
+
+    axes: tuple[Any, ...]
+    place: int
+    joint: int
+    adds: bool
+    buffered = True
+
+    @property
+    def block(self) -> Value:
+        return self.args[0]
+
+    @property
+    def positions(self) -> tuple[Value, ...]:
+        return self.args[1 : 1 + sum(isinstance(axis, int) for axis in self.axes)]
+
+    @property
+    def below(self) -> Value | None:
+        """The array that is added to or written over; None for zeros."""
+        rest = self.args[1 + len(self.positions) :]
+        return rest[0] if rest else None
+
+    def fits(self):
+        below = self.below
+        joint = self.block.shape[self.place : self.place + self.joint]
+        lies = all(a.shape == joint for a in self.positions)
+        same = below is None or (below.shape, below.dtype) == (self.shape, self.dtype)
+        return (
+            lies and same and len(self.axes) == len(self.shape) and self.dtype == self.block.dtype
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reduce(Value):
+    """A reduction over axes, which go. They come first or last, or are all."""
+
+    kind: Reduction
+    axes: tuple[int, ...]
+    buffered = True
+
+    @property
+    def source(self) -> Value:
+        return self.args[0]
+
+    @property
+    def is_total(self) -> bool:
+        """Whether all axes go."""
+        return len(self.axes) == len(self.source.shape)
+
+    @property
+    def is_row(self) -> bool:
+        """Whether the last axes go, and others stay."""
+        return not self.is_total and self.axes[-1] == len(self.source.shape) - 1
+
+    def fits(self):
+        kept = tuple(n for i, n in enumerate(self.source.shape) if i not in self.axes)
+        return self.shape == kept and self.dtype == self.source.dtype
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Matmul(Value):
+    """The products of matrices whose leading axes are equal, or gone on one side."""
+
+    buffered = True
+
+    def fits(self):
+        a, b = self.args
+        lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        fits = a.shape[-1] == b.shape[-2] and a.dtype == b.dtype == self.dtype
+        return fits and self.shape == (*lead, a.shape[-2], b.shape[-1]) and self.size > 0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Call(Value):
+    """A device function `function(args..., result, sizes...)` on pointers."""
+
+    function: str
+    sizes: tuple[int, ...]
+    buffered = True
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Loop(Value):
+    """A step that is repeated; its results are Items. `step` is a `LoweredStep`."""
+
+    step: Any
+    buffered = True
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Item(Value):
+    """One result of a loop, or room that it needs; `key` says which."""
+
+    key: tuple[str, int]
+    buffered = True
+
+    @property
+    def loop(self) -> Value:
+        return self.args[0]
+
+
+def number_of(value: Value) -> Any:
+    """The number of a Full, else None."""
+    return value.number if isinstance(value, Full) else None
+
+
+def is_finite(value: Value) -> bool:
+    """Whether it is a Full of a finite number."""
+    return isinstance(value, Full) and math.isfinite(value.number)
+
+
+def is_map(value: Value, body: Expr) -> bool:
+    """Whether it is a Map of this body."""
+    return isinstance(value, Map) and value.body is body
+
+
+def topological(outputs: Iterable[Value]) -> list[Value]:
+    """The values that `outputs` need, each after its arguments."""
+    order: list[Value] = []
+    seen: set[int] = set()
+    stack = [(value, False) for value in list(outputs)[::-1]]
+    while stack:
+        value, done = stack.pop()
+        if done:
+            order.append(value)
+        elif id(value) not in seen:
+            seen.add(id(value))
+            stack.append((value, True))
+            stack.extend((arg, False) for arg in reversed(value.args))
+    return order

@@ -1,0 +1,74 @@
+"""How values lie in buffers: what must have one for a value to be read behind a pointer."""
+
+from math import prod
+
+from ..lower.values import Matmul, Reshape, Value, View
+
+
+def buffer_of(value: Value) -> Value:
+    """What must have a buffer for `value` to be read as one."""
+    while isinstance(value, Reshape):
+        value = value.source
+    return value
+
+
+def behind_views(value: Value) -> Value:
+    while isinstance(value, View):
+        value = value.source
+    return value
+
+
+def window_of(value: Value) -> tuple[Value, int]:
+    """What must have a buffer for `value` to be read behind one pointer, and where it begins."""
+    if isinstance(value, View) and value.shape != ():
+        start, strides = _followed(value)
+        step = value.size
+        for axis, n in enumerate(value.shape):
+            step //= max(n, 1)
+            if n != 1 and strides[axis] != step:
+                return value, 0
+        return buffer_of(value.source), start
+    return buffer_of(value), 0
+
+
+def _followed(view: View) -> tuple[int, list[int]]:
+    """Where a view of a buffer starts, and its strides."""
+    shape = view.source.shape
+    start, strides = 0, [0] * len(view.shape)
+    for axis, (out, first, step) in enumerate(view.axes):
+        unit = prod(shape[axis + 1 :])
+        start += first * unit
+        if out is not None:
+            strides[out] += step * unit
+    return start, strides
+
+
+def strides_for_blas(view: View) -> tuple[int, list[int]] | None:
+    """Where a view of a buffer starts, and its strides; None where BLAS cannot follow them."""
+    start, strides = _followed(view)
+    rows, columns = view.shape[-2:]
+    if rows == 1:
+        strides[-2] = max(strides[-1] * columns, columns)
+    if columns == 1:
+        strides[-1] = 1 if strides[-2] != 1 else rows
+    m, n = strides[-2:]
+    if (n == 1 and m >= columns) or (m == 1 and n >= rows):
+        return start, strides
+    return None
+
+
+# BLAS reads a small second matrix faster as it is than transposed: of up to so many elements, for
+# at least so many rows of the first (copying it first gains 25 to 30 % there, and loses beyond).
+_SMALL_MATRIX, _MANY_ROWS = 4096, 32
+
+
+def operand_of(product: Matmul, value: Value) -> Value:
+    """What must have a buffer so that BLAS can read `value`: itself, or the source of a view."""
+    found = strides_for_blas(value) if isinstance(value, View) else None
+    if not isinstance(value, View) or found is None:
+        return buffer_of(value)
+    k, n = value.shape[-2:]
+    turned = value is product.args[1] and found[1][-1] != 1 and n > 1
+    if turned and k * n <= _SMALL_MATRIX and product.shape[-2] >= _MANY_ROWS:
+        return value
+    return buffer_of(value.source)

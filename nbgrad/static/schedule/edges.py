@@ -1,0 +1,111 @@
+"""Where the loops over a value must be split: where a block begins or ends inside of an array.
+
+Zeros around a block, and arrays one after another, are computed by other code on each side of an
+edge. A branch inside of a loop would keep it from vectorising, so the loop is split there.
+"""
+
+import math
+from collections.abc import Iterable
+
+from ..lower.values import Concat, Map, Pad, Reduce, Scatter, Take, Value, View
+
+Edges = dict[int, frozenset[int]]
+"""For axes of a value: the positions, inside of it, at which a new piece begins."""
+NONE: Edges = {}
+
+
+def pieces(edges: Edges) -> int:
+    """The boxes that they cut an array into."""
+    return math.prod(len(positions) + 1 for positions in edges.values())
+
+
+def joined(every: Iterable[Edges]) -> Edges:
+    """The edges of several values over one domain."""
+    found: Edges = {}
+    for edges in every:
+        for axis, positions in edges.items():
+            found[axis] = found.get(axis, frozenset()) | positions
+    return found
+
+
+def domain_edges(value: Value, known: dict[Value, Edges]) -> Edges:
+    """The edges in the domain that computing `value` runs over; `known` are those of what is
+    computed where it is read."""
+    if isinstance(value, (Reduce, Scatter)):
+        found = known.get(value.args[0], NONE)
+        if isinstance(value, Scatter):
+            for positions in value.positions:
+                moved = {axis + value.place: at
+                         for axis, at in known.get(positions, NONE).items()}  # fmt: skip
+                found = joined([found, moved])
+        return found
+    return inner_edges(value, known)
+
+
+def inner_edges(value: Value, known: dict[Value, Edges]) -> Edges:
+    """The edges of a value that is computed where it is read."""
+    if isinstance(value, Map):
+        return joined(_of_broadcast(arg, value, known.get(arg, NONE)) for arg in value.args)
+    if isinstance(value, View):
+        return _seen(value, known.get(value.source, NONE))
+    if isinstance(value, Pad):
+        around = known.get(value.args[0], NONE) if len(value.args) > 1 else NONE
+        return joined([around, _placed(value, known.get(value.block, NONE))])
+    if isinstance(value, Concat):
+        return _one_after_another(value, known)
+    if isinstance(value, Take):
+        # Positions run along the axes that they have in the result; its source has a buffer.
+        return joined(
+            {axis + value.place: at for axis, at in known.get(arg, NONE).items()}
+            for arg in value.positions
+        )
+    return NONE
+
+
+def _inside(positions: Iterable[int], n: int) -> frozenset[int]:
+    return frozenset(at for at in positions if 0 < at < n)
+
+
+def _clean(edges: dict[int, frozenset[int]]) -> Edges:
+    return {axis: positions for axis, positions in edges.items() if positions}
+
+
+def _of_broadcast(arg: Value, value: Value, edges: Edges) -> Edges:
+    lost = len(value.shape) - len(arg.shape)
+    return {axis + lost: positions for axis, positions in edges.items() if arg.shape[axis] != 1}
+
+
+def _seen(view: View, edges: Edges) -> Edges:
+    found: Edges = {}
+    for axis, positions in edges.items():
+        out, start, step = view.axes[axis]
+        if out is None or not step:
+            continue
+        # The first place from which on `start + step * i` lies on the other side.
+        if step > 0:
+            at = _inside((-((start - p) // step) for p in positions), view.shape[out])
+        else:
+            at = _inside(((start - p) // -step + 1 for p in positions), view.shape[out])
+        found[out] = found.get(out, frozenset()) | at
+    return _clean(found)
+
+
+def _placed(value: Pad, edges: Edges) -> Edges:
+    found: Edges = {}
+    for axis, (start, n) in enumerate(zip(value.starts, value.block.shape, strict=True)):
+        inner = (start + at for at in edges.get(axis, ()))
+        found[axis] = _inside([start, start + n, *inner], value.shape[axis])
+    return _clean(found)
+
+
+def _one_after_another(value: Concat, known: dict[Value, Edges]) -> Edges:
+    every, start = [], 0
+    for arg in value.args:
+        n = arg.shape[value.axis]
+        edges = known.get(arg, NONE)
+        moved = {axis: at for axis, at in edges.items() if axis != value.axis}
+        inner = (start + at for at in edges.get(value.axis, ()))
+        moved[value.axis] = _inside([start, start + n, *inner], value.shape[value.axis])
+        every.append(moved)
+        start += n
+    return _clean(joined(every))

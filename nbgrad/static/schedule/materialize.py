@@ -1,0 +1,125 @@
+"""Which values have a buffer, and which are computed where they are read.
+
+A value that has one is a *root*: results, operands of products, sources of gathers, reductions,
+dear values that several others read, and what would split a loop too often.
+"""
+
+from collections.abc import Sequence
+
+from ..lower.values import (
+    Call,
+    Full,
+    Input,
+    Loop,
+    Map,
+    Matmul,
+    Reshape,
+    Scatter,
+    Take,
+    Value,
+    View,
+)
+from .buffers import behind_views, buffer_of, operand_of, window_of
+from .edges import NONE, Edges, domain_edges, inner_edges, pieces
+
+# Computing a value again, up to this price, is cheaper than a store and a load: an addition costs
+# one, a division four, an exponential twelve.
+CHEAP = 8
+# A value of this price has a buffer even if one other reads it: kernels of bounded length compile in
+# linear time, and equal ones once. A store and a load are a hundredth of that.
+DEAR = 240
+# Loops are cut into at most so many pieces.
+PIECES = 48
+
+
+class Roots:
+    """The values with a buffer, and what the others cost and where they split loops."""
+
+    def __init__(self, order: list[Value], outputs: Sequence[Value]):
+        self.order = order
+        self.values = {v for v in order if v.buffered and not isinstance(v, Loop)}
+        self.prices: dict[Value, int] = {}
+        self.edges: dict[Value, Edges] = {}
+        self._required(outputs)
+        self._worthwhile()
+        self.values = {v for v in self.values if not isinstance(v, (Input, Full))}
+        self.values.update(v for v in outputs if v.shape != () and not isinstance(v, Input))
+        self._seldom_split()
+
+    def __contains__(self, value: Value) -> bool:
+        return value in self.values
+
+    def _required(self, outputs: Sequence[Value]) -> None:
+        """What a step reads through a pointer, and scalars, which are lines of the program."""
+        roots = self.values
+        for value in self.order:
+            if value.shape == () and not isinstance(value, (Input, Full, Loop)):
+                roots.add(value)
+            if isinstance(value, Matmul):
+                roots.update(operand_of(value, arg) for arg in value.args)
+            elif isinstance(value, Call):
+                roots.update(buffer_of(arg) for arg in value.args)
+            elif isinstance(value, Loop):
+                roots.update(window_of(arg)[0] for arg in value.args)
+            elif isinstance(value, Reshape):
+                roots.add(buffer_of(value.source))
+            elif isinstance(value, Scatter) and value.below is not None:
+                # Written in order, so that the last of equal positions wins, and copied as a whole.
+                roots.update((buffer_of(value.block), buffer_of(value.below)))
+            elif isinstance(value, Take):
+                roots.add(buffer_of(behind_views(value.source)))
+
+    def _worthwhile(self) -> None:
+        """Values that are dear to compute again."""
+        readers: dict[Value, int] = {}
+        for value in reversed(self.order):
+            for arg in dict.fromkeys(value.args):
+                passes = isinstance(value, (View, Reshape))
+                count = readers.get(value, 0) if passes else 1
+                readers[arg] = readers.get(arg, 0) + count
+        for value in self.order:
+            price = value.price
+            price += sum(0 if arg in self.values else self.prices[arg] for arg in value.args)
+            if isinstance(value, (Map, Take)):
+                if price >= DEAR or (price >= CHEAP and readers.get(value, 0) > 1):
+                    self.values.add(value)
+            if isinstance(value, Map):
+                self.values.update(arg for arg in value.args if self._repeated(arg, value))
+            self.prices[value] = price
+
+    def _repeated(self, arg: Value, value: Map) -> bool:
+        """Whether reading `arg` would compute it anew for each of many rows."""
+        return (
+            isinstance(arg, Map)
+            and arg.shape != ()
+            and arg.shape[-1] == value.shape[-1] > 1
+            and arg.size * 8 <= value.size
+            and self.prices[arg] >= CHEAP // 2
+        )
+
+    def _seldom_split(self) -> None:
+        """Buffers where a loop would have too many pieces: for the argument with most of them."""
+        for value in self.order:
+            if value.buffered or value in self.values:
+                while pieces(domain_edges(value, self.edges)) > PIECES:
+                    worst = max(self._inlined(value), key=lambda arg: pieces(self.edges[arg]),
+                                default=None)  # fmt: skip
+                    if worst is None:
+                        break
+                    self._keep(worst)
+                continue
+            found = inner_edges(value, self.edges)
+            if pieces(found) > PIECES and isinstance(value, Map):
+                worst = max(value.args, key=lambda arg: pieces(self.edges.get(arg, NONE)))
+                self._keep(worst)
+                found = inner_edges(value, self.edges)
+            if found:
+                self.edges[value] = found
+
+    def _inlined(self, value: Value) -> list[Value]:
+        """Arguments that are computed where they are read and have edges."""
+        return [arg for arg in value.args if self.edges.get(arg)]
+
+    def _keep(self, value: Value) -> None:
+        self.values.add(value)
+        self.edges.pop(value, None)

@@ -1,0 +1,1 @@
+"""Tracing: a Python function is run on symbols, and what it does to them is its program."""

@@ -1,0 +1,240 @@
+"""Loops as rows: a step is recorded once, and so are its pullback, its pushforward and its batch.
+
+The row `loop` runs a body n times. Its results, in order: the state at the end, the ys stacked, and
+the states before and after each step, stacked; `outs` says which of them are wanted, joined in one
+flat array. Only what is wanted is kept by what is emitted, so states are stored where a pullback
+reads them and nowhere else.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...array import Array
+from ...batched import Batched
+from ...core import Aval, Primitive, Unplanned, bind, new_level
+from ...dual import Dual
+from ...rules import batching
+from ...symbols import Symbol
+from ...transforms import gradient
+from .body import Body, BodyRecorder, recorded
+from .program import replay
+
+
+def run(body: Body, args: Sequence, outs: Sequence[int] | None = None) -> list[Any]:
+    """Results of the loop on any values, of all the results where `outs` is None."""
+    avals = body.avals
+    outs = range(body.states + body.ys) if outs is None else outs
+    found: dict[int, Any] = {}
+    floats = tuple(k for k in outs if avals[k].dtype.kind == "f")
+    if floats:
+        flat = bind(loop, *args, body=body, outs=floats)
+        found = dict(zip(floats, body.parts(flat, floats), strict=True))
+    for k in outs:
+        if k not in found:
+            whole = bind(loop, *map(_untracked, args), body=body, outs=(k,))
+            part = np.reshape(whole, avals[k].shape)
+            # Layout of bools gives floats.
+            found[k] = part != 0 if avals[k].dtype.kind == "b" else part
+    return [found[k] for k in outs]
+
+
+def pull(body: Body, ct: Any, args: Sequence, need: Sequence[bool], outs: Sequence[int]) -> list:
+    """Cotangents of the arguments: a loop over the steps from the last to the first."""
+    c, s = body.constants, body.states
+    avals = [symbol.aval for symbol in body.program.inputs[1:]]
+    cts = dict(zip(outs, body.parts(ct, outs), strict=True))
+    live = [k for k in range(s) if avals[c + k].dtype.kind == "f"]
+    wanted = [k for k in range(c) if need[k] and avals[k].dtype.kind == "f"]
+    wanted_xs = [
+        k for k in range(len(args)) if k >= c + s and need[k] and avals[k].dtype.kind == "f"
+    ]
+    places = [*(c + k for k in live), *wanted, *wanted_xs]  # what the pullback is of
+    stacked = run(body, args, [s + body.ys + k for k in range(s)])
+    before = [states[1:] if body.reverse else states[:-1] for states in stacked]
+    end = 0 if body.reverse else body.n
+    seeds = []
+    for k in live:
+        seed = cts[k] if k in cts else zeros(args, avals[c + k])
+        extra = cts.get(s + body.ys + k)
+        seeds.append(seed if extra is None else seed + extra[end])
+    seeds += [zeros(args, avals[k]) for k in wanted]
+    y_cts = {k: cts[s + k] for k in range(body.ys) if s + k in cts}
+    state_cts = {k: cts[s + body.ys + k] for k in live if s + body.ys + k in cts}
+    state_cts = {k: g[1:] if body.reverse else g[:-1] for k, g in state_cts.items()}
+
+    def step(recorder: BodyRecorder, i: Symbol, carried: list, given: list) -> list:
+        rest = iter(given)
+        state = [next(rest) for _ in range(s)]
+        xs = [next(rest) for _ in range(body.xs)]
+        y_ct = {k: next(rest) for k in y_cts}
+        state_ct = {k: next(rest) for k in state_cts}
+        point = [*args[:c], *state, *xs]
+
+        def paired(leaves: list) -> Any:
+            """The results times their cotangents: its gradient is the pullback."""
+            full = list(point)
+            for place, leaf in zip(places, leaves, strict=True):
+                full[place] = leaf
+            results = replay(body.program, [i, *full], recorder)
+            pairs = [*zip((results[k] for k in live), carried, strict=False)]
+            pairs += [(results[s + k], g) for k, g in y_ct.items()]
+            return sum((np.sum(result * g) for result, g in pairs), 0.0)
+
+        leaves = [point[place] for place in places]
+        found = gradient(paired, leaves)[0] if leaves else []
+        state_bars = [
+            g + state_ct[k] if k in state_ct else g for k, g in zip(live, found, strict=False)
+        ]
+        sums = [
+            total + g for total, g in zip(carried[len(live) :], found[len(live) :], strict=False)
+        ]
+        return [*state_bars, *sums, *found[len(live) + len(wanted) :]]
+
+    xs = [*before, *args[c + s :], *y_cts.values(), *state_cts.values()]
+    name = f"{body.name}_pullback"
+    back, constants = recorded(step, name, body.n, seeds, xs, reverse=not body.reverse)
+    found = run(back, [*constants, *seeds, *xs])
+    cotangents: list[Any] = [None] * len(args)
+    for place, g in zip(places, found, strict=True):
+        cotangents[place] = g
+    return cotangents
+
+
+def push(body: Body, tangents: Sequence, args: Sequence, outs: Sequence[int]) -> Any:
+    """The tangent of the wanted results: a loop over states with their tangents."""
+    c, s = body.constants, body.states
+    inputs = [symbol.aval for symbol in body.program.inputs[1:]]
+    dots = [
+        None if a.dtype.kind != "f" else zeros_of(args, a, arg) if t is None else t
+        for a, arg, t in zip(inputs, args, tangents, strict=True)
+    ]
+    live = [k for k in range(s) if dots[c + k] is not None]
+    live_ys = [k for k in range(body.ys) if body.avals[s + k].dtype.kind == "f"]
+    moving = [k for k in range(c + s, len(args)) if dots[k] is not None]
+
+    def step(recorder: BodyRecorder, i: Symbol, state: list, given: list) -> list:
+        values = [*args[:c], *state[:s], *given[: body.xs]]
+        given_dots = dict(zip([c + k for k in live], state[s:], strict=True))
+        given_dots |= dict(zip(moving, given[body.xs :], strict=True))
+        given_dots |= {k: dots[k] for k in range(c) if dots[k] is not None}
+        with new_level(recorder.level + 1) as level:
+            duals = [
+                Dual(value, given_dots[k], level) if k in given_dots else value
+                for k, value in enumerate(values)
+            ]
+            results = replay(body.program, [i, *duals], recorder)
+        primals = [r.primal if _is_dual(r, level) else r for r in results]
+        pushed = [r.tangent if _is_dual(r, level) else _zero_like(r) for r in results]
+        return [
+            *primals[:s], *(pushed[k] for k in live),
+            *primals[s:], *(pushed[s + k] for k in live_ys),
+        ]  # fmt: skip
+
+    state = [*args[c : c + s], *(dots[c + k] for k in live)]
+    xs = [*args[c + s :], *(dots[k] for k in moving)]
+    moved, constants = recorded(
+        step, f"{body.name}_pushforward", body.n, state, xs, reverse=body.reverse
+    )
+    places = {k: s + live.index(k) for k in live}
+    at = s + len(live)
+    places |= {s + k: at + body.ys + live_ys.index(k) for k in live_ys}
+    at += body.ys + len(live_ys)
+    places |= {s + body.ys + k: at + s + live.index(k) for k in live}
+    wanted = tuple(places[k] for k in outs)
+    return bind(loop, *constants, *state, *xs, body=moved, outs=wanted)
+
+
+def batch(
+    body: Body, size: int, args: Sequence, batched: Sequence[bool], outs: Sequence[int]
+) -> Any:
+    """The wanted results for all samples: a loop whose step takes all of them."""
+    c, s = body.constants, body.states
+    start = [
+        x if isinstance(x, Array) else np.asarray(x, symbol.dtype)
+        for x, symbol in zip(args[c : c + s], body.program.inputs[1 + c :], strict=False)
+    ]
+    state = batching.spread(size, start, batched[c : c + s])
+    xs = [
+        np.moveaxis(x, 0, 1) if has else x
+        for x, has in zip(args[c + s :], batched[c + s :], strict=True)
+    ]
+    split = [*batched[:c], *(True for _ in state), *batched[c + s :]]
+
+    def step(recorder: BodyRecorder, i: Symbol, state: list, given: list) -> list:
+        with new_level(recorder.level + 1) as level:
+            values = [
+                Batched(recorder.lift(x), level) if has else x
+                for x, has in zip([*args[:c], *state, *given], split, strict=True)
+            ]
+            results = replay(body.program, [i, *values], recorder)
+        mine = [isinstance(x, Batched) and x.level == level for x in results]
+        whole = [x.value if has else x for x, has in zip(results, mine, strict=True)]
+        return batching.spread(size, whole, mine)
+
+    many, constants = recorded(step, f"{body.name}_batch", body.n, state, xs, body.reverse)
+    found = run(many, [*constants, *state, *xs], outs)
+    flat = [
+        np.reshape(x if k < s else np.moveaxis(x, 1, 0), (size, -1))
+        for k, x in zip(outs, found, strict=True)
+    ]
+    return flat[0] if len(flat) == 1 else np.concatenate(flat, axis=1)
+
+
+class _Loop(Primitive):
+    """n steps of a body."""
+
+    def evaluate(self, *args, **params):
+        return params["body"].evaluate(args, params["outs"])
+
+    def infer(self, *avals, **params) -> Aval:
+        return params["body"].joined(params["outs"])
+
+    def pullback(self, ct, out, args, need, **params):
+        return pull(params["body"], ct, args, need, params["outs"])
+
+    def pushforward(self, tangents, out, args, **params):
+        return push(params["body"], tangents, args, params["outs"])
+
+    def batch(self, size, args, batched, **params):
+        return batch(params["body"], size, args, batched, params["outs"])
+
+
+loop = _Loop("loop", notes="n steps of a recorded body; so are the pullback and the pushforward")
+loop.plans = Unplanned()
+
+
+def _untracked(x: Any) -> Any:
+    """The value without its derivatives: a symbol, samples, or plain."""
+    while isinstance(x, Array) and not isinstance(x, (Symbol, Batched)):
+        x = x.below
+    return x
+
+
+def _bottom(x: Any) -> Any:
+    """The symbol that a value stands on, or what is plain."""
+    while isinstance(x, Array) and not isinstance(x, Symbol):
+        x = x.below
+    return x
+
+
+def zeros(values: Sequence, aval: Aval) -> Any:
+    """Zeros beside `values`: a symbol where one of them is."""
+    for x in map(_bottom, values):
+        if isinstance(x, Symbol):
+            return x.builder.full(0.0, aval)
+    return np.zeros(aval.shape, aval.dtype)
+
+
+def zeros_of(values: Sequence, aval: Aval, arg: Any) -> Any:
+    """Zeros of the shape of an argument."""
+    return zeros(values, Aval.of(arg.shape if hasattr(arg, "shape") else aval.shape, aval.dtype))
+
+
+def _zero_like(x: Any) -> Any:
+    return x.full_like(0.0) if isinstance(x, Array) else np.zeros(np.shape(x))
+
+
+def _is_dual(x: Any, level: int) -> bool:
+    return isinstance(x, Dual) and x.level == level

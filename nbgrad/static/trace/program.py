@@ -1,0 +1,100 @@
+"""Programs: recorded functions in single assignment, with a checker and an interpreter."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...core import bind
+from ...errors import TraceError
+from ...symbols import Builder, Symbol, is_full, topological
+
+
+@dataclass(frozen=True)
+class Program:
+    """A function of arrays: symbols for its inputs, and what it returns.
+
+    `captured` are arrays that the function closes over, read at each call. `outputs` are symbols or
+    numbers; `rebuild` gives the function's result from plain outputs.
+    """
+
+    name: str
+    inputs: tuple[Symbol, ...]
+    captured: tuple[tuple[Symbol, np.ndarray], ...]
+    outputs: tuple[Any, ...]
+    rebuild: Callable[[list[Any]], Any]
+
+    @property
+    def equations(self) -> list[Symbol]:
+        """The ops, each after what it needs."""
+        return [symbol for symbol in topological(self.outputs) if symbol.primitive is not None]
+
+    @property
+    def has_singles(self) -> bool:
+        """Whether anything in it is float32."""
+        inputs = [*self.inputs, *(symbol for symbol, _ in self.captured)]
+        return any(symbol.dtype == np.float32 for symbol in [*inputs, *self.equations])
+
+    def check(self) -> None:
+        """Raise TraceError unless every symbol is defined before use, with the type it claims."""
+        defined = {*self.inputs, *(symbol for symbol, _ in self.captured)}
+        for equation in self.equations:
+            for arg in equation.args:
+                if isinstance(arg, Symbol) and arg not in defined:
+                    raise TraceError(f"{self.name}: {equation} uses a value from elsewhere")
+            assert equation.primitive is not None
+            inferred = equation.builder.infer(equation.primitive, equation.args, equation.params)
+            if (inferred.shape, inferred.dtype) != (equation.shape, equation.dtype):
+                raise TraceError(f"{self.name}: {equation} should be {inferred}")
+            defined.add(equation)
+
+    def interpret(self, *args) -> list[Any]:
+        """The outputs for plain arrays, op by op: the reference for what is emitted."""
+        values: dict[Symbol, Any] = dict(zip(self.inputs, args, strict=True))
+        values.update(self.captured)
+
+        def value(x):
+            return values[x] if isinstance(x, Symbol) else x
+
+        for equation in self.equations:
+            assert equation.primitive is not None
+            given = map(value, equation.args)
+            found = equation.primitive.evaluate(*given, **equation.params)
+            values[equation] = np.asarray(found).astype(equation.dtype, copy=False)
+        return [value(output) for output in self.outputs]
+
+    def __str__(self) -> str:
+        labels = {symbol: f"in{i}" for i, symbol in enumerate(self.inputs)}
+        head = ", ".join(f"{labels[s]}: {s.aval}" for s in self.inputs)
+        lines = [f"{self.name}({head}):"]
+        for i, (symbol, _) in enumerate(self.captured):
+            labels[symbol] = f"captured{i}"
+            lines.append(f"  captured{i}: {symbol.aval}")
+
+        def label(x) -> str:
+            return labels[x] if isinstance(x, Symbol) else repr(x)
+
+        for i, equation in enumerate(self.equations):
+            labels[equation] = f"v{i}"
+            given = [label(arg) for arg in equation.args]
+            given += [f"{key}={value}" for key, value in equation.params.items()]
+            assert equation.primitive is not None
+            call = f"{equation.primitive.name}({', '.join(given)})"
+            line = f"  # {equation.line}" if equation.line else ""
+            lines.append(f"  v{i}: {equation.aval} = {call}{line}")
+        return "\n".join([*lines, f"  return {', '.join(map(label, self.outputs))}"])
+
+
+def replay(program: Program, args: Sequence, builder: Builder) -> list[Any]:
+    """The outputs for values of any kind: the program once more, as new symbols of `builder` or as
+    what stands above them."""
+    values: dict[Symbol, Any] = dict(zip(program.inputs, args, strict=True))
+    for equation in program.equations:
+        assert equation.primitive is not None
+        if is_full(equation):
+            values[equation] = builder.full(equation.params["number"], equation.aval)
+            continue
+        given = [values[x] if isinstance(x, Symbol) else x for x in equation.args]
+        values[equation] = bind(equation.primitive, *given, **equation.params)
+    return [values[x] if isinstance(x, Symbol) else x for x in program.outputs]

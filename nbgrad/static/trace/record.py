@@ -1,0 +1,157 @@
+"""Recording: a function is run once on symbols, and what it does to them is its program."""
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...core import Aval, Primitive, new_level
+from ...errors import TraceError
+from ...rules.families import Elementwise
+from ...symbols import Builder, Symbol, aval_of, calling_line
+from ...transforms import trees
+from .program import Program
+from .rng_guard import Generators
+
+_INT = np.dtype(np.int64)
+# What integers of Python stay integers under.
+_WHOLE = {"add", "subtract", "multiply", "floor_divide", "remainder", "negative", "absolute",
+          "maximum", "minimum", "square", "sign", "copy", "where", "clip", "sum", "max", "min",
+          "prod", "cumsum", "diff"}  # fmt: skip
+# The operators: of numbers of Python's they give another one.
+_OPERATORS = {"add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power",
+              "integer_power", "negative", "absolute"}  # fmt: skip
+# What keeps the dtype of its arguments, bools too.
+_MOVES = {"reshape", "transpose", "broadcast_to", "concatenate", "stack", "flip", "roll", "index",
+          "gather"}  # fmt: skip
+
+
+class _Mine(threading.local):
+    depth = 0
+
+
+_mine = _Mine()
+
+
+def is_recording() -> bool:
+    """Whether a function is being recorded in this thread."""
+    return _mine.depth > 0
+
+
+class Recorder(Builder):
+    """A builder for whole programs: it takes in captured arrays, keeps integers whole, and notes
+    the user's lines."""
+
+    def __init__(self, level: int):
+        super().__init__(level)
+        self.captured: dict[tuple, tuple[Symbol, np.ndarray]] = {}  # by place in memory
+
+    @property
+    def recorded(self) -> bool:
+        """Whether any op was applied: a derivative may be a constant all the same."""
+        return bool(self._known)
+
+    def apply(self, primitive: Primitive, args: Sequence, params: dict) -> Any:
+        args = [self._captured(a) if isinstance(a, np.ndarray) else a for a in args]
+        symbol = super().apply(primitive, args, params)
+        if primitive.name in _OPERATORS and isinstance(symbol, Symbol):
+            symbol.weak = symbol.weak or all(map(_is_weak, args))
+        if isinstance(symbol, Symbol) and not symbol.line and symbol.primitive is not None:
+            lines = (a.line for a in reversed(args) if isinstance(a, Symbol) and a.line)
+            symbol.line = calling_line() or next(lines, "")
+        return symbol
+
+    def infer(self, primitive: Primitive, args: Sequence, params: dict) -> Aval:
+        aval = super().infer(primitive, args, params)
+        if isinstance(primitive, Elementwise) and any(map(_is_weak, args)):
+            aval = primitive.infer(*map(_weak_aval, args), **params)
+        if primitive.name in _WHOLE and aval.dtype != _INT:
+            start = 1 if primitive.name == "where" else 0
+            if all(_is_whole(arg) for arg in args[start:]):
+                return Aval.of(aval.shape, _INT)
+        if primitive.name in _MOVES and args[0].dtype.kind not in "f":
+            moved = args[:1] if primitive.name == "gather" else args
+            return Aval.of(aval.shape, np.result_type(*(arg.dtype for arg in moved)))
+        return aval
+
+    def _captured(self, array: np.ndarray) -> Any:
+        if array.ndim == 2 and array.flags.f_contiguous and not array.flags.c_contiguous:
+            # The transpose of one in C order, such as a pullback takes of a captured matrix.
+            transpose = Primitive.registry["transpose"]
+            return super().apply(transpose, [self._captured(array.T)], {"axes": (1, 0)})
+        start = array.__array_interface__["data"][0]
+        place = (start, array.shape, array.strides, array.dtype.str)
+        if place not in self.captured:
+            if array.dtype.kind not in "fiub":
+                raise TraceError(
+                    f"an array of {array.dtype} is captured: compiled functions know floats, "
+                    "integers and bools"
+                )
+            self.captured[place] = (self.input(Aval.of(array.shape, array.dtype)), array)
+        return self.captured[place][0]
+
+
+def _is_weak(x: Any) -> bool:
+    return x.weak if isinstance(x, Symbol) else type(x) in (float, int, bool)
+
+
+def _weak_aval(x: Any) -> Any:
+    """What `infer` is given: a number in place of a weak symbol."""
+    if isinstance(x, Symbol) and x.weak:
+        return 1 if x.dtype == _INT else 1.0
+    return aval_of(x)
+
+
+def _is_whole(x: Any) -> bool:
+    if isinstance(x, Symbol):
+        return x.dtype.kind in "iu"
+    return isinstance(x, (int, np.integer)) and not isinstance(x, bool)
+
+
+def trace(
+    f: Callable, name: str, avals: Sequence[Aval], weak: Sequence[bool], rebuild: Callable
+) -> Program:
+    """Record `f` called with `rebuild(symbols)`, positional and keyword arguments, for symbols of
+    the given avals; `weak` ones are numbers of Python's.
+
+    Raises TraceError where the function needs a value, or gives something else than arrays.
+    """
+    with new_level(minimum=1) as level:
+        recorder = Recorder(level)
+        inputs = [recorder.input(*given) for given in zip(avals, weak, strict=True)]
+        args, options = rebuild(inputs)
+        generators = Generators(f, [*args, *options.values()])
+        _mine.depth += 1
+        try:
+            result = f(*args, **options)
+        finally:
+            _mine.depth -= 1
+        generators.check()
+    outputs, rebuild_outputs = trees.flatten_values(result)
+    found = []
+    for output in outputs:
+        if isinstance(output, np.ndarray) and output.dtype.kind in "fiub":
+            output = recorder.apply(Primitive.registry["copy"], [output], {})
+        if isinstance(output, Symbol) and output.level == level:
+            found.append(output)
+        elif isinstance(output, (float, int, np.generic)):
+            found.append(output)
+        else:
+            raise _unfit(name, f"a {type(output).__name__}")
+    if not found:
+        raise _unfit(name, "None" if result is None else "no array")
+    if not recorder.recorded and not any(isinstance(output, Symbol) for output in found):
+        raise TraceError(
+            f"{name}: nothing that the function returns depends on its arguments; return arrays "
+            "computed from them"
+        )
+    captured = tuple(recorder.captured.values())
+    return Program(name, tuple(inputs), captured, tuple(found), rebuild_outputs)
+
+
+def _unfit(name: str, found: str) -> TraceError:
+    return TraceError(
+        f"{name}: a compiled function returns arrays that depend on its arguments, and numbers; "
+        f"this one returned {found}"
+    )

@@ -1,0 +1,99 @@
+"""NumPy's generators in recorded functions: their numbers would be drawn once and for all.
+
+A generator leaves no trace in what it gives, so those that a function can reach, by closure, by
+global name or as an argument, are looked at before and after recording.
+"""
+
+import dis
+import linecache
+import os
+import types
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from ...errors import TraceError
+
+_GENERATORS = (np.random.Generator, np.random.RandomState)
+_MAKERS = ("default_rng", "RandomState")
+
+
+class Generators:
+    """The generators that a function can reach, and their states."""
+
+    def __init__(self, f: Callable, arguments: Iterable[Any]):
+        self._codes: list[types.CodeType] = []
+        found: list[tuple[str, Any]] = [
+            ("", leaf) for leaf in arguments if isinstance(leaf, _GENERATORS)
+        ]
+        seen: set[int] = set()
+        stack: list[Any] = [f]
+        while stack:
+            function = stack.pop()
+            function = getattr(function, "__func__", function)
+            if not isinstance(function, types.FunctionType) or id(function) in seen:
+                continue
+            seen.add(id(function))
+            named = list(_closed(function))
+            if (function.__module__ or "").partition(".")[0] not in ("nbgrad", "numpy"):
+                self._codes += _nested(function.__code__)
+                scope = function.__globals__
+                names = {name for code in _nested(function.__code__) for name in code.co_names}
+                named += [(name, scope[name]) for name in sorted(names) if name in scope]
+            found += [(name, value) for name, value in named if isinstance(value, _GENERATORS)]
+            stack += [value for _, value in named]
+        found.append(("random", np.random.mtrand._rand))  # pyright: ignore
+        self._found = [(name, value, _state(value)) for name, value in found]
+
+    def check(self) -> None:
+        """Raise TraceError where one was drawn from, or made."""
+        for name, value, before in self._found:
+            if _state(value) != before:
+                raise _error((name,) if name else (), self._codes)
+        for code in self._codes:
+            if set(_MAKERS) & set(code.co_names):
+                raise _error(_MAKERS, [code])
+
+
+def _closed(function: types.FunctionType) -> Iterable[tuple[str, Any]]:
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            yield name, cell.cell_contents
+        except ValueError:  # not filled yet
+            continue
+
+
+def _nested(code: types.CodeType) -> list[types.CodeType]:
+    """The code of a function and of those that it defines."""
+    inner = [c for c in code.co_consts if isinstance(c, types.CodeType)]
+    return [code, *(deeper for c in inner for deeper in _nested(c))]
+
+
+def _state(generator: Any) -> str:
+    if isinstance(generator, np.random.Generator):
+        return repr(generator.bit_generator.state)
+    return repr([np.asarray(part).tobytes() for part in generator.get_state()])
+
+
+def _error(names: tuple[str, ...], codes: list[types.CodeType]) -> TraceError:
+    line = next((_shown(code, line) for code in codes for line in _uses(code, names)), "")
+    return TraceError(
+        "a NumPy Generator draws while the function is recorded: every call would get the same "
+        "numbers. Use nbgrad.random, such as state, x = nbgrad.random.normal(state, shape), and "
+        "pass the state in and out" + (f" ({line})" if line else "")
+    )
+
+
+def _uses(code: types.CodeType, names: tuple[str, ...]) -> Iterable[int]:
+    """The lines that name one of `names`."""
+    line = code.co_firstlineno
+    for step in dis.get_instructions(code):
+        line = step.starts_line if type(step.starts_line) is int else line
+        if step.argval in names:
+            yield line
+
+
+def _shown(code: types.CodeType, line: int) -> str:
+    text = linecache.getline(code.co_filename, line).strip()
+    return f"{os.path.basename(code.co_filename)}:{line}: {text}"
