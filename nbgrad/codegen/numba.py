@@ -48,6 +48,16 @@ class Line(NamedTuple):
     lines: tuple[str, ...]
 
 
+def _text_of(kernel: Kernel) -> str:
+    """The function of a kernel, without its name."""
+    parameters = [*(f"p{i}" for i in range(len(kernel.buffers))), *kernel.numbers]
+    body = _body(kernel.body, False)
+    if kernel.results:
+        body.append(f"return {', '.join(kernel.results)}")
+    lines = indented(["tuned()", "alone()", *(body or ["pass"])])
+    return "\n".join([f"({', '.join(parameters)}):", *lines]) + "\n"
+
+
 class Module:
     """The functions of a program as text: kernels, the cores of its loops, its core.
 
@@ -59,9 +69,11 @@ class Module:
         self.kernels: dict[str, str] = {}  # names by text
         self.notes: dict[str, list[str]] = {}  # of kernels: the user's lines
 
+    text_of = staticmethod(_text_of)
+
     def name_of(self, kernel: Kernel) -> str:
         """What the module calls a kernel."""
-        return self.kernels.setdefault(_kernel(kernel), f"{kernel.label}{len(self.kernels)}")
+        return self.kernels.setdefault(_text_of(kernel), f"{kernel.label}{len(self.kernels)}")
 
     # -- cores ------------------------------------------------------------------------------------
 
@@ -128,16 +140,6 @@ class Module:
     def kernel_texts(self) -> list[str]:
         """The functions of all kernels that were named."""
         return [f"@device\ndef {name}{text}" for text, name in self.kernels.items()]
-
-
-def _kernel(kernel: Kernel) -> str:
-    """The function of a kernel, without its name."""
-    parameters = [*(f"p{i}" for i in range(len(kernel.buffers))), *kernel.numbers]
-    body = _body(kernel.body, False)
-    if kernel.results:
-        body.append(f"return {', '.join(kernel.results)}")
-    lines = indented(["tuned()", "alone()", *(body or ["pass"])])
-    return "\n".join([f"({', '.join(parameters)}):", *lines]) + "\n"
 
 
 def _body(body: Iterable[Statement], near: bool) -> list[str]:

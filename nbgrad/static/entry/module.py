@@ -18,6 +18,7 @@ from ..loops.build import CoreBuilder
 from ..loops.memory import Argument, Result, Scratch
 from ..loops.plan import Plan, planned
 from ..loops.reroll import Moving, along, rerolled
+from ..loops.share import shared
 from ..lower.graph import Graph
 from ..lower.values import Value
 from ..schedule.fuse import Step as PlannedStep
@@ -58,6 +59,11 @@ def emit(graph: Graph, outputs: Sequence[Value], name: str) -> Emitted:
     builder = CoreBuilder(name, plan)
     core = builder.built()
     printer = _Printer(frame)
+    core.steps = shared(core.steps, printer.text_of)
+    parts, first = [], 0
+    for planned_step, made in builder.parts:
+        parts.append((planned_step, core.steps[first : first + len(made)]))
+        first += len(made)
     lines = printer.step_lines(rerolled(core.steps, printer))
     inner = []
     for step in builder.cores[::-1]:
@@ -68,7 +74,7 @@ def emit(graph: Graph, outputs: Sequence[Value], name: str) -> Emitted:
     texts.append(njit_entry.entry(frame))
     text = "\n\n".join(texts)
     source = signature.header(text) + text
-    return Emitted(name, source, plan, core, builder.parts, lines, frame, printer)
+    return Emitted(name, source, plan, core, parts, lines, frame, printer)
 
 
 def _parameters(core: Core) -> list[str]:

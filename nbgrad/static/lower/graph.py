@@ -196,6 +196,10 @@ class Graph:
             return self.full(0.0, shape, value.dtype)
         if shape == value.shape:
             return value
+        if is_map(value, TIMES) and is_finite(value.args[0]):
+            factor, rest = value.args
+            if rest.shape == value.shape and rest.dtype == value.dtype:
+                return self.map(TIMES, (factor, self.pad(rest, starts, shape)), value.dtype)
         return self.new(Pad, shape, value.dtype, (value,), tuple(starts))
 
     def concat(self, values: Sequence[Value], axis: int) -> Value:

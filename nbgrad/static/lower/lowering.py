@@ -15,6 +15,7 @@ from ...symbols import Symbol
 from ..trace.program import Program
 from .forms.table import forms, place_of
 from .graph import Graph
+from .halo import with_halos
 from .values import BOOL, INT, Value
 
 
@@ -38,6 +39,11 @@ def lower(program: Program) -> tuple[Graph, list[Value]]:
         known[out] if isinstance(out, Symbol) else graph.full(out, (), np.asarray(out).dtype)
         for out in program.outputs
     ]
+    checked = [ok for ok, _ in graph.checks]
+    count = len(outputs)
+    found = with_halos(graph, [*outputs, *checked])
+    outputs, oks = found[:count], found[count:]
+    graph.checks = [(ok, message) for ok, (_, message) in zip(oks, graph.checks, strict=True)]
     return graph, outputs
 
 

@@ -152,7 +152,7 @@ def _sweep_in(
         return None
     if edges and pieces(joined([group.edges, edges])) > PIECES:
         return None
-    if group.price + roots.prices[value] > 2 * DEAR:
+    if group.price + roots.prices[value] > DEAR:
         return None
     split = group.split
     if isinstance(value, Reduce) and value.is_row:

@@ -6,6 +6,7 @@ dear values that several others read, and what would split a loop too often.
 
 from collections.abc import Sequence
 
+from ..lower.halo import MANY
 from ..lower.values import (
     Call,
     Full,
@@ -13,6 +14,7 @@ from ..lower.values import (
     Loop,
     Map,
     Matmul,
+    Pad,
     Reshape,
     Scatter,
     Take,
@@ -27,7 +29,7 @@ from .edges import NONE, Edges, domain_edges, inner_edges, pieces
 CHEAP = 8
 # A value of this price has a buffer even if one other reads it: kernels of bounded length compile in
 # linear time, and equal ones once. A store and a load are a hundredth of that.
-DEAR = 240
+DEAR = 100
 # Loops are cut into at most so many pieces.
 PIECES = 48
 
@@ -68,6 +70,11 @@ class Roots:
                 roots.update((buffer_of(value.block), buffer_of(value.below)))
             elif isinstance(value, Take):
                 roots.add(buffer_of(behind_views(value.source)))
+        views: dict[Value, int] = {}
+        for value in self.order:
+            if isinstance(value, View) and isinstance(value.source, Pad):
+                views[value.source] = views.get(value.source, 0) + 1
+        roots.update(pad for pad, count in views.items() if count >= MANY)
 
     def _worthwhile(self) -> None:
         """Values that are dear to compute again."""

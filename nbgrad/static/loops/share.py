@@ -1,0 +1,63 @@
+"""Kernels that differ by constants alone become one, which is given the constants.
+
+A polynomial, or a sum of weighted neighbours, makes the same kernel again and again with other
+numbers in it: compiled once, it costs a fraction.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from ...codegen.core import Run, Step
+from ...codegen.loops import Chunks, Guarded, Kernel, Let, Literal, Loop, Statement
+
+
+def shared(steps: Sequence[Step], text_of: Callable[[Kernel], str]) -> list[Step]:
+    """The steps, with kernels that are equal but for their constants as one."""
+    opened: dict[int, tuple[Kernel, list[Literal], str]] = {}
+    texts: dict[str, set[str]] = {}
+    for at, step in enumerate(steps):
+        if isinstance(step.statement, Run):
+            kernel, constants = _opened(step.statement.kernel)
+            text = text_of(kernel)
+            opened[at] = kernel, constants, text
+            texts.setdefault(text, set()).add(text_of(step.statement.kernel))
+    made: dict[str, Kernel] = {}
+    found = []
+    for at, step in enumerate(steps):
+        run = step.statement
+        if isinstance(run, Run) and len(texts[opened[at][2]]) > 1:
+            kernel, constants, text = opened[at]
+            kernel = made.setdefault(text, kernel)
+            numbers = (*run.numbers, *constants)
+            step = replace(step, statement=replace(run, kernel=kernel, numbers=numbers))
+        found.append(step)
+    return found
+
+
+def _opened(kernel: Kernel) -> tuple[Kernel, list[Literal]]:
+    """The kernel with its constants as numbers that it is given, and those."""
+    constants: list[Literal] = []
+
+    def name_of(constant: Literal) -> str:
+        if constant not in constants:
+            constants.append(constant)
+        return f"c{constants.index(constant)}"
+
+    def opened(statement: Statement) -> Statement:
+        if isinstance(statement, Let):
+            operands = tuple(
+                name_of(x) if isinstance(x, Literal) and x.dtype.kind == "f" else x
+                for x in statement.operands
+            )
+            return replace(statement, operands=operands)
+        if isinstance(statement, (Loop, Guarded)):
+            return replace(statement, body=tuple(map(opened, statement.body)))
+        if isinstance(statement, Chunks):
+            loop = opened(statement.loop)
+            assert isinstance(loop, Loop)
+            return replace(statement, loop=loop)
+        return statement
+
+    body = tuple(map(opened, kernel.body))
+    names = (f"c{i}" for i in range(len(constants)))
+    return replace(kernel, body=body, numbers=(*kernel.numbers, *names)), constants
