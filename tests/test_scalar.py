@@ -9,9 +9,9 @@ import pytest
 from rows import F32, F64, PLAIN_PYTHON
 
 import nbgrad
-from nbgrad.kernels._jit import kernel_from_source
 from nbgrad.codegen.elementwise import Operand, Step, loop_source
 from nbgrad.codegen.scalar import parse
+from nbgrad.kernels._jit import kernel_from_source
 
 REFERENCES = {
     "arccos": mpmath.acos,

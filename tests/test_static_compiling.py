@@ -6,8 +6,14 @@ import pytest
 from numba.core.errors import TypingError
 
 import nbgrad
+from nbgrad.codegen.affine import Affine
+from nbgrad.codegen.core import Device, Pointer, Step
+from nbgrad.codegen.loops import Begin, Literal
+from nbgrad.codegen.numba import Module, position_text
 from nbgrad.kernels import scalar
-from nbgrad.static.rolled import rolled
+from nbgrad.static.loops.reroll import Moving, along, rerolled
+
+FLOAT = np.dtype(np.float64)
 
 
 def recurrent(steps):
@@ -68,26 +74,48 @@ def test_many_layers_through_a_table_of_addresses(rng):
     assert len(core_of(variant)) < 40
 
 
-def test_lines_are_rolled_only_where_their_numbers_go_in_equal_steps():
-    def texts(*lines):
-        return [text for text, _ in rolled([(line, "") for line in lines])]
+class Places:
+    """Places of memory as `rerolled` asks for them: a buffer, and the element in it."""
 
-    even = [f"f(p, {i * 8}, 1e-05, 0.5, v{i % 1})" for i in range(4)]
-    assert texts(*even) == ["for step in range(4):", "    f(p, step * 8, 1e-05, 0.5, v0)"]
-    pairs = [f"{name}({10 - i})" for i in range(5) for name in "fg"]
-    assert texts("h(3)", *pairs, "f(7)") == [
-        "h(3)", "for step in range(5):", "    f(10 - step)", "    g(10 - step)", "f(7)",
+    def name_of(self, kernel):
+        return kernel
+
+    def place(self, buffer, at, dtype):
+        return Moving(buffer, (at.const,))
+
+    def moved(self, buffer, at, dtype, steps):
+        return buffer, along(at, steps[0])
+
+
+def calls(*given):
+    """Steps that call functions on pointers to elements of p: (name, element, lines...)."""
+    return [
+        Step(Device(name, (Pointer("p", Affine(at, ()), FLOAT),), ()), tuple(lines))
+        for name, at, *lines in given
+    ]
+
+
+def shown(steps):
+    return [line.text for line in Module(lambda p, _, at: f"{p} + {position_text(at)}").step_lines(
+        rerolled(steps, Places()))]  # fmt: skip
+
+
+def test_steps_are_rerolled_only_where_their_places_go_in_equal_distances():
+    even = calls(*(("f", i * 8) for i in range(4)))
+    assert shown(even) == ["for step in range(4):", "    f(p + step * 8)"]
+    pairs = [(name, 10 - i) for i in range(5) for name in "fg"]
+    assert shown(calls(("h", 3), *pairs, ("f", 7))) == [
+        "h(p + 3)", "for step in range(5):", "    f(p + step * -1 + 10)",
+        "    g(p + step * -1 + 10)", "f(p + 7)",
     ]  # fmt: skip
     for alone in (
-        [f"f({i * i})" for i in range(6)],  # not in equal steps
-        [f"t{i} = f({i})" for i in range(6)],  # with results
-        [f"f(v{i}, {i})" for i in range(6)],  # with other names
-        [f"f({i})" for i in range(3)],  # too few
-        ["for t in range(4):", *["    f(t)"] * 6],  # lines of a loop
+        calls(*(("f", i * i) for i in range(6))),  # not at equal distances
+        calls(*((f"f{i}", i) for i in range(6))),  # other functions
+        calls(*(("f", i) for i in range(3))),  # too few
+        calls(*(("f", i, "ab"[i // 2]) for i in range(4))),  # of two lines of the user's
+        [Step(Begin("t", Literal(0.0, FLOAT)))] * 6,  # no calls
     ):
-        assert texts(*alone) == alone
-    sources = [("f(1)", "a"), ("f(2)", "a"), ("f(3)", "b"), ("f(4)", "b")]
-    assert rolled(sources) == sources  # of two lines of the user's
+        assert rerolled(alone, Places()) == alone
 
 
 def test_another_dtype_does_not_compile(rng):

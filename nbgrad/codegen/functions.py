@@ -30,6 +30,7 @@ class Function(NamedTuple):
 
 FUNCTIONS: dict[str, Function] = {}
 
+
 def _add(name: str, numpy: Callable, price: int, spelling: str = "", **options: Any) -> None:
     FUNCTIONS[name] = Function(name, spelling or name, price, numpy, **options)
 

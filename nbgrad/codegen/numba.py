@@ -23,7 +23,6 @@ from .loops import (
     Join,
     Kernel,
     Let,
-    Literal,
     Load,
     Loop,
     Operand,

@@ -127,6 +127,10 @@ def _read(node: ast.AST) -> Expr:
             return arg(name)
         case ast.Constant(value=bool() | int() | float() as value):
             return number(value)
+        case ast.UnaryOp(op=ast.USub(), operand=operand) if _is_constant(operand):
+            constant = _read(operand)
+            assert isinstance(constant, Number)
+            return number(-constant.value)
         case ast.UnaryOp(op=op, operand=operand):
             return _applied(_OPERATORS.get(type(op)), [operand])
         case ast.BinOp(left=left, op=op, right=right):
@@ -137,6 +141,12 @@ def _read(node: ast.AST) -> Expr:
             return _applied(ast.unparse(function), args)
         case _:
             raise ValueError(f"{ast.unparse(node)!r} has no place in scalar code")
+
+
+def _is_constant(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) or (
+        isinstance(node, ast.Name) and node.id in ("inf", "nan")
+    )
 
 
 def _applied(name: str | None, args: Sequence[ast.AST]) -> Expr:

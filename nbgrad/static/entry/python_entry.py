@@ -37,7 +37,9 @@ class PythonWay:
     def entry(self) -> Entry:
         """`entry(leaves, captured, results, scratch)`; of many arrays, `entry(table, numbers,
         scratch)`."""
-        kind, text = ("packed", njit_entry.packed) if self.frame.packed else ("given", njit_entry.given)
+        kind, text = (
+            ("packed", njit_entry.packed) if self.frame.packed else ("given", njit_entry.given)
+        )
         return Entry(f"{self.program.name}_{kind}", self._module(text(self.frame)))
 
     def fresh(self) -> list[np.ndarray]:

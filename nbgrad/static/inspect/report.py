@@ -10,8 +10,6 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
 from ...codegen.core import Step as CoreStep
 from ...codegen.loops import Join, Kernel, Let, Store, statements
 from ...codegen.scalar import Apply, ordered

@@ -100,7 +100,9 @@ def _moved(statement: Statement, gone: set[int]) -> Statement:
     """The statement without the terms of loops that are merged into others."""
     if isinstance(statement, (Load, Store, Place)):
         at = statement.at
-        return replace(statement, at=Affine(at.const, tuple(t for t in at.terms if t[0] not in gone)))
+        return replace(
+            statement, at=Affine(at.const, tuple(t for t in at.terms if t[0] not in gone))
+        )
     if isinstance(statement, Loop):
         return replace(statement, body=tuple(_moved(s, gone) for s in statement.body))
     if isinstance(statement, Chunks):

@@ -67,7 +67,8 @@ class CoreBuilder(Elements):
 
     def _parameters(self) -> tuple:
         inputs = [
-            Argument(i) if value.shape else f"x{i}" for i, value in enumerate(self.plan.graph.inputs)
+            Argument(i) if value.shape else f"x{i}"
+            for i, value in enumerate(self.plan.graph.inputs)
         ]
         return (*inputs, *(Result(i) for i in self.plan.memory.written))
 

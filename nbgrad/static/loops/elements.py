@@ -8,8 +8,6 @@ its subclasses' to say. Nothing here recurses: programs may be long.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from ...codegen import affine
 from ...codegen.affine import Affine, flat, span
 from ...codegen.loops import Let, Literal, Load, Operand, Place, Statement

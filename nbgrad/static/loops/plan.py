@@ -33,9 +33,7 @@ class Plan:
         return self.memory.size > STACK
 
 
-def planned(
-    graph: Graph, outputs: Sequence[Value], olds: dict[Value, Value] | None = None
-) -> Plan:
+def planned(graph: Graph, outputs: Sequence[Value], olds: dict[Value, Value] | None = None) -> Plan:
     """The steps that compute `outputs`: an output in the place of the input that `olds` names for
     it, where that is possible."""
     found = schedule([*outputs, *(ok for ok, _ in graph.checks)])

@@ -140,9 +140,7 @@ def _stepping(step: Step, moves: Any, memory: Addressing) -> Step:
     if isinstance(statement, Gemm):
         places = [moved(*place, statement.dtype) for place in statement[:3]]
         return replace(step, statement=Gemm(*places, *statement[3:]))
-    pointers = tuple(
-        Pointer(*moved(p.buffer, p.at, p.dtype), p.dtype) for p in statement.pointers
-    )
+    pointers = tuple(Pointer(*moved(p.buffer, p.at, p.dtype), p.dtype) for p in statement.pointers)
     return replace(step, statement=replace(statement, pointers=pointers))
 
 

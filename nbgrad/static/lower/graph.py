@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ...codegen.scalar import Expr, parse
 from ...codegen.affine import Axis
+from ...codegen.scalar import Expr, parse
 from .algebra import NEGATIVE, SAME, TIMES, simpler
 from .values import (
     BOOL,

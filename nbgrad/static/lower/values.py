@@ -14,7 +14,7 @@ import numpy as np
 
 from ...codegen import affine
 from ...codegen.affine import Affine, Axis
-from ...codegen.loops import MAXIMUM, MINIMUM, PRODUCT, SUM, Reduction
+from ...codegen.loops import Reduction
 from ...codegen.scalar import Expr
 
 BOOL, INT = np.dtype(bool), np.dtype(np.int64)

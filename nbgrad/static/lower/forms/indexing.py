@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from ....codegen.affine import Axis
 from ....rules.index import HOLE
 from ....symbols import Symbol
-from ....codegen.affine import Axis
 from ..graph import Graph
 from ..values import BOOL, INT, Inset, Scatter, Take, Value
 from .table import form

@@ -62,9 +62,7 @@ def _step(body: Any) -> LoweredStep:
             value = _copied(graph, value)
         seen.add(value)
         outputs[i] = value
-    return LoweredStep(
-        graph, outputs, body.n, body.constants, body.states, body.xs, body.reverse
-    )
+    return LoweredStep(graph, outputs, body.n, body.constants, body.states, body.xs, body.reverse)
 
 
 def _gathered(graph: Graph, value: Value, state: Value, outputs: list[Value]) -> Value:
