@@ -67,11 +67,12 @@ def loop_source(
     return f"{head}\n\n{text}"
 
 
+_LABELS = {"0.0": "zero", "1.0": "one"}
+
+
 class _Constants:
     """Names for the numbers of a kernel, in its own dtype: a bare literal turns float32 to
     float64."""
-
-    _LABELS = {"0.0": "zero", "1.0": "one"}
 
     def __init__(self):
         self.known: dict[str, str] = {}
@@ -83,7 +84,7 @@ class _Constants:
         if math.copysign(1.0, value) < 0:
             return f"(-{self(-value)})"
         text = repr(value) if math.isfinite(value) else f"np.{value!r}"
-        return self.known.setdefault(text, self._LABELS.get(text, f"c{len(self.known)}"))
+        return self.known.setdefault(text, _LABELS.get(text, f"c{len(self.known)}"))
 
     def lines(self, cast: str) -> list[str]:
         return [f"{label} = {cast}({text})" for text, label in self.known.items()]

@@ -165,7 +165,7 @@ Statement = Let | Place | Begin | Join | Load | Store | Loop | Chunks | Guarded 
 
 @dataclass(frozen=True)
 class Kernel:
-    """Statements over buffers 0, 1, ... of dtypes, and numbers; it returns the numbers `results`."""
+    """Statements over buffers 0, 1, ... of dtypes, and numbers; it returns `results`."""
 
     label: str
     buffers: tuple[np.dtype, ...]

@@ -202,10 +202,9 @@ def evaluate(expr: Expr, given: Mapping[str, Any], dtype: np.dtype | None = None
             if isinstance(node, Arg):
                 values[node] = given[node.name]
             elif isinstance(node, Number):
-                is_float = dtype is not None and dtype.kind == "f" and not isinstance(
-                    node.value, bool
-                )  # fmt: skip
-                values[node] = dtype.type(node.value) if is_float else node.value
+                values[node] = node.value
+                if dtype is not None and dtype.kind == "f" and not isinstance(node.value, bool):
+                    values[node] = dtype.type(node.value)
             elif isinstance(node, Apply):
                 values[node] = node.function.numpy(*(values[a] for a in node.args))
     return values[expr]

@@ -79,7 +79,9 @@ def emit(graph: Graph, outputs: Sequence[Value], name: str) -> Emitted:
 
 def _parameters(core: Core) -> list[str]:
     """The names of a core's parameters."""
-    names = [Frame.name_of(p) if isinstance(p, (Argument, Result)) else p for p in core.parameters]
+    names = [
+        Frame.name_of(p) if isinstance(p, (Argument, Result)) else str(p) for p in core.parameters
+    ]
     return [*names, "w"] if core.given else names
 
 

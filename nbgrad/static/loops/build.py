@@ -98,14 +98,16 @@ class CoreBuilder(Elements):
 
     def _matmul(self, value: Matmul) -> None:
         roots = self.plan.schedule.roots
-        (a, layout_a), (b, layout_b) = (products.operand(arg, roots) for arg in value.args)
-        given = (self.pointer(a, layout_a.start), self.pointer(b, layout_b.start),
-                 self.pointer(value))  # fmt: skip
+        (left, layout_a), (right, layout_b) = (products.operand(arg, roots) for arg in value.args)
+        given = (
+            self.pointer(left, layout_a.start),
+            self.pointer(right, layout_b.start),
+            self.pointer(value),
+        )
         made = products.product(value, layout_a, layout_b)
         if isinstance(made, Gemm):
-            places = [(p.buffer, p.at) for p in given]
-            made = Gemm(*places, made.sizes, made.turned, made.strides, made.dtype)
-            self.add(made, [value.line])
+            a, b, c = ((p.buffer, p.at) for p in given)
+            self.add(made._replace(a=a, b=b, c=c), [value.line])
         else:
             self.add(Run(made, given), [value.line])
 

@@ -91,14 +91,14 @@ class Elements:
                 stack += missing[::-1]
                 continue
             stack.pop()
-            memo = self.memo(read.index)
+            memo = self.memo(read.at)
             if read not in memo:
                 memo[read] = self._computed(read, operands)
-        return self.memo(wanted.index)[wanted]
+        return self.memo(wanted.at)[wanted]
 
     @staticmethod
     def _operands_of(read: Read) -> list[Read]:
-        reads = read.value.reads(read.index)
+        reads = read.value.reads(read.at)
         return reads[:-1] if isinstance(read.value, Take) else reads
 
     def _seen(self, value: Value, index: Index, inner: bool = False) -> Operand | Read:
@@ -171,7 +171,7 @@ class Elements:
 
     def _inside(self, read: Read) -> bool:
         """Whether an index lies in an array, everywhere in the present loops."""
-        for position, n in zip(read.index, read.value.shape, strict=True):
+        for position, n in zip(read.at, read.value.shape, strict=True):
             found = span(position, self.bounds)
             assert found is not None, "blocks behind a gather have a buffer"
             low, high = found

@@ -60,10 +60,10 @@ def product(value: Matmul, a: Layout, b: Layout) -> Gemm | Kernel:
     else:
         ta, lda = _orientation(a.strides, value.args[0].shape)
         tb, ldb = _orientation(b.strides, value.args[1].shape)
-        places = [(i, start) for i, start in enumerate(starts)]
-        body = Gemm(*places, (m, n, k), (ta, tb), (lda, ldb), value.dtype)
+        x, y, z = enumerate(starts)
+        body = Gemm(x, y, z, (m, n, k), (ta, tb), (lda, ldb), value.dtype)
         if math.prod(lead) == 1:
-            return Gemm((0, ZERO), (1, ZERO), (2, ZERO), *body[3:])
+            return body._replace(a=(0, ZERO), b=(1, ZERO), c=(2, ZERO))
     for axis in range(len(lead) - 1, -1, -1):
         body = Loop(axis, 0, lead[axis], (body,))
     return Kernel("product", (value.dtype,) * 3, (), (body,))

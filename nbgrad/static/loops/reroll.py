@@ -12,7 +12,7 @@ from ...codegen.affine import Affine, combined
 from ...codegen.core import Device, Pointer, Repeat, Run, Step
 from ...codegen.loops import Gemm, Kernel
 
-# A run is at least so many rounds, of at most so many steps each: fewer cost Numba less than a loop.
+# A run is at least so many rounds, of at most so many steps each: fewer cost Numba less.
 _ROUNDS, _LONGEST = 4, 12
 _VARIABLE = "step"
 
@@ -138,8 +138,8 @@ def _stepping(step: Step, moves: Any, memory: Addressing) -> Step:
 
     statement: Any = step.statement
     if isinstance(statement, Gemm):
-        places = [moved(*place, statement.dtype) for place in statement[:3]]
-        return replace(step, statement=Gemm(*places, *statement[3:]))
+        a, b, c = (moved(*place, statement.dtype) for place in statement[:3])
+        return replace(step, statement=statement._replace(a=a, b=b, c=c))
     pointers = tuple(Pointer(*moved(p.buffer, p.at, p.dtype), p.dtype) for p in statement.pointers)
     return replace(step, statement=replace(statement, pointers=pointers))
 

@@ -10,6 +10,6 @@ from .graph import Graph
 from .lowering import has_form, lower
 
 __all__ = [
-    "Graph", "draws", "forms", "has_form", "indexing", "layout", "loop", "lower", "matrices", "reductions",
-    "softmax",
+    "Graph", "draws", "forms", "has_form", "indexing", "layout", "loop", "lower", "matrices",
+    "reductions", "softmax",
 ]  # fmt: skip

@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 
 from ...codegen.affine import Axis
+from ...codegen.loops import MAXIMUM, MINIMUM, SUM, Reduction
 from ...codegen.scalar import Expr, parse
 from .algebra import NEGATIVE, SAME, TIMES, simpler
 from .values import (
     BOOL,
     INT,
-    MAXIMUM,
-    MINIMUM,
-    SUM,
     Concat,
     Full,
     Input,
@@ -26,7 +24,6 @@ from .values import (
     Matmul,
     Pad,
     Reduce,
-    Reduction,
     Reshape,
     Value,
     View,

@@ -1,7 +1,8 @@
 """One padded block for many places: what neighbours by slices become in a gradient.
 
-The gradient of a sum of shifted slices is a sum of the same block in zeros at many places. One copy
-of the block in more zeros serves all of them, read at a distance, without a border inside of a loop.
+The gradient of a sum of shifted slices is a sum of the same block in zeros at many places. One
+copy of the block in more zeros serves all of them, read at a distance, without a border inside of
+a loop.
 """
 
 from collections.abc import Sequence

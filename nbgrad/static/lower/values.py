@@ -25,7 +25,7 @@ class Read(NamedTuple):
     """An element that another one is computed from."""
 
     value: "Value"
-    index: Index
+    at: Index
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,8 +1,9 @@
 """Static forms of rows that only move elements, and of differences between neighbours."""
 
 from ....codegen.affine import Axis
+from ....codegen.loops import SUM
 from ..graph import Graph
-from ..values import SUM, Value
+from ..values import Value
 from .table import form
 
 

@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 
+from ....codegen.loops import MINIMUM, PRODUCT, SUM
 from ....symbols import Symbol
 from ..graph import Graph
-from ..values import BOOL, MINIMUM, PRODUCT, SUM, Call, Value
+from ..values import BOOL, Call, Value
 from .table import form, place_of
 
 

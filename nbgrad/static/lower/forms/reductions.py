@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ....codegen.loops import MAXIMUM, MINIMUM, PRODUCT, SUM
 from ..graph import Graph
-from ..values import MAXIMUM, MINIMUM, PRODUCT, SUM, Call, Value
+from ..values import Call, Value
 from .table import form
 
 

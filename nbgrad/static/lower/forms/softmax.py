@@ -4,8 +4,9 @@ import math
 from collections.abc import Sequence
 
 from ....codegen.affine import Axis
+from ....codegen.loops import MAXIMUM, SUM
 from ..graph import Graph
-from ..values import BOOL, INT, MAXIMUM, SUM, Iota, Value
+from ..values import BOOL, INT, Iota, Value
 from .reductions import opened
 from .table import form
 
