@@ -17,8 +17,8 @@ from . import trees
 from .batching import vmap
 from .calls import Call, CallRow, called
 from .forward import jvp, tangent_of
-from .pullbacks import state_of
 from .reverse import vjp
+from .state import State
 
 
 def checkpoint(f: Callable) -> Callable:
@@ -43,15 +43,15 @@ def checkpoint(f: Callable) -> Callable:
 
     @wraps(f, assigned=("__module__", "__name__", "__doc__"), updated=())
     def again(*args, **options):
-        state, rebuild = state_of(f)
-        if state is None:
+        state = State(f)
+        if not state.holds_floats:
             return called(_row, Call("checkpoint", f, args, options))
 
-        def with_state(held, *given, **named):
-            return rebuild(held)(*given, **named)
+        def with_state(leaves, *given, **named):
+            return state.rebuild(leaves)(*given, **named)
 
         with_state.__name__ = getattr(f, "__name__", type(f).__name__)
-        return called(_row, Call("checkpoint", with_state, (state, *args), options))
+        return called(_row, Call("checkpoint", with_state, (state.leaves, *args), options))
 
     return again
 

@@ -124,12 +124,13 @@ class LinearMap:
         return "\n".join([*lines, f"  return {', '.join(results)}"])
 
 
-def linearize(f: Callable, *primals) -> tuple[Any, LinearMap]:
+def linearize(f: Callable, *primals, **options) -> tuple[Any, LinearMap]:
     """The value of `f(*primals)` and its derivative there as a linear function of directions.
 
     Arguments:
         f: gives an array, or nested ones.
         primals: numbers, float arrays, or nested ones.
+        options: keyword arguments of `f`, constants of the call.
 
     Returns `(value, push)`. What depends on the primals is computed once: `push(*tangents)` runs
     only the linear rest, as often as wanted, and gives J @ tangents. `push.transpose(ct)` gives
@@ -153,7 +154,7 @@ def linearize(f: Callable, *primals) -> tuple[Any, LinearMap]:
                 x if symbol is None else Dual(float_array(x, op="linearize"), symbol, above)
                 for x, symbol in zip(leaves, inputs, strict=True)
             ]
-            result = f(*rebuild(given))
+            result = f(*rebuild(given), **options)
     found, rebuild_result = array_leaves("linearize", result)
     value = rebuild_result([primal_of(x, above) for x in found])
     tangents = [tangent_of(x, above) for x in found]

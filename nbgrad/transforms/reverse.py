@@ -101,13 +101,14 @@ def elementwise_grad(f: Callable, argnums: int = 0) -> Callable:
     return slope_of
 
 
-def vjp(f: Callable, *primals, has_aux: bool = False) -> tuple:
+def vjp(f: Callable, *primals, has_aux: bool = False, **options) -> tuple:
     """The value of `f(*primals)` and its pullback: a linear function from cotangents to cotangents.
 
     Arguments:
         f: gives an array, or nested dicts, lists, tuples and dataclasses of them.
         primals: numbers, float arrays, or nested ones.
         has_aux: `f` gives `(value, aux)`.
+        options: keyword arguments of `f`, constants of the call.
 
     Returns `(value, pullback)`, or `(value, pullback, aux)`. `pullback(ct)` takes a cotangent of
     the structure and shapes of the value and gives a tuple: for each primal, J' @ ct in its
@@ -120,7 +121,7 @@ def vjp(f: Callable, *primals, has_aux: bool = False) -> tuple:
     (np.float64(3.0), np.float64(2.0))
     """
     trees.require_function("vjp", f)
-    run = Run("vjp", f, primals, range(len(primals)), {})
+    run = Run("vjp", f, primals, range(len(primals)), options)
     result, aux = with_aux("vjp", run.result) if has_aux else (run.result, None)
     value, pullback = pullback_of(run, result)
     return (value, pullback, run.plain(aux)) if has_aux else (value, pullback)

@@ -12,20 +12,21 @@ from ..errors import DimensionMismatch
 from ..leaves import leaf_of
 from ..tracked import TrackedArray
 from . import trees
+from .state import State, require_open
 
 
 class Run:
     """A function called on leaves of a level of its own.
 
     `result` is what it gave. `leaves` has a node, or None, for each leaf of each argument that is
-    differentiated; `rebuild` makes trees of such lists. `op` is who asks, for messages. `foreign`
+    differentiated; `gradient` makes trees of such lists. `op` is who asks, for messages. `foreign`
     says, once pulled, whether leaves that were tracked elsewhere at this level lie below the
     outputs: the gradient may then be differentiated with respect to them.
 
     Unless `demand` is false, an argument that holds nothing to differentiate raises TypeError.
     """
 
-    __slots__ = ("foreign", "leaves", "level", "op", "rebuild", "result")
+    __slots__ = ("foreign", "gradient", "leaves", "level", "op", "result")
 
     def __init__(
         self,
@@ -37,16 +38,17 @@ class Run:
         *,
         demand: bool = True,
     ):
-        flat = [trees.flatten(args[position]) for position in positions]
-        self.op, self.leaves, self.rebuild = op, [], [rebuild for _, rebuild in flat]
+        states = [State(args[position]) for position in positions]
+        self.op, self.leaves, self.gradient = op, [], [state.gradient for state in states]
         self.foreign = False
-        floor = trees.level_above(leaf for leaves, _ in flat for leaf in leaves)
+        floor = trees.level_above(leaf for state in states for leaf in state.leaves)
         with new_level(floor) as self.level:
             given = list(args)
-            for position, (leaves, rebuild) in zip(positions, flat, strict=True):
+            for position, state in zip(positions, states, strict=True):
+                require_open(op, state.leaves)
                 tracked = [
                     leaf_of(leaf, self.level) if trees.is_differentiable(leaf) else leaf
-                    for leaf in leaves
+                    for leaf in state.leaves
                 ]
                 nodes = [x.node if isinstance(x, TrackedArray) else None for x in tracked]
                 if demand and not any(nodes):
@@ -55,7 +57,7 @@ class Run:
                         f"to ({type(args[position]).__name__}); all but floats are static, so "
                         "write 2.0 for 2 or convert the array to float64"
                     )
-                given[position] = rebuild(tracked)
+                given[position] = state.rebuild(tracked)
                 self.leaves.append(nodes)
             self.result = f(*given, **options)
 
@@ -83,8 +85,8 @@ class Run:
         self.foreign = any(parent.step is None and parent not in own for parent in parents)
         found = graph.sweep(seeds, nodes, tracked=self.foreign) if seeds else {}
         return tuple(
-            rebuild([None if node is None else _cotangent_of(node, found) for node in nodes_of])
-            for rebuild, nodes_of in zip(self.rebuild, self.leaves, strict=True)
+            gradient([None if node is None else _cotangent_of(node, found) for node in nodes_of])
+            for gradient, nodes_of in zip(self.gradient, self.leaves, strict=True)
         )
 
 

@@ -1,0 +1,21 @@
+"""Defects of trees, indices, numbers and partials, each put back for a block."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from unittest import mock
+
+
+def objects_are_leaves() -> AbstractContextManager:
+    """A plain object counts as a constant: None is its gradient."""
+    return mock.patch("nbgrad.transforms.trees.opened", lambda leaves, *_: leaves)
+
+
+def closures_are_leaves() -> AbstractContextManager:
+    """What closures capture among the arguments counts as a constant."""
+    return mock.patch("nbgrad.transforms.state._part", lambda *_: None)
+
+
+DEFECTS: dict[str, Callable[[], AbstractContextManager]] = {
+    "objects-are-leaves": objects_are_leaves,
+    "closures-are-leaves": closures_are_leaves,
+}
