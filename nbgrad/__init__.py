@@ -31,6 +31,7 @@ from .leaves import accum, reset, track
 from .loops import loop, scan
 from .modes import detect_nan, no_tracking
 from .rules.activation import elu, erf, gelu, leaky_relu, relu, sigmoid, softplus
+from .rules.assign import at
 from .rules.elementwise import abs2_of as abs2
 from .rules.layout import array, hcat
 from .rules.loss import cross_entropy, hinge_loss, logit_cross_entropy, mse
@@ -84,6 +85,7 @@ __all__ = [
     "abs2",
     "accum",
     "array",
+    "at",
     "check_grads",
     "checkpoint",
     "compile",

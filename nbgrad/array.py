@@ -235,8 +235,9 @@ class Array(core.Array):
     def __array__(self, dtype=None, copy=None):
         raise UntrackedError(
             "a tracked array cannot become a plain one without losing its derivative: use .data "
-            "or .item() for plain numbers, np.stack or nbgrad.array(nested) to build arrays, and "
-            "np functions instead of math functions"
+            "or .item() for plain numbers, np.stack or nbgrad.array(nested) to build arrays, "
+            "nbgrad.at(plain)[x].get() for elements at positions x, and np functions instead of "
+            "math functions"
         )
 
     def __float__(self) -> float:

@@ -124,7 +124,8 @@ class Symbol(Array):
     def __array__(self, dtype=None, copy=None):
         raise TraceError(
             "a traced value cannot become a plain array: it has no numbers while the function is "
-            "recorded; use np functions on it, and np.stack to join values" + user_line()
+            "recorded; use np functions on it, np.stack to join values, and "
+            "nbgrad.at(plain)[x].get() for elements at positions x" + user_line()
         )
 
 

@@ -205,26 +205,54 @@ scatter_at = Custom(
 )
 
 
+def without_lists(index):
+    """An index with arrays in place of lists and ranges, as NumPy reads them."""
+    if isinstance(index, tuple):
+        if any(isinstance(part, (list, range)) for part in index):
+            return tuple(map(without_lists, index))
+    elif isinstance(index, (list, range)):
+        index = np.asarray(index)
+        return index if index.size else index.astype(np.intp)
+    return index
+
+
 @implements("index")
 def index_of(x, index):
     """`x[index]`. Raises IndexError as NumPy does."""
     if type(index) is np.ndarray:
         return apply(index_row, x, index=index)
-    if isinstance(index, list):
-        index = np.asarray(index)
-        index = index if index.size else index.astype(np.intp)
-    parts = index if isinstance(index, tuple) else (index,)
-    positions = [part for part in parts if isinstance(part, Array)]
+    index, positions = divided(index)
     if positions:
-        if any(part.dtype.kind not in "iu" for part in positions):
-            kind = UntrackedError if any(part.is_batch for part in positions) else TraceError
-            raise kind(
-                "an index of bools that depends on the arguments gives a shape that depends on "
-                "values: use np.where(mask, x, 0.0)" + user_line()
-            )
-        holes = tuple(HOLE if isinstance(part, Array) else part for part in parts)
-        return bind(gather, x, *positions, index=holes if isinstance(index, tuple) else HOLE)
+        return bind(gather, x, *positions, index=index)
     return apply(index_row, x, index=index)
 
 
-scatter.plans = Unplanned()
+def divided(index):
+    """An index with holes, and the positions that fill them: those that are arguments.
+
+    Raises TraceError or UntrackedError for bools among them.
+    """
+    index = without_lists(index)
+    parts = index if isinstance(index, tuple) else (index,)
+    positions = [part for part in parts if isinstance(part, Array)]
+    if not positions:
+        return index, positions
+    if any(part.dtype.kind not in "iu" for part in positions):
+        kind = UntrackedError if any(part.is_batch for part in positions) else TraceError
+        raise kind(
+            "an index of bools that depends on the arguments gives a shape that depends on "
+            "values: use np.where(mask, x, 0.0)" + user_line()
+        )
+    holes = tuple(HOLE if isinstance(part, Array) else part for part in parts)
+    return holes if isinstance(index, tuple) else HOLE, positions
+
+
+def selected(index, positions, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that an index with holes takes from an array of `shape`. Raises IndexError."""
+    if positions:
+        index = _filled(index, [np.zeros(shape_of(p), np.intp) for p in positions])
+    return np.broadcast_to(np.empty(()), shape)[index].shape
+
+
+# Their indices hold arrays.
+scatter.plans = gather.plans = scatter_at.plans = Unplanned()

@@ -121,13 +121,12 @@ def trace(
         recorder = Recorder(level)
         inputs = [recorder.input(*given) for given in zip(avals, weak, strict=True)]
         args, options = rebuild(inputs)
-        generators = Generators(f, [*args, *options.values()])
         _mine.depth += 1
         try:
-            result = f(*args, **options)
+            with Generators(f, [*args, *options.values()]):
+                result = f(*args, **options)
         finally:
             _mine.depth -= 1
-        generators.check()
     outputs, rebuild_outputs = trees.flatten_values(result)
     found = []
     for output in outputs:

@@ -15,7 +15,13 @@ def closures_are_leaves() -> AbstractContextManager:
     return mock.patch("nbgrad.transforms.state._part", lambda *_: None)
 
 
+def labels_are_not_checked() -> AbstractContextManager:
+    """A label of -1 in a batch counts from the end."""
+    return mock.patch("nbgrad.rules.loss._labels", lambda labels, **_: labels)
+
+
 DEFECTS: dict[str, Callable[[], AbstractContextManager]] = {
     "objects-are-leaves": objects_are_leaves,
     "closures-are-leaves": closures_are_leaves,
+    "labels-are-not-checked": labels_are_not_checked,
 }
