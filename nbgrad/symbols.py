@@ -66,6 +66,7 @@ class Symbol(Array):
         if primitive.inlines:
             return primitive.inline(*args, **params)  # pyright: ignore[reportAttributeAccessIssue]
         builder = next(a.builder for a in args if isinstance(a, Symbol) and a.level == level)
+        args = [np.asarray(a) if isinstance(a, (list, tuple)) else a for a in args]
         return builder.apply(primitive, args, params)
 
     def __repr__(self):

@@ -8,17 +8,15 @@ from ..array import Array, functions
 from ..core import Aval, Unplanned, bind, shape_of
 from ..errors import DimensionMismatch, TraceError, UntrackedError
 from . import batching
-from .families import FLOATS, Linear, float_type, sample
+from .families import Linear, float_type, sample
 from .index import divided, index_of, is_basic, scatter, scatter_at, selected
 
 
-def _floats(x: Any) -> np.ndarray:
-    x = np.asarray(x)
-    return x if x.dtype in FLOATS else x.astype(np.float64)
-
-
 def _assigned(x, value, *, index):
-    out = np.array(_floats(x), np.result_type(_floats(x), _floats(value)), order="C")
+    # A number of Python's takes the dtype of x.
+    number = isinstance(value, (int, float)) and not isinstance(value, np.generic)
+    dtype = float_type(np.asarray(x).dtype, value if number else np.asarray(value).dtype)
+    out = np.array(x, dtype, order="C")
     out[index] = value
     return out
 
@@ -111,12 +109,12 @@ class AtIndex:
     def set(self, value: Any) -> Any:
         """`x` with `value` at the index; of repeated positions the last one counts."""
         self._check(value, "set")
-        return bind(assign, self._x, _plain_list(value), index=self._index)
+        return bind(assign, self._x, self._array_of(value), index=self._index)
 
     def add(self, value: Any) -> Any:
         """`x` with `value` added at the index; repeated positions add up."""
         self._check(value, "add")
-        value = np.broadcast_to(_plain_list(value), self._shape)
+        value = np.broadcast_to(self._array_of(value, number=True), self._shape)
         row = scatter_at if self._positions else scatter
         return self._x + bind(
             row, value, *self._positions, shape=shape_of(self._x), index=self._index
@@ -132,10 +130,16 @@ class AtIndex:
             raise NotImplementedError(
                 "at[index].multiply: the index repeats a position; multiply once for each"
             )
-        return self.set(index_of(self._x, self._index) * _plain_list(value))
+        return self.set(index_of(self._x, self._index) * self._array_of(value))
 
     def __getattr__(self, name: str):
         raise AttributeError(f"x.at[i].{name}: there are set, add and multiply")
+
+    def _array_of(self, value: Any, number: bool = False) -> Any:
+        """Lists of Python's numbers, and with `number` these, in the dtype of x."""
+        if isinstance(value, (list, tuple)) or (number and type(value) in (int, float, bool)):
+            return np.asarray(value, float_type(self._x.dtype))
+        return value
 
     def _check(self, value: Any, op: str) -> None:
         if self._positions and op != "add":
@@ -154,10 +158,6 @@ class AtIndex:
                 f"at[index].{op}: a value of shape {shape} does not fill the shape {self._shape} "
                 f"that the index selects from an array of shape {shape_of(self._x)}"
             )
-
-
-def _plain_list(value: Any) -> Any:
-    return np.asarray(value) if isinstance(value, (list, tuple)) else value
 
 
 functions["at"] = At

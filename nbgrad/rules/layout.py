@@ -197,7 +197,7 @@ stack_row = Linear(
 @implements(np.stack)
 def stack(arrays, axis=0):
     """Arrays of one shape joined along a new axis."""
-    arrays = list(arrays)
+    arrays = [x if hasattr(x, "dtype") else np.asarray(x) for x in arrays]
     if not arrays:
         raise ValueError("stack: need at least one array")
     given = [shape_of(a) for a in arrays]

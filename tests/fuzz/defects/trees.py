@@ -4,6 +4,10 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from unittest import mock
 
+import numpy as np
+
+from nbgrad.core import Primitive
+
 
 def objects_are_leaves() -> AbstractContextManager:
     """A plain object counts as a constant: None is its gradient."""
@@ -20,8 +24,16 @@ def labels_are_not_checked() -> AbstractContextManager:
     return mock.patch("nbgrad.rules.loss._labels", lambda labels, **_: labels)
 
 
+def numbers_widen() -> AbstractContextManager:
+    """A number of Python's that is assigned counts as float64."""
+    assigned = Primitive.registry["assign"].evaluate
+    wide = lambda x, value, *, index: assigned(x, np.asarray(value), index=index)  # noqa: E731
+    return mock.patch.object(Primitive.registry["assign"], "evaluate", wide)
+
+
 DEFECTS: dict[str, Callable[[], AbstractContextManager]] = {
     "objects-are-leaves": objects_are_leaves,
     "closures-are-leaves": closures_are_leaves,
     "labels-are-not-checked": labels_are_not_checked,
+    "numbers-widen": numbers_widen,
 }
