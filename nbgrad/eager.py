@@ -15,6 +15,7 @@ import numpy as np
 
 from . import emission, shapes
 from .core import Aval, Primitive, Unplanned
+from .errors import require_unmasked
 from .kernels.unbroadcast import unbroadcast
 from .shapes import Pattern
 
@@ -267,6 +268,7 @@ def evaluate(row: Primitive, args: Sequence, params: dict) -> np.ndarray:
 
 def plain_array(x: Any) -> np.ndarray:
     """An array as kernels are compiled for it: aligned, contiguous, writeable."""
+    require_unmasked(x, "an operand")
     array = np.asarray(x)
     return array if array.flags.carray else np.array(array, order="C")
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..array import Array, functions
 from ..core import Aval, Unplanned, bind, shape_of
-from ..errors import DimensionMismatch, TraceError, UntrackedError
+from ..errors import DimensionMismatch, TraceError, UntrackedError, require_unmasked
 from . import batching
 from .families import Linear, float_type, sample
 from .index import divided, index_of, is_basic, scatter, scatter_at, selected
@@ -137,6 +137,7 @@ class AtIndex:
 
     def _array_of(self, value: Any, number: bool = False) -> Any:
         """Lists of Python's numbers, and with `number` these, in the dtype of x."""
+        require_unmasked(value, "at[index]: a value")
         if isinstance(value, (list, tuple)) or (number and type(value) in (int, float, bool)):
             return np.asarray(value, float_type(self._x.dtype))
         return value

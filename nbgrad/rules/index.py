@@ -5,7 +5,7 @@ import numpy as np
 from .. import eager
 from ..array import Array, apply, implements
 from ..core import Aval, Primitive, Unplanned, bind, shape_of
-from ..errors import TraceError, UntrackedError
+from ..errors import TraceError, UntrackedError, require_unmasked
 from ..kernels import index as kernels
 from ..symbols import user_line
 from . import batching
@@ -208,11 +208,12 @@ scatter_at = Custom(
 def without_lists(index):
     """An index with arrays in place of lists and ranges, as NumPy reads them."""
     if isinstance(index, tuple):
-        if any(isinstance(part, (list, range)) for part in index):
+        if any(isinstance(part, (list, range, np.ndarray)) for part in index):
             return tuple(map(without_lists, index))
     elif isinstance(index, (list, range)):
         index = np.asarray(index)
         return index if index.size else index.astype(np.intp)
+    require_unmasked(index, "index")
     return index
 
 

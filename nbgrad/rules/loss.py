@@ -7,7 +7,7 @@ import numpy as np
 from .. import eager
 from ..array import Array, apply
 from ..core import Aval, Primitive, bind, shape_of
-from ..errors import DimensionMismatch
+from ..errors import DimensionMismatch, require_unmasked
 from ..kernels import logsoftmax as kernels
 from . import batching
 from .activation import relu
@@ -83,6 +83,7 @@ def _targets(op: str, scores, targets):
             f"{op}: scores of shape {shape}; they are (samples, classes), or (classes,) for one "
             "sample, and not empty"
         )
+    require_unmasked(targets, f"{op}: the targets")
     if not hasattr(targets, "dtype"):
         targets = np.asarray(targets)
     if targets.dtype.kind in "iu" and targets.shape == shape[:-1]:

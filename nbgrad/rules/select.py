@@ -6,7 +6,7 @@ import numpy as np
 
 from ..array import Array, functions, implements
 from ..core import Aval, bind, shape_of
-from ..errors import TraceError
+from ..errors import TraceError, require_unmasked
 from ..symbols import user_line
 from . import batching
 from .families import Linear, float_type, sample
@@ -54,6 +54,7 @@ def _positions(indices):
     if isinstance(indices, Array) and indices.dtype.kind in "iu":
         return indices
     indices = plain(indices)
+    require_unmasked(indices, "the indices")
     return indices if isinstance(indices, Array) else np.asarray(indices)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..core import Aval, Primitive, new_level
-from ..errors import TraceError
+from ..errors import TraceError, require_unmasked
 from ..rules.families import Elementwise
 from ..symbols import Builder, Symbol, aval_of, calling_line
 from ..transforms import trees
@@ -76,6 +76,7 @@ class Recorder(Builder):
         return aval
 
     def _captured(self, array: np.ndarray) -> Any:
+        require_unmasked(array, "compile: a captured array")
         if array.ndim == 2 and array.flags.f_contiguous and not array.flags.c_contiguous:
             # The transpose of one in C order, such as a pullback takes of a captured matrix.
             transpose = Primitive.registry["transpose"]

@@ -10,7 +10,7 @@ import numpy as np
 from ..array import Array
 from ..batched import Batched
 from ..core import new_level, shape_of
-from ..errors import DimensionMismatch
+from ..errors import DimensionMismatch, require_unmasked
 from . import trees
 from .run import array_leaves
 
@@ -153,6 +153,7 @@ def _count(batches: list, op: str = "vmap") -> int:
 def _batched(x: Any, axis: int | None, level: int) -> Any:
     if axis is None or not _is_array(x):
         return x
+    require_unmasked(x, "vmap")
     return Batched(x, level)
 
 

@@ -1,11 +1,12 @@
 """Defects of trees, indices, numbers and partials, each put back for a block."""
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from unittest import mock
 
 import numpy as np
 
+from nbgrad import emission
 from nbgrad.core import Primitive
 
 
@@ -31,9 +32,23 @@ def numbers_widen() -> AbstractContextManager:
     return mock.patch.object(Primitive.registry["assign"], "evaluate", wide)
 
 
+@contextmanager
+def tails_are_lost() -> Iterator[None]:
+    """The slope of sigmoid as out * (1 - out), which is 0 from 37 on."""
+    row = Primitive.registry["sigmoid"]
+    partials = [lambda x, out: out * (1.0 - out)]
+    emission._pullback_of.cache_clear()
+    try:
+        with mock.patch.multiple(row, partials=partials, plans={}):
+            yield
+    finally:
+        emission._pullback_of.cache_clear()
+
+
 DEFECTS: dict[str, Callable[[], AbstractContextManager]] = {
     "objects-are-leaves": objects_are_leaves,
     "closures-are-leaves": closures_are_leaves,
     "labels-are-not-checked": labels_are_not_checked,
     "numbers-widen": numbers_widen,
+    "tails-are-lost": tails_are_lost,
 }
