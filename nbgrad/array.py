@@ -235,9 +235,9 @@ class Array(core.Array):
     def __array__(self, dtype=None, copy=None):
         raise UntrackedError(
             "a tracked array cannot become a plain one without losing its derivative: use .data "
-            "or .item() for plain numbers, np.stack or nbgrad.array(nested) to build arrays, "
-            "nbgrad.at(plain)[x].get() for elements at positions x, and np functions instead of "
-            "math functions"
+            "or .item() for plain numbers, np.stack or nbgrad.array(nested) to build arrays, and "
+            "np functions instead of math functions; elements of a plain array at positions x are "
+            "nbgrad.at(plain)[x].get()"
         )
 
     def __float__(self) -> float:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import TraceError
+from ..transforms.transformed import Transformed
 
 _GENERATORS = (np.random.Generator, np.random.RandomState)
 _MAKERS = ("default_rng", "RandomState")
@@ -33,6 +34,8 @@ class Generators:
         while stack:
             function = stack.pop()
             function = getattr(function, "__func__", function)
+            if isinstance(function, Transformed):
+                function = function.function
             if not isinstance(function, types.FunctionType) or id(function) in seen:
                 continue
             seen.add(id(function))

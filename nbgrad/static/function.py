@@ -31,7 +31,10 @@ class StaticFunction:
         update_wrapper(self, f, assigned=("__module__", "__name__", "__doc__"), updated=())
         self._f = f
         self._gives = "out" not in _parameters(f)
-        self._static = _static_names(f, static_argnames)
+        self._names = (
+            (static_argnames,) if isinstance(static_argnames, str) else (*static_argnames,)
+        )
+        self._static = _static_names(f, self._names)
         self._variants: dict[Any, Variant] = {}
         self._lock = threading.RLock()
         # The generated ways in for the last structure of arguments, without and with out=.
@@ -54,6 +57,10 @@ class StaticFunction:
         if instance is None:
             return self
         return lambda *args, **options: self(instance, *args, **options)
+
+    def __reduce__(self):
+        """Pickled and copied as the function and its options: programs are in the cache."""
+        return StaticFunction, (self._f, self._names)
 
     def variant(self, *args, **options) -> Variant:
         """The variant for arguments like these: example arrays and numbers."""

@@ -2,7 +2,6 @@
 
 import builtins
 from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from ..core import new_level, shape_of
 from ..errors import DimensionMismatch, require_unmasked
 from . import trees
 from .run import array_leaves
+from .transformed import transformed
 
 
 def vmap(f: Callable, in_axes: Any = 0) -> Callable:
@@ -45,7 +45,7 @@ def vmap(f: Callable, in_axes: Any = 0) -> Callable:
             "shared; move another axis to the front with np.moveaxis"
         )
 
-    @wraps(f, assigned=("__module__", "__name__", "__doc__"), updated=())
+    @transformed(vmap, f, in_axes)
     def over_samples(*args, **options):
         axes = chosen if isinstance(in_axes, (tuple, list)) else chosen * len(args)
         if len(axes) != len(args):

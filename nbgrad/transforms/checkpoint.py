@@ -1,7 +1,6 @@
 """`checkpoint`: compute again in the backward pass what need not be kept; `stop_gradient`."""
 
 from collections.abc import Callable, Sequence
-from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from .calls import Call, CallRow, called
 from .forward import jvp, tangent_of
 from .reverse import vjp
 from .state import State
+from .transformed import transformed
 
 
 def checkpoint(f: Callable) -> Callable:
@@ -41,7 +41,7 @@ def checkpoint(f: Callable) -> Callable:
     """
     trees.require_function("checkpoint", f)
 
-    @wraps(f, assigned=("__module__", "__name__", "__doc__"), updated=())
+    @transformed(checkpoint, f)
     def again(*args, **options):
         state = State(f)
         if not state.holds_floats:

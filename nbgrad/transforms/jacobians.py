@@ -1,7 +1,6 @@
 """Jacobians, Hessians and products with them: many directions pushed or pulled at once."""
 
 from collections.abc import Callable
-from functools import wraps
 from math import prod
 from typing import Any
 
@@ -13,6 +12,7 @@ from . import trees
 from .batching import vmap
 from .forward import jvp
 from .reverse import existing, grad, positions_of, vjp
+from .transformed import transformed
 
 # Directions that go through the function together: enough to fill its loops, and few enough that
 # what is kept between does not grow with the Jacobian.
@@ -47,7 +47,7 @@ def jacobian(f: Callable, argnums: int | tuple[int, ...] = 0, mode: str = "auto"
     if mode not in _MODES:
         raise ValueError(f"jacobian: mode {mode!r}; there are {', '.join(map(repr, _MODES))}")
 
-    @wraps(f, assigned=("__module__", "__name__", "__doc__"), updated=())
+    @transformed(jacobian, f, argnums, mode)
     def jacobian_of(*args, **options):
         wanted = existing("jacobian", argnums, positions, args)
 
@@ -90,7 +90,7 @@ def hvp(f: Callable, argnums: int = 0) -> Callable:
     """
     positions = positions_of("hvp", argnums)
 
-    @wraps(f, assigned=("__module__", "__name__", "__doc__"), updated=())
+    @transformed(hvp, f, argnums)
     def product(*args, **options):
         if len(args) < 2:
             raise DimensionMismatch(

@@ -1,7 +1,6 @@
 """Reverse mode as functions of functions: `gradient`, `grad`, `value_and_grad`, `vjp`."""
 
 from collections.abc import Callable
-from functools import wraps
 from math import prod
 from typing import Any
 
@@ -12,6 +11,7 @@ from ..core import shape_of
 from ..errors import DimensionMismatch
 from . import trees
 from .run import Run, array_leaves, fitted, with_aux
+from .transformed import transformed
 
 
 def gradient(f: Callable, *args) -> tuple:
@@ -45,7 +45,7 @@ def grad(f: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False)
     """
     both = value_and_grad(f, argnums, has_aux)
 
-    @_named_as(f)
+    @transformed(grad, f, argnums, has_aux)
     def gradient_of(*args, **options):
         value, slope = both(*args, **options)
         return (slope, value[1]) if has_aux else slope
@@ -69,7 +69,7 @@ def value_and_grad(
     trees.require_function("gradient", f)
     positions = positions_of("gradient", argnums)
 
-    @_named_as(f)
+    @transformed(value_and_grad, f, argnums, has_aux)
     def value_and_gradient_of(*args, **options):
         wanted = existing("gradient", argnums, positions, args)
         value, gradients = _value_and_gradients("gradient", f, args, wanted, options, has_aux)
@@ -91,7 +91,7 @@ def elementwise_grad(f: Callable, argnums: int = 0) -> Callable:
     trees.require_function("elementwise_grad", f)
     positions = positions_of("elementwise_grad", argnums)
 
-    @_named_as(f)
+    @transformed(elementwise_grad, f, argnums)
     def slope_of(*args, **options):
         wanted = existing("elementwise_grad", argnums, positions, args)
         run = Run("elementwise_grad", f, args, wanted, options)
@@ -170,10 +170,6 @@ def existing(op: str, argnums: Any, positions: tuple[int, ...], args: tuple) -> 
     if len(set(wanted)) < len(wanted):
         raise ValueError(f"{op}: argnums {argnums} names an argument twice")
     return wanted
-
-
-def _named_as(f: Callable) -> Callable:
-    return wraps(f, assigned=("__module__", "__name__", "__doc__"), updated=())
 
 
 def _owned(run: Run, outputs: list, cotangents: list) -> tuple[list, list]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from . import trees
 from .objects import COMMON, NUMBERS, conceals
+from .transformed import Transformed
 
 
 class State:
@@ -90,6 +91,8 @@ def _part(f: Any, path: tuple, cycles: list) -> tuple[State, Callable] | None:
     elif type(f) is functools.partial:
         held = (f.func, f.args, f.keywords)
         make = lambda new: functools.partial(new[0], *new[1], **new[2])  # noqa: E731
+    elif isinstance(f, Transformed):
+        held, make = {"function": f.function}, lambda new: f.of(new["function"])
     else:
         return None
     if any(f is other for other in path):
