@@ -186,12 +186,13 @@ def make_handle(node: Node) -> "TrackedArray":
 # -- backward -------------------------------------------------------------------------------------
 
 
-def history(*roots: Node) -> list[Node]:
-    """The computed nodes that `roots` depend on, and themselves, oldest first.
+def history(*roots: Node, since: int = 0) -> list[Node]:
+    """The computed nodes that `roots` depend on, and themselves, oldest first: those that were made
+    after the time `since`.
 
     Raises GraphError where one was freed, or data that its pullback reads has changed.
     """
-    stack = [root for root in dict.fromkeys(roots) if root.step is not None]
+    stack = [root for root in dict.fromkeys(roots) if root.step is not None and root.time > since]
     found, seen = [], set(stack)
     while stack:
         node = stack.pop()
@@ -204,7 +205,7 @@ def history(*roots: Node) -> list[Node]:
             if parent.step is None:
                 if parent.changed > node.time:  # pyright: ignore[reportAttributeAccessIssue]
                     check_fresh(node)
-            elif parent not in seen:
+            elif parent not in seen and parent.time > since:
                 seen.add(parent)
                 stack.append(parent)
     found.sort(key=_made)
@@ -231,7 +232,7 @@ def sweep(
     """
     cotangents = dict(seeds)  # of nodes not yet reached, and of leaves
     kept: dict[Node, Any] = {}
-    own: set[Node] = set()  # of these, the cotangent is a buffer of this walk
+    own: set[Node] = set()  # of these, the cotangent is a buffer of this walk, in C order
     plain = not tracked and all(
         root.level == 0 and not isinstance(seed, Array) for root, seed in seeds.items()
     )
@@ -268,7 +269,8 @@ def sweep(
                 cotangents[parent] += contribution
             else:
                 cotangents[parent] = known = cotangents[parent] + contribution
-                if plain and type(known) is np.ndarray:  # not a scalar
+                # Not a scalar, and in the order of memory that kernels which add into it need.
+                if plain and type(known) is np.ndarray and known.flags.c_contiguous:
                     own.add(parent)
     return {**kept, **cotangents} if keep else cotangents
 
@@ -283,6 +285,8 @@ def _expanded(node: Node, ct, cotangents: dict) -> list[Node]:
     ]
     with new_level(node.level):
         out = node.step.again(args)
+    while isinstance(out, Array) and out.level > node.level:
+        out = out.below  # pyright: ignore[reportAttributeAccessIssue]
     if not isinstance(out, Array):
         return []
     root: Node = out.node  # pyright: ignore[reportAttributeAccessIssue]
@@ -305,7 +309,10 @@ def _add_into(parent, node: Node, ct, cotangents: dict, own: set) -> tuple[()]:
     buffer = cotangents.get(parent)
     if parent not in own:
         value = node.saved[0]  # pyright: ignore[reportOptionalSubscript]
-        buffer = np.zeros(value.shape, value.dtype) if buffer is None else np.array(buffer)
+        if buffer is None:
+            buffer = np.zeros(value.shape, value.dtype)
+        else:
+            buffer = np.array(buffer, order="C")
         cotangents[parent] = buffer
         own.add(parent)
     node.step.add_into(buffer, ct)

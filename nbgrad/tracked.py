@@ -451,6 +451,13 @@ def make_leaf(value, name: str, level: int) -> TrackedArray:
     return array
 
 
+def below(x: Any, level: int) -> Any:
+    """The value of x without the graphs of what was tracked at `level` or above."""
+    while isinstance(x, TrackedArray) and x.level >= level:
+        x = x.node.value
+    return x
+
+
 def _label(x: TrackedArray) -> str:
     return x.node.label if isinstance(x.node, Leaf) else ""
 

@@ -11,12 +11,13 @@ from ..array import Array
 from ..core import outermost
 from ..errors import GraphError
 from ..leaves import leaf_of
+from ..rules.families import zeros_like
 from ..rules.nondiff import stopped
 from ..tracked import TrackedArray
 from . import trees
 from .batching import vmap
 from .calls import Call, CallRow, called
-from .forward import jvp, tangent_of
+from .forward import jvp
 from .pullbacks import state_of
 from .reverse import vjp
 
@@ -102,7 +103,7 @@ class _Checkpoint(CallRow):
     def pushforward(self, tangents, out, args, **params):
         call: Call = params["call"]
         filled = [
-            tangent_of(x, -1) * 0.0 if t is None else t for x, t in zip(args, tangents, strict=True)
+            zeros_like(x) if t is None else t for x, t in zip(args, tangents, strict=True)
         ]
         return jvp(call.apply, args, filled)[1]
 
