@@ -18,7 +18,7 @@ from .core import Aval, Primitive, bind
 from .eager import ElementwisePlan
 from .edges import Children
 from .errors import DimensionMismatch, GraphError
-from .graph import SWEPT, Leaf, NestedLeaf, NestedNode, Node, add_child, tick
+from .graph import Leaf, NestedLeaf, NestedNode, Node, add_child, tick
 from .modes import active
 from .operands import aval_of, plain_operand
 from .rules.families import FLOATS, ufunc_rows
@@ -163,8 +163,7 @@ class TrackedArray(Array):
             # Nothing is pulled from a leaf, so its gradient may be tracked.
             level = self.level + (node.step is None)
             value = operands.cotangent(value, self.aval, self.name, level)
-        node.grad = value
-        node.grad_time, node.origin = graph.tick(), graph.SEEDED
+        graph.seed(node, value)
 
     @property
     def name(self) -> str:
@@ -226,7 +225,7 @@ class TrackedArray(Array):
         found = graph.sweep(
             {node: seed}, graph.history(node), tracked=create_graph, keep=keep_grads, free=free
         )
-        now, handed = tick(), {id(seed)}
+        handed = {id(seed)}
         for reached, ct in found.items():
             # Contributions may share memory with each other: a gradient owns its array.
             if type(ct) is np.ndarray and ct.base is None and (key := id(ct)) not in handed:
@@ -235,11 +234,8 @@ class TrackedArray(Array):
                 ct = np.array(ct)
             if create_graph and not isinstance(ct, Array):
                 ct = make_leaf(ct, "", self.level)
-            if reached.grad is not None and reached.step is None:
-                ct = reached.grad + ct
-            reached.grad = ct
-            reached.grad_time = now
-            reached.origin = SWEPT
+            found[reached] = ct
+        graph.hand_out(found)
 
     def __getitem__(self, index):
         if type(self) is TrackedArray and (type(index) is slice or type(index) is int):
