@@ -239,7 +239,7 @@ def sweep(
     plain = not tracked and all(
         root.level == 0 and not isinstance(seed, Array) for root, seed in seeds.items()
     )
-    watch = modes.active[0] and modes.watching()
+    watch, guard = modes.watching(), modes.guarding()
     while nodes:
         node = nodes.pop()
         step, parents, ct = node.step, node.parents, cotangents.pop(node, None)
@@ -247,6 +247,8 @@ def sweep(
         saved = node.saved
         if saved is None:
             raise freed(node)
+        if guard:
+            modes.check_saved(node, saved)
         if ct is None or not parents:
             contributions = ()
         elif step.expands:
@@ -435,6 +437,8 @@ def contributions_to(node: Node, child: Node, ct) -> Sequence:
     another stands."""
     if child.saved is None:
         raise freed(child)
+    if modes.guarding():
+        modes.check_saved(child, child.saved)
     need = []
     for parent in child.parents:
         need.append(parent is node)

@@ -300,16 +300,11 @@ class TrackedArray(Array):
     __imatmul__ = _augmented("@=", operator.matmul)
     __ipow__ = _augmented("**=", operator.pow)
 
-    # -- copies keep the value only -------------------------------------------------------------
-
     def __reduce__(self):
+        """A pickle keeps the value, and the name of a leaf: it is read as a leaf of the base level.
+        The gradient, the graph and the level stay behind, as other processes know nothing of them.
+        """
         return make_leaf, (np.array(_plain(self)), _label(self), 0)
-
-    def __copy__(self):
-        return make_leaf(np.array(_plain(self)), _label(self), 0)
-
-    def __deepcopy__(self, memo):
-        return self.__copy__()
 
 
 class NestedTracked(TrackedArray):
@@ -390,6 +385,8 @@ def result(plan, parents: tuple, saved: tuple, value) -> TrackedArray:
     if active[0]:
         if modes.watching():
             modes.watch_forward(node, saved, value)
+        if modes.guarding():
+            modes.note_saved(node, saved)
         if modes.untracked():
             parents = saved = ()
     node.parents = parents

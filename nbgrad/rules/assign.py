@@ -9,7 +9,7 @@ from ..core import Aval, Unplanned, bind, shape_of
 from ..errors import DimensionMismatch
 from . import batching
 from .families import FLOATS, Linear, float_type, sample
-from .index import index_of, is_basic, scatter
+from .index import held, index_of, is_basic, scatter
 
 
 def _floats(x: Any) -> np.ndarray:
@@ -82,7 +82,7 @@ class AtIndex:
     """One index of an array, to be written to."""
 
     def __init__(self, x: Any, index: Any):
-        self._x, self._index = x, np.asarray(index) if isinstance(index, list) else index
+        self._x, self._index = x, np.asarray(index) if isinstance(index, list) else held(index)
         # NumPy checks the index, and says what it selects.
         self._shape = np.broadcast_to(np.empty(()), shape_of(x))[self._index].shape
 

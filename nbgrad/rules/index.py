@@ -207,9 +207,12 @@ scatter_at = Custom(
 
 @implements("index")
 def index_of(x, index):
-    """`x[index]`. Raises IndexError as NumPy does."""
+    """`x[index]`. Raises IndexError as NumPy does.
+
+    The pullback needs the index as it is now, so that arrays in it are copied.
+    """
     if type(index) is np.ndarray:
-        return apply(index_row, x, index=index)
+        return apply(index_row, x, index=index.copy())
     if isinstance(index, list):
         index = np.asarray(index)
         index = index if index.size else index.astype(np.intp)
@@ -223,8 +226,17 @@ def index_of(x, index):
                 "values: use np.where(mask, x, 0.0)" + user_line()
             )
         holes = tuple(HOLE if isinstance(part, Array) else part for part in parts)
-        return bind(gather, x, *positions, index=holes if isinstance(index, tuple) else HOLE)
-    return apply(index_row, x, index=index)
+        return bind(
+            gather, x, *positions, index=held(holes) if isinstance(index, tuple) else HOLE
+        )
+    return apply(index_row, x, index=held(index))
+
+
+def held(index):
+    """An index that its owner cannot change: its arrays are copies."""
+    if isinstance(index, tuple):
+        return tuple([part.copy() if isinstance(part, np.ndarray) else part for part in index])
+    return index.copy() if isinstance(index, np.ndarray) else index
 
 
 scatter.plans = Unplanned()

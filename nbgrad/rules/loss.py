@@ -88,11 +88,7 @@ def _targets(op: str, scores, targets):
     if targets.dtype.kind in "iu" and targets.shape == shape[:-1]:
         if isinstance(targets, Array):  # checked when the program runs
             return targets
-        if targets.min() < 0 or targets.max() >= shape[-1]:
-            raise ValueError(
-                f"{op}: labels from {targets.min()} to {targets.max()}, but there are {shape[-1]} "
-                "classes, numbered from 0"
-            )
+        _check_labels(op, targets, shape[-1])
         return np.asarray(targets, np.intp)
     if targets.shape != shape:
         raise DimensionMismatch(
@@ -100,6 +96,14 @@ def _targets(op: str, scores, targets):
             f"one-hot of shape {shape}, or integer labels of shape {shape[:-1]}"
         )
     return targets
+
+
+def _check_labels(op: str, labels: np.ndarray, classes: int) -> None:
+    if labels.min() < 0 or labels.max() >= classes:
+        raise ValueError(
+            f"{op}: labels from {labels.min()} to {labels.max()}, but there are {classes} classes, "
+            "numbered from 0"
+        )
 
 
 def _matrix(x) -> tuple[int, int]:
@@ -229,6 +233,8 @@ def _labels_rule(ct, out, args, need):
 
 def _labels_fused(ct, out, args, need):
     x, labels = args
+    # Again, as their owner may have written to them since: the kernel writes where they point.
+    _check_labels("pullback of logit_cross_entropy", labels, x.shape[-1])
     x_bar = np.empty(x.shape, x.dtype)
     kernels.label_cross_entropy_pullback(
         ct.item(), x.ravel(), labels.ravel(), x_bar.ravel(), *_matrix(x)
