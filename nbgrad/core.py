@@ -184,8 +184,9 @@ def bind(row: Primitive, *args, **params) -> Any:
     return top.process(level, row, args, params)
 
 
-# Levels are never used twice: a new one lies above every array that there is.
-_fresh: Callable[[], int] = count(1).__next__
+# Levels are never used twice: a new one lies above every array that there is. Each has one more
+# right above it, for what is tracked inside of a transformation that is at this level.
+_fresh: Callable[[], int] = count(2, 2).__next__
 
 
 def current_level() -> int:
@@ -203,17 +204,16 @@ def level_for(values: Iterable[Any]) -> int:
     among the values, whose derivative goes on through the transformation.
     """
     here = current_level()
-    return _fresh() if _is_passed(values, here) else here
-
-
-def _is_passed(values: Iterable[Any], here: int) -> bool:
-    return any(isinstance(x, Array) and x.level >= here for x in values)
+    for x in values:
+        if isinstance(x, Array) and x.level >= here:
+            return _fresh()
+    return here
 
 
 def apart(values: Iterable[Any]) -> AbstractContextManager:
     """`with apart(values):` a function that closes over `values` counts as one that is given them:
     no derivative inside takes them for constants."""
-    return new_level() if _is_passed(values, current_level()) else nullcontext()
+    return nullcontext() if level_for(values) == current_level() else new_level()
 
 
 class new_level:
@@ -228,8 +228,9 @@ class new_level:
     __slots__ = ("frame", "inside", "level", "outer")
 
     def __init__(self, level: int | None = None):
-        self.level = _fresh() if level is None else level
-        self.inside = _fresh()
+        fresh = _fresh()
+        self.level = fresh if level is None else level
+        self.inside = fresh + 1
 
     def __enter__(self) -> int:
         self.outer = _innermost()

@@ -239,7 +239,9 @@ def sweep(
     plain = not tracked and all(
         root.level == 0 and not isinstance(seed, Array) for root, seed in seeds.items()
     )
-    watch, guard = modes.watching(), modes.guarding()
+    watch = guard = False
+    if modes.active:
+        watch, guard = modes.watching(), modes.guarding()
     while nodes:
         node = nodes.pop()
         step, parents, ct = node.step, node.parents, cotangents.pop(node, None)
@@ -333,9 +335,11 @@ def reset(root: Node) -> None:
     with _gradients:
         found, seen = [root], {root}
         for node in found:  # which grows
-            new = [child for child in live_children(node) if child not in seen]
-            found += new
-            seen.update(new)
+            if node.children is not None:
+                for child in live_children(node):
+                    if child not in seen:
+                        seen.add(child)
+                        found.append(child)
         # From the end: after an interrupt, another reset still finds what is left.
         for node in reversed(found):
             node.children = None if node.step else [64]
@@ -351,22 +355,27 @@ def hand_out(cotangents: dict[Node, Any]) -> None:
     One step for other threads, and for whoever catches an error or an interrupt: either all
     gradients are handed out or none.
     """
-    now, before = tick(), []
     with _gradients:
-        try:
-            for node, ct in cotangents.items():
-                known = node.grad
-                if known is None:
-                    before.append((node, None, now, SWEPT))
-                else:
-                    before.append((node, known, node.grad_time, node.origin))
-                    if node.step is None:
-                        ct = known + ct
-                _set(node, ct, now, SWEPT)
-        except BaseException:
-            for known in before:
-                _set(*known)
-            raise
+        _hand_out(cotangents, tick())
+
+
+def _hand_out(cotangents: dict[Node, Any], now: int) -> None:
+    before = [
+        (node, node.grad, node.grad_time, node.origin)
+        for node in cotangents
+        if node.grad is not None
+    ]
+    try:
+        for node, ct in cotangents.items():
+            if node.grad is not None and node.step is None:
+                ct = node.grad + ct
+            node.grad, node.grad_time, node.origin = ct, now, SWEPT
+    except BaseException:
+        for node in cotangents:
+            node.grad = None
+        for known in before:
+            _set(*known)
+        raise
 
 
 def seed(node: Node, gradient: Any) -> None:
@@ -437,7 +446,7 @@ def contributions_to(node: Node, child: Node, ct) -> Sequence:
     another stands."""
     if child.saved is None:
         raise freed(child)
-    if modes.guarding():
+    if modes.active and modes.guarding():
         modes.check_saved(child, child.saved)
     need = []
     for parent in child.parents:

@@ -16,29 +16,18 @@ import numpy as np
 
 from .errors import GraphError, NanError
 
-# How many blocks are open anywhere: the one number that ops look at when all are closed.
-active = [0]
+# The blocks that are open anywhere: all that ops look at when there are none.
+active: set["ref[_Block]"] = set()
 _HERE = str(Path(__file__).parent)
 _lines: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 _sums: WeakKeyDictionary[Any, dict[int, int]] = WeakKeyDictionary()
 
 
 class _Block:
-    """One open block. It closes when it is told to, or when nobody holds it any more, as after an
-    interrupt in the middle of `__exit__`."""
+    """One open block, held by what opened it: it is over when that lets go of it, even where an
+    interrupt comes in the middle of `__exit__`."""
 
-    __slots__ = ("__weakref__", "open")
-
-    def __init__(self):
-        active[0] += 1
-        self.open = True
-
-    def close(self) -> None:
-        if self.open:
-            self.open = False
-            active[0] -= 1
-
-    __del__ = close
+    __slots__ = ("__weakref__",)
 
 
 _Blocks = ContextVar[tuple["ref[_Block]", ...]]
@@ -54,22 +43,22 @@ class _Mode:
 
     def __enter__(self) -> None:
         block = _Block()
-        self._blocks.set((*_alive(self._blocks), ref(block)))
+        reference = ref(block, active.discard)
+        active.add(reference)
+        self._blocks.set((*_open(self._blocks), reference))
         self._held.append(block)
 
     def __exit__(self, *error) -> None:
-        here = {reference() for reference in self._blocks.get()}
+        here = [reference() for reference in self._blocks.get()]
         # The latest one of this context; a generator may be closed in another one.
-        block = next((b for b in reversed(self._held) if b in here), self._held[-1])
-        block.close()
-        self._held.remove(block)
-        self._blocks.set(_alive(self._blocks))
+        mine = [i for i, block in enumerate(self._held) if block in here]
+        del here
+        self._held.pop(mine[-1] if mine else -1)
+        self._blocks.set(_open(self._blocks))
 
 
-def _alive(blocks: _Blocks) -> tuple["ref[_Block]", ...]:
-    return tuple(
-        reference for reference in blocks.get() if (block := reference()) is not None and block.open
-    )
+def _open(blocks: _Blocks) -> tuple["ref[_Block]", ...]:
+    return tuple([reference for reference in blocks.get() if reference() is not None])
 
 
 class no_tracking(_Mode):
@@ -123,15 +112,15 @@ class detect_changes(_Mode):
 
 
 def untracked() -> bool:
-    return any(_alive(no_tracking._blocks))
+    return bool(_open(no_tracking._blocks))
 
 
 def watching() -> bool:
-    return active[0] > 0 and any(_alive(detect_nan._blocks))
+    return bool(active) and bool(_open(detect_nan._blocks))
 
 
 def guarding() -> bool:
-    return active[0] > 0 and any(_alive(detect_changes._blocks))
+    return bool(active) and bool(_open(detect_changes._blocks))
 
 
 def note_saved(node: Any, saved: tuple) -> None:

@@ -382,7 +382,7 @@ def result(plan, parents: tuple, saved: tuple, value) -> TrackedArray:
     """The array of a new node of the base level, noted under its parents."""
     node = Node()
     node.step = plan
-    if active[0]:
+    if active:
         if modes.watching():
             modes.watch_forward(node, saved, value)
         if modes.guarding():

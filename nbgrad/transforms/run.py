@@ -39,7 +39,9 @@ class Run:
     ):
         flat = [trees.flatten(args[position]) for position in positions]
         self.op, self.leaves, self.rebuild = op, [], [rebuild for _, rebuild in flat]
-        self.level, self.started = trees.level_for(*args, *options.values()), graph.tick()
+        rest = [arg for i, arg in enumerate(args) if i not in positions]
+        passed = [leaves for leaves, _ in flat]
+        self.level, self.started = trees.level_for(*passed, *rest, *options.values()), graph.tick()
         with new_level(self.level):
             given = list(args)
             for position, (leaves, rebuild) in zip(positions, flat, strict=True):

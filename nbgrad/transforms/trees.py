@@ -193,7 +193,11 @@ def apart(*values: Any) -> AbstractContextManager:
 
 
 def _leaves(values: Sequence[Any]) -> Iterator[Any]:
-    return (leaf for value in values for leaf in flatten(value)[0])
+    for value in values:
+        if isinstance(value, _PLAIN):
+            yield value
+        else:
+            yield from flatten(value)[0]
 
 
 def is_differentiable(leaf: Any) -> bool:
