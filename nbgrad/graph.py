@@ -333,12 +333,16 @@ def _add_into(parent, step, value, ct, cotangents: dict, own: set) -> tuple[()]:
 def reset(root: Node) -> None:
     """Forget the gradients of `root` and of all that was computed from it, and free those."""
     with _gradients:
-        found, seen = [root], {root}
-        for node in found:  # which grows
-            if node.children is not None:
+        found = [root]
+        alive = live_children(root)
+        if alive:
+            seen = {root, *alive}
+            found += alive
+            for node in alive:  # which grows
                 for child in live_children(node):
                     if child not in seen:
                         seen.add(child)
+                        alive.append(child)
                         found.append(child)
         # From the end: after an interrupt, another reset still finds what is left.
         for node in reversed(found):
@@ -360,16 +364,15 @@ def hand_out(cotangents: dict[Node, Any]) -> None:
 
 
 def _hand_out(cotangents: dict[Node, Any], now: int) -> None:
-    before = [
-        (node, node.grad, node.grad_time, node.origin)
-        for node in cotangents
-        if node.grad is not None
-    ]
+    before = []
     try:
         for node, ct in cotangents.items():
-            if node.grad is not None and node.step is None:
-                ct = node.grad + ct
-            node.grad, node.grad_time, node.origin = ct, now, SWEPT
+            known = node.grad
+            if known is not None:
+                before.append((node, known, node.grad_time, node.origin))
+                if node.step is None:
+                    ct = known + ct
+            node.grad_time, node.origin, node.grad = now, SWEPT, ct
     except BaseException:
         for node in cotangents:
             node.grad = None

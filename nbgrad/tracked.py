@@ -231,10 +231,9 @@ class TrackedArray(Array):
             if type(ct) is np.ndarray and ct.base is None and (key := id(ct)) not in handed:
                 handed.add(key)
             elif not isinstance(ct, Array):
-                ct = np.array(ct)
+                found[reached] = ct = np.array(ct)
             if create_graph and not isinstance(ct, Array):
-                ct = make_leaf(ct, "", self.level)
-            found[reached] = ct
+                found[reached] = make_leaf(ct, "", self.level)
         graph.hand_out(found)
 
     def __getitem__(self, index):
