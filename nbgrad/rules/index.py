@@ -212,7 +212,7 @@ def index_of(x, index):
     The pullback needs the index as it is now, so that arrays in it are copied.
     """
     if type(index) is np.ndarray:
-        return apply(index_row, x, index=index.copy())
+        return apply(index_row, x, index=held(index))
     if isinstance(index, list):
         index = np.asarray(index)
         index = index if index.size else index.astype(np.intp)

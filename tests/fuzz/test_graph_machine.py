@@ -6,11 +6,12 @@ NBGRAD_FUZZ_SEED chooses another seed, NBGRAD_FUZZ_SECONDS goes on with fresh on
 import itertools
 import os
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from hypothesis import HealthCheck, seed, settings
+from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
@@ -82,8 +83,9 @@ class GraphMachine(RuleBasedStateMachine):
         self.note(value)
 
     def note(self, value: Value) -> None:
-        self.every.append(value)
-        self.made[value] = next(self.clock)
+        if value not in self.made:
+            self.every.append(value)
+            self.made[value] = next(self.clock)
 
     @precondition(lambda self: len(self.leaves) < 4)
     @rule(number=numbers, order=st.sampled_from("CF"))
@@ -116,6 +118,24 @@ class GraphMachine(RuleBasedStateMachine):
         plain = draws(number, value.array.shape)
         matrix = np.diag(plain.ravel())
         self.hold(x * plain, Value(value.array * plain, [(value, matrix)]))
+
+    @rule(count=st.integers(2, 8), number=numbers)
+    def join(self, count, number):
+        """One number of many arrays, so that what they share gets cotangents from all."""
+        x, value = None, None
+        for k, (y, other) in enumerate(self.held[-count:]):
+            plain = draws(number + k, other.array.shape)
+            weighed = Value(other.array * plain, [(other, np.diag(plain.ravel()))])
+            total, summed = np.sum(y * plain), model.applied("total", weighed)
+            self.note(weighed)
+            self.note(summed)
+            if x is None or value is None:
+                x, value = total, summed
+            else:
+                x, value = x + total, model.applied("add", value, summed)
+                self.note(value)
+        if x is not None and value is not None:
+            self.hold(x, value)
 
     @rule(place=places, source=places, index=st.sampled_from(range(len(INDICES))))
     def assign(self, place, source, index):
@@ -262,13 +282,14 @@ class GraphMachine(RuleBasedStateMachine):
         self.torn = self.pulled = False
 
 
-def _run(number: int | None, examples: int) -> None:
+def run(number: int | None, examples: int, phases: Sequence[Phase] = tuple(Phase)) -> None:
     profile = settings(
         max_examples=examples,
         stateful_step_count=25,
         derandomize=number is None,
         deadline=None,
         database=None,
+        phases=phases,
         suppress_health_check=list(HealthCheck),
     )
     machine = GraphMachine if number is None else seed(number)(type("Seeded", (GraphMachine,), {}))
@@ -280,9 +301,9 @@ def test_a_graph_in_any_order_of_events():
     seconds = float(os.environ.get("NBGRAD_FUZZ_SECONDS", 0))
     start = time.monotonic()
     number = int(chosen) if chosen else None
-    _run(number, 250)
+    run(number, 250)
     with suppress(KeyboardInterrupt):
         while time.monotonic() - start < seconds:
             number = (number or 0) + 1
             print(f"NBGRAD_FUZZ_SEED={number}")
-            _run(number, 250)
+            run(number, 250)
