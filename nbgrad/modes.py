@@ -145,7 +145,7 @@ def _read(node: Any) -> list[int]:
 
 
 def _checksum(x: Any) -> int:
-    return zlib.crc32(np.ascontiguousarray(x).view(np.uint8)) if isinstance(x, np.ndarray) else 0
+    return zlib.crc32(x.tobytes()) if isinstance(x, np.ndarray) else 0
 
 
 def watch_forward(node: Any, saved: tuple, value: Any) -> None:

@@ -124,7 +124,8 @@ class TrackedArray(Array):
     @property
     def data(self) -> Any:
         """The values. Of a leaf: its own array, as in `w.data -= lr * w.grad`; of a computed
-        array: a view that cannot be written to."""
+        array: a view that cannot be written to. Setting it is one step for other threads; an
+        augmented assignment is a read and a write, which needs a lock where threads share it."""
         value = self.node.value
         if self.node.step is None or not isinstance(value, np.ndarray):
             return value
@@ -197,7 +198,9 @@ class TrackedArray(Array):
             create_graph: make gradients tracked, to be differentiated again; keeps the graph.
 
         Raises DimensionMismatch for a cotangent of another shape or a missing one, GraphError
-        where the graph was freed or data that it needs has changed.
+        where the graph was freed or data that it needs has changed. All gradients are added in one
+        step, or none: threads may share leaves. Those that walk one graph keep it, or get a
+        GraphError where another one has freed a part.
 
         >>> x = nbgrad.track(3.0)
         >>> (x * x).backward()

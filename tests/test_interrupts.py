@@ -126,7 +126,7 @@ def test_a_backward_pass_hands_out_all_gradients_or_none():
         lab.x.grad = lab.w.grad = None
         lab.z.backward(keep_graph=True)
         interrupted(lambda: lab.z.backward(keep_graph=True), moment)
-        times = round(float(lab.x.grad[0] / x_bar[0]))
+        times = round(float(np.asarray(lab.x.grad)[0] / x_bar[0]))
         assert times in (1, 2)
         close(lab.x.grad, times * x_bar)
         close(lab.w.grad, times * w_bar)
@@ -221,7 +221,7 @@ def test_modes_end_with_their_block_however_it_ends():
 
     def work() -> None:
         with nbgrad.no_tracking(), nbgrad.detect_nan(), nbgrad.detect_changes():
-            x * x
+            x.__mul__(x)
 
     for moment in moments(work, 5):
         interrupted(work, moment)

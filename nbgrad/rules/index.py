@@ -226,9 +226,7 @@ def index_of(x, index):
                 "values: use np.where(mask, x, 0.0)" + user_line()
             )
         holes = tuple(HOLE if isinstance(part, Array) else part for part in parts)
-        return bind(
-            gather, x, *positions, index=held(holes) if isinstance(index, tuple) else HOLE
-        )
+        return bind(gather, x, *positions, index=held(holes) if isinstance(index, tuple) else HOLE)
     return apply(index_row, x, index=held(index))
 
 

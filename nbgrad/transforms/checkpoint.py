@@ -102,9 +102,7 @@ class _Checkpoint(CallRow):
 
     def pushforward(self, tangents, out, args, **params):
         call: Call = params["call"]
-        filled = [
-            zeros_like(x) if t is None else t for x, t in zip(args, tangents, strict=True)
-        ]
+        filled = [zeros_like(x) if t is None else t for x, t in zip(args, tangents, strict=True)]
         return jvp(call.apply, args, filled)[1]
 
     def batch(self, size: int, args: Sequence, batched: Sequence[bool], **params):

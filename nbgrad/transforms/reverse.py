@@ -40,6 +40,9 @@ def grad(f: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False)
     `(value, aux)` and the new function `(gradient, aux)`. It can be differentiated again:
     `grad(grad(f))`. It raises as `gradient` does.
 
+    What `f` tracks inside, and leaves that it closes over, are constants: the gradient is plain.
+    Where a tracked array is among the arguments, the gradient is tracked and goes on to it.
+
     >>> float(nbgrad.grad(nbgrad.grad(np.tanh))(0.5)).__round__(6)
     -0.726862
     """

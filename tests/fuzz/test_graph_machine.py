@@ -21,7 +21,7 @@ from nbgrad import GraphError, track
 from . import model
 from .model import LINEAR, PAIRS, SLOPES, Value
 
-places = st.integers(0, 50)
+places = st.one_of(st.just(0), st.integers(0, 50))
 numbers = st.integers(0, 10_000)
 INDICES: list[Any] = [0, -1, slice(0, 1), slice(None), np.array([1, 0])]
 
@@ -50,8 +50,8 @@ class GraphMachine(RuleBasedStateMachine):
 
     def __init__(self):
         super().__init__()
-        self.held: list[tuple[nbgrad.TrackedArray, Value]] = []
-        self.leaves: list[tuple[nbgrad.TrackedArray, Value]] = []
+        self.held: list[tuple[Any, Value]] = []
+        self.leaves: list[tuple[Any, Value]] = []
         self.freed: set[Value] = set()
         self.grads: dict[Value, np.ndarray | None] = {}
         self.seeds: dict[Value, np.ndarray] = {}
@@ -73,11 +73,11 @@ class GraphMachine(RuleBasedStateMachine):
         self.every.append(pair[1])
         self.grads[pair[1]] = None
 
-    def pick(self, place: int) -> tuple[nbgrad.TrackedArray, Value]:
+    def pick(self, place: int) -> tuple[Any, Value]:
         """Recent arrays come first: deep graphs are made more often."""
         return self.held[-1 - place % len(self.held)]
 
-    def hold(self, made: nbgrad.TrackedArray, value: Value) -> None:
+    def hold(self, made: Any, value: Value) -> None:
         close(made.data, value.array)
         self.held.append((made, value))
         self.note(value)
@@ -97,9 +97,9 @@ class GraphMachine(RuleBasedStateMachine):
         x, value = self.pick(place)
         self.hold(SLOPES[name][0](x), model.applied(name, value))
 
-    @rule(place=places, name=st.sampled_from(sorted(LINEAR)))
-    def linear(self, place, name):
-        x, value = self.pick(place)
+    @rule(place=places, name=st.sampled_from(sorted(LINEAR)), of_leaf=st.booleans())
+    def linear(self, place, name, of_leaf):
+        x, value = self.leaves[place % len(self.leaves)] if of_leaf else self.pick(place)
         if len(value.array.shape) == 2 and min(value.array.shape) >= 2:
             self.hold(LINEAR[name](x), model.applied(name, value))
 
@@ -108,7 +108,7 @@ class GraphMachine(RuleBasedStateMachine):
         (x, a), (y, b) = self.pick(first), self.pick(second)
         if name == "matmul":
             if a.array.ndim == b.array.ndim == 2 and a.array.shape[1] == b.array.shape[0]:
-                self.hold(x @ y, model.applied(name, a, b))
+                self.hold(np.matmul(x, y), model.applied(name, a, b))
         elif a.array.shape == b.array.shape:
             self.hold(PAIRS[name][0](x, y), model.applied(name, a, b))
 
@@ -119,7 +119,7 @@ class GraphMachine(RuleBasedStateMachine):
         matrix = np.diag(plain.ravel())
         self.hold(x * plain, Value(value.array * plain, [(value, matrix)]))
 
-    @rule(count=st.integers(2, 8), number=numbers)
+    @rule(count=st.integers(2, 20), number=numbers)
     def join(self, count, number):
         """One number of many arrays, so that what they share gets cotangents from all."""
         x, value = None, None
@@ -250,9 +250,9 @@ class GraphMachine(RuleBasedStateMachine):
                 known[v] = self.seeds[v]
                 continue
             parts = [
-                (known[child].ravel() @ matrix).reshape(v.array.shape)
+                (g.ravel() @ matrix).reshape(v.array.shape)
                 for child in found
-                if known.get(child) is not None
+                if (g := known.get(child)) is not None
                 for parent, matrix in child.parts
                 if parent is v
             ]
@@ -290,7 +290,7 @@ def run(number: int | None, examples: int, phases: Sequence[Phase] = tuple(Phase
         deadline=None,
         database=None,
         phases=phases,
-        suppress_health_check=list(HealthCheck),
+        suppress_health_check=tuple(HealthCheck),  # pyright: ignore[reportArgumentType]
     )
     machine = GraphMachine if number is None else seed(number)(type("Seeded", (GraphMachine,), {}))
     run_state_machine_as_test(machine, settings=profile)
