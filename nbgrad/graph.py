@@ -368,14 +368,14 @@ def _hand_out(cotangents: dict[Node, Any], now: int) -> None:
     try:
         for node, ct in cotangents.items():
             known = node.grad
-            if known is not None:
+            if known is None:
+                before.append((node, None, now, SWEPT))
+            else:
                 before.append((node, known, node.grad_time, node.origin))
                 if node.step is None:
                     ct = known + ct
             node.grad_time, node.origin, node.grad = now, SWEPT, ct
     except BaseException:
-        for node in cotangents:
-            node.grad = None
         for known in before:
             _set(*known)
         raise

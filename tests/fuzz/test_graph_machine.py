@@ -301,9 +301,9 @@ def test_a_graph_in_any_order_of_events():
     seconds = float(os.environ.get("NBGRAD_FUZZ_SECONDS", 0))
     start = time.monotonic()
     number = int(chosen) if chosen else None
-    run(number, 250)
+    run(number, 150)
     with suppress(KeyboardInterrupt):
         while time.monotonic() - start < seconds:
             number = (number or 0) + 1
             print(f"NBGRAD_FUZZ_SEED={number}")
-            run(number, 250)
+            run(number, 150)
