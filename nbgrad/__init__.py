@@ -29,7 +29,7 @@ from .estimators import TraceEstimate, divergence, trace_estimate
 from .kernels._jit import stats
 from .leaves import accum, reset, track
 from .loops import loop, scan
-from .modes import detect_nan, no_tracking
+from .modes import detect_changes, detect_nan, no_tracking
 from .rules.activation import elu, erf, gelu, leaky_relu, relu, sigmoid, softplus
 from .rules.assign import at
 from .rules.elementwise import abs2_of as abs2
@@ -93,6 +93,7 @@ __all__ = [
     "custom_elementwise",
     "custom_rule",
     "descend",
+    "detect_changes",
     "detect_nan",
     "divergence",
     "draw",

@@ -321,6 +321,13 @@ class Array(core.Array):
         """A tracked copy; the derivative passes through."""
         return functions[np.copy](self)
 
+    def __copy__(self):
+        """`copy.copy(x)` and `copy.deepcopy(x)` are `np.copy(x)`: the derivative passes through."""
+        return self.copy()
+
+    def __deepcopy__(self, memo):
+        return self.copy()
+
     def astype(self, dtype):
         """float64 or float32 values; the cotangent comes back in the original dtype."""
         return functions["astype"](self, dtype)

@@ -219,13 +219,23 @@ def without_lists(index):
 
 @implements("index")
 def index_of(x, index):
-    """`x[index]`. Raises IndexError as NumPy does."""
+    """`x[index]`. Raises IndexError as NumPy does.
+
+    The pullback needs the index as it is now, so that arrays in it are copied.
+    """
     if type(index) is np.ndarray:
-        return apply(index_row, x, index=index)
+        return apply(index_row, x, index=held(index))
     index, positions = divided(index)
     if positions:
         return bind(gather, x, *positions, index=index)
     return apply(index_row, x, index=index)
+
+
+def held(index):
+    """An index that its owner cannot change: its arrays are copies."""
+    if isinstance(index, tuple):
+        return tuple([part.copy() if isinstance(part, np.ndarray) else part for part in index])
+    return index.copy() if isinstance(index, np.ndarray) else index
 
 
 def divided(index):
@@ -233,7 +243,7 @@ def divided(index):
 
     Raises TraceError or UntrackedError for bools among them.
     """
-    index = without_lists(index)
+    index = held(without_lists(index))
     parts = index if isinstance(index, tuple) else (index,)
     positions = [part for part in parts if isinstance(part, Array)]
     if not positions:

@@ -256,6 +256,8 @@ def _labels_rule(ct, out, args, need):
 
 def _labels_fused(ct, out, args, need):
     x, labels = args
+    # Again, as their owner may have written to them since: the kernel writes where they point.
+    _labels(labels, classes=x.shape[-1], op="pullback of logit_cross_entropy")
     x_bar = np.empty(x.shape, x.dtype)
     kernels.label_cross_entropy_pullback(
         ct.item(), x.ravel(), labels.ravel(), x_bar.ravel(), *_matrix(x)

@@ -10,6 +10,7 @@ from ..core import Aval, Primitive, new_level
 from ..errors import TraceError, require_unmasked
 from ..rules.families import Elementwise
 from ..symbols import Builder, Symbol, aval_of, calling_line
+from ..tracked import below
 from ..transforms import trees
 from .frozen import Generators
 from .program import Program
@@ -118,7 +119,7 @@ def trace(
 
     Raises TraceError where the function needs a value, or gives something else than arrays.
     """
-    with new_level(minimum=1) as level:
+    with new_level() as level:
         recorder = Recorder(level)
         inputs = [recorder.input(*given) for given in zip(avals, weak, strict=True)]
         args, options = rebuild(inputs)
@@ -131,6 +132,7 @@ def trace(
     outputs, rebuild_outputs = trees.flatten_values(result)
     found = []
     for output in outputs:
+        output = below(output, level)
         if isinstance(output, np.ndarray) and output.dtype.kind in "fiub":
             output = recorder.apply(Primitive.registry["copy"], [output], {})
         if isinstance(output, Symbol) and output.level == level:

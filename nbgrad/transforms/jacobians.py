@@ -58,9 +58,13 @@ def jacobian(f: Callable, argnums: int | tuple[int, ...] = 0, mode: str = "auto"
             return f(*full, **options)
 
         point = tuple(args[position] for position in wanted)
-        if mode == "optimal":
-            return _by_elimination(partial, point, argnums)
-        return _jacobian(partial, point, mode, isinstance(argnums, tuple))
+        floor = trees.level_for(*args, *options.values())
+        with trees.apart(*args, *options.values()):
+            if mode == "optimal":
+                return _by_elimination(partial, point, argnums)
+            found = _jacobian(partial, point, mode, isinstance(argnums, tuple))
+        leaves, rebuild = trees.flatten(found)
+        return rebuild([trees.released(x, floor) for x in leaves])
 
     return jacobian_of
 
@@ -103,7 +107,8 @@ def hvp(f: Callable, argnums: int = 0) -> Callable:
             return f(*given[:place], x, *given[place + 1 :], **options)
 
         # Reverse mode outside has the kernels of the ops for its pullbacks.
-        return grad(lambda x: jvp(of_one, (x,), (v,))[1])(given[place])
+        with trees.apart(*args, *options.values()):
+            return grad(lambda x: jvp(of_one, (x,), (v,))[1])(given[place])
 
     return product
 

@@ -40,6 +40,9 @@ def grad(f: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False)
     `(value, aux)` and the new function `(gradient, aux)`. It can be differentiated again:
     `grad(grad(f))`. It raises as `gradient` does.
 
+    What `f` tracks inside, and leaves that it closes over, are constants: the gradient is plain.
+    Where a tracked array is among the arguments, the gradient is tracked and goes on to it.
+
     >>> float(nbgrad.grad(nbgrad.grad(np.tanh))(0.5)).__round__(6)
     -0.726862
     """
@@ -96,7 +99,7 @@ def elementwise_grad(f: Callable, argnums: int = 0) -> Callable:
         wanted = existing("elementwise_grad", argnums, positions, args)
         run = Run("elementwise_grad", f, args, wanted, options)
         outputs, _ = array_leaves("elementwise_grad", run.result)
-        return run.pull(*_owned(run, outputs, [ones_like(out) for out in outputs]))[0]
+        return run.pull(outputs, [ones_like(out) for out in outputs])[0]
 
     return slope_of
 
@@ -134,7 +137,7 @@ def pullback_of(run: Run, result: Any) -> tuple[Any, Callable[[Any], tuple]]:
 
     def pullback(ct):
         given = fitted(run.op, "cotangent", ct, outputs, value)
-        return run.pull(*_owned(run, outputs, given))
+        return run.pull(outputs, given)
 
     return value, pullback
 
@@ -172,20 +175,13 @@ def existing(op: str, argnums: Any, positions: tuple[int, ...], args: tuple) -> 
     return wanted
 
 
-def _owned(run: Run, outputs: list, cotangents: list) -> tuple[list, list]:
-    """Those outputs that depend on the run's leaves, with their cotangents."""
-    pairs = [(x, ct) for x, ct in zip(outputs, cotangents, strict=True) if run.owns(x)]
-    return [x for x, _ in pairs], [ct for _, ct in pairs]
-
-
 def _value_and_gradients(
     op: str, f: Callable, args: tuple, positions: tuple[int, ...], options: dict, has_aux: bool
 ) -> tuple[Any, tuple]:
     run = Run(op, f, args, positions, options)
     out, aux = with_aux(op, run.result) if has_aux else (run.result, None)
     value = _scalar_of(op, run, out)
-    gradients = run.pull([out], [ones_like(out)]) if run.owns(out) else run.pull([], [])
-    value = out if run.foreign else value
+    gradients = run.pull([out], [ones_like(out)])
     return ((value, run.plain(aux)) if has_aux else value), gradients
 
 

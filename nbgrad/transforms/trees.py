@@ -5,12 +5,14 @@ import contextlib
 import dataclasses
 import functools
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, cast
 
 import numpy as np
 
-from ..array import Array
+from .. import core
+from ..tracked import below
 from .objects import COMMON, NUMBERS, Held, is_float, made, opened
 
 NAMESPACE = "nbgrad"
@@ -205,11 +207,30 @@ def require_function(op: str, f: Any) -> None:
         )
 
 
-def level_above(leaves: Iterable[Any]) -> int:
-    """The lowest level at which all leaves are constants: above the arrays among them."""
-    return max((leaf.level + 1 for leaf in leaves if isinstance(leaf, Array)), default=0)
+def level_for(*values: Any) -> int:
+    """`core.level_for` of the leaves of trees."""
+    return core.level_for(_leaves(values))
+
+
+def apart(*values: Any) -> AbstractContextManager:
+    """`core.apart` of the leaves of trees."""
+    return core.apart(_leaves(values))
+
+
+def _leaves(values: Sequence[Any]) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, NUMBERS):
+            yield value
+        else:
+            yield from flatten(value)[0]
 
 
 def scalar(value: Any) -> Any:
     """A NumPy scalar for a plain array without axes."""
     return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
+
+
+def released(x: Any, level: int) -> Any:
+    """What a transformation gives for x: without the graph of what was tracked at `level` or
+    above, and a NumPy scalar where it has no axes."""
+    return scalar(below(x, level))
