@@ -9,10 +9,11 @@ from typing import Any, cast
 import numpy as np
 
 from ..array import Array
+from ..kernels._forks import fork_safe
 
 NAMESPACE = "nbgrad"
 _PLAIN = (Array, np.ndarray, float, int, np.generic)
-_registering = threading.Lock()
+_registering = fork_safe(threading.Lock())
 
 
 def flatten(tree: Any) -> tuple[list[Any], Callable[[Sequence[Any]], Any]]:
