@@ -16,6 +16,7 @@ import os, signal, threading, time
 def program(k):
     return nbgrad.compile(nbgrad.value_and_grad(lambda x: np.sum(np.sin(x * float(k)) * x)))
 x = np.linspace(0.1, 1.0, 4)
+program(1)(x)  # imports what it needs; a child cannot open the locks of imports
 began, over = threading.Event(), threading.Event()
 def work():
     k = 2
