@@ -67,7 +67,8 @@ def run(path: Path, cache: Path) -> tuple[int, int]:
 
 @pytest.mark.parametrize("how", ["bytecode", "archive"])
 def test_kernels_are_kept_by_version_without_sources(tmp_path, how):
-    (tmp_path / "one").mkdir(), (tmp_path / "two").mkdir()
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
     one = installed(tmp_path / "one", how)
     compiled, _ = run(one, tmp_path / "cache")
     assert compiled > 0
