@@ -7,6 +7,10 @@
 (2.5838531634528574, 2.0)
 """
 
+from . import stopping as stopping  # first: what follows takes long, and Ctrl-C may come
+
+# isort: split
+
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

@@ -16,6 +16,7 @@ import numpy as np
 from . import emission, shapes
 from .core import Aval, Primitive, Unplanned
 from .errors import require_unmasked
+from .kernels._forks import fork_safe
 from .kernels.unbroadcast import unbroadcast
 from .shapes import Pattern
 
@@ -23,7 +24,7 @@ from .shapes import Pattern
 RAVEL, ITEM, NUMBER, WIDEN = range(4)
 # Plans kept for each row: a program with ever new shapes must not grow for ever.
 LIMIT = 4096
-_building = threading.RLock()
+_building = fork_safe(threading.RLock())
 
 
 class Plan:

@@ -17,6 +17,7 @@ import numpy as np
 from . import modes
 from .core import Array, Primitive, bind, new_level, shape_of
 from .errors import GraphError
+from .kernels._forks import fork_safe
 from .rules.layout import astype
 from .rules.reduce import unbroadcast
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 # Time: it ticks when a node is made, when data or a seed is set, and at `accum`. What was computed
 # from a node is newer than that node.
 tick: Callable[[], int] = count(1).__next__
-_prune_lock = threading.Lock()
+_prune_lock = fork_safe(threading.Lock())
 
 
 # Gradients are read and set by one thread at a time. It may be asked for again in a finalizer.

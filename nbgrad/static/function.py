@@ -10,6 +10,7 @@ from typing import Any
 from ..array import Array
 from ..core import Aval
 from ..errors import TraceError
+from ..kernels._forks import fork_safe
 from ..symbols import Symbol
 from ..transforms import trees
 from . import report
@@ -36,7 +37,7 @@ class StaticFunction:
         )
         self._static = _static_names(f, self._names)
         self._variants: dict[Any, Variant] = {}
-        self._lock = threading.RLock()
+        self._lock = fork_safe(threading.RLock())
         # The generated ways in for the last structure of arguments, without and with out=.
         self._front: Callable | None = None
         self._writing_front: Callable | None = None

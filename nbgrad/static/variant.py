@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels._forks import fork_safe
 from ..kernels.program import cfunc, home_of, njit
 from . import foreign, native, report
 from .caller import handed
@@ -33,7 +34,7 @@ class Variant:
         self.frame = self._emitted.frame
         self.packed = self.frame.packed
         self._home = home_of(program.name, self._emitted.source)
-        self._lock = threading.RLock()
+        self._lock = fork_safe(threading.RLock())
         self._cfuncs: dict[str, Any] = {}
 
     @property

@@ -12,11 +12,12 @@ from typing import Any, cast
 import numpy as np
 
 from .. import core
+from ..kernels._forks import fork_safe
 from ..tracked import below
 from .objects import COMMON, NUMBERS, Held, is_float, made, opened
 
 NAMESPACE = "nbgrad"
-_registering = threading.Lock()
+_registering = fork_safe(threading.Lock())
 is_differentiable = is_float
 
 
