@@ -7,6 +7,10 @@
 (2.5838531634528574, 2.0)
 """
 
+from . import stopping as stopping  # first: what follows takes long, and Ctrl-C may come
+
+# isort: split
+
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +33,9 @@ from .estimators import TraceEstimate, divergence, trace_estimate
 from .kernels._jit import stats
 from .leaves import accum, reset, track
 from .loops import loop, scan
-from .modes import detect_nan, no_tracking
+from .modes import detect_changes, detect_nan, no_tracking
 from .rules.activation import elu, erf, gelu, leaky_relu, relu, sigmoid, softplus
+from .rules.assign import at
 from .rules.elementwise import abs2_of as abs2
 from .rules.layout import array, hcat
 from .rules.loss import cross_entropy, hinge_loss, logit_cross_entropy, mse
@@ -84,6 +89,7 @@ __all__ = [
     "abs2",
     "accum",
     "array",
+    "at",
     "check_grads",
     "checkpoint",
     "compile",
@@ -91,6 +97,7 @@ __all__ = [
     "custom_elementwise",
     "custom_rule",
     "descend",
+    "detect_changes",
     "detect_nan",
     "divergence",
     "draw",

@@ -236,7 +236,8 @@ class Array(core.Array):
         raise UntrackedError(
             "a tracked array cannot become a plain one without losing its derivative: use .data "
             "or .item() for plain numbers, np.stack or nbgrad.array(nested) to build arrays, and "
-            "np functions instead of math functions"
+            "np functions instead of math functions; elements of a plain array at positions x are "
+            "nbgrad.at(plain)[x].get()"
         )
 
     def __float__(self) -> float:
@@ -319,6 +320,13 @@ class Array(core.Array):
     def copy(self):
         """A tracked copy; the derivative passes through."""
         return functions[np.copy](self)
+
+    def __copy__(self):
+        """`copy.copy(x)` and `copy.deepcopy(x)` are `np.copy(x)`: the derivative passes through."""
+        return self.copy()
+
+    def __deepcopy__(self, memo):
+        return self.copy()
 
     def astype(self, dtype):
         """float64 or float32 values; the cotangent comes back in the original dtype."""

@@ -46,18 +46,21 @@ class Batched(Array):
         """`f` for each sample, whose results are arrays of one shape."""
 
         def sample(x: Any, i: int) -> Any:
-            return x.value[i] if isinstance(x, Batched) and x.level == self.level else x
+            if not (isinstance(x, Batched) and x.level == self.level):
+                return x
+            return x.value[i] if self.count else np.zeros(x.shape, x.dtype)
 
+        # Without samples, one of zeros tells what there would be of each.
         results = [
             f(*(sample(x, i) for x in args), **{k: sample(x, i) for k, x in options.items()})
-            for i in range(self.count)
+            for i in range(self.count or 1)
         ]
         if any(isinstance(result, (tuple, str)) for result in results):
             raise TypeError(
                 f"vmap: {f.__name__} gives a {type(results[0]).__name__}, not an array of one "
                 "shape for all samples; call it outside of vmap"
             )
-        return Batched(np.stack(results), self.level)
+        return Batched(np.stack(results)[: self.count], self.level)
 
     @property
     def below(self) -> Any:

@@ -6,8 +6,11 @@ each belongs to a level, and `bind` hands an op to the highest level among its a
 """
 
 import math
-import threading
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from contextvars import ContextVar
+from itertools import count
 from typing import Any, ClassVar
 
 import numpy as np
@@ -181,54 +184,95 @@ def bind(row: Primitive, *args, **params) -> Any:
     return top.process(level, row, args, params)
 
 
-class _Depth(threading.local):
-    """Each thread nests transformations on its own."""
-
-    level = 0
-
-
-_depth = _Depth()
+# Levels are never used twice: a new one lies above every array that there is. Each has one more
+# right above it, for what is tracked inside of a transformation that is at this level.
+_fresh: Callable[[], int] = count(2, 2).__next__
 
 
 def current_level() -> int:
     """The level at which `track` makes arrays now: 0 outside of every transformation."""
-    return _depth.level
+    opened = _innermost()
+    return 0 if opened is None else opened.inside
+
+
+def level_for(values: Iterable[Any]) -> int:
+    """The level of a derivative with respect to some of `values`: what is of this level or above is
+    a constant of it.
+
+    That is the level at which `track` makes arrays now, so that leaves which a function closes over
+    are constants, as are those that it tracks itself; or a new one, where an array of that level is
+    among the values, whose derivative goes on through the transformation.
+    """
+    here = current_level()
+    for x in values:
+        if isinstance(x, Array) and x.level >= here:
+            return _fresh()
+    return here
+
+
+def apart(values: Iterable[Any]) -> AbstractContextManager:
+    """`with apart(values):` a function that closes over `values` counts as one that is given them:
+    no derivative inside takes them for constants."""
+    return nullcontext() if level_for(values) == current_level() else new_level()
 
 
 class new_level:
-    """`with new_level() as level` opens a level for a transformation; what is tracked inside lies
-    above it.
+    """`with new_level() as level` opens a level for a transformation: its own, above every array
+    that there is, or the one given. What is tracked inside lies above it.
 
     The level follows the nesting of calls, not the arguments: an inner gradient of a plain array
-    that uses an outer tracked value must lie above it.
+    that uses an outer tracked value must lie above it. It is open while the call that opened it
+    runs, however that ends: an interrupt in the middle of `__exit__` leaves nothing behind.
     """
 
-    __slots__ = ("_minimum", "_outer")
+    __slots__ = ("frame", "inside", "level", "outer")
 
-    def __init__(self, minimum: int = 0):
-        self._minimum = minimum
+    def __init__(self, level: int | None = None):
+        fresh = _fresh()
+        self.level = fresh if level is None else level
+        self.inside = fresh + 1
 
     def __enter__(self) -> int:
-        self._outer = _depth.level
-        level = max(self._outer, self._minimum)
-        _depth.level = level + 1
-        return level
+        self.outer = _innermost()
+        self.frame: Any = sys._getframe(1)
+        _opened.set(self)
+        return self.level
 
     def __exit__(self, *error) -> None:
-        _depth.level = self._outer
+        _opened.set(self.outer)
+        self.frame = None
 
 
-class outermost:
+class outermost(new_level):
     """`with outermost():` what is tracked inside is tracked as outside of all transformations: for
     plain arrays only."""
 
-    __slots__ = ("_outer",)
+    __slots__ = ()
 
-    def __enter__(self) -> None:
-        self._outer, _depth.level = _depth.level, 0
+    def __init__(self):
+        self.level = self.inside = 0
 
-    def __exit__(self, *error) -> None:
-        _depth.level = self._outer
+
+# Each thread and each task nests transformations on its own.
+_opened: ContextVar[new_level | None] = ContextVar("nbgrad_level", default=None)
+
+
+def _innermost() -> new_level | None:
+    """The innermost level whose call still runs."""
+    known = opened = _opened.get()
+    while opened is not None:
+        frame: Any = sys._getframe(1)
+        while frame is not None:
+            if frame is opened.frame:
+                break
+            frame = frame.f_back
+        else:
+            opened = opened.outer
+            continue
+        break
+    if opened is not known:
+        _opened.set(opened)
+    return opened
 
 
 def shape_of(x) -> tuple[int, ...]:

@@ -15,6 +15,8 @@ import numpy as np
 
 from . import emission, shapes
 from .core import Aval, Primitive, Unplanned
+from .errors import require_unmasked
+from .kernels._forks import fork_safe
 from .kernels.unbroadcast import unbroadcast
 from .shapes import Pattern
 
@@ -22,7 +24,7 @@ from .shapes import Pattern
 RAVEL, ITEM, NUMBER, WIDEN = range(4)
 # Plans kept for each row: a program with ever new shapes must not grow for ever.
 LIMIT = 4096
-_building = threading.RLock()
+_building = fork_safe(threading.RLock())
 
 
 class Plan:
@@ -267,6 +269,7 @@ def evaluate(row: Primitive, args: Sequence, params: dict) -> np.ndarray:
 
 def plain_array(x: Any) -> np.ndarray:
     """An array as kernels are compiled for it: aligned, contiguous, writeable."""
+    require_unmasked(x, "an operand")
     array = np.asarray(x)
     return array if array.flags.carray else np.array(array, order="C")
 

@@ -6,7 +6,7 @@ loops.
 """
 
 from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -120,7 +120,9 @@ def forward_kernel(row: Any, params: dict, patterns: Sequence[Pattern]) -> Kerne
     reads = [Operand(name, pattern) for name, pattern in zip(NAMES, patterns, strict=False)]
     label = f"{row.name}_forward"
     steps = [Step("out", body_of(row, params), NAMES[: len(patterns)])]
-    return _kernel(label, loop_source(label, steps, reads, {Operand("out", "full"): "out"}))
+    return kernel_from_source(
+        label, loop_source(label, steps, reads, {Operand("out", "full"): "out"})
+    )
 
 
 def pullback_kernel(
@@ -133,10 +135,4 @@ def pullback_kernel(
     reads = [Operand("ct", "full"), *(Operand(name, by_name[name]) for name in traced.reads)]
     writes = {Operand(f"{NAMES[i]}_bar", patterns[i]): traced.values[i] for i in positions}
     label = f"{row.name}_pullback"
-    return _kernel(label, loop_source(label, traced.steps, reads, writes))
-
-
-@cache
-def _kernel(name: str, source: str) -> Kernel:
-    """Equal texts are one kernel."""
-    return kernel_from_source(name, source)
+    return kernel_from_source(label, loop_source(label, traced.steps, reads, writes))

@@ -1,5 +1,9 @@
 """Exception and warning types; each message names the op, the shapes and the remedy."""
 
+from typing import Any
+
+import numpy as np
+
 __all__ = [
     "CacheWarning",
     "DimensionMismatch",
@@ -10,6 +14,15 @@ __all__ = [
     "TraceError",
     "UntrackedError",
 ]
+
+
+def require_unmasked(x: Any, what: str) -> None:
+    """Raise TypeError for a masked array: what looks at its data would drop the mask."""
+    if type(x) is not np.ndarray and isinstance(x, np.ndarray) and hasattr(x, "filled"):
+        raise TypeError(
+            f"{what}: a masked array, whose mask would be lost: give x.filled(value), and choose "
+            "by np.where(x.mask, other, ...) where masked elements should not count"
+        )
 
 
 class NbgradError(Exception):

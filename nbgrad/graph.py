@@ -17,6 +17,7 @@ import numpy as np
 from . import modes
 from .core import Array, Primitive, bind, new_level, shape_of
 from .errors import GraphError
+from .kernels._forks import fork_safe
 from .rules.layout import astype
 from .rules.reduce import unbroadcast
 
@@ -26,8 +27,11 @@ if TYPE_CHECKING:
 # Time: it ticks when a node is made, when data or a seed is set, and at `accum`. What was computed
 # from a node is newer than that node.
 tick: Callable[[], int] = count(1).__next__
-_prune_lock = threading.Lock()
+_prune_lock = fork_safe(threading.Lock())
 
+
+# Gradients are read and set by one thread at a time. It may be asked for again in a finalizer.
+_gradients = threading.RLock()
 
 # Who set a gradient: the user, `backward` or `accum`. Only what `accum` pulled is a memo of its.
 SEEDED, SWEPT, PULLED = "seeded", "swept", "pulled"
@@ -186,12 +190,13 @@ def make_handle(node: Node) -> "TrackedArray":
 # -- backward -------------------------------------------------------------------------------------
 
 
-def history(*roots: Node) -> list[Node]:
-    """The computed nodes that `roots` depend on, and themselves, oldest first.
+def history(*roots: Node, since: int = 0) -> list[Node]:
+    """The computed nodes that `roots` depend on, and themselves, oldest first: those that were made
+    after the time `since`.
 
     Raises GraphError where one was freed, or data that its pullback reads has changed.
     """
-    stack = [root for root in dict.fromkeys(roots) if root.step is not None]
+    stack = [root for root in dict.fromkeys(roots) if root.step is not None and root.time > since]
     found, seen = [], set(stack)
     while stack:
         node = stack.pop()
@@ -204,7 +209,7 @@ def history(*roots: Node) -> list[Node]:
             if parent.step is None:
                 if parent.changed > node.time:  # pyright: ignore[reportAttributeAccessIssue]
                     check_fresh(node)
-            elif parent not in seen:
+            elif parent not in seen and parent.time > since:
                 seen.add(parent)
                 stack.append(parent)
     found.sort(key=_made)
@@ -231,14 +236,22 @@ def sweep(
     """
     cotangents = dict(seeds)  # of nodes not yet reached, and of leaves
     kept: dict[Node, Any] = {}
-    own: set[Node] = set()  # of these, the cotangent is a buffer of this walk
+    own: set[Node] = set()  # of these, the cotangent is a buffer of this walk, in C order
     plain = not tracked and all(
         root.level == 0 and not isinstance(seed, Array) for root, seed in seeds.items()
     )
-    watch = modes.active[0] and modes.watching()
+    watch = guard = False
+    if modes.active:
+        watch, guard = modes.watching(), modes.guarding()
     while nodes:
         node = nodes.pop()
         step, parents, ct = node.step, node.parents, cotangents.pop(node, None)
+        # Read after the parents, as `_free` takes it first: another thread may walk here too.
+        saved = node.saved
+        if saved is None:
+            raise freed(node)
+        if guard:
+            modes.check_saved(node, saved)
         if ct is None or not parents:
             contributions = ()
         elif step.expands:
@@ -246,9 +259,9 @@ def sweep(
             nodes += _expanded(node, ct, cotangents)
         elif plain:
             if step.adds:
-                contributions = _add_into(parents[0], node, ct, cotangents, own)
+                contributions = _add_into(parents[0], step, saved[0], ct, cotangents, own)
             else:
-                contributions = step.pull_all(ct, node.value, node.saved)
+                contributions = step.pull_all(ct, node.value, saved)
         elif tracked:
             contributions = node.pull_tracked(ct, step.need)
         else:
@@ -258,7 +271,8 @@ def sweep(
         if watch:
             modes.watch_backward(node, contributions)
         if free:
-            node.parents, node.saved = (), None
+            node.saved = None
+            node.parents = ()
         for parent, contribution in zip(parents, contributions):  # noqa: B905
             if contribution is None or parent is None:
                 continue
@@ -268,7 +282,8 @@ def sweep(
                 cotangents[parent] += contribution
             else:
                 cotangents[parent] = known = cotangents[parent] + contribution
-                if plain and type(known) is np.ndarray:  # not a scalar
+                # Not a scalar, and in the order of memory that kernels which add into it need.
+                if plain and type(known) is np.ndarray and known.flags.c_contiguous:
                     own.add(parent)
     return {**kept, **cotangents} if keep else cotangents
 
@@ -283,6 +298,8 @@ def _expanded(node: Node, ct, cotangents: dict) -> list[Node]:
     ]
     with new_level(node.level):
         out = node.step.again(args)
+    while isinstance(out, Array) and out.level > node.level:
+        out = out.below  # pyright: ignore[reportAttributeAccessIssue]
     if not isinstance(out, Array):
         return []
     root: Node = out.node  # pyright: ignore[reportAttributeAccessIssue]
@@ -300,28 +317,81 @@ def _expanded(node: Node, ct, cotangents: dict) -> list[Node]:
     return sorted(found, key=_made)
 
 
-def _add_into(parent, node: Node, ct, cotangents: dict, own: set) -> tuple[()]:
+def _add_into(parent, step, value, ct, cotangents: dict, own: set) -> tuple[()]:
     """Add the cotangent of `parent[index]` into the parent's buffer: T reads of X[t] cost O(T)."""
     buffer = cotangents.get(parent)
     if parent not in own:
-        value = node.saved[0]  # pyright: ignore[reportOptionalSubscript]
-        buffer = np.zeros(value.shape, value.dtype) if buffer is None else np.array(buffer)
+        if buffer is None:
+            buffer = np.zeros(value.shape, value.dtype)
+        else:
+            buffer = np.array(buffer, order="C")
         cotangents[parent] = buffer
         own.add(parent)
-    node.step.add_into(buffer, ct)
+    step.add_into(buffer, ct)
     return ()
 
 
 def reset(root: Node) -> None:
     """Forget the gradients of `root` and of all that was computed from it, and free those."""
-    stack = [root]
-    for node in stack:  # which grows
-        if node.children is not None:
-            stack += live_children(node)
+    with _gradients:
+        found = [root]
+        alive = live_children(root)
+        if alive:
+            seen = {root, *alive}
+            found += alive
+            for node in alive:  # which grows
+                for child in live_children(node):
+                    if child not in seen:
+                        seen.add(child)
+                        alive.append(child)
+                        found.append(child)
+        # From the end: after an interrupt, another reset still finds what is left.
+        for node in reversed(found):
             node.children = None if node.step else [64]
-        node.grad = None
-        if node.step and node is not root:
-            node.parents, node.saved = (), None
+            node.grad = None
+            if node is not root:
+                node.saved = None
+                node.parents = ()
+
+
+def hand_out(cotangents: dict[Node, Any]) -> None:
+    """Set the gradients that a backward pass found: those of leaves add up.
+
+    One step for other threads, and for whoever catches an error or an interrupt: either all
+    gradients are handed out or none.
+    """
+    with _gradients:
+        _hand_out(cotangents, tick())
+
+
+def _hand_out(cotangents: dict[Node, Any], now: int) -> None:
+    before = []
+    try:
+        for node, ct in cotangents.items():
+            known = node.grad
+            if known is None:
+                before.append((node, None, now, SWEPT))
+            else:
+                before.append((node, known, node.grad_time, node.origin))
+                if node.step is None:
+                    ct = known + ct
+            node.grad_time, node.origin, node.grad = now, SWEPT, ct
+    except BaseException:
+        for known in before:
+            _set(*known)
+        raise
+
+
+def seed(node: Node, gradient: Any) -> None:
+    """Set the gradient of a node, from which `accum` pulls; None takes it back."""
+    with _gradients:
+        _set(node, gradient, tick(), SEEDED)
+
+
+def _set(node: Node, gradient: Any, time: int, origin: str) -> None:
+    """Set a gradient last of all: an interrupt leaves none rather than one that passes for new."""
+    node.grad = None
+    node.grad_time, node.origin, node.grad = time, origin, gradient
 
 
 # -- accum ----------------------------------------------------------------------------------------
@@ -331,8 +401,13 @@ def accum(root: Node) -> Any:
     """The gradient of `root`, pulled from the seeded nodes that were computed from it.
 
     Only what lies between is evaluated. Each node keeps its gradient as a memo, which is used
-    again unless a child's is newer.
+    again unless a child's is newer: a child that is gone takes nothing back.
     """
+    with _gradients:
+        return _accum(root)
+
+
+def _accum(root: Node) -> Any:
     now = tick()
     known: dict[Node, Sequence[Node]] = {}  # the children of what was visited
     stack = [root]
@@ -352,8 +427,8 @@ def accum(root: Node) -> Any:
 
 
 def _refresh(node: Node, children: Sequence[Node], now: int) -> None:
-    if node.grad is not None and node.origin is PULLED and children:
-        if node.grad_time >= max(map(_changed, children)):
+    if node.grad is not None and node.origin is PULLED:
+        if all(node.grad_time >= _changed(child) for child in children):
             return
     total = None
     for child in children:
@@ -362,7 +437,7 @@ def _refresh(node: Node, children: Sequence[Node], now: int) -> None:
                 if contribution is not None:
                     total = contribution if total is None else total + contribution
     if total is not None or node.grad is not None:
-        node.grad, node.grad_time, node.origin = total, now, PULLED
+        _set(node, total, now, PULLED)
 
 
 def _changed(node: Node) -> int:
@@ -375,6 +450,8 @@ def contributions_to(node: Node, child: Node, ct) -> Sequence:
     another stands."""
     if child.saved is None:
         raise freed(child)
+    if modes.active and modes.guarding():
+        modes.check_saved(child, child.saved)
     need = []
     for parent in child.parents:
         need.append(parent is node)

@@ -43,7 +43,9 @@ def accum(x: TrackedArray) -> Any:
     """The gradient of the seeded arrays with respect to `x`; sets and returns `x.grad`.
 
     Seed an output with `z.grad = 1.0` first. Only what lies between x and the seeded outputs is
-    evaluated; gradients between are kept, and used again by the next `accum`.
+    evaluated; gradients between are kept, and used again by the next `accum`, until a seed or an
+    array computed since is newer. An array that is dropped takes nothing back of what was pulled;
+    its seed goes with it. Threads take turns.
 
     >>> x, y = nbgrad.track(2.0), nbgrad.track(3.0)
     >>> z = x * y

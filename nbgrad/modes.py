@@ -1,41 +1,64 @@
-"""Modes of the eager tier, for a `with` block in one thread: `no_tracking` and `detect_nan`."""
+"""Modes of the eager tier, for a `with` block: `no_tracking`, `detect_nan`, `detect_changes`.
+
+A mode belongs to the thread and the task that opened it: another task that runs while this one
+awaits does not see it. A generator shares the context of its caller, as with `np.errstate`: close
+the block before `yield`.
+"""
 
 import sys
-import threading
+import zlib
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
-from .errors import NanError
+from .errors import GraphError, NanError
 
-# How many modes are open in any thread: the one number that ops look at when all are off.
-active = [0]
+# The blocks that are open anywhere: all that ops look at when there are none.
+active: set["ref[_Block]"] = set()
 _HERE = str(Path(__file__).parent)
 _lines: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+_sums: WeakKeyDictionary[Any, dict[int, int]] = WeakKeyDictionary()
 
 
-class _Mine(threading.local):
-    untracked = 0
-    watching = 0
+class _Block:
+    """One open block, held by what opened it: it is over when that lets go of it, even where an
+    interrupt comes in the middle of `__exit__`."""
+
+    __slots__ = ("__weakref__",)
 
 
-_mine = _Mine()
+_Blocks = ContextVar[tuple["ref[_Block]", ...]]
 
 
 class _Mode:
-    """A block that counts itself in, so that blocks may be nested."""
+    """Opens a block each time that it is entered, so that it may be nested and used again."""
 
-    _name = ""
+    _blocks: _Blocks
+
+    def __init__(self):
+        self._held: list[_Block] = []
 
     def __enter__(self) -> None:
-        active[0] += 1
-        setattr(_mine, self._name, getattr(_mine, self._name) + 1)
+        block = _Block()
+        reference = ref(block, active.discard)
+        active.add(reference)
+        self._blocks.set((*_open(self._blocks), reference))
+        self._held.append(block)
 
     def __exit__(self, *error) -> None:
-        active[0] -= 1
-        setattr(_mine, self._name, getattr(_mine, self._name) - 1)
+        here = [reference() for reference in self._blocks.get()]
+        # The latest one of this context; a generator may be closed in another one.
+        mine = [i for i, block in enumerate(self._held) if block in here]
+        del here
+        self._held.pop(mine[-1] if mine else -1)
+        self._blocks.set(_open(self._blocks))
+
+
+def _open(blocks: _Blocks) -> tuple["ref[_Block]", ...]:
+    return tuple([reference for reference in blocks.get() if reference() is not None])
 
 
 class no_tracking(_Mode):
@@ -48,7 +71,7 @@ class no_tracking(_Mode):
     ((), 0)
     """
 
-    _name = "untracked"
+    _blocks: _Blocks = ContextVar("nbgrad_untracked", default=())
 
 
 class detect_nan(_Mode):
@@ -64,15 +87,65 @@ class detect_nan(_Mode):
     nbgrad.errors.NanError: log gave nan in the forward pass, first at index (1,) of shape (2,), ...
     """
 
-    _name = "watching"
+    _blocks: _Blocks = ContextVar("nbgrad_watching", default=())
+
+
+class detect_changes(_Mode):
+    """`with nbgrad.detect_changes():` a backward pass raises GraphError where an array that it
+    reads was written to since the op ran.
+
+    Index arrays are copied by the op, and `w.data = ...` and `w.data -= ...` are always noticed.
+    Plain operands and element writes into the data of a leaf are not, for speed: an op keeps the
+    array that it was given. In this mode each op notes a checksum of what its pullback will read,
+    and each backward pass inside compares it: some time for each byte, for hunting a fault.
+
+    >>> x, a = nbgrad.track([1.0, 2.0]), np.ones(2)
+    >>> with nbgrad.detect_changes():  # doctest: +ELLIPSIS
+    ...     y = np.sum(x * a)
+    ...     a[0] = 5.0
+    ...     y.backward()
+    Traceback (most recent call last):
+    nbgrad.errors.GraphError: argument 1 of multiply, of shape (2,), was written to after the op ...
+    """
+
+    _blocks: _Blocks = ContextVar("nbgrad_guarding", default=())
 
 
 def untracked() -> bool:
-    return _mine.untracked > 0
+    return bool(_open(no_tracking._blocks))
 
 
 def watching() -> bool:
-    return active[0] > 0 and _mine.watching > 0
+    return bool(active) and bool(_open(detect_nan._blocks))
+
+
+def guarding() -> bool:
+    return bool(active) and bool(_open(detect_changes._blocks))
+
+
+def note_saved(node: Any, saved: tuple) -> None:
+    """Keep checksums of what the pullback of a new node reads."""
+    _sums[node] = {i: _checksum(saved[i]) for i in _read(node)}
+    _lines[node] = user_line()
+
+
+def check_saved(node: Any, saved: tuple) -> None:
+    """Raise GraphError where that has changed."""
+    for i, known in _sums.get(node, {}).items():
+        if _checksum(saved[i]) != known:
+            raise GraphError(
+                f"argument {i} of {node.name}, of shape {np.shape(saved[i])}, was written to after "
+                f"the op ran at {_lines.get(node, 'an unknown line')}, and its backward pass needs "
+                "the old values: call backward before the write, or give the op a copy"
+            )
+
+
+def _read(node: Any) -> list[int]:
+    return [i for i in node.step.residuals(node.step.need) if i < len(node.step.need)]
+
+
+def _checksum(x: Any) -> int:
+    return zlib.crc32(x.tobytes()) if isinstance(x, np.ndarray) else 0
 
 
 def watch_forward(node: Any, saved: tuple, value: Any) -> None:

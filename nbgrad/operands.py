@@ -7,7 +7,7 @@ import numpy as np
 from .array import Array
 from .core import Aval, Primitive, shape_of
 from .eager import plain_array
-from .errors import DimensionMismatch
+from .errors import DimensionMismatch, require_unmasked
 from .rules.families import FLOATS, require_real
 
 
@@ -37,6 +37,7 @@ def operand(x: Any, row: Primitive) -> Any:
 
 def real_array(x: Any, what: str) -> np.ndarray:
     """A plain array of floats, integers or bools. Raises TypeError for anything else."""
+    require_unmasked(x, what)
     array = np.asarray(x)
     require_real(array.dtype, what)
     if array.dtype.kind == "f" and array.dtype not in FLOATS:
@@ -51,6 +52,7 @@ def float_array(x: Any, copy: bool = False, op: str = "track") -> Any:
     """
     if isinstance(x, Array):
         return x.settled()
+    require_unmasked(x, op)
     try:
         array = np.asarray(x)
     except ValueError:

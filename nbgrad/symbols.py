@@ -66,6 +66,7 @@ class Symbol(Array):
         if primitive.inlines:
             return primitive.inline(*args, **params)  # pyright: ignore[reportAttributeAccessIssue]
         builder = next(a.builder for a in args if isinstance(a, Symbol) and a.level == level)
+        args = [np.asarray(a) if isinstance(a, (list, tuple)) else a for a in args]
         return builder.apply(primitive, args, params)
 
     def __repr__(self):
@@ -124,7 +125,8 @@ class Symbol(Array):
     def __array__(self, dtype=None, copy=None):
         raise TraceError(
             "a traced value cannot become a plain array: it has no numbers while the function is "
-            "recorded; use np functions on it, and np.stack to join values" + user_line()
+            "recorded; use np functions on it, np.stack to join values, and "
+            "nbgrad.at(plain)[x].get() for elements at positions x" + user_line()
         )
 
 

@@ -18,7 +18,7 @@ from .core import Aval, Primitive, bind
 from .eager import ElementwisePlan
 from .edges import Children
 from .errors import DimensionMismatch, GraphError
-from .graph import SWEPT, Leaf, NestedLeaf, NestedNode, Node, add_child, tick
+from .graph import Leaf, NestedLeaf, NestedNode, Node, add_child, tick
 from .modes import active
 from .operands import aval_of, plain_operand
 from .rules.families import FLOATS, ufunc_rows
@@ -124,7 +124,8 @@ class TrackedArray(Array):
     @property
     def data(self) -> Any:
         """The values. Of a leaf: its own array, as in `w.data -= lr * w.grad`; of a computed
-        array: a view that cannot be written to."""
+        array: a view that cannot be written to. Setting it is one step for other threads; an
+        augmented assignment is a read and a write, which needs a lock where threads share it."""
         value = self.node.value
         if self.node.step is None or not isinstance(value, np.ndarray):
             return value
@@ -163,8 +164,7 @@ class TrackedArray(Array):
             # Nothing is pulled from a leaf, so its gradient may be tracked.
             level = self.level + (node.step is None)
             value = operands.cotangent(value, self.aval, self.name, level)
-        node.grad = value
-        node.grad_time, node.origin = graph.tick(), graph.SEEDED
+        graph.seed(node, value)
 
     @property
     def name(self) -> str:
@@ -198,7 +198,9 @@ class TrackedArray(Array):
             create_graph: make gradients tracked, to be differentiated again; keeps the graph.
 
         Raises DimensionMismatch for a cotangent of another shape or a missing one, GraphError
-        where the graph was freed or data that it needs has changed.
+        where the graph was freed or data that it needs has changed. All gradients are added in one
+        step, or none: threads may share leaves. Those that walk one graph keep it, or get a
+        GraphError where another one has freed a part.
 
         >>> x = nbgrad.track(3.0)
         >>> (x * x).backward()
@@ -226,20 +228,16 @@ class TrackedArray(Array):
         found = graph.sweep(
             {node: seed}, graph.history(node), tracked=create_graph, keep=keep_grads, free=free
         )
-        now, handed = tick(), {id(seed)}
+        handed = {id(seed)}
         for reached, ct in found.items():
             # Contributions may share memory with each other: a gradient owns its array.
             if type(ct) is np.ndarray and ct.base is None and (key := id(ct)) not in handed:
                 handed.add(key)
             elif not isinstance(ct, Array):
-                ct = np.array(ct)
+                found[reached] = ct = np.array(ct)
             if create_graph and not isinstance(ct, Array):
-                ct = make_leaf(ct, "", self.level)
-            if reached.grad is not None and reached.step is None:
-                ct = reached.grad + ct
-            reached.grad = ct
-            reached.grad_time = now
-            reached.origin = SWEPT
+                found[reached] = make_leaf(ct, "", self.level)
+        graph.hand_out(found)
 
     def __getitem__(self, index):
         if type(self) is TrackedArray and (type(index) is slice or type(index) is int):
@@ -304,16 +302,11 @@ class TrackedArray(Array):
     __imatmul__ = _augmented("@=", operator.matmul)
     __ipow__ = _augmented("**=", operator.pow)
 
-    # -- copies keep the value only -------------------------------------------------------------
-
     def __reduce__(self):
+        """A pickle keeps the value, and the name of a leaf: it is read as a leaf of the base level.
+        The gradient, the graph and the level stay behind, as other processes know nothing of them.
+        """
         return make_leaf, (np.array(_plain(self)), _label(self), 0)
-
-    def __copy__(self):
-        return make_leaf(np.array(_plain(self)), _label(self), 0)
-
-    def __deepcopy__(self, memo):
-        return self.__copy__()
 
 
 class NestedTracked(TrackedArray):
@@ -391,9 +384,11 @@ def result(plan, parents: tuple, saved: tuple, value) -> TrackedArray:
     """The array of a new node of the base level, noted under its parents."""
     node = Node()
     node.step = plan
-    if active[0]:
+    if active:
         if modes.watching():
             modes.watch_forward(node, saved, value)
+        if modes.guarding():
+            modes.note_saved(node, saved)
         if modes.untracked():
             parents = saved = ()
     node.parents = parents
@@ -449,6 +444,13 @@ def make_leaf(value, name: str, level: int) -> TrackedArray:
     array.aval = aval_of(value)
     array.node = node
     return array
+
+
+def below(x: Any, level: int) -> Any:
+    """The value of x without the graphs of what was tracked at `level` or above."""
+    while isinstance(x, TrackedArray) and x.level >= level:
+        x = x.node.value
+    return x
 
 
 def _label(x: TrackedArray) -> str:

@@ -1,11 +1,16 @@
-"""What every test gets: a kernel cache of its own, random numbers with a seed, a level check."""
+"""What every test gets: a kernel cache of its own, random numbers with a seed, a level check; and
+child processes with caches of theirs."""
 
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
+from caches import GRADIENTS, SIGNATURES, cached, gradients_are_right
+from children import Nursery
 
 from nbgrad.core import current_level
 
@@ -38,3 +43,31 @@ def _level_is_restored():
     before = current_level()
     yield
     assert current_level() == before, "the test left a transformation level open"
+
+
+# -- caches of child processes ---------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def fork() -> Iterator[Nursery]:
+    """Runs code in forks of one interpreter that has Numba ready."""
+    if not hasattr(os, "fork"):
+        pytest.skip("this system cannot fork processes")
+    nursery = Nursery()
+    yield nursery
+    nursery.close()
+
+
+@pytest.fixture(scope="module")
+def warmed(fork, tmp_path_factory) -> Path:
+    directory = tmp_path_factory.mktemp("warm")
+    session = fork(GRADIENTS, NBGRAD_CACHE_DIR=directory)
+    assert gradients_are_right(session)
+    assert session.compiled == SIGNATURES == len(cached(directory))
+    return directory
+
+
+@pytest.fixture
+def warm(warmed, tmp_path) -> Path:
+    """A cache folder with the kernels of GRADIENTS."""
+    return Path(shutil.copytree(warmed, tmp_path / "warm"))

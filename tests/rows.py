@@ -31,12 +31,12 @@ COMPILED_F32 = set("add exp index log matmul maximum multiply softmax sum tanh w
 COMPILED_BROADCASTS = {"multiply"}
 
 EXEMPT = {
-    "full", "loop", "one_hot", "random_integers", "random_normal", "random_permutation",
+    "full", "labels", "loop", "one_hot", "random_integers", "random_normal", "random_permutation",
     "random_uniform",
 }  # fmt: skip
 """Rows with tests of their own, or that no call of a user reaches on a tracked array: `full` is a
-constant inside of static programs, `one_hot` takes labels, a `loop` has a recorded body, and draws
-take states."""
+constant inside of static programs, `labels` and `one_hot` take labels, a `loop` has a recorded
+body, and draws take states."""
 
 SHAPES = ((), (3,), (2, 3), (0, 3), (1,), (1, 1))
 # Pairs that broadcast; `float` is a Python number, and the last does not collapse to two axes.

@@ -2,88 +2,27 @@
 a wrong number or an exception."""
 
 import inspect
-import os
 import shutil
-import stat
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numba
-import numpy as np
 import pytest
-from children import Nursery, Session, run
-from numba.core import caching, compiler, config, serialize
+from caches import (
+    GRADIENTS,
+    SCALED,
+    SIGNATURES,
+    SQUARE,
+    cached,
+    gradients_are_right,
+    only_warning,
+    square_is_right,
+)
+from children import run
+from numba.core import caching, compiler, config, environment
 
 import nbgrad
 from nbgrad.kernels import _cache
-
-X = np.linspace(0.5, 1.5, 7)
-# Two kernels, forward and back, of two signatures each: Numba's own cache mixes those up.
-GRADIENTS = """
-result = []
-for dtype in (np.float64, np.float32):
-    x = nbgrad.track(np.linspace(0.5, 1.5, 7).astype(dtype))
-    (x * x).backward(np.ones(7))
-    result.append(x.grad.tolist())
-"""
-SIGNATURES = 4
-# The cheapest program that compiles: one kernel.
-SQUARE = """
-x = nbgrad.track(np.linspace(0.5, 1.5, 7))
-result = (x * x).data.tolist()
-"""
-# Kernels from texts that differ in one constant.
-SCALED = """
-from nbgrad.kernels._jit import kernel_from_source
-def scaled(factor, x=np.arange(5.0)):
-    text = f"def scaled(xs, outs):\\n    for k in range(xs.size): outs[k] = {factor} * xs[k]"
-    out = np.empty_like(x)
-    kernel_from_source("scaled", text)(x, out)
-    return out.tolist()
-"""
-
-
-def gradients_are_right(session: Session) -> bool:
-    return session.result == [(2 * X).tolist(), (2 * X.astype(np.float32)).tolist()]
-
-
-def square_is_right(session: Session) -> bool:
-    return session.result == (X * X).tolist()
-
-
-def cached(directory: Path) -> list[Path]:
-    return sorted((directory / "kernels").iterdir())
-
-
-def only_warning(session: Session) -> str:
-    assert [category for category, _ in session.warnings] == ["CacheWarning"], session.warnings
-    return session.warnings[0][1]
-
-
-@pytest.fixture(scope="module")
-def fork() -> Iterator[Nursery]:
-    if not hasattr(os, "fork"):
-        pytest.skip("this system cannot fork processes")
-    nursery = Nursery()
-    yield nursery
-    nursery.close()
-
-
-@pytest.fixture(scope="module")
-def warmed(fork, tmp_path_factory) -> Path:
-    directory = tmp_path_factory.mktemp("warm")
-    session = fork(GRADIENTS, NBGRAD_CACHE_DIR=directory)
-    assert gradients_are_right(session)
-    assert session.compiled == SIGNATURES == len(cached(directory))
-    return directory
-
-
-@pytest.fixture
-def warm(warmed, tmp_path) -> Path:
-    """A cache folder with the kernels of GRADIENTS."""
-    return Path(shutil.copytree(warmed, tmp_path / "warm"))
-
 
 # -- from one process to the next ------------------------------------------------------------------
 
@@ -143,8 +82,9 @@ def test_kernels_that_differ_in_a_constant_have_their_own_entries(fork, tmp_path
     [
         "from nbgrad.kernels import _cache; _cache.stamp = lambda: 'other sources'",
         "import numba; numba.config.BOUNDSCHECK = 1",
+        "import numba; numba.config.USING_SVML = not numba.config.USING_SVML",
     ],
-    ids=["sources", "options"],
+    ids=["sources", "options", "svml"],
 )
 def test_a_change_of_what_shapes_machine_code_is_a_miss(fork, tmp_path, change):
     assert fork(SQUARE, NBGRAD_CACHE_DIR=tmp_path).compiled == 1
@@ -154,20 +94,16 @@ def test_a_change_of_what_shapes_machine_code_is_a_miss(fork, tmp_path, change):
     assert len(cached(tmp_path)) == 2
 
 
-def test_the_stamp_covers_every_source_under_kernels(fork, tmp_path):
+def test_the_stamp_covers_every_source_under_kernels(tmp_path):
     copy = tmp_path / "kernels"
     shutil.copytree(Path(_cache.__file__).parent, copy)
-    code = f"""
-from nbgrad.kernels import _cache
-_cache.__file__ = {str(copy / "_cache.py")!r}
-result = _cache.stamp.__wrapped__()
-"""
-    stamps = {fork(code).result}
-    assert stamps == {_cache.stamp()}
-    for source in copy.glob("*.py"):
+    stamps = {_cache.of_sources(copy)}
+    assert stamps == {_cache.of_sources(Path(_cache.__file__).parent)}
+    sources = list(copy.glob("*.py"))
+    for source in sources:
         source.write_text(source.read_text() + "\n")
-        stamps.add(fork(code).result)
-    assert len(stamps) == 1 + len(list(copy.glob("*.py")))
+        stamps.add(_cache.of_sources(copy))
+    assert len(stamps) == 1 + len(sources)
 
 
 def test_sources_are_stamped_when_they_are_imported(fork):
@@ -234,157 +170,6 @@ def test_a_good_file_under_another_name_is_refused(fork, warm):
     only_warning(session)
 
 
-# -- folders ---------------------------------------------------------------------------------------
-
-
-def test_the_folder_is_chosen_by_the_environment(fork, tmp_path):
-    code = "from nbgrad.kernels import _cache; result = str(_cache.folder())"
-    ours, numbas, home = tmp_path / "ours", tmp_path / "numbas", tmp_path / "home"
-    chosen = fork(code, NBGRAD_CACHE_DIR=ours, NUMBA_CACHE_DIR=numbas, XDG_CACHE_HOME=home)
-    assert chosen.result == str(ours / "kernels")
-    chosen = fork(code, NUMBA_CACHE_DIR=numbas, XDG_CACHE_HOME=home)
-    assert Path(chosen.result).is_relative_to(numbas)
-    chosen = fork(
-        "import platformdirs\nplatformdirs.user_cache_dir = lambda name, appauthor: "
-        f"{str(home)!r} + '/' + name\n{code}"
-    )
-    assert chosen.result == str(home / "nbgrad" / "kernels")
-
-
-def test_a_relative_folder_stays_where_the_program_began(fork, tmp_path):
-    code = f"""
-import os
-os.chdir({str(tmp_path)!r})
-from nbgrad.kernels import _cache
-_cache.folder()
-os.mkdir("elsewhere")
-os.chdir("elsewhere")
-{SQUARE}"""
-    session = fork(code, NBGRAD_CACHE_DIR="here")
-    assert square_is_right(session) and not session.warnings
-    assert len(cached(tmp_path / "here")) == 1
-    assert list((tmp_path / "elsewhere").iterdir()) == []
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
-def test_the_folder_is_private_whatever_the_umask(fork, tmp_path):
-    tmp_path.chmod(0o777)
-    session = fork(f"import os; os.umask(0)\n{SQUARE}", NBGRAD_CACHE_DIR=tmp_path)
-    assert square_is_right(session) and not session.warnings
-    own = tmp_path / "kernels"
-    assert stat.S_IMODE(own.stat().st_mode) == 0o700
-    assert fork(SQUARE, NBGRAD_CACHE_DIR=tmp_path).loaded == 1
-
-
-def test_without_a_home_kernels_live_in_memory(tmp_path):
-    home = tmp_path / "home"
-    home.write_text("not a folder")
-    session = run(SQUARE, HOME=home, XDG_CACHE_HOME=home, LOCALAPPDATA=home)
-    assert square_is_right(session)
-    assert session.compiled == 1
-    assert "NBGRAD_CACHE_DIR" in only_warning(session)
-    assert home.read_text() == "not a folder"
-
-
-def test_a_folder_that_cannot_be_made_is_one_warning(fork, tmp_path):
-    (tmp_path / "file").touch()
-    session = fork(GRADIENTS, NBGRAD_CACHE_DIR=tmp_path / "file" / "cache")
-    assert gradients_are_right(session)
-    assert session.compiled == SIGNATURES
-    assert "NBGRAD_CACHE_DIR" in only_warning(session)
-
-
-def test_a_folder_that_vanishes_is_one_warning(fork, tmp_path):
-    code = f"""
-import shutil
-from nbgrad.kernels import _cache
-shutil.rmtree(_cache.folder())
-{GRADIENTS}"""
-    session = fork(code, NBGRAD_CACHE_DIR=tmp_path)
-    assert gradients_are_right(session)
-    assert str(tmp_path / "kernels") in only_warning(session)
-
-
-def test_a_folder_that_cannot_be_written_to_still_serves(fork, warm):
-    """As in a container image. The failure is simulated: modes do not bind root."""
-    before = cached(warm)
-    unwritable = """
-from nbgrad.kernels import _cache
-def refuse(*args): raise PermissionError(13, "Permission denied")
-_cache.os.replace = refuse
-_cache.Path.write_bytes = refuse
-_cache.Path.touch = refuse
-"""
-    session = fork(unwritable + GRADIENTS, NBGRAD_CACHE_DIR=warm)
-    assert gradients_are_right(session)
-    assert (session.compiled, session.loaded, session.warnings) == (0, SIGNATURES, [])
-    more = fork(unwritable + SCALED + "result = scaled(5.0)", NBGRAD_CACHE_DIR=warm)
-    assert more.result == [0, 5, 10, 15, 20]
-    assert "Permission denied" in only_warning(more)
-    assert cached(warm) == before
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
-@pytest.mark.parametrize("mode", [0o777, 0o770, 0o702])
-def test_a_folder_that_others_can_write_to_is_not_used(fork, tmp_path, mode):
-    own = tmp_path / "kernels"
-    own.mkdir()
-    own.chmod(mode)
-    session = fork(GRADIENTS, NBGRAD_CACHE_DIR=tmp_path)
-    assert gradients_are_right(session)
-    assert "chmod 700" in only_warning(session)
-    assert cached(tmp_path) == []
-
-
-def test_a_symbolic_link_is_not_used(fork, tmp_path):
-    target = tmp_path / "target"
-    target.mkdir(mode=0o700)
-    (tmp_path / "kernels").symlink_to(target)
-    session = fork(SQUARE, NBGRAD_CACHE_DIR=tmp_path)
-    assert square_is_right(session)
-    assert "symbolic link" in only_warning(session)
-    assert list(target.iterdir()) == []
-
-
-@pytest.mark.skipif(
-    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a folder away"
-)
-@pytest.mark.parametrize("what", ["folder", "files"])
-def test_what_another_user_owns_is_not_used(fork, warm, what):
-    before = {path: path.read_bytes() for path in cached(warm)}
-    for path in [warm / "kernels"] if what == "folder" else before:
-        os.chown(path, 65534, 65534)
-    session = fork(GRADIENTS, NBGRAD_CACHE_DIR=warm)
-    assert gradients_are_right(session)
-    assert (session.compiled, session.loaded) == (SIGNATURES, 0)
-    assert "another user owns it" in only_warning(session)
-    after = fork(GRADIENTS, NBGRAD_CACHE_DIR=warm)
-    assert after.loaded == (0 if what == "folder" else SIGNATURES), "files are replaced"
-
-
-def test_the_longest_unused_files_go_first(fork, tmp_path):
-    own = tmp_path / "kernels"
-    own.mkdir(mode=0o700)
-    for age in range(8):
-        path = own / f"old-{age}.nbgrad"
-        path.write_bytes(b"x" * 1000)
-        os.utime(path, (1e9 - age, 1e9 - age))
-    limit = "from nbgrad.kernels import _cache; _cache._LIMIT = 3500\n"
-    session = fork(limit + SQUARE, NBGRAD_CACHE_DIR=tmp_path)
-    assert square_is_right(session) and not session.warnings
-    kept = [path.name for path in cached(tmp_path)]
-    assert kept[1:] == ["old-0.nbgrad", "old-1.nbgrad", "old-2.nbgrad"]
-    assert kept[0].startswith("multiply_forward-")
-
-
-def test_a_loaded_file_counts_as_used(fork, tmp_path):
-    assert fork(SQUARE, NBGRAD_CACHE_DIR=tmp_path).compiled == 1
-    (path,) = cached(tmp_path)
-    os.utime(path, (1e9, 1e9))
-    assert fork(SQUARE, NBGRAD_CACHE_DIR=tmp_path).loaded == 1
-    assert path.stat().st_mtime > 1e9 + 1
-
-
 # -- Numba -------------------------------------------------------------------------------------
 
 
@@ -428,7 +213,7 @@ def test_numba_has_the_private_pieces_that_the_cache_needs():
         assert list(theirs.parameters) == list(ours.parameters)
     rebuild = inspect.signature(compiler.CompileResult._rebuild)
     assert next(iter(rebuild.parameters)) == "target_context"
-    assert callable(compiler.CompileResult._reduce) and callable(serialize.dumps)
+    assert callable(compiler.CompileResult._reduce) and callable(environment._rebuild_env)
     for option in _cache._OPTIONS:
         assert hasattr(config, option)
 
@@ -439,7 +224,7 @@ def test_numba_has_the_private_pieces_that_the_cache_needs():
         ("compiler.CompileResult", "_rebuild"),
         ("compiler.CompileResult", "_reduce"),
         ("compiler", "CompileResult"),
-        ("serialize", "dumps"),
+        ("environment", "_rebuild_env"),
     ],
 )
 def test_without_a_private_piece_there_is_no_cache(fork, tmp_path, owner, name):
@@ -448,7 +233,7 @@ from types import SimpleNamespace
 from nbgrad.kernels import _cache
 # Numba itself keeps its pieces; the cache sees a Numba without them.
 _cache.compiler = SimpleNamespace(CompileResult=SimpleNamespace(_rebuild=1, _reduce=1))
-_cache.serialize = SimpleNamespace(dumps=1)
+_cache.environment = SimpleNamespace(_rebuild_env=1)
 del _cache.{owner}.{name}
 {SQUARE}"""
     session = fork(code, NBGRAD_CACHE_DIR=tmp_path)

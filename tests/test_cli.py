@@ -14,6 +14,7 @@ import nbgrad
 from nbgrad import cli
 from nbgrad.experiments import digits, moons
 from nbgrad.experiments.history import History
+from nbgrad.kernels._folder import MAGIC
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -349,7 +350,7 @@ def test_without_a_cache_folder_each_line_says_why(tmp_path):
         )
         lines = done.stderr.splitlines()
         assert done.returncode == code and len(lines) == 1 + code
-        assert lines[0].startswith("nbgrad: the cache folder is not used (")
+        assert lines[0].startswith(f"nbgrad: the cache folder {tmp_path / 'file'}")
         assert all("NBGRAD_CACHE_DIR" in line for line in lines)
 
 
@@ -373,7 +374,7 @@ def test_clearing_the_cache_removes_our_own_files_only(tmp_path):
     ours = [f"add_forward-{key}.nbgrad", f"add_forward-{key}.nbgrad.0123456789ab.tmp"]
     others = ["notes.txt", "mine.nbgrad", f"{key}.nbgrad.bak"]
     for name in ours + others:
-        (kernels / name).write_text("text")
+        (kernels / name).write_bytes(MAGIC + b"text")
     assert "2 files" in in_a_fresh_cache(tmp_path, "cache", "info")[1]
     (line,) = in_a_fresh_cache(tmp_path, "cache", "clear")
     assert line == f"removed 2 files, 0.0 MB, from {kernels}"

@@ -28,7 +28,8 @@ METHOD = (
 PLAIN = (
     "a tracked array cannot become a plain one without losing its derivative: use .data or "
     ".item() for plain numbers, np.stack or nbgrad.array(nested) to build arrays, and np "
-    "functions instead of math functions"
+    "functions instead of math functions; elements of a plain array at positions x are "
+    "nbgrad.at(plain)[x].get()"
 )
 FLOAT = (
     "float() of a TrackedArray would lose its derivative: use .item() or .data for the plain "

@@ -1,12 +1,15 @@
-"""`no_tracking` and `detect_nan`."""
+"""`no_tracking` and `detect_nan`: for a block, in its thread and its task."""
 
+import asyncio
+import contextlib
+import contextvars
 import threading
 
 import numpy as np
 import pytest
 
 import nbgrad
-from nbgrad import GraphError, NanError, track
+from nbgrad import GraphError, NanError, modes, track
 
 
 def test_no_tracking_makes_no_graph():
@@ -63,3 +66,73 @@ def test_nan_is_named_in_the_backward_pass():
         with pytest.raises(NanError, match=r"multiply gave nan in the backward pass.*test_modes"):
             z.backward(np.array([np.nan, 1.0]))
     assert x.grad is None
+
+
+def test_modes_belong_to_their_task():
+    async def quiet():
+        with nbgrad.no_tracking():
+            await asyncio.sleep(0)
+            assert modes.untracked()
+
+    async def slope():
+        x = track(2.0)
+        y = x * x
+        await asyncio.sleep(0)
+        assert not modes.untracked()
+        (y * x).backward()
+        return float(x.grad)
+
+    async def both():
+        return await asyncio.gather(quiet(), slope(), quiet())
+
+    assert asyncio.run(both())[1] == 12.0
+    assert not modes.active
+
+
+def test_levels_belong_to_their_task():
+    async def slope(power):
+        await asyncio.sleep(0)
+        return nbgrad.grad(nbgrad.grad(lambda x: track(1.0) * x**power))(2.0)
+
+    async def both():
+        return await asyncio.gather(*(slope(n) for n in (2, 3, 4)))
+
+    assert asyncio.run(both()) == [2.0, 12.0, 48.0]
+
+
+def test_generators_may_close_their_blocks_in_any_order():
+    x = track(2.0)
+
+    def quiet():
+        with nbgrad.no_tracking():
+            yield
+
+    first, second = quiet(), quiet()
+    next(first)
+    next(second)
+    first.close()
+    assert modes.untracked()
+    second.close()
+    assert len((x * x).parents) == 2 and not modes.active
+    third = quiet()
+    next(third)
+    contextvars.copy_context().run(third.close)  # in a context of its own
+    assert len((x * x).parents) == 2 and not modes.active
+
+
+def test_a_mode_may_be_kept_and_used_again():
+    x, quiet = track(2.0), nbgrad.no_tracking()
+    for _ in range(2):
+        with quiet, quiet:
+            assert (x * x).parents == ()
+        assert len((x * x).parents) == 2
+
+    @contextlib.contextmanager
+    def wrapped():
+        with nbgrad.no_tracking():
+            yield
+
+    with wrapped(), contextlib.ExitStack() as stack:
+        stack.enter_context(nbgrad.no_tracking())
+        assert (x * x).parents == ()
+    assert not modes.active

@@ -118,6 +118,12 @@ def test_a_numpy_generator_is_refused_while_recording():
     def given(x, g):
         return x + g.normal(size=3)
 
+    def named(x):
+        if np.ndim(x) > 1:
+            x = x + np.random.default_rng(0).normal(size=3)
+        return 2.0 * x
+
+    np.testing.assert_array_equal(nbgrad.compile(named)(np.ones(3)), [2.0, 2.0, 2.0])
     for f, args in ((noisy, ()), (made, ()), (given, (generator,))):
         with pytest.raises(TraceError, match=r"nbgrad\.random"):
             nbgrad.compile(f, static_argnames="g" if args else ())(np.ones(3), *args)

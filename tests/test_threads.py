@@ -74,6 +74,57 @@ def test_levels_belong_to_a_thread():
     assert float(second(x)) == pytest.approx(2 * (1 - t * t) * (1 - t * x), rel=1e-12)
 
 
+def test_a_shared_leaf_gets_the_contributions_of_all_threads():
+    for _ in range(10):
+        w = track(np.ones(100_000))
+
+        def work(k: int, w=w):
+            for _ in range(5):
+                np.sum(w * float(k)).backward()
+
+        together(work)
+        np.testing.assert_array_equal(w.grad, np.full(100_000, 5.0 * sum(range(THREADS))))
+
+
+def deep(w, steps: int = 30):
+    z = w
+    for _ in range(steps):
+        z = np.sin(z) + w
+    return np.sum(z)
+
+
+@pytest.mark.parametrize("keep_graph", [True, False])
+def test_walks_of_one_graph_are_right_or_say_that_it_was_freed(keep_graph):
+    """Those that kept the graph are all right; of those that free it, some may find it freed."""
+    point = np.linspace(0.0, 1.0, 500)
+    expected = nbgrad.grad(deep)(point)
+    done = []
+    for _ in range(30):
+        w = track(point)
+        z = deep(w)
+
+        def work(k: int, z=z):
+            try:
+                z.backward(keep_graph=keep_graph)
+            except nbgrad.GraphError:
+                return 0
+            return 1
+
+        done.append(sum(together(work)))
+        np.testing.assert_allclose(w.grad if done[-1] else 0.0, done[-1] * expected, rtol=1e-12)
+    assert min(done) == THREADS if keep_graph else max(done) > 0
+
+
+def test_accum_of_one_graph_by_several_threads():
+    for _ in range(30):
+        w = track(np.ones(100))
+        z = deep(w)
+        z.grad = 1.0
+        found = together(lambda k, w=w: nbgrad.accum(w).copy())
+        for gradient in found:
+            np.testing.assert_allclose(gradient, nbgrad.grad(deep)(np.ones(100)), rtol=1e-12)
+
+
 COLD = """
 import threading
 w = nbgrad.track(np.linspace(-1.0, 1.0, 16).reshape(4, 4))

@@ -75,6 +75,7 @@ for _name in ("sin", "cos", "tan", "sinc"):
 _add("floor_divide", _floor_divide, 12)
 _add("power", np.float_power, 12)
 _add("sigmoid", lambda x: 1 / (1 + np.exp(-x)), 12)
+_add("sigmoid_slope", lambda x: np.exp(-np.abs(x)) / (1 + np.exp(-np.abs(x))) ** 2, 12)
 _add("erf", lambda x: type(x)(math.erf(x)), 12)
 _add("erfc", lambda x: type(x)(math.erfc(x)), 12)
 

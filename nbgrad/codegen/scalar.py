@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from .functions import FUNCTIONS, Function
+from .functions import CALLED, FUNCTIONS, Function
 
 NAMES: tuple[str, ...] = ("x", "y", "z", "u", "v", "w", "p", "q")
 """What bodies call their arguments."""
@@ -152,7 +152,7 @@ def _is_constant(node: ast.AST) -> bool:
 def _applied(name: str | None, args: Sequence[ast.AST]) -> Expr:
     function = FUNCTIONS.get(name or "")
     if function is None:
-        raise ValueError(f"{name!r} is no function of scalar code: it knows {', '.join(FUNCTIONS)}")
+        raise ValueError(f"{name!r} is no function of scalar code: it knows {', '.join(CALLED)}")
     return apply(function, [_read(a) for a in args])
 
 

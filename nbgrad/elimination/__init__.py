@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core import shape_of
+from ..core import level_for, shape_of
+from ..tracked import below
 from . import orders, recording
 from .accumulate import accumulate
 from .graph import Graph
@@ -83,6 +84,7 @@ def jacobian(f: Callable, x: Any, order: str | Sequence[int] = "optimal") -> Any
     >>> nbgrad.elimination.jacobian(lambda x: x[0] * x[1] * (x[1] + 1.0), np.array([2.0, 3.0]))
     array([12., 14.])
     """
+    floor = level_for([x])
     recorded = recording.record(f, x)
     graph = recorded.graph()
     if isinstance(order, str):
@@ -92,4 +94,5 @@ def jacobian(f: Callable, x: Any, order: str | Sequence[int] = "optimal") -> Any
     if not recorded.steps or 0 in shape:
         return np.zeros(shape, recorded.x.dtype)[()]
     found = np.reshape(accumulate(recorded, order), shape).astype(recorded.x.dtype)
+    found = below(found, floor)
     return found[()] if isinstance(found, np.ndarray) else found

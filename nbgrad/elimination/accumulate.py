@@ -75,13 +75,17 @@ def accumulate(recording: Recording, order: Iterable[int]) -> Any:
     steps = recording.steps
     last = len(steps) - 1
     edges: dict[tuple[int, int], Jacobian] = {
-        (i, j): Local(steps[j], i, edge) for (i, j), edge in recording.edges.items()
+        (i, j): Local(steps[j], i, edge)
+        for (i, j), edge in recording.edges.items()
+        if steps[i].size and steps[j].size  # through nothing goes no derivative
     }
     order = list(order)
     order += [v for v in range(last - 1, 0, -1) if v not in order]
     with np.errstate(all="ignore"):  # as kernels do: inf and nan are values
         for vertex in order:
             _eliminate(edges, vertex)
+        if (0, last) not in edges:
+            return np.zeros((steps[last].size, steps[0].size), steps[last].out.dtype)
         return _coarser(as_matrix(edges[0, last]), 1).values[0]
 
 

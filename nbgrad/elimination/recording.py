@@ -10,7 +10,7 @@ from ..core import Aval, Primitive, bind, new_level, shape_of
 from ..operands import aval_of, float_array, operand
 from ..rules.families import Elementwise
 from ..symbols import static_key
-from ..tracked import TrackedArray
+from ..tracked import TrackedArray, below
 from . import structure
 from .graph import Graph, Partial
 from .structure import Edge
@@ -217,10 +217,9 @@ def record(f: Callable, x: Any) -> Recording:
             "function itself, f and not f(x)"
         )
     x = _input(x)
-    minimum = x.level + 1 if isinstance(x, Array) else 1
-    with new_level(minimum) as level:
+    with new_level() as level:
         tape = Tape(level, x)
-        out = f(Recorded(tape, 0))
+        out = below(f(Recorded(tape, 0)), level)
         if not isinstance(out, (Array, np.ndarray, np.generic, float, int)):
             raise TypeError(
                 f"elimination: the function gave {type(out).__name__}, not an array; return one "

@@ -2,8 +2,10 @@
 
 import sys
 
-FAILED, MISUSED, STOPPED = 1, 2, 130
-"""Exit codes: it did not work, it was called wrongly, it was stopped by Ctrl-C."""
+from nbgrad.stopping import STOPPED as STOPPED
+
+FAILED, MISUSED = 1, 2
+"""Exit codes: it did not work, it was called wrongly; STOPPED is for Ctrl-C."""
 
 
 def complain(message: str, code: int = FAILED) -> int:

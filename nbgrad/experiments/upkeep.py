@@ -1,11 +1,9 @@
 """The commands about the installation: ``warmup``, ``config``, ``cache info``, ``cache clear``."""
 
-import contextlib
 import os
 import platform
 from importlib.metadata import version
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -100,14 +98,10 @@ def clear_cache() -> int:
 
     [bold]nbgrad cache clear[/]
     """
-    removed = size = 0
-    for path in _cache.files():
-        with contextlib.suppress(FileNotFoundError):  # another process may clear it too
-            one = path.stat().st_size
-            path.unlink()
-            removed, size = removed + 1, size + one
-    where = f"from {_cache.folder()}" if _cache.folder() else "for there is no cache folder"
-    print(f"removed {_count(removed, 'file')}, {_megabytes(size)}, {where}")
+    folder = _cache.folder()
+    gone = [entry.size for entry in folder.entries() if folder.remove(entry.name)] if folder else []
+    where = f"from {folder}" if folder else "for there is no cache folder"
+    print(f"removed {_count(len(gone), 'file')}, {_megabytes(sum(gone))}, {where}")
     return 0
 
 
@@ -124,19 +118,12 @@ def _cache_facts() -> dict[str, str]:
     chosen = next(
         (name for name in ("NBGRAD_CACHE_DIR", "NUMBA_CACHE_DIR") if os.environ.get(name)), ""
     )
-    files = _cache.files()
-    size = sum(_size(path) for path in files)
+    files = [entry for entry in folder.entries() if folder.holds_ours(entry.name)]
+    size = sum(entry.size for entry in files)
     return {
         "cache": f"{folder}{f' (from {chosen})' if chosen else ''}",
         "kernels": f"{_count(len(files), 'file')}, {_megabytes(size)}",
     }
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
 
 
 def _blas() -> str:

@@ -2,45 +2,54 @@
 
 Numba's own cache keeps an index and a data file per function, which races between processes,
 trusts what it unpickles and ignores constants in its key. Here one file holds one compiled
-signature: its name is a hash of all that the machine code depends on, its first 32 bytes are the
-sha256 of that name and of the rest, and it appears by a rename. Whatever goes wrong is a miss.
+signature: its name is a hash of all that the machine code depends on, it begins with a mark of ours
+and the sha256 of that name and of the rest, and it appears by a rename. Whatever goes wrong is a
+miss. `_folder` says whose files are loaded, `_payload` what they hold.
 """
 
-import contextlib
 import hashlib
-import os
-import pickle
 import platform
-import re
-import stat
 import sys
 import threading
 import time
-import uuid
 import warnings
+from collections.abc import Iterable
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from types import CodeType
 from typing import Any
 
 import llvmlite
 import numba
 import numpy as np
-from numba.core import compiler, config, serialize
+from llvmlite import binding
+from numba.core import compiler, config, environment
 
 from ..errors import CacheWarning
+from ._folder import MAGIC, SUFFIX, Folder, Untrusted, chosen
+from ._payload import Unstorable, packed, unpacked
 
-__all__ = ["KernelCache", "attach", "compiling", "counts", "files", "folder", "stamp"]
+__all__ = ["KernelCache", "attach", "compiling", "counts", "folder", "of_code", "stamp"]
 
-SUFFIX = ".nbgrad"
 # Numba compiles and asks its caches under one global lock, so plain integers count right.
 counts = {"compiled": 0, "loaded": 0}
 # Options of Numba that shape machine code and stand neither in a source nor in the CPU's name.
-_OPTIONS = ("BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "OPT", "SLP_VECTORIZE")
+_OPTIONS = (
+    "BOUNDSCHECK",
+    "DEBUGINFO_DEFAULT",
+    "LLVM_REFPRUNE_FLAGS",
+    "LLVM_REFPRUNE_PASS",
+    "LOOP_VECTORIZE",
+    "OPT",
+    "SLP_VECTORIZE",
+    "USE_LLVMLITE_MEMORY_MANAGER",
+    "USING_SVML",
+)
 # The folder is cut back to this many bytes, the longest unused files first.
 _LIMIT = 256 * 2**20
 # A program that compiles for longer than this many seconds says why it waits.
 _PATIENCE = 2.0
-_DAY = 86_400.0
 _warned: set[str] = set()
 
 
@@ -97,7 +106,7 @@ def attach(dispatcher: Any, name: str, content: str) -> None:
         (dispatcher, "_compiler"),
         (getattr(compiler, "CompileResult", None), "_rebuild"),
         (getattr(compiler, "CompileResult", None), "_reduce"),
-        (serialize, "dumps"),
+        (environment, "_rebuild_env"),
     )
     missing = [piece for owner, piece in needed if not hasattr(owner, piece)]
     if missing:
@@ -129,44 +138,50 @@ class KernelCache:
 
     def load_overload(self, sig, target_context):
         target_context.refresh()
-        path = self._path(sig, target_context.codegen())
-        if path is None:
+        kept = folder()
+        if kept is None:
             return None
+        name = self._file(sig, target_context.codegen())
         try:
-            parts = pickle.loads(_read(path))
-            result = compiler.CompileResult._rebuild(target_context, *parts)
+            result = unpacked(_checked(name, kept.read(name)), target_context)
         except FileNotFoundError:
             return None
         except Exception as error:
-            _warn("load", f"a kernel is compiled again, since {path} cannot be used: {error}")
+            _warn(
+                "load",
+                f"a kernel is compiled again, since {kept.path / name} cannot be used: {error}",
+            )
             return None
         counts["loaded"] += 1
         return result
 
     def save_overload(self, sig, data):
         counts["compiled"] += 1
+        kept = folder()
         # Code with addresses of this process in it would crash the next one.
-        path = None if data.library.has_dynamic_globals else self._path(sig, data.codegen)
-        if path is None:
+        if kept is None or data.library.has_dynamic_globals:
             return
+        name = self._file(sig, data.codegen)
         try:
-            _write(path, serialize.dumps(data._reduce()))
+            pieces = packed(data)
+            data.library._shared_module = None  # the copy that was packed; callers make another
+            _prune(kept)
+            kept.write(name, MAGIC, _digest(name, pieces), *pieces)
+        except Unstorable:
+            return
         except Exception as error:
             _warn(
                 "save",
-                f"compiled kernels cannot be stored in {path.parent} ({error}) and are compiled "
+                f"compiled kernels cannot be stored in {kept.path} ({error}) and are compiled "
                 "again in each process; make room there, or set NBGRAD_CACHE_DIR to another folder",
             )
 
-    def _path(self, sig, codegen) -> Path | None:
-        directory = folder()
-        if directory is None:
-            return None
+    def _file(self, sig, codegen) -> str:
         options = [getattr(config, option, None) for option in _OPTIONS]
         target = repr((codegen.magic_tuple(), options))
         parts = (self._name, self._content, str(sig), target, stamp())
         key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
-        return directory / f"{self._name}-{key}{SUFFIX}"
+        return f"{self._name[:80]}-{key}{SUFFIX}"
 
     @property
     def cache_path(self):
@@ -181,13 +196,38 @@ class KernelCache:
 
 @cache
 def stamp() -> str:
-    """Hash of every source under `kernels/` and of the versions that shape machine code."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    """Hash of every source under `kernels/` and of the versions that shape machine code; empty
+    where the sources cannot be found."""
+    found = of_sources(files(__name__.rpartition(".")[0]))
     versions = (sys.version, numba.__version__, llvmlite.__version__, np.__version__)
-    digest.update(repr((*versions, platform.machine())).encode())
-    return digest.hexdigest()
+    facts = (found, *versions, binding.llvm_version_info, platform.machine())
+    return found and hashlib.sha256(repr(facts).encode()).hexdigest()
+
+
+def of_sources(place: Traversable) -> str:
+    """Hash of the modules in a folder or an archive: their texts, or their bytecode where they come
+    without."""
+    digest = hashlib.sha256()
+    modules = [item for item in place.iterdir() if item.name.endswith((".py", ".pyc"))]
+    for item in sorted(modules, key=lambda item: item.name):
+        digest.update(item.name.encode() + b"\0" + item.read_bytes())
+    return digest.hexdigest() if modules else ""
+
+
+def of_code(code: CodeType) -> str:
+    """Hash of what a function does: its bytecode, its names and constants."""
+    names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+    parts = (code.co_code, names, [_constant(const) for const in code.co_consts])
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def _constant(value: Any) -> str:
+    if isinstance(value, CodeType):
+        return of_code(value)
+    if isinstance(value, (tuple, frozenset)):
+        items = [_constant(item) for item in value]
+        value = items if isinstance(value, tuple) else sorted(items)
+    return f"{type(value).__name__} {value!r}"
 
 
 # Now, while the sources are what this process runs: one that is edited later must not put old
@@ -195,122 +235,54 @@ def stamp() -> str:
 stamp()
 
 
-# -- the folder -----------------------------------------------------------------------------------
-
-
-@cache
-def folder() -> Path | None:
-    """The folder for compiled kernels, or None where only memory can be used.
-
-    `NBGRAD_CACHE_DIR`, else `NUMBA_CACHE_DIR`, else the user's cache folder. Inside it, a
-    sub-folder of our own with mode 0700: unpickling runs code, so a folder that another user
-    owns or can write to is never used. One that cannot be written to still serves what it holds.
-    """
-    try:
-        own = _chosen() / "kernels"
-        own.mkdir(mode=0o700, parents=True, exist_ok=True)
-        fault = _untrusted(own.lstat())
-    except (OSError, RuntimeError) as error:
-        own, fault = None, str(error)
-    if fault:
-        _warn(
-            "folder",
-            f"the cache folder{f' {own}' if own else ''} is not used ({fault}): kernels are "
-            "compiled again in "
-            "each process; set NBGRAD_CACHE_DIR to a folder of your own that can be written to",
-        )
-        return None
-    return own
-
-
-def files() -> list[Path]:
-    """The files in the folder that are ours: kernels, and what a killed process left of one."""
-    directory = folder()
-    if directory is None:
-        return []
-    ours = re.compile(rf".+-[0-9a-f]{{32}}{re.escape(SUFFIX)}(\.[0-9a-f]{{12}}\.tmp)?")
-    return sorted(path for path in directory.iterdir() if ours.fullmatch(path.name))
-
-
-def _chosen() -> Path:
-    if mine := os.environ.get("NBGRAD_CACHE_DIR"):
-        chosen = Path(mine)
-    elif shared := os.environ.get("NUMBA_CACHE_DIR"):
-        chosen = Path(shared, "nbgrad")
-    else:
-        import platformdirs
-
-        chosen = Path(platformdirs.user_cache_dir("nbgrad", appauthor=False))
-    # Absolute, for the program may change its working directory.
-    return chosen.expanduser().absolute()
-
-
-def _untrusted(info: os.stat_result) -> str:
-    """Why code from a folder must not be loaded, or an empty text."""
-    if stat.S_ISLNK(info.st_mode):
-        return "it is a symbolic link"
-    if not hasattr(os, "geteuid"):  # Windows: the user's own profile
-        return ""
-    if info.st_uid != os.geteuid():
-        return "another user owns it"
-    if info.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return "other users can write to it; chmod 700 mends that"
-    return ""
-
-
 # -- files ----------------------------------------------------------------------------------------
 
 
-def _digest(path: Path, payload: bytes) -> bytes:
-    """Of the name too: a good file under another kernel's name would give wrong numbers."""
-    return hashlib.sha256(path.name.encode() + b"\0" + payload).digest()
+@cache
+def folder() -> Folder | None:
+    """The folder for compiled kernels, or None where only memory can be used.
 
-
-def _read(path: Path) -> bytes:
-    """The payload of a file. Raises OSError, or ValueError where it must not be unpickled."""
-    with path.open("rb") as file:
-        info = os.fstat(file.fileno())
-        blob = file.read()
-    if hasattr(os, "geteuid") and info.st_uid != os.geteuid():
-        raise ValueError("another user owns it")
-    payload = blob[32:]
-    if blob[:32] != _digest(path, payload):
-        raise ValueError("its checksum is wrong")
-    if time.time() - info.st_mtime > _DAY:
-        with contextlib.suppress(OSError):
-            os.utime(path)  # used lately, so `_prune` keeps it
-    return payload
-
-
-def _write(path: Path, payload: bytes) -> None:
-    """Write a file so that other processes see all of it or nothing."""
-    _prune(path.parent)
-    temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex[:12]}.tmp")
+    One that cannot be written to still serves what it holds.
+    """
+    path = None
     try:
-        temporary.write_bytes(_digest(path, payload) + payload)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        if not stamp():
+            raise Untrusted("the sources of nbgrad that it depends on cannot be found")
+        path = chosen()
+        return Folder(path)
+    except (OSError, RuntimeError, Untrusted) as error:
+        _warn(
+            "folder",
+            f"the cache folder{f' {path}' if path else ''} is not used ({error}): kernels are "
+            "compiled again in each process; set NBGRAD_CACHE_DIR to a folder of your own, in "
+            "folders that only you and root can write to",
+        )
+        return None
+
+
+def _digest(name: str, pieces: Iterable[bytes | memoryview]) -> bytes:
+    """Of the name too: a good file under another kernel's name would give wrong numbers."""
+    digest = hashlib.sha256(name.encode() + b"\0")
+    for piece in pieces:
+        digest.update(piece)
+    return digest.digest()
+
+
+def _checked(name: str, blob: bytes) -> memoryview:
+    """What follows the checksum of a file. Raises ValueError where that is wrong."""
+    view = memoryview(blob)
+    start = len(MAGIC) + 32
+    if blob[: len(MAGIC)] != MAGIC:
+        raise ValueError("it does not begin as a kernel does")
+    if blob[len(MAGIC) : start] != _digest(name, [view[start:]]):
+        raise ValueError("its checksum is wrong")
+    return view[start:]
 
 
 @cache
-def _prune(directory: Path) -> None:
-    """Remove the longest unused files beyond the limit; once a process, when it first compiles.
-
-    Code of older versions and temporary files of processes that died go this way. Another process
-    that misses a file compiles it again.
-    """
-    found = []
-    for path in directory.iterdir():
-        with contextlib.suppress(OSError):  # another process renames and removes files too
-            info = path.stat()
-            found.append((info.st_mtime, info.st_size, path))
-    total = 0
-    for _, size, path in sorted(found, reverse=True):
-        total += size
-        if total > _LIMIT:
-            with contextlib.suppress(OSError):
-                path.unlink()
+def _prune(kept: Folder) -> None:
+    """Once a process, when it first compiles."""
+    kept.prune(_LIMIT)
 
 
 def _warn(kind: str, message: str) -> None:

@@ -6,7 +6,6 @@ allocate nothing. With `NUMBA_DISABLE_JIT` set they run as plain Python.
 """
 
 import hashlib
-import inspect
 import linecache
 import sys
 import threading
@@ -17,9 +16,12 @@ from typing import Any, ClassVar
 import numba
 import numpy as np
 from numba.core import config
+from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import intrinsic
 
-from ._cache import attach, counts
+from ._cache import attach, counts, of_code
+from ._forks import fork_safe
+from ._interrupts import held_back
 from ._pipeline import Inside, Outside
 
 # NaN and inf must propagate, so never the whole of `fastmath`: contraction to fused
@@ -29,7 +31,10 @@ _FLAGS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "fastmath": {"c
 DEVICE_OPTIONS: dict[str, Any] = {**_FLAGS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 # Kernels run as plain Python where Numba is told not to compile.
 DISABLED = bool(config.DISABLE_JIT)  # pyright: ignore[reportAttributeAccessIssue]
-_build_lock = threading.Lock()
+_build_lock = fork_safe(threading.RLock())
+# Numba never frees machine code, so a text is compiled once: the same program made again costs
+# nothing.
+_kernels: dict[tuple[str, str], "Kernel"] = {}
 
 
 class Kernel:
@@ -56,8 +61,7 @@ class Kernel:
             try:
                 return object.__getattribute__(self, name)
             except AttributeError:
-                # Reading a source takes milliseconds, so it waits until here.
-                content = self._content or inspect.getsource(self.function)
+                content = self._content or of_code(self.function.__code__)
                 self.dispatcher = _dispatcher(self.function, content)
                 return self.dispatcher
 
@@ -75,18 +79,28 @@ def kernel(function: Callable) -> Kernel:
 
 
 def kernel_from_source(name: str, source: str) -> Kernel:
-    """The kernel `name` that `source` defines; equal sources share one cache entry.
+    """The kernel `name` that `source` defines; equal sources are one kernel.
 
     The text compiles from memory, so no file that others could change is ever imported. Its
     module stands in `sys.modules` because Numba looks it up when it loads cached code.
     """
-    module_name = f"nbgrad_kernel_{hashlib.sha256(source.encode()).hexdigest()[:16]}"
-    module = types.ModuleType(module_name)
-    filename = f"<{module_name}>"
+    with _build_lock:
+        made = _kernels.get((name, source))
+        if made is None:
+            made = _kernels[name, source] = Kernel(getattr(_module(source), name), source)
+        return made
+
+
+def _module(source: str) -> types.ModuleType:
+    name = f"nbgrad_kernel_{hashlib.sha256(source.encode()).hexdigest()[:16]}"
+    if (made := sys.modules.get(name)) is not None:
+        return made
+    module = types.ModuleType(name)
+    filename = f"<{name}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    sys.modules[module_name] = module
     exec(compile(source, filename, "exec"), module.__dict__)
-    return Kernel(module.__dict__[name], source)
+    sys.modules[name] = module
+    return module
 
 
 def device(function: Callable, **options: Any) -> Any:
@@ -117,10 +131,28 @@ def stats() -> dict[str, int]:
     return {**counts, "called": sum(kernel.calls for kernel in Kernel.every)}
 
 
+def guarded(dispatcher: Any) -> Any:
+    """The same dispatcher, whose compilations no signal breaks off.
+
+    A call that comes while it may not compile is a call with types that it was not prepared for,
+    also where it may when the call begins, since another thread prepares it.
+    """
+    compile_one = dispatcher.compile
+
+    def compile_whole(signature):
+        with held_back(), global_compiler_lock:
+            if not dispatcher._can_compile and signature not in dispatcher.overloads:
+                raise TypeError(f"{dispatcher.__name__} is not compiled for {signature}")
+            return compile_one(signature)
+
+    dispatcher.compile = compile_whole
+    return dispatcher
+
+
 def _dispatcher(function: Callable, content: str) -> Callable:
     if DISABLED:  # pyright: ignore[reportAttributeAccessIssue]
         return np.errstate(all="ignore")(function)
     options = {"no_cfunc_wrapper": True, **_FLAGS}
     dispatcher = numba.njit(pipeline_class=Outside, **options)(function)
     attach(dispatcher, function.__name__, content)
-    return dispatcher
+    return guarded(dispatcher)

@@ -44,6 +44,8 @@ class _Unfinished(_Library):
     def _finalize_final_module(self):
         self._finalize_dynamic_globals()
         self._finalized = True
+        # What callers link is a copy; nobody needs the first.
+        self._final_module = self._get_module_for_linking()
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -72,6 +74,8 @@ class _Lowering(typed.NativeLowering):
         state.library.finalize()
         lowered = state.cr
         description = lowered.fndesc
+        # Types of each variable, by its piece of Numba's IR: only lowering asks for them.
+        description.typemap = description.calltypes = None
         # Numba knows a function by its entry from Python; this one must not be called.
         entry = _dynfunc.make_function(
             description.lookup_module(), description.qualname, "", 0, lowered.env, (state.library,)

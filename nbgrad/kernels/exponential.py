@@ -10,7 +10,10 @@ import numpy as np
 from ._bits import by_dtype, like, round_even, scalar, select, series, times_power_of_two
 from ._jit import device, part
 
-__all__ = ["cosh", "exp", "exp2", "exp2_inside", "exp_inside", "expm1", "sigmoid", "sinh", "tanh"]
+__all__ = [
+    "cosh", "exp", "exp2", "exp2_inside", "exp_inside", "expm1", "sigmoid", "sigmoid_slope", "sinh",
+    "tanh",
+]  # fmt: skip
 
 LOG2, LOG2E = 0.6931471805599453, 1.4426950408889634
 
@@ -113,14 +116,20 @@ def expm1(x):
     return math.copysign(times_power_of_two(_expm1_over_power(k, r), k), x)
 
 
+@part
+def _decay(x):
+    """e = exp(-|x|) and e - 1."""
+    one = like(x, 1.0)
+    k, r = _split(-abs(x))
+    power = times_power_of_two(one, k)
+    rest = power * _expm1_near_0(r)
+    return power + rest, rest + (power - one)
+
+
 @scalar(np.tanh)
 def tanh(x):
-    """t / (t + 2) with t = exp(2 |x|) - 1."""
-    a, limit, one = abs(x), like(x, 20.0), like(x, 1.0)
-    a = select(a > limit, limit, a)
-    k, r = _split(a + a)
-    power = times_power_of_two(one, k)
-    t = power * _expm1_near_0(r) + (power - one)
+    """(1 - e) / (1 + e) with e = exp(-2 |x|)."""
+    _, t = _decay(x + x)
     return math.copysign(t / (t + like(x, 2.0)), x)
 
 
@@ -149,5 +158,14 @@ def cosh(x):
 def sigmoid(x):
     """1 / (1 + exp(-x)), without overflow for any finite x."""
     one = like(x, 1.0)
-    e = exp(-abs(x))
+    e, _ = _decay(x)
     return select(x >= like(x, 0.0), one, e) / (one + e)
+
+
+@device
+def sigmoid_slope(x):
+    """sigmoid(x) * sigmoid(-x) = e / (1 + e)**2, with all digits where it is small; beside sigmoid
+    most of it is computed already."""
+    e, _ = _decay(x)
+    both = e + like(x, 1.0)
+    return e / (both * both)

@@ -26,7 +26,9 @@ def scatter_add(buffer, rows, ct, outer, length, width):
 
 def add_at(buffer: np.ndarray, index, ct: np.ndarray) -> None:
     """buffer[index] += ct for an advanced index, where equal positions add up; `buffer` is
-    contiguous. Raises NumPy's IndexError."""
+    contiguous, as nothing of what is added into a copy would be seen. Raises NumPy's IndexError."""
+    if not buffer.flags.c_contiguous:
+        raise ValueError(f"add_at: a buffer of strides {buffer.strides} is not contiguous")
     rows, outer, length, width = positions(index, buffer.shape)
     within = scatter_add(buffer.ravel(), rows, ct.ravel(), outer, length, width)
     if within < rows.size:

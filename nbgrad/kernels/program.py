@@ -2,13 +2,16 @@
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numba
 import numpy as np
 from numba import types
+from numba.core.compiler_lock import global_compiler_lock
 
-from ._jit import DISABLED, kernel, kernel_from_source
+from ._interrupts import held_back
+from ._jit import DISABLED, guarded, kernel, kernel_from_source
 from .pointers import address
 
 _REAL = types.CPointer(types.float64)
@@ -30,7 +33,6 @@ class Entry:
     def __init__(self, name: str, source: str):
         self.name = name
         self._kernel = kernel_from_source(name, source)
-        self._lock = threading.Lock()
         self._types: set[tuple] = set()
 
     @property
@@ -59,11 +61,15 @@ class Entry:
         types = tuple(map(numba.typeof, given))
         if types in self._types:
             return
-        with self._lock:
-            dispatcher: Any = self._kernel.dispatcher
+        dispatcher: Any = self._kernel.dispatcher
+        # The dispatcher is that of every entry of this text.
+        with global_compiler_lock:
             dispatcher.disable_compile(False)
-            dispatcher.compile(types)
-            dispatcher.disable_compile()
+            try:
+                dispatcher.compile(types)
+            finally:
+                if dispatcher.signatures:
+                    dispatcher.disable_compile()
             self._types.add(types)
 
 
@@ -85,13 +91,15 @@ def njit(name: str, source: str, count: int, results: int, captured: Sequence[An
     given = [*names, *(f"captured{i}" for i in range(len(captured))), *places]
     text = f"def closed({', '.join([*names, *places])}):\n    return entry({', '.join(given)})\n"
     exec(compile(text, f"<{name}>", "exec"), scope)
-    return scope["closed"] if DISABLED else numba.njit(scope["closed"])
+    return scope["closed"] if DISABLED else guarded(numba.njit(scope["closed"]))
 
 
+@cache
 def cfunc(name: str, source: str, kind: str) -> Any:
     """The function `name` as a C function of a kind of SIGNATURES: Numba's CFunc."""
     function = kernel_from_source(name, source).function
-    return numba.cfunc(SIGNATURES[kind], error_model="numpy", fastmath={"contract"})(function)
+    with held_back(), global_compiler_lock:
+        return numba.cfunc(SIGNATURES[kind], error_model="numpy", fastmath={"contract"})(function)
 
 
 @kernel

@@ -15,7 +15,7 @@ from ._bits import like, offset, radd, scalar, select
 from ._jit import DISABLED, device
 from .area import arccosh, arcsinh, arctanh
 from .cube import cbrt
-from .exponential import cosh, exp, exp2, expm1, sigmoid, sinh, tanh
+from .exponential import cosh, exp, exp2, expm1, sigmoid, sigmoid_slope, sinh, tanh
 from .inverse import arccos, arcsin, arctan, arctan2
 from .logarithm import log, log1p, log2, log10, logaddexp, logaddexp2
 from .power import power
@@ -60,6 +60,7 @@ __all__ = [
     "radd",
     "select",
     "sigmoid",
+    "sigmoid_slope",
     "sin",
     "sinc",
     "sinh",

@@ -33,8 +33,13 @@ elu_row = elementwise(
     notes="derivative at 0 is that of the left side, alpha",
 )  # fmt: skip
 sigmoid_row = elementwise(
-    None, "sigmoid(x)", [lambda x, out: out * (1 - out)], domains=[reals], name="sigmoid"
+    None, "sigmoid(x)", [lambda x, out: sigmoid_slope(x)], domains=[reals], name="sigmoid"
 )
+slope_row = elementwise(
+    lambda x: 0.25 * np.cosh(0.5 * x) ** -2.0, "sigmoid_slope(x)",
+    [lambda x, out: -np.tanh(0.5 * x) * out],
+    domains=[reals], name="sigmoid_slope", notes="sigmoid(x) * sigmoid(-x), however small",
+)  # fmt: skip
 softplus_row = elementwise(
     None, "maximum(x, 0.0) + log1p(exp(-abs(x)))", [lambda x, out: sigmoid(x)], domains=[reals],
     name="softplus",
@@ -58,6 +63,16 @@ gelu_row = elementwise(
     None, f"0.5 * x * erfc(-x * {_ROOT_HALF})", [_gelu_slope], domains=[reals], name="gelu",
     notes="the exact form, by the error function, not the one by tanh",
 )  # fmt: skip
+
+
+def sigmoid_slope(x):
+    """The derivative of sigmoid, right where 1 - sigmoid(x) is lost."""
+    return apply(slope_row, x)
+
+
+def sech2(x):
+    """1 / cosh(x)**2, the derivative of tanh, right where 1 - tanh(x)**2 is 0."""
+    return 4 * sigmoid_slope(x + x)
 
 
 def relu(x):

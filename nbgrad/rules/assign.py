@@ -4,21 +4,19 @@ from typing import Any
 
 import numpy as np
 
-from ..array import functions
+from ..array import Array, functions
 from ..core import Aval, Unplanned, bind, shape_of
-from ..errors import DimensionMismatch
+from ..errors import DimensionMismatch, TraceError, UntrackedError, require_unmasked
 from . import batching
-from .families import FLOATS, Linear, float_type, sample
-from .index import index_of, is_basic, scatter
-
-
-def _floats(x: Any) -> np.ndarray:
-    x = np.asarray(x)
-    return x if x.dtype in FLOATS else x.astype(np.float64)
+from .families import Linear, float_type, sample
+from .index import divided, index_of, is_basic, scatter, scatter_at, selected
 
 
 def _assigned(x, value, *, index):
-    out = np.array(_floats(x), np.result_type(_floats(x), _floats(value)), order="C")
+    # A number of Python's takes the dtype of x.
+    number = isinstance(value, (int, float)) and not isinstance(value, np.generic)
+    dtype = float_type(np.asarray(x).dtype, value if number else np.asarray(value).dtype)
+    out = np.array(x, dtype, order="C")
     out[index] = value
     return out
 
@@ -78,25 +76,49 @@ class At:
         raise AttributeError(f"x.at.{name}: it takes an index first, as in x.at[i].set(v)")
 
 
+def at(x: Any) -> At:
+    """`nbgrad.at(x)[i].set(v)`, `.add(v)` and `.multiply(v)`: new arrays that differ from x at an
+    index, and `.get()`: its elements there.
+
+    Arguments:
+        x: any kind of array, tracked or plain, so that a function which is differentiated may be
+            called with plain arrays too; only tracked ones have `x.at`.
+
+    What they give is floats, plain where x, the index and v are plain. Raises IndexError as NumPy
+    does, DimensionMismatch for a value that does not fill what the index selects.
+
+    >>> nbgrad.at(np.zeros(3))[1].set(2.0)
+    array([0., 2., 0.])
+    """
+    return At(x if isinstance(x, Array) else np.asarray(x))
+
+
 class AtIndex:
-    """One index of an array, to be written to."""
+    """One index of an array, to be read or written to."""
 
     def __init__(self, x: Any, index: Any):
-        self._x, self._index = x, np.asarray(index) if isinstance(index, list) else index
+        self._x, self._given = x, index
+        self._index, self._positions = divided(index)
         # NumPy checks the index, and says what it selects.
-        self._shape = np.broadcast_to(np.empty(()), shape_of(x))[self._index].shape
+        self._shape = selected(self._index, self._positions, shape_of(x))
+
+    def get(self) -> Any:
+        """The elements of `x` at the index."""
+        return index_of(self._x, self._given)
 
     def set(self, value: Any) -> Any:
         """`x` with `value` at the index; of repeated positions the last one counts."""
         self._check(value, "set")
-        return bind(assign, self._x, _plain_list(value), index=self._index)
+        return bind(assign, self._x, self._array_of(value), index=self._index)
 
     def add(self, value: Any) -> Any:
         """`x` with `value` added at the index; repeated positions add up."""
         self._check(value, "add")
-        value = np.broadcast_to(_plain_list(value), self._shape)
-        spread = bind(scatter, value, shape=shape_of(self._x), index=self._index)
-        return self._x + spread
+        value = np.broadcast_to(self._array_of(value, number=True), self._shape)
+        row = scatter_at if self._positions else scatter
+        return self._x + bind(
+            row, value, *self._positions, shape=shape_of(self._x), index=self._index
+        )
 
     def multiply(self, value: Any) -> Any:
         """`x` with its elements at the index multiplied by `value`.
@@ -108,12 +130,25 @@ class AtIndex:
             raise NotImplementedError(
                 "at[index].multiply: the index repeats a position; multiply once for each"
             )
-        return self.set(index_of(self._x, self._index) * _plain_list(value))
+        return self.set(index_of(self._x, self._index) * self._array_of(value))
 
     def __getattr__(self, name: str):
         raise AttributeError(f"x.at[i].{name}: there are set, add and multiply")
 
+    def _array_of(self, value: Any, number: bool = False) -> Any:
+        """Lists of Python's numbers, and with `number` these, in the dtype of x."""
+        require_unmasked(value, "at[index]: a value")
+        if isinstance(value, (list, tuple)) or (number and type(value) in (int, float, bool)):
+            return np.asarray(value, float_type(self._x.dtype))
+        return value
+
     def _check(self, value: Any, op: str) -> None:
+        if self._positions and op != "add":
+            kind = UntrackedError if any(x.is_batch for x in self._positions) else TraceError
+            raise kind(
+                f"at[index].{op}: the index depends on the arguments, so which of its positions "
+                "are equal is not known: use np.where(np.arange(n) == i, v, x), or .add"
+            )
         shape = shape_of(value)
         try:
             fits = np.broadcast_shapes(shape, self._shape) == self._shape
@@ -124,10 +159,6 @@ class AtIndex:
                 f"at[index].{op}: a value of shape {shape} does not fill the shape {self._shape} "
                 f"that the index selects from an array of shape {shape_of(self._x)}"
             )
-
-
-def _plain_list(value: Any) -> Any:
-    return np.asarray(value) if isinstance(value, (list, tuple)) else value
 
 
 functions["at"] = At

@@ -140,11 +140,13 @@ def scattered(row, size, args, batched, *, shape, index):
 
 
 def assigned(row, size, args, batched, *, index):
+    of_all, at = behind(index, _axes_of_part)
+    if isinstance(args[1], (int, float)):  # which takes the dtype of x
+        return bind(row, args[0], args[1], index=of_all)
     x, value = spread(size, args, batched)
     shape = np.broadcast_to(np.empty(()), shape_of(x)[1:])[index].shape
     value = np.broadcast_to(lead(value, len(shape)), (size, *shape))
-    index, at = behind(index, _axes_of_part)
-    return bind(row, x, np.moveaxis(value, 0, at), index=index)
+    return bind(row, x, np.moveaxis(value, 0, at), index=of_all)
 
 
 def _axes_of_part(part: Any) -> int:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..array import functions, implements
 from ..core import bind
-from .activation import sigmoid
+from .activation import sech2, sigmoid
 from .families import Interval, above_one, elementwise, positive, reals, ufunc_rows
 
 LOG2 = math.log(2)
@@ -88,8 +88,11 @@ for alias, ufunc in ((np.radians, np.deg2rad), (np.degrees, np.rad2deg)):
 def _sinc_slope(x, out):
     """(cos(pi x) - sinc(x)) / x; near 0, where that cancels, its series."""
     t = np.square(math.pi * x)
-    series = -(math.pi**2) / 3 * x * (1 - t / 10 * (1 - t / 28 * (1 - t / 54)))
-    return np.where(abs(x) < 0.03, series, (np.cos(math.pi * x) - out) / x)
+    series = 1.0
+    for k in (238, 180, 130, 88, 54, 28, 10):
+        series = 1 - t / k * series
+    series = -(math.pi**2) / 3 * x * series
+    return np.where(abs(x) < 0.2, series, (np.cos(math.pi * x) - out) / x)
 
 
 sinc = elementwise(
@@ -107,7 +110,7 @@ def sinc_of(x):
 
 sinh = elementwise(np.sinh, "sinh(x)", [lambda x, out: np.cosh(x)], domains=[reals])
 cosh = elementwise(np.cosh, "cosh(x)", [lambda x, out: np.sinh(x)], domains=[reals])
-tanh = elementwise(np.tanh, "tanh(x)", [lambda x, out: 1 - out * out], domains=[reals])
+tanh = elementwise(np.tanh, "tanh(x)", [lambda x, out: sech2(x)], domains=[reals])
 arcsinh = elementwise(
     np.arcsinh, "arcsinh(x)", [lambda x, out: 1 / np.hypot(x, 1.0)], domains=[reals]
 )

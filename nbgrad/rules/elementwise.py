@@ -8,6 +8,7 @@ import numpy as np
 from .. import shapes
 from ..array import apply, functions, implements
 from ..core import Array, bind
+from ..errors import require_unmasked
 from .families import Elementwise, Interval, elementwise, positive, reals, ufunc_rows
 
 # -- arithmetic -----------------------------------------------------------------------------------
@@ -204,6 +205,7 @@ where = _Where(
 def where_of(condition, x, y):
     """`np.where(condition, x, y)`; the condition has no derivative."""
     if not isinstance(condition, Array):
+        require_unmasked(condition, "where: the condition")
         condition = np.asarray(condition, bool)
     return bind(where, condition, x, y)
 

@@ -5,7 +5,7 @@ import numpy as np
 from .. import eager
 from ..array import Array, apply, implements
 from ..core import Aval, Primitive, Unplanned, bind, shape_of
-from ..errors import TraceError, UntrackedError
+from ..errors import TraceError, UntrackedError, require_unmasked
 from ..kernels import index as kernels
 from ..symbols import user_line
 from . import batching
@@ -205,26 +205,65 @@ scatter_at = Custom(
 )
 
 
+def without_lists(index):
+    """An index with arrays in place of lists and ranges, as NumPy reads them."""
+    if isinstance(index, tuple):
+        if any(isinstance(part, (list, range, np.ndarray)) for part in index):
+            return tuple(map(without_lists, index))
+    elif isinstance(index, (list, range)):
+        index = np.asarray(index)
+        return index if index.size else index.astype(np.intp)
+    require_unmasked(index, "index")
+    return index
+
+
 @implements("index")
 def index_of(x, index):
-    """`x[index]`. Raises IndexError as NumPy does."""
+    """`x[index]`. Raises IndexError as NumPy does.
+
+    The pullback needs the index as it is now, so that arrays in it are copied.
+    """
     if type(index) is np.ndarray:
-        return apply(index_row, x, index=index)
-    if isinstance(index, list):
-        index = np.asarray(index)
-        index = index if index.size else index.astype(np.intp)
-    parts = index if isinstance(index, tuple) else (index,)
-    positions = [part for part in parts if isinstance(part, Array)]
+        return apply(index_row, x, index=held(index))
+    index, positions = divided(index)
     if positions:
-        if any(part.dtype.kind not in "iu" for part in positions):
-            kind = UntrackedError if any(part.is_batch for part in positions) else TraceError
-            raise kind(
-                "an index of bools that depends on the arguments gives a shape that depends on "
-                "values: use np.where(mask, x, 0.0)" + user_line()
-            )
-        holes = tuple(HOLE if isinstance(part, Array) else part for part in parts)
-        return bind(gather, x, *positions, index=holes if isinstance(index, tuple) else HOLE)
+        return bind(gather, x, *positions, index=index)
     return apply(index_row, x, index=index)
 
 
-scatter.plans = Unplanned()
+def held(index):
+    """An index that its owner cannot change: its arrays are copies."""
+    if isinstance(index, tuple):
+        return tuple([part.copy() if isinstance(part, np.ndarray) else part for part in index])
+    return index.copy() if isinstance(index, np.ndarray) else index
+
+
+def divided(index):
+    """An index with holes, and the positions that fill them: those that are arguments.
+
+    Raises TraceError or UntrackedError for bools among them.
+    """
+    index = held(without_lists(index))
+    parts = index if isinstance(index, tuple) else (index,)
+    positions = [part for part in parts if isinstance(part, Array)]
+    if not positions:
+        return index, positions
+    if any(part.dtype.kind not in "iu" for part in positions):
+        kind = UntrackedError if any(part.is_batch for part in positions) else TraceError
+        raise kind(
+            "an index of bools that depends on the arguments gives a shape that depends on "
+            "values: use np.where(mask, x, 0.0)" + user_line()
+        )
+    holes = tuple(HOLE if isinstance(part, Array) else part for part in parts)
+    return holes if isinstance(index, tuple) else HOLE, positions
+
+
+def selected(index, positions, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that an index with holes takes from an array of `shape`. Raises IndexError."""
+    if positions:
+        index = _filled(index, [np.zeros(shape_of(p), np.intp) for p in positions])
+    return np.broadcast_to(np.empty(()), shape)[index].shape
+
+
+# Their indices hold arrays.
+scatter.plans = gather.plans = scatter_at.plans = Unplanned()

@@ -121,9 +121,10 @@ def broadcast_to_of(x, shape):
     return apply(broadcast_to, x, shape=shape)
 
 
-def _floats(x) -> np.ndarray:
+def _real(x) -> np.ndarray:
+    """An array of a dtype that promotes as NumPy has it: half and long floats become float64."""
     x = np.asarray(x)
-    return x.astype(float_type(x.dtype), copy=False)
+    return x if x.dtype.kind in "iub" else x.astype(float_type(x.dtype), copy=False)
 
 
 def _concatenate_infer(*avals, axis):
@@ -143,7 +144,7 @@ def _concatenate_transpose(ct, args, *, axis):
 
 concatenate = Linear(
     "concatenate",
-    lambda *arrays, axis: np.concatenate([_floats(a) for a in arrays], axis=axis),
+    lambda *arrays, axis: np.concatenate([_real(a) for a in arrays], axis=axis),
     _concatenate_infer,
     _concatenate_transpose,
     function=np.concatenate,
@@ -184,7 +185,7 @@ def _stack_infer(*avals, axis):
 
 stack_row = Linear(
     "stack",
-    lambda *arrays, axis: np.stack([_floats(a) for a in arrays], axis=axis),
+    lambda *arrays, axis: np.stack([_real(a) for a in arrays], axis=axis),
     _stack_infer,
     lambda ct, args, *, axis: [ct[(slice(None),) * axis + (i,)] for i in range(len(args))],
     function=np.stack,
@@ -196,7 +197,7 @@ stack_row = Linear(
 @implements(np.stack)
 def stack(arrays, axis=0):
     """Arrays of one shape joined along a new axis."""
-    arrays = list(arrays)
+    arrays = [x if hasattr(x, "dtype") else np.asarray(x) for x in arrays]
     if not arrays:
         raise ValueError("stack: need at least one array")
     given = [shape_of(a) for a in arrays]

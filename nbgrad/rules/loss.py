@@ -7,7 +7,7 @@ import numpy as np
 from .. import eager
 from ..array import Array, apply
 from ..core import Aval, Primitive, bind, shape_of
-from ..errors import DimensionMismatch
+from ..errors import DimensionMismatch, require_unmasked
 from ..kernels import logsoftmax as kernels
 from . import batching
 from .activation import relu
@@ -83,23 +83,50 @@ def _targets(op: str, scores, targets):
             f"{op}: scores of shape {shape}; they are (samples, classes), or (classes,) for one "
             "sample, and not empty"
         )
+    require_unmasked(targets, f"{op}: the targets")
     if not hasattr(targets, "dtype"):
         targets = np.asarray(targets)
     if targets.dtype.kind in "iu" and targets.shape == shape[:-1]:
-        if isinstance(targets, Array):  # checked when the program runs
-            return targets
-        if targets.min() < 0 or targets.max() >= shape[-1]:
-            raise ValueError(
-                f"{op}: labels from {targets.min()} to {targets.max()}, but there are {shape[-1]} "
-                "classes, numbered from 0"
-            )
-        return np.asarray(targets, np.intp)
+        if isinstance(targets, Array):
+            return bind(labels_row, targets, classes=shape[-1], op=op)
+        return _labels(targets, classes=shape[-1], op=op)
     if targets.shape != shape:
         raise DimensionMismatch(
             f"{op}: scores of shape {shape} and targets of shape {targets.shape}; targets are "
             f"one-hot of shape {shape}, or integer labels of shape {shape[:-1]}"
         )
     return targets
+
+
+def _labels(labels, *, classes, op):
+    """Integer labels as np.intp. Raises ValueError for one that is no class."""
+    if labels.size and (labels.min() < 0 or labels.max() >= classes):
+        raise ValueError(
+            f"{op}: labels from {labels.min()} to {labels.max()}, but there are {classes} "
+            "classes, numbered from 0"
+        )
+    return np.asarray(labels, np.intp)
+
+
+class _Labels(Primitive):
+    """The labels of samples or of a program, which are checked when they are known."""
+
+    differentiable = False
+
+    def infer(self, *avals, **params) -> Aval:
+        return avals[0]
+
+    def evaluate(self, *args, **params):
+        return _labels(*args, **params)
+
+    def batch(self, size, args, batched, **params):
+        return bind(self, *args, **params)
+
+
+labels_row = _Labels(
+    "labels", samples=[sample(np.array([2, 0]), classes=3, op="cross_entropy")],
+    notes="labels as they are, where each is one of the classes",
+)  # fmt: skip
 
 
 def _matrix(x) -> tuple[int, int]:
@@ -229,6 +256,8 @@ def _labels_rule(ct, out, args, need):
 
 def _labels_fused(ct, out, args, need):
     x, labels = args
+    # Again, as their owner may have written to them since: the kernel writes where they point.
+    _labels(labels, classes=x.shape[-1], op="pullback of logit_cross_entropy")
     x_bar = np.empty(x.shape, x.dtype)
     kernels.label_cross_entropy_pullback(
         ct.item(), x.ravel(), labels.ravel(), x_bar.ravel(), *_matrix(x)

@@ -82,13 +82,16 @@ def evalpoly(x, coefficients):
     """coefficients[0] + coefficients[1] * x + coefficients[2] * x**2 + ..., for each element of x.
 
     `coefficients` is a 1-D array or a sequence of numbers, from low to high, tracked or plain; the
-    result has the shape of x. Both get gradients. Raises DimensionMismatch for other shapes of the
-    coefficients, and where there are none.
+    result has the shape of x, and its dtype where they are numbers of Python's. Both get gradients.
+    Raises DimensionMismatch for other shapes of the coefficients, and where there are none.
 
     >>> nbgrad.evalpoly(np.array([0.0, 2.0]), [1.0, 0.0, 3.0])
     array([ 1., 13.])
     """
-    given = coefficients if hasattr(coefficients, "dtype") else array(list(coefficients))
+    given = coefficients if hasattr(coefficients, "dtype") else list(coefficients)
+    if isinstance(given, list):
+        numbers = all(type(c) in (float, int) for c in given) and hasattr(x, "dtype")
+        given = np.asarray(given, float_type(x.dtype)) if numbers else array(given)
     if len(shape_of(given)) != 1 or not shape_of(given)[0]:
         raise DimensionMismatch(
             f"evalpoly: coefficients of shape {shape_of(given)}; they are one row of numbers, from "

@@ -6,10 +6,11 @@ import numpy as np
 
 from ..array import Array, functions, implements
 from ..core import Aval, bind, shape_of
-from ..errors import TraceError
+from ..errors import TraceError, require_unmasked
 from ..symbols import user_line
 from . import batching
 from .families import Linear, float_type, sample
+from .index import index_of
 
 normalize_axis = np.lib.array_utils.normalize_axis_index
 
@@ -53,6 +54,7 @@ def _positions(indices):
     if isinstance(indices, Array) and indices.dtype.kind in "iu":
         return indices
     indices = plain(indices)
+    require_unmasked(indices, "the indices")
     return indices if isinstance(indices, Array) else np.asarray(indices)
 
 
@@ -83,7 +85,7 @@ def take(a, indices, axis=None, *, mode="raise"):
         indices = indices % shape[axis]
     elif mode == "clip":
         indices = np.clip(indices, 0, shape[axis] - 1)
-    return a[(*(slice(None),) * axis, indices)]
+    return index_of(a, (*(slice(None),) * axis, indices))
 
 
 @implements(np.take_along_axis)
@@ -98,7 +100,7 @@ def take_along_axis(arr, indices, axis=-1):
     if indices.ndim != len(shape):
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
     whole = [np.arange(n).reshape(-1, *(1,) * (len(shape) - 1 - i)) for i, n in enumerate(shape)]
-    return arr[(*whole[:axis], indices, *whole[axis + 1 :])]
+    return index_of(arr, (*whole[:axis], indices, *whole[axis + 1 :]))
 
 
 def _diff_infer(x, *, axis):

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..array import Array
-from ..errors import DimensionMismatch
+from ..errors import DimensionMismatch, require_unmasked
 from ..transforms import trees
 
 
@@ -37,6 +37,8 @@ def ravel(tree: Any) -> tuple[Any, "Unravel"]:
             f"ravel: a {_kind(tree)} holds no float: all but real floats are static, so write 2.0 "
             "for 2 or convert the array to float64"
         )
+    for leaf in floats:
+        require_unmasked(leaf, "ravel")
     parts = [np.ravel(leaf) for leaf in floats]
     if len(parts) == 1:
         vector = parts[0] if isinstance(parts[0], Array) else np.array(parts[0])

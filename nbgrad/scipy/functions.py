@@ -146,9 +146,7 @@ class Objective(_Derived):
         # A copy: SciPy writes the next point where the last one was.
         run = Run("nbgrad.scipy", self._flat.call, (np.array(x), self._flat.data), (0,), {})
         out = run.result
-        number = _number(run.plain(out))
-        pulled = ([out], [ones_like(out)]) if run.owns(out) else ([], [])
-        return number, lambda: run.pull(*pulled)[0]
+        return _number(run.plain(out)), lambda: run.pull([out], [ones_like(out)])[0]
 
 
 class Residuals(_Derived):

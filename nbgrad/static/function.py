@@ -10,6 +10,7 @@ from typing import Any
 from ..array import Array
 from ..core import Aval
 from ..errors import TraceError
+from ..kernels._forks import fork_safe
 from ..symbols import Symbol
 from ..transforms import trees
 from .entry.flatten import UNFIT, Unwritten, aval_of, caller, is_dynamic
@@ -31,9 +32,12 @@ class StaticFunction:
         update_wrapper(self, f, assigned=("__module__", "__name__", "__doc__"), updated=())
         self._f = f
         self._gives = "out" not in _parameters(f)
-        self._static = _static_names(f, static_argnames)
+        self._names = (
+            (static_argnames,) if isinstance(static_argnames, str) else (*static_argnames,)
+        )
+        self._static = _static_names(f, self._names)
         self._variants: dict[Any, Variant] = {}
-        self._lock = threading.RLock()
+        self._lock = fork_safe(threading.RLock())
         # The generated ways in for the last structure of arguments, without and with out=.
         self._front: Callable | None = None
         self._writing_front: Callable | None = None
@@ -54,6 +58,10 @@ class StaticFunction:
         if instance is None:
             return self
         return lambda *args, **options: self(instance, *args, **options)
+
+    def __reduce__(self):
+        """Pickled and copied as the function and its options: programs are in the cache."""
+        return StaticFunction, (self._f, self._names)
 
     def variant(self, *args, **options) -> Variant:
         """The variant for arguments like these: example arrays and numbers."""

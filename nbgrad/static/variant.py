@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels._forks import fork_safe
 from ..kernels.program import cfunc, home_of, njit
 from .entry import c_abi, njit_entry
 from .entry.flatten import handed
@@ -34,7 +35,7 @@ class Variant:
         self.frame = self._emitted.frame
         self.packed = self.frame.packed
         self._home = home_of(program.name, self._emitted.source)
-        self._lock = threading.RLock()
+        self._lock = fork_safe(threading.RLock())
         self._cfuncs: dict[str, Any] = {}
 
     @property

@@ -2,7 +2,6 @@
 
 import builtins
 from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,11 @@ import numpy as np
 from ..array import Array
 from ..batched import Batched
 from ..core import new_level, shape_of
-from ..errors import DimensionMismatch
+from ..errors import DimensionMismatch, require_unmasked
+from ..tracked import below
 from . import trees
 from .run import array_leaves
+from .transformed import transformed
 
 
 def vmap(f: Callable, in_axes: Any = 0) -> Callable:
@@ -45,7 +46,7 @@ def vmap(f: Callable, in_axes: Any = 0) -> Callable:
             "shared; move another axis to the front with np.moveaxis"
         )
 
-    @wraps(f, assigned=("__module__", "__name__", "__doc__"), updated=())
+    @transformed(vmap, f, in_axes)
     def over_samples(*args, **options):
         axes = chosen if isinstance(in_axes, (tuple, list)) else chosen * len(args)
         if len(axes) != len(args):
@@ -53,7 +54,6 @@ def vmap(f: Callable, in_axes: Any = 0) -> Callable:
                 f"vmap: in_axes names {len(axes)} arguments, and {len(args)} are given"
             )
         flat = [trees.flatten(arg) for arg in args]
-        given = [leaf for leaves, _ in flat for leaf in leaves]
         batches = [
             leaf
             for (leaves, _), axis in zip(flat, axes, strict=True)
@@ -62,7 +62,7 @@ def vmap(f: Callable, in_axes: Any = 0) -> Callable:
             if _is_array(leaf)
         ]
         count = _count(batches)
-        with new_level(max(1, trees.level_above(given))) as level:
+        with new_level() as level:
             result = f(
                 *(
                     rebuild([_batched(x, axis, level) for x in leaves])
@@ -153,11 +153,13 @@ def _count(batches: list, op: str = "vmap") -> int:
 def _batched(x: Any, axis: int | None, level: int) -> Any:
     if axis is None or not _is_array(x):
         return x
+    require_unmasked(x, "vmap")
     return Batched(x, level)
 
 
 def _whole(x: Any, level: int, count: int) -> Any:
     """All samples of a result; what does not depend on them is repeated."""
+    x = below(x, level)
     if isinstance(x, Batched) and x.level == level:
         return x.value
     if x is None:

@@ -1,7 +1,6 @@
 """`checkpoint`: compute again in the backward pass what need not be kept; `stop_gradient`."""
 
 from collections.abc import Callable, Sequence
-from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -11,14 +10,16 @@ from ..array import Array
 from ..core import outermost
 from ..errors import GraphError
 from ..leaves import leaf_of
+from ..rules.families import zeros_like
 from ..rules.nondiff import stopped
 from ..tracked import TrackedArray
 from . import trees
 from .batching import vmap
 from .calls import Call, CallRow, called
-from .forward import jvp, tangent_of
-from .pullbacks import state_of
+from .forward import jvp
 from .reverse import vjp
+from .state import State
+from .transformed import transformed
 
 
 def checkpoint(f: Callable) -> Callable:
@@ -41,17 +42,17 @@ def checkpoint(f: Callable) -> Callable:
     """
     trees.require_function("checkpoint", f)
 
-    @wraps(f, assigned=("__module__", "__name__", "__doc__"), updated=())
+    @transformed(checkpoint, f)
     def again(*args, **options):
-        state, rebuild = state_of(f)
-        if state is None:
+        state = State(f)
+        if not state.holds_floats:
             return called(_row, Call("checkpoint", f, args, options))
 
-        def with_state(held, *given, **named):
-            return rebuild(held)(*given, **named)
+        def with_state(leaves, *given, **named):
+            return state.rebuild(leaves)(*given, **named)
 
         with_state.__name__ = getattr(f, "__name__", type(f).__name__)
-        return called(_row, Call("checkpoint", with_state, (state, *args), options))
+        return called(_row, Call("checkpoint", with_state, (state.leaves, *args), options))
 
     return again
 
@@ -89,7 +90,7 @@ class _Checkpoint(CallRow):
             started = graph.tick()
             leaves = [leaf_of(x, 0) for x in args]
             out = call.apply(*leaves)
-            _require_own(call, out, leaves, started)
+            _require_own(call, out, started)
         return out.node.value if isinstance(out, TrackedArray) else np.asarray(out)
 
     def pullback(self, ct, out, args, need, **params):
@@ -101,9 +102,7 @@ class _Checkpoint(CallRow):
 
     def pushforward(self, tangents, out, args, **params):
         call: Call = params["call"]
-        filled = [
-            tangent_of(x, -1) * 0.0 if t is None else t for x, t in zip(args, tangents, strict=True)
-        ]
+        filled = [zeros_like(x) if t is None else t for x, t in zip(args, tangents, strict=True)]
         return jvp(call.apply, args, filled)[1]
 
     def batch(self, size: int, args: Sequence, batched: Sequence[bool], **params):
@@ -115,14 +114,14 @@ _row = _Checkpoint("checkpoint")
 _row.plan_class = _Again
 
 
-def _require_own(call: Call, out: Any, leaves: list, started: int) -> None:
-    """Raise GraphError where a result was computed from tracked arrays that are no arguments."""
+def _require_own(call: Call, out: Any, started: int) -> None:
+    """Raise GraphError where a result was computed from tracked arrays that are no arguments, but
+    were there before the call."""
     if not isinstance(out, Array):
         return
-    own = {leaf.node for leaf in leaves}
     nodes = graph.history(out.node) if isinstance(out, TrackedArray) and out.level == 0 else None
     parents = [p for node in nodes or () for p in node.parents if p is not None]
-    if nodes is None or any(p.time < started or (p.step is None and p not in own) for p in parents):
+    if nodes is None or any(p.time < started for p in parents):
         raise GraphError(
             f"checkpoint: {call.name} uses a tracked array that is neither an argument nor in its "
             "closure, so its gradient would be lost: pass it as an argument"

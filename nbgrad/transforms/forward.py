@@ -10,6 +10,7 @@ from ..core import new_level, shape_of
 from ..dual import Dual
 from ..errors import DimensionMismatch
 from ..operands import float_array
+from ..tracked import below
 from . import trees
 from .run import array_leaves, fitted, with_aux
 
@@ -49,8 +50,8 @@ def jvp(f: Callable, primals: Sequence, tangents: Sequence, has_aux: bool = Fals
         fitted("jvp", "tangent", tangent, leaves, primal)
         for tangent, (leaves, _), primal in zip(tangents, flat, primals, strict=True)
     ]
-    every = [*(x for leaves, _ in flat for x in leaves), *(t for ts in given for t in ts)]
-    with new_level(max(1, trees.level_above(every))) as level:
+    floor = trees.level_for(*primals, *(t for ts in given for t in ts))
+    with new_level() as level:
         result = f(
             *(
                 rebuild(
@@ -64,26 +65,29 @@ def jvp(f: Callable, primals: Sequence, tangents: Sequence, has_aux: bool = Fals
         )
     result, aux = with_aux("jvp", result) if has_aux else (result, None)
     outputs, rebuild = array_leaves("jvp", result)
-    value = rebuild([primal_of(x, level) for x in outputs])
-    tangent = rebuild([tangent_of(x, level) for x in outputs])
+    value = rebuild([primal_of(x, level, floor) for x in outputs])
+    tangent = rebuild([tangent_of(x, level, floor) for x in outputs])
     if not has_aux:
         return value, tangent
     rest, rebuild_rest = trees.flatten(aux)
-    return value, tangent, rebuild_rest([primal_of(x, level) for x in rest])
+    return value, tangent, rebuild_rest([primal_of(x, level, floor) for x in rest])
 
 
 pushforward = jvp
 
 
-def primal_of(x: Any, level: int) -> Any:
-    """x without its tangent at `level`."""
-    return trees.scalar(x.primal) if isinstance(x, Dual) and x.level == level else x
+def primal_of(x: Any, level: int, floor: int) -> Any:
+    """x without its tangent at `level` and the graphs of what was tracked from `floor` on."""
+    x = below(x, level)
+    return trees.released(x.primal if isinstance(x, Dual) and x.level == level else x, floor)
 
 
-def tangent_of(x: Any, level: int) -> Any:
-    """The tangent of x at `level`: zeros where it has none, None for None."""
+def tangent_of(x: Any, level: int, floor: int) -> Any:
+    """The tangent of x at `level` likewise: zeros where it has none, None for None."""
+    x = below(x, level)
     if isinstance(x, Dual) and x.level == level:
-        return trees.scalar(x.tangent)
+        return trees.released(x.tangent, floor)
+    x = below(x, floor)
     if x is None:
         return None
     if isinstance(x, Array):

@@ -1,7 +1,6 @@
 """Jacobians, Hessians and products with them: many directions pushed or pulled at once."""
 
 from collections.abc import Callable
-from functools import wraps
 from math import prod
 from typing import Any
 
@@ -13,6 +12,7 @@ from . import trees
 from .batching import vmap
 from .forward import jvp
 from .reverse import existing, grad, positions_of, vjp
+from .transformed import transformed
 
 # Directions that go through the function together: enough to fill its loops, and few enough that
 # what is kept between does not grow with the Jacobian.
@@ -47,7 +47,7 @@ def jacobian(f: Callable, argnums: int | tuple[int, ...] = 0, mode: str = "auto"
     if mode not in _MODES:
         raise ValueError(f"jacobian: mode {mode!r}; there are {', '.join(map(repr, _MODES))}")
 
-    @wraps(f, assigned=("__module__", "__name__", "__doc__"), updated=())
+    @transformed(jacobian, f, argnums, mode)
     def jacobian_of(*args, **options):
         wanted = existing("jacobian", argnums, positions, args)
 
@@ -58,9 +58,13 @@ def jacobian(f: Callable, argnums: int | tuple[int, ...] = 0, mode: str = "auto"
             return f(*full, **options)
 
         point = tuple(args[position] for position in wanted)
-        if mode == "optimal":
-            return _by_elimination(partial, point, argnums)
-        return _jacobian(partial, point, mode, isinstance(argnums, tuple))
+        floor = trees.level_for(*args, *options.values())
+        with trees.apart(*args, *options.values()):
+            if mode == "optimal":
+                return _by_elimination(partial, point, argnums)
+            found = _jacobian(partial, point, mode, isinstance(argnums, tuple))
+        leaves, rebuild = trees.flatten(found)
+        return rebuild([trees.released(x, floor) for x in leaves])
 
     return jacobian_of
 
@@ -90,7 +94,7 @@ def hvp(f: Callable, argnums: int = 0) -> Callable:
     """
     positions = positions_of("hvp", argnums)
 
-    @wraps(f, assigned=("__module__", "__name__", "__doc__"), updated=())
+    @transformed(hvp, f, argnums)
     def product(*args, **options):
         if len(args) < 2:
             raise DimensionMismatch(
@@ -103,7 +107,8 @@ def hvp(f: Callable, argnums: int = 0) -> Callable:
             return f(*given[:place], x, *given[place + 1 :], **options)
 
         # Reverse mode outside has the kernels of the ops for its pullbacks.
-        return grad(lambda x: jvp(of_one, (x,), (v,))[1])(given[place])
+        with trees.apart(*args, *options.values()):
+            return grad(lambda x: jvp(of_one, (x,), (v,))[1])(given[place])
 
     return product
 

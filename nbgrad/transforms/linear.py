@@ -16,6 +16,7 @@ from ..dual import Dual
 from ..graph import apply_rule
 from ..operands import float_array
 from ..symbols import Builder, Symbol, is_full, topological
+from ..tracked import below
 from . import trees
 from .forward import primal_of, tangent_of
 from .run import array_leaves, fitted
@@ -26,10 +27,16 @@ class LinearMap:
     `transpose` pulls a cotangent. Its text is the program."""
 
     def __init__(
-        self, op: str, inputs: list[Symbol | None], outputs: list, given: tuple, result: Any
+        self,
+        op: str,
+        inputs: list[Symbol | None],
+        outputs: list,
+        given: tuple,
+        result: Any,
+        floor: int,
     ):
         self._op, self._inputs, self._outputs = op, inputs, outputs
-        self._given, self._result = given, result
+        self._given, self._result, self._floor = given, result, floor
         level = next(x.level for x in inputs if x is not None)
         self._steps = topological(outputs, level=level)
         known = {id(x) for x in inputs if x is not None}
@@ -56,7 +63,12 @@ class LinearMap:
                 args = [values.get(id(arg), arg) for arg in symbol.args]
                 values[id(symbol)] = bind(_row(symbol), *args, **symbol.params)
         leaves, rebuild = trees.flatten(self._result)
-        return rebuild([trees.scalar(values.get(id(x), x)) for x in self._outputs])
+        floor = self._floor_for(tangents)
+        return rebuild([trees.released(values.get(id(x), x), floor) for x in self._outputs])
+
+    def _floor_for(self, directions: Any) -> int:
+        """From which level on arrays are constants of what comes of directions or a cotangent."""
+        return max(self._floor, trees.level_for(directions))
 
     def transpose(self, ct) -> tuple:
         """The cotangents of all arguments, for a cotangent that nests as the result does.
@@ -86,10 +98,11 @@ class LinearMap:
                     self._require_linear(symbol, contribution)
                     _add(cotangents, arg, contribution)
         given, rebuild = trees.flatten(self._given)
+        floor = self._floor_for(ct)
         found = [
             None
             if symbol is None
-            else trees.scalar(cotangents.get(id(symbol), _zeros(symbol.aval)))
+            else trees.released(cotangents.get(id(symbol), _zeros(symbol.aval)), floor)
             for symbol in self._inputs
         ]
         return rebuild(found)
@@ -124,12 +137,13 @@ class LinearMap:
         return "\n".join([*lines, f"  return {', '.join(results)}"])
 
 
-def linearize(f: Callable, *primals) -> tuple[Any, LinearMap]:
+def linearize(f: Callable, *primals, **options) -> tuple[Any, LinearMap]:
     """The value of `f(*primals)` and its derivative there as a linear function of directions.
 
     Arguments:
         f: gives an array, or nested ones.
         primals: numbers, float arrays, or nested ones.
+        options: keyword arguments of `f`, constants of the call.
 
     Returns `(value, push)`. What depends on the primals is computed once: `push(*tangents)` runs
     only the linear rest, as often as wanted, and gives J @ tangents. `push.transpose(ct)` gives
@@ -145,19 +159,20 @@ def linearize(f: Callable, *primals) -> tuple[Any, LinearMap]:
     trees.require_function("linearize", f)
     leaves, rebuild = trees.flatten(primals)
     _require_floats("linearize", leaves)
-    with new_level(max(1, trees.level_above(leaves))) as level:
+    floor = trees.level_for(*primals)
+    with new_level() as level:
         builder = Builder(level)
         inputs = _inputs(builder, leaves)
-        with new_level(level + 1) as above:
+        with new_level() as above:
             given = [
                 x if symbol is None else Dual(float_array(x, op="linearize"), symbol, above)
                 for x, symbol in zip(leaves, inputs, strict=True)
             ]
-            result = f(*rebuild(given))
+            result = f(*rebuild(given), **options)
     found, rebuild_result = array_leaves("linearize", result)
-    value = rebuild_result([primal_of(x, above) for x in found])
-    tangents = [tangent_of(x, above) for x in found]
-    return value, LinearMap("linearize", inputs, tangents, primals, value)
+    value = rebuild_result([primal_of(x, above, floor) for x in found])
+    tangents = [tangent_of(x, above, floor) for x in found]
+    return value, LinearMap("linearize", inputs, tangents, primals, value, floor)
 
 
 def linear_transpose(f: Callable, *examples) -> Callable[[Any], tuple]:
@@ -179,14 +194,16 @@ def linear_transpose(f: Callable, *examples) -> Callable[[Any], tuple]:
     trees.require_function("linear_transpose", f)
     leaves, rebuild = trees.flatten(examples)
     _require_floats("linear_transpose", leaves)
-    with new_level(max(1, trees.level_above(leaves))) as level:
+    floor = trees.level_for(*examples)
+    with new_level() as level:
         builder = Builder(level)
         inputs = _inputs(builder, leaves)
         given = [x if s is None else s for x, s in zip(leaves, inputs, strict=True)]
         result = f(*rebuild(given))
     outputs, rebuild_result = array_leaves("linear_transpose", result)
+    outputs = [below(x, level) for x in outputs]
     like = rebuild_result([_zeros(x.aval) if isinstance(x, Symbol) else x for x in outputs])
-    linear = LinearMap("linear_transpose", inputs, outputs, examples, like)
+    linear = LinearMap("linear_transpose", inputs, outputs, examples, like, floor)
     # What is not linear at all is refused first, by its op.
     linear.transpose(like)
     zeros = rebuild(

@@ -1,7 +1,6 @@
 """Reverse mode as functions of functions: `gradient`, `grad`, `value_and_grad`, `vjp`."""
 
 from collections.abc import Callable
-from functools import wraps
 from math import prod
 from typing import Any
 
@@ -12,6 +11,7 @@ from ..core import shape_of
 from ..errors import DimensionMismatch
 from . import trees
 from .run import Run, array_leaves, fitted, with_aux
+from .transformed import transformed
 
 
 def gradient(f: Callable, *args) -> tuple:
@@ -40,12 +40,15 @@ def grad(f: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False)
     `(value, aux)` and the new function `(gradient, aux)`. It can be differentiated again:
     `grad(grad(f))`. It raises as `gradient` does.
 
+    What `f` tracks inside, and leaves that it closes over, are constants: the gradient is plain.
+    Where a tracked array is among the arguments, the gradient is tracked and goes on to it.
+
     >>> float(nbgrad.grad(nbgrad.grad(np.tanh))(0.5)).__round__(6)
     -0.726862
     """
     both = value_and_grad(f, argnums, has_aux)
 
-    @_named_as(f)
+    @transformed(grad, f, argnums, has_aux)
     def gradient_of(*args, **options):
         value, slope = both(*args, **options)
         return (slope, value[1]) if has_aux else slope
@@ -69,7 +72,7 @@ def value_and_grad(
     trees.require_function("gradient", f)
     positions = positions_of("gradient", argnums)
 
-    @_named_as(f)
+    @transformed(value_and_grad, f, argnums, has_aux)
     def value_and_gradient_of(*args, **options):
         wanted = existing("gradient", argnums, positions, args)
         value, gradients = _value_and_gradients("gradient", f, args, wanted, options, has_aux)
@@ -91,23 +94,24 @@ def elementwise_grad(f: Callable, argnums: int = 0) -> Callable:
     trees.require_function("elementwise_grad", f)
     positions = positions_of("elementwise_grad", argnums)
 
-    @_named_as(f)
+    @transformed(elementwise_grad, f, argnums)
     def slope_of(*args, **options):
         wanted = existing("elementwise_grad", argnums, positions, args)
         run = Run("elementwise_grad", f, args, wanted, options)
         outputs, _ = array_leaves("elementwise_grad", run.result)
-        return run.pull(*_owned(run, outputs, [ones_like(out) for out in outputs]))[0]
+        return run.pull(outputs, [ones_like(out) for out in outputs])[0]
 
     return slope_of
 
 
-def vjp(f: Callable, *primals, has_aux: bool = False) -> tuple:
+def vjp(f: Callable, *primals, has_aux: bool = False, **options) -> tuple:
     """The value of `f(*primals)` and its pullback: a linear function from cotangents to cotangents.
 
     Arguments:
         f: gives an array, or nested dicts, lists, tuples and dataclasses of them.
         primals: numbers, float arrays, or nested ones.
         has_aux: `f` gives `(value, aux)`.
+        options: keyword arguments of `f`, constants of the call.
 
     Returns `(value, pullback)`, or `(value, pullback, aux)`. `pullback(ct)` takes a cotangent of
     the structure and shapes of the value and gives a tuple: for each primal, J' @ ct in its
@@ -120,7 +124,7 @@ def vjp(f: Callable, *primals, has_aux: bool = False) -> tuple:
     (np.float64(3.0), np.float64(2.0))
     """
     trees.require_function("vjp", f)
-    run = Run("vjp", f, primals, range(len(primals)), {})
+    run = Run("vjp", f, primals, range(len(primals)), options)
     result, aux = with_aux("vjp", run.result) if has_aux else (run.result, None)
     value, pullback = pullback_of(run, result)
     return (value, pullback, run.plain(aux)) if has_aux else (value, pullback)
@@ -133,7 +137,7 @@ def pullback_of(run: Run, result: Any) -> tuple[Any, Callable[[Any], tuple]]:
 
     def pullback(ct):
         given = fitted(run.op, "cotangent", ct, outputs, value)
-        return run.pull(*_owned(run, outputs, given))
+        return run.pull(outputs, given)
 
     return value, pullback
 
@@ -171,24 +175,13 @@ def existing(op: str, argnums: Any, positions: tuple[int, ...], args: tuple) -> 
     return wanted
 
 
-def _named_as(f: Callable) -> Callable:
-    return wraps(f, assigned=("__module__", "__name__", "__doc__"), updated=())
-
-
-def _owned(run: Run, outputs: list, cotangents: list) -> tuple[list, list]:
-    """Those outputs that depend on the run's leaves, with their cotangents."""
-    pairs = [(x, ct) for x, ct in zip(outputs, cotangents, strict=True) if run.owns(x)]
-    return [x for x, _ in pairs], [ct for _, ct in pairs]
-
-
 def _value_and_gradients(
     op: str, f: Callable, args: tuple, positions: tuple[int, ...], options: dict, has_aux: bool
 ) -> tuple[Any, tuple]:
     run = Run(op, f, args, positions, options)
     out, aux = with_aux(op, run.result) if has_aux else (run.result, None)
     value = _scalar_of(op, run, out)
-    gradients = run.pull([out], [ones_like(out)]) if run.owns(out) else run.pull([], [])
-    value = out if run.foreign else value
+    gradients = run.pull([out], [ones_like(out)])
     return ((value, run.plain(aux)) if has_aux else value), gradients
 
 

@@ -10,22 +10,23 @@ from ..array import Array
 from ..core import new_level, shape_of
 from ..errors import DimensionMismatch
 from ..leaves import leaf_of
-from ..tracked import TrackedArray
+from ..tracked import TrackedArray, below
 from . import trees
+from .state import State, require_open
 
 
 class Run:
     """A function called on leaves of a level of its own.
 
     `result` is what it gave. `leaves` has a node, or None, for each leaf of each argument that is
-    differentiated; `rebuild` makes trees of such lists. `op` is who asks, for messages. `foreign`
-    says, once pulled, whether leaves that were tracked elsewhere at this level lie below the
-    outputs: the gradient may then be differentiated with respect to them.
+    differentiated; `gradient` makes trees of such lists. `op` is who asks, for messages. Tracked
+    arrays of this level that were there before, and those of a level above, which the function
+    tracked itself, are constants.
 
     Unless `demand` is false, an argument that holds nothing to differentiate raises TypeError.
     """
 
-    __slots__ = ("foreign", "leaves", "level", "op", "rebuild", "result")
+    __slots__ = ("gradient", "leaves", "level", "op", "result", "started")
 
     def __init__(
         self,
@@ -37,16 +38,18 @@ class Run:
         *,
         demand: bool = True,
     ):
-        flat = [trees.flatten(args[position]) for position in positions]
-        self.op, self.leaves, self.rebuild = op, [], [rebuild for _, rebuild in flat]
-        self.foreign = False
-        floor = trees.level_above(leaf for leaves, _ in flat for leaf in leaves)
-        with new_level(floor) as self.level:
+        states = [State(args[position]) for position in positions]
+        self.op, self.leaves, self.gradient = op, [], [state.gradient for state in states]
+        rest = [arg for i, arg in enumerate(args) if i not in positions]
+        passed = [leaf for state in states for leaf in state.leaves]
+        self.level, self.started = trees.level_for(*passed, *rest, *options.values()), graph.tick()
+        with new_level(self.level):
             given = list(args)
-            for position, (leaves, rebuild) in zip(positions, flat, strict=True):
+            for position, state in zip(positions, states, strict=True):
+                require_open(op, state.leaves)
                 tracked = [
                     leaf_of(leaf, self.level) if trees.is_differentiable(leaf) else leaf
-                    for leaf in leaves
+                    for leaf in state.leaves
                 ]
                 nodes = [x.node if isinstance(x, TrackedArray) else None for x in tracked]
                 if demand and not any(nodes):
@@ -55,36 +58,35 @@ class Run:
                         f"to ({type(args[position]).__name__}); all but floats are static, so "
                         "write 2.0 for 2 or convert the array to float64"
                     )
-                given[position] = rebuild(tracked)
+                given[position] = state.rebuild(tracked)
                 self.leaves.append(nodes)
             self.result = f(*given, **options)
 
-    def owns(self, x: Any) -> bool:
-        """Whether x was computed from the leaves of this run, or could have been."""
-        return isinstance(x, TrackedArray) and x.level == self.level
+    def own(self, x: Any) -> TrackedArray | None:
+        """The array of this run's level behind x, which may depend on its leaves."""
+        x = below(x, self.level + 1)
+        return x if isinstance(x, TrackedArray) and x.level == self.level else None
 
     def plain(self, tree: Any) -> Any:
         """A result without this run's level."""
-        if self.owns(tree):
-            return trees.scalar(tree.node.value)
-        if isinstance(tree, (Array, np.ndarray, np.generic, float, int)):
-            return tree
         leaves, rebuild = trees.flatten(tree)
-        return rebuild([trees.scalar(x.node.value) if self.owns(x) else x for x in leaves])
+        return rebuild([trees.released(x, self.level) for x in leaves])
 
-    def pull(self, outputs: Sequence[TrackedArray], cotangents: Sequence) -> tuple:
-        """For each argument its cotangents, in its structure; None for what is static."""
+    def pull(self, outputs: Sequence, cotangents: Sequence) -> tuple:
+        """For each argument its cotangents, in its structure; None for what is static. Outputs that
+        do not depend on the leaves take no part."""
         seeds: dict[graph.Node, Any] = {}
-        for x, ct in zip(outputs, cotangents, strict=True):
-            seeds[x.node] = seeds[x.node] + ct if x.node in seeds else ct
-        nodes = graph.history(*seeds)
-        own = {node for nodes_of in self.leaves for node in nodes_of}
-        parents = (parent for node in nodes for parent in node.parents if parent is not None)
-        self.foreign = any(parent.step is None and parent not in own for parent in parents)
-        found = graph.sweep(seeds, nodes, tracked=self.foreign) if seeds else {}
+        for out, ct in zip(outputs, cotangents, strict=True):
+            x = self.own(out)
+            if x is not None:
+                seeds[x.node] = seeds[x.node] + ct if x.node in seeds else ct
+        found = graph.sweep(seeds, graph.history(*seeds, since=self.started)) if seeds else {}
+        handed: set[int] = set()
         return tuple(
-            rebuild([None if node is None else _cotangent_of(node, found) for node in nodes_of])
-            for rebuild, nodes_of in zip(self.rebuild, self.leaves, strict=True)
+            gradient(
+                [None if node is None else _cotangent_of(node, found, handed) for node in nodes_of]
+            )
+            for gradient, nodes_of in zip(self.gradient, self.leaves, strict=True)
         )
 
 
@@ -160,14 +162,15 @@ def _kind(x: Any) -> str:
     )
 
 
-def _cotangent_of(node: graph.Leaf, found: dict) -> Any:
+def _cotangent_of(node: graph.Leaf, found: dict, handed: set[int]) -> Any:
+    """The cotangent of a leaf, an array of its own, as contributions may be shared. `handed` are
+    those that were given out before."""
     ct = found.get(node)
     if ct is None:
         return trees.scalar(np.zeros(shape_of(node.value), node.value.dtype))
-    if isinstance(ct, np.ndarray) and (ct.base is not None or _is_shared(ct, node, found)):
-        ct = np.array(ct)
+    if isinstance(ct, np.ndarray):
+        if ct.base is not None or id(ct) in handed:
+            ct = np.array(ct)
+        else:
+            handed.add(id(ct))
     return trees.scalar(ct)
-
-
-def _is_shared(ct: np.ndarray, node: graph.Leaf, found: dict) -> bool:
-    return any(other is ct and leaf is not node for leaf, other in found.items())

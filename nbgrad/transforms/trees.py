@@ -1,33 +1,70 @@
 """Nested containers of arrays as lists of leaves: dicts, lists, tuples, named tuples, dataclasses,
-and classes that were registered."""
+objects of plain classes that hold floats, and classes that were registered."""
 
+import contextlib
 import dataclasses
+import functools
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, cast
 
 import numpy as np
 
-from ..array import Array
+from .. import core
+from ..kernels._forks import fork_safe
+from ..tracked import below
+from .objects import COMMON, NUMBERS, Held, is_float, made, opened
 
 NAMESPACE = "nbgrad"
-_PLAIN = (Array, np.ndarray, float, int, np.generic)
-_registering = threading.Lock()
+_registering = fork_safe(threading.Lock())
+is_differentiable = is_float
 
 
-def flatten(tree: Any) -> tuple[list[Any], Callable[[Sequence[Any]], Any]]:
+def flatten(
+    tree: Any, holds: Callable[[Any], bool] = is_float
+) -> tuple[list[Any], Callable[[Sequence[Any]], Any]]:
     """The leaves of `tree`, and a function that builds the same structure from other leaves.
 
-    A plain array or number is its own leaf and does not touch optree, which loads on first use.
+    Objects of plain classes are taken apart where `holds` is true of one of their leaves. A plain
+    array or number is its own leaf and does not touch optree, which loads on first use.
     """
-    if isinstance(tree, _PLAIN):
+    if isinstance(tree, NUMBERS):
         return [tree], lambda leaves: leaves[0]
+    optree = _optree()
+    leaves, spec = _flat(tree, holds)
+    return leaves, lambda new: optree.tree_unflatten(spec, cast(Any, new))
+
+
+def _flat(tree: Any, holds: Callable[[Any], bool] = is_float) -> tuple[list[Any], Any]:
+    """The leaves of `tree` and the structure that optree finds, after plain objects were opened."""
+    leaves, spec = _of_containers(tree)
+    if (new := opened(leaves, _containers, holds)) is not leaves:
+        leaves, spec = _of_containers(_optree().tree_unflatten(spec, cast(Any, new)))
+    return leaves, spec
+
+
+def _of_containers(tree: Any) -> tuple[list[Any], Any]:
+    """The same without objects, of which dataclasses are registered on sight."""
+    leaves, spec = _optree().tree_flatten(tree, none_is_leaf=True, namespace=NAMESPACE)
+    if not COMMON.issuperset(map(type, leaves)) and _register_dataclasses(leaves):
+        return _of_containers(tree)
+    return leaves, spec
+
+
+def _containers(tree: Any) -> tuple[list[Any], Callable]:
+    leaves, spec = _of_containers(tree)
+    return leaves, lambda new: _optree().tree_unflatten(spec, cast(Any, new))
+
+
+@functools.cache
+def _optree() -> Any:
     import optree
 
-    leaves, structure = optree.tree_flatten(tree, none_is_leaf=True, namespace=NAMESPACE)
-    if _register_dataclasses(leaves):
-        return flatten(tree)
-    return leaves, lambda new: optree.tree_unflatten(structure, cast(Any, new))
+    held: Any = Held
+    with contextlib.suppress(ValueError):  # by another thread
+        optree.register_pytree_node(held, held.parts, held.built, namespace=NAMESPACE)
+    return optree
 
 
 def flatten_values(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
@@ -47,12 +84,7 @@ def structure(tree: Any) -> Any:
     """A hashable description of the nesting of `tree`, without its leaves."""
     if isinstance(tree, tuple) and all(isinstance(x, (np.ndarray, float, int)) for x in tree):
         return len(tree)
-    import optree
-
-    _register_dataclasses(
-        optree.tree_leaves(cast(Any, tree), none_is_leaf=True, namespace=NAMESPACE)
-    )
-    return optree.tree_structure(cast(Any, tree), none_is_leaf=True, namespace=NAMESPACE)
+    return _flat(tree)[1]
 
 
 def same_structure(a: Any, b: Any) -> bool:
@@ -62,7 +94,7 @@ def same_structure(a: Any, b: Any) -> bool:
 
 def describe(tree: Any) -> str:
     """The nesting of `tree` in a word or two, for messages."""
-    if isinstance(tree, _PLAIN):
+    if isinstance(tree, NUMBERS):
         return "one array"
     text = str(structure([tree])).removeprefix("PyTreeSpec([").partition("], NoneIsLeaf")[0]
     return text if len(text) < 120 else f"{text[:120]}..."
@@ -72,7 +104,8 @@ def register(cls: type | None = None, *, fields: Sequence[str] | None = None) ->
     """Decorator: instances of `cls` are trees, whose leaves are found in their attributes.
 
     Arguments:
-        cls: any class; dataclasses need no registration.
+        cls: any class; dataclasses need no registration, nor do plain classes whose objects hold
+            floats and are copied by their attributes.
         fields: the attributes that hold arrays or nested ones; all of `__dict__` where None. Others
             are carried along as they are.
 
@@ -112,7 +145,7 @@ def _register_dataclasses(leaves: Iterable[Any]) -> bool:
 
 
 def _register(cls: type, names_of: Callable[[Any], tuple[str, ...]]) -> None:
-    import optree
+    optree = _optree()
 
     def flat(x: Any) -> tuple:
         names = names_of(x)
@@ -125,26 +158,22 @@ def _register(cls: type, names_of: Callable[[Any], tuple[str, ...]]) -> None:
     optree.register_pytree_node(cast(Any, cls), flat, cast(Any, built), namespace=NAMESPACE)
 
 
-def made(cls: type, names: Iterable[str], values: Iterable[Any]) -> Any:
-    """An instance of `cls` with these attributes, without a call of `__init__`."""
-    x = object.__new__(cls)
-    for name, value in zip(names, values, strict=True):
-        object.__setattr__(x, name, value)
-    return x
-
-
 def is_leaf(x: Any) -> bool:
     """Whether `x` is no container of others."""
-    if isinstance(x, _PLAIN):
+    if isinstance(x, NUMBERS):
         return True
     leaves, _ = flatten(x)
     return len(leaves) == 1 and leaves[0] is x
 
 
 def data_fields(x: Any) -> tuple[str, ...] | None:
-    """The attributes of a dataclass whose instance `x` has no others, else None."""
-    if not dataclasses.is_dataclass(x) or isinstance(x, type):
+    """The attributes of a dataclass whose instance `x` has no others, or of a plain object that
+    holds floats; else None."""
+    if isinstance(x, type):
         return None
+    if not dataclasses.is_dataclass(x):
+        held = opened([x], _containers, is_float)[0]
+        return held.names if isinstance(held, Held) else None
     names = tuple(field.name for field in dataclasses.fields(x))
     return names if set(getattr(x, "__dict__", names)) == set(names) else None
 
@@ -179,18 +208,30 @@ def require_function(op: str, f: Any) -> None:
         )
 
 
-def level_above(leaves: Iterable[Any]) -> int:
-    """The lowest level at which all leaves are constants: above the arrays among them."""
-    return max((leaf.level + 1 for leaf in leaves if isinstance(leaf, Array)), default=0)
+def level_for(*values: Any) -> int:
+    """`core.level_for` of the leaves of trees."""
+    return core.level_for(_leaves(values))
 
 
-def is_differentiable(leaf: Any) -> bool:
-    """Floats and arrays of floats; integers, strings and functions are static."""
-    if isinstance(leaf, float):
-        return True
-    return isinstance(leaf, (Array, np.ndarray, np.generic)) and leaf.dtype.kind == "f"
+def apart(*values: Any) -> AbstractContextManager:
+    """`core.apart` of the leaves of trees."""
+    return core.apart(_leaves(values))
+
+
+def _leaves(values: Sequence[Any]) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, NUMBERS):
+            yield value
+        else:
+            yield from flatten(value)[0]
 
 
 def scalar(value: Any) -> Any:
     """A NumPy scalar for a plain array without axes."""
     return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
+
+
+def released(x: Any, level: int) -> Any:
+    """What a transformation gives for x: without the graph of what was tracked at `level` or
+    above, and a NumPy scalar where it has no axes."""
+    return scalar(below(x, level))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...core import Aval
+from ...errors import require_unmasked
 from ...kernels.program import arena
 from ...transforms import trees
 from .address_table import check_apart, tabled
@@ -36,6 +37,7 @@ def is_dynamic(leaf: Any) -> bool:
 def aval_of(leaf: Any) -> Aval:
     """The shape and dtype of a leaf in a program; half and long floats become float64."""
     if isinstance(leaf, (np.ndarray, np.generic)):
+        require_unmasked(leaf, "compile: an argument")
         shape, dtype = leaf.shape, leaf.dtype
     else:
         shape, dtype = (), np.dtype(np.float64 if isinstance(leaf, float) else np.int64)

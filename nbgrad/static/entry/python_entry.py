@@ -84,9 +84,10 @@ class PythonWay:
     def _places(self, out: Any) -> list[np.ndarray]:
         """The arrays of `out`. Raises ValueError, which names the leaf."""
         name = self.program.name
-        if trees.structure(_boxed(out)) != trees.structure(_boxed(self.tree)):
+        like = self.program.rebuild([0.0] * len(self.program.outputs))
+        if trees.structure(_boxed(out)) != trees.structure(_boxed(like)):
             raise ValueError(f"{name}: out= has another nesting than the result, {self.tree}")
-        leaves, numbers = trees.flatten(out)[0], trees.flatten(self.tree)[0]
+        leaves, numbers = trees.flatten(out)[0], trees.flatten(like)[0]
         places = [x for x, number in zip(leaves, numbers, strict=True) if number is not None]
         for i in self.frame.arrays():
             place, wanted = places[i], self.frame.outputs[i]

@@ -213,15 +213,17 @@ class Graph:
             kind = "np.linalg.LinAlgError" if error is np.linalg.LinAlgError else error.__name__
             self.checks.append((ok, f"{kind}({message!r})"))
 
-    def within(self, value: Value, low: int, high: int, message: str) -> Value:
-        """Integers held to [low, high); those beyond raise IndexError once the program has run."""
+    def within(
+        self, value: Value, low: int, high: int, message: str, error: type = IndexError
+    ) -> Value:
+        """Integers held to [low, high); those beyond raise the error once the program has run."""
         first, last = self.full(low, (), INT), self.full(high - 1, (), INT)
         if not isinstance(value, Full) and value.size:
             axes = range(len(value.shape))
             above = self.map("x >= y", (self.reduce(MINIMUM, value, axes), first), BOOL)
             below = self.map("x <= y", (self.reduce(MAXIMUM, value, axes), last), BOOL)
             ok = self.map("x & y", (above, below), BOOL)
-            self.require(ok, IndexError, message)
+            self.require(ok, error, message)
         return self.map("minimum(maximum(x, y), z)", (value, first, last), INT)
 
     # -- reductions and products ----------------------------------------------------------------

@@ -27,9 +27,9 @@ from .edges import NONE, Edges, domain_edges, inner_edges, pieces
 # Computing a value again, up to this price, is cheaper than a store and a load: an addition costs
 # one, a division four, an exponential twelve.
 CHEAP = 8
-# A value of this price has a buffer even if one other reads it, and a loop nest is no dearer: kernels
-# of bounded length compile in linear time, and equal ones once. A chain of 100 sines compiled in 6.3 s
-# without a bound, in 2.3 s with 120 and in 1.8 with 100, where the largest of the benchmarks has 99.
+# A value of this price has a buffer even if one other reads it, and a loop nest is no dearer:
+# kernels of bounded length compile in linear time, and equal ones once. A chain of 100 sines took
+# 6.3 s to compile without a bound, 2.3 with 120, 1.8 with 100; the largest benchmark has 99.
 DEAR = 100
 # Loops are cut into at most so many pieces.
 PIECES = 48

@@ -11,6 +11,7 @@ import numpy as np
 from ...array import Array
 from ...core import Aval, Primitive, new_level
 from ...symbols import Symbol
+from ...tracked import below
 from .program import Program
 from .record import Recorder
 
@@ -96,7 +97,7 @@ class BodyRecorder(Recorder):
 
     def output(self, x: Any) -> Symbol:
         """A result of the step as a symbol."""
-        x = self.lift(x)
+        x = self.lift(below(x, self.level))
         if isinstance(x, Symbol):
             return x
         return self.full(x, Aval.of((), np.asarray(x).dtype))
@@ -107,7 +108,7 @@ def recorded(
 ) -> tuple[Body, list]:
     """The body of a step `f(recorder, i, state, xs)`, which gives the flat state and ys, and the
     arrays from outside that it uses."""
-    with new_level(minimum=1) as level:
+    with new_level() as level:
         recorder = BodyRecorder(level)
         i = recorder.input(_INDEX, weak=True)
         states = [recorder.input(leaf_aval(x)) for x in state]

@@ -119,7 +119,7 @@ def push(body: Body, tangents: Sequence, args: Sequence, outs: Sequence[int]) ->
         given_dots = dict(zip([c + k for k in live], state[s:], strict=True))
         given_dots |= dict(zip(moving, given[body.xs :], strict=True))
         given_dots |= {k: dots[k] for k in range(c) if dots[k] is not None}
-        with new_level(recorder.level + 1) as level:
+        with new_level() as level:
             duals = [
                 Dual(value, given_dots[k], level) if k in given_dots else value
                 for k, value in enumerate(values)
@@ -163,7 +163,7 @@ def batch(
     split = [*batched[:c], *(True for _ in state), *batched[c + s :]]
 
     def step(recorder: BodyRecorder, i: Symbol, state: list, given: list) -> list:
-        with new_level(recorder.level + 1) as level:
+        with new_level() as level:
             values = [
                 Batched(recorder.lift(x), level) if has else x
                 for x, has in zip([*args[:c], *state, *given], split, strict=True)

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from ...core import Aval, Primitive, new_level
-from ...errors import TraceError
+from ...errors import TraceError, require_unmasked
 from ...rules.families import Elementwise
 from ...symbols import Builder, Symbol, aval_of, calling_line
+from ...tracked import below
 from ...transforms import trees
 from .program import Program
 from .rng_guard import Generators
@@ -76,6 +77,7 @@ class Recorder(Builder):
         return aval
 
     def _captured(self, array: np.ndarray) -> Any:
+        require_unmasked(array, "compile: a captured array")
         if array.ndim == 2 and array.flags.f_contiguous and not array.flags.c_contiguous:
             # The transpose of one in C order, such as a pullback takes of a captured matrix.
             transpose = Primitive.registry["transpose"]
@@ -117,20 +119,20 @@ def trace(
 
     Raises TraceError where the function needs a value, or gives something else than arrays.
     """
-    with new_level(minimum=1) as level:
+    with new_level() as level:
         recorder = Recorder(level)
         inputs = [recorder.input(*given) for given in zip(avals, weak, strict=True)]
         args, options = rebuild(inputs)
-        generators = Generators(f, [*args, *options.values()])
         _mine.depth += 1
         try:
-            result = f(*args, **options)
+            with Generators(f, [*args, *options.values()]):
+                result = f(*args, **options)
         finally:
             _mine.depth -= 1
-        generators.check()
     outputs, rebuild_outputs = trees.flatten_values(result)
     found = []
     for output in outputs:
+        output = below(output, level)
         if isinstance(output, np.ndarray) and output.dtype.kind in "fiub":
             output = recorder.apply(Primitive.registry["copy"], [output], {})
         if isinstance(output, Symbol) and output.level == level:

@@ -7,6 +7,7 @@ global name or as an argument, are looked at before and after recording.
 import dis
 import linecache
 import os
+import sys
 import types
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import TraceError
+from ...transforms.transformed import Transformed
 
 _GENERATORS = (np.random.Generator, np.random.RandomState)
 _MAKERS = ("default_rng", "RandomState")
@@ -32,6 +34,8 @@ class Generators:
         while stack:
             function = stack.pop()
             function = getattr(function, "__func__", function)
+            if isinstance(function, Transformed):
+                function = function.function
             if not isinstance(function, types.FunctionType) or id(function) in seen:
                 continue
             seen.add(id(function))
@@ -45,15 +49,47 @@ class Generators:
             stack += [value for _, value in named]
         found.append(("random", np.random.mtrand._rand))  # pyright: ignore
         self._found = [(name, value, _state(value)) for name, value in found]
+        # What makes a new one is watched for: where it is only named, in a branch that is not
+        # taken, nothing is wrong.
+        self._makers = {code: _steps(code) for code in self._codes if _names_maker(code)}
+        self._made: types.CodeType | None = None
 
-    def check(self) -> None:
+    def __enter__(self) -> None:
+        self._outer = sys.gettrace()
+        if self._makers:
+            sys.settrace(self._watch)
+
+    def __exit__(self, kind: Any, *error) -> None:
         """Raise TraceError where one was drawn from, or made."""
+        if self._makers:
+            sys.settrace(self._outer)
+        if kind is not None:
+            return
         for name, value, before in self._found:
             if _state(value) != before:
                 raise _error((name,) if name else (), self._codes)
-        for code in self._codes:
-            if set(_MAKERS) & set(code.co_names):
-                raise _error(_MAKERS, [code])
+        if self._made is not None:
+            raise _error(_MAKERS, [self._made])
+
+    def _watch(self, frame: types.FrameType, event: Any, arg: Any) -> Any:
+        if frame.f_code not in self._makers:
+            return self._outer(frame, event, arg) if self._outer else None
+        frame.f_trace_opcodes = True
+        return self._step
+
+    def _step(self, frame: types.FrameType, event: str, arg: Any) -> Any:
+        if event == "opcode" and frame.f_lasti in self._makers[frame.f_code]:
+            self._made = frame.f_code
+        return self._step
+
+
+def _names_maker(code: types.CodeType) -> bool:
+    return not set(_MAKERS).isdisjoint(code.co_names)
+
+
+def _steps(code: types.CodeType) -> set[int]:
+    """Where the code of a function takes what makes generators."""
+    return {step.offset for step in dis.get_instructions(code) if step.argval in _MAKERS}
 
 
 def _closed(function: types.FunctionType) -> Iterable[tuple[str, Any]]:

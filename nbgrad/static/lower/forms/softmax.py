@@ -80,13 +80,17 @@ def _mean_loss(graph: Graph, product: Value, x: Value) -> Value:
 @form("label_cross_entropy")
 def _label_cross_entropy(graph, symbol, x, labels):
     x = graph.cast(x, symbol.dtype)
-    classes = x.shape[-1]
-    message = f"logit_cross_entropy: a label is not one of the {classes} classes"
-    labels = graph.within(graph.cast(labels, INT), 0, classes, message)
     logs = _log_shares(graph, x, len(x.shape) - 1)
     mask = one_hot(graph, labels, x.shape)
     product = graph.map("select(x, y, z)", (mask, logs, graph.full(0.0, (), x.dtype)), x.dtype)
     return _mean_loss(graph, product, x)
+
+
+@form("labels")
+def _labels(graph, symbol, labels):
+    classes = symbol.params["classes"]
+    message = f"{symbol.params['op']}: a label is not one of the {classes} classes, numbered from 0"
+    return graph.within(graph.cast(labels, INT), 0, classes, message, ValueError)
 
 
 def one_hot(graph: Graph, labels: Value, shape: tuple) -> Value:

@@ -1,0 +1,58 @@
+"""Locks that outlive a fork.
+
+A child of `os.fork` has one thread. Whatever lock another thread of the parent held stays locked in
+the child for ever, and what it guarded may be half done. So a fork waits until no thread compiles,
+and the child starts with every lock open.
+"""
+
+import os
+import weakref
+from typing import Any, TypeVar
+
+from llvmlite.binding import ffi
+from numba.core.compiler_lock import global_compiler_lock
+
+__all__ = ["fork_safe"]
+
+_Lock = TypeVar("_Lock")
+# A fork does not wait for ever: the thread that compiles might wait for the one that forks.
+_PATIENCE = 60.0
+_locks: weakref.WeakSet[Any] = weakref.WeakSet()
+_taken: list[Any] = []
+
+
+def fork_safe(lock: _Lock) -> _Lock:
+    """The same lock, open in every child process."""
+    _locks.add(lock)
+    return lock
+
+
+def _compilers() -> list[Any]:
+    """Numba's lock and LLVM's, in the order in which a compilation takes them."""
+    owners = (global_compiler_lock, getattr(ffi.lib, "_lock", None))
+    return [lock for owner in owners if (lock := getattr(owner, "_lock", None)) is not None]
+
+
+def _before() -> None:
+    for lock in _compilers():
+        if lock.acquire(timeout=_PATIENCE):
+            _taken.append(lock)
+
+
+def _release() -> None:
+    # Emptied first: another thread that forks waits for the locks, then fills it.
+    taken = _taken.copy()
+    _taken.clear()
+    for lock in reversed(taken):
+        lock.release()
+
+
+def _in_child() -> None:
+    _release()
+    for lock in [*_compilers(), *_locks]:
+        if not (hasattr(lock, "_is_owned") and lock._is_owned()):
+            lock._at_fork_reinit()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before, after_in_parent=_release, after_in_child=_in_child)

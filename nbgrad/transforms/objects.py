@@ -1,0 +1,143 @@
+"""Objects of plain classes as trees: those whose attributes hold floats, recognised by what they
+are and not by what was called before.
+
+A class is plain where a copy of an object's attributes is a copy of the object: it has no
+constructor of a builtin type below it, and no `__reduce__`, `__getstate__` or `__setstate__`.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from types import FunctionType
+from typing import Any, cast
+
+import numpy as np
+
+from ..array import Array
+
+NUMBERS = (Array, np.ndarray, float, int, np.generic)
+_OPAQUE = (*NUMBERS, str, bytes, type, FunctionType, type(None))
+# What most trees hold, none of which is an object to open.
+COMMON = {np.ndarray, float, int, bool, str, np.float64, FunctionType, type(None)}
+
+
+class Held:
+    """An object in a tree that optree takes apart: its attributes, sorted by name."""
+
+    __slots__ = ("cls", "names", "values")
+
+    def __init__(self, cls: type, names: tuple[str, ...], values: list[Any]):
+        self.cls, self.names, self.values = cls, names, values
+
+    def parts(self) -> tuple:
+        return self.values, (self.cls, self.names), self.names
+
+    @staticmethod
+    def built(about: tuple[type, tuple[str, ...]], values: Iterable[Any]) -> Any:
+        return made(*about, values)
+
+
+def made(cls: type, names: Iterable[str], values: Iterable[Any]) -> Any:
+    """An instance of `cls` with these attributes, without a call of `__init__`."""
+    x = object.__new__(cls)
+    for name, value in zip(names, values, strict=True):
+        object.__setattr__(x, name, value)
+    return x
+
+
+def is_float(x: Any) -> bool:
+    """Floats and arrays of floats; integers, strings and functions are static."""
+    if isinstance(x, float):
+        return True
+    return isinstance(x, (Array, np.ndarray, np.generic)) and x.dtype.kind == "f"
+
+
+def attributes(x: Any) -> dict[str, Any]:
+    """The attributes of an object, of `__dict__` and `__slots__`, sorted by name."""
+    found = dict(getattr(x, "__dict__", {}))
+    for cls in type(x).__mro__:
+        slots = cls.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if name not in ("__dict__", "__weakref__"):
+                name = f"_{cls.__name__.lstrip('_')}{name}" if _is_private(name) else name
+                if hasattr(x, name):
+                    found[name] = getattr(x, name)
+    return dict(sorted(found.items()))
+
+
+def is_plain(x: Any) -> bool:
+    """Whether the attributes of an object are all that there is to it."""
+    cls = type(x)
+    return (
+        cls.__new__ is object.__new__
+        and cls.__reduce__ is object.__reduce__
+        and cls.__reduce_ex__ is object.__reduce_ex__
+        and getattr(cls, "__getstate__", None) is getattr(object, "__getstate__", None)
+        and not hasattr(cls, "__setstate__")
+    )
+
+
+def opened(
+    leaves: list[Any],
+    flatten: Callable[[Any], tuple[list, Callable]],
+    holds: Callable[[Any], bool],
+    path: tuple = (),
+) -> list[Any]:
+    """The leaves with a `Held` in place of each plain object that has a leaf of which `holds` is
+    true; the same list where there is none. `flatten` takes containers apart, and no objects."""
+    if COMMON.issuperset(map(type, leaves)):
+        return leaves
+    found = [
+        x
+        if isinstance(x, _OPAQUE) or dataclasses.is_dataclass(x)
+        else _opened(x, flatten, holds, path)
+        for x in leaves
+    ]
+    return leaves if all(a is b for a, b in zip(leaves, found, strict=True)) else found
+
+
+def _opened(x: Any, flatten: Callable, holds: Callable, path: tuple) -> Any:
+    if not is_plain(x) or not (held := attributes(x)):
+        return x
+    if any(x is other for other in path):
+        raise _Cycle
+    values, floats, cycle = [], False, False
+    for value in held.values():
+        inner, rebuild = flatten(value)
+        try:
+            new = opened(inner, flatten, holds, (*path, x))
+        except _Cycle:
+            cycle = True
+            continue
+        floats = floats or any(isinstance(leaf, Held) or holds(leaf) for leaf in new)
+        values.append(value if new is inner else rebuild(new))
+    if not floats:
+        return x
+    if cycle:
+        name = type(x).__name__
+        raise TypeError(
+            f"an object of {name} holds floats, and itself: name the attributes to differentiate "
+            f"with nbgrad.register({name}, fields=[...])"
+        )
+    return Held(type(x), tuple(held), values)
+
+
+class _Cycle(Exception):
+    """An object was met inside of itself."""
+
+
+def conceals(x: Any) -> bool:
+    """Whether a leaf is an object that holds floats, and nobody knows how to take it apart: one of
+    a class that is neither plain nor registered."""
+    if isinstance(x, _OPAQUE) or is_plain(x):
+        return False
+    if isinstance(x, (list, tuple, set, frozenset)):
+        held = list(x)
+    elif isinstance(x, dict):
+        held = list(x.values())
+    else:
+        held = []
+    return any(map(is_float, [*held, *attributes(x).values()]))
+
+
+def _is_private(name: str) -> bool:
+    return cast(str, name).startswith("__") and not name.endswith("__")

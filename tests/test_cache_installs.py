@@ -1,0 +1,77 @@
+"""Kernels of a package without sources, or in an archive: never those of another version."""
+
+import compileall
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from children import ROOT, environment
+
+# A sum by a hand-written kernel, a compiled program, and what they cost.
+PROGRAM = """
+import json, warnings
+warnings.simplefilter("error")
+import numpy as np
+import nbgrad
+x = nbgrad.track(np.arange(6.0).reshape(2, 3))
+z = (x @ np.ones((3, 2))).sum()
+z.backward()
+f = nbgrad.compile(lambda x: np.tanh(x) * 2.0)
+stats = nbgrad.stats()
+print(json.dumps([x.grad.tolist(), f(np.zeros(3)).tolist(), nbgrad.stats(), nbgrad.__file__]))
+"""
+
+
+def installed(folder: Path, how: str, changed: bool = False) -> Path:
+    """The package in `folder`, as what goes onto the path; `changed` in one kernel's source."""
+    package = folder / "nbgrad"
+    shutil.copytree(ROOT / "nbgrad", package, ignore=shutil.ignore_patterns("__pycache__"))
+    if changed:
+        source = package / "kernels" / "running.py"
+        source.write_text(source.read_text() + "\nCHANGED = 1\n")
+    if how == "bytecode":
+        compileall.compile_dir(package, quiet=1, legacy=True)
+        for path in package.rglob("*.py"):
+            path.unlink()
+    if how != "archive":
+        return folder
+    archive = folder / "packages.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        for path in package.rglob("*.py"):
+            file.write(path, path.relative_to(folder))
+    shutil.rmtree(package)
+    return archive
+
+
+def run(path: Path, cache: Path) -> tuple[int, int]:
+    """How many kernels a process compiled and loaded."""
+    import json
+
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env={**environment({"NBGRAD_CACHE_DIR": cache}), "PYTHONPATH": os.fspath(path)},
+        cwd=cache.parent,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    slope, values, stats, where = json.loads(done.stdout)
+    assert where.startswith(os.fspath(path))
+    assert (slope, values) == ([[2.0] * 3] * 2, [0.0] * 3)
+    return stats["compiled"], stats["loaded"]
+
+
+@pytest.mark.parametrize("how", ["bytecode", "archive"])
+def test_kernels_are_kept_by_version_without_sources(tmp_path, how):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    one = installed(tmp_path / "one", how)
+    compiled, _ = run(one, tmp_path / "cache")
+    assert compiled > 0
+    assert run(one, tmp_path / "cache") == (0, compiled)
+    two = installed(tmp_path / "two", how, changed=True)
+    assert run(two, tmp_path / "cache") == (compiled, 0)

@@ -1,0 +1,53 @@
+"""Masked arrays: refused wherever they come in, as a mask that is dropped is a wrong number."""
+
+import numpy as np
+import pytest
+
+import nbgrad
+from nbgrad import compile, grad, jvp, track, vjp, vmap
+
+M = np.ma.MaskedArray([1.0, 2.0, 3.0], [False, True, False])
+I = np.ma.MaskedArray([0, 1, 2], [False, True, False])  # noqa: E741
+X = np.array([4.0, 5.0, 6.0])
+
+WAYS = {
+    "track": lambda: track(M),
+    "data": lambda: setattr(track(X), "data", M),
+    "grad": lambda: grad(np.sum)(M),
+    "vjp": lambda: vjp(np.sin, M),
+    "cotangent": lambda: vjp(np.sin, X)[1](M),
+    "jvp": lambda: jvp(np.sin, (M,), (X,)),
+    "tangent": lambda: jvp(np.sin, (X,), (M,)),
+    "linearize": lambda: nbgrad.linearize(np.sin, M),
+    "vmap": lambda: vmap(np.sin)(M),
+    "compile": lambda: compile(np.sin)(M),
+    "captured": lambda: compile(lambda x: x * M)(X),
+    "right operand": lambda: track(X) * M,
+    "ufunc": lambda: np.maximum(track(X), M),
+    "concatenate": lambda: np.concatenate([track(X), M]),
+    "where": lambda: np.where(M > 1.0, track(X), 0.0),
+    "where, value": lambda: np.where(X > 1.0, track(X), M),
+    "index": lambda: track(X)[I],
+    "index, mask": lambda: track(X)[M > 1.0],
+    "index of two": lambda: track(np.ones((3, 3)))[0, I],
+    "take": lambda: np.take(track(X), I),
+    "set": lambda: nbgrad.at(track(X))[:].set(M),
+    "add": lambda: nbgrad.at(track(X))[:].add(M),
+    "labels": lambda: nbgrad.cross_entropy(track(np.ones((3, 3))), I),
+    "plain": lambda: nbgrad.relu(M),
+    "backward": lambda: np.sin(track(X)).backward(M),
+    "minimize": lambda: nbgrad.scipy.minimize(lambda x: np.sum(x * x), M),
+    "jacobian": lambda: nbgrad.jacobian(np.sin)(M),
+    "best order": lambda: nbgrad.jacobian(np.sin, mode="optimal")(M),
+}
+
+
+def test_what_numpy_asks_of_a_tracked_array_for_a_masked_one_is_refused():
+    with pytest.raises(nbgrad.UntrackedError, match="cannot become a plain one"):
+        M * track(X)
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_a_masked_array_is_refused(way):
+    with pytest.raises(TypeError, match=r"masked array, .*\.filled\(value\).*np\.where"):
+        way()
