@@ -14,6 +14,11 @@ from .errors import UntrackedError
 from .operands import operand
 
 
+def _operand(x: Any, row: Primitive) -> Any:
+    """What all samples share: a number of Python's stays one, since it takes the dtype of arrays."""
+    return x if type(x) is int else np.asarray(x) if type(x) is bool else operand(x, row)
+
+
 class Batched(Array):
     """`value`, whose first axis runs over samples, at one level of nesting; shape and dtype are
     those of a sample, which may be integers or bools."""
@@ -36,7 +41,7 @@ class Batched(Array):
     def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
         mine = [isinstance(arg, Batched) and arg.level == level for arg in args]
         values = [
-            arg.value if batched else operand(arg, primitive)
+            arg.value if batched else _operand(arg, primitive)
             for arg, batched in zip(args, mine, strict=True)
         ]
         count = next(arg.count for arg, batched in zip(args, mine, strict=True) if batched)

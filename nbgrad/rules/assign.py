@@ -7,18 +7,14 @@ import numpy as np
 from ..array import functions
 from ..core import Aval, Unplanned, bind, shape_of
 from ..errors import DimensionMismatch
-from . import batching
-from .families import FLOATS, Linear, float_type, sample
+from . import batching, dtypes
+from .dtypes import common_type
+from .families import Linear, sample
 from .index import index_of, is_basic, scatter
 
 
-def _floats(x: Any) -> np.ndarray:
-    x = np.asarray(x)
-    return x if x.dtype in FLOATS else x.astype(np.float64)
-
-
 def _assigned(x, value, *, index):
-    out = np.array(_floats(x), np.result_type(_floats(x), _floats(value)), order="C")
+    out = np.array(x, common_type(np.asarray(x).dtype, dtypes.kind_of(value)), order="C")
     out[index] = value
     return out
 
@@ -46,7 +42,7 @@ def _written_last(index, shape: tuple[int, ...]) -> np.ndarray | None:
 assign = Linear(
     "assign",
     _assigned,
-    lambda x, value, *, index: Aval.of(x.shape, float_type(x, value)),
+    lambda x, value, *, index: Aval.of(x.shape, common_type(x, value)),
     _transpose,
     samples=[
         sample((3,), (), index=1),

@@ -13,7 +13,8 @@ from ..array import functions, implements
 from ..core import Aval, bind, shape_of
 from ..errors import DimensionMismatch
 from . import batching
-from .families import Linear, float_type, sample
+from .dtypes import common_type
+from .families import Linear, sample
 from .index import scatter
 
 normalize_axis = np.lib.array_utils.normalize_axis_index
@@ -21,7 +22,7 @@ normalize_axes = np.lib.array_utils.normalize_axis_tuple
 
 
 def _same(x: Aval, **params) -> Aval:
-    return Aval.of(x.shape, float_type(x))
+    return Aval.of(x.shape, common_type(x))
 
 
 # -- axes -----------------------------------------------------------------------------------------
