@@ -37,6 +37,11 @@ def body_of(row: Any, params: dict) -> str:
     return row.body if isinstance(row.body, str) else row.body(**params)
 
 
+def whole_body_of(row: Any, params: dict) -> str:
+    """The same for integers."""
+    return row.whole if isinstance(row.whole, str) else row.whole(**params)
+
+
 def steps_of(outputs: Sequence, names: dict[Symbol, str]) -> tuple[list[Step], list[str], set[str]]:
     """Scalar steps that compute `outputs`, the names of those, and the inputs that are read.
 

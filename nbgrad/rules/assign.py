@@ -53,7 +53,7 @@ assign = Linear(
     notes="of several writes to one position the last one counts",
     batch=batching.assigned,
 )
-assign.plans = Unplanned()
+assign.plans, assign.takes_numbers = Unplanned(), True
 
 
 class At:

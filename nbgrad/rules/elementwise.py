@@ -25,9 +25,11 @@ divide = elementwise(
     np.divide, "x / y", [lambda x, y, out: 1 / y, lambda x, y, out: -out * (1 / y)],
     domains=[reals, positive],
 )  # fmt: skip
+# The least integer by -1 is itself in NumPy, as it wraps round, and 0 in Numba.
+_WHOLE_QUOTIENT = "select((x < 0) & (y < 0) & (x // y == 0) & (x % y == 0), x, x // y)"
 floor_divide = elementwise(
     np.floor_divide, "floor_divide(x, y)", [lambda x, y, out: 0, lambda x, y, out: 0],
-    domains=[reals, positive], whole="x // y", notes="piecewise constant: derivative 0",
+    domains=[reals, positive], whole=_WHOLE_QUOTIENT, notes="piecewise constant: derivative 0",
 )  # fmt: skip
 remainder = elementwise(
     np.remainder, "np.remainder(x, y)",
@@ -47,6 +49,7 @@ abs2 = elementwise(
 fmod = elementwise(
     np.fmod, "np.fmod(x, y)", [lambda x, y, out: 1, lambda x, y, out: -np.trunc(x / y)],
     domains=[reals, positive], notes="x - y * trunc(x / y): derivative -trunc(x / y) in y",
+    whole="select((x % y != 0) & ((x < 0) != (y < 0)), x % y - y, x % y)",
 )  # fmt: skip
 reciprocal = elementwise(
     np.reciprocal, "1.0 / x", [lambda x, out: -out * out], domains=[positive],

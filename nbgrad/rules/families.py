@@ -73,6 +73,7 @@ class Elementwise(Primitive):
     """
 
     plan_class = eager.ElementwisePlan
+    takes_numbers = True
 
     def __init__(
         self,
@@ -146,10 +147,25 @@ class Nondifferentiable(Primitive):
 
     differentiable = False
 
-    def __init__(self, function: Any, body: str, *, name: str = "", samples: Any, notes: str = ""):
+    def __init__(
+        self,
+        function: Any,
+        body: str,
+        *,
+        name: str = "",
+        samples: Any,
+        notes: str = "",
+        whole: str = "",
+    ):
         super().__init__(name or function.__name__, function, samples=samples, notes=notes)
         self.body = body
+        self.whole = whole or body
         self.conditions = ()
+        self.requires = None
+
+    def loop_types(self, *kinds, **params) -> tuple[np.dtype, ...]:
+        """The dtypes in which the row takes arguments of these kinds, and that of its result."""
+        return dtypes.loop_types(self.function, *kinds)
 
     def evaluate(self, *args, **params):
         try:

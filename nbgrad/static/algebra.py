@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _SCALE = "select(x == 0.0, 0.0, x * y)"
 _KEPT = "select(x == 0.0, 0.0, y)"
-_WHERE = "select(x, y, z)"
+WHERE = "select(x, y, z)"
 
 
 def simpler(
@@ -38,10 +38,10 @@ def _of_floats(graph, body, args, dtype, shape) -> Value | None:
                 return graph.full(0.0, shape, dtype)
             if number_of(x) is not None or is_finite(y):
                 return graph.map("x * y", args, dtype, shape)
-            if y.op == "map" and y.data == _WHERE and number_of(y.args[2]) == 0.0:
+            if y.op == "map" and y.data == WHERE and number_of(y.args[2]) == 0.0:
                 inner = graph.map(_SCALE, (x, y.args[1]), dtype, shape)
                 zero = graph.full(0.0, (), dtype)
-                return graph.map(_WHERE, (y.args[0], inner, zero), dtype, shape)
+                return graph.map(WHERE, (y.args[0], inner, zero), dtype, shape)
             return _power_scaled(graph, x, y, dtype, shape)
         for one, other in ((x, y), (y, x)):
             if number_of(one) == 1.0:

@@ -26,7 +26,6 @@ from .values import BOOL, Value, number_of
 
 # Multiply-adds up to which loops beat a call of BLAS.
 _SMALL = 200
-_PART = {"float64": "f8", "float32": "f4", "int64": "i8", "bool": "b1", "uint8": "b1"}
 
 
 @dataclass
@@ -203,7 +202,7 @@ class _Module:
         if kind == "scratch":
             size = 1 if value.dtype == BOOL else value.dtype.itemsize
             at = self.memory.offsets[place] + start * size
-            return f"{_PART[value.dtype.name]}(w, {at})"
+            return f"{value.dtype.str[1:]}(w, {at})"
         base = self.frame.base(kind, place)
         return base if not start else f"shift({base}, {start})"
 

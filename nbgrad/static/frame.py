@@ -23,7 +23,11 @@ STACK = 256 * 1024
 # Array arguments cost Numba time by their square: beyond so many a program takes one table.
 MANY = 24
 _NAME = re.compile(r"[A-Za-z_]\w*")
-POINTERS = {"float64": "at_f8", "float32": "at_f4", "int64": "at_i8", "bool": "at_b1"}
+
+
+def pointer_to(value: Value, place: str) -> str:
+    """The pointer to what lies at an address."""
+    return f"at_{value.dtype.str[1:]}({place})"
 
 
 @dataclass
@@ -60,7 +64,7 @@ class Frame:
         if not self.packed:
             return name
         value = self.inputs[place] if kind == "input" else self.outputs[place]
-        return f"{POINTERS[value.dtype.name]}(t[{self.slots[name]}])"
+        return pointer_to(value, f"t[{self.slots[name]}]")
 
     @cached_property
     def slots(self) -> dict[str, int]:
@@ -86,7 +90,10 @@ class Frame:
 
 
 _IMPORTS = {
-    "numpy": ("float32", "float64", "int64"),
+    "numpy": (
+        "float32", "float64", "int16", "int32", "int64", "int8", "uint16", "uint32", "uint64",
+        "uint8",
+    ),
     "nbgrad.kernels._jit": ("device",),
     "nbgrad.kernels.pointers": tuple(pointers.__all__),
     "nbgrad.kernels.random": tuple(random.__all__),
@@ -94,7 +101,7 @@ _IMPORTS = {
     "nbgrad.kernels.scalar": tuple(scalar.__all__),
     "nbgrad.kernels.systems": tuple(systems.__all__),
     "nbgrad.kernels.ways": tuple(ways.__all__),
-}
+}  # fmt: skip
 _TAKEN = {"np", *(name for names in _IMPORTS.values() for name in names)}
 _KERNEL = re.compile(r"(loop|copy|product)\d+")
 

@@ -10,7 +10,7 @@ from typing import Any
 from ..array import Array
 from ..core import Aval
 from ..errors import TraceError
-from ..symbols import Symbol
+from ..symbols import Symbol, static_key
 from ..transforms import trees
 from . import report
 from .caller import UNFIT, Unwritten, aval_of, caller, is_dynamic
@@ -152,7 +152,7 @@ class StaticFunction:
             for leaf, static in zip(leaves, is_static, strict=True)
         )
         dynamic = [leaf for leaf, static in zip(leaves, is_static, strict=True) if not static]
-        key = (trees.structure(tree), kinds)
+        key = (trees.structure(tree), _order_of(tree), kinds)
         weak = tuple(type(leaf) in (float, int) for leaf in dynamic)
         variant = self._variants.get(key) or self._variants.get((*key, weak))
         if variant is not None:
@@ -172,7 +172,7 @@ class StaticFunction:
                 avals = [kind for kind in kinds if isinstance(kind, Aval)]
                 program = trace(self._f, program_name(self._name), avals, weak, fill)
                 self._warn(kinds)
-                if program.has_singles:  # then it matters which numbers are Python's
+                if program.is_narrow:  # then it matters which numbers are Python's
                     key = (*key, weak)
                 variant = self._variants[key] = Variant(program)
                 if len(self._variants) > _MOST:
@@ -209,7 +209,16 @@ def _key(leaf: Any) -> Any:
             f"a static argument must be hashable, to tell variants apart; a {type(value).__name__} "
             "is not: pass arrays as ordinary arguments, lists as tuples"
         ) from None
-    return (type(value), value)
+    return (type(value), static_key(value))
+
+
+def _order_of(tree: Any) -> tuple:
+    """The keys of the dicts in nested arguments as they stand: a fold over them depends on it."""
+    if isinstance(tree, dict):
+        return tuple((static_key(key), _order_of(value)) for key, value in tree.items())
+    if isinstance(tree, (list, tuple)):
+        return tuple(map(_order_of, tree))
+    return ()
 
 
 def _parameters(f: Callable) -> list[str]:

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from .algebra import simpler
+from .algebra import WHERE, simpler
 from .values import BOOL, INT, Axis, Value, is_finite, number_of
 
 
@@ -71,6 +71,8 @@ class Graph:
 
     def full(self, number: Any, shape: tuple = (), dtype: Any = np.float64) -> Value:
         dtype = np.dtype(dtype)
+        if dtype.kind in "iu" and isinstance(number, int):  # what does not fit wraps round
+            number = np.array(number % 2**64, np.uint64).astype(dtype)
         # The text tells 0.0 from -0.0 and one nan from no nan.
         return self.new("full", shape, dtype, (), repr(dtype.type(number).item()))
 
@@ -89,6 +91,15 @@ class Graph:
         if all(arg.shape == () for arg in args) and shape != ():
             return self.broadcast(self.map(body, args, dtype), shape)
         return self.new("map", shape, dtype, args, body)
+
+    def whole(
+        self, body: str, args: Sequence[Value], dtype: Any, shape: tuple | None = None
+    ) -> Value:
+        """The same of integers and bools: whatever is narrower is computed in 64 bits."""
+        if dtype.itemsize == 8 or body == WHERE:
+            return self.map(body, args, dtype, shape)
+        args = [self.cast(arg, INT) for arg in args]
+        return self.cast(self.map(body, args, INT, shape), dtype)
 
     def bare(self, value: Value, shape: tuple) -> Value:
         """`value` without a broadcast that the op of `shape` does by itself."""
@@ -195,6 +206,13 @@ class Graph:
             kind = "np.linalg.LinAlgError" if error is np.linalg.LinAlgError else error.__name__
             self.checks.append((ok, f"{kind}({message!r})"))
 
+    def require_all(self, holds: Value, error: type, message: str) -> None:
+        """The same, where `holds` is false for any element."""
+        if holds.size:
+            number = self.cast(holds, INT)
+            least = self.reduce("min", number, range(len(holds.shape)))
+            self.require(self.map("x != y", (least, self.full(0, (), INT)), BOOL), error, message)
+
     def within(self, value: Value, low: int, high: int, message: str) -> Value:
         """Integers held to [low, high); those beyond raise IndexError once the program has run."""
         first, last = self.full(low, (), INT), self.full(high - 1, (), INT)
@@ -275,6 +293,12 @@ class Graph:
         shape, dtype = (*lead, m, n), a.dtype
         if not math.prod(shape) or not k:
             return self.full(0.0, shape, dtype)
+        if dtype.kind != "f":  # BLAS knows floats
+            n_axes = len(shape)
+            rows = self.view(a, [*_spread(a, lead), Axis(n_axes - 2, 0, 1), Axis(n_axes, 0, 1)], (*shape, k))
+            columns = self.view(b, [*_spread(b, lead), Axis(n_axes, 0, 1), Axis(n_axes - 1, 0, 1)], (*shape, k))
+            product = self.map("x * y", (rows, columns), dtype, (*shape, k))
+            return self.reduce("sum", product, [n_axes])
         # Rows and columns of ones only sum; one term only multiplies; one element is a dot product.
         if number_of(a) is not None:
             total = self.reduce("sum", b, [len(b.shape) - 2])
@@ -292,6 +316,11 @@ class Graph:
             product = self.map("x * y", (row, column), dtype)
             return self.reshape(self.reduce("sum", product, [len(lead)]), shape)
         return self.new("matmul", shape, dtype, (a, b))
+
+
+def _spread(matrices: Value, lead: tuple) -> list[Axis]:
+    """How the leading axes of matrices lie in a result that has `lead`."""
+    return [Axis(i + len(lead) - len(matrices.shape) + 2, 0, 1) for i in range(len(matrices.shape) - 2)]
 
 
 def _through(axis: Axis, axes: Sequence[Axis]) -> Axis:

@@ -31,10 +31,11 @@ class Program:
         return [symbol for symbol in topological(self.outputs) if symbol.primitive is not None]
 
     @property
-    def has_singles(self) -> bool:
-        """Whether anything in it is float32."""
+    def is_narrow(self) -> bool:
+        """Whether anything in it has a dtype that an int64 or a float64 would widen."""
         inputs = [*self.inputs, *(symbol for symbol, _ in self.captured)]
-        return any(symbol.dtype == np.float32 for symbol in [*inputs, *self.equations])
+        wide = (np.dtype(np.float64), np.dtype(np.int64), np.dtype(bool))
+        return any(symbol.dtype not in wide for symbol in [*inputs, *self.equations])
 
     def check(self) -> None:
         """Raise TraceError unless every symbol is defined before use, with the type it claims."""

@@ -169,8 +169,10 @@ class Writer:
         kind = next((a.dtype for a in value.args if a.dtype.kind == "f"), value.dtype)
         body = value.data
         if body == "x":
-            body = {"f": f"{value.dtype.name}(x)", "i": "int64(x)", "b": "x != 0"}[value.dtype.kind]
+            body = "x != 0" if value.dtype == BOOL else f"{value.dtype.name}(x)"
         body = typed(body, kind)
+        if value.dtype == np.uint64:  # with a signed one, Numba's integers become floats
+            body = f"uint64({body})"
         return self.let(substitute(body, dict(zip(NAMES, names, strict=False))), level, value)
 
     def _inside(self, value: Value, index: Sequence[Affine], shape: Sequence[int]) -> bool:
@@ -208,7 +210,9 @@ def literal(number: Any, dtype: np.dtype) -> str:
     if dtype.kind == "b":
         return "True" if number else "False"
     if dtype.kind in "iu":
-        return f"({number})" if number < 0 else str(number)
+        number = int(number)
+        text = f"({number})" if number < 0 else str(number)
+        return f"uint64({text})" if dtype == np.uint64 else text
     text = "np." + repr(abs(number)) if not math.isfinite(number) else repr(abs(number))
     text = text if dtype == np.float64 else f"float32({text})"
     return f"(-{text})" if math.copysign(1.0, number) < 0 else text
@@ -217,8 +221,8 @@ def literal(number: Any, dtype: np.dtype) -> str:
 def initial(kind: str, dtype: np.dtype) -> str:
     """What a reduction begins with."""
     whole = dtype.kind in "iu"
-    end = np.iinfo(np.int64).max if whole else np.inf
-    number = {"sum": 0, "prod": 1, "max": -end, "min": end}[kind]
+    low, high = (np.iinfo(dtype).min, np.iinfo(dtype).max) if whole else (-np.inf, np.inf)
+    number = {"sum": 0, "prod": 1, "max": low, "min": high}[kind]
     return literal(number if whole else float(number), dtype)
 
 

@@ -9,10 +9,9 @@ import numpy as np
 from ..core import Aval
 from ..kernels.pointers import Overlap
 from ..kernels.program import Entry, arena
-from ..symbols import Symbol
 from ..transforms import trees
 from . import native
-from .caller import handed
+from .caller import PYTHONS, handed
 from .frame import Frame
 from .program import Program
 from .table import check_apart, tabled
@@ -29,8 +28,7 @@ class PythonWay:
     def __init__(self, program: Program, frame: Frame, captured: tuple, module: Callable):
         self.program, self.frame, self.captured = program, frame, captured
         self._module = module
-        self.kinds = [o.dtype if isinstance(o, Symbol) else np.asarray(o).dtype
-                      for o in program.outputs]  # fmt: skip
+        self.kinds = [value.dtype for value in frame.outputs]
         self.tree = program.rebuild(list(range(len(program.outputs))))
 
     @cached_property
@@ -110,7 +108,7 @@ class PythonWay:
         for i, array in zip(self.frame.arrays(), arrays, strict=True):
             results[i] = array
         for i, number in zip(self.frame.scalars(), numbers, strict=True):
-            results[i] = np.float32(number) if self.kinds[i] == np.float32 else number
+            results[i] = number if self.kinds[i] in PYTHONS else self.kinds[i].type(number)
         return self.program.rebuild(results)
 
 

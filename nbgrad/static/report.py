@@ -21,7 +21,7 @@ from .pull import Access, Line
 from .values import Value
 
 # What is called without arithmetic: choices and changes of dtype.
-_FREE = {"select", "float32", "float64", "int64"}
+_FREE = {"select", "float32", "float64", "int64", "uint64"}
 _PLACES = re.compile(r"@?\{\d+\}")
 
 

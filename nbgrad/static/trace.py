@@ -6,25 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from ..array import operators
 from ..core import Aval, Primitive, new_level
 from ..errors import TraceError
-from ..rules.families import Elementwise
 from ..symbols import Builder, Symbol, aval_of, calling_line
 from ..transforms import trees
 from .frozen import Generators
 from .program import Program
-
-_INT = np.dtype(np.int64)
-# What integers of Python stay integers under.
-_WHOLE = {"add", "subtract", "multiply", "floor_divide", "remainder", "negative", "absolute",
-          "maximum", "minimum", "square", "sign", "copy", "where", "clip", "sum", "max", "min",
-          "prod", "cumsum", "diff"}  # fmt: skip
-# The operators: of numbers of Python's they give another one.
-_OPERATORS = {"add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power",
-              "integer_power", "negative", "absolute"}  # fmt: skip
-# What keeps the dtype of its arguments, bools too.
-_MOVES = {"reshape", "transpose", "broadcast_to", "concatenate", "stack", "flip", "roll", "index",
-          "gather"}  # fmt: skip
 
 
 class _Mine(threading.local):
@@ -40,8 +28,8 @@ def is_recording() -> bool:
 
 
 class Recorder(Builder):
-    """A builder for whole programs: it takes in captured arrays, keeps integers whole, and notes
-    the user's lines."""
+    """A builder for whole programs: it takes in captured arrays, knows which values are numbers of
+    Python's, and notes the user's lines."""
 
     def __init__(self, level: int):
         super().__init__(level)
@@ -55,7 +43,7 @@ class Recorder(Builder):
     def apply(self, primitive: Primitive, args: Sequence, params: dict) -> Any:
         args = [self._captured(a) if isinstance(a, np.ndarray) else a for a in args]
         symbol = super().apply(primitive, args, params)
-        if primitive.name in _OPERATORS and isinstance(symbol, Symbol):
+        if primitive.name in operators and isinstance(symbol, Symbol):
             symbol.weak = symbol.weak or all(map(_is_weak, args))
         if isinstance(symbol, Symbol) and not symbol.line and symbol.primitive is not None:
             lines = (a.line for a in reversed(args) if isinstance(a, Symbol) and a.line)
@@ -63,17 +51,8 @@ class Recorder(Builder):
         return symbol
 
     def infer(self, primitive: Primitive, args: Sequence, params: dict) -> Aval:
-        aval = super().infer(primitive, args, params)
-        if isinstance(primitive, Elementwise) and any(map(_is_weak, args)):
-            aval = primitive.infer(*map(_weak_aval, args), **params)
-        if primitive.name in _WHOLE and aval.dtype != _INT:
-            start = 1 if primitive.name == "where" else 0
-            if all(_is_whole(arg) for arg in args[start:]):
-                return Aval.of(aval.shape, _INT)
-        if primitive.name in _MOVES and args[0].dtype.kind not in "f":
-            moved = args[:1] if primitive.name == "gather" else args
-            return Aval.of(aval.shape, np.result_type(*(arg.dtype for arg in moved)))
-        return aval
+        given = map(_weak_aval if primitive.takes_numbers else aval_of, args)
+        return primitive.infer(*given, **params)
 
     def _captured(self, array: np.ndarray) -> Any:
         if array.ndim == 2 and array.flags.f_contiguous and not array.flags.c_contiguous:
@@ -99,14 +78,8 @@ def _is_weak(x: Any) -> bool:
 def _weak_aval(x: Any) -> Any:
     """What `infer` is given: a number in place of a weak symbol."""
     if isinstance(x, Symbol) and x.weak:
-        return 1 if x.dtype == _INT else 1.0
+        return 1 if x.dtype.kind == "i" else 1.0
     return aval_of(x)
-
-
-def _is_whole(x: Any) -> bool:
-    if isinstance(x, Symbol):
-        return x.dtype.kind in "iu"
-    return isinstance(x, (int, np.integer)) and not isinstance(x, bool)
 
 
 def trace(

@@ -1,7 +1,7 @@
 """Static forms of rows that only move elements, and of differences between neighbours."""
 
 from ..ir import Graph
-from ..values import Axis, Value
+from ..values import BOOL, Axis, Value
 from .table import form
 
 
@@ -88,4 +88,5 @@ def _diff(graph, symbol, x):
     if n < 2:
         return graph.full(0.0, symbol.shape, symbol.dtype)
     right, left = _cut(graph, x, axis, 1, n), _cut(graph, x, axis, 0, n - 1)
-    return graph.map("x - y", (right, left), symbol.dtype)
+    body = "x != y" if symbol.dtype == BOOL else "x - y"
+    return graph.whole(body, (right, left), symbol.dtype)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..ir import Graph
-from ..values import Value
+from ..values import INT, Value
 from .table import form
 
 
@@ -18,7 +18,9 @@ def opened(graph: Graph, value: Value, shape: tuple, axes: Sequence[int]) -> Val
 @form("sum", "mean", "max", "min", "prod")
 def _reduce(graph, symbol, x):
     name, axes = symbol.primitive.name, symbol.params["axes"]
-    x = graph.cast(x, symbol.dtype)
+    # Narrow integers and bools are joined in 64 bits.
+    wide = symbol.dtype if symbol.dtype.itemsize == 8 or symbol.dtype.kind == "f" else INT
+    x = graph.cast(x, wide)
     total = graph.reduce("sum" if name == "mean" else name, x, axes)
     if name == "mean":
         count = math.prod(x.shape[i] for i in axes)
@@ -47,7 +49,8 @@ def _cumsum(graph, symbol, x):
 
 @form("matmul")
 def _matmul(graph, symbol, x, y):
-    x, y = graph.cast(x, symbol.dtype), graph.cast(y, symbol.dtype)
+    wide = symbol.dtype if symbol.dtype.itemsize == 8 or symbol.dtype.kind == "f" else INT
+    x, y = graph.cast(x, wide), graph.cast(y, wide)
     a = graph.reshape(x, (1, *x.shape)) if len(x.shape) == 1 else x
     b = graph.reshape(y, (*y.shape, 1)) if len(y.shape) == 1 else y
     lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
