@@ -30,7 +30,9 @@ def common_type(*given: Any) -> np.dtype:
 
 
 def _given(x: Any) -> Any:
-    return x.dtype if isinstance(x, Aval) else x(0) if x in (int, float) and x.__class__ is type else x
+    return (
+        x.dtype if isinstance(x, Aval) else x(0) if x in (int, float) and x.__class__ is type else x
+    )
 
 
 def float_type(*given: Any) -> np.dtype:

@@ -76,7 +76,9 @@ floor = _step(np.floor, "np.floor(x)")
 ceil = _step(np.ceil, "np.ceil(x)")
 trunc = _step(np.trunc, "np.trunc(x)")
 sign = _step(
-    np.sign, "select(x > 0.0, 1.0, select(x < 0.0, -1.0, x))", "select(x > 0, 1, select(x < 0, -1, 0))"
+    np.sign,
+    "select(x > 0.0, 1.0, select(x < 0.0, -1.0, x))",
+    "select(x > 0, 1, select(x < 0, -1, 0))",
 )
 copy = elementwise(None, "x", [lambda x, out: 1], domains=[reals], name="copy", plain=np.copy)
 

@@ -11,7 +11,7 @@ from ..core import Aval, bind, shape_of
 from ..kernels import reduce as kernels
 from ..kernels import unbroadcast as unbroadcast_kernel
 from . import batching
-from .dtypes import FLOATS, common_type, held, kind_of, type_of
+from .dtypes import FLOATS, float_type, held, kind_of, type_of
 from .families import Custom, Linear, sample
 
 
@@ -300,8 +300,10 @@ def cumsum(x, axis=None):
 # Broadcasting is undone by this row alone: the graph applies it to what a rule returns.
 unbroadcast = Linear(
     "unbroadcast",
-    lambda x, *, shape: unbroadcast_kernel.unbroadcast(held(x), shape),
-    lambda x, *, shape: Aval.of(shape, common_type(x)),
+    lambda x, *, shape: unbroadcast_kernel.unbroadcast(
+        np.asarray(x).astype(float_type(kind_of(x)), copy=False), shape
+    ),
+    lambda x, *, shape: Aval.of(shape, float_type(x)),
     lambda ct, args, *, shape: [np.broadcast_to(ct, shape_of(args[0]))],
     samples=[sample((2, 3), shape=(3,)), sample((2, 3), shape=(2, 1)), sample((3,), shape=())],
     batch=batching.unrepeated,

@@ -50,7 +50,12 @@ def handed(leaf: Any) -> Any:
     if aval.shape == ():
         return as_number(leaf, aval.dtype) if isinstance(leaf, (np.ndarray, np.generic)) else leaf
     flags = leaf.flags
-    if flags.c_contiguous and flags.aligned and leaf.dtype is aval.dtype and type(leaf) is np.ndarray:
+    if (
+        flags.c_contiguous
+        and flags.aligned
+        and leaf.dtype is aval.dtype
+        and type(leaf) is np.ndarray
+    ):
         return leaf
     return np.array(leaf, aval.dtype, order="C", ndmin=1)
 

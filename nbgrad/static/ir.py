@@ -295,8 +295,12 @@ class Graph:
             return self.full(0.0, shape, dtype)
         if dtype.kind != "f":  # BLAS knows floats
             n_axes = len(shape)
-            rows = self.view(a, [*_spread(a, lead), Axis(n_axes - 2, 0, 1), Axis(n_axes, 0, 1)], (*shape, k))
-            columns = self.view(b, [*_spread(b, lead), Axis(n_axes, 0, 1), Axis(n_axes - 1, 0, 1)], (*shape, k))
+            rows = self.view(
+                a, [*_spread(a, lead), Axis(n_axes - 2, 0, 1), Axis(n_axes, 0, 1)], (*shape, k)
+            )
+            columns = self.view(
+                b, [*_spread(b, lead), Axis(n_axes, 0, 1), Axis(n_axes - 1, 0, 1)], (*shape, k)
+            )
             product = self.map("x * y", (rows, columns), dtype, (*shape, k))
             return self.reduce("sum", product, [n_axes])
         # Rows and columns of ones only sum; one term only multiplies; one element is a dot product.
@@ -320,7 +324,9 @@ class Graph:
 
 def _spread(matrices: Value, lead: tuple) -> list[Axis]:
     """How the leading axes of matrices lie in a result that has `lead`."""
-    return [Axis(i + len(lead) - len(matrices.shape) + 2, 0, 1) for i in range(len(matrices.shape) - 2)]
+    return [
+        Axis(i + len(lead) - len(matrices.shape) + 2, 0, 1) for i in range(len(matrices.shape) - 2)
+    ]
 
 
 def _through(axis: Axis, axes: Sequence[Axis]) -> Axis:

@@ -37,8 +37,7 @@ def lower(program: Program) -> tuple[Graph, list[Value]]:
         graph.line = symbol.line or graph.line
         known[symbol] = _lowered(graph, symbol, known)
     outputs = [
-        known[out] if isinstance(out, Symbol) else _constant(graph, out)
-        for out in program.outputs
+        known[out] if isinstance(out, Symbol) else _constant(graph, out) for out in program.outputs
     ]
     return graph, outputs
 

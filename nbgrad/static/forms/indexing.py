@@ -1,6 +1,5 @@
 """Static forms of reading and writing by index."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,7 +20,7 @@ def template_of(index: Any, shape: tuple[int, ...]) -> tuple[list[Any], tuple, i
     flat: list[Any] = []
     for part in parts:
         if _is_truth(part):
-            flat.append(None)  # x[True] has one more axis; x[False], which is empty, comes not here
+            flat.append(None)  # x[True] has one more axis; x[False] takes nothing
         elif isinstance(part, np.ndarray) and part.dtype == bool:
             flat += list(np.nonzero(part))
         else:
@@ -84,6 +83,12 @@ def _is_truth(part: Any) -> bool:
     return truth or (isinstance(part, np.ndarray) and part.dtype == bool and not part.ndim)
 
 
+def _takes_nothing(index: Any) -> bool:
+    """Whether a part of an index is False."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return any(_is_truth(part) and not part for part in parts)
+
+
 def _regular(index: np.ndarray, place: int, joint: tuple, n: int) -> Any:
     """An array of equal steps along one axis as an `Axis`; other arrays with no negative index."""
     index = np.where(index < 0, index + n, index).astype(np.int64)
@@ -134,7 +139,7 @@ def _positive(graph: Graph, value: Value, n: int) -> Value:
 
 
 def gather(graph: Graph, symbol: Symbol, x: Value, *given: Value) -> Value:
-    if not math.prod(symbol.shape):
+    if _takes_nothing(symbol.params["index"]):
         return graph.full(0, symbol.shape, x.dtype)
     axes, arrays, out, place, joint = _template(graph, symbol.params["index"], given, x.shape)
     if not arrays:

@@ -39,6 +39,7 @@ def _transpose(graph, symbol, x):
 def _unbroadcast(graph, symbol, x):
     shape = symbol.shape
     lost = len(x.shape) - len(shape)
+    x = graph.cast(x, symbol.dtype)
     gone = [i for i, n in enumerate(x.shape) if i < lost or (shape[i - lost] == 1 and n != 1)]
     return graph.reshape(graph.reduce("sum", x, gone), shape)
 
