@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from ..array import functions
+from ..array import Array, functions
 from ..core import Aval, Unplanned, bind, shape_of
-from ..errors import DimensionMismatch
+from ..errors import DimensionMismatch, TraceError, UntrackedError
+from ..symbols import user_line
 from . import batching, dtypes
 from .dtypes import common_type
 from .families import Linear, sample
@@ -79,6 +80,13 @@ class AtIndex:
 
     def __init__(self, x: Any, index: Any):
         self._x, self._index = x, np.asarray(index) if isinstance(index, list) else index
+        parts = index if isinstance(index, tuple) else (index,)
+        varying = [part for part in parts if isinstance(part, Array)]
+        if varying:
+            raise (UntrackedError if any(part.is_batch for part in varying) else TraceError)(
+                "x.at[i] for an i that is known only when the program runs, or differs from sample "
+                "to sample, is not there: write np.where(np.arange(n) == i, value, x)" + user_line()
+            )
         # NumPy checks the index, and says what it selects.
         self._shape = np.broadcast_to(np.empty(()), shape_of(x))[self._index].shape
 

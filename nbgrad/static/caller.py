@@ -12,7 +12,7 @@ import numpy as np
 
 from ..core import Aval
 from ..kernels.program import arena
-from ..rules.dtypes import known
+from ..rules.dtypes import known, require_axes
 from ..symbols import static_key
 from ..transforms import trees
 from .frame import Frame
@@ -40,6 +40,7 @@ def is_dynamic(leaf: Any) -> bool:
 def aval_of(leaf: Any) -> Aval:
     """The shape and dtype of a leaf in a program."""
     if isinstance(leaf, (np.ndarray, np.generic)):
+        require_axes(leaf.shape, "compile: an argument")
         return Aval.of(leaf.shape, known(leaf.dtype))
     return Aval.of((), np.dtype(np.float64 if isinstance(leaf, float) else np.int64))
 

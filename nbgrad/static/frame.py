@@ -158,8 +158,18 @@ def _shapes(values: Iterable[Value]) -> str:
 
 
 def solid(frame: Frame) -> list[str]:
-    """Lines that copy the inputs that are not contiguous."""
-    return [f"{name} = contiguous({name})" for name in frame.arguments() if name[0] == "a"]
+    """Lines that copy the inputs that are not contiguous, and take numbers in their dtypes."""
+    lines = []
+    for name, value in zip(frame.arguments(), frame.inputs, strict=True):
+        if name[0] == "a":
+            lines.append(f"{name} = contiguous({name})")
+            continue
+        lines.append(f"n{name} = number({value.dtype.name!r}, {name})")
+        if value.dtype.kind in "iu":
+            message = f"{frame.name}: an integer is out of bounds for {value.dtype}"
+            lines += [f"if n{name} != {name}:", f"    raise OverflowError({message!r})"]
+        lines.append(f"{name} = n{name}")
+    return lines
 
 
 def scratch_of(frame: Frame, arena: bool, given: list[str], alive: list[str]) -> list[str]:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from functools import update_wrapper
 from typing import Any
 
+import numpy as np
+
 from ..array import Array
 from ..core import Aval
 from ..errors import TraceError
@@ -202,6 +204,12 @@ class _Static:
 def _key(leaf: Any) -> Any:
     """A static leaf as part of a key. Raises TypeError for what has no hash."""
     value = leaf.value if isinstance(leaf, _Static) else leaf
+    if value is leaf and hasattr(value, "__array__"):
+        raise TypeError(
+            f"a {type(value).__name__} is no argument of a compiled function, which takes arrays and "
+            "numbers: pass np.asarray of it"
+            + (f" as floats, integers or bools, not {value.dtype}" if isinstance(value, np.ndarray) else "")
+        )
     try:
         hash(value)
     except TypeError:

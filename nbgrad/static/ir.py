@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from ..rules.dtypes import known
 from .algebra import WHERE, simpler
 from .values import BOOL, INT, Axis, Value, is_finite, number_of
 
@@ -54,11 +55,11 @@ class Graph:
 
     def capture(self, array: np.ndarray) -> Value:
         """An array that the function closes over: one more input, read at each call."""
-        for value, known in zip(self.inputs[-len(self.captured) :], self.captured, strict=False):
-            if known is array:
+        for value, other in zip(self.inputs[-len(self.captured) :], self.captured, strict=False):
+            if other is array:
                 return value
         self.captured.append(array)
-        return self.input(array.shape, array.dtype)
+        return self.input(array.shape, known(array.dtype))
 
     def constant(self, array: np.ndarray) -> Value:
         """An array that does not change, by its content: one more input too."""

@@ -9,6 +9,7 @@ import numpy as np
 from ..array import operators
 from ..core import Aval, Primitive, new_level
 from ..errors import TraceError
+from ..rules.dtypes import known, require_axes
 from ..symbols import Builder, Symbol, aval_of, calling_line
 from ..transforms import trees
 from .frozen import Generators
@@ -20,6 +21,10 @@ class _Mine(threading.local):
 
 
 _mine = _Mine()
+
+
+# What is taken as it is; other things, such as lists, are arrays that are captured.
+_KNOWN = (Symbol, float, int, np.generic)
 
 
 def is_recording() -> bool:
@@ -41,7 +46,7 @@ class Recorder(Builder):
         return bool(self._known)
 
     def apply(self, primitive: Primitive, args: Sequence, params: dict) -> Any:
-        args = [self._captured(a) if isinstance(a, np.ndarray) else a for a in args]
+        args = [a if isinstance(a, _KNOWN) else self._captured(np.asarray(a)) for a in args]
         symbol = super().apply(primitive, args, params)
         if primitive.name in operators and isinstance(symbol, Symbol):
             symbol.weak = symbol.weak or all(map(_is_weak, args))
@@ -67,7 +72,8 @@ class Recorder(Builder):
                     f"an array of {array.dtype} is captured: compiled functions know floats, "
                     "integers and bools"
                 )
-            self.captured[place] = (self.input(Aval.of(array.shape, array.dtype)), array)
+            require_axes(array.shape, "compile: a captured array")
+            self.captured[place] = (self.input(Aval.of(array.shape, known(array.dtype))), array)
         return self.captured[place][0]
 
 
