@@ -12,6 +12,7 @@ from .array import Array
 from .core import Aval, Primitive, shape_of
 from .errors import UntrackedError
 from .operands import operand
+from .symbols import lifted
 
 
 def _operand(x: Any, row: Primitive) -> Any:
@@ -39,6 +40,7 @@ class Batched(Array):
 
     @classmethod
     def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
+        args = lifted(args)
         mine = [isinstance(arg, Batched) and arg.level == level for arg in args]
         values = [
             arg.value if batched else _operand(arg, primitive)

@@ -10,6 +10,7 @@ import linecache
 import math
 import os
 import sys
+import threading
 from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
@@ -126,6 +127,40 @@ class Symbol(Array):
             "a traced value cannot become a plain array: it has no numbers while the function is "
             "recorded; use np functions on it, and np.stack to join values" + user_line()
         )
+
+
+def is_recorded(x: Any) -> bool:
+    """Whether there is a symbol below a value: what is done to it becomes part of a program."""
+    while isinstance(x, Array):
+        if isinstance(x, Symbol):
+            return True
+        x = x.below
+    return False
+
+
+class _Recording(threading.local):
+    """The recorder of the function that this thread records."""
+
+    recorder: Any = None
+
+
+recording = _Recording()
+
+
+def lifted(args: Sequence) -> Sequence:
+    """The arguments of an op, as a program must see them: beside a recorded value a plain array is
+    one that the function closes over, and whatever rules make of it is part of the program too."""
+    recorder = recording.recorder
+    if recorder is None or not any(map(is_recorded, args)):
+        return args
+    return [recorder.capture(x) if type(x) is np.ndarray else x for x in args]
+
+
+def noted(x: Any) -> Any:
+    """x, whose numbers decide what is recorded: a program says when they are others."""
+    if recording.recorder is not None and isinstance(x, np.ndarray):
+        recording.recorder.fix(x)
+    return x
 
 
 class Builder:

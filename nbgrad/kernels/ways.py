@@ -13,7 +13,7 @@ from numba.core import cgutils, errors, types
 from ._jit import instruction
 from .pointers import address
 
-__all__ = ["addresses", "contiguous", "fits", "meet", "number"]
+__all__ = ["addresses", "contiguous", "fits", "meet", "number", "writable"]
 
 
 def _described(text: str) -> list[tuple[Any, tuple[int, ...]]]:
@@ -50,6 +50,26 @@ def fits(typingctx, text, *arrays):
         return fit
 
     return types.boolean(text, types.StarArgTuple(arrays)), codegen
+
+
+def _writable(*arrays):
+    if not all(x.flags.writeable for x in arrays):
+        raise ValueError("a result is a read-only array")
+
+
+@instruction(_writable)
+def writable(typingctx, *arrays):
+    """Said before results are written: a read-only array does not compile."""
+    for array in arrays:
+        if isinstance(array, types.Array) and not array.mutable:
+            raise errors.TypingError(
+                f"a compiled program writes its results into arrays, and {array} is read-only"
+            )
+
+    def codegen(context, builder, signature, args):
+        return context.get_dummy_value()
+
+    return types.void(types.StarArgTuple(arrays)), codegen
 
 
 def _meet(first, *arrays):

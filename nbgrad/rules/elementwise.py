@@ -220,7 +220,7 @@ where = _Where(
 @implements(np.where)
 def where_of(condition, x, y):
     """`np.where(condition, x, y)`; the condition has no derivative."""
-    if not isinstance(condition, Array):
+    if not isinstance(condition, (Array, np.ndarray)):
         condition = np.asarray(condition, bool)
     return bind(where, condition, x, y)
 

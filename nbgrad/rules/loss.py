@@ -9,6 +9,7 @@ from ..array import Array, apply
 from ..core import Aval, Primitive, bind, shape_of
 from ..errors import DimensionMismatch
 from ..kernels import logsoftmax as kernels
+from ..symbols import is_recorded
 from . import batching
 from .activation import relu
 from .elementary import log
@@ -88,12 +89,14 @@ def _targets(op: str, scores, targets):
     if targets.dtype.kind in "iu" and targets.shape == shape[:-1]:
         if isinstance(targets, Array):  # checked when the program runs
             return targets
+        if not is_recorded(scores):  # the pullback reads them again, and nobody may change them
+            targets = np.array(targets, np.intp)
         if targets.min() < 0 or targets.max() >= shape[-1]:
             raise ValueError(
                 f"{op}: labels from {targets.min()} to {targets.max()}, but there are {shape[-1]} "
                 "classes, numbered from 0"
             )
-        return np.asarray(targets, np.intp)
+        return targets
     if targets.shape != shape:
         raise DimensionMismatch(
             f"{op}: scores of shape {shape} and targets of shape {targets.shape}; targets are "

@@ -7,7 +7,7 @@ import numpy as np
 from ..array import Array, functions, implements
 from ..core import Aval, bind, shape_of
 from ..errors import TraceError
-from ..symbols import user_line
+from ..symbols import noted, user_line
 from . import batching
 from .dtypes import common_type, held
 from .families import Linear, sample
@@ -75,7 +75,7 @@ def take(a, indices, axis=None, *, mode="raise"):
     axis = normalize_axis(axis, len(shape), "take")
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f"take: clipmode must be one of 'clip', 'raise', or 'wrap' (got '{mode}')")
-    indices = _positions(indices)
+    indices = noted(_positions(indices))
     if indices.dtype.kind not in "iub":
         raise TypeError(f"take: the indices are {indices.dtype}; they must be integers")
     if not isinstance(indices, Array):

@@ -12,6 +12,7 @@ from .. import shapes
 from ..array import functions, implements
 from ..core import Aval, bind, shape_of
 from ..errors import DimensionMismatch
+from ..symbols import noted
 from . import batching
 from .dtypes import common_type
 from .families import Linear, sample
@@ -222,6 +223,7 @@ def repeat(a, repeats, axis=None):
         a, axis = np.reshape(a, -1), 0
     shape = shape_of(a)
     axis = normalize_axis(axis, len(shape), "repeat")
+    repeats = noted(repeats)
     if np.size(repeats) != 1:
         return np.take(a, np.repeat(np.arange(shape[axis]), repeats), axis)
     times = operator.index(np.asarray(repeats).item())

@@ -83,9 +83,13 @@ def caller(way: Any, args: tuple, static: Container[int], into: bool = False) ->
             writer.same(arg, name)
         else:
             writer.take(arg, name)
+    if way.program.held:
+        writer._need(f"{writer.new(way.program.is_current)}()")
     given = writer.leaves
     for array in way.captured:
         name = writer.new(array)
+        if frame.packed:  # else the entry looks at it
+            writer.lines.append(f"if {name}.shape != {array.shape}: mismatch()")
         known = isinstance(array, np.ndarray) and array.shape and handed(array) is array
         given.append(name if known else f"{writer.new(handed)}({name})")
     if into:

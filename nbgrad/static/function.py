@@ -156,11 +156,11 @@ class StaticFunction:
         dynamic = [leaf for leaf, static in zip(leaves, is_static, strict=True) if not static]
         key = (trees.structure(tree), _order_of(tree), kinds)
         weak = tuple(type(leaf) in (float, int) for leaf in dynamic)
-        variant = self._variants.get(key) or self._variants.get((*key, weak))
+        variant = self._known(key, weak)
         if variant is not None:
             return variant, dynamic
         with self._lock:
-            variant = self._variants.get(key) or self._variants.get((*key, weak))
+            variant = self._known(key, weak)
             if variant is None:
 
                 def fill(symbols: list[Symbol]) -> tuple[list, dict]:
@@ -180,6 +180,15 @@ class StaticFunction:
                 if len(self._variants) > _MOST:
                     del self._variants[next(iter(self._variants))]
         return variant, dynamic
+
+    def _known(self, key: tuple, weak: tuple) -> Variant | None:
+        """The variant of a key, unless arrays that the function closes over have changed so that
+        another program is theirs."""
+        for known in (key, (*key, weak)):
+            variant = self._variants.get(known)
+            if variant is not None:
+                return variant if variant.program.is_current() else None
+        return None
 
     def _warn(self, kinds: tuple) -> None:
         if len(self._variants) == _MANY:
@@ -204,7 +213,7 @@ class _Static:
 def _key(leaf: Any) -> Any:
     """A static leaf as part of a key. Raises TypeError for what has no hash."""
     value = leaf.value if isinstance(leaf, _Static) else leaf
-    if value is leaf and hasattr(value, "__array__"):
+    if value is leaf and hasattr(value, "__array__") and not isinstance(value, np.generic):
         raise TypeError(
             f"a {type(value).__name__} is no argument of a compiled function, which takes arrays and "
             "numbers: pass np.asarray of it"

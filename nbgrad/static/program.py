@@ -8,14 +8,16 @@ import numpy as np
 
 from ..core import bind
 from ..errors import TraceError
-from ..symbols import Builder, Symbol, is_full, topological
+from ..rules.dtypes import known
+from ..symbols import Builder, Symbol, is_full, static_key, topological
 
 
 @dataclass(frozen=True)
 class Program:
     """A function of arrays: symbols for its inputs, and what it returns.
 
-    `captured` are arrays that the function closes over, read at each call. `outputs` are symbols or
+    `captured` are arrays that the function closes over, read at each call; `held` are those whose
+    numbers the program was made for, such as indices, with keys of what they were. `outputs` are symbols or
     numbers; `rebuild` gives the function's result from plain outputs.
     """
 
@@ -24,6 +26,15 @@ class Program:
     captured: tuple[tuple[Symbol, np.ndarray], ...]
     outputs: tuple[Any, ...]
     rebuild: Callable[[list[Any]], Any]
+    held: tuple[tuple[np.ndarray, Any], ...] = ()
+
+    def is_current(self) -> bool:
+        """Whether the arrays that the function closes over are still those that decided about the
+        program: by shape and dtype, and indices by their numbers."""
+        return all(static_key(array) == key for array, key in self.held) and all(
+            array.shape == symbol.shape and known(array.dtype) == symbol.dtype
+            for symbol, array in self.captured
+        )
 
     @property
     def equations(self) -> list[Symbol]:

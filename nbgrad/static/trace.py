@@ -1,35 +1,28 @@
 """Recording: a function is run once on symbols, and what it does to them is its program."""
 
-import threading
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..array import operators
+from ..array import Array, operators
 from ..core import Aval, Primitive, new_level
 from ..errors import TraceError
 from ..rules.dtypes import known, require_axes
-from ..symbols import Builder, Symbol, aval_of, calling_line
+from ..symbols import Builder, Symbol, aval_of, calling_line, recording, static_key
 from ..transforms import trees
 from .frozen import Generators
 from .program import Program
 
 
-class _Mine(threading.local):
-    depth = 0
-
-
-_mine = _Mine()
-
-
 # What is taken as it is; other things, such as lists, are arrays that are captured.
-_KNOWN = (Symbol, float, int, np.generic)
+_KNOWN = (Array, float, int, np.generic)
 
 
 def is_recording() -> bool:
     """Whether a function is being recorded in this thread."""
-    return _mine.depth > 0
+    return recording.recorder is not None
 
 
 class Recorder(Builder):
@@ -39,6 +32,7 @@ class Recorder(Builder):
     def __init__(self, level: int):
         super().__init__(level)
         self.captured: dict[tuple, tuple[Symbol, np.ndarray]] = {}  # by place in memory
+        self._fixed: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # by id, each with a copy
 
     @property
     def recorded(self) -> bool:
@@ -46,7 +40,8 @@ class Recorder(Builder):
         return bool(self._known)
 
     def apply(self, primitive: Primitive, args: Sequence, params: dict) -> Any:
-        args = [a if isinstance(a, _KNOWN) else self._captured(np.asarray(a)) for a in args]
+        args = [a if isinstance(a, _KNOWN) else self.capture(np.asarray(a)) for a in args]
+        params = {name: self._fixed_in(value) for name, value in params.items()}
         symbol = super().apply(primitive, args, params)
         if primitive.name in operators and isinstance(symbol, Symbol):
             symbol.weak = symbol.weak or all(map(_is_weak, args))
@@ -59,11 +54,12 @@ class Recorder(Builder):
         given = map(_weak_aval if primitive.takes_numbers else aval_of, args)
         return primitive.infer(*given, **params)
 
-    def _captured(self, array: np.ndarray) -> Any:
+    def capture(self, array: np.ndarray) -> Any:
+        """The symbol of an array that the function closes over, which is read at each call."""
         if array.ndim == 2 and array.flags.f_contiguous and not array.flags.c_contiguous:
             # The transpose of one in C order, such as a pullback takes of a captured matrix.
             transpose = Primitive.registry["transpose"]
-            return super().apply(transpose, [self._captured(array.T)], {"axes": (1, 0)})
+            return super().apply(transpose, [self.capture(array.T)], {"axes": (1, 0)})
         start = array.__array_interface__["data"][0]
         place = (start, array.shape, array.strides, array.dtype.str)
         if place not in self.captured:
@@ -75,6 +71,51 @@ class Recorder(Builder):
             require_axes(array.shape, "compile: a captured array")
             self.captured[place] = (self.input(Aval.of(array.shape, known(array.dtype))), array)
         return self.captured[place][0]
+
+
+    def fix(self, array: np.ndarray) -> np.ndarray:
+        """A copy of an array whose numbers decide about the program, such as an index."""
+        if id(array) not in self._fixed:
+            self._fixed[id(array)] = array, array.copy()
+        return self._fixed[id(array)][1]
+
+    def _fixed_in(self, param: Any) -> Any:
+        if isinstance(param, tuple):
+            return tuple(map(self._fixed_in, param))
+        return self.fix(param) if isinstance(param, np.ndarray) else param
+
+    def held(self) -> list[tuple[np.ndarray, Any]]:
+        """The arrays of `fix` that somebody else holds, and may change, with what they were: to be
+        asked for once the function has returned. Those that it made are gone then."""
+        fixed, self._fixed = self._fixed, {}
+        traces = [_Trace(array, copy) for array, copy in fixed.values()]
+        fixed.clear()
+        return [(array, trace.key) for trace in traces if (array := trace.array()) is not None]
+
+
+class _Trace:
+    """Where an array lies, without keeping it alive."""
+
+    def __init__(self, array: np.ndarray, copy: np.ndarray):
+        self.key = static_key(copy)
+        self._interface = array.__array_interface__
+        while isinstance(array.base, np.ndarray):
+            array = array.base
+        # Memory that is no array's has an owner of which nothing is known.
+        self._foreign = array if array.base is not None else None
+        self._owner = weakref.ref(array)
+
+    def array(self) -> np.ndarray | None:
+        """The array once more, where its memory has an owner still."""
+        owner = self._owner()
+        return None if owner is None else np.asarray(_Seen(self._interface, owner))
+
+
+class _Seen:
+    """What NumPy makes an array of: a place in the memory of another."""
+
+    def __init__(self, interface: dict, owner: np.ndarray):
+        self.__array_interface__, self._owner = interface, owner
 
 
 def _is_weak(x: Any) -> bool:
@@ -101,11 +142,11 @@ def trace(
         inputs = [recorder.input(*given) for given in zip(avals, weak, strict=True)]
         args, options = rebuild(inputs)
         generators = Generators(f, [*args, *options.values()])
-        _mine.depth += 1
+        outer, recording.recorder = recording.recorder, recorder
         try:
             result = f(*args, **options)
         finally:
-            _mine.depth -= 1
+            recording.recorder = outer
         generators.check()
     outputs, rebuild_outputs = trees.flatten_values(result)
     found = []
@@ -126,7 +167,8 @@ def trace(
             "computed from them"
         )
     captured = tuple(recorder.captured.values())
-    return Program(name, tuple(inputs), captured, tuple(found), rebuild_outputs)
+    held = tuple(recorder.held())
+    return Program(name, tuple(inputs), captured, tuple(found), rebuild_outputs, held)
 
 
 def _unfit(name: str, found: str) -> TraceError:
