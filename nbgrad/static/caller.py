@@ -177,7 +177,11 @@ class _Writer:
                 self.take(item, part)
         elif kind is dict:
             # The keys in their order, since what the program does may depend on it.
-            self._need(f"type({name}) is dict and [*{name}] == {self.new(list(value))}")
+            self._need(f"type({name}) is dict and len({name}) == {len(value)}")
+            keys = {f"{name}_k{i}": key for i, key in enumerate(value)}
+            if keys:
+                self.lines.append(f"{', '.join(keys)}, = {name}")
+                self._need(" and ".join(f"{k} == {self.new(key)}" for k, key in keys.items()))
             for i, key in enumerate(_ordered(value)):
                 self.lines.append(f"{name}_{i} = {name}[{self.new(key)}]")
                 self.take(value[key], f"{name}_{i}")

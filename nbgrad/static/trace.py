@@ -1,6 +1,5 @@
 """Recording: a function is run once on symbols, and what it does to them is its program."""
 
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,8 +9,9 @@ from ..array import Array, operators
 from ..core import Aval, Primitive, new_level
 from ..errors import TraceError
 from ..rules.dtypes import known, require_axes
-from ..symbols import Builder, Symbol, aval_of, calling_line, recording, static_key
+from ..symbols import Builder, Symbol, aval_of, calling_line, recording
 from ..transforms import trees
+from .closure import Fixed
 from .frozen import Generators
 from .program import Program
 
@@ -32,7 +32,7 @@ class Recorder(Builder):
     def __init__(self, level: int):
         super().__init__(level)
         self.captured: dict[tuple, tuple[Symbol, np.ndarray]] = {}  # by place in memory
-        self._fixed: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # by id, each with a copy
+        self.fixed = Fixed()
 
     @property
     def recorded(self) -> bool:
@@ -40,6 +40,7 @@ class Recorder(Builder):
         return bool(self._known)
 
     def apply(self, primitive: Primitive, args: Sequence, params: dict) -> Any:
+        self.fixed.made |= any(isinstance(a, np.generic) for a in args)
         args = [a if isinstance(a, _KNOWN) else self.capture(np.asarray(a)) for a in args]
         params = {name: self._fixed_in(value) for name, value in params.items()}
         symbol = super().apply(primitive, args, params)
@@ -75,47 +76,12 @@ class Recorder(Builder):
 
     def fix(self, array: np.ndarray) -> np.ndarray:
         """A copy of an array whose numbers decide about the program, such as an index."""
-        if id(array) not in self._fixed:
-            self._fixed[id(array)] = array, array.copy()
-        return self._fixed[id(array)][1]
+        return self.fixed.copy_of(array)
 
     def _fixed_in(self, param: Any) -> Any:
         if isinstance(param, tuple):
             return tuple(map(self._fixed_in, param))
         return self.fix(param) if isinstance(param, np.ndarray) else param
-
-    def held(self) -> list[tuple[np.ndarray, Any]]:
-        """The arrays of `fix` that somebody else holds, and may change, with what they were: to be
-        asked for once the function has returned. Those that it made are gone then."""
-        fixed, self._fixed = self._fixed, {}
-        traces = [_Trace(array, copy) for array, copy in fixed.values()]
-        fixed.clear()
-        return [(array, trace.key) for trace in traces if (array := trace.array()) is not None]
-
-
-class _Trace:
-    """Where an array lies, without keeping it alive."""
-
-    def __init__(self, array: np.ndarray, copy: np.ndarray):
-        self.key = static_key(copy)
-        self._interface = array.__array_interface__
-        while isinstance(array.base, np.ndarray):
-            array = array.base
-        # Memory that is no array's has an owner of which nothing is known.
-        self._foreign = array if array.base is not None else None
-        self._owner = weakref.ref(array)
-
-    def array(self) -> np.ndarray | None:
-        """The array once more, where its memory has an owner still."""
-        owner = self._owner()
-        return None if owner is None else np.asarray(_Seen(self._interface, owner))
-
-
-class _Seen:
-    """What NumPy makes an array of: a place in the memory of another."""
-
-    def __init__(self, interface: dict, owner: np.ndarray):
-        self.__array_interface__, self._owner = interface, owner
 
 
 def _is_weak(x: Any) -> bool:
@@ -167,7 +133,8 @@ def trace(
             "computed from them"
         )
     captured = tuple(recorder.captured.values())
-    held = tuple(recorder.held())
+    del args, options, result
+    held = recorder.fixed.held(f, (array for _, array in captured))
     return Program(name, tuple(inputs), captured, tuple(found), rebuild_outputs, held)
 
 
