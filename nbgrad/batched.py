@@ -16,7 +16,7 @@ from .symbols import lifted
 
 
 def _operand(x: Any, row: Primitive) -> Any:
-    """What all samples share: a number of Python's stays one, since it takes the dtype of arrays."""
+    """What all samples share: a number of Python's stays one: it takes the dtype of arrays."""
     return x if type(x) is int else np.asarray(x) if type(x) is bool else operand(x, row)
 
 

@@ -1,4 +1,4 @@
-"""Arrays that a compiled function closes over: of any dtype and layout, and changed between calls."""
+"""Arrays that a compiled function closes over: of any dtype and layout, changed between calls."""
 
 import numpy as np
 import pytest
@@ -53,7 +53,7 @@ def test_any_layout_is_captured_and_taken(layout):
 @pytest.mark.parametrize("dtype", ["complex128", "<U3", "datetime64[s]", "O"])
 def test_what_is_no_number_is_refused(dtype):
     w = np.array([1, 2, 3]).astype(dtype)
-    with pytest.raises((TypeError, nbgrad.TraceError), match="captured|operand of dtype"):
+    with pytest.raises((TypeError, nbgrad.TraceError), match=r"captured|operand of dtype"):
         nbgrad.compile(lambda x: x * w)(np.ones(3))
 
 
@@ -71,7 +71,7 @@ CHANGES = {
     "exponent of int": ([1, 2, 3], [2, 3, 1], lambda y: graded(lambda x: np.sum(abs(x) ** y))),
     "factor": ([1.0, 2.0, 3.0], [2.0, 3.0, 1.0], lambda y: graded(lambda x: np.sum(np.sin(x * y)))),
     "strided": ([1.0, 0, 2.0, 0, 3.0, 0], 2.0, lambda y: graded(lambda x: np.sum(x * x * y[::2]))),
-    "made of it": ([1.0, 2.0, 3.0], 2.0, lambda y: graded(lambda x: np.sum(x * np.exp(y) / (y + 1)))),
+    "made of it": ([1.0, 2.0, 3.0], 2.0, lambda y: graded(lambda x: np.sum(x * np.exp(y) / -y))),
     "number of it": ([1.0, 2.0, 3.0], 4.0, lambda y: graded(lambda x: np.sum(x * x) * y[0])),
     "system": (np.eye(3) + 1, np.diag([1.0, 2.0, 3.0]),
                lambda y: graded(lambda x: np.sum(np.linalg.solve(y, x.T) ** 2))),
@@ -117,14 +117,12 @@ def test_an_array_is_compared_only_where_it_decided_about_the_program():
 
 
 def test_labels_that_change_before_the_pullback_do_no_harm():
-    for loss in (nbgrad.logit_cross_entropy, nbgrad.cross_entropy):
-        x, y = nbgrad.track(abs(X)), np.array([1, 0])
-        out = loss(x, y)
-        slope = nbgrad.grad(lambda x: loss(x, np.array([1, 0])))(abs(X))
-        if loss is nbgrad.logit_cross_entropy:
-            y[:] = -(10**12)
-        out.backward()
-        np.testing.assert_allclose(x.grad, slope, 1e-13)
+    x, y = nbgrad.track(X), np.array([1, 0])
+    slope = nbgrad.grad(nbgrad.logit_cross_entropy)(X, y)
+    out = nbgrad.logit_cross_entropy(x, y)
+    y[:] = -(10**12)
+    out.backward()
+    np.testing.assert_allclose(x.grad, slope, 1e-13)
 
 
 def test_results_are_not_written_into_read_only_arrays(tmp_path):

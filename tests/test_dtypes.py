@@ -1,5 +1,5 @@
-"""Dtypes: of every row, for arrays of every dtype, what NumPy gives: in eager calls of plain arrays,
-over samples, and compiled.
+"""Dtypes: of every row, for arrays of every dtype, what NumPy gives: in eager calls of plain
+arrays, over samples, and compiled.
 
 The cases are read from the registry, so a new row is among them. Where NumPy refuses a dtype, so
 do all modes. What NumPy would compute in half floats is float64 here, and so are rows that NumPy
@@ -9,7 +9,6 @@ has no function for.
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np

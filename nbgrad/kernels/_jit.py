@@ -80,13 +80,42 @@ def kernel_from_source(name: str, source: str) -> Kernel:
     The text compiles from memory, so no file that others could change is ever imported. Its
     module stands in `sys.modules` because Numba looks it up when it loads cached code.
     """
-    module_name = f"nbgrad_kernel_{hashlib.sha256(source.encode()).hexdigest()[:16]}"
+    return Kernel(module_of(source).__dict__[name], source)
+
+
+def module_of(source: str, **given: Any) -> types.ModuleType:
+    """The module of a text, in which `given` names stand; its own name is that of their content."""
+    digest = hashlib.sha256(source.encode())
+    for value in given.values():
+        if isinstance(value, np.ndarray):
+            digest.update(repr((value.shape, value.dtype.str)).encode() + value.tobytes())
+        else:
+            digest.update(repr(value).encode())
+    module_name = f"{_MODULE}{digest.hexdigest()[:16]}"
     module = types.ModuleType(module_name)
+    module.__dict__.update(given)
     filename = f"<{module_name}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     sys.modules[module_name] = module
     exec(compile(source, filename, "exec"), module.__dict__)
-    return Kernel(module.__dict__[name], source)
+    return module
+
+
+_MODULE = "nbgrad_kernel_"
+
+
+class _Absent:
+    """Asked last for a module: a user's `@njit(cache=True)` function from an earlier process names
+    the programs that it called, and one that is another program now is not there. To Numba an
+    OSError says that the file in its cache cannot be used: it compiles the function again."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> None:
+        if name.startswith(_MODULE):
+            raise OSError(f"{name}: a compiled program of another process, another one now")
+
+
+sys.meta_path.append(_Absent)  # pyright: ignore[reportArgumentType]
 
 
 def device(function: Callable, **options: Any) -> Any:

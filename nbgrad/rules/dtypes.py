@@ -56,8 +56,8 @@ def require_axes(shape: tuple[int, ...], op: str) -> None:
     """Raise DimensionMismatch for an array of too many axes."""
     if len(shape) > MOST_AXES:
         raise DimensionMismatch(
-            f"{op}: an array of {len(shape)} axes; nbgrad takes up to {MOST_AXES}, as many as NumPy "
-            "broadcasts: np.reshape it first"
+            f"{op}: an array of {len(shape)} axes; nbgrad takes up to {MOST_AXES}, as many as "
+            "NumPy broadcasts: np.reshape it first"
         )
 
 

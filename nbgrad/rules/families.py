@@ -23,7 +23,7 @@ from ..array import Array, functions
 from ..core import Aval, Primitive, bind, shape_of
 from ..kernels._jit import Kernel
 from . import batching, dtypes
-from .dtypes import FLOATS, common_type, float_type
+from .dtypes import FLOATS, float_type
 
 
 class Interval(NamedTuple):

@@ -107,12 +107,14 @@ _with_empty = [*_samples, sample((0, 3), axes=(0,), keepdims=False)]
 
 sum_row = Linear(
     "sum", lambda x, *, axes, keepdims: _total_of(np.sum, x, axes, keepdims),
-    _inferred(np.sum), _sum_transpose, function=np.sum, samples=_with_empty, batch=batching.along("axes"),
+    _inferred(np.sum), _sum_transpose, function=np.sum, samples=_with_empty,
+    batch=batching.along("axes"),
 )  # fmt: skip
 mean_row = Linear(
     "mean",
     lambda x, *, axes, keepdims: _total_of(np.mean, x, axes, keepdims, _share(x.shape, axes)),
-    _inferred(np.mean), _mean_transpose, function=np.mean, samples=_samples, batch=batching.along("axes"),
+    _inferred(np.mean), _mean_transpose, function=np.mean, samples=_samples,
+    batch=batching.along("axes"),
 )  # fmt: skip
 sum_row.plan_class = mean_row.plan_class = SumPlan
 
@@ -250,8 +252,8 @@ prod_row = Custom(
     lambda x, *, axes, keepdims: np.asarray(
         np.multiply.reduce(held(x), axis=axes, keepdims=keepdims)
     ),
-    _inferred(np.prod), _prod_rule, _prod_push, fused=_prod_fused, function=np.prod, samples=_with_empty,
-    batch=batching.along("axes"),
+    _inferred(np.prod), _prod_rule, _prod_push, fused=_prod_fused, function=np.prod,
+    samples=_with_empty, batch=batching.along("axes"),
     kinks=[
         ((np.array([0.0, 2.0, 3.0]),), (np.array([6.0, 0.0, 0.0]),)),
         ((np.array([0.0, 0.0]),), (np.array([0.0, 0.0]),)),

@@ -1,8 +1,8 @@
 """The arrays that a recorded function closes over: which of them a program was made for.
 
 An array that meets a traced value is an input of the program, read at each call. What Python makes
-of plain arrays alone (an index, `y + 1`) is there once, while the function is recorded. So a program
-keeps what such arrays were, and is recorded anew when they are others.
+of plain arrays alone (an index, `y + 1`) is there once, while the function is recorded. So a
+program keeps what such arrays were, and is recorded anew when they are others.
 """
 
 import functools
@@ -33,16 +33,20 @@ class Fixed:
             self._arrays[id(array)] = array, array.copy()
         return self._arrays[id(array)][1]
 
-    def held(self, f: Callable, captured: Iterable[np.ndarray]) -> tuple[tuple[np.ndarray, Any], ...]:
+    def held(
+        self, f: Callable, captured: Iterable[np.ndarray]
+    ) -> tuple[tuple[np.ndarray, Any], ...]:
         """The arrays that must stay as they are, with keys of what they are, once `f` has returned:
-        those that somebody else holds. Where one was made by `f` itself, of what is not known, these
-        are all that `f` reaches."""
+        those that somebody else holds. Where one was made by `f` itself, of what is not known,
+        these are all that `f` reaches."""
         captured = list(captured)
         traces = [_Trace(array, copy) for array, copy in self._arrays.values()]
         self._arrays.clear()
         found = {id(array): (array, trace.key) for trace in traces
                  if (array := trace.array()) is not None}  # fmt: skip
-        made = self.made or any(trace.array() is None and not _is_range(trace.copy) for trace in traces)
+        made = self.made or any(
+            trace.array() is None and not _is_range(trace.copy) for trace in traces
+        )
         if made or _any_made(captured):
             for array in reachable(f):
                 found.setdefault(id(array), (array, static_key(array)))

@@ -214,10 +214,10 @@ def _key(leaf: Any) -> Any:
     """A static leaf as part of a key. Raises TypeError for what has no hash."""
     value = leaf.value if isinstance(leaf, _Static) else leaf
     if value is leaf and hasattr(value, "__array__") and not isinstance(value, np.generic):
+        dtype = f" {value.dtype}" if isinstance(value, np.ndarray) else ""
         raise TypeError(
-            f"a {type(value).__name__} is no argument of a compiled function, which takes arrays and "
-            "numbers: pass np.asarray of it"
-            + (f" as floats, integers or bools, not {value.dtype}" if isinstance(value, np.ndarray) else "")
+            f"a {type(value).__name__}{dtype} is no argument of a compiled function, which takes "
+            "numbers and arrays of floats, integers and bools: pass np.asarray of it, converted"
         )
     try:
         hash(value)

@@ -63,10 +63,10 @@ class Graph:
 
     def constant(self, array: np.ndarray) -> Value:
         """An array that does not change, by its content: one more input too."""
-        for known in self.captured:
-            same = known.shape == array.shape and known.dtype == array.dtype
-            if same and id(known) in self._constants and known.tobytes() == array.tobytes():
-                return self.capture(known)
+        for other in self.captured:
+            same = other.shape == array.shape and other.dtype == array.dtype
+            if same and id(other) in self._constants and other.tobytes() == array.tobytes():
+                return self.capture(other)
         self._constants.add(id(array))
         return self.capture(array)
 

@@ -63,7 +63,7 @@ def _lowered(graph: Graph, symbol: Symbol, known: dict[Symbol, Value]) -> Value:
 def _constant(graph: Graph, x: Any) -> Value:
     """A number: one of Python's in the dtype that it has alone."""
     dtype = known(np.asarray(x).dtype)
-    if dtype == object:
+    if dtype.kind == "O":
         raise OverflowError(f"Python integer {x} out of bounds for int64")
     return graph.full(x, (), dtype)
 
@@ -91,7 +91,7 @@ def _elementwise(graph: Graph, symbol: Symbol, row: Any, args: list[Value]) -> V
         condition, message = row.requires
         holds = graph.map(condition, typed, BOOL, symbol.shape)
         graph.require_all(holds, ValueError, f"{row.name}: {message}{place_of(symbol)}")
-    if whole and result != BOOL or row.differentiable and dtype == BOOL:
+    if (whole and result != BOOL) or (row.differentiable and dtype == BOOL):
         return graph.whole(body, typed, dtype, symbol.shape)
     return graph.map(body, typed, dtype, symbol.shape)
 

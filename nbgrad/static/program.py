@@ -17,8 +17,8 @@ class Program:
     """A function of arrays: symbols for its inputs, and what it returns.
 
     `captured` are arrays that the function closes over, read at each call; `held` are those whose
-    numbers the program was made for, such as indices, with keys of what they were. `outputs` are symbols or
-    numbers; `rebuild` gives the function's result from plain outputs.
+    numbers the program was made for, such as indices, with keys of what they were. `outputs` are
+    symbols or numbers; `rebuild` gives the function's result from plain outputs.
     """
 
     name: str

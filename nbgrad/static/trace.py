@@ -15,7 +15,6 @@ from .closure import Fixed
 from .frozen import Generators
 from .program import Program
 
-
 # What is taken as it is; other things, such as lists, are arrays that are captured.
 _KNOWN = (Array, float, int, np.generic)
 
@@ -72,7 +71,6 @@ class Recorder(Builder):
             require_axes(array.shape, "compile: a captured array")
             self.captured[place] = (self.input(Aval.of(array.shape, known(array.dtype))), array)
         return self.captured[place][0]
-
 
     def fix(self, array: np.ndarray) -> np.ndarray:
         """A copy of an array whose numbers decide about the program, such as an index."""

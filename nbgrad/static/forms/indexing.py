@@ -37,8 +37,8 @@ def template_of(index: Any, shape: tuple[int, ...]) -> tuple[list[Any], tuple, i
     arrays = [i for i, part in enumerate(flat) if is_array(part)]
     if arrays and any(map(_is_truth, parts)):
         raise TraceError(
-            "an index of True or False beside arrays is eager only: leave it out, or write None for "
-            "a new axis"
+            "an index of True or False beside arrays is eager only: leave it out, or write None "
+            "for a new axis"
         )
     if arrays:
         flat = [
