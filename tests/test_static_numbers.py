@@ -48,6 +48,7 @@ NUMBERS = [
     (lambda n: n + 1, np.float32(3)),
     (lambda n: n + True, np.uint8(255)),
     (lambda n: n < 300, np.array([4], np.uint8)),
+    (lambda n: (n == 3) + np.where(n == 2, 0.0, n), 3),
     (lambda n: n > -1, np.array([4], np.uint8)),
     (lambda n: n + np.array([-1]), np.array([2**63], np.uint64)),
     (lambda n: n < np.array([-1]), np.array([2**63], np.uint64)),

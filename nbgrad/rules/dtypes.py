@@ -84,6 +84,8 @@ def kind_of(x: Any) -> Any:
 def loop_types(function: Callable, *kinds: Any, **options: Any) -> tuple[np.dtype, ...]:
     """The dtypes in which a NumPy function takes arguments of these kinds, and that of the
     result."""
+    if not any(isinstance(k, np.dtype) for k in kinds):
+        kinds = tuple(map(np.dtype, kinds))  # numbers alone are what arrays of them are
     if isinstance(function, np.ufunc):
         types = function.resolve_dtypes((*kinds, None))
     else:
