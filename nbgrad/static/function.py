@@ -273,10 +273,10 @@ def compile(f: Callable | None = None, *, static_argnames: Iterable[str] = ()) -
     TraceError, which names the line, where the function needs a number while it is recorded, or an
     op that only the eager tier has.
 
-    Arrays that the function closes over are read at each call. Where Python computed with them while
-    the function was recorded (an index, `y + 1`), they are compared at each call with what they
-    were, and the function is recorded anew where they differ. Another array under the same name, or
-    `float(y[0])`, is not noticed: pass as arguments what changes.
+    Arrays that the function closes over are read at each call. Where Python computed with them
+    while the function was recorded (an index, `y + 1`), they are compared at each call with what
+    they were, and the function is recorded anew where they differ. Another array under the same
+    name, or `float(y[0])`, is not noticed: pass as arguments what changes.
 
     Results are new arrays; with `out=`, arrays in the nesting of the result, they are written there
     (places of numbers are not looked at) and the call allocates no arrays.

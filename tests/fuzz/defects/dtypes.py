@@ -1,4 +1,4 @@
-"""Defects of dtypes, numbers and closed-over arrays, each put back for as long as its `with` runs."""
+"""Defects of dtypes, numbers and closed-over arrays, each there for as long as its `with` runs."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
