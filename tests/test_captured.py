@@ -75,6 +75,11 @@ CHANGES = {
     "number of it": ([1.0, 2.0, 3.0], 4.0, lambda y: graded(lambda x: np.sum(x * x) * y[0])),
     "system": (np.eye(3) + 1, np.diag([1.0, 2.0, 3.0]),
                lambda y: graded(lambda x: np.sum(np.linalg.solve(y, x.T) ** 2))),
+    "index in a loop": ([1, 0], [2, 2],
+                        lambda y: lambda x: nbgrad.loop(2, lambda i, s: s + np.sum(x[:, y]), 0.0)),
+    "factor in a loop": ([1.0, 2.0, 3.0], 2.0,
+                         lambda y: graded(lambda x: nbgrad.loop(
+                             2, lambda i, s: s * np.sum(x * y), 1.0))),
     "batched": ([1.0, 2.0, 3.0], [2.0, 3.0, 1.0],
                 lambda y: nbgrad.vmap(nbgrad.grad(lambda x: np.sum(np.sin(x * y))))),
     "forward": ([1.0, 2.0, 3.0], [2.0, 3.0, 1.0],
