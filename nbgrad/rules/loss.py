@@ -187,9 +187,10 @@ cross_entropy_row.plan_class = CrossEntropyPlan
 
 
 def _labels_compute(x, labels):
-    x = np.asarray(x)
+    x = np.asarray(x).astype(float_type(x.dtype), copy=False)
     out = np.empty((), x.dtype)
     scratch = np.empty(x.size, x.dtype)
+    labels = np.asarray(labels, np.intp)
     kernels.label_cross_entropy(x.ravel(), labels.ravel(), scratch, out.ravel(), *_matrix(x))
     return out
 
