@@ -12,6 +12,12 @@ from .array import Array
 from .core import Aval, Primitive, shape_of
 from .errors import UntrackedError
 from .operands import operand
+from .symbols import lifted
+
+
+def _operand(x: Any, row: Primitive) -> Any:
+    """What all samples share: a number of Python's stays one: it takes the dtype of arrays."""
+    return x if type(x) is int else np.asarray(x) if type(x) is bool else operand(x, row)
 
 
 class Batched(Array):
@@ -34,9 +40,10 @@ class Batched(Array):
 
     @classmethod
     def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
+        args = lifted(args)
         mine = [isinstance(arg, Batched) and arg.level == level for arg in args]
         values = [
-            arg.value if batched else operand(arg, primitive)
+            arg.value if batched else _operand(arg, primitive)
             for arg, batched in zip(args, mine, strict=True)
         ]
         count = next(arg.count for arg, batched in zip(args, mine, strict=True) if batched)

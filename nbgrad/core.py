@@ -85,6 +85,8 @@ class Primitive:
     registered = True
     differentiable = True
     linear = False
+    # Whether `infer` takes numbers of Python's among the arguments.
+    takes_numbers = False
     # Whether a recording takes the row apart, by `inline(*args, **params)`.
     inlines = False
     # How the row runs on plain arrays of given kinds; None: by its own functions.

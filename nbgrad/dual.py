@@ -16,7 +16,7 @@ from .array import Array
 from .core import Aval, Primitive, bind, new_level, shape_of
 from .operands import operand
 from .rules.families import Elementwise, reals
-from .symbols import Symbol
+from .symbols import is_recorded, lifted
 
 
 class Dual(Array):
@@ -32,6 +32,7 @@ class Dual(Array):
 
     @classmethod
     def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
+        args = lifted(args)
         mine = [isinstance(arg, Dual) and arg.level == level for arg in args]
         primals = [
             arg.primal if dual else operand(arg, primitive)
@@ -99,7 +100,7 @@ class Pushforward(Elementwise):
 
 def pushed(row: Primitive, tangents: Sequence, out: Any, args: Sequence, params: dict) -> Any:
     """The tangent of a result."""
-    if isinstance(row, Elementwise) and not any(map(_is_recorded, (out, *args, *tangents))):
+    if isinstance(row, Elementwise) and not any(map(is_recorded, (out, *args, *tangents))):
         moves = tuple(t is not None for t in tangents)
         op = _pushforward_of(row, moves, tuple(params.items()))
         if op is not None:
@@ -117,15 +118,6 @@ def _pushforward_of(row: Elementwise, moves: tuple[bool, ...], params: tuple) ->
     except OverflowError:
         return None
     return op if op.steps > 1 else None
-
-
-def _is_recorded(x: Any) -> bool:
-    """Whether there is a symbol below: programs are made of the rules, whose steps they share."""
-    while isinstance(x, Array):
-        if isinstance(x, Symbol):
-            return True
-        x = x.below
-    return False
 
 
 def _fitted(tangent, out):

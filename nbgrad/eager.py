@@ -31,7 +31,7 @@ class Plan:
     """One row for given kinds of arguments.
 
     A kind is the Aval of an argument that wants a cotangent, `aval.constant` for a plain array, or
-    `float` for a Python number. `need` says which want one; `forward(*args)` computes.
+    `float` or `int` for a Python number. `need` says which want one; `forward(*args)` computes.
     """
 
     __slots__ = ("aval", "kinds", "need", "params", "row")
@@ -103,7 +103,10 @@ class ElementwisePlan(Plan):
         self.same = len(kinds) == 1 and row.arity == 2
         super().__init__(row, (*kinds, *kinds) if self.same else kinds, params)
         avals = [abstract(kind) for kind in self.kinds]
-        self.aval = aval = row.infer(*avals, **params)
+        aval = row.infer(*avals, **params)
+        if aval.dtype.kind != "f" and any(type(kind) is Aval for kind in kinds):
+            aval = Aval.of(aval.shape, np.dtype(np.float64))  # what is tracked is a float
+        self.aval = aval
         self.shape, self.dtype = aval.shape, aval.dtype
         self.patterns, self.loads, self.sizes = self._layout(avals)
         self.pulls: dict[tuple[bool, ...], Callable[..., Sequence]] = {}
@@ -144,6 +147,8 @@ class ElementwisePlan(Plan):
         return f"{name}.item()" if load == ITEM else f"float({name})"
 
     def _forward(self) -> Callable[..., np.ndarray]:
+        if self.dtype.kind != "f":
+            return lambda *args: np.asarray(self.row.plain(*args, **self.params))
         kernel = emission.forward_kernel(self.row, self.params, self.patterns)
         names = emission.NAMES[: len(self.kinds)]
         avals = [abstract(kind) for kind in self.kinds]
@@ -254,7 +259,7 @@ def plan_for(row: Primitive, kinds: tuple, params: dict) -> Plan:
 
 def evaluate(row: Primitive, args: Sequence, params: dict) -> np.ndarray:
     """An elementwise row on plain arrays and numbers. Raises TypeError for what is no number."""
-    values = [arg if type(arg) is float else plain_array(arg) for arg in args]
+    values = [arg if type(arg) in (float, int) else plain_array(arg) for arg in args]
     for value in values:
         if type(value) is np.ndarray and value.dtype.kind not in "fiub":
             raise TypeError(
@@ -262,7 +267,7 @@ def evaluate(row: Primitive, args: Sequence, params: dict) -> np.ndarray:
                 "numbers, so convert it to float64 or float32 first"
             )
     kinds = tuple(
-        Aval.of(v.shape, v.dtype).constant if isinstance(v, np.ndarray) else float for v in values
+        Aval.of(v.shape, v.dtype).constant if isinstance(v, np.ndarray) else type(v) for v in values
     )
     return plan_for(row, kinds, params).forward(*values)
 
@@ -276,7 +281,7 @@ def plain_array(x: Any) -> np.ndarray:
 
 def abstract(kind) -> Any:
     """What `infer` is given for the kind of an argument: an Aval, or a Python number."""
-    return 0.0 if kind is float else getattr(kind, "aval", kind)
+    return kind(0) if kind in (float, int) else getattr(kind, "aval", kind)
 
 
 def fit(ct: Any, like: Aval | np.ndarray) -> np.ndarray:

@@ -39,6 +39,12 @@ def body_of(row: Any, params: dict) -> Expr:
     return parse(body) if isinstance(body, str) else body
 
 
+def whole_body_of(row: Any, params: dict) -> Expr:
+    """The scalar code of an elementwise row for integers."""
+    body = row.whole(**params) if callable(row.whole) else row.whole
+    return parse(body) if isinstance(body, str) else body
+
+
 def steps_of(
     outputs: Sequence, names: dict[Symbol, str]
 ) -> tuple[list[Step], list[str | float], set[str]]:

@@ -8,7 +8,8 @@ from .array import Array
 from .core import Aval, Primitive, shape_of
 from .eager import plain_array
 from .errors import DimensionMismatch, require_unmasked
-from .rules.families import FLOATS, require_real
+from .rules.dtypes import FLOATS, known, require_axes
+from .rules.families import require_real
 
 
 def aval_of(value: Any) -> Aval:
@@ -40,9 +41,8 @@ def real_array(x: Any, what: str) -> np.ndarray:
     require_unmasked(x, what)
     array = np.asarray(x)
     require_real(array.dtype, what)
-    if array.dtype.kind == "f" and array.dtype not in FLOATS:
-        return array.astype(np.float64)
-    return array
+    require_axes(array.shape, what)
+    return array.astype(known(array.dtype), copy=False)
 
 
 def float_array(x: Any, copy: bool = False, op: str = "track") -> Any:
@@ -67,6 +67,7 @@ def float_array(x: Any, copy: bool = False, op: str = "track") -> Any:
             "joins tracked ones, nbgrad.grad takes dicts and lists of arrays",
         }.get(array.dtype.kind, "only real numbers, as float64 or float32, can be differentiated")
         raise TypeError(f"{op}: an array of dtype {array.dtype}: {reason}")
+    require_axes(array.shape, op)
     single = array.dtype.kind == "f" and array.dtype.itemsize < 8
     dtype = np.float32 if single else np.float64
     if copy or array.dtype != dtype or not array.flags.carray:

@@ -10,6 +10,7 @@ import linecache
 import math
 import os
 import sys
+import threading
 from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
@@ -130,6 +131,40 @@ class Symbol(Array):
         )
 
 
+def is_recorded(x: Any) -> bool:
+    """Whether there is a symbol below a value: what is done to it becomes part of a program."""
+    while isinstance(x, Array):
+        if isinstance(x, Symbol):
+            return True
+        x = x.below
+    return False
+
+
+class _Recording(threading.local):
+    """The recorder of the function that this thread records."""
+
+    recorder: Any = None
+
+
+recording = _Recording()
+
+
+def lifted(args: Sequence) -> Sequence:
+    """The arguments of an op, as a program must see them: beside a recorded value a plain array is
+    one that the function closes over, and whatever rules make of it is part of the program too."""
+    recorder = recording.recorder
+    if recorder is None or not any(map(is_recorded, args)):
+        return args
+    return [recorder.capture(x) if type(x) is np.ndarray else x for x in args]
+
+
+def noted(x: Any) -> Any:
+    """x, whose numbers decide what is recorded: a program says when they are others."""
+    if recording.recorder is not None and isinstance(x, np.ndarray):
+        recording.recorder.fix(x)
+    return x
+
+
 class Builder:
     """Makes symbols of one level, each expression once."""
 
@@ -173,13 +208,15 @@ class Builder:
             x, y = args
             for one, other in ((x, y), (y, x)):
                 if _is_one(one) and isinstance(other, Symbol):
-                    if not is_full(one) or one.shape in ((), other.shape):
+                    if is_full(one) and one.shape not in ((), other.shape):
+                        continue
+                    if self.infer(Primitive.registry[name], args, params).dtype == other.dtype:
                         return other
         if name in ("reshape", "broadcast_to") and params["shape"] == args[0].shape:
             return args[0]
         if name in ("reshape", "broadcast_to") and is_full(args[0]):
             return self.full(args[0].params["number"], Aval.of(params["shape"], args[0].dtype))
-        if name == "mean":
+        if name == "mean" and args[0].dtype.kind == "f":
             total = self.apply(Primitive.registry["sum"], args, params)
             share = total.aval.size / args[0].aval.size if args[0].aval.size else math.nan
             return self.apply(Primitive.registry["multiply"], (total, share), {})
@@ -261,17 +298,18 @@ def _is_one(x) -> bool:
 
 
 def static_key(x) -> Any:
-    """A static parameter as part of a key: indices hold slices and arrays."""
-    if isinstance(x, tuple):
-        return tuple(map(static_key, x))
+    """A static parameter as part of a key: indices hold slices and arrays, and numbers that are
+    equal for Python (1, True and 1.0, or the two zeros) are different programs."""
+    if isinstance(x, (tuple, frozenset)):
+        return (type(x), *map(static_key, x))
     if isinstance(x, slice):
-        return ("slice", x.start, x.stop, x.step)
+        return ("slice", *map(static_key, (x.start, x.stop, x.step)))
     if isinstance(x, np.ndarray):
         return ("array", x.shape, x.dtype.str, x.tobytes())
-    return x
+    return _number_key(x) if isinstance(x, (int, float, complex, np.generic)) else x
 
 
 def _number_key(x) -> Any:
-    if isinstance(x, (np.ndarray, np.generic, Array)):
+    if isinstance(x, (np.ndarray, Array)):
         return ("array", id(x))
     return (type(x), repr(x))

@@ -23,6 +23,7 @@ from .modes import active
 from .operands import aval_of, plain_operand
 from .rules.families import FLOATS, ufunc_rows
 from .rules.index import slice_plan
+from .symbols import lifted
 
 _SEEDS = {dtype: np.ones((), dtype) for dtype in FLOATS}
 
@@ -341,7 +342,7 @@ def record(row: Primitive, args: Sequence, params: dict):
 
 def record_nested(level: int, row: Primitive, args: Sequence, params: dict):
     """Apply a row above the base level: to the values below it, through `bind`."""
-    parents, values, kinds = _taken_apart(level, row, args)
+    parents, values, kinds = _taken_apart(level, row, lifted(args))
     out = bind(row, *values, **params)
     if not row.differentiable:
         return out

@@ -31,7 +31,7 @@ from .loops import (
     Statement,
     Store,
 )
-from .scalar import NAMES, near_arguments, parse, text_of, typed_literal
+from .scalar import NAMES, near_arguments, parse, plain_literal, text_of, typed_literal
 
 _ZERO = Affine(0, ())
 _VARIABLES = "ijklmnopq"
@@ -204,7 +204,10 @@ def _let(let: Let, near: bool = False) -> str:
     names = dict(zip(NAMES, map(operand_text, let.operands), strict=False))
     if let.body is _SAME:
         return f"{let.target} = {_cast(names['x'], let.dtype)}"
-    return f"{let.target} = {text_of(let.body, names, typed_literal(let.inner), near)}"
+    text = text_of(let.body, names, typed_literal(let.inner), near)
+    if let.dtype == np.uint64:  # with a signed one, Numba's integers become floats
+        text = f"uint64({text})"
+    return f"{let.target} = {text}"
 
 
 def _cast(name: str, dtype: np.dtype) -> str:
@@ -249,7 +252,13 @@ def operand_text(operand: Operand) -> str:
     """The name of an operand, or its literal."""
     if isinstance(operand, str):
         return operand
-    return typed_literal(operand.dtype)(operand.number)
+    number, dtype = operand.number, operand.dtype
+    if dtype.kind == "b":
+        return "True" if number else "False"
+    if dtype.kind in "iu":
+        text = plain_literal(int(number))
+        return f"uint64({text})" if dtype == np.uint64 else text
+    return typed_literal(dtype)(number)
 
 
 def position_text(position: Affine) -> str:

@@ -272,14 +272,12 @@ def plain_literal(value: Any) -> str:
 
 def typed_literal(dtype: np.dtype) -> Callable[[Any], str]:
     """How constants are written among numbers of `dtype`: one float64 widens a float32 loop."""
+    if dtype.kind != "f":
+        return plain_literal
 
     def literal(value: Any) -> str:
         if isinstance(value, bool):
             return str(value)
-        if dtype.kind == "b":
-            return "True" if value else "False"
-        if dtype.kind in "iu":
-            return plain_literal(int(value)) if float(value).is_integer() else plain_literal(value)
         text = plain_literal(abs(float(value)))
         text = f"float32({text})" if dtype == np.float32 else text
         return f"(-{text})" if math.copysign(1.0, value) < 0 else text

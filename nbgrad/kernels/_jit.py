@@ -87,20 +87,45 @@ def kernel_from_source(name: str, source: str) -> Kernel:
     with _build_lock:
         made = _kernels.get((name, source))
         if made is None:
-            made = _kernels[name, source] = Kernel(getattr(_module(source), name), source)
+            made = _kernels[name, source] = Kernel(getattr(module_of(source), name), source)
         return made
 
 
-def _module(source: str) -> types.ModuleType:
-    name = f"nbgrad_kernel_{hashlib.sha256(source.encode()).hexdigest()[:16]}"
+_MODULE = "nbgrad_kernel_"
+
+
+def module_of(source: str, **given: Any) -> types.ModuleType:
+    """The module of a text, in which `given` names stand; its own name is that of their content."""
+    digest = hashlib.sha256(source.encode())
+    for value in given.values():
+        if isinstance(value, np.ndarray):
+            digest.update(repr((value.shape, value.dtype.str)).encode() + value.tobytes())
+        else:
+            digest.update(repr(value).encode())
+    name = f"{_MODULE}{digest.hexdigest()[:16]}"
     if (made := sys.modules.get(name)) is not None:
         return made
     module = types.ModuleType(name)
+    module.__dict__.update(given)
     filename = f"<{name}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     exec(compile(source, filename, "exec"), module.__dict__)
     sys.modules[name] = module
     return module
+
+
+class _Absent:
+    """Asked last for a module: a user's `@njit(cache=True)` function from an earlier process names
+    the programs that it called, and one that is another program now is not there. To Numba an
+    OSError says that the file in its cache cannot be used: it compiles the function again."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> None:
+        if name.startswith(_MODULE):
+            raise OSError(f"{name}: a compiled program of another process, another one now")
+
+
+sys.meta_path.append(_Absent)  # pyright: ignore[reportArgumentType]
 
 
 def device(function: Callable, **options: Any) -> Any:

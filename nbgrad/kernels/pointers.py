@@ -21,13 +21,23 @@ __all__ = [
     "at_b1",
     "at_f4",
     "at_f8",
+    "at_i1",
+    "at_i2",
+    "at_i4",
     "at_i8",
+    "at_u1",
+    "at_u2",
+    "at_u4",
+    "at_u8",
     "b1",
     "f4",
     "f8",
     "gemm_at",
     "hidden",
     "highest",
+    "i1",
+    "i2",
+    "i4",
     "i8",
     "keep",
     "lowest",
@@ -37,6 +47,10 @@ __all__ = [
     "shift",
     "spoil",
     "tuned",
+    "u1",
+    "u2",
+    "u4",
+    "u8",
     "wide",
 ]  # fmt: skip
 
@@ -107,7 +121,11 @@ def _at(kind: Any, dtype: Any) -> Callable:
 
 
 at_f8, at_f4 = _at(types.float64, ctypes.c_double), _at(types.float32, ctypes.c_float)
-at_i8, at_b1 = _at(types.int64, ctypes.c_int64), _at(types.uint8, ctypes.c_uint8)
+at_i8, at_u8 = _at(types.int64, ctypes.c_int64), _at(types.uint64, ctypes.c_uint64)
+at_i4, at_u4 = _at(types.int32, ctypes.c_int32), _at(types.uint32, ctypes.c_uint32)
+at_i2, at_u2 = _at(types.int16, ctypes.c_int16), _at(types.uint16, ctypes.c_uint16)
+at_i1, at_u1 = _at(types.int8, ctypes.c_int8), _at(types.uint8, ctypes.c_uint8)
+at_b1 = at_u1
 
 
 @instruction(lambda array: None)
@@ -145,7 +163,11 @@ def _part(kind: Any, dtype: Any) -> Callable:
 
 
 f8, f4 = _part(types.float64, np.float64), _part(types.float32, np.float32)
-i8, b1 = _part(types.int64, np.int64), _part(types.uint8, np.uint8)
+i8, u8 = _part(types.int64, np.int64), _part(types.uint64, np.uint64)
+i4, u4 = _part(types.int32, np.int32), _part(types.uint32, np.uint32)
+i2, u2 = _part(types.int16, np.int16), _part(types.uint16, np.uint16)
+i1, u1 = _part(types.int8, np.int8), _part(types.uint8, np.uint8)
+b1 = u1
 
 
 @instruction(lambda size: np.empty(size, np.uint8))
@@ -231,7 +253,8 @@ def _extreme(name: str, twin: Callable) -> Callable:
     def extreme(typingctx, x, y):
         def codegen(context, builder, signature, args):
             if isinstance(x, types.Integer):
-                better = builder.icmp_signed(">=" if name == "maximum" else "<=", *args)
+                compare = builder.icmp_signed if x.signed else builder.icmp_unsigned
+                better = compare(">=" if name == "maximum" else "<=", *args)
                 return builder.select(better, *args)
             if llvmlite.binding.llvm_version_info[0] < _MAXIMUM_OF_X86:
                 better = builder.fcmp_ordered(">=" if name == "maximum" else "<=", *args)

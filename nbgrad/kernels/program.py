@@ -1,5 +1,6 @@
 """Compiled programs as Numba functions: what Python calls, what `@njit` code calls, C functions."""
 
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -11,7 +12,7 @@ from numba import types
 from numba.core.compiler_lock import global_compiler_lock
 
 from ._interrupts import held_back
-from ._jit import DISABLED, guarded, kernel, kernel_from_source
+from ._jit import DISABLED, guarded, kernel, kernel_from_source, module_of
 from .pointers import address
 
 _REAL = types.CPointer(types.float64)
@@ -81,17 +82,18 @@ def home_of(name: str, source: str) -> str:
 def njit(name: str, source: str, count: int, results: int, captured: Sequence[Any]) -> Callable:
     """The function `name` for `@njit` code, of `count` arguments and `results` arrays; `captured`
     arrays are filled in between them as they are now."""
-    entry = kernel_from_source(name, source).dispatcher
+    made = kernel_from_source(name, source)
     if not captured:
-        return entry
+        return made.dispatcher
     names = [f"x{i}" for i in range(count)]
     places = [f"r{i}" for i in range(results)]
-    scope: dict[str, Any] = {"entry": entry}
-    scope.update((f"captured{i}", array) for i, array in enumerate(captured))
-    given = [*names, *(f"captured{i}" for i in range(len(captured))), *places]
-    text = f"def closed({', '.join([*names, *places])}):\n    return entry({', '.join(given)})\n"
-    exec(compile(text, f"<{name}>", "exec"), scope)
-    return scope["closed"] if DISABLED else guarded(numba.njit(scope["closed"]))
+    arrays = {f"captured{i}": array for i, array in enumerate(captured)}
+    text = f"from {made.function.__module__} import {name}_entry\n\n\n"
+    text += f"def closed({', '.join([*names, *places])}):\n"
+    text += f"    return {name}_entry({', '.join([*names, *arrays, *places])})\n"
+    sys.modules[made.function.__module__].__dict__[f"{name}_entry"] = made.dispatcher
+    closed = module_of(text, **arrays).__dict__["closed"]
+    return closed if DISABLED else guarded(numba.njit(closed))
 
 
 @cache

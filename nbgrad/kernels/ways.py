@@ -13,7 +13,7 @@ from numba.core import cgutils, errors, types
 from ._jit import instruction
 from .pointers import address
 
-__all__ = ["addresses", "contiguous", "fits", "meet"]
+__all__ = ["addresses", "contiguous", "fits", "meet", "number", "writable"]
 
 
 def _described(text: str) -> list[tuple[Any, tuple[int, ...]]]:
@@ -52,6 +52,26 @@ def fits(typingctx, text, *arrays):
     return types.boolean(text, types.StarArgTuple(arrays)), codegen
 
 
+def _writable(*arrays):
+    if not all(x.flags.writeable for x in arrays):
+        raise ValueError("a result is a read-only array")
+
+
+@instruction(_writable)
+def writable(typingctx, *arrays):
+    """Said before results are written: a read-only array does not compile."""
+    for array in arrays:
+        if isinstance(array, types.Array) and not array.mutable:
+            raise errors.TypingError(
+                f"a compiled program writes its results into arrays, and {array} is read-only"
+            )
+
+    def codegen(context, builder, signature, args):
+        return context.get_dummy_value()
+
+    return types.void(types.StarArgTuple(arrays)), codegen
+
+
 def _meet(first, *arrays):
     ends = [(x.ctypes.data, x.ctypes.data + x.nbytes) for x in arrays]
     pairs = ((ends[i], ends[j]) for j in range(first, len(ends)) for i in range(j))
@@ -81,6 +101,28 @@ def meet(typingctx, first, *arrays):
         return found
 
     return types.boolean(first, types.StarArgTuple(arrays)), codegen
+
+
+def _number(text, x):
+    return np.dtype(text).type(x)
+
+
+@instruction(_number)
+def number(typingctx, text, x):
+    """A number in the dtype that the literal `text` names, as Python has it: an integer may become
+    a float, and no float an integer."""
+    if not isinstance(text, types.StringLiteral):
+        raise errors.TypingError("number takes a literal")
+    wanted = getattr(types, text.literal_value)
+    x = types.unliteral(x)
+    fits = isinstance(x, (types.Integer, types.Boolean))
+    if not fits and not (isinstance(x, types.Float) and isinstance(wanted, types.Float)):
+        raise errors.TypingError(f"a compiled program takes a number of dtype {wanted}, not {x}")
+
+    def codegen(context, builder, signature, args):
+        return context.cast(builder, args[1], x, wanted)
+
+    return wanted(text, x), codegen
 
 
 @instruction(np.ascontiguousarray)

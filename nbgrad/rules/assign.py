@@ -7,16 +7,14 @@ import numpy as np
 from ..array import Array, functions
 from ..core import Aval, Unplanned, bind, shape_of
 from ..errors import DimensionMismatch, TraceError, UntrackedError, require_unmasked
-from . import batching
-from .families import Linear, float_type, sample
+from . import batching, dtypes
+from .dtypes import common_type
+from .families import Linear, sample
 from .index import divided, index_of, is_basic, scatter, scatter_at, selected
 
 
 def _assigned(x, value, *, index):
-    # A number of Python's takes the dtype of x.
-    number = isinstance(value, (int, float)) and not isinstance(value, np.generic)
-    dtype = float_type(np.asarray(x).dtype, value if number else np.asarray(value).dtype)
-    out = np.array(x, dtype, order="C")
+    out = np.array(x, common_type(np.asarray(x).dtype, dtypes.kind_of(value)), order="C")
     out[index] = value
     return out
 
@@ -44,7 +42,7 @@ def _written_last(index, shape: tuple[int, ...]) -> np.ndarray | None:
 assign = Linear(
     "assign",
     _assigned,
-    lambda x, value, *, index: Aval.of(x.shape, float_type(x, value)),
+    lambda x, value, *, index: Aval.of(x.shape, common_type(x, value)),
     _transpose,
     samples=[
         sample((3,), (), index=1),
@@ -55,7 +53,7 @@ assign = Linear(
     notes="of several writes to one position the last one counts",
     batch=batching.assigned,
 )
-assign.plans = Unplanned()
+assign.plans, assign.takes_numbers = Unplanned(), True
 
 
 class At:
@@ -136,10 +134,12 @@ class AtIndex:
         raise AttributeError(f"x.at[i].{name}: there are set, add and multiply")
 
     def _array_of(self, value: Any, number: bool = False) -> Any:
-        """Lists of Python's numbers, and with `number` these, in the dtype of x."""
+        """Lists of Python's numbers, and with `number` these, in the dtype that x takes them in."""
         require_unmasked(value, "at[index]: a value")
         if isinstance(value, (list, tuple)) or (number and type(value) in (int, float, bool)):
-            return np.asarray(value, float_type(self._x.dtype))
+            array = np.asarray(value)
+            weak = {"f": float, "i": int}.get(array.dtype.kind, array.dtype)
+            return array.astype(common_type(self._x.dtype, weak), copy=False)
         return value
 
     def _check(self, value: Any, op: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..core import Primitive, bind, shape_of
+from .dtypes import FLOATS, common_type
 
 
 def lead(x: Any, ndim: int) -> Any:
@@ -88,7 +89,7 @@ def product(row, size, args, batched):
     """Matrix products; a vector is a row on the left and a column on the right."""
     (x, y), (has_x, has_y) = args, batched
     n, m = (len(shape_of(arg)) - has for arg, has in zip(args, batched, strict=True))
-    if n == m == 1:
+    if n == m == 1 and common_type(x.dtype, y.dtype) in FLOATS:
         return np.sum(x * y, axis=-1) if has_x and has_y else x @ y if has_x else y @ x
     if n == 1 and m == 2 and not has_y:
         return x @ y

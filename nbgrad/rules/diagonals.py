@@ -1,5 +1,7 @@
 """Diagonals and triangles of matrices: indexing, scattering, and masks."""
 
+from typing import Any
+
 import numpy as np
 
 from ..array import implements
@@ -66,13 +68,18 @@ def diagflat(v, k=0):
 @implements(np.tril)
 def tril(m, k=0):
     """The matrices of the last two axes with zeros above the k-th diagonal."""
-    return np.where(np.tri(*_matrix(m, "tril"), k=k, dtype=bool), m, 0.0)
+    return np.where(np.tri(*_matrix(m, "tril"), k=k, dtype=bool), m, _zero(m))
 
 
 @implements(np.triu)
 def triu(m, k=0):
     """The matrices of the last two axes with zeros below the k-th diagonal."""
-    return np.where(np.tri(*_matrix(m, "triu"), k=k - 1, dtype=bool), 0.0, m)
+    return np.where(np.tri(*_matrix(m, "triu"), k=k - 1, dtype=bool), _zero(m), m)
+
+
+def _zero(m) -> Any:
+    """The zero of Python's that leaves the dtype of m as it is."""
+    return m.dtype.type(0).item()
 
 
 def _matrix(m, op: str) -> tuple[int, int]:

@@ -26,9 +26,11 @@ divide = elementwise(
     np.divide, "x / y", [lambda x, y, out: 1 / y, lambda x, y, out: -out * (1 / y)],
     domains=[reals, positive],
 )  # fmt: skip
+# The least integer by -1 is itself in NumPy, as it wraps round, and 0 in Numba.
+_WHOLE_QUOTIENT = "select((x < 0) & (y < 0) & (x // y == 0) & (x % y == 0), x, x // y)"
 floor_divide = elementwise(
     np.floor_divide, "floor_divide(x, y)", [lambda x, y, out: 0, lambda x, y, out: 0],
-    domains=[reals, positive], notes="piecewise constant: derivative 0",
+    domains=[reals, positive], whole=_WHOLE_QUOTIENT, notes="piecewise constant: derivative 0",
 )  # fmt: skip
 remainder = elementwise(
     np.remainder, "np.remainder(x, y)",
@@ -42,12 +44,18 @@ absolute = elementwise(
     domains=[reals], kinks=[((0.0,), (0.0,))], notes="derivative 0 at 0",
 )  # fmt: skip
 square = elementwise(np.square, "x * x", [lambda x, out: 2 * x], domains=[reals])
-abs2 = elementwise(None, "x * x", [lambda x, out: 2 * x], domains=[reals], name="abs2")
+abs2 = elementwise(
+    None, "x * x", [lambda x, out: 2 * x], domains=[reals], name="abs2", plain=np.square
+)
 fmod = elementwise(
     np.fmod, "np.fmod(x, y)", [lambda x, y, out: 1, lambda x, y, out: -np.trunc(x / y)],
     domains=[reals, positive], notes="x - y * trunc(x / y): derivative -trunc(x / y) in y",
+    whole="select((x % y != 0) & ((x < 0) != (y < 0)), x % y - y, x % y)",
 )  # fmt: skip
-reciprocal = elementwise(np.reciprocal, "1.0 / x", [lambda x, out: -out * out], domains=[positive])
+reciprocal = elementwise(
+    np.reciprocal, "1.0 / x", [lambda x, out: -out * out], domains=[positive],
+    whole="select(abs(x) == 1, x, 0)", requires=("x != 0", "an integer 0 has no reciprocal"),
+)  # fmt: skip
 copysign = elementwise(
     np.copysign, "np.copysign(x, y)",
     [lambda x, y, out: np.sign(x) * np.copysign(1.0, y), lambda x, y, out: 0],
@@ -56,18 +64,24 @@ copysign = elementwise(
 functions[np.fabs], ufunc_rows[np.fabs] = functions[np.absolute], absolute
 
 
-def _step(function, body: str):
+def _step(function, body: str, whole: str = "x"):
     """A row of a function that is piecewise constant."""
     notes = "piecewise constant: derivative 0, also at the steps"
-    return elementwise(function, body, [lambda x, out: 0], domains=[reals], notes=notes)
+    return elementwise(
+        function, body, [lambda x, out: 0], domains=[reals], notes=notes, whole=whole
+    )
 
 
 rint = _step(np.rint, "np.rint(x)")
 floor = _step(np.floor, "np.floor(x)")
 ceil = _step(np.ceil, "np.ceil(x)")
 trunc = _step(np.trunc, "np.trunc(x)")
-sign = _step(np.sign, "select(x > 0.0, 1.0, select(x < 0.0, -1.0, x))")
-copy = elementwise(None, "x", [lambda x, out: 1], domains=[reals], name="copy")
+sign = _step(
+    np.sign,
+    "select(x > 0.0, 1.0, select(x < 0.0, -1.0, x))",
+    "select(x > 0, 1, select(x < 0, -1, 0))",
+)
+copy = elementwise(None, "x", [lambda x, out: 1], domains=[reals], name="copy", plain=np.copy)
 
 # -- powers and roots -----------------------------------------------------------------------------
 
@@ -90,6 +104,7 @@ power = elementwise(
     np.power, "power(x, y)",
     [lambda x, y, out: np.where(y == 0, 0.0, y * x ** (y - 1)), _log_of_base],
     domains=[positive, reals], kinks=[((0.0, 2.0), (0.0, 0.0)), ((0.0, 0.0), (0.0, 0.0))],
+    whole="x ** y", requires=("y >= 0", "integers have no negative integer powers"),
     notes="0 ** y has derivative 0 in y; a base below 0 has derivative nan in y",
 )  # fmt: skip
 
@@ -112,6 +127,8 @@ integer_power = elementwise(
     [lambda x, out, n: n * integer_power_of(x, n - 1) if n else 0],
     domains=[positive], name="integer_power", params=[{"n": n} for n in (-2, -1, 0, 1, 2, 3, 5)],
     notes="x ** n for a Python int n up to 8: repeated multiplication",
+    plain=lambda x, *, n: np.asarray(x) ** n,
+    whole=lambda *, n: _integer_power_body(n=n) if n else "1",
 )  # fmt: skip
 
 
@@ -171,7 +188,7 @@ clip = elementwise(
     [lambda x, y, z, out: _share(x, y) * _share(z, np.maximum(x, y)),
      lambda x, y, z, out: _share(y, x) * _share(z, np.maximum(x, y)),
      lambda x, y, z, out: _share(np.maximum(x, y), z)],
-    domains=[reals, Interval(-1.5, 0.0), Interval(0.5, 2.0)],
+    domains=[reals, Interval(-1.5, 0.0), Interval(0.5, 2.0)], plain=np.clip,
     kinks=[((1.0, 1.0, 2.0), (0.5, 0.5, 0.0)), ((2.0, 1.0, 2.0), (0.5, 0.0, 0.5))],
     notes="minimum(maximum(x, low), high): on a bound, x and the bound share the derivative evenly",
 )  # fmt: skip
@@ -196,7 +213,7 @@ class _Where(Elementwise):
 where = _Where(
     np.where, "select(x, y, z)",
     [None, lambda c, x, y, out: np.where(c, 1.0, 0.0), lambda c, x, y, out: np.where(c, 0.0, 1.0)],
-    domains=[reals, reals, reals], conditions=[0], name="where",
+    domains=[reals, reals, reals], conditions=[0], name="where", plain=np.where,
     notes="the side that is not chosen gets a zero cotangent",
 )  # fmt: skip
 
@@ -206,6 +223,7 @@ def where_of(condition, x, y):
     """`np.where(condition, x, y)`; the condition has no derivative."""
     if not isinstance(condition, Array):
         require_unmasked(condition, "where: the condition")
+    if not isinstance(condition, (Array, np.ndarray)):
         condition = np.asarray(condition, bool)
     return bind(where, condition, x, y)
 

@@ -23,9 +23,8 @@ from ..array import Array, functions
 from ..codegen.scalar import Expr
 from ..core import Aval, Primitive, bind, shape_of
 from ..kernels._jit import Kernel
-from . import batching
-
-FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+from . import batching, dtypes
+from .dtypes import FLOATS, float_type
 
 
 class Interval(NamedTuple):
@@ -68,9 +67,15 @@ class Elementwise(Primitive):
     there is none, as for a condition. `kinks` lists `(arguments, gradient)` at points where the
     derivative is a convention. `kernels` are a forward and a pullback written by hand, used in
     place of the emitted ones where all arguments have one shape; they take what those take.
+
+    Of integers and bools a row is what `plain` is, its NumPy function where that is a ufunc: dtypes
+    are NumPy's, and so are plain values. `whole` is the scalar body for integers, where it is
+    another one, and `requires` a condition on them and what is raised where it fails. A row without
+    `plain` gives floats.
     """
 
     plan_class = eager.ElementwisePlan
+    takes_numbers = True
 
     def __init__(
         self,
@@ -85,9 +90,15 @@ class Elementwise(Primitive):
         params: Sequence[dict] = ({},),
         kernels: tuple[Kernel, Kernel] | None = None,
         notes: str = "",
+        plain: Callable | None = None,
+        whole: str | Callable[..., str] = "",
+        requires: tuple[str, str] | None = None,
     ):
         super().__init__(name or function.__name__, function, samples=params, notes=notes)
         self.body = body
+        self.plain = plain or (function if isinstance(function, np.ufunc) else None)
+        self.whole = whole or body
+        self.requires = requires
         self.kernels = kernels
         self.partials = tuple(partials)
         self.domains = tuple(domains)
@@ -99,12 +110,21 @@ class Elementwise(Primitive):
         return eager.evaluate(self, args, params)
 
     def infer(self, *avals, **params) -> Aval:
-        floats = [a for i, a in enumerate(avals) if i not in self.conditions]
-        for aval in floats:
-            if isinstance(aval, Aval):
+        for i, aval in enumerate(avals):
+            if i not in self.conditions and isinstance(aval, Aval):
                 require_real(aval.dtype, f"{self.name}: an operand")
         shape = shapes.broadcast(self.name, *(a.shape for a in avals if isinstance(a, Aval)))
-        return Aval.of(shape, float_type(*floats))
+        return Aval.of(shape, self.loop_types(*map(dtypes.kind_of, avals), **params)[-1])
+
+    def loop_types(self, *kinds, **params) -> tuple[np.dtype, ...]:
+        """The dtypes in which the row takes arguments of these kinds, and that of its result."""
+        floats = [k for i, k in enumerate(kinds) if i not in self.conditions]
+        if self.plain is None or any(k is float or k in FLOATS for k in floats):
+            dtype = float_type(*floats)
+            types = (dtype,) * (len(kinds) + 1)
+        else:
+            types = dtypes.loop_types(self.plain, *kinds, **params)
+        return tuple(np.dtype(bool) if i in self.conditions else t for i, t in enumerate(types))
 
     def batch(self, size, args, batched, **params):
         return batching.elementwise(self, size, args, batched, **params)
@@ -129,10 +149,25 @@ class Nondifferentiable(Primitive):
 
     differentiable = False
 
-    def __init__(self, function: Any, body: str, *, name: str = "", samples: Any, notes: str = ""):
+    def __init__(
+        self,
+        function: Any,
+        body: str,
+        *,
+        name: str = "",
+        samples: Any,
+        notes: str = "",
+        whole: str = "",
+    ):
         super().__init__(name or function.__name__, function, samples=samples, notes=notes)
         self.body = body
+        self.whole = whole or body
         self.conditions = ()
+        self.requires = None
+
+    def loop_types(self, *kinds, **params) -> tuple[np.dtype, ...]:
+        """The dtypes in which the row takes arguments of these kinds, and that of its result."""
+        return dtypes.loop_types(self.function, *kinds)
 
     def evaluate(self, *args, **params):
         try:
@@ -320,13 +355,6 @@ def require_real(dtype: np.dtype, what: str) -> None:
             f"{what} of dtype {dtype}; nbgrad computes with real numbers, so convert it to "
             "float64 or float32 first"
         )
-
-
-def float_type(*avals) -> np.dtype:
-    """The dtype of a differentiable result: NumPy's promotion, and float64 for what is no float."""
-    kinds = [a.dtype if isinstance(a, Aval) else a for a in avals]
-    dtype = np.result_type(*kinds)
-    return dtype if dtype in FLOATS else np.dtype(np.float64)
 
 
 def zeros_like(x):

@@ -9,7 +9,8 @@ from ..errors import TraceError, UntrackedError, require_unmasked
 from ..kernels import index as kernels
 from ..symbols import user_line
 from . import batching
-from .families import Custom, Linear, float_type, sample
+from .dtypes import common_type
+from .families import Custom, Linear, sample
 
 
 def is_basic(index) -> bool:
@@ -84,7 +85,7 @@ def _scatter(ct, *, shape, index):
 
 def _infer(x: Aval, *, index) -> Aval:
     probe = np.broadcast_to(np.empty((), x.dtype), x.shape)
-    return Aval.of(probe[index].shape, float_type(x))
+    return Aval.of(probe[index].shape, common_type(x))
 
 
 _rows = np.array([0, 1, 1, -1])
@@ -107,7 +108,7 @@ index_row = Linear(
 index_row.plan_class = IndexPlan
 index_row.plans = Unplanned()
 scatter = Linear(
-    "scatter", _scatter, lambda ct, *, shape, index: Aval.of(shape, float_type(ct)),
+    "scatter", _scatter, lambda ct, *, shape, index: Aval.of(shape, common_type(ct)),
     lambda ct, args, *, shape, index: [bind(index_row, ct, index=index)],
     samples=[
         sample((), shape=(3,), index=1),
@@ -134,7 +135,7 @@ def _filled(index, positions):
 def _gather_infer(x: Aval, *positions, index) -> Aval:
     probe = np.broadcast_to(np.empty((), x.dtype), x.shape)
     zeros = [np.zeros(p.shape, np.intp) if isinstance(p, Aval) else p for p in positions]
-    return Aval.of(probe[_filled(index, zeros)].shape, float_type(x))
+    return Aval.of(probe[_filled(index, zeros)].shape, common_type(x))
 
 
 def _gather_batch(row, size, args, batched, *, index):
@@ -191,7 +192,7 @@ gather = Custom(
 scatter_at = Custom(
     "scatter_at",
     lambda ct, *positions, shape, index: _scatter(ct, shape=shape, index=_filled(index, positions)),
-    lambda ct, *positions, shape, index: Aval.of(shape, float_type(ct)),
+    lambda ct, *positions, shape, index: Aval.of(shape, common_type(ct)),
     lambda ct, out, args, need, *, shape, index: [
         bind(gather, ct, *args[1:], index=index),
         *(None for _ in args[1:]),

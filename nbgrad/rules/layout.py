@@ -10,13 +10,14 @@ from ..core import Aval, bind, shape_of
 from ..errors import DimensionMismatch
 from ..kernels import reduce as kernels
 from . import batching
-from .families import Linear, float_type, sample
+from .dtypes import common_type, float_type, held
+from .families import Linear, sample
 from .reduce import unbroadcast
 
 reshape = Linear(
     "reshape",
     lambda x, *, shape: np.asarray(x).reshape(shape),
-    lambda x, *, shape: Aval.of(shape, float_type(x)),
+    lambda x, *, shape: Aval.of(shape, common_type(x)),
     lambda ct, args, *, shape: [np.reshape(ct, shape_of(args[0]))],
     fused=lambda ct, args, *, shape: [ct.reshape(args[0].shape)],
     function=np.reshape,
@@ -55,7 +56,7 @@ def ravel(x):
 
 
 def _transpose_infer(x, *, axes):
-    return Aval.of(tuple(x.shape[i] for i in axes), float_type(x))
+    return Aval.of(tuple(x.shape[i] for i in axes), common_type(x))
 
 
 def _inverse(axes):
@@ -96,7 +97,7 @@ def _broadcast(x, *, shape):
 broadcast_to = Linear(
     "broadcast_to",
     _broadcast,
-    lambda x, *, shape: Aval.of(shape, float_type(x)),
+    lambda x, *, shape: Aval.of(shape, common_type(x)),
     lambda ct, args, *, shape: [bind(unbroadcast, ct, shape=shape_of(args[0]))],
     function=np.broadcast_to,
     batch=batching.repeated,
@@ -121,16 +122,10 @@ def broadcast_to_of(x, shape):
     return apply(broadcast_to, x, shape=shape)
 
 
-def _real(x) -> np.ndarray:
-    """An array of a dtype that promotes as NumPy has it: half and long floats become float64."""
-    x = np.asarray(x)
-    return x if x.dtype.kind in "iub" else x.astype(float_type(x.dtype), copy=False)
-
-
 def _concatenate_infer(*avals, axis):
     shape = list(avals[0].shape)
     shape[axis] = sum(aval.shape[axis] for aval in avals)
-    return Aval.of(tuple(shape), float_type(*avals))
+    return Aval.of(tuple(shape), common_type(*avals))
 
 
 def _concatenate_transpose(ct, args, *, axis):
@@ -144,7 +139,7 @@ def _concatenate_transpose(ct, args, *, axis):
 
 concatenate = Linear(
     "concatenate",
-    lambda *arrays, axis: np.concatenate([_real(a) for a in arrays], axis=axis),
+    lambda *arrays, axis: np.concatenate([held(a) for a in arrays], axis=axis),
     _concatenate_infer,
     _concatenate_transpose,
     function=np.concatenate,
@@ -180,12 +175,12 @@ def concatenate_of(arrays, axis=0):
 
 def _stack_infer(*avals, axis):
     shape = avals[0].shape if isinstance(avals[0], Aval) else ()
-    return Aval.of((*shape[:axis], len(avals), *shape[axis:]), float_type(*avals))
+    return Aval.of((*shape[:axis], len(avals), *shape[axis:]), common_type(*avals))
 
 
 stack_row = Linear(
     "stack",
-    lambda *arrays, axis: np.stack([_real(a) for a in arrays], axis=axis),
+    lambda *arrays, axis: np.stack([held(a) for a in arrays], axis=axis),
     _stack_infer,
     lambda ct, args, *, axis: [ct[(slice(None),) * axis + (i,)] for i in range(len(args))],
     function=np.stack,

@@ -9,16 +9,19 @@ from ..array import implements
 from ..core import Aval, bind, shape_of
 from ..kernels import matmul as kernels
 from . import batching
-from .families import FLOATS, Bilinear, float_type, sample, ufunc_rows
+from .dtypes import FLOATS, kind_of, type_of
+from .families import Bilinear, sample, ufunc_rows
 
 
 def _infer(x: Aval, y: Aval) -> Aval:
-    return Aval.of(kernels.result_shape(x.shape, y.shape), float_type(x, y))
+    return Aval.of(kernels.result_shape(x.shape, y.shape), type_of(np.matmul, x, y))
 
 
 def _compute(x, y):
     x, y = np.asarray(x), np.asarray(y)
-    dtype = float_type(x.dtype, y.dtype)
+    dtype = type_of(np.matmul, kind_of(x), kind_of(y))
+    if dtype not in FLOATS:
+        return np.asarray(np.matmul(x, y))
     return kernels.compute(x.astype(dtype, copy=False), y.astype(dtype, copy=False))
 
 

@@ -9,6 +9,7 @@ from ..array import Array, apply
 from ..core import Aval, Primitive, bind, shape_of
 from ..errors import DimensionMismatch, require_unmasked
 from ..kernels import logsoftmax as kernels
+from ..symbols import is_recorded
 from . import batching
 from .activation import relu
 from .elementary import log
@@ -89,7 +90,9 @@ def _targets(op: str, scores, targets):
     if targets.dtype.kind in "iu" and targets.shape == shape[:-1]:
         if isinstance(targets, Array):
             return bind(labels_row, targets, classes=shape[-1], op=op)
-        return _labels(targets, classes=shape[-1], op=op)
+        found = _labels(targets, classes=shape[-1], op=op)
+        # The pullback reads them again, and nobody may change them; a program reads them anew.
+        return targets if is_recorded(scores) else found
     if targets.shape != shape:
         raise DimensionMismatch(
             f"{op}: scores of shape {shape} and targets of shape {targets.shape}; targets are "
@@ -211,9 +214,10 @@ cross_entropy_row.plan_class = CrossEntropyPlan
 
 
 def _labels_compute(x, labels):
-    x = np.asarray(x)
+    x = np.asarray(x).astype(float_type(x.dtype), copy=False)
     out = np.empty((), x.dtype)
     scratch = np.empty(x.size, x.dtype)
+    labels = np.asarray(labels, np.intp)
     kernels.label_cross_entropy(x.ravel(), labels.ravel(), scratch, out.ravel(), *_matrix(x))
     return out
 

@@ -5,6 +5,7 @@ import numpy as np
 
 from ..array import Array
 from ..core import Aval, bind
+from .dtypes import common_type
 from .families import Nondifferentiable, nondifferentiable, sample
 
 _ones = [sample((3,)), sample((2, 3)), sample(())]
@@ -18,8 +19,8 @@ equal = nondifferentiable(np.equal, "x == y", samples=_pairs)
 not_equal = nondifferentiable(np.not_equal, "x != y", samples=_pairs)
 
 isnan = nondifferentiable(np.isnan, "x != x", samples=_ones)
-isfinite = nondifferentiable(np.isfinite, "abs(x) < inf", samples=_ones)
-isinf = nondifferentiable(np.isinf, "abs(x) == inf", samples=_ones)
+isfinite = nondifferentiable(np.isfinite, "abs(x) < inf", samples=_ones, whole="x == x")
+isinf = nondifferentiable(np.isinf, "abs(x) == inf", samples=_ones, whole="x != x")
 signbit = nondifferentiable(np.signbit, "np.signbit(x)", samples=_ones)
 
 logical_not = nondifferentiable(np.logical_not, "x == 0.0", samples=_ones)
@@ -36,6 +37,9 @@ class _Stopped(Nondifferentiable):
 
     def infer(self, *avals, **params) -> Aval:
         return avals[0]
+
+    def loop_types(self, *kinds, **params):
+        return (common_type(*kinds),) * 2
 
 
 stop_row = _Stopped(

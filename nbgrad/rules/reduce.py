@@ -11,16 +11,25 @@ from ..core import Aval, bind, shape_of
 from ..kernels import reduce as kernels
 from ..kernels import unbroadcast as unbroadcast_kernel
 from . import batching
-from .families import FLOATS, Custom, Linear, float_type, sample
+from .dtypes import FLOATS, float_type, held, kind_of, type_of
+from .families import Custom, Linear, sample
 
 
-def _infer(x: Aval, *, axes, keepdims):
-    return Aval.of(shapes.reduced(x.shape, axes, keepdims), float_type(x))
+def _inferred(function: Callable) -> Callable:
+    """The `infer` of a reduction, with the dtype that NumPy's function gives."""
+
+    def infer(x: Aval, *, axes, keepdims) -> Aval:
+        return Aval.of(shapes.reduced(x.shape, axes, keepdims), type_of(function, x))
+
+    return infer
 
 
-def _floats(x) -> np.ndarray:
-    x = np.asarray(x)
-    return x if x.dtype in (np.float64, np.float32) else x.astype(np.float64)
+def _total_of(function: Callable, x, axes, keepdims, share: float = 1.0) -> np.ndarray:
+    """A sum or mean: by our kernels of floats, by NumPy's function of integers and bools."""
+    x = held(x)
+    if x.dtype in FLOATS:
+        return kernels.total(x, axes, keepdims, share)
+    return np.asarray(function(x, axis=axes, keepdims=keepdims))
 
 
 def _opened(ct, shape, axes):
@@ -97,13 +106,15 @@ _samples = [
 _with_empty = [*_samples, sample((0, 3), axes=(0,), keepdims=False)]
 
 sum_row = Linear(
-    "sum", lambda x, *, axes, keepdims: kernels.total(_floats(x), axes, keepdims),
-    _infer, _sum_transpose, function=np.sum, samples=_with_empty, batch=batching.along("axes"),
+    "sum", lambda x, *, axes, keepdims: _total_of(np.sum, x, axes, keepdims),
+    _inferred(np.sum), _sum_transpose, function=np.sum, samples=_with_empty,
+    batch=batching.along("axes"),
 )  # fmt: skip
 mean_row = Linear(
     "mean",
-    lambda x, *, axes, keepdims: kernels.total(_floats(x), axes, keepdims, _share(x.shape, axes)),
-    _infer, _mean_transpose, function=np.mean, samples=_samples, batch=batching.along("axes"),
+    lambda x, *, axes, keepdims: _total_of(np.mean, x, axes, keepdims, _share(x.shape, axes)),
+    _inferred(np.mean), _mean_transpose, function=np.mean, samples=_samples,
+    batch=batching.along("axes"),
 )  # fmt: skip
 sum_row.plan_class = mean_row.plan_class = SumPlan
 
@@ -153,10 +164,10 @@ def _extreme(function, ufunc):
     """The row of max or min: NumPy's forward pass, and one pullback for both."""
 
     def compute(x, *, axes, keepdims):
-        return np.asarray(ufunc.reduce(_floats(x), axis=axes, keepdims=keepdims))
+        return np.asarray(ufunc.reduce(held(x), axis=axes, keepdims=keepdims))
 
     return Custom(
-        function.__name__.removeprefix("a"), compute, _infer, _max_rule, _max_push,
+        function.__name__.removeprefix("a"), compute, _inferred(function), _max_rule, _max_push,
         fused=_max_fused, function=function, samples=_samples, batch=batching.along("axes"),
         kinks=[((np.array([1.0, 1.0]),), (np.array([0.5, 0.5]),))],
         notes="ties share the derivative evenly; slow: over all elements, where the value only "
@@ -239,10 +250,10 @@ def _prod_fused(ct, out, args, need, *, axes, keepdims):
 prod_row = Custom(
     "prod",
     lambda x, *, axes, keepdims: np.asarray(
-        np.multiply.reduce(_floats(x), axis=axes, keepdims=keepdims)
+        np.multiply.reduce(held(x), axis=axes, keepdims=keepdims)
     ),
-    _infer, _prod_rule, _prod_push, fused=_prod_fused, function=np.prod, samples=_with_empty,
-    batch=batching.along("axes"),
+    _inferred(np.prod), _prod_rule, _prod_push, fused=_prod_fused, function=np.prod,
+    samples=_with_empty, batch=batching.along("axes"),
     kinks=[
         ((np.array([0.0, 2.0, 3.0]),), (np.array([6.0, 0.0, 0.0]),)),
         ((np.array([0.0, 0.0]),), (np.array([0.0, 0.0]),)),
@@ -260,16 +271,16 @@ def prod(x, axis=None, *, keepdims: bool = False):
 
 
 def _cumsum(x, *, axis, reverse):
-    x = _floats(x)
+    x = held(x)
     if not reverse:
         return np.cumsum(x, axis)
-    out = np.empty(x.shape, x.dtype)
+    out = np.empty(x.shape, type_of(np.cumsum, kind_of(x)))
     np.cumsum(np.flip(x, axis), axis, out=np.flip(out, axis))
     return out
 
 
 cumsum_row = Linear(
-    "cumsum", _cumsum, lambda x, *, axis, reverse: Aval.of(x.shape, float_type(x)),
+    "cumsum", _cumsum, lambda x, *, axis, reverse: Aval.of(x.shape, type_of(np.cumsum, x)),
     lambda ct, args, *, axis, reverse: [bind(cumsum_row, ct, axis=axis, reverse=not reverse)],
     samples=[
         sample((3,), axis=0, reverse=False), sample((2, 3), axis=0, reverse=True),
@@ -291,7 +302,9 @@ def cumsum(x, axis=None):
 # Broadcasting is undone by this row alone: the graph applies it to what a rule returns.
 unbroadcast = Linear(
     "unbroadcast",
-    lambda x, *, shape: unbroadcast_kernel.unbroadcast(_floats(x), shape),
+    lambda x, *, shape: unbroadcast_kernel.unbroadcast(
+        np.asarray(x).astype(float_type(kind_of(x)), copy=False), shape
+    ),
     lambda x, *, shape: Aval.of(shape, float_type(x)),
     lambda ct, args, *, shape: [np.broadcast_to(ct, shape_of(args[0]))],
     samples=[sample((2, 3), shape=(3,)), sample((2, 3), shape=(2, 1)), sample((3,), shape=())],

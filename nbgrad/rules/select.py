@@ -7,9 +7,10 @@ import numpy as np
 from ..array import Array, functions, implements
 from ..core import Aval, bind, shape_of
 from ..errors import TraceError, require_unmasked
-from ..symbols import user_line
+from ..symbols import noted, user_line
 from . import batching
-from .families import Linear, float_type, sample
+from .dtypes import common_type, held
+from .families import Linear, sample
 from .index import index_of
 
 normalize_axis = np.lib.array_utils.normalize_axis_index
@@ -76,7 +77,7 @@ def take(a, indices, axis=None, *, mode="raise"):
     axis = normalize_axis(axis, len(shape), "take")
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f"take: clipmode must be one of 'clip', 'raise', or 'wrap' (got '{mode}')")
-    indices = _positions(indices)
+    indices = noted(_positions(indices))
     if indices.dtype.kind not in "iub":
         raise TypeError(f"take: the indices are {indices.dtype}; they must be integers")
     if not isinstance(indices, Array):
@@ -105,7 +106,7 @@ def take_along_axis(arr, indices, axis=-1):
 
 def _diff_infer(x, *, axis):
     shape = (*x.shape[:axis], max(x.shape[axis] - 1, 0), *x.shape[axis + 1 :])
-    return Aval.of(shape, float_type(x))
+    return Aval.of(shape, common_type(x))
 
 
 def _diff_transpose(ct, args, *, axis):
@@ -123,7 +124,7 @@ def _diff_fused(ct, args, *, axis):
 
 
 diff_row = Linear(
-    "diff", lambda x, *, axis: np.diff(x, axis=axis), _diff_infer, _diff_transpose,
+    "diff", lambda x, *, axis: np.diff(held(x), axis=axis), _diff_infer, _diff_transpose,
     fused=_diff_fused, function=np.diff, batch=batching.along("axis"),
     samples=[
         sample((3,), axis=0), sample((2, 3), axis=0), sample((2, 3), axis=1), sample((1,), axis=0)

@@ -12,8 +12,10 @@ from .. import shapes
 from ..array import functions, implements
 from ..core import Aval, bind, shape_of
 from ..errors import DimensionMismatch
+from ..symbols import noted
 from . import batching
-from .families import Linear, float_type, sample
+from .dtypes import common_type
+from .families import Linear, sample
 from .index import scatter
 
 normalize_axis = np.lib.array_utils.normalize_axis_index
@@ -21,7 +23,7 @@ normalize_axes = np.lib.array_utils.normalize_axis_tuple
 
 
 def _same(x: Aval, **params) -> Aval:
-    return Aval.of(x.shape, float_type(x))
+    return Aval.of(x.shape, common_type(x))
 
 
 # -- axes -----------------------------------------------------------------------------------------
@@ -221,6 +223,7 @@ def repeat(a, repeats, axis=None):
         a, axis = np.reshape(a, -1), 0
     shape = shape_of(a)
     axis = normalize_axis(axis, len(shape), "repeat")
+    repeats = noted(repeats)
     if np.size(repeats) != 1:
         return np.take(a, np.repeat(np.arange(shape[axis]), repeats), axis)
     times = operator.index(np.asarray(repeats).item())

@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterable
 from functools import update_wrapper
 from typing import Any
 
+import numpy as np
+
 from ..array import Array
 from ..core import Aval
 from ..errors import TraceError
 from ..kernels._forks import fork_safe
-from ..symbols import Symbol
+from ..symbols import Symbol, static_key
 from ..transforms import trees
 from .entry.flatten import UNFIT, Unwritten, aval_of, caller, is_dynamic
 from .entry.signature import program_name
@@ -160,13 +162,13 @@ class StaticFunction:
             for leaf, static in zip(leaves, is_static, strict=True)
         )
         dynamic = [leaf for leaf, static in zip(leaves, is_static, strict=True) if not static]
-        key = (trees.structure(tree), kinds)
+        key = (trees.structure(tree), _order_of(tree), kinds)
         weak = tuple(type(leaf) in (float, int) for leaf in dynamic)
-        variant = self._variants.get(key) or self._variants.get((*key, weak))
+        variant = self._known(key, weak)
         if variant is not None:
             return variant, dynamic
         with self._lock:
-            variant = self._variants.get(key) or self._variants.get((*key, weak))
+            variant = self._known(key, weak)
             if variant is None:
 
                 def fill(symbols: list[Symbol]) -> tuple[list, dict]:
@@ -180,12 +182,21 @@ class StaticFunction:
                 avals = [kind for kind in kinds if isinstance(kind, Aval)]
                 program = trace(self._f, program_name(self._name), avals, weak, fill)
                 self._warn(kinds)
-                if program.has_singles:  # then it matters which numbers are Python's
+                if program.is_narrow:  # then it matters which numbers are Python's
                     key = (*key, weak)
                 variant = self._variants[key] = Variant(program)
                 if len(self._variants) > _MOST:
                     del self._variants[next(iter(self._variants))]
         return variant, dynamic
+
+    def _known(self, key: tuple, weak: tuple) -> Variant | None:
+        """The variant of a key, unless arrays that the function closes over have changed so that
+        another program is theirs."""
+        for known in (key, (*key, weak)):
+            variant = self._variants.get(known)
+            if variant is not None:
+                return variant if variant.program.is_current() else None
+        return None
 
     def _warn(self, kinds: tuple) -> None:
         if len(self._variants) == _MANY:
@@ -210,6 +221,12 @@ class _Static:
 def _key(leaf: Any) -> Any:
     """A static leaf as part of a key. Raises TypeError for what has no hash."""
     value = leaf.value if isinstance(leaf, _Static) else leaf
+    if value is leaf and hasattr(value, "__array__") and not isinstance(value, np.generic):
+        dtype = f" {value.dtype}" if isinstance(value, np.ndarray) else ""
+        raise TypeError(
+            f"a {type(value).__name__}{dtype} is no argument of a compiled function, which takes "
+            "numbers and arrays of floats, integers and bools: pass np.asarray of it, converted"
+        )
     try:
         hash(value)
     except TypeError:
@@ -217,7 +234,16 @@ def _key(leaf: Any) -> Any:
             f"a static argument must be hashable, to tell variants apart; a {type(value).__name__} "
             "is not: pass arrays as ordinary arguments, lists as tuples"
         ) from None
-    return (type(value), value)
+    return (type(value), static_key(value))
+
+
+def _order_of(tree: Any) -> tuple:
+    """The keys of the dicts in nested arguments as they stand: a fold over them depends on it."""
+    if isinstance(tree, dict):
+        return tuple((static_key(key), _order_of(value)) for key, value in tree.items())
+    if isinstance(tree, (list, tuple)):
+        return tuple(map(_order_of, tree))
+    return ()
 
 
 def _parameters(f: Callable) -> list[str]:
@@ -251,9 +277,14 @@ def compile(f: Callable | None = None, *, static_argnames: Iterable[str] = ()) -
         static_argnames: arguments whose value is part of the program, such as a number of layers;
             each value compiles anew. Strings, bools, None and functions are static anyway.
 
-    Float results without axes are Python floats; integers stay integers. Arrays that the function
-    closes over are read at each call. Raises TraceError, which names the line, where the function
-    needs a number while it is recorded, or an op that only the eager tier has.
+    Dtypes are NumPy's; results of float64, int64 and bool without axes are Python's numbers. Raises
+    TraceError, which names the line, where the function needs a number while it is recorded, or an
+    op that only the eager tier has.
+
+    Arrays that the function closes over are read at each call. Where Python computed with them
+    while the function was recorded (an index, `y + 1`), they are compared at each call with what
+    they were, and the function is recorded anew where they differ. Another array under the same
+    name, or `float(y[0])`, is not noticed: pass as arguments what changes.
 
     Results are new arrays; with `out=`, arrays in the nesting of the result, they are written there
     (places of numbers are not looked at) and the call allocates no arrays.

@@ -74,7 +74,7 @@ class Variant:
         """A C function `void(double** inputs, double** results)`, for ctypes and others.
 
         Both are tables of pointers in order, numbers included; results must not overlap anything.
-        Integers are int64, float32 is float, bools are bytes.
+        Integers have the width of their dtype, float32 is float, bools are bytes.
         """
         return self.cfunc("addressed").address
 

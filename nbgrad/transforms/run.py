@@ -55,7 +55,7 @@ class Run:
                 if demand and not any(nodes):
                     raise TypeError(
                         f"{op}: argument {position} holds no float to differentiate with respect "
-                        f"to ({type(args[position]).__name__}); all but floats are static, so "
+                        f"to ({_named(args[position])}); all but floats are static, so "
                         "write 2.0 for 2 or convert the array to float64"
                     )
                 given[position] = state.rebuild(tracked)
@@ -154,6 +154,11 @@ def _fit(op: str, what: str, value: Any, like: Any) -> Any:
             f".astype(np.{dtype})"
         )
     return value if isinstance(value, Array) else operands.plain_array(value)
+
+
+def _named(x: Any) -> str:
+    """What the user gave: a recorded value stands for an array or a number of its dtype."""
+    return f"a value of {x.dtype}" if isinstance(x, Array) else type(x).__name__
 
 
 def _kind(x: Any) -> str:

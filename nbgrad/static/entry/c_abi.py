@@ -6,7 +6,7 @@ import numpy as np
 
 from ...errors import TraceError
 from ..loops.memory import Argument
-from .signature import POINTERS, Frame, called, function, kept_alive, scratch_of
+from .signature import Frame, called, function, kept_alive, pointer_to, scratch_of
 
 
 def addressed(frame: Frame, captured: Sequence[int]) -> str:
@@ -16,10 +16,10 @@ def addressed(frame: Frame, captured: Sequence[int]) -> str:
     count = len(frame.inputs) - len(captured)
     for i, value in enumerate(frame.inputs):
         place = f"given[{i}]" if i < count else str(captured[i - count])
-        found = f"{POINTERS[value.dtype.name]}({place})"
+        found = pointer_to(value, place)
         given.append(found if value.shape else f"{found}[0]")
     for i, value in enumerate(frame.outputs):
-        lines.append(f"r{i} = {POINTERS[value.dtype.name]}(results[{i}])")
+        lines.append(f"r{i} = {pointer_to(value, f'results[{i}]')}")
     given += [f"r{i}" for i in frame.memory.written]
     alive: list[str] = []
     lines += scratch_of(frame, False, given, alive)
@@ -95,7 +95,7 @@ def _laid_out(frame: Frame, captured: Sequence[int], base: str, first: int) -> t
         given.append(f"shift({base}, {at})" if value.shape else f"{base}[{at}]")
         at += value.size
     for value, place in zip(frame.inputs[count:], captured, strict=True):
-        found = f"{POINTERS[value.dtype.name]}({place})"
+        found = pointer_to(value, place)
         given.append(found if value.shape else f"{found}[0]")
     return given, at
 

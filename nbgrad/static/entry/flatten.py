@@ -13,10 +13,14 @@ import numpy as np
 from ...core import Aval
 from ...errors import require_unmasked
 from ...kernels.program import arena
+from ...rules.dtypes import known, require_axes
+from ...symbols import static_key
 from ...transforms import trees
 from .address_table import check_apart, tabled
 from .signature import Frame
 
+# The dtypes of Python's numbers.
+PYTHONS = (np.dtype(np.float64), np.dtype(np.int64), np.dtype(bool))
 # What a generated caller raises where arguments are not those that it was made for.
 UNFIT = (TypeError, ValueError, KeyError, AttributeError)
 
@@ -35,27 +39,35 @@ def is_dynamic(leaf: Any) -> bool:
 
 
 def aval_of(leaf: Any) -> Aval:
-    """The shape and dtype of a leaf in a program; half and long floats become float64."""
+    """The shape and dtype of a leaf in a program."""
     if isinstance(leaf, (np.ndarray, np.generic)):
         require_unmasked(leaf, "compile: an argument")
-        shape, dtype = leaf.shape, leaf.dtype
-    else:
-        shape, dtype = (), np.dtype(np.float64 if isinstance(leaf, float) else np.int64)
-    if dtype.kind == "f":
-        dtype = np.dtype(np.float32 if dtype.itemsize == 4 else np.float64)
-    elif dtype.kind in "iu":
-        dtype = np.dtype(np.int64)
-    return Aval.of(shape, dtype)
+        require_axes(leaf.shape, "compile: an argument")
+        return Aval.of(leaf.shape, known(leaf.dtype))
+    return Aval.of((), np.dtype(np.float64 if isinstance(leaf, float) else np.int64))
 
 
 def handed(leaf: Any) -> Any:
-    """A leaf as the entry takes it: a number, or a contiguous array of a known dtype."""
+    """A leaf as the entry takes it: a number, or an aligned, contiguous array of a known dtype."""
     aval = aval_of(leaf)
     if aval.shape == ():
-        return leaf.item() if isinstance(leaf, (np.ndarray, np.generic)) and (
-            aval.dtype != np.float32) else aval.dtype.type(leaf) if (
-            aval.dtype == np.float32) else leaf  # fmt: skip
-    return np.ascontiguousarray(leaf, aval.dtype)
+        return as_number(leaf, aval.dtype) if isinstance(leaf, (np.ndarray, np.generic)) else leaf
+    flags = leaf.flags
+    if (
+        flags.c_contiguous
+        and flags.aligned
+        and leaf.dtype is aval.dtype
+        and type(leaf) is np.ndarray
+    ):
+        return leaf
+    return np.array(leaf, aval.dtype, order="C", ndmin=1)
+
+
+def as_number(leaf: Any, dtype: np.dtype) -> Any:
+    """An array or number of NumPy's without axes as a number: one of Python's where programs take
+    those to be of this dtype."""
+    number = leaf.astype(dtype)[()]
+    return number.item() if dtype in PYTHONS else number
 
 
 def caller(way: Any, args: tuple, static: Container[int], into: bool = False) -> Callable:
@@ -73,9 +85,13 @@ def caller(way: Any, args: tuple, static: Container[int], into: bool = False) ->
             writer.same(arg, name)
         else:
             writer.take(arg, name)
+    if way.program.held:
+        writer._need(f"{writer.new(way.program.is_current)}()")
     given = writer.leaves
     for array in way.captured:
         name = writer.new(array)
+        if frame.packed:  # else the entry looks at it
+            writer.lines.append(f"if {name}.shape != {array.shape}: mismatch()")
         known = isinstance(array, np.ndarray) and array.shape and handed(array) is array
         given.append(name if known else f"{writer.new(handed)}({name})")
     if into:
@@ -96,8 +112,8 @@ def caller(way: Any, args: tuple, static: Container[int], into: bool = False) ->
     call = f"{writer.new(way.entry.call)}({', '.join(given)})"
     lines = [*writer.lines, f"{scalars} = {call}" if scalars else call]
     for i in frame.scalars():
-        if way.kinds[i] == np.float32:  # Numba gives floats
-            lines.append(f"s{i} = {writer.new(np.float32)}(s{i})")
+        if way.kinds[i] not in PYTHONS:  # Numba gives Python's
+            lines.append(f"s{i} = {writer.new(way.kinds[i].type)}(s{i})")
     lines.append(f"return {writer.built(way.tree, frame)}")
     arguments = ["out", *names] if into else names
     text = f"def call({', '.join(arguments)}):\n" + "".join(f"    {line}\n" for line in lines)
@@ -147,7 +163,10 @@ class _Writer:
             self._need(f"len({name}.__dict__) == {len(fields)}")
 
     def same(self, value: Any, name: str) -> None:
-        self._need(f"type({name}) is {self.new(type(value))} and {name} == {self.new(value)}")
+        known = f"type({name}) is {self.new(type(value))} and {name} == {self.new(value)}"
+        if isinstance(value, (float, tuple, frozenset)):  # equal ones may be different
+            known += f" and {self.new(static_key)}({name}) == {self.new(static_key(value))}"
+        self._need(known)
 
     def take(self, value: Any, name: str) -> None:
         kind = type(value)
@@ -159,7 +178,12 @@ class _Writer:
             for part, item in zip(parts, value, strict=True):
                 self.take(item, part)
         elif kind is dict:
+            # The keys in their order, since what the program does may depend on it.
             self._need(f"type({name}) is dict and len({name}) == {len(value)}")
+            keys = {f"{name}_k{i}": key for i, key in enumerate(value)}
+            if keys:
+                self.lines.append(f"{', '.join(keys)}, = {name}")
+                self._need(" and ".join(f"{k} == {self.new(key)}" for k, key in keys.items()))
             for i, key in enumerate(_ordered(value)):
                 self.lines.append(f"{name}_{i} = {name}[{self.new(key)}]")
                 self.take(value[key], f"{name}_{i}")
@@ -187,9 +211,11 @@ class _Writer:
             )
             if isinstance(value, np.ndarray):
                 self._need(f"{name}.shape == ()")
-            number = name if value.dtype == np.float32 and kind is np.float32 else f"{name}.item()"
-            if value.dtype == np.float32 and kind is not np.float32:
-                number = f"{name}[()]"
+            dtype = known(value.dtype)
+            if dtype is value.dtype:
+                number = f"{name}.item()" if dtype in PYTHONS else f"{name}[()]"
+            else:
+                number = f"{self.new(as_number)}({name}, {self.new(dtype)})"
             self.leaves.append(number)
         else:
             raise Unwritten

@@ -23,9 +23,7 @@ from ..lower.graph import Graph
 from ..lower.values import Value
 from ..schedule.fuse import Step as PlannedStep
 from . import njit_entry, signature
-from .signature import POINTERS, Frame
-
-_PARTS = {"float64": "f8", "float32": "f4", "int64": "i8", "bool": "b1", "uint8": "b1"}
+from .signature import Frame
 
 
 @dataclass
@@ -106,10 +104,10 @@ class _Printer(Module):
         """The expression for a pointer to an element."""
         if isinstance(buffer, Scratch):
             start = buffer.offset + at.const * _size(dtype)
-            base = f"{_PARTS[dtype.name]}(w, {start})"
+            base = f"{dtype.str[1:]}(w, {start})"
             at = Affine(0, at.terms)
         elif isinstance(buffer, _Slot):
-            base = f"{POINTERS[dtype.name]}(t[{position_text(buffer.at)}])"
+            base = f"at_{dtype.str[1:]}(t[{position_text(buffer.at)}])"
         elif self.frame is None:
             base = Frame.name_of(buffer)
         else:

@@ -47,6 +47,7 @@ def into(frame: Frame) -> str:
     moved += [*kept_alive([f"t{i}" for i in frame.arrays()]), scalars]
     lines, given, alive = [*checked(frame, True), *solid(frame)], taken(frame), []
     if frame.arrays():
+        lines.append(f"writable({', '.join(f'r{i}' for i in frame.arrays())})")
         lines += [f"if {_meets(frame)}:", *("    " + line for line in moved)]
     given += [f"pointer(r{i})" for i in frame.memory.written]
     alive = [name for name in frame.arguments() if name[0] == "a"]

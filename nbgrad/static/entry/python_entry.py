@@ -9,12 +9,11 @@ import numpy as np
 from ...core import Aval
 from ...kernels.pointers import Overlap
 from ...kernels.program import Entry, arena
-from ...symbols import Symbol
 from ...transforms import trees
 from ..trace.program import Program
 from . import njit_entry
 from .address_table import check_apart, tabled
-from .flatten import handed
+from .flatten import PYTHONS, handed
 from .signature import Frame
 
 
@@ -29,8 +28,7 @@ class PythonWay:
     def __init__(self, program: Program, frame: Frame, captured: tuple, module: Callable):
         self.program, self.frame, self.captured = program, frame, captured
         self._module = module
-        self.kinds = [o.dtype if isinstance(o, Symbol) else np.asarray(o).dtype
-                      for o in program.outputs]  # fmt: skip
+        self.kinds = [value.dtype for value in frame.outputs]
         self.tree = program.rebuild(list(range(len(program.outputs))))
 
     @cached_property
@@ -113,7 +111,7 @@ class PythonWay:
         for i, array in zip(self.frame.arrays(), arrays, strict=True):
             results[i] = array
         for i, number in zip(self.frame.scalars(), numbers, strict=True):
-            results[i] = np.float32(number) if self.kinds[i] == np.float32 else number
+            results[i] = number if self.kinds[i] in PYTHONS else self.kinds[i].type(number)
         return self.program.rebuild(results)
 
 

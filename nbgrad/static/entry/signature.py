@@ -22,7 +22,11 @@ from ..lower.values import Value
 # Array arguments cost Numba time by their square: beyond so many a program takes one table.
 MANY = 24
 _NAME = re.compile(r"[A-Za-z_]\w*")
-POINTERS = {"float64": "at_f8", "float32": "at_f4", "int64": "at_i8", "bool": "at_b1"}
+
+
+def pointer_to(value: Value, place: str) -> str:
+    """The pointer to what lies at an address."""
+    return f"at_{value.dtype.str[1:]}({place})"
 
 
 @dataclass
@@ -66,8 +70,7 @@ class Frame:
             return name
         assert isinstance(storage, (Argument, Result))
         values = self.inputs if isinstance(storage, Argument) else self.outputs
-        dtype = values[storage.position].dtype
-        return f"{POINTERS[dtype.name]}(t[{self.slots[name]}])"
+        return pointer_to(values[storage.position], f"t[{self.slots[name]}]")
 
     @cached_property
     def slots(self) -> dict[str, int]:
@@ -93,7 +96,10 @@ class Frame:
 
 
 _IMPORTS = {
-    "numpy": ("float32", "float64", "int64"),
+    "numpy": (
+        "float32", "float64", "int16", "int32", "int64", "int8", "uint16", "uint32", "uint64",
+        "uint8",
+    ),
     "nbgrad.kernels._jit": ("device",),
     "nbgrad.kernels.pointers": tuple(pointers.__all__),
     "nbgrad.kernels.random": tuple(random.__all__),
@@ -101,7 +107,7 @@ _IMPORTS = {
     "nbgrad.kernels.scalar": tuple(scalar.__all__),
     "nbgrad.kernels.systems": tuple(systems.__all__),
     "nbgrad.kernels.ways": tuple(ways.__all__),
-}
+}  # fmt: skip
 _TAKEN = {"np", *(name for names in _IMPORTS.values() for name in names)}
 _KERNEL = re.compile(r"(loop|copy|product)\d+")
 
@@ -158,8 +164,18 @@ def _shapes(values: Iterable[Value]) -> str:
 
 
 def solid(frame: Frame) -> list[str]:
-    """Lines that copy the inputs that are not contiguous."""
-    return [f"{name} = contiguous({name})" for name in frame.arguments() if name[0] == "a"]
+    """Lines that copy the inputs that are not contiguous, and take numbers in their dtypes."""
+    lines = []
+    for name, value in zip(frame.arguments(), frame.inputs, strict=True):
+        if name[0] == "a":
+            lines.append(f"{name} = contiguous({name})")
+            continue
+        lines.append(f"n{name} = number({value.dtype.name!r}, {name})")
+        if value.dtype.kind in "iu":
+            message = f"{frame.name}: an integer is out of bounds for {value.dtype}"
+            lines += [f"if n{name} != {name}:", f"    raise OverflowError({message!r})"]
+        lines.append(f"{name} = n{name}")
+    return lines
 
 
 def scratch_of(frame: Frame, arena: bool, given: list[str], alive: list[str]) -> list[str]:

@@ -13,7 +13,8 @@ import numpy as np
 from ...codegen.affine import Axis
 from ...codegen.loops import MAXIMUM, MINIMUM, SUM, Reduction
 from ...codegen.scalar import Expr, parse
-from .algebra import NEGATIVE, SAME, TIMES, simpler
+from ...rules.dtypes import known
+from .algebra import CHOICE, NEGATIVE, SAME, TIMES, simpler
 from .values import (
     BOOL,
     INT,
@@ -66,23 +67,25 @@ class Graph:
 
     def capture(self, array: np.ndarray) -> Value:
         """An array that the function closes over: one more input, read at each call."""
-        for value, known in zip(self.inputs[-len(self.captured) :], self.captured, strict=False):
-            if known is array:
+        for value, other in zip(self.inputs[-len(self.captured) :], self.captured, strict=False):
+            if other is array:
                 return value
         self.captured.append(array)
-        return self.input(array.shape, array.dtype)
+        return self.input(array.shape, known(array.dtype))
 
     def constant(self, array: np.ndarray) -> Value:
         """An array that does not change, by its content: one more input too."""
-        for known in self.captured:
-            same = known.shape == array.shape and known.dtype == array.dtype
-            if same and id(known) in self._constants and known.tobytes() == array.tobytes():
-                return self.capture(known)
+        for other in self.captured:
+            same = other.shape == array.shape and other.dtype == array.dtype
+            if same and id(other) in self._constants and other.tobytes() == array.tobytes():
+                return self.capture(other)
         self._constants.add(id(array))
         return self.capture(array)
 
     def full(self, number: Any, shape: tuple = (), dtype: Any = np.float64) -> Value:
         dtype = np.dtype(dtype)
+        if dtype.kind in "iu" and isinstance(number, int):  # what does not fit wraps round
+            number = np.array(number % 2**64, np.uint64).astype(dtype)
         number = dtype.type(number).item()
         # The text tells 0.0 from -0.0, 1 from True, and one nan is like another.
         return self.new(Full, shape, dtype, (), number, label=repr(number))
@@ -103,6 +106,16 @@ class Graph:
         if all(arg.shape == () for arg in args) and shape != ():
             return self.broadcast(self.map(body, args, dtype), shape)
         return self.new(Map, shape, dtype, args, body)
+
+    def whole(
+        self, body: Expr | str, args: Sequence[Value], dtype: Any, shape: tuple | None = None
+    ) -> Value:
+        """`map` of integers and bools: whatever is narrower is computed in 64 bits."""
+        body = parse(body) if isinstance(body, str) else body
+        if dtype.itemsize == 8 or body is CHOICE:
+            return self.map(body, args, dtype, shape)
+        args = [self.cast(arg, INT) for arg in args]
+        return self.cast(self.map(body, args, INT, shape), dtype)
 
     def bare(self, value: Value, shape: tuple) -> Value:
         """`value` without a broadcast that the op of `shape` does by itself."""
@@ -213,6 +226,13 @@ class Graph:
             kind = "np.linalg.LinAlgError" if error is np.linalg.LinAlgError else error.__name__
             self.checks.append((ok, f"{kind}({message!r})"))
 
+    def require_all(self, holds: Value, error: type, message: str) -> None:
+        """Raise the error once the program has run, where `holds` is false for any element."""
+        if holds.size:
+            number = self.cast(holds, INT)
+            least = self.reduce(MINIMUM, number, range(len(holds.shape)))
+            self.require(self.map("x != y", (least, self.full(0, (), INT)), BOOL), error, message)
+
     def within(
         self, value: Value, low: int, high: int, message: str, error: type = IndexError
     ) -> Value:
@@ -295,6 +315,16 @@ class Graph:
         shape, dtype = (*lead, m, n), a.dtype
         if not math.prod(shape) or not k:
             return self.full(0.0, shape, dtype)
+        if dtype.kind != "f":  # BLAS knows floats
+            n_axes = len(shape)
+            rows = self.view(
+                a, [*_spread(a, lead), Axis(n_axes - 2, 0, 1), Axis(n_axes, 0, 1)], (*shape, k)
+            )
+            columns = self.view(
+                b, [*_spread(b, lead), Axis(n_axes, 0, 1), Axis(n_axes - 1, 0, 1)], (*shape, k)
+            )
+            product = self.map(TIMES, (rows, columns), dtype, (*shape, k))
+            return self.reduce(SUM, product, [n_axes])
         # Rows and columns of ones only sum; one term only multiplies; one element is a dot product.
         if number_of(a) is not None:
             total = self.reduce(SUM, b, [len(b.shape) - 2])
@@ -312,6 +342,13 @@ class Graph:
             product = self.map(TIMES, (row, column), dtype)
             return self.reshape(self.reduce(SUM, product, [len(lead)]), shape)
         return self.new(Matmul, shape, dtype, (a, b))
+
+
+def _spread(matrices: Value, lead: tuple) -> list[Axis]:
+    """How the leading axes of matrices lie in a result that has `lead`."""
+    return [
+        Axis(i + len(lead) - len(matrices.shape) + 2, 0, 1) for i in range(len(matrices.shape) - 2)
+    ]
 
 
 def _through(axis: Axis, axes: Sequence[Axis]) -> Axis:

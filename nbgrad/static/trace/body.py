@@ -10,7 +10,8 @@ import numpy as np
 
 from ...array import Array
 from ...core import Aval, Primitive, new_level
-from ...symbols import Symbol
+from ...rules.dtypes import known
+from ...symbols import Symbol, recording
 from ...tracked import below
 from .program import Program
 from .record import Recorder
@@ -81,6 +82,8 @@ class BodyRecorder(Recorder):
     def __init__(self, level: int):
         super().__init__(level)
         self.lifted: dict[int, tuple[Symbol, Any]] = {}
+        if recording.recorder is not None:  # what decides about the step decides about the whole
+            self.fixed = recording.recorder.fixed
 
     def apply(self, primitive: Primitive, args: Sequence, params: dict) -> Any:
         return super().apply(primitive, [self.lift(arg) for arg in args], params)
@@ -122,12 +125,9 @@ def recorded(
 
 
 def leaf_aval(x: Any) -> Aval:
-    """Shape and dtype of a leaf in a program: ints and uints are int64, halves float64."""
+    """Shape and dtype of a leaf in a program."""
     shape = x.shape if hasattr(x, "shape") else np.shape(x)
-    dtype = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
-    if dtype.kind == "f" and dtype.itemsize != 4:
-        dtype = np.dtype(np.float64)
-    return Aval.of(shape, np.dtype(np.int64) if dtype.kind in "iu" else dtype)
+    return Aval.of(shape, known(x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype))
 
 
 def _stacked(rows: list[list], count: int) -> list[np.ndarray]:

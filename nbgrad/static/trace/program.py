@@ -8,15 +8,17 @@ import numpy as np
 
 from ...core import bind
 from ...errors import TraceError
-from ...symbols import Builder, Symbol, is_full, topological
+from ...rules.dtypes import known
+from ...symbols import Builder, Symbol, is_full, static_key, topological
 
 
 @dataclass(frozen=True)
 class Program:
     """A function of arrays: symbols for its inputs, and what it returns.
 
-    `captured` are arrays that the function closes over, read at each call. `outputs` are symbols or
-    numbers; `rebuild` gives the function's result from plain outputs.
+    `captured` are arrays that the function closes over, read at each call; `held` are those whose
+    numbers the program was made for, such as indices, with keys of what they were. `outputs` are
+    symbols or numbers; `rebuild` gives the function's result from plain outputs.
     """
 
     name: str
@@ -24,6 +26,15 @@ class Program:
     captured: tuple[tuple[Symbol, np.ndarray], ...]
     outputs: tuple[Any, ...]
     rebuild: Callable[[list[Any]], Any]
+    held: tuple[tuple[np.ndarray, Any], ...] = ()
+
+    def is_current(self) -> bool:
+        """Whether the arrays that the function closes over are still those that decided about the
+        program: by shape and dtype, and indices by their numbers."""
+        return all(static_key(array) == key for array, key in self.held) and all(
+            array.shape == symbol.shape and known(array.dtype) == symbol.dtype
+            for symbol, array in self.captured
+        )
 
     @property
     def equations(self) -> list[Symbol]:
@@ -31,10 +42,11 @@ class Program:
         return [symbol for symbol in topological(self.outputs) if symbol.primitive is not None]
 
     @property
-    def has_singles(self) -> bool:
-        """Whether anything in it is float32."""
+    def is_narrow(self) -> bool:
+        """Whether anything in it has a dtype that an int64 or a float64 would widen."""
         inputs = [*self.inputs, *(symbol for symbol, _ in self.captured)]
-        return any(symbol.dtype == np.float32 for symbol in [*inputs, *self.equations])
+        wide = (np.dtype(np.float64), np.dtype(np.int64), np.dtype(bool))
+        return any(symbol.dtype not in wide for symbol in [*inputs, *self.equations])
 
     def check(self) -> None:
         """Raise TraceError unless every symbol is defined before use, with the type it claims."""

@@ -1,52 +1,38 @@
 """Recording: a function is run once on symbols, and what it does to them is its program."""
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ...array import Array, operators
 from ...core import Aval, Primitive, new_level
 from ...errors import TraceError, require_unmasked
-from ...rules.families import Elementwise
-from ...symbols import Builder, Symbol, aval_of, calling_line
+from ...rules.dtypes import known, require_axes
+from ...symbols import Builder, Symbol, aval_of, calling_line, recording
 from ...tracked import below
 from ...transforms import trees
+from .closure import Fixed
 from .program import Program
 from .rng_guard import Generators
 
-_INT = np.dtype(np.int64)
-# What integers of Python stay integers under.
-_WHOLE = {"add", "subtract", "multiply", "floor_divide", "remainder", "negative", "absolute",
-          "maximum", "minimum", "square", "sign", "copy", "where", "clip", "sum", "max", "min",
-          "prod", "cumsum", "diff"}  # fmt: skip
-# The operators: of numbers of Python's they give another one.
-_OPERATORS = {"add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power",
-              "integer_power", "negative", "absolute"}  # fmt: skip
-# What keeps the dtype of its arguments, bools too.
-_MOVES = {"reshape", "transpose", "broadcast_to", "concatenate", "stack", "flip", "roll", "index",
-          "gather"}  # fmt: skip
-
-
-class _Mine(threading.local):
-    depth = 0
-
-
-_mine = _Mine()
+# What is taken as it is; other things, such as lists, are arrays that are captured.
+_KNOWN = (Array, float, int, np.generic)
 
 
 def is_recording() -> bool:
     """Whether a function is being recorded in this thread."""
-    return _mine.depth > 0
+    return recording.recorder is not None
 
 
 class Recorder(Builder):
-    """A builder for whole programs: it takes in captured arrays, keeps integers whole, and notes
-    the user's lines."""
+    """A builder for whole programs: it takes in captured arrays, knows which values are numbers of
+    Python's, and notes the user's lines."""
 
     def __init__(self, level: int):
         super().__init__(level)
         self.captured: dict[tuple, tuple[Symbol, np.ndarray]] = {}  # by place in memory
+        self.fixed = Fixed()
 
     @property
     def recorded(self) -> bool:
@@ -54,9 +40,11 @@ class Recorder(Builder):
         return bool(self._known)
 
     def apply(self, primitive: Primitive, args: Sequence, params: dict) -> Any:
-        args = [self._captured(a) if isinstance(a, np.ndarray) else a for a in args]
+        self.fixed.made |= any(isinstance(a, np.generic) for a in args)
+        args = [a if isinstance(a, _KNOWN) else self.capture(np.asarray(a)) for a in args]
+        params = {name: self._fixed_in(value) for name, value in params.items()}
         symbol = super().apply(primitive, args, params)
-        if primitive.name in _OPERATORS and isinstance(symbol, Symbol):
+        if primitive.name in operators and isinstance(symbol, Symbol):
             symbol.weak = symbol.weak or all(map(_is_weak, args))
         if isinstance(symbol, Symbol) and not symbol.line and symbol.primitive is not None:
             lines = (a.line for a in reversed(args) if isinstance(a, Symbol) and a.line)
@@ -64,24 +52,16 @@ class Recorder(Builder):
         return symbol
 
     def infer(self, primitive: Primitive, args: Sequence, params: dict) -> Aval:
-        aval = super().infer(primitive, args, params)
-        if isinstance(primitive, Elementwise) and any(map(_is_weak, args)):
-            aval = primitive.infer(*map(_weak_aval, args), **params)
-        if primitive.name in _WHOLE and aval.dtype != _INT:
-            start = 1 if primitive.name == "where" else 0
-            if all(_is_whole(arg) for arg in args[start:]):
-                return Aval.of(aval.shape, _INT)
-        if primitive.name in _MOVES and args[0].dtype.kind not in "f":
-            moved = args[:1] if primitive.name == "gather" else args
-            return Aval.of(aval.shape, np.result_type(*(arg.dtype for arg in moved)))
-        return aval
+        given = map(_weak_aval if primitive.takes_numbers else aval_of, args)
+        return primitive.infer(*given, **params)
 
-    def _captured(self, array: np.ndarray) -> Any:
+    def capture(self, array: np.ndarray) -> Any:
+        """The symbol of an array that the function closes over, which is read at each call."""
         require_unmasked(array, "compile: a captured array")
         if array.ndim == 2 and array.flags.f_contiguous and not array.flags.c_contiguous:
             # The transpose of one in C order, such as a pullback takes of a captured matrix.
             transpose = Primitive.registry["transpose"]
-            return super().apply(transpose, [self._captured(array.T)], {"axes": (1, 0)})
+            return super().apply(transpose, [self.capture(array.T)], {"axes": (1, 0)})
         start = array.__array_interface__["data"][0]
         place = (start, array.shape, array.strides, array.dtype.str)
         if place not in self.captured:
@@ -90,8 +70,18 @@ class Recorder(Builder):
                     f"an array of {array.dtype} is captured: compiled functions know floats, "
                     "integers and bools"
                 )
-            self.captured[place] = (self.input(Aval.of(array.shape, array.dtype)), array)
+            require_axes(array.shape, "compile: a captured array")
+            self.captured[place] = (self.input(Aval.of(array.shape, known(array.dtype))), array)
         return self.captured[place][0]
+
+    def fix(self, array: np.ndarray) -> np.ndarray:
+        """A copy of an array whose numbers decide about the program, such as an index."""
+        return self.fixed.copy_of(array)
+
+    def _fixed_in(self, param: Any) -> Any:
+        if isinstance(param, tuple):
+            return tuple(map(self._fixed_in, param))
+        return self.fix(param) if isinstance(param, np.ndarray) else param
 
 
 def _is_weak(x: Any) -> bool:
@@ -101,14 +91,8 @@ def _is_weak(x: Any) -> bool:
 def _weak_aval(x: Any) -> Any:
     """What `infer` is given: a number in place of a weak symbol."""
     if isinstance(x, Symbol) and x.weak:
-        return 1 if x.dtype == _INT else 1.0
+        return 1 if x.dtype.kind == "i" else 1.0
     return aval_of(x)
-
-
-def _is_whole(x: Any) -> bool:
-    if isinstance(x, Symbol):
-        return x.dtype.kind in "iu"
-    return isinstance(x, (int, np.integer)) and not isinstance(x, bool)
 
 
 def trace(
@@ -123,12 +107,12 @@ def trace(
         recorder = Recorder(level)
         inputs = [recorder.input(*given) for given in zip(avals, weak, strict=True)]
         args, options = rebuild(inputs)
-        _mine.depth += 1
+        outer, recording.recorder = recording.recorder, recorder
         try:
             with Generators(f, [*args, *options.values()]):
                 result = f(*args, **options)
         finally:
-            _mine.depth -= 1
+            recording.recorder = outer
     outputs, rebuild_outputs = trees.flatten_values(result)
     found = []
     for output in outputs:
@@ -149,7 +133,9 @@ def trace(
             "computed from them"
         )
     captured = tuple(recorder.captured.values())
-    return Program(name, tuple(inputs), captured, tuple(found), rebuild_outputs)
+    del args, options, result
+    held = recorder.fixed.held(f, (array for _, array in captured))
+    return Program(name, tuple(inputs), captured, tuple(found), rebuild_outputs, held)
 
 
 def _unfit(name: str, found: str) -> TraceError:

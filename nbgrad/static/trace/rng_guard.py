@@ -16,6 +16,7 @@ import numpy as np
 
 from ...errors import TraceError
 from ...transforms.transformed import Transformed
+from .closure import closed, is_users, nested
 
 _GENERATORS = (np.random.Generator, np.random.RandomState)
 _MAKERS = ("default_rng", "RandomState")
@@ -39,11 +40,11 @@ class Generators:
             if not isinstance(function, types.FunctionType) or id(function) in seen:
                 continue
             seen.add(id(function))
-            named = list(_closed(function))
-            if (function.__module__ or "").partition(".")[0] not in ("nbgrad", "numpy"):
-                self._codes += _nested(function.__code__)
+            named = list(closed(function))
+            if is_users(function):
+                self._codes += nested(function.__code__)
                 scope = function.__globals__
-                names = {name for code in _nested(function.__code__) for name in code.co_names}
+                names = {name for code in nested(function.__code__) for name in code.co_names}
                 named += [(name, scope[name]) for name in sorted(names) if name in scope]
             found += [(name, value) for name, value in named if isinstance(value, _GENERATORS)]
             stack += [value for _, value in named]
@@ -90,20 +91,6 @@ def _names_maker(code: types.CodeType) -> bool:
 def _steps(code: types.CodeType) -> set[int]:
     """Where the code of a function takes what makes generators."""
     return {step.offset for step in dis.get_instructions(code) if step.argval in _MAKERS}
-
-
-def _closed(function: types.FunctionType) -> Iterable[tuple[str, Any]]:
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        try:
-            yield name, cell.cell_contents
-        except ValueError:  # not filled yet
-            continue
-
-
-def _nested(code: types.CodeType) -> list[types.CodeType]:
-    """The code of a function and of those that it defines."""
-    inner = [c for c in code.co_consts if isinstance(c, types.CodeType)]
-    return [code, *(deeper for c in inner for deeper in _nested(c))]
 
 
 def _state(generator: Any) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ....codegen.affine import Axis
+from ....errors import TraceError
 from ....rules.index import HOLE
 from ....symbols import Symbol
 from ..graph import Graph
@@ -19,7 +20,9 @@ def template_of(index: Any, shape: tuple[int, ...]) -> tuple[list[Any], tuple, i
     parts = list(index) if isinstance(index, tuple) else [index]
     flat: list[Any] = []
     for part in parts:
-        if isinstance(part, np.ndarray) and part.dtype == bool:
+        if _is_truth(part):
+            flat.append(None)  # x[True] has one more axis; x[False] takes nothing
+        elif isinstance(part, np.ndarray) and part.dtype == bool:
             flat += list(np.nonzero(part))
         else:
             flat.append(part)
@@ -33,6 +36,11 @@ def template_of(index: Any, shape: tuple[int, ...]) -> tuple[list[Any], tuple, i
         return isinstance(part, (np.ndarray, Value))
 
     arrays = [i for i, part in enumerate(flat) if is_array(part)]
+    if arrays and any(map(_is_truth, parts)):
+        raise TraceError(
+            "an index of True or False beside arrays is eager only: leave it out, or write None "
+            "for a new axis"
+        )
     if arrays:
         flat = [
             np.asarray(p) if isinstance(p, (int, np.integer)) and not isinstance(p, bool) else p
@@ -68,6 +76,18 @@ def template_of(index: Any, shape: tuple[int, ...]) -> tuple[list[Any], tuple, i
         if isinstance(part, np.ndarray):
             template[axis] = _regular(part, place, joint, shape[axis])
     return template, tuple(out), place, tuple(joint)
+
+
+def _is_truth(part: Any) -> bool:
+    """Whether a part of an index is True or False, as a mask without axes."""
+    truth = isinstance(part, (bool, np.bool_))
+    return truth or (isinstance(part, np.ndarray) and part.dtype == bool and not part.ndim)
+
+
+def _takes_nothing(index: Any) -> bool:
+    """Whether a part of an index is False."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return any(_is_truth(part) and not part for part in parts)
 
 
 def _regular(index: np.ndarray, place: int, joint: tuple, n: int) -> Any:
@@ -120,6 +140,8 @@ def _positive(graph: Graph, value: Value, n: int) -> Value:
 
 
 def gather(graph: Graph, symbol: Symbol, x: Value, *given: Value) -> Value:
+    if _takes_nothing(symbol.params["index"]):
+        return graph.full(0, symbol.shape, x.dtype)
     axes, arrays, out, place, joint = _template(graph, symbol.params["index"], given, x.shape)
     if not arrays:
         return graph.view(x, axes, out)
@@ -134,13 +156,13 @@ def _index(graph, symbol, x, *given):
 @form("scatter", "scatter_at")
 def _scatter(graph, symbol, ct, *given):
     shape = symbol.shape
+    if not ct.size:
+        return graph.full(0, shape, ct.dtype)
     axes, arrays, out, place, joint = _template(graph, symbol.params["index"], given, shape)
     ct = graph.broadcast(ct, out)
     placed = None if arrays else _padded(graph, ct, axes, shape)
     if placed is not None:
         return placed
-    if not ct.size:
-        return graph.full(0.0, shape, ct.dtype)
     return graph.new(Scatter, shape, ct.dtype, (ct, *arrays), axes, place, len(joint), True)
 
 

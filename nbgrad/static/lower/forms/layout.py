@@ -3,7 +3,7 @@
 from ....codegen.affine import Axis
 from ....codegen.loops import SUM
 from ..graph import Graph
-from ..values import Value
+from ..values import BOOL, Value
 from .table import form
 
 
@@ -41,6 +41,7 @@ def _transpose(graph, symbol, x):
 def _unbroadcast(graph, symbol, x):
     shape = symbol.shape
     lost = len(x.shape) - len(shape)
+    x = graph.cast(x, symbol.dtype)
     gone = [i for i, n in enumerate(x.shape) if i < lost or (shape[i - lost] == 1 and n != 1)]
     return graph.reshape(graph.reduce(SUM, x, gone), shape)
 
@@ -90,4 +91,5 @@ def _diff(graph, symbol, x):
     if n < 2:
         return graph.full(0.0, symbol.shape, symbol.dtype)
     right, left = _cut(graph, x, axis, 1, n), _cut(graph, x, axis, 0, n - 1)
-    return graph.map("x - y", (right, left), symbol.dtype)
+    body = "x != y" if symbol.dtype == BOOL else "x - y"
+    return graph.whole(body, (right, left), symbol.dtype)

@@ -7,7 +7,7 @@ import numpy as np
 
 from ....codegen.loops import MAXIMUM, MINIMUM, PRODUCT, SUM
 from ..graph import Graph
-from ..values import Call, Value
+from ..values import INT, Call, Value
 from .table import form
 
 
@@ -22,7 +22,9 @@ _KINDS = {"sum": SUM, "mean": SUM, "max": MAXIMUM, "min": MINIMUM, "prod": PRODU
 @form(*_KINDS)
 def _reduce(graph, symbol, x):
     name, axes = symbol.primitive.name, symbol.params["axes"]
-    x = graph.cast(x, symbol.dtype)
+    # Narrow integers and bools are joined in 64 bits.
+    wide = symbol.dtype if symbol.dtype.itemsize == 8 or symbol.dtype.kind == "f" else INT
+    x = graph.cast(x, wide)
     total = graph.reduce(_KINDS[name], x, axes)
     if name == "mean":
         count = math.prod(x.shape[i] for i in axes)
@@ -51,7 +53,8 @@ def _cumsum(graph, symbol, x):
 
 @form("matmul")
 def _matmul(graph, symbol, x, y):
-    x, y = graph.cast(x, symbol.dtype), graph.cast(y, symbol.dtype)
+    wide = symbol.dtype if symbol.dtype.itemsize == 8 or symbol.dtype.kind == "f" else INT
+    x, y = graph.cast(x, wide), graph.cast(y, wide)
     a = graph.reshape(x, (1, *x.shape)) if len(x.shape) == 1 else x
     b = graph.reshape(y, (*y.shape, 1)) if len(y.shape) == 1 else y
     lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])

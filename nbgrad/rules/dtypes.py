@@ -1,0 +1,97 @@
+"""Dtypes of results: NumPy's own, asked of NumPy.
+
+Programs know float64, float32, integers and bools. Half floats are taken as float32 and long ones
+as float64, which hold what they hold or nearly so; where NumPy would compute in half floats, as in
+the sine of bytes, it is float64 here.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..core import Aval
+from ..errors import DimensionMismatch
+
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+
+
+def known(dtype: np.dtype) -> np.dtype:
+    """The dtype in which arrays of `dtype` are held: in the machine's byte order, halves as float32
+    and long floats as float64."""
+    if dtype.kind == "f" and dtype not in FLOATS:
+        return FLOATS[dtype.itemsize < 4]
+    return dtype if dtype.isnative else dtype.newbyteorder("=")
+
+
+def common_type(*given: Any) -> np.dtype:
+    """What NumPy promotes Avals, dtypes, and numbers of Python's or their types to."""
+    return known(np.result_type(*map(_given, given)))
+
+
+def _given(x: Any) -> Any:
+    return (
+        x.dtype if isinstance(x, Aval) else x(0) if x in (int, float) and x.__class__ is type else x
+    )
+
+
+def float_type(*given: Any) -> np.dtype:
+    """The same for results that are floats: float64 for what is none."""
+    dtype = np.result_type(*map(_given, given))
+    return dtype if dtype in FLOATS else known(dtype) if dtype.kind == "f" else FLOATS[0]
+
+
+def held(x: Any) -> np.ndarray:
+    """x as a plain array of a dtype that programs know."""
+    x = np.asarray(x)
+    return x.astype(known(x.dtype), copy=False)
+
+
+# NumPy broadcasts no more axes than these.
+MOST_AXES = 32
+
+
+def require_axes(shape: tuple[int, ...], op: str) -> None:
+    """Raise DimensionMismatch for an array of too many axes."""
+    if len(shape) > MOST_AXES:
+        raise DimensionMismatch(
+            f"{op}: an array of {len(shape)} axes; nbgrad takes up to {MOST_AXES}, as many as "
+            "NumPy broadcasts: np.reshape it first"
+        )
+
+
+def type_of(function: Callable, *given: Any, **options: Any) -> np.dtype:
+    """The dtype of what a NumPy function gives for arrays of these dtypes and Python's numbers.
+
+    Raises TypeError or ValueError as NumPy does.
+    """
+    return loop_types(function, *map(kind_of, given), **options)[-1]
+
+
+def kind_of(x: Any) -> Any:
+    """What decides about dtypes: a dtype, or the type of a number of Python's."""
+    if isinstance(x, (Aval, np.ndarray)):
+        return x.dtype
+    if isinstance(x, (type, np.dtype)):
+        return x
+    if isinstance(x, (int, float)) and not isinstance(x, (bool, np.generic)):
+        return type(x)
+    return np.asarray(x).dtype
+
+
+@lru_cache(maxsize=4096, typed=True)
+def loop_types(function: Callable, *kinds: Any, **options: Any) -> tuple[np.dtype, ...]:
+    """The dtypes in which a NumPy function takes arguments of these kinds, and that of the
+    result."""
+    if not any(isinstance(k, np.dtype) for k in kinds):
+        kinds = tuple(map(np.dtype, kinds))  # numbers alone are what arrays of them are
+    if isinstance(function, np.ufunc):
+        types = function.resolve_dtypes((*kinds, None))
+    else:
+        one = [np.ones(1, k) if isinstance(k, np.dtype) else k(1) for k in kinds]
+        types = (np.asarray(function(*one, **options)).dtype,) * (len(kinds) + 1)
+    # Integers for which NumPy has a loop of half floats are computed in float64.
+    given = [k for k in kinds if isinstance(k, np.dtype) and k.kind == "f"]
+    narrow = not given and any(t.kind == "f" and t.itemsize < 4 for t in types)
+    return tuple(FLOATS[0] if narrow and t.kind == "f" else known(t) for t in types)

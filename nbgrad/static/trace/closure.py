@@ -1,0 +1,172 @@
+"""The arrays that a recorded function closes over: which of them a program was made for.
+
+An array that meets a traced value is an input of the program, read at each call. What Python makes
+of plain arrays alone (an index, `y + 1`) is there once, while the function is recorded. So a
+program keeps what such arrays were, and is recorded anew when they are others.
+"""
+
+import functools
+import sys
+import types
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from ...symbols import static_key
+
+# A function that reaches more objects than these is not looked through any further.
+_MOST = 10_000
+
+
+class Fixed:
+    """Arrays whose numbers decide about a program while it is recorded, such as indices."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # by id, each with a copy
+        self.made = False  # whether there is a number that NumPy made, such as `y[0]`
+
+    def copy_of(self, array: np.ndarray) -> np.ndarray:
+        """What the program keeps of an array: a copy, which nobody changes."""
+        if id(array) not in self._arrays:
+            self._arrays[id(array)] = array, array.copy()
+        return self._arrays[id(array)][1]
+
+    def held(
+        self, f: Callable, captured: Iterable[np.ndarray]
+    ) -> tuple[tuple[np.ndarray, Any], ...]:
+        """The arrays that must stay as they are, with keys of what they are, once `f` has returned:
+        those that somebody else holds. Where one was made by `f` itself, of what is not known,
+        these are all that `f` reaches."""
+        captured = list(captured)
+        traces = [_Trace(array, copy) for array, copy in self._arrays.values()]
+        self._arrays.clear()
+        found = {id(array): (array, trace.key) for trace in traces
+                 if (array := trace.array()) is not None}  # fmt: skip
+        made = self.made or any(
+            trace.array() is None and not _is_range(trace.copy) for trace in traces
+        )
+        if made or _any_made(captured):
+            for array in reachable(f):
+                found.setdefault(id(array), (array, static_key(array)))
+        return tuple(found.values())
+
+
+class _Trace:
+    """Where an array lies, without keeping it alive."""
+
+    def __init__(self, array: np.ndarray, copy: np.ndarray):
+        self.copy, self.key = copy, static_key(copy)
+        self._interface = array.__array_interface__
+        owner = _owner(array)
+        # Memory that is no array's has an owner of which nothing is known.
+        self._foreign = owner if owner.base is not None else None
+        self._owner = weakref.ref(owner)
+
+    def array(self) -> np.ndarray | None:
+        """The array once more, where its memory has an owner still."""
+        owner = self._owner()
+        return None if owner is None else np.asarray(_Seen(self._interface, owner))
+
+
+class _Seen:
+    """What NumPy makes an array of: a place in the memory of another."""
+
+    def __init__(self, interface: dict, owner: np.ndarray):
+        self.__array_interface__, self._owner = interface, owner
+
+
+def _owner(array: np.ndarray) -> np.ndarray:
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def _is_range(array: np.ndarray) -> bool:
+    """Whether an index is what np.arange gives, or one number: made of shapes, not of arrays."""
+    steps = np.diff(array.ravel()) if array.dtype != bool else None
+    return steps is not None and bool((steps == steps[:1]).all())
+
+
+def _references(array: np.ndarray) -> int:
+    return sys.getrefcount(array)
+
+
+for _alone in [np.empty(1)]:
+    _ALONE = _references(_alone)  # of an array that one list holds
+
+
+def _any_made(arrays: list[np.ndarray]) -> bool:
+    """Whether nobody but this list, and who gave it, holds one of the arrays or its memory."""
+    shared: dict[int, int] = {}
+    for array in arrays:
+        if array.base is not None:
+            shared[id(_owner(array))] = shared.get(id(_owner(array)), 0) + 1
+    for array in arrays:
+        owner = _owner(array)
+        if array is owner:
+            held = _references(array) > _ALONE + 2  # this name twice, and who gave the list
+        else:
+            held = owner.base is not None or _references(owner) > _ALONE - 1 + shared[id(owner)]
+        if not held:
+            return True
+    return False
+
+
+def reachable(f: Any) -> list[np.ndarray]:
+    """The arrays that a function can read: from its closure, its defaults, the global names that it
+    uses, and the objects there."""
+    found: list[np.ndarray] = []
+    seen: set[int] = set()
+    stack: list[Any] = [f]
+    while stack and len(seen) < _MOST:
+        x = stack.pop()
+        if id(x) in seen or isinstance(x, (type, types.ModuleType, str, bytes, int, float)):
+            continue
+        seen.add(id(x))
+        if isinstance(x, np.ndarray):
+            found.append(x)
+        elif isinstance(x, types.FunctionType):
+            stack += _of_function(x)
+        elif isinstance(x, types.MethodType):
+            stack += [x.__func__, x.__self__]
+        elif isinstance(x, functools.partial):
+            stack += [x.func, *x.args, *x.keywords.values()]
+        elif isinstance(x, dict):
+            stack += x.values()
+        elif isinstance(x, (list, tuple, set, frozenset)):
+            stack += x
+        else:
+            stack += getattr(x, "__dict__", {}).values()
+            stack += [getattr(x, name, None) for name in getattr(type(x), "__slots__", ())]
+    return found
+
+
+def _of_function(f: types.FunctionType) -> list[Any]:
+    values = [value for _, value in closed(f)]
+    values += [*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()]
+    if is_users(f):
+        names = {name for code in nested(f.__code__) for name in code.co_names}
+        values += [f.__globals__[name] for name in names if name in f.__globals__]
+    return values
+
+
+def is_users(f: types.FunctionType) -> bool:
+    """Whether a function is not of this package and not of NumPy, whose globals are their own."""
+    return (f.__module__ or "").partition(".")[0] not in ("nbgrad", "numpy")
+
+
+def closed(function: types.FunctionType) -> Iterable[tuple[str, Any]]:
+    """The names in a closure, and their values."""
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            yield name, cell.cell_contents
+        except ValueError:  # not filled yet
+            continue
+
+
+def nested(code: types.CodeType) -> list[types.CodeType]:
+    """The code of a function and of those that it defines."""
+    inner = [c for c in code.co_consts if isinstance(c, types.CodeType)]
+    return [code, *(deeper for c in inner for deeper in nested(c))]

@@ -1,0 +1,141 @@
+"""Arrays that a compiled function closes over: of any dtype and layout, changed between calls."""
+
+import numpy as np
+import pytest
+
+import nbgrad
+
+X = np.random.default_rng(0).normal(size=(2, 3))
+graded = nbgrad.value_and_grad
+
+
+def assert_same(found, wanted):
+    found, wanted = (nbgrad.transforms.trees.flatten(x)[0] for x in (found, wanted))
+    assert len(found) == len(wanted)
+    for mine, theirs in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(mine, theirs, 1e-12)
+
+
+def read_only(x):
+    x = x.copy()
+    x.flags.writeable = False
+    return x
+
+
+LAYOUTS = {
+    "strided": lambda x: np.repeat(x, 2)[::2],
+    "reversed": lambda x: x[::-1].copy()[::-1],
+    "read-only": read_only,
+    "big-endian": lambda x: x.astype(x.dtype.newbyteorder(">")),
+    "unaligned": lambda x: np.frombuffer(b"\0" + x.tobytes(), np.uint8)[1:].view(x.dtype),
+}
+
+
+@pytest.mark.parametrize(
+    "dtype", "bool uint8 int16 int32 uint64 float16 float32 longdouble".split()
+)
+def test_any_dtype_is_captured(dtype):
+    w = np.array([3, 1, 2]).astype(dtype)
+    f = graded(lambda x: np.sum(np.sin(x * w)))
+    assert_same(nbgrad.compile(f)(X[0]), f(X[0]))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_any_layout_is_captured_and_taken(layout):
+    w = LAYOUTS[layout](np.array([3.0, 1.0, 2.0]))
+    f = graded(lambda x: np.sum(np.sin(x * w)))
+    assert_same(nbgrad.compile(f)(X[0]), f(X[0]))
+    doubled = nbgrad.compile(lambda x: x * 2.0)
+    for given in (w, np.ones(3), *(make(np.arange(3.0)) for make in LAYOUTS.values()), w):
+        np.testing.assert_array_equal(doubled(given), given * 2.0)
+
+
+@pytest.mark.parametrize("dtype", ["complex128", "<U3", "datetime64[s]", "O"])
+def test_what_is_no_number_is_refused(dtype):
+    w = np.array([1, 2, 3]).astype(dtype)
+    with pytest.raises((TypeError, nbgrad.TraceError), match=r"captured|operand of dtype"):
+        nbgrad.compile(lambda x: x * w)(np.ones(3))
+
+
+CHANGES = {
+    "labels": ([1, 0], [2, 2], lambda y: graded(lambda x: nbgrad.logit_cross_entropy(x, y))),
+    "labels of uint8": (np.array([1, 0], np.uint8), 2,
+                        lambda y: graded(lambda x: nbgrad.logit_cross_entropy(x, y))),
+    "index": ([1, 0], [2, 2], lambda y: graded(lambda x: np.sum(x[:, y] ** 2))),
+    "view as index": ([1, 0, 1], [2, 1, 2], lambda y: graded(lambda x: np.sum(x[:, y[1:]] ** 2))),
+    "take": (np.array([1, 5], np.int32), 2,
+             lambda y: graded(lambda x: np.sum(np.take(x, y, 1, mode="wrap") ** 2))),
+    "mask": ([True, False], [True, True], lambda y: graded(lambda x: np.sum(x[y] ** 2))),
+    "condition": ([1, 0, 1], [0, 1, 1], lambda y: graded(lambda x: np.sum(np.where(y, x, x * x)))),
+    "exponent": ([1.0, 2.0, 3.0], [2.0, 3.0, 1.0], lambda y: graded(lambda x: np.sum(abs(x) ** y))),
+    "exponent of int": ([1, 2, 3], [2, 3, 1], lambda y: graded(lambda x: np.sum(abs(x) ** y))),
+    "factor": ([1.0, 2.0, 3.0], [2.0, 3.0, 1.0], lambda y: graded(lambda x: np.sum(np.sin(x * y)))),
+    "strided": ([1.0, 0, 2.0, 0, 3.0, 0], 2.0, lambda y: graded(lambda x: np.sum(x * x * y[::2]))),
+    "made of it": ([1.0, 2.0, 3.0], 2.0, lambda y: graded(lambda x: np.sum(x * np.exp(y) / -y))),
+    "number of it": ([1.0, 2.0, 3.0], 4.0, lambda y: graded(lambda x: np.sum(x * x) * y[0])),
+    "system": (np.eye(3) + 1, np.diag([1.0, 2.0, 3.0]),
+               lambda y: graded(lambda x: np.sum(np.linalg.solve(y, x.T) ** 2))),
+    "index in a loop": ([1, 0], [2, 2],
+                        lambda y: lambda x: nbgrad.loop(2, lambda i, s: s + np.sum(x[:, y]), 0.0)),
+    "factor in a loop": ([1.0, 2.0, 3.0], 2.0,
+                         lambda y: graded(lambda x: nbgrad.loop(
+                             2, lambda i, s: s * np.sum(x * y), 1.0))),
+    "batched": ([1.0, 2.0, 3.0], [2.0, 3.0, 1.0],
+                lambda y: nbgrad.vmap(nbgrad.grad(lambda x: np.sum(np.sin(x * y))))),
+    "forward": ([1.0, 2.0, 3.0], [2.0, 3.0, 1.0],
+                lambda y: lambda x: nbgrad.jvp(lambda x: np.sum(x**2 / y), (x,), (x,))),
+    "second order": ([1.0, 2.0, 3.0], [2.0, 3.0, 1.0],
+                     lambda y: lambda x: nbgrad.hessian(lambda r: np.sum(np.sin(r * y)))(x[0])),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_between_calls_reaches_value_and_derivative(name):
+    first, second, make = CHANGES[name]
+    y = np.array(first)
+    f = make(y)
+    compiled = nbgrad.compile(f)
+    for content in (first, second, first):
+        y[...] = content
+        for _ in range(2):  # by the general way in, and by the one written for it
+            assert_same(compiled(X), f(X))
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_a_captured_array_that_shrank_is_read_as_it_is(count):
+    arrays = [np.arange(6.0) + i for i in range(count)]
+    compiled = nbgrad.compile(lambda x: sum(np.sum(x * w) for w in arrays))
+    for _ in range(2):
+        assert compiled(2.0) == 2 * sum(w.sum() for w in arrays)
+    arrays[-1].resize(2, refcheck=False)
+    for _ in range(2):
+        assert compiled(2.0) == 2 * sum(w.sum() for w in arrays)
+
+
+def test_an_array_is_compared_only_where_it_decided_about_the_program():
+    y, w = np.array([1, 0]), np.arange(3.0)
+    plain = nbgrad.compile(graded(lambda x: nbgrad.logit_cross_entropy(x * w, y)))
+    assert plain.variant(X).program.held == ()
+    by_index = nbgrad.compile(lambda x: np.sum(x[np.arange(2), y] * w[:2]))
+    ((array, _),) = by_index.variant(X).program.held
+    assert np.shares_memory(array, y)
+
+
+def test_labels_that_change_before_the_pullback_do_no_harm():
+    x, y = nbgrad.track(X), np.array([1, 0])
+    slope = nbgrad.grad(nbgrad.logit_cross_entropy)(X, y)
+    out = nbgrad.logit_cross_entropy(x, y)
+    y[:] = -(10**12)
+    out.backward()
+    np.testing.assert_allclose(x.grad, slope, 1e-13)
+
+
+def test_results_are_not_written_into_read_only_arrays(tmp_path):
+    f = nbgrad.compile(lambda x: x * 2.0)
+    f(np.ones(3))
+    np.zeros(3).tofile(tmp_path / "numbers")
+    mapped = np.memmap(tmp_path / "numbers", dtype=float, mode="r")
+    for place in (mapped, read_only(np.zeros(3))):
+        with pytest.raises(Exception, match="read-only"):
+            f.njit_into(np.ones(3), place)
+        np.testing.assert_array_equal(place, 0.0)

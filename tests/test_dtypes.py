@@ -1,0 +1,149 @@
+"""Dtypes: of every row, for arrays of every dtype, what NumPy gives: in eager calls of plain
+arrays, over samples, and compiled.
+
+The cases are read from the registry, so a new row is among them. Where NumPy refuses a dtype, so
+do all modes. What NumPy would compute in half floats is float64 here, and so are rows that NumPy
+has no function for.
+"""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import rows
+from children import environment
+from rows import PLAIN_PYTHON, Case
+
+import nbgrad
+from nbgrad.core import Aval, Primitive, bind
+from nbgrad.rules.families import Elementwise
+
+DTYPES = [np.dtype(name) for name in (
+    "bool", "int8", "uint8", "int32", "uint32", "int64", "uint64", "float32")]  # fmt: skip
+REFUSALS = (TypeError, ValueError, OverflowError, np.linalg.LinAlgError)
+MODES: dict[str, Callable] = {
+    "eager": lambda f, args: f(*args),
+    "vmap": lambda f, args: nbgrad.vmap(f)(*(np.stack([x, x]) for x in args))[1],
+    "compiled": lambda f, args: nbgrad.compile(f)(*args),
+}
+
+
+def first_case(row: Primitive) -> Case:
+    """One call of the row on arrays."""
+    return rows.cases_of(row)[0]
+
+
+def taken(case: Case, args: tuple) -> tuple[Callable, tuple]:
+    """The case as a function of the arguments that are drawn: the others are positions."""
+    drawn = [i for i, given in enumerate(case.given) if not given]
+
+    def f(*xs):
+        every = list(args)
+        for i, x in zip(drawn, xs, strict=True):
+            every[i] = x
+        return bind(case.row, *every, **case.params)
+
+    return f, tuple(args[i] for i in drawn)
+
+
+def arguments(case: Case, dtype: np.dtype) -> tuple:
+    """Whole numbers in the domain of the row, some of them at the ends of the dtype's range."""
+    args = []
+    for x, given in zip(case.draw().args, case.given, strict=True):
+        if not given and x.dtype.kind == "f":
+            whole = np.rint(3 * x)
+            x = (abs(whole) if dtype.kind == "u" else whole).astype(dtype)
+        args.append(x)
+    return tuple(args)
+
+
+def expected(case: Case, args: tuple) -> np.ndarray:
+    """What NumPy gives; for floats, where the row has no NumPy function and says that it gives
+    floats, or where NumPy computes in half floats."""
+    row, reference = case.row, rows.reference(case.row)
+    function = row.plain if isinstance(row, Elementwise) else row.function
+    wide = tuple(x if x.dtype.kind == "f" or given else x.astype(np.float64)
+                 for x, given in zip(args, case.given, strict=True))  # fmt: skip
+    avals = [x if given else Aval.of(x.shape, x.dtype)
+             for x, given in zip(args, case.given, strict=True)]  # fmt: skip
+    if function is None and row.infer(*avals, **case.params).dtype.kind == "f":
+        args = wide
+    found = np.asarray(reference(*args, **case.params))
+    return np.asarray(reference(*wide, **case.params)) if found.dtype == np.float16 else found
+
+
+def assert_same(found: Any, wanted: np.ndarray) -> None:
+    found = np.asarray(found)
+    assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+    if wanted.dtype.kind == "f":
+        tolerance = 1e-12 if wanted.dtype == np.float64 else 1e-5
+        np.testing.assert_allclose(found, wanted, tolerance, 1e-300)
+    else:
+        np.testing.assert_array_equal(found, wanted)
+
+
+def check(row: Primitive, dtype: np.dtype, mode: str) -> None:
+    case = first_case(row)
+    args = arguments(case, dtype)
+    f, given = taken(case, args)
+    with np.errstate(all="ignore"):
+        try:
+            wanted = expected(case, args)
+        except REFUSALS:
+            with pytest.raises(REFUSALS):
+                MODES[mode](f, given)
+            return
+        assert_same(MODES[mode](f, given), wanted)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("row", rows.rows(), ids=lambda row: row.name)
+@pytest.mark.parametrize("mode", ["eager", "vmap"])
+def test_row(row, dtype, mode):
+    check(row, dtype, mode)
+
+
+@pytest.mark.skipif(not PLAIN_PYTHON, reason="in a process of its own")
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("row", rows.rows(), ids=lambda row: row.name)
+def test_compiled(row, dtype):
+    check(row, dtype, "compiled")
+
+
+@pytest.mark.skipif(PLAIN_PYTHON, reason="starts itself")
+def test_compiled_in_plain_python():
+    answer = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-x", "-n0", "-p", "no:cacheprovider",
+         "-k", "test_compiled", __file__],
+        env=environment({"NUMBA_DISABLE_JIT": 1}), capture_output=True, text=True, timeout=500,
+    )  # fmt: skip
+    assert answer.returncode == 0, answer.stdout[-3000:]
+    assert "passed" in answer.stdout
+
+
+@pytest.mark.skipif(PLAIN_PYTHON, reason="in plain Python each is compiled alone")
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_all_in_one_program(dtype):
+    """Elementwise rows that give no floats, which Numba has rules of its own for."""
+    functions, arrays, wanted = [], [], []
+    for row in (row for row in rows.rows() if hasattr(row, "body")):
+        case = first_case(row)
+        args = arguments(case, dtype)
+        with np.errstate(all="ignore"):
+            try:
+                value = expected(case, args)
+            except REFUSALS:
+                continue
+        if value.dtype.kind != "f" or dtype.kind == "f":
+            f, given = taken(case, args)
+            functions.append(f)
+            arrays.append(given)
+            wanted.append(value)
+    program = nbgrad.compile(
+        lambda every: [f(*given) for f, given in zip(functions, every, strict=True)]
+    )
+    for found, value in zip(program(arrays), wanted, strict=True):
+        assert_same(found, value)
