@@ -259,15 +259,16 @@ def _as_flat(source: Value, position: Affine) -> tuple[Affine, ...]:
 
 def _roots(order: list[Value], outputs: Sequence[Value]) -> set[Value]:
     roots = {v for v in order if v.op in _OPS and v.op != "loop"}
+    pointed: set[Value] = set()
     for value in order:
         if value.op in ("map", "view", "take", "pad", "concat", "inset") and value.shape == ():
             roots.add(value)
         if value.op == "matmul":
             roots.update(_kept_operand(value, arg) for arg in value.args)
         elif value.op == "call":
-            roots.update(buffer_of(arg) for arg in value.args)
+            pointed.update(buffer_of(arg) for arg in value.args)
         elif value.op == "loop":
-            roots.update(window_of(arg)[0] for arg in value.args)
+            pointed.update(window_of(arg)[0] for arg in value.args)
         elif value.op == "reshape":
             roots.add(buffer_of(value.args[0]))
         elif value.op == "scatter" and below_of(value) is not None:
@@ -275,6 +276,7 @@ def _roots(order: list[Value], outputs: Sequence[Value]) -> set[Value]:
             roots.update((buffer_of(value.args[0]), buffer_of(value.args[-1])))
         elif value.op == "take":
             roots.add(buffer_of(_behind_views(value.args[0])))
+    roots |= pointed
     readers: dict[Value, int] = {}
     for value in reversed(order):
         for arg in dict.fromkeys(value.args):
@@ -290,8 +292,10 @@ def _roots(order: list[Value], outputs: Sequence[Value]) -> set[Value]:
             roots.update(arg for arg in value.args if _repeated(arg, value, costs))
         costs[value] = cost if value.op not in ("input", "full", "iota") else 0
     roots.update(v for v in outputs if v.shape != ())
+    # An array of one number needs a buffer only for those who are given a pointer.
+    pointed.update(outputs)
     return {v for v in roots if v.op not in ("input", "full")} | {
-        v for v in outputs if v.op == "full" and v.shape != ()
+        v for v in pointed if v.op == "full" and v.shape != ()
     }
 
 

@@ -38,7 +38,10 @@ class Graph:
         self.line = ""  # of the user's code, for values made from now on
 
     def new(self, op: str, shape, dtype, args: Sequence[Value] = (), data: Any = None) -> Value:
-        """The value of an op, without rewriting."""
+        """The value of an op, rewritten only where it has no elements: then it is as good as zeros,
+        and nothing is to be computed."""
+        if 0 in shape and op not in ("input", "full"):
+            return self.full(0, tuple(shape), dtype)
         key = (op, shape, dtype, tuple(map(id, args)), data)
         value = self._known.get(key)
         if value is None:
@@ -209,7 +212,12 @@ class Graph:
     # -- reductions and products ----------------------------------------------------------------
 
     def reduce(self, kind: str, value: Value, axes: Iterable[int]) -> Value:
-        """`kind` (sum, max, min, prod) over `axes`, which go."""
+        """`kind` (sum, max, min, prod) over `axes`, which go.
+
+        Raises ValueError for the largest or least of nothing.
+        """
+        if not math.prod(value.shape[i] for i in axes):
+            return self._of_nothing(kind, value, axes)
         gone = tuple(sorted(i for i in axes if value.shape[i] != 1))
         dropped = set(axes) - set(gone)
         if dropped:
@@ -224,12 +232,12 @@ class Graph:
         if not gone:
             return value
         shape = tuple(n for i, n in enumerate(value.shape) if i not in gone)
-        count = math.prod(value.shape[i] for i in gone)
         if kind == "sum":
+            count = math.prod(value.shape[i] for i in gone)
             simpler = self._simpler_sum(value, gone, shape, count)
             if simpler is not None:
                 return simpler
-        if value.op == "full" and kind in ("max", "min") and count:
+        if value.op == "full" and kind in ("max", "min"):
             return self.new("full", shape, value.dtype, (), value.data)
         kept = tuple(i for i in range(len(value.shape)) if i not in gone)
         n = len(value.shape)
@@ -237,6 +245,12 @@ class Graph:
             value = self.transpose(value, (*kept, *gone))
             gone = tuple(range(len(kept), n))
         return self.new("reduce", shape, value.dtype, (value,), (kind, gone))
+
+    def _of_nothing(self, kind: str, value: Value, axes: Iterable[int]) -> Value:
+        shape = tuple(n for i, n in enumerate(value.shape) if i not in set(axes))
+        if kind in ("max", "min") and math.prod(shape):
+            raise ValueError(f"{kind}: the array of shape {value.shape} is empty: it has none")
+        return self.full(1 if kind == "prod" else 0, shape, value.dtype)
 
     def _simpler_sum(self, value, gone, shape, count) -> Value | None:
         if value.op == "full":

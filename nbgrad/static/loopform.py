@@ -17,7 +17,7 @@ def _loop(graph: Graph, symbol, *args: Value) -> Value:
         body.lowered = _step(body)
     step: Step = body.lowered
     avals = [given.aval for given in body.program.inputs[1:]]
-    given = [_solid(graph, graph.cast(x, a.dtype)) for x, a in zip(args, avals, strict=True)]
+    given = [graph.cast(x, a.dtype) for x, a in zip(args, avals, strict=True)]
     given += [graph.capture(array) for array in step.graph.captured]
     loop = graph.new("loop", (), BOOL, given, step)
     for k, (_, message) in enumerate(step.graph.checks):
@@ -76,10 +76,3 @@ def _terms(value: Value) -> list[Value]:
         if all(arg.shape == value.shape and arg.dtype == value.dtype for arg in value.args):
             return [term for arg in value.args for term in _terms(arg)]
     return [value]
-
-
-def _solid(graph: Graph, value: Value) -> Value:
-    """A value that has a buffer."""
-    if value.op in ("full", "iota") and value.shape != ():
-        return graph.new("map", value.shape, value.dtype, (value,), "x")
-    return value

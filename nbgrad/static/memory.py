@@ -62,7 +62,7 @@ def plan(
     kept = _kept(schedule, reads, first)
     _place_inputs(reads, places)
     for value, old in olds.items():
-        written = _written_over(schedule, nests, reads, value, old)
+        written = _written_over(schedule, nests, reads, value, old) if value.size else []
         if written:
             results.remove(first[value])
             kept.updates.update(written)

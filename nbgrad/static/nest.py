@@ -219,9 +219,14 @@ class Nest(Writer):
         return self._inner_memo.get(key) or self._outer_memo.get(key)
 
     def remember(self, key: tuple, name: str, level: int) -> None:
+        # A name holds for the loops that its index speaks of: what is the same for each element of
+        # an inner loop, as zeros of a pad are, is so in this piece of the loop and in no other.
+        _, index = key
+        parts = (index,) if isinstance(index, Affine) else index
+        inside = any(axis >= self.split for part in parts for axis in part.axes())
         depth = len(self._outer.loops)
         outer = level < depth or (level == depth and self.split)
-        memo = self._outer_memo if outer else self._inner_memo
+        memo = self._outer_memo if outer and not inside else self._inner_memo
         memo[key] = name
 
     def scalar(self, value: Value) -> str:
@@ -251,7 +256,9 @@ class Nest(Writer):
             here = self.kept.position(value, index, self.domain, self.split)
             text = f"{self.access(value, here)}[{{0}}]"
             text += " != 0" if value.dtype == BOOL else ""
-            name = self.let(text, self.level(here), value, (here,))
+            # Not before the loops in which it is written, though a row buffer's place is the same.
+            level = max(self.level(here), len(self._outer.loops))
+            name = self.let(text, level, value, (here,))
             self.remember((value, position), name, self.level_of[name])
             return name
         return super()._stored(value, position)
