@@ -16,7 +16,7 @@ import numba
 import numpy as np
 import pytest
 from calls import Pair, allocations, close, energy, table
-from children import environment
+from children import environment, run
 from rows import PLAIN_PYTHON
 
 import nbgrad
@@ -360,3 +360,35 @@ def test_memory_of_a_call_is_that_of_its_results(rng, kind):
             tracemalloc.stop()
         assert peak <= bound + 3000, (peak, bound)
         del found
+
+
+# -- small stacks ---------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(PLAIN_PYTHON, reason="scratch is an array")
+@pytest.mark.parametrize("n", [90, 400, 1500])
+def test_threads_with_a_stack_of_64_kib(n):
+    """In a child process: what fails here ends it. With 90 scratch still lies on the stack."""
+    code = f"""
+import threading
+n = {n}
+
+def f(x):
+    rows = nbgrad.softmax(np.exp(x[:, None] - x[None, : n // 50 + 1]), axis=1)
+    y = nbgrad.loop(3, lambda i, s: np.cumsum(s * 0.5) + rows[:, 0], x)
+    return np.sum(np.cumsum(np.tanh(y)) * x) + np.sum((rows.T @ rows) ** 2)
+
+compiled = nbgrad.compile(nbgrad.value_and_grad(f))
+x = np.linspace(0.0, 1.0, n)
+value, slope = compiled(x)
+found = []
+threading.stack_size(65536)
+thread = threading.Thread(target=lambda: found.append(compiled(x)))
+thread.start()
+thread.join()
+same = found[0][0] == value and bool((found[0][1] == slope).all())
+result = [same, compiled.only_variant("plan").frame.memory.size]
+"""
+    same, scratch = run(code).result
+    assert same
+    assert 10_000 < scratch < 32_768 if n == 90 else scratch > 100_000

@@ -18,8 +18,9 @@ from ..kernels.program import DISABLED
 from .memory import Memory
 from .values import Value
 
-# Scratch of up to so many bytes lies on the stack; beyond, whoever calls the core brings it.
-STACK = 256 * 1024
+# Scratch of up to so many bytes lies on the stack, of which a thread may have as little as 64 KiB;
+# beyond, whoever calls the core brings it. The steps of loops are given theirs by the loop.
+STACK = 32 * 1024
 # Array arguments cost Numba time by their square: beyond so many a program takes one table.
 MANY = 24
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -43,7 +44,7 @@ class Frame:
     @property
     def large(self) -> bool:
         """Whether the core is handed its scratch."""
-        return self.memory.size > STACK
+        return self.memory.size > (STACK if self.apart else 0)
 
     @property
     def packed(self) -> bool:

@@ -3,7 +3,6 @@
 from .body import Body
 from .emit import planned
 from .forms.table import form
-from .frame import STACK
 from .ir import Graph
 from .looping import Step
 from .lower import lower
@@ -45,9 +44,7 @@ def _step(body: Body) -> Step:
             value = graph.new("map", value.shape, value.dtype, (value,), "x")
         seen.add(value)
         outputs[i] = value
-    return Step(
-        graph, outputs, planned, body.n, body.constants, body.states, body.xs, body.reverse, STACK
-    )
+    return Step(graph, outputs, planned, body.n, body.constants, body.states, body.xs, body.reverse)
 
 
 def _gathered(graph: Graph, value: Value, state: Value, outputs: list[Value]) -> Value:

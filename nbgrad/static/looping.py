@@ -31,7 +31,6 @@ class Step:
     states: int
     xs: int
     reverse: bool
-    stack: int
 
     plans: dict[frozenset, tuple] = field(default_factory=dict)
 
@@ -51,7 +50,7 @@ class Step:
     def work(self, items: Iterable[tuple]) -> int:
         """Bytes of scratch that the caller gives to each step."""
         memory: Memory = self.plan(items)[2]
-        return memory.size if memory.size > self.stack else 0
+        return memory.size
 
     def rooms(self, loop: Value, used: list[Value]) -> list[Value]:
         """Buffers that the loop needs besides its items."""
