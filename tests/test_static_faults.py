@@ -118,6 +118,23 @@ def test_threads_of_different_shapes(rng):
     together(6, work)
 
 
+@pytest.mark.skipif(PLAIN_PYTHON, reason="nothing is compiled")
+def test_threads_that_bring_other_layouts_at_once(rng):
+    """Each read-only array is another type for Numba, and compiles; so does none unforeseen."""
+    f = nbgrad.compile(lambda x, y, z: np.sum(np.sin(x) * y) + z)
+    given = rng.normal(size=(3, 5))
+    expected = f(*given)
+
+    def work(i):
+        rows = [row.copy() for row in given]
+        for k, row in enumerate(rows):
+            row.flags.writeable = not (i + 1) >> k & 1
+        for _ in range(3):
+            close(f(*rows), expected)
+
+    together(7, work)
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @by_kind
