@@ -13,6 +13,7 @@ import numpy as np
 
 from . import frame, memory, native
 from .affine import Affine
+from .cuts import cuts_of
 from .frame import Frame
 from .fuse import Group, Schedule, Single, Step, schedule, strides_of
 from .ir import Graph
@@ -20,7 +21,7 @@ from .kernel import Text, text_of
 from .looping import write_loop
 from .memory import Memory
 from .nest import Kept, Nest
-from .pull import Line, MustKeep, Writer, literal
+from .pull import Line, Writer, literal
 from .rolled import rolled
 from .values import BOOL, Value, number_of
 
@@ -67,21 +68,21 @@ def planned(
     """The steps that compute `outputs`, their loop nests, and where values lie: an output in the
     place of the input that `olds` names for it, where that is possible."""
     wanted = [*outputs, *(ok for ok, _ in graph.checks)]
-    kept: set[Value] = set()
+    apart: set[Value] = set()
     while True:
-        plan = schedule(wanted, kept)
-        try:
-            nests = _nests(plan, Kept())
-            found = memory.plan(plan, nests, outputs, olds or {})
-            return plan, _nests(plan, found.kept), found
-        except MustKeep as error:
-            if error.value in kept:
-                raise
-            kept.add(error.value)
+        plan = schedule(wanted, apart)
+        groups = [step for step in plan.steps if isinstance(step, Group)]
+        cuts = {group: cuts_of(group, plan.roots) for group in groups}
+        more = set().union(*(found.apart for found in cuts.values()))
+        if not more:
+            break
+        apart |= more
 
+    def nests(kept: Kept) -> dict[Group, Nest]:
+        return {group: Nest(group, plan.roots, kept, cuts[group].breaks) for group in groups}
 
-def _nests(plan: Schedule, kept: Kept) -> dict[Group, Nest]:
-    return {step: Nest(step, plan.roots, kept) for step in plan.steps if isinstance(step, Group)}
+    found = memory.plan(plan, nests(Kept()), outputs, olds or {})
+    return plan, nests(found.kept), found
 
 
 class _Core(Writer):

@@ -19,6 +19,10 @@ from .values import Value, below_of, cost_of, places_of, topological
 
 # Recomputing a value of up to this cost is cheaper than keeping it.
 CHEAP = 8
+# Of a loop nest: what costs more is more than one, since compile time grows with the square of a
+# kernel's length, and kernels of one text are compiled once.
+MOST = 160
+_INLINE = ("map", "view", "take", "pad", "concat", "inset")
 _OPS = ("reduce", "matmul", "scatter", "call", "item", "loop")
 
 
@@ -30,6 +34,7 @@ class Group:
     sweeps: dict[Value, int] = field(default_factory=dict)
     split: int | None = None
     closed: bool = False
+    work: int = 0  # operations for each element
     at_hand: set[Value] = field(default_factory=set)  # what it makes and reads
 
     @property
@@ -69,10 +74,11 @@ def kind_of(value: Value) -> tuple[str, int]:
     return ("row", gone[0]) if gone[-1] == n - 1 else ("lead", len(gone))
 
 
-def schedule(outputs: Sequence[Value], kept: Iterable[Value] = ()) -> Schedule:
-    """Steps that compute `outputs`; `kept` are values that are to be roots whatever they cost."""
+def schedule(outputs: Sequence[Value], apart: Iterable[Value] = ()) -> Schedule:
+    """Steps that compute `outputs`; `apart` are values that are to have a loop of their own."""
     order = topological(outputs)
-    roots = _roots(order, outputs) | set(kept)
+    apart = set(apart)
+    roots, work = _roots(order, outputs, apart)
     steps: list[Step] = []
     place: dict[Value, int] = {}
     for value in order:
@@ -90,11 +96,11 @@ def schedule(outputs: Sequence[Value], kept: Iterable[Value] = ()) -> Schedule:
             place[value] = len(steps)
             steps.append(Single(value))
             continue
-        joined = _join(value, steps, place, roots)
+        joined = None if value in apart else _join(value, steps, place, roots, work[value])
         if joined is None:
             joined = len(steps)
-            group = Group(domain_of(value))
-            _enter(group, value, 0)
+            group = Group(domain_of(value), closed=value in apart)
+            _enter(group, value, 0, work[value])
             group.at_hand = {value, *(root for root, _ in reads_of(value, roots))}
             steps.append(group)
         place[value] = joined
@@ -111,15 +117,18 @@ def _stands_alone(value: Value) -> bool:
     return value.shape == () and value.op not in ("reduce", "scatter")
 
 
-def _enter(group: Group, value: Value, sweep: int) -> None:
+def _enter(group: Group, value: Value, sweep: int, work: int) -> None:
     group.sweeps[value] = sweep
+    group.work += work
     if value.op == "scatter":
         group.closed = True
     if value.op == "reduce" and kind_of(value)[0] == "row":
         group.split = kind_of(value)[1]
 
 
-def _join(value: Value, steps: list[Step], place: dict[Value, int], roots: set) -> int | None:
+def _join(
+    value: Value, steps: list[Step], place: dict[Value, int], roots: set, work: int
+) -> int | None:
     """The group that can take `value` in and has most of what it reads at hand; else the last."""
     if value.op == "scatter":
         return None
@@ -132,6 +141,8 @@ def _join(value: Value, steps: list[Step], place: dict[Value, int], roots: set) 
         group = steps[at]
         if not isinstance(group, Group) or group.closed or group.domain != domain:
             continue
+        if group.work + work > MOST:
+            continue
         sweep = _sweep_in(group, value, reads, place, at)
         if sweep is not None:
             found = len(wanted & group.at_hand), at, sweep, group
@@ -139,7 +150,7 @@ def _join(value: Value, steps: list[Step], place: dict[Value, int], roots: set) 
     if best is None:
         return None
     _, at, sweep, group = best
-    _enter(group, value, sweep)
+    _enter(group, value, sweep, work)
     group.at_hand |= {value, *wanted}
     return at
 
@@ -219,16 +230,13 @@ def reads_of(root: Value, roots: set[Value]) -> Iterable[tuple[Value, Affine]]:
     domain = domain_of(root)
     index = identity(domain)
     if root.op in ("reduce", "scatter"):
-        stack = [(root.args[0], index)]
-        if root.op == "scatter":
-            _, place, joint, _ = root.data
-            stack += [(arg, index[place : place + joint]) for arg in places_of(root)]
-            if (below := below_of(root)) is not None:
-                stack.append((below, identity(root.shape)))
+        stack = sources_of(root)
+        if root.op == "scatter" and (below := below_of(root)) is not None:
+            stack.append((below, identity(root.shape)))
     elif root.op in _OPS:
         stack = [(arg, identity(arg.shape)) for arg in root.args]
     else:
-        stack = _inside(root, index)
+        stack = inside(root, index)
     seen: set = set()
     while stack:
         value, at = stack.pop()
@@ -238,10 +246,21 @@ def reads_of(root: Value, roots: set[Value]) -> Iterable[tuple[Value, Affine]]:
         if value.op == "input" or value in roots:
             yield value, flat(value.shape, at)
         else:
-            stack += _inside(value, at)
+            stack += inside(value, at)
 
 
-def _inside(value: Value, index) -> list:
+def sources_of(root: Value) -> list[tuple[Value, tuple[Affine, ...]]]:
+    """What the loops of a reduction or a scatter read, at the element they are at."""
+    index = identity(domain_of(root))
+    found = [(root.args[0], index)]
+    if root.op == "scatter":
+        _, place, joint, _ = root.data
+        found += [(arg, index[place : place + joint]) for arg in places_of(root)]
+    return found
+
+
+def inside(value: Value, index: Sequence[Affine]) -> list[tuple[Value, tuple[Affine, ...]]]:
+    """The same, of reshapes too."""
     if value.op == "reshape":
         # Its source has a buffer, in which it is the same positions.
         source = value.args[0]
@@ -257,11 +276,14 @@ def _as_flat(source: Value, position: Affine) -> tuple[Affine, ...]:
 # -- what is kept ---------------------------------------------------------------------------------
 
 
-def _roots(order: list[Value], outputs: Sequence[Value]) -> set[Value]:
+def _roots(
+    order: list[Value], outputs: Sequence[Value], apart: set[Value]
+) -> tuple[set[Value], dict[Value, int]]:
+    """The roots, and what it takes to compute an element of each value from them."""
     roots = {v for v in order if v.op in _OPS and v.op != "loop"}
     pointed: set[Value] = set()
     for value in order:
-        if value.op in ("map", "view", "take", "pad", "concat", "inset") and value.shape == ():
+        if value.op in _INLINE and value.shape == ():
             roots.add(value)
         if value.op == "matmul":
             roots.update(_kept_operand(value, arg) for arg in value.args)
@@ -276,7 +298,7 @@ def _roots(order: list[Value], outputs: Sequence[Value]) -> set[Value]:
             roots.update((buffer_of(value.args[0]), buffer_of(value.args[-1])))
         elif value.op == "take":
             roots.add(buffer_of(_behind_views(value.args[0])))
-    roots |= pointed
+    roots |= pointed | apart
     readers: dict[Value, int] = {}
     for value in reversed(order):
         for arg in dict.fromkeys(value.args):
@@ -288,15 +310,16 @@ def _roots(order: list[Value], outputs: Sequence[Value]) -> set[Value]:
         cost = own + sum(0 if arg in roots else costs[arg] for arg in value.args)
         if value.op in ("map", "take") and cost >= CHEAP and readers.get(value, 0) > 1:
             roots.add(value)
+        if cost > MOST and value.op in _INLINE:
+            roots.add(value)
         if value.op == "map":
             roots.update(arg for arg in value.args if _repeated(arg, value, costs))
         costs[value] = cost if value.op not in ("input", "full", "iota") else 0
     roots.update(v for v in outputs if v.shape != ())
     # An array of one number needs a buffer only for those who are given a pointer.
     pointed.update(outputs)
-    return {v for v in roots if v.op not in ("input", "full")} | {
-        v for v in pointed if v.op == "full" and v.shape != ()
-    }
+    constants = {v for v in pointed if v.op == "full" and v.shape != ()}
+    return {v for v in roots if v.op not in ("input", "full")} | constants, costs
 
 
 def _repeated(arg: Value, value: Value, costs: dict[Value, int]) -> bool:

@@ -15,13 +15,9 @@ import numpy as np
 from . import affine
 from .affine import Affine, flat
 from .fuse import Group, buffer_of, kind_of, taken
-from .pull import Line, MustKeep, Split, Writer, initial, literal
+from .pull import Line, Writer, initial, literal
 from .values import BOOL, Value, below_of, number_of, places_of
 
-# More pieces than this, and a value is computed in a loop of its own.
-_PIECES = 48
-# Rows of up to so many elements are written out.
-_SHORT = 4
 _JOIN = {"sum": "radd({0}, {1})", "prod": "{0} * {1}", "max": "highest({0}, {1})",
          "min": "lowest({0}, {1})"}  # fmt: skip
 
@@ -49,28 +45,15 @@ def _join(kind: str, dtype: np.dtype) -> str:
 class Nest(Writer):
     """Writes the kernel of a group."""
 
-    def __init__(self, group: Group, roots: set[Value], kept: "Kept"):
+    def __init__(
+        self, group: Group, roots: set[Value], kept: "Kept", breaks: dict[int, set[int]]
+    ):
         super().__init__(roots)
-        self.group, self.kept = group, kept
+        self.group, self.kept, self.breaks = group, kept, breaks
         self.domain = group.domain
         self.split = group.split if group.split is not None else 0
-        self.breaks: dict[int, set[int]] = {}
-        if self.split and math.prod(self.domain[self.split :]) <= _SHORT:
-            # Written out, short rows stay in registers, and vectors run across them.
-            for axis in range(self.split, len(self.domain)):
-                self.breaks[axis] = set(range(1, self.domain[axis]))
         self.results: list[Value] = []
-        while True:
-            try:
-                self.accesses, self._count, self.results = [], 0, []
-                self.items = self._build()
-                return
-            except Split as split:
-                self.breaks.setdefault(split.axis, set()).add(split.at)
-                if math.prod(len(v) + 1 for v in self.breaks.values()) > _PIECES:
-                    if len(group.sweeps) > 1 or split.value not in group.sweeps:
-                        if split.value not in roots:
-                            raise MustKeep(split.value) from None
+        self.items = self._build()
 
     # -- building the tree of lines -------------------------------------------------------------
 

@@ -6,7 +6,7 @@ a line for each step. Where it appends to, and what is known already, is its sub
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,18 +21,8 @@ from .values import BOOL, Value, number_of
 _LITERAL = re.compile(r"(?<![\w.])(\d+\.?\d*(?:e[+-]?\d+)?|inf|nan)(?![\w.])")
 
 
-class MustKeep(Exception):
-    """A value that cannot be computed where it is read: it needs a loop of its own."""
-
-    def __init__(self, value: Value):
-        self.value = value
-
-
-class Split(Exception):
-    """The loop over an axis has to be two loops."""
-
-    def __init__(self, axis: int, at: int, value: Value):
-        self.axis, self.at, self.value = axis, at, value
+# Yields what it needs, is sent the names, and returns its own.
+Pulling = Generator[tuple[Value, tuple[Affine, ...]], str, str]
 
 
 class Line(NamedTuple):
@@ -106,17 +96,45 @@ class Writer:
         return f"@{{{len(self.accesses) - 1}}}"
 
     def element(self, value: Value, index: Sequence[Affine], inner: bool = False) -> str:
-        """The name of an element; `inner` computes a root instead of reading it."""
+        """The name of an element; `inner` computes a root instead of reading it.
+
+        Whatever is computed asks for its arguments by yielding them, and is kept on a stack while
+        they are found: programs may be deeper than Python's.
+        """
+        name = None if inner else self._found(value, tuple(index))
+        if name is not None:
+            return name
+        stack = [self._pulled(value, tuple(index))]
+        while stack:
+            try:
+                wanted = stack[-1].send(name)
+            except StopIteration as done:
+                name = done.value
+                stack.pop()
+                continue
+            name = self._found(*wanted)
+            if name is None:
+                stack.append(self._pulled(*wanted))
+        assert name is not None
+        return name
+
+    def _found(self, value: Value, index: tuple[Affine, ...]) -> str | None:
+        """The name of an element that needs no computing, or was computed."""
         number = number_of(value)
         if number is not None:
             return literal(number, value.dtype)
-        if not inner and (value.op == "input" or value in self.roots):
+        if value.op == "input" or value in self.roots:
             return self._stored(value, flat(value.shape, index))
-        key = (value, tuple(index))
-        name = self.known(key)
+        return self.known((value, index))
+
+    def _pulled(self, value: Value, index: tuple[Affine, ...]) -> Pulling:
+        number = number_of(value)
+        if number is not None:
+            return literal(number, value.dtype)
+        name = self.known((value, index))
         if name is None:
-            name = self._computed(value, tuple(index))
-            self.remember(key, name, self.level_of.get(name, 0))
+            name = yield from self._computed(value, index)
+            self.remember((value, index), name, self.level_of.get(name, 0))
         return name
 
     def _stored(self, value: Value, position: Affine) -> str:
@@ -131,37 +149,37 @@ class Writer:
             self.remember(key, name, self.level_of[name])
         return name
 
-    def _computed(self, value: Value, index: tuple[Affine, ...]) -> str:
+    def _computed(self, value: Value, index: tuple[Affine, ...]) -> Pulling:
         if value.op == "map":
-            names = [self.element(a, i) for a, i in inlined(value, index)]
+            names = []
+            for wanted in inlined(value, index):
+                names.append((yield wanted))
             return self._mapped(value, names)
         if value.op == "view":
-            return self.element(value.args[0], affine.seen(value.data, index))
+            return (yield value.args[0], affine.seen(value.data, index))
         if value.op == "reshape":
-            source = value.args[0]
-            return self._stored(source, flat(value.shape, index))
+            return self._stored(value.args[0], flat(value.shape, index))
         if value.op == "iota":
             position = index[value.data]
             return self.let("{0}", self.level(position), value, (position,))
         if value.op == "pad":
             ((arg, at),) = inlined(value, index)
-            inside = self._inside(value, at, arg.shape)
-            return self.element(arg, at) if inside else literal(0.0, value.dtype)
+            inside = self._inside(at, arg.shape)
+            return (yield arg, at) if inside else literal(0.0, value.dtype)
         if value.op == "inset":
             (background, here), (block, at) = inlined(value, index)
-            inside = self._inside(value, at, block.shape)
-            return self.element(block, at) if inside else self.element(background, here)
+            return (yield block, at) if self._inside(at, block.shape) else (yield background, here)
         if value.op == "concat":
             for arg, at in inlined(value, index):
-                if self._inside(value, at, arg.shape):
-                    return self.element(arg, at)
+                if self._inside(at, arg.shape):
+                    return (yield arg, at)
             raise AssertionError("an index beyond the joined arrays")
         if value.op == "take":
             axes, place, joint = value.data
-            at = index[place : place + joint]
-            names = [self.element(arg, at) for arg in value.args[1:]]
-            dynamic = [affine.variable(name) for name in names]
-            return self.element(value.args[0], taken(axes, dynamic, index))
+            dynamic = []
+            for arg in value.args[1:]:
+                dynamic.append(affine.variable((yield arg, index[place : place + joint])))
+            return (yield value.args[0], taken(axes, dynamic, index))
         raise AssertionError(f"{value.op} cannot be computed where it is read")
 
     def _mapped(self, value: Value, names: Sequence[str]) -> str:
@@ -173,35 +191,17 @@ class Writer:
         body = typed(body, kind)
         return self.let(substitute(body, dict(zip(NAMES, names, strict=False))), level, value)
 
-    def _inside(self, value: Value, index: Sequence[Affine], shape: Sequence[int]) -> bool:
-        """Whether an index lies in an array of `shape`, everywhere in the present loops."""
+    def _inside(self, index: Sequence[Affine], shape: Sequence[int]) -> bool:
+        """Whether an index lies in an array of `shape`, everywhere in the present loops, which
+        were cut so that the answer is one."""
         for position, n in zip(index, shape, strict=True):
             found = span(position, self.bounds)
-            if found is None:
-                raise MustKeep(value)
+            assert found is not None
             low, high = found
-            if low >= 0 and high < n:
-                continue
             if high < 0 or low >= n:
                 return False
-            if len(position.terms) != 1:
-                raise MustKeep(value)
-            ((axis, step),) = position.terms
-            assert isinstance(axis, int)
-            first, stop = self.bounds(axis)
-            held = [0 <= position.const + step * i < n for i in (first, stop - 1)]
-            # One border lies between: the first place where the answer changes.
-            edges = sorted(edge for edge in _edges(position.const, step, n) if first < edge < stop)
-            assert edges, held
-            raise Split(axis, edges[0], value)
+            assert low >= 0 and high < n, "loops that are not cut where an array ends"
         return True
-
-
-def _edges(const: int, step: int, n: int) -> tuple[int, int]:
-    """Where 0 <= const + step * i < n begins or ends to hold."""
-    if step > 0:
-        return -(const // step), -((const - n) // step)
-    return (const - n) // -step + 1, const // -step + 1
 
 
 def literal(number: Any, dtype: np.dtype) -> str:
