@@ -15,7 +15,7 @@ from . import frame, memory, native
 from .affine import Affine
 from .cuts import cuts_of
 from .frame import Frame
-from .fuse import Group, Schedule, Single, Step, schedule, strides_of
+from .fuse import Group, Schedule, Single, Step, schedule
 from .ir import Graph
 from .kernel import Text, text_of
 from .looping import write_loop
@@ -23,6 +23,8 @@ from .memory import Memory
 from .nest import Kept, Nest
 from .pull import Line, Writer, literal
 from .rolled import rolled
+from .roots import strides_of
+from .sums import add_in_place
 from .values import BOOL, Value, number_of
 
 # Multiply-adds up to which loops beat a call of BLAS.
@@ -68,6 +70,7 @@ def planned(
     """The steps that compute `outputs`, their loop nests, and where values lie: an output in the
     place of the input that `olds` names for it, where that is possible."""
     wanted = [*outputs, *(ok for ok, _ in graph.checks)]
+    add_in_place(graph, wanted)
     apart: set[Value] = set()
     while True:
         plan = schedule(wanted, apart)

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from .fuse import Single, window_of
+from .fuse import Single
 from .ir import Graph
 from .memory import Memory
 from .pull import literal
+from .roots import window_of
 from .values import BOOL, Value, number_of
 
 

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .fuse import Group, Schedule, Single, buffer_of, kind_of
+from .fuse import Group, Schedule, Single, kind_of
 from .kernel import RANGED
 from .nest import Kept, Nest
+from .roots import buffer_of
 from .values import BOOL, Value, below_of
 
 _ALIGNED = 64
@@ -148,6 +149,12 @@ def _in_place(schedule, nests, reads, kept: Kept, places) -> dict[Value, Value]:
             continue
         taken: set[Value] = set()
         for value in step.sweeps:
+            if value.op == "scatter" and value not in places:
+                below = below_of(value)
+                if below is not None and below not in places and last.get(below) == at:
+                    if sum(a.value is below for a in nest.accesses) == 1:  # when it is copied
+                        shared[value] = below
+                        kept.updates.add(value)
             if value.op in ("reduce", "scatter") or not kept.has(value):
                 continue
             if value in places or value in kept.rows:

@@ -14,8 +14,9 @@ import numpy as np
 
 from . import affine
 from .affine import Affine, flat
-from .fuse import Group, buffer_of, kind_of, taken
+from .fuse import Group, kind_of, taken
 from .pull import Line, Writer, initial, literal
+from .roots import buffer_of
 from .values import BOOL, Value, below_of, number_of, places_of
 
 _JOIN = {"sum": "radd({0}, {1})", "prod": "{0} * {1}", "max": "highest({0}, {1})",
@@ -45,9 +46,7 @@ def _join(kind: str, dtype: np.dtype) -> str:
 class Nest(Writer):
     """Writes the kernel of a group."""
 
-    def __init__(
-        self, group: Group, roots: set[Value], kept: "Kept", breaks: dict[int, set[int]]
-    ):
+    def __init__(self, group: Group, roots: set[Value], kept: "Kept", breaks: dict[int, set[int]]):
         super().__init__(roots)
         self.group, self.kept, self.breaks = group, kept, breaks
         self.domain = group.domain

@@ -22,7 +22,7 @@ _LITERAL = re.compile(r"(?<![\w.])(\d+\.?\d*(?:e[+-]?\d+)?|inf|nan)(?![\w.])")
 
 
 # Yields what it needs, is sent the names, and returns its own.
-Pulling = Generator[tuple[Value, tuple[Affine, ...]], str, str]
+Pulling = Generator[tuple[Value, tuple[Affine, ...]], Any, str]
 
 
 class Line(NamedTuple):
