@@ -169,9 +169,16 @@ class Graph:
             places = iter([i for i, n in enumerate(shape) if n != 1])
             axes = [Axis(None, 0, 0) if n == 1 else Axis(next(places), 0, 1) for n in value.shape]
             return self.view(value, axes, shape)
-        if value.op == "map" and all(a.shape in ((), value.shape) for a in value.args):
-            args = [a if a.shape == () else self.reshape(a, shape) for a in value.args]
-            return self.map(value.data, args, value.dtype, shape)
+        if _is_even(value) and (maps := _maps_of(value)):
+            # Of what is reshaped instead, so that the maps need no buffer.
+            known: dict[Value, Value] = {}
+            for each in maps:
+                args = [
+                    arg if arg.shape == () else known.get(arg) or self.reshape(arg, shape)
+                    for arg in each.args
+                ]
+                known[each] = self.map(each.data, args, each.dtype, shape)
+            return known[value]
         if value.op == "view" and (source := self._broadcasts(value)) and source.shape == ():
             return self.broadcast(source, shape)
         return self.new("reshape", shape, value.dtype, (value,))
@@ -306,6 +313,29 @@ class Graph:
             product = self.map("x * y", (row, column), dtype)
             return self.reshape(self.reduce("sum", product, [len(lead)]), shape)
         return self.new("matmul", shape, dtype, (a, b))
+
+
+# Through so many elementwise ops a reshape is moved; they may be computed twice then.
+_MOVED = 32
+
+
+def _is_even(value: Value) -> bool:
+    """Whether it is scalar code over numbers and arrays of its own shape."""
+    return value.op == "map" and all(arg.shape in ((), value.shape) for arg in value.args)
+
+
+def _maps_of(value: Value) -> list[Value]:
+    """The maps that `value` is made of, each after its arguments; none where there are many."""
+    found: dict[Value, None] = {}
+    stack = [value]
+    while stack:
+        last = stack.pop()
+        found.pop(last, None)  # it comes after all that need it
+        found[last] = None
+        stack += [arg for arg in last.args if arg.shape != () and _is_even(arg)]
+        if len(found) + len(stack) > _MOVED:
+            return []
+    return list(found)[::-1]
 
 
 def _through(axis: Axis, axes: Sequence[Axis]) -> Axis:
