@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from fuzz.defects.loops import DEFECTS
 
 import nbgrad
 
@@ -137,3 +138,15 @@ def test_a_state_that_is_written_over_and_returned():
         np.testing.assert_allclose(out[1], expected[1], rtol=1e-12)
         if not np.shares_memory(*out):
             np.testing.assert_allclose(out[0], expected[0], rtol=1e-12)
+
+
+def test_a_defect_put_back_is_found():
+    def written_over(number):
+        x = np.arange(1.0, 6.0)
+        f = nbgrad.compile(lambda x: x[::-1] * 2.0 + number)
+        f(x, out=x)
+        return x
+
+    with DEFECTS["out-over-arguments"]():
+        assert (written_over(0.25) != np.arange(5.0, 0.0, -1.0) * 2.0 + 0.25).any()
+    np.testing.assert_array_equal(written_over(0.5), np.arange(5.0, 0.0, -1.0) * 2.0 + 0.5)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from unittest.mock import patch
 
-from nbgrad.static import ir, nest
+from nbgrad.static import ir, native, nest
 
 
 @contextmanager
@@ -37,7 +37,15 @@ def unwritten() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def overlapping() -> Iterator[None]:
+    """Results are written over the arrays that they are computed from."""
+    with patch.object(native, "_meets", lambda frame: "False"):
+        yield
+
+
 DEFECTS: dict[str, Callable[[], AbstractContextManager]] = {
     "memo-of-an-inner-loop": inner_memo,
     "unwritten-of-nothing": unwritten,
+    "out-over-arguments": overlapping,
 }
