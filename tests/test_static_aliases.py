@@ -62,7 +62,8 @@ def arrays() -> dict[str, np.ndarray]:
 
 
 def pairs() -> Iterator[tuple[str, str]]:
-    return itertools.product((*arrays(), "captured"), repeat=2)
+    names = (*arrays(), "captured")
+    return itertools.product(names, names)
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)

@@ -382,46 +382,6 @@ def test_memory_of_a_call_is_that_of_its_results(rng, kind):
 # -- interruptions ---------------------------------------------------------------------------------
 
 
-def interrupted(call: Callable[[], Any], moment: int) -> int:
-    """Run `call` and interrupt it at its call of a Python function of that number; how many there
-    were."""
-    count = 0
-
-    def watch(frame, event, arg):
-        nonlocal count
-        count += event == "call"
-        if count == moment:
-            sys.setprofile(None)
-            raise KeyboardInterrupt
-
-    before = sys.getprofile()
-    sys.setprofile(watch)
-    try:
-        call()
-    except KeyboardInterrupt:
-        pass
-    finally:
-        sys.setprofile(before)
-    return count
-
-
-@pytest.mark.skipif(PLAIN_PYTHON, reason="nothing is compiled")
-def test_after_an_interrupted_compilation_the_next_call_is_right(rng):
-    def fresh(number):
-        """A program that nothing has compiled before."""
-        both = nbgrad.value_and_grad(lambda x: np.sum(np.tanh(x) * x + np.cumsum(x) * number))
-        return nbgrad.compile(both), both
-
-    x = rng.normal(size=5)
-    first, _ = fresh(0.1)
-    total = interrupted(lambda: first(x), 0)
-    for i, moment in enumerate(rng.integers(1, total, 6)):
-        f, both = fresh(0.2 + i)
-        interrupted(lambda f=f: f(x), int(moment))
-        close(f(x), both(x))
-        close(f(x, out=(0.0, np.empty(5))), both(x))
-
-
 @pytest.mark.skipif(PLAIN_PYTHON, reason="nothing is compiled")
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, RuntimeError])
 def test_after_an_error_while_the_cache_is_written_the_next_call_is_right(rng, monkeypatch, error):
