@@ -16,7 +16,7 @@ import numba
 import numpy as np
 import pytest
 from calls import Pair, allocations, close, energy, table
-from children import environment
+from children import environment, run
 from rows import PLAIN_PYTHON
 
 import nbgrad
@@ -116,6 +116,23 @@ def test_threads_of_different_shapes(rng):
             close(f(xs[i]), nbgrad.value_and_grad(energy)(xs[i]))
 
     together(6, work)
+
+
+@pytest.mark.skipif(PLAIN_PYTHON, reason="nothing is compiled")
+def test_threads_that_bring_other_layouts_at_once(rng):
+    """Each read-only array is another type for Numba, and compiles; so does none unforeseen."""
+    f = nbgrad.compile(lambda x, y, z: np.sum(np.sin(x) * y) + z)
+    given = rng.normal(size=(3, 5))
+    expected = f(*given)
+
+    def work(i):
+        rows = [row.copy() for row in given]
+        for k, row in enumerate(rows):
+            row.flags.writeable = not (i + 1) >> k & 1
+        for _ in range(3):
+            close(f(*rows), expected)
+
+    together(7, work)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
@@ -360,3 +377,54 @@ def test_memory_of_a_call_is_that_of_its_results(rng, kind):
             tracemalloc.stop()
         assert peak <= bound + 3000, (peak, bound)
         del found
+
+
+# -- interruptions ---------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(PLAIN_PYTHON, reason="nothing is compiled")
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, RuntimeError])
+def test_after_an_error_while_the_cache_is_written_the_next_call_is_right(rng, monkeypatch, error):
+    def failing(self, sig, data):
+        raise error
+
+    x = rng.normal(size=5)
+    both = nbgrad.value_and_grad(lambda x: np.sum(np.tanh(x) * len(error.__name__)))
+    f = nbgrad.compile(both)
+    with monkeypatch.context() as patched:
+        patched.setattr("nbgrad.kernels._cache.KernelCache.save_overload", failing)
+        with pytest.raises(error):
+            f(x)
+    close(f(x), both(x))
+
+
+# -- small stacks ---------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(PLAIN_PYTHON, reason="scratch is an array")
+@pytest.mark.parametrize("n", [90, 400, 1500])
+def test_threads_with_a_stack_of_64_kib(n):
+    """In a child process: what fails here ends it. With 90 scratch still lies on the stack."""
+    code = f"""
+import threading
+n = {n}
+
+def f(x):
+    rows = nbgrad.softmax(np.exp(x[:, None] - x[None, : n // 50 + 1]), axis=1)
+    y = nbgrad.loop(3, lambda i, s: np.cumsum(s * 0.5) + rows[:, 0], x)
+    return np.sum(np.cumsum(np.tanh(y)) * x) + np.sum((rows.T @ rows) ** 2)
+
+compiled = nbgrad.compile(nbgrad.value_and_grad(f))
+x = np.linspace(0.0, 1.0, n)
+value, slope = compiled(x)
+found = []
+threading.stack_size(65536)
+thread = threading.Thread(target=lambda: found.append(compiled(x)))
+thread.start()
+thread.join()
+same = found[0][0] == value and bool((found[0][1] == slope).all())
+result = [same, compiled.only_variant("plan").frame.memory.size]
+"""
+    same, scratch = run(code).result
+    assert same
+    assert 10_000 < scratch < 32_768 if n == 90 else scratch > 100_000

@@ -12,7 +12,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import types
 
-from ._jit import DISABLED, device, instruction
+from ._jit import DISABLED, device, instruction, with_twin
 
 # (width of the integer, bits of the mantissa, bias, 1.5 * 2**mantissa, bits of sqrt(1/2))
 _LAYOUT = {
@@ -26,7 +26,11 @@ def scalar(twin: Callable) -> Callable[[Callable], Any]:
 
     However long it is, it is put into its callers: loops do not vectorise over calls.
     """
-    return lambda function: twin if DISABLED else device(function, forceinline=True)
+
+    def made(function: Callable) -> Any:
+        return twin if DISABLED else with_twin(device(function, forceinline=True), twin)
+
+    return made
 
 
 def _first(double: Any, single: Any, x: Any) -> Any:

@@ -144,7 +144,13 @@ def part(function: Callable) -> Any:
 def instruction(twin: Callable) -> Callable[[Callable], Any]:
     """Decorator: a code generator that stands for a call, as `numba.extending.intrinsic` has it,
     with a `twin` that means the same in plain Python."""
-    return lambda generator: twin if DISABLED else intrinsic(generator)
+    return lambda generator: twin if DISABLED else with_twin(intrinsic(generator), twin)
+
+
+def with_twin(function: Any, twin: Callable) -> Any:
+    """`function`, which remembers what means the same in plain Python."""
+    function.twin = twin
+    return function
 
 
 def stats() -> dict[str, int]:

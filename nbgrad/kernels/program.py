@@ -35,11 +35,16 @@ class Entry:
         self.name = name
         self._kernel = kernel_from_source(name, source)
         self._types: set[tuple] = set()
+        if not DISABLED:
+            # What is called never compiles, not for a moment: it is handed what another one has
+            # compiled, while other threads call it.
+            self._called: Any = numba.njit(self._kernel.function)
+            self._called._can_compile = False
 
     @property
     def call(self) -> Callable:
         if not DISABLED:
-            return self._kernel.dispatcher
+            return self._called
         # As in compiled code, a division of numbers by zero gives inf.
         return lambda *args: self._kernel.dispatcher(
             *(np.float64(x) if type(x) is float else x for x in args)
@@ -60,18 +65,12 @@ class Entry:
         if DISABLED:
             return
         types = tuple(map(numba.typeof, given))
-        if types in self._types:
-            return
-        dispatcher: Any = self._kernel.dispatcher
-        # The dispatcher is that of every entry of this text.
         with global_compiler_lock:
-            dispatcher.disable_compile(False)
-            try:
-                dispatcher.compile(types)
-            finally:
-                if dispatcher.signatures:
-                    dispatcher.disable_compile()
-            self._types.add(types)
+            if types not in self._types:
+                maker: Any = self._kernel.dispatcher  # that of every entry of this text
+                maker.compile(types)
+                self._called.add_overload(maker.overloads[types])
+                self._types.add(types)
 
 
 def home_of(name: str, source: str) -> str:

@@ -46,7 +46,7 @@ class Frame:
     @property
     def large(self) -> bool:
         """Whether the core is handed its scratch."""
-        return self.memory.size > STACK
+        return self.memory.size > (STACK if self.apart else 0)
 
     @property
     def packed(self) -> bool:

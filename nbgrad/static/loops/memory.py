@@ -95,7 +95,7 @@ def plan(
             if isinstance(value, Input):
                 memory.places[value] = Argument(value.position)
     for value, old in olds.items():
-        written = _written_over(schedule, nests, reads, value, old)
+        written = _written_over(schedule, nests, reads, value, old) if value.size else []
         if written:
             assert isinstance(old, Input)
             memory.written.remove(first[value])
@@ -175,6 +175,10 @@ def _in_place(
             continue
         taken: set[Value] = set()
         for value in step.sweeps:
+            if isinstance(value, Scatter) and _adds_in_place(nests[step], value, last, at, memory):
+                assert value.below is not None
+                shared[value] = value.below
+                memory.updates.add(value)
             if isinstance(value, (Reduce, Scatter)) or value in memory.dropped:
                 continue
             if value in memory.places or value in memory.rows:
@@ -189,6 +193,17 @@ def _in_place(
                     taken.add(old)
                     break
     return shared
+
+
+def _adds_in_place(
+    nest: Nest, value: Scatter, last: dict[Value, int], at: int, memory: Memory
+) -> bool:
+    """Whether a scatter may lie where the array does that it adds to, or writes over: which nobody
+    reads later, and it itself once."""
+    below = value.below
+    if value in memory.places or below is None or below in memory.places or last.get(below) != at:
+        return False
+    return sum(access.value is below for access in nest.accesses) == 1
 
 
 def _written_over(

@@ -13,8 +13,9 @@ from . import memory
 from .memory import Memory
 from .nest import Nest
 
-# Scratch of up to so many bytes lies on the stack; beyond, whoever calls the core brings it.
-STACK = 256 * 1024
+# Scratch of up to so many bytes lies on the stack, of which a thread may have as little as 64 KiB;
+# beyond, whoever calls the core brings it. The steps of loops are given theirs by the loop.
+STACK = 32 * 1024
 
 
 @dataclass(eq=False)
@@ -26,11 +27,12 @@ class Plan:
     schedule: Schedule
     nests: dict[Group, Nest]
     memory: Memory
+    is_step: bool = False  # of a loop
 
     @property
     def is_large(self) -> bool:
         """Whether the caller brings the scratch."""
-        return self.memory.size > STACK
+        return self.memory.size > (0 if self.is_step else STACK)
 
 
 def planned(graph: Graph, outputs: Sequence[Value], olds: dict[Value, Value] | None = None) -> Plan:
@@ -55,6 +57,7 @@ def _plan_loop(single: Single, loop: Loop) -> None:
     have = {item.key for item in single.items if isinstance(item, Item)}
     kept = frozenset(k for kind, k in have if kind == "states")
     single.inner = inner = planned(step.graph, step.outputs, step.olds(kept))
+    inner.is_step = True
     for k, value in enumerate(step.outputs):
         if value.shape == ():
             continue

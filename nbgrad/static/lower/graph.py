@@ -6,7 +6,7 @@ sums of broadcasts, views of views) never exists.
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -50,8 +50,11 @@ class Graph:
         self, kind: type[Value], shape: Sequence[int], dtype: Any, args: Sequence[Value] = (),
         *fields: Any, label: Any = None,
     ) -> Any:  # fmt: skip
-        """The value of a kind with these fields, without rewriting; `label` stands for fields that
-        do not compare as they should."""
+        """The value of a kind with these fields, rewritten only where it has no elements: then it
+        is as good as zeros, and nothing is to be computed. `label` stands for fields that do not
+        compare as they should."""
+        if 0 in shape and kind not in (Input, Full):
+            return self.full(0, tuple(shape), dtype)
         key = (kind, tuple(shape), dtype, tuple(map(id, args)), label or fields)
         value = self._known.get(key)
         if value is None:
@@ -193,9 +196,16 @@ class Graph:
             places = iter([i for i, n in enumerate(shape) if n != 1])
             axes = [Axis(None, 0, 0) if n == 1 else Axis(next(places), 0, 1) for n in value.shape]
             return self.view(value, axes, shape)
-        if isinstance(value, Map) and all(a.shape in ((), value.shape) for a in value.args):
-            args = [a if a.shape == () else self.reshape(a, shape) for a in value.args]
-            return self.map(value.body, args, value.dtype, shape)
+        if _is_even(value) and (maps := _maps_of(value)):
+            # Of what is reshaped instead, so that the maps need no buffer.
+            known: dict[Value, Value] = {}
+            for each in maps:
+                args = [
+                    arg if arg.shape == () else known.get(arg) or self.reshape(arg, shape)
+                    for arg in each.args
+                ]
+                known[each] = self.map(each.body, args, each.dtype, shape)
+            return known[value]
         if isinstance(value, View) and (source := self._broadcasts(value)) and source.shape == ():
             return self.broadcast(source, shape)
         return self.new(Reshape, shape, value.dtype, (value,))
@@ -209,7 +219,8 @@ class Graph:
         if is_map(value, TIMES) and is_finite(value.args[0]):
             factor, rest = value.args
             if rest.shape == value.shape and rest.dtype == value.dtype:
-                return self.map(TIMES, (factor, self.pad(rest, starts, shape)), value.dtype)
+                number = self.full(number_of(factor), (), value.dtype)
+                return self.map(TIMES, (number, self.pad(rest, starts, shape)), value.dtype)
         return self.new(Pad, shape, value.dtype, (value,), tuple(starts))
 
     def concat(self, values: Sequence[Value], axis: int) -> Value:
@@ -249,7 +260,10 @@ class Graph:
     # -- reductions and products ----------------------------------------------------------------
 
     def reduce(self, kind: Reduction, value: Value, axes: Iterable[int]) -> Value:
-        """The reduction over `axes`, which go."""
+        """The reduction over `axes`, which go. Raises ValueError for the largest or least of
+        nothing."""
+        if not math.prod(value.shape[i] for i in axes):
+            return self._of_nothing(kind, value, axes)
         gone = tuple(sorted(i for i in axes if value.shape[i] != 1))
         dropped = set(axes) - set(gone)
         if dropped:
@@ -264,10 +278,8 @@ class Graph:
         if not gone:
             return value
         shape = tuple(n for i, n in enumerate(value.shape) if i not in gone)
-        count = math.prod(value.shape[i] for i in gone)
-        if not count:
-            return self.full(kind.neutral(value.dtype), shape, value.dtype)
         if kind is SUM:
+            count = math.prod(value.shape[i] for i in gone)
             simpler = self._simpler_sum(value, gone, shape, count)
             if simpler is not None:
                 return simpler
@@ -279,6 +291,14 @@ class Graph:
             value = self.transpose(value, (*kept, *gone))
             gone = tuple(range(len(kept), n))
         return self.new(Reduce, shape, value.dtype, (value,), kind, gone)
+
+    def _of_nothing(self, kind: Reduction, value: Value, axes: Iterable[int]) -> Value:
+        shape = tuple(n for i, n in enumerate(value.shape) if i not in set(axes))
+        if kind in (MAXIMUM, MINIMUM):
+            if math.prod(shape):
+                raise ValueError(f"{kind.name}: an array of shape {value.shape} is empty")
+            return self.full(0, shape, value.dtype)
+        return self.full(kind.neutral(value.dtype), shape, value.dtype)
 
     def _simpler_sum(self, value, gone, shape, count) -> Value | None:
         if isinstance(value, Full):
@@ -349,6 +369,29 @@ def _spread(matrices: Value, lead: tuple) -> list[Axis]:
     return [
         Axis(i + len(lead) - len(matrices.shape) + 2, 0, 1) for i in range(len(matrices.shape) - 2)
     ]
+
+
+# Through so many elementwise ops a reshape is moved; they may be computed twice then.
+_MOVED = 32
+
+
+def _is_even(value: Value) -> TypeGuard[Map]:
+    """Whether it is scalar code over numbers and arrays of its own shape."""
+    return isinstance(value, Map) and all(arg.shape in ((), value.shape) for arg in value.args)
+
+
+def _maps_of(value: Map) -> list[Map]:
+    """The maps that `value` is made of, each after its arguments; none where there are many."""
+    found: dict[Map, None] = {}
+    stack = [value]
+    while stack:
+        last = stack.pop()
+        found.pop(last, None)  # it comes after all that need it
+        found[last] = None
+        stack += [arg for arg in last.args if arg.shape != () and _is_even(arg)]
+        if len(found) + len(stack) > _MOVED:
+            return []
+    return list(found)[::-1]
 
 
 def _through(axis: Axis, axes: Sequence[Axis]) -> Axis:

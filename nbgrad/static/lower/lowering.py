@@ -17,6 +17,7 @@ from ..trace.program import Program
 from .forms.table import forms, place_of
 from .graph import Graph
 from .halo import with_halos
+from .sums import with_sums_in_place
 from .values import BOOL, INT, Value
 
 
@@ -41,7 +42,7 @@ def lower(program: Program) -> tuple[Graph, list[Value]]:
     ]
     checked = [ok for ok, _ in graph.checks]
     count = len(outputs)
-    found = with_halos(graph, [*outputs, *checked])
+    found = with_sums_in_place(graph, with_halos(graph, [*outputs, *checked]))
     outputs, oks = found[:count], found[count:]
     graph.checks = [(ok, message) for ok, (_, message) in zip(oks, graph.checks, strict=True)]
     return graph, outputs

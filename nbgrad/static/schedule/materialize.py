@@ -45,7 +45,9 @@ class Roots:
         self.edges: dict[Value, Edges] = {}
         self._required(outputs)
         self._worthwhile()
-        self.values = {v for v in self.values if not isinstance(v, (Input, Full))}
+        # What is one number everywhere has a buffer only where it is read through a pointer.
+        numbers = {v for v in self.values if isinstance(v, Full) and v.shape == ()}
+        self.values = {v for v in self.values - numbers if not isinstance(v, Input)}
         self.values.update(v for v in outputs if v.shape != () and not isinstance(v, Input))
         self._seldom_split()
 
@@ -70,7 +72,9 @@ class Roots:
                 # Written in order, so that the last of equal positions wins, and copied as a whole.
                 roots.update((buffer_of(value.block), buffer_of(value.below)))
             elif isinstance(value, Take):
-                roots.add(buffer_of(behind_views(value.source)))
+                source = buffer_of(behind_views(value.source))
+                if not isinstance(source, Full):
+                    roots.add(source)
         views: dict[Value, int] = {}
         for value in self.order:
             if isinstance(value, View) and isinstance(value.source, Pad):
