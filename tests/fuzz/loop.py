@@ -1,0 +1,129 @@
+"""The loop of one process: draw, run, count, keep what fails."""
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import odd, runner
+from .coverage import Coverage
+from .draw import draw, ops
+from .modes import MODES
+from .oracle import Unusable
+from .programs import Program
+from .runner import Failure
+from .shrink import shrunk
+from .static import STATIC
+
+KINDS = ("eager", "plain", "compiled", "odd")
+"""What runs: the eager tier; compiled programs in plain Python; machine code; odd calls."""
+
+PER_PROGRAM = {"eager": 9, "plain": 5, "compiled": 2}
+LONGEST = {"eager": 12, "plain": 8, "compiled": 5}
+
+
+class Job(NamedTuple):
+    """One stretch of work: what runs, from which seed, until when."""
+
+    kind: str
+    seed: int
+    seconds: float = 1e9
+    programs: int = 10**9
+    op: str = ""
+    shrinking: float = 20.0
+
+
+class Found(NamedTuple):
+    coverage: Coverage
+    failures: dict[tuple, Failure]
+    times: dict[tuple, float]
+
+
+def table_of(kind: str) -> dict[str, Any]:
+    return MODES if kind == "eager" else STATIC
+
+
+def work(job: Job, seen: Callable[[Coverage, Failure | None], None] | None = None) -> Found:
+    """Run one job. `seen` is told of progress."""
+    if job.kind == "odd":
+        return _odd(job)
+    coverage, failures, times = Coverage(), {}, {}
+    start = time.monotonic()
+    for number in range(job.programs):
+        if time.monotonic() - start > job.seconds:
+            break
+        program = drawn(job, job.seed + number, coverage)
+        if program is None:
+            continue
+        for failure in trial(job, program, coverage):
+            if failure.signature not in failures:
+                failures[failure.signature] = failure
+                times[failure.signature] = time.monotonic() - start
+                if seen:
+                    seen(coverage, failure)
+    return Found(coverage, failures, times)
+
+
+def _odd(job: Job) -> Found:
+    """Calls with odd arguments, a hundred at a time: eager ones, then compiled ones."""
+    coverage, failures = Coverage(), {}
+    start = time.monotonic()
+    for number in range(min(job.programs, 10**6)):
+        if time.monotonic() - start > job.seconds:
+            break
+        compiled = number % 4 == 3
+        faults = odd.run(100, job.seed + number, compiled)
+        coverage.programs += 100
+        coverage.cases += 100
+        coverage.modes["compiled" if compiled else "eager"] += 100
+        for fault in faults:
+            kind = fault.split(" ")[0]
+            failures[kind, compiled, fault.split(":")[-1][:30]] = Failure(fault, "odd", kind, fault)
+    return Found(coverage, failures, {})
+
+
+def drawn(job: Job, seed: int, coverage: Coverage) -> Program | None:
+    try:
+        return draw(seed, coverage.ops, LONGEST[job.kind], job.op)
+    except Unusable:
+        return None
+
+
+def trial(job: Job, program: Program, coverage: Coverage) -> list[Failure]:
+    """Run a program in the modes that its ops met least."""
+    table = table_of(job.kind)
+    rng = np.random.default_rng(program.seed)
+    met = [min(coverage.pairs[op, name] for op in program.ops()) for name in table]
+    order = np.argsort(np.array(met) + rng.random(len(met)) * 3)
+    chosen = [list(table)[i] for i in order[: PER_PROGRAM[job.kind]]]
+    try:
+        found = runner.outcome(program, chosen, table)
+    except Unusable:
+        return []
+    coverage.note(program, found.done, found.refused)
+    return found.failures
+
+
+def small(failure: Failure, seconds: float = 20.0) -> Failure:
+    """The failure with its program shrunk."""
+
+    def fails(program: Program) -> bool:
+        try:
+            found = runner.outcome(program, [failure.mode], {**MODES, **STATIC}).failures
+        except Unusable:
+            return False
+        return any(f.signature == failure.signature for f in found)
+
+    program = shrunk(failure.program, fails, seconds)
+    again = runner.outcome(program, [failure.mode], {**MODES, **STATIC}).failures
+    return next((f for f in again if f.signature == failure.signature), failure)
+
+
+def seed_from_environment(default: int) -> int:
+    """NBGRAD_FUZZ_SEED, for a fresh one each day; else the fixed one."""
+    return int(os.environ.get("NBGRAD_FUZZ_SEED", default))
+
+
+assert ops
