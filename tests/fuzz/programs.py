@@ -5,6 +5,7 @@ printed: one function `f`, in which `np` and `nbgrad` are the libraries, or what
 their place.
 """
 
+import inspect
 import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -155,15 +156,16 @@ class Program:
         return "\n".join([*lines, f"    return {results}"]) + "\n"
 
     def __str__(self) -> str:
-        """A few lines of Python with everything that the program needs."""
+        """A regression, ready to be pasted: everything that the program needs."""
         closed = [
-            f"{self.name(i)} = {f'nbgrad.track({x.text})' if x.role == 'leaf' else x.text}\n"
+            f"{self.name(i)} = {f'nbgrad.track({x.text})' if x.role == 'leaf' else x.text}"
             for i, x in enumerate(self.inputs)
             if x.role != "argument"
         ]
-        given = [self.inputs[i].text for i in self.arguments]
-        args = f"args = ({', '.join(given)}{',' if len(given) == 1 else ''})\n"
-        return "".join([*closed, self.source, args])
+        given = ", ".join(self.inputs[i].text for i in self.arguments)
+        lines = [*closed, "", *self.source.splitlines(), "", f"return f, ({given},)"]
+        body = "".join(f"    {line}\n" if line else "\n" for line in lines)
+        return f"@regression\ndef name_me(nbgrad):\n{body.lstrip(chr(10))}"
 
     def function(self, library: Any = None, captured: Sequence[Any] | None = None) -> Callable:
         """The function, with `library` in the place of nbgrad. Arrays that it closes over are made
@@ -175,6 +177,33 @@ class Program:
                 scope[f"c{i}"] = nbgrad.track(value) if x.role == "leaf" and not library else value
         exec(_code(self.source), scope)
         return scope["f"]
+
+    def at(self, args: Sequence[Any]) -> "Program":
+        """The program at other arguments."""
+        rest = iter(args)
+        return self.with_inputs(
+            [
+                x._replace(value=next(rest), layout="C") if x.role == "argument" else x
+                for x in self.inputs
+            ]
+        )
+
+    @cached_property
+    def feeds(self) -> bool:
+        """Whether a result is used for another one."""
+        count = len(self.inputs)
+        before: set[int] = set()
+        rest = [a for i in self.outputs if i >= count for a in self.steps[i - count].args]
+        while rest:
+            i = rest.pop()
+            if i not in before:
+                before.add(i)
+                rest += self.steps[i - count].args if i >= count else ()
+        return any(i in before for i in self.outputs)
+
+    @property
+    def length(self) -> int:
+        return len(self.steps)
 
     def ops(self) -> set[str]:
         return {step.op for step in self.steps}
@@ -199,6 +228,44 @@ class Program:
 
     def with_inputs(self, inputs: Sequence[Input]) -> "Program":
         return replace(self, inputs=tuple(inputs))
+
+
+class Pasted:
+    """A function that was pasted, and its arguments, in the place of a program."""
+
+    refused, feeds, seed = False, True, 0
+    steps: tuple[Step, ...] = ()
+
+    def __init__(self, make: Callable[[Any], tuple[Callable, tuple]], args: Any = None):
+        self._make = make
+        self._args = args
+        self.source = inspect.getsource(make)
+        given = make(PUBLIC)[1] if args is None else args
+        self.inputs = tuple(Input(x) for x in given)
+        self.length = self.source.count("=")
+
+    @property
+    def arguments(self) -> tuple[int, ...]:
+        return tuple(range(len(self.inputs)))
+
+    @property
+    def floats(self) -> tuple[int, ...]:
+        return tuple(i for i, x in enumerate(self.inputs) if x.is_float)
+
+    def make(self) -> list[Any]:
+        return list(self._make(PUBLIC)[1] if self._args is None else self._args)
+
+    def function(self, library: Any = None, captured: Any = None) -> Callable:
+        return self._make(library or PUBLIC)[0]
+
+    def __str__(self) -> str:
+        return self.source
+
+    def at(self, args: Sequence[Any]) -> "Pasted":
+        return Pasted(self._make, args)
+
+    def ops(self) -> set[str]:
+        return set()
 
 
 @lru_cache(64)

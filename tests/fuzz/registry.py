@@ -131,8 +131,9 @@ _FORMS = ("{f}({{0}})", "{f}({{0}}, {{1}})", "{f}([{{0}}, {{1}}])", "{f}({{0}}, 
 
 
 def forms_of(call: str) -> list[str]:
-    """The calls of a function that NumPy accepts for some arrays, as texts."""
-    found = []
+    """The calls of a function that NumPy accepts for some arrays, as texts; those that tracked
+    arrays refuse by a clear error go, as long as others are left."""
+    taken, refused = [], []
     for form in _FORMS:
         text = form.format(f=call)
         for shape in ((3,), (2, 2), (2, 2, 2)):
@@ -140,12 +141,23 @@ def forms_of(call: str) -> list[str]:
             try:
                 with np.errstate(all="ignore"):
                     out = eval(text.format("x", "y"), {"np": np, "x": x, "y": x * 0.9})
-            except Exception:  # noqa: S112 (any refusal)
+            except Exception:
                 continue
             if isinstance(out, (np.ndarray, np.generic)) and out.dtype.kind in "fiub":
-                found.append(text)
+                (taken if _takes(text, x) else refused).append(text)
                 break
-    return found
+    return taken or refused
+
+
+def _takes(text: str, x: np.ndarray) -> bool:
+    """Whether a call is anything but refused for tracked arrays."""
+    try:
+        eval(text.format("x", "y"), {"np": np, "x": nbgrad.track(x), "y": nbgrad.track(x)})
+    except (nbgrad.NbgradError, NotImplementedError):
+        return False
+    except Exception:
+        return True
+    return True
 
 
 def by_trial(name: str, forms: list[str]) -> Op:

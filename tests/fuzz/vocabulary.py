@@ -428,12 +428,12 @@ def matmul(d: Draft) -> int:
     columns = d.number(0, 4)
     way = d.rng.random()
     if way < 0.35:
-        return d.step("matmul", [i, d.shaped((x[-1],))], d.one(["{0} @ {1}", "np.dot({0}, {1})"]))
+        return d.step("matmul", [i, d.shaped((x[-1],))], d.one(["{0} @ {1}", "np.dot({0}, {1})"][: 2 if len(x) < 3 else 1]))
     if way < 0.75:
-        text = d.one(["{0} @ {1}", "np.matmul({0}, {1})", "np.dot({0}, {1})"])
+        text = d.one(["{0} @ {1}", "np.matmul({0}, {1})", "np.dot({0}, {1})"][: 3 if len(x) < 3 else 2])
         return d.step("matmul", [i, d.shaped((x[-1], columns))], text)
     if len(x) > 1:
-        text = d.one(["{0} @ {1}", "np.dot({0}, {1})"])
+        text = d.one(["{0} @ {1}", "np.dot({0}, {1})"][: 2 if len(x) < 3 else 1])
         return d.step("matmul", [d.shaped((x[-2],)), i], text)
     return d.step(
         "matmul", [i, i], d.one(["{0} @ {1}", "np.inner({0}, {1})", "np.outer({0}, {1})"])
