@@ -279,3 +279,83 @@ def written_number(nbgrad):
         return v1
 
     return f, (np.array([0.5, 2.0], np.float32),)
+
+
+# -- what has no elements -------------------------------------------------------------------------
+
+
+@regression
+def logarithm_of_no_sums(nbgrad):
+    def f(x0):
+        v1 = nbgrad.logsumexp(x0, axis=1)
+        return v1
+
+    return f, (np.zeros((0, 1)),)
+
+
+@regression
+def running_sums_of_nothing(nbgrad):
+    def f(x0):
+        v1 = np.cumsum(x0, axis=0)
+        return v1
+
+    return f, (np.zeros(0),)
+
+
+@regression
+def solution_of_no_columns(nbgrad):
+    c1 = np.zeros((2, 0))
+
+    def f(x0):
+        v2 = np.linalg.solve((x0 + 2.0 * np.eye(2)), c1)
+        return v2
+
+    return f, (np.array([[0.5, 0.1], [0.0, 0.3]]),)
+
+
+@regression
+def number_written_nowhere(nbgrad):
+    def f(x0, x1):
+        v2 = np.reshape(np.ravel(x0)[np.array([0])], ())
+        v3 = nbgrad.at(x1)[2:2].set(v2)
+        return v3
+
+    return f, (np.array([[1.0]]), np.array([-2.0, -1.9]))
+
+
+@regression
+def index_with_true(nbgrad):
+    def f(x0):
+        v1 = x0[True, -1, -1:1:2]
+        return v1
+
+    return f, (np.ones((1, 1, 5)),)
+
+
+@regression
+def integers_beside_samples(nbgrad):
+    c0 = np.array([0.5, -0.5])
+
+    def f(x1):
+        v2 = np.signbit(c0)
+        return v2, x1
+
+    return f, (np.array([1.0, 2.0]),)
+
+
+@regression
+def small_tails(nbgrad):
+    def f(x0):
+        v1 = nbgrad.sigmoid(x0)
+        return v1
+
+    return f, (40.0,)
+
+
+@regression
+def small_tails_of_tanh(nbgrad):
+    def f(x0):
+        v1 = np.tanh(x0)
+        return v1
+
+    return f, (20.0,)

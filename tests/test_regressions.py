@@ -1,13 +1,12 @@
 """What fuzzing found, through every mode and tier."""
 
 import pytest
+from fuzz import runner
+from fuzz.modes import MODES
+from fuzz.programs import Pasted
+from fuzz.static import STATIC
+from regressions import REGRESSIONS
 from rows import PLAIN_PYTHON
-
-from tests.fuzz import runner
-from tests.fuzz.modes import MODES
-from tests.fuzz.programs import Pasted
-from tests.fuzz.static import STATIC
-from tests.regressions import REGRESSIONS
 
 
 @pytest.mark.parametrize("name", REGRESSIONS)

@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from .loop import KINDS, Job, small, table_of, work
 from .coverage import Coverage
 from .draw import ops
+from .loop import KINDS, Job, small, table_of, work
 from .runner import Failure
 
 SHARES = {"eager": 0.5, "plain": 0.3, "compiled": 0.15, "odd": 0.05}
@@ -62,17 +62,28 @@ def main(argv: list[str] | None = None) -> int:
         console.print(f"no op is called {given.row}; --rows lists them")
         return 2
     if given.defects:
-        from .findings import find_all
-
-        return find_all(console, given.minutes * 60, given.seed or 0)
+        return _in_plain_python(given.minutes * 60, given.seed or 0)
     seed = secrets.randbelow(10**9) if given.seed is None else given.seed
     console.print(f"seed {seed}")
-    kinds = given.only or list(KINDS)
+    kinds: list[str] = given.only or list(KINDS)
     coverage, failures = run(console, kinds, seed, given.minutes * 60, given.jobs, given.row)
     for kind in kinds:
         console.print(summary(kind, coverage[kind]))
     report(console, failures, given.shown)
     return 1 if failures else 0
+
+
+def _in_plain_python(seconds: float, seed: int) -> int:
+    """Defects are looked for where eager and compiled programs are cheap, in a process of its
+    own."""
+    with _pool(1, True) as pool:
+        return pool.submit(_find_all, seconds, seed).result()
+
+
+def _find_all(seconds: float, seed: int) -> int:
+    from .findings import find_all
+
+    return find_all(Console(), seconds, seed)
 
 
 def jobs_of(kind: str, seed: int, op: str) -> Iterator[Job]:

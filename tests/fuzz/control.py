@@ -6,7 +6,8 @@ from .draft import Draft, is_array, is_float
 from .vocabulary import op
 
 SMOOTH = (
-    "np.sin({})", "np.tanh({})", "{} * 0.5", "{} * {}", "np.cos({}) + {}", "1.0 - {}", "np.exp(-{} * {})",
+    "np.sin({})", "np.tanh({})", "{} * 0.5", "{} * {}", "np.cos({}) + {}", "1.0 - {}",
+    "np.exp(-{} * {})",
     "{} / (1.0 + {} ** 2)", "np.arctan({})", "nbgrad.sigmoid({})",
 )  # fmt: skip
 ANALYTIC = SMOOTH[:6]
@@ -39,7 +40,8 @@ def loop(d: Draft) -> int:
 def loop_of_constants(d: Draft) -> int:
     """The carry begins as a number that no derivative reaches."""
     i = d.pick(is_float, dtype="float64")
-    start = d.one([f"np.zeros({np.shape(d.values[i])})", "{0} * 0.0"])
+    dtype = "" if np.asarray(d.values[i]).dtype == np.float64 else ", np.float32"
+    start = d.one([f"np.zeros({np.shape(d.values[i])}{dtype})", "{0} * 0.0"])
     return d.step(
         "loop", [i], f"nbgrad.loop({d.number(0, 3)}, lambda i, s: np.sin(s) + {{0}}, {start})"
     )
@@ -49,7 +51,7 @@ def loop_of_constants(d: Draft) -> int:
 def scan(d: Draft) -> int:
     i = d.pick(lambda x: is_array(x) and is_float(x), shape=(3,), dtype="float64")
     shape = np.shape(d.values[i])[1:]
-    start = d.shaped(shape)
+    start = d.alike(d.shaped(shape), d.values[i])
     which = d.number(0, 1)
     text = f"nbgrad.scan(lambda s, x: ({body(d, '(s + x)')}, s * x), {{1}}, {{0}})[{which}]"
     return d.step("scan", [i, start], text)
@@ -61,8 +63,10 @@ def vmap(d: Draft) -> int:
     rank = np.ndim(d.values[i]) - 1
     inner = body(d, "r")
     if rank and d.chance(0.3):
-        inner = d.one([f"np.sum({inner}, axis=0)", f"({inner})[0]", f"np.cumsum({inner}, axis=0)",
-                       "np.sort(r, axis=0)", f"np.max({inner})", "r.T", "r[::-1]", "np.sum(r)"])  # fmt: skip
+        inner = d.one([f"np.sum({inner}, axis=0)", f"({inner})[0]",
+                       f"np.cumsum({inner}, axis=0)",
+                       "np.sort(r, axis=0)", f"np.max({inner})",
+                       "r.T", "r[::-1]", "np.sum(r)"])  # fmt: skip
     if d.chance(0.25):
         j = d.shaped(np.shape(d.values[i])[1:])
         text = f"nbgrad.vmap(lambda r, s: {inner} * s, in_axes=(0, None))({{0}}, {{1}})"
@@ -82,12 +86,9 @@ def vmap_gather(d: Draft) -> int:
     )
     n, m = np.shape(d.values[i])[:2]
     shared = d.chance(0.4)
-    j = d.new((n,), "int64")
     top = n if shared else m
     wild = d.chance(0.06)
-    drawn = d.rng.integers(-top, 3 * top if wild else top, n)
-    d.inputs[-1] = d.inputs[-1]._replace(value=drawn, layout="C")
-    d.values[j] = d.inputs[-1].make()
+    j = d.given(d.rng.integers(-top, 3 * top if wild else top, n))
     if shared:
         return d.step(
             "gather", [i, j], "nbgrad.vmap(lambda r, k: r[k], in_axes=(None, 0))({0}, {1})"
@@ -115,7 +116,7 @@ def vmap_integers(d: Draft) -> int:
 
 @op
 def map(d: Draft) -> int:
-    i = d.pick(lambda x: is_array(x) and is_float(x) and len(x), shape=(3, 2), dtype="float64")
+    i = d.pick(lambda x: is_array(x) and is_float(x) and len(x) > 0, shape=(3, 2), dtype="float64")
     return d.step("map", [i], f"nbgrad.map(lambda r: {body(d, 'r')}, {{0}})")
 
 
@@ -142,8 +143,9 @@ def closure(d: Draft) -> int:
 @op
 def custom_rule(d: Draft) -> int:
     i = d.pick(is_float, dtype="float64")
-    f, slope = d.one([("np.sin(a)", "np.cos(a)"), ("np.exp(-a)", "-out"), ("a * a", "2.0 * a")])
-    text = f"nbgrad.custom_rule(lambda a: {f}, pullback=lambda ct, out, a: ct * {slope.replace('-out', '(-out)')})({{0}})"
+    f, slope = d.one([("np.sin(a)", "np.cos(a)"), ("np.exp(-a)", "(-out)"), ("a * a", "2.0 * a")])
+    rule = f"pullback=lambda ct, out, a: ct * {slope}"
+    text = f"nbgrad.custom_rule(lambda a: {f}, {rule})({{0}})"
     return d.step("custom_rule", [i], text)
 
 
@@ -165,7 +167,8 @@ def stop_gradient(d: Draft) -> int:
 def slope(d: Draft) -> int:
     i = d.pick(is_float, dtype="float64")
     inner = body(d, "a", ANALYTIC)
-    text = d.one([f"nbgrad.grad(lambda a: np.sum({inner}))({{0}})", f"nbgrad.elementwise_grad(lambda a: {inner})({{0}})",
+    text = d.one([f"nbgrad.grad(lambda a: np.sum({inner}))({{0}})",
+                  f"nbgrad.elementwise_grad(lambda a: {inner})({{0}})",
                   f"nbgrad.jvp(lambda a: {inner}, ({{0}},), ({{0}} * 0.5,))[1]"])  # fmt: skip
     return d.step("slope", [i], text)
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .oracle import Reference, Unusable
+from .oracle import Unusable
 from .programs import LAYOUTS, Input, Program, Step
+from .reference import Reference
 
 SIZES = (0, 1, 2, 3, 5, 17)
 _CHANCES = (0.06, 0.14, 0.25, 0.3, 0.2, 0.05)
@@ -29,6 +30,7 @@ class Draft:
         self.tracked: list[bool] = []  # whether a derivative may reach it
         self.places: list[Any] = []  # the number of an input, or the step
         self.refused = False
+        self.tails = False  # whether inputs lie far out
 
     # -- chance ---------------------------------------------------------------------------------
 
@@ -75,6 +77,9 @@ class Draft:
             dtype = str(self.rng.choice(self.dtypes, p=kinds / kinds.sum()))
         shape = self.shape() if shape is None else tuple(shape)
         value = self.array(shape, dtype, low, high)
+        if self.tails:
+            value = self.rng.choice([-40.0, -20.0, 8.0, 20.0, 30.0, 0.001, 2.0], np.shape(value))
+            value = np.asarray(np.clip(value, low, high) if (low, high) != (-2.0, 2.0) else value)
         floating = value.dtype.kind == "f"
         layout = self.one(LAYOUTS) if self.chance(0.3) and value.ndim else "C"
         if not role:
@@ -87,6 +92,8 @@ class Draft:
             )
         if shape == () and self.chance(0.35) and dtype in ("float64", "int64"):
             value = value.item()  # a number of Python
+        if role == "captured" and self.chance(0.08):  # what images and files hold
+            value = np.asarray(np.abs(value), self.one(["int16", "uint16", "uint64", ">f8", ">i4"]))
         if layout == "broadcast" and (low, high) != (-2.0, 2.0):
             layout = "C"  # the rows of a regular matrix differ
         item = Input(value, layout, role)
@@ -95,6 +102,19 @@ class Draft:
         self.inputs.append(item)
         self.values.append(item.make())
         self.tracked.append(floating and role != "captured")
+        self.places.append(len(self.inputs) - 1)
+        return len(self.values) - 1
+
+    def given(self, value: np.ndarray) -> int:
+        """A new input with this value."""
+        if len(self.inputs) >= _MOST_INPUTS:
+            raise Unusable("enough inputs")
+        first = not any(x.role == "argument" for x in self.inputs)
+        self.inputs.append(
+            Input(value, "C", "argument" if first or self.chance(0.6) else "captured")
+        )
+        self.values.append(self.inputs[-1].make())
+        self.tracked.append(False)
         self.places.append(len(self.inputs) - 1)
         return len(self.values) - 1
 
@@ -133,7 +153,7 @@ class Draft:
         if i is None or way < 0.25:
             if way < 0.6 and len(self.inputs) < _MOST_INPUTS:
                 return self.new(shape, self.floating(), low, high)
-            source = self.find(lambda x: is_float(x) and np.size(x))
+            source = self.find(lambda x: is_float(x) and np.size(x) > 0)
             if source is None:
                 return self.new(shape, "float64", low, high)
             i = self.fitted(source, shape)
@@ -147,11 +167,20 @@ class Draft:
         picked = (np.arange(count) % size).tolist()
         return self.step("fit", [i], f"np.reshape(np.ravel({{0}})[np.array({picked})], {shape})")
 
+    def alike(self, i: int, x: Any) -> int:
+        """Value i in the dtype of x."""
+        wanted = np.asarray(x).dtype
+        if np.asarray(self.values[i]).dtype == wanted:
+            return i
+        if not hasattr(self.values[i], "astype"):
+            raise Unusable("a number of Python")
+        return self.step("astype", [i], f"{{0}}.astype(np.{wanted.name})")
+
     def within(self, i: int, low: float, high: float) -> int:
         """Value i, bent into the domain where it leaves it."""
         x = np.asarray(self.values[i], float)
         if (low, high) == (-2.5, 2.5):
-            low, high = -30.0, 30.0
+            low, high = -50.0, 50.0
         if x.size == 0 or (np.all(x > low) and np.all(x < high)):
             return i
         middle, half = round((low + high) / 2, 3), round(0.45 * (high - low), 3)
@@ -209,7 +238,8 @@ class Draft:
         if not kept.inputs:
             raise Unusable("nothing goes in")
         if not kept.arguments:
-            first = kept.inputs[0]._replace(role="argument")
+            x = kept.inputs[0]
+            first = Input(x.value if np.asarray(x.value).dtype in DTYPES else 1.5)
             return kept.with_inputs((first, *kept.inputs[1:]))
         return kept
 

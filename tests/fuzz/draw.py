@@ -28,9 +28,10 @@ def draw(
     names = list(ops())
     weights = np.array([1.0 / (1.0 + (met or {}).get(name, 0)) for name in names])
     weights = 0.5 * weights / weights.sum() + 0.5 / len(names)
-    for _ in range(int(rng.integers(1, 4))):
-        d.new()
-    count = int(rng.integers(1, longest + 1))
+    d.tails = bool(rng.random() < 0.04)
+    for _ in range(1 if d.tails else int(rng.integers(1, 4))):
+        d.new((), "float64") if d.tails else d.new()
+    count = 1 if d.tails else int(rng.integers(1, longest + 1))
     made, tries = 0, 0
     last = len(d.values)
     while made < count and tries < 6 * count and not d.refused:

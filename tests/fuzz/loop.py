@@ -9,7 +9,7 @@ import numpy as np
 
 from . import odd, runner
 from .coverage import Coverage
-from .draw import draw, ops
+from .draw import draw
 from .modes import MODES
 from .oracle import Unusable
 from .programs import Program
@@ -106,24 +106,27 @@ def trial(job: Job, program: Program, coverage: Coverage) -> list[Failure]:
     return found.failures
 
 
+def table_for(failure: Failure) -> dict[str, Any]:
+    """The modes among which a failure's is."""
+    eager = failure.mode in MODES or failure.mode in ("refuse value", "refuse vmap", "refuse grad")
+    return MODES if eager else STATIC
+
+
 def small(failure: Failure, seconds: float = 20.0) -> Failure:
     """The failure with its program shrunk."""
+    table = table_for(failure)
 
-    def fails(program: Program) -> bool:
+    def failing(program: Program) -> Failure | None:
         try:
-            found = runner.outcome(program, [failure.mode], {**MODES, **STATIC}).failures
+            found = runner.outcome(program, [failure.mode], table).failures
         except Unusable:
-            return False
-        return any(f.signature == failure.signature for f in found)
+            return None
+        return next((f for f in found if f.signature == failure.signature), None)
 
-    program = shrunk(failure.program, fails, seconds)
-    again = runner.outcome(program, [failure.mode], {**MODES, **STATIC}).failures
-    return next((f for f in again if f.signature == failure.signature), failure)
+    program = shrunk(failure.program, lambda program: failing(program) is not None, seconds)
+    return failing(program) or failure
 
 
 def seed_from_environment(default: int) -> int:
     """NBGRAD_FUZZ_SEED, for a fresh one each day; else the fixed one."""
     return int(os.environ.get("NBGRAD_FUZZ_SEED", default))
-
-
-assert ops

@@ -17,7 +17,7 @@ DOCUMENTED = (
     nbgrad.NbgradError, TypeError, ValueError, IndexError, OverflowError, NotImplementedError,
     ZeroDivisionError, np.linalg.LinAlgError, AssertionError,  # AssertionError: of check_grads
 )  # fmt: skip
-"""What a wrong call may raise: our own errors, and those that NumPy and Python raise for the same."""
+"""What a wrong call may raise: our own errors, and those of NumPy and Python for the same."""
 
 NOT_CALLED = {
     "StaticFunction", "TrackedArray", "compile", "print_tree", "draw", "warmup", "minimize",
@@ -50,7 +50,8 @@ def values(rng: np.random.Generator) -> list[Any]:
         np.array([True, False, True]), np.float32(1), np.int64(2), np.datetime64("2020-01-01"),
         [tracked[1], tracked[1]], [tracked[0], 1.0], (tracked[1], tracked[2]), {"a": tracked[1]},
         np.longdouble(1), np.ones(2, np.float16), 1.5 + 0j, range(3), "ij,jk->ik", "sum", np.sum,
-        np.ma.masked_array([1.0, 2.0, 3.0], [False, True, False]), np.ones(3, ">f8"), np.ones(3, np.uint16),
+        np.ma.masked_array([1.0, 2.0, 3.0], [False, True, False]), np.ones(3, ">f8"),
+        np.ones(3, np.uint16),
     ]  # fmt: skip
 
 

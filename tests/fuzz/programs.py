@@ -52,7 +52,7 @@ class Input(NamedTuple):
             "reversed": f"{text}[::-1].copy()[::-1]",
             "strided": f"np.repeat({text}, 2, axis=-1)[..., ::2]",
             "transposed": f"{text}.T.copy().T",
-            "readonly": f"read_only({text})",
+            "readonly": f"np.broadcast_to({text}, {self.value.shape})",
             "broadcast": f"np.broadcast_to({text}[:1], {self.value.shape})",
         }[self.layout]
 
@@ -71,14 +71,9 @@ def _laid(x: np.ndarray, layout: str) -> np.ndarray:
         case "transposed":
             return x.T.copy().T
         case "readonly":
-            return read_only(x)
+            return np.broadcast_to(x, x.shape)
         case "broadcast":
             return np.broadcast_to(x[:1], x.shape)
-    return x
-
-
-def read_only(x: np.ndarray) -> np.ndarray:
-    x.flags.writeable = False
     return x
 
 
@@ -88,8 +83,9 @@ def literal(x: Any) -> str:
         return repr(x)
     if isinstance(x, np.generic):
         return f"np.{x.dtype.name}({x.item()!r})"
-    dtype = "" if x.dtype in (np.float64, np.int64) and x.size else f", np.{x.dtype.name}"
-    dtype = dtype.replace("np.bool", "bool")
+    kind: np.dtype = x.dtype
+    dtype = "" if kind in (np.float64, np.int64) and x.size else f", np.{kind.name}"
+    dtype = dtype.replace("np.bool", "bool") if kind.isnative else f", {kind.str!r}"
     if x.size == 0:
         return f"np.zeros({x.shape}{dtype})"
     return f"np.array({_short(x.tolist())}{dtype})"

@@ -14,12 +14,13 @@ from nbgrad.array import functions
 from nbgrad.core import Primitive
 from nbgrad.rules.families import Elementwise, Interval, Nondifferentiable
 
-from . import control
+from . import control, indices, layout, products
 from .draft import Draft, is_array
-from .oracle import Reference, Unusable
-from .vocabulary import OPS, Op, _broadcasts
+from .oracle import Unusable
+from .reference import Reference
+from .vocabulary import OPS, Op, broadcasts
 
-assert control  # its ops are in the vocabulary too
+__all__ = ["INNER", "control", "indices", "known", "layout", "products", "vocabulary"]
 
 OPERATORS = {
     "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//",
@@ -33,7 +34,7 @@ INNER = {
 }  # fmt: skip
 """Rows that others are made of, or whose draws no oracle knows."""
 
-_SKIPPED = {
+SKIPPED = {
     "shape", "ndim", "size", "array_repr", "array_str", "array2string", "iscomplexobj", "argwhere",
     "nonzero", "flatnonzero", "histogram", "digitize", "empty_like", "allclose", "array_equal",
     "array_equiv", "copy", "slogdet", "where", "clip", "searchsorted", "count_nonzero",
@@ -57,7 +58,7 @@ def elementwise(row: Primitive, call: str) -> Op:
     domains = getattr(row, "domains", (Interval(-2.5, 2.5),) * arity)
 
     def draw(d: Draft) -> int:
-        args, texts = [], []
+        args, texts, low = [], [], 0.0
         wild = d.chance(0.1)  # any number that NumPy takes
         for k in range(arity):
             low, high = domains[k]
@@ -71,7 +72,7 @@ def elementwise(row: Primitive, call: str) -> Op:
                 i = args[0]
             else:
                 i = d.pick(
-                    lambda x, before=before: _broadcasts(x, *before),
+                    lambda x, before=before: broadcasts(x, *before),
                     low=max(low, -2.0), high=min(high, 2.0),
                     **({"shape": _part(d, before[0])} if before else {}),
                 )  # fmt: skip
@@ -126,7 +127,8 @@ def sampled(row: Primitive, call: str) -> Op:
     return draw
 
 
-_FORMS = ("{f}({{0}})", "{f}({{0}}, {{1}})", "{f}([{{0}}, {{1}}])", "{f}({{0}}, 1)", "{f}({{0}}, 2)[0]",
+_FORMS = ("{f}({{0}})", "{f}({{0}}, {{1}})", "{f}([{{0}}, {{1}}])", "{f}({{0}}, 1)",
+          "{f}({{0}}, 2)[0]",
           "{f}({{0}}, 1)[0]", "{f}({{0}})[0]", "{f}({{0}}, {{1}})[1]")  # fmt: skip
 
 
@@ -188,7 +190,7 @@ def vocabulary() -> dict[str, Op]:
             ops[row.name] = sampled(row, call)
     for target in list(functions):
         name = getattr(target, "__name__", "")
-        if isinstance(target, str) or not name or name in ops or name in _SKIPPED:
+        if isinstance(target, str) or not name or name in ops or name in SKIPPED:
             continue
         home = (getattr(target, "__module__", None) or "numpy").replace("numpy", "np", 1)
         forms = forms_of(f"{home}.{name}")

@@ -58,13 +58,11 @@ def candidates(program: Program) -> Iterator[Program]:
 
 def _fewer_outputs(program: Program) -> Iterator[tuple[int, ...]]:
     if len(program.outputs) > 1:
-        for i in program.outputs:
-            yield (i,)
+        yield from ((i,) for i in program.outputs)
         for i in program.outputs:
             yield tuple(k for k in program.outputs if k != i)
     elif not program.refused:
-        for i in range(len(program.inputs), program.outputs[0]):
-            yield (i,)
+        yield from ((i,) for i in range(len(program.inputs), max(program.outputs)))
 
 
 def _without(program: Program, i: int, other: int) -> Program:

@@ -16,16 +16,16 @@ import nbgrad
 from nbgrad.kernels.program import DISABLED
 from nbgrad.transforms import trees
 
-from . import modes
-from .modes import Case, Different, NotHere, plain
+from . import case, higher
+from .case import Case, Different, NotHere, plain
 from .oracle import results
 from .programs import Program
 
-STATIC: dict[str, modes.Mode] = {}
+STATIC: dict[str, case.Mode] = {}
 SMALLEST = 1e-12
 
 
-def mode(f: modes.Mode) -> modes.Mode:
+def mode(f: case.Mode) -> case.Mode:
     STATIC[f.__name__.strip("_")] = f
     return f
 
@@ -112,17 +112,42 @@ def compiled_out(c: Case) -> None:
     into(fresh, c.args)
     for k, x in enumerate(c.args):
         for n, y in enumerate(c.point.values):
-            if (
-                isinstance(x, np.ndarray)
-                and x.ndim
-                and (x.shape, x.dtype) == (np.shape(y), np.asarray(y).dtype)
-            ):
-                if not x.flags.c_contiguous:
-                    continue
-                args = [np.array(v, order="C") if isinstance(v, np.ndarray) else v for v in c.args]
-                places = [np.array(v, order="C") for v in c.point.values]
+            if fits_out(x, y):
+                args = [owned(v) for v in c.args]
+                places = [unwritten(v) for v in c.point.values]
                 places[n] = args[k]
                 into(places, args)
+
+
+@mode
+def compiled_out_captured(c: Case) -> None:
+    """Into arrays that the function closes over."""
+    held = [owned(x.value) for x in c.program.inputs]
+    f = c.program.function(captured=held)
+    closed = [i for i, x in enumerate(c.program.inputs) if x.role == "captured"]
+    one = not isinstance(f(*c.args), tuple)
+    g = nbgrad.compile(f)
+    pairs = [(i, n) for i in closed for n, y in enumerate(c.point.values) if fits_out(held[i], y)]
+    if not pairs:
+        raise NotHere
+    for i, n in pairs:
+        before = held[i].copy()
+        places = [unwritten(v) for v in c.point.values]
+        places[n] = held[i]
+        run(g, *c.args, out=places[0] if one else tuple(places))
+        agree(c, "out= into a captured array", (places[n],), (c.point.values[n],))
+        held[i][...] = before
+
+
+def fits_out(x: Any, y: Any) -> bool:
+    """Whether the array x can take the result y."""
+    if not isinstance(x, np.ndarray) or not x.ndim or not x.flags.c_contiguous:
+        return False
+    return (x.shape, x.dtype) == (np.shape(y), np.asarray(y).dtype)
+
+
+def owned(x: Any) -> Any:
+    return np.array(x, order="C") if isinstance(x, np.ndarray) else x
 
 
 @mode
@@ -143,18 +168,18 @@ def compiled_jvp(c: Case) -> None:
 
 @mode
 def compiled_hvp(c: Case) -> None:
-    modes._smooth(c)
+    case.smooth(c)
     f = nbgrad.compile(nbgrad.hvp(lambda x: c.scalar(*x)))
-    agree(c, "compiled hvp", run(f, tuple(c.moving), tuple(c.directions)), modes._second(c))
+    agree(c, "compiled hvp", run(f, tuple(c.moving), tuple(c.directions)), case.second(c))
 
 
 @mode
 def compiled_third(c: Case) -> None:
-    modes._smooth(c)
+    case.smooth(c)
     if c.program.length > 4:
         raise NotHere
-    once = lambda *x: modes._along(c, c.scalar, *x)  # noqa: E731
-    twice = lambda *x: modes._along(c, once, *x)  # noqa: E731
+    once = lambda *x: case.along(c, c.scalar, *x)  # noqa: E731
+    twice = lambda *x: case.along(c, once, *x)  # noqa: E731
     slopes = nbgrad.grad(twice, every(c))
     agree(c, "compiled third order", run(nbgrad.compile(slopes), *c.moving), slopes(*c.moving))
 
@@ -162,7 +187,7 @@ def compiled_third(c: Case) -> None:
 @mode
 def compiled_vmap(c: Case) -> None:
     """The same as vmap in the eager tier, which a mode of its own holds against NumPy."""
-    batched, axes = modes._batch(c, 3)
+    batched, axes = higher.batch(c, 3)
     expected = nbgrad.vmap(c.f, axes)(*batched)
     found = run(nbgrad.compile(nbgrad.vmap(c.f, axes)), *batched)
     agree(c, "compiled vmap", results(found), results(expected))
@@ -241,22 +266,6 @@ def _folded(program: Program) -> bool:
     return False
 
 
-# -- machine code ---------------------------------------------------------------------------------
-
-
-@mode
-def from_njit(c: Case) -> None:
-    """`njit` and `njit_into`, called by a function of Numba's; in plain Python as they are."""
-    variant = nbgrad.compile(c.f).variant(*c.args)
-    numbers = [_converted(x) for x in trees.flatten(c.args)[0]]
-    names = ", ".join(f"x{i}" for i in range(len(numbers)))
-    agree(c, "njit", results(_called(variant.njit, names)(*numbers)), c.point.values)
-    places = [unwritten(x) for x in c.point.values if np.ndim(x)]
-    outs = ", ".join(f"r{i}" for i in range(len(places)))
-    _called(variant.njit_into, ", ".join(filter(None, (names, outs))))(*numbers, *places)
-    agree(c, "njit_into", places, [x for x in c.point.values if np.ndim(x)])
-
-
 def unwritten(x: Any) -> np.ndarray:
     """An array like x that holds no-numbers, or integers that no program makes."""
     made = np.zeros(np.shape(x), np.asarray(x).dtype)
@@ -264,18 +273,11 @@ def unwritten(x: Any) -> np.ndarray:
     return made
 
 
-def _converted(x: Any) -> Any:
-    if not isinstance(x, np.ndarray) or not x.ndim:
-        return np.asarray(x).item()
-    return np.ascontiguousarray(x, np.int64 if x.dtype.kind in "iu" else x.dtype)
-
-
-def _called(function: Callable, names: str) -> Callable:
-    """A function of Numba's that calls another one."""
-    if DISABLED:
-        return function
-    import numba
-
-    scope = {"function": function}
-    exec(f"def caller({names}):\n    return function({names})\n", scope)
-    return numba.njit(scope["caller"])
+def refusing(program: Program) -> dict[str, Callable]:
+    """The compiled ways to run a program that must be refused."""
+    args = program.make()
+    twice = [np.stack([np.asarray(x)] * 2) for x in args]
+    return {
+        "compiled": lambda: nbgrad.compile(program.function())(*args),
+        "compiled vmap": lambda: nbgrad.compile(nbgrad.vmap(program.function()))(*twice),
+    }
