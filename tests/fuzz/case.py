@@ -14,7 +14,10 @@ import nbgrad
 from .oracle import Truth, epsilon, near, results, truth
 from .programs import Program
 
-REFUSALS = (nbgrad.NoRuleError, nbgrad.UntrackedError, nbgrad.TraceError, NotImplementedError)
+REFUSALS = (
+    nbgrad.NoRuleError, nbgrad.UntrackedError, nbgrad.TraceError, nbgrad.GraphError,
+    NotImplementedError,
+)  # fmt: skip
 Mode = Callable[["Case"], None]
 MODES: dict[str, Mode] = {}
 

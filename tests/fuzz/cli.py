@@ -7,6 +7,7 @@ import secrets
 import time
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 from rich.console import Console
@@ -104,18 +105,28 @@ def run(
     queues = {kind: jobs_of(kind, seed, op) for kind in kinds}
     pools = {plain: _pool(jobs, plain) for plain in {kind == "plain" for kind in kinds}}
     end = time.monotonic() + seconds
-    running: dict[Future, str] = {}
+    running: dict[Future, Job] = {}
     with Live(console=console, refresh_per_second=2) as live:
         while running or time.monotonic() < end:
             while len(running) < jobs and time.monotonic() < end:
                 kind = min(kinds, key=lambda k: spent[k] / SHARES[k])
                 spent[kind] += CHUNK
-                job = next(queues[kind])._replace(seconds=min(CHUNK, end - time.monotonic()))
-                running[pools[kind == "plain"].submit(work, job)] = kind
+                job = next(queues[kind])
+                job = job._replace(
+                    seconds=min(CHUNK, end - time.monotonic()), before=coverage[kind]
+                )
+                running[pools[kind == "plain"].submit(work, job)] = job
             done, _ = wait(running, timeout=1.0, return_when=FIRST_COMPLETED)
             for future in done:
-                kind = running.pop(future)
-                found = future.result()
+                job = running.pop(future)
+                kind = job.kind
+                try:
+                    found = future.result()
+                except BrokenProcessPool:  # a process died: the worst that can be found
+                    told = f"python -m tests.fuzz --only {kind} --jobs 1 from seed {job.seed}"
+                    failures[kind, "died", job.seed] = Failure(told, "process", "died", told)
+                    pools[kind == "plain"] = _pool(jobs, kind == "plain")
+                    continue
                 coverage[kind].add(found.coverage)
                 for signature, failure in found.failures.items():
                     failures.setdefault((kind, *signature), failure)
@@ -185,7 +196,7 @@ def report(console: Console, failures: dict[tuple, Failure], shown: int) -> None
 
 def small_of(kind: str, failure: Failure) -> Any:
     """A shrunk program; what happened in plain Python is shrunk in a process of that kind."""
-    if kind == "odd":
+    if isinstance(failure.program, str):
         return failure.program
     with _pool(1, kind == "plain") as pool:
         return str(pool.submit(small, failure).result().program)

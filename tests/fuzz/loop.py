@@ -21,6 +21,7 @@ KINDS = ("eager", "plain", "compiled", "odd")
 """What runs: the eager tier; compiled programs in plain Python; machine code; odd calls."""
 
 PER_PROGRAM = {"eager": 9, "plain": 5, "compiled": 2}
+RARE = {"second_process": 0.03}  # takes seconds
 LONGEST = {"eager": 12, "plain": 8, "compiled": 5}
 
 
@@ -32,7 +33,7 @@ class Job(NamedTuple):
     seconds: float = 1e9
     programs: int = 10**9
     op: str = ""
-    shrinking: float = 20.0
+    before: Coverage | None = None  # what was met so far, by other jobs too
 
 
 class Found(NamedTuple):
@@ -50,14 +51,17 @@ def work(job: Job, seen: Callable[[Coverage, Failure | None], None] | None = Non
     if job.kind == "odd":
         return _odd(job)
     coverage, failures, times = Coverage(), {}, {}
+    met = Coverage()
+    if job.before:
+        met.add(job.before)
     start = time.monotonic()
     for number in range(job.programs):
         if time.monotonic() - start > job.seconds:
             break
-        program = drawn(job, job.seed + number, coverage)
+        program = drawn(job, job.seed + number, met)
         if program is None:
             continue
-        for failure in trial(job, program, coverage):
+        for failure in trial(job, program, coverage, met):
             if failure.signature not in failures:
                 failures[failure.signature] = failure
                 times[failure.signature] = time.monotonic() - start
@@ -91,18 +95,24 @@ def drawn(job: Job, seed: int, coverage: Coverage) -> Program | None:
         return None
 
 
-def trial(job: Job, program: Program, coverage: Coverage) -> list[Failure]:
-    """Run a program in the modes that its ops met least."""
+def trial(
+    job: Job, program: Program, coverage: Coverage, met: Coverage | None = None
+) -> list[Failure]:
+    """Run a program in the modes that its ops met least, as `met` knows."""
     table = table_of(job.kind)
     rng = np.random.default_rng(program.seed)
-    met = [min(coverage.pairs[op, name] for op in program.ops()) for name in table]
-    order = np.argsort(np.array(met) + rng.random(len(met)) * 3)
-    chosen = [list(table)[i] for i in order[: PER_PROGRAM[job.kind]]]
+    names = [name for name in table if name not in RARE or rng.random() < RARE[name]]
+    known = coverage if met is None else met
+    counts = [min(known.pairs[op, name] for op in program.ops()) for name in names]
+    order = np.argsort(np.array(counts) + rng.random(len(counts)) * 3)
+    chosen = [names[i] for i in order[: PER_PROGRAM[job.kind]]]
     try:
         found = runner.outcome(program, chosen, table)
     except Unusable:
         return []
-    coverage.note(program, found.done, found.refused)
+    for counted in (coverage, met):
+        if counted is not None:
+            counted.note(program, found.done, found.refused)
     return found.failures
 
 

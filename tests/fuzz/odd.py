@@ -4,6 +4,7 @@ Eager and compiled: no traceback of Numba, KeyError, RecursionError, StopIterati
 of something inside may come out.
 """
 
+import operator
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -88,14 +89,21 @@ def wrong_call(function: Any, rng: np.random.Generator, pool: list[Any]) -> str 
 def wrong_compiled_call(function: Any, rng: np.random.Generator, pool: list[Any]) -> str | None:
     """The same while a function of one or two arrays is recorded, and when it then runs."""
     given = [pool[rng.integers(TRACKED)].data for _ in range(rng.integers(1, 3))]
+    if isinstance(function, str) and function.startswith("__") and not hasattr(operator, function):
+        return None  # of what Python itself calls by another name
     rest = [pool[rng.integers(TRACKED, len(pool))] for _ in range(rng.integers(0, 3))]
     options = {}
     if rng.random() < 0.3:
         options[KEYWORDS[rng.integers(len(KEYWORDS))]] = pool[rng.integers(TRACKED, len(pool))]
 
     def called(*arrays):
+        if isinstance(function, str) and function.startswith("__"):
+            return getattr(operator, function)(*arrays, *rest)
         if isinstance(function, str):
-            return getattr(arrays[0], function)(*arrays[1:], *rest, **options)
+            method = getattr(arrays[0], function, None)
+            if method is None:
+                raise TypeError("no method of what stands for an array while it is recorded")
+            return method(*arrays[1:], *rest, **options)
         return function(*arrays, *rest, **options)
 
     return undocumented(
