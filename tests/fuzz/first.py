@@ -50,7 +50,12 @@ def differences(c: Case) -> None:
 @mode
 def complex_step(c: Case) -> None:
     """One op, to the last digits, far out too: small tails of slopes are not zero."""
-    if c.program.length != 1 or c.rounding > 1e-10 or not c.program.floats:
+    if (
+        any(np.size(x) != 1 for x in c.moving)
+        or c.program.length != 1
+        or c.rounding > 1e-10
+        or not c.program.floats
+    ):
         raise NotHere
     expected = complex_tangents(c.program, c.point.directions)
     if expected is None:
@@ -130,6 +135,17 @@ def accum(c: Case) -> None:
     c.alike("accum", [or_zero(nbgrad.accum(x), x) for x in leaves], c.gradients)
 
 
+def _before(node: Any) -> list[Any]:
+    """The nodes that a node was computed from."""
+    found, rest = [], list(node.parents)
+    while rest:
+        parent = rest.pop()
+        if parent is not None and parent not in found:
+            found.append(parent)
+            rest += parent.parents
+    return found
+
+
 @mode
 def accum_seeds(c: Case) -> None:
     """Several seeds at once."""
@@ -143,10 +159,10 @@ def accum_seeds(c: Case) -> None:
         x.node is y.node for x, _ in seeded for y in leaves
     ):
         raise NotHere
+    if any(x.node in _before(y.node) for x, _ in seeded for y, _ in seeded):
+        raise NotHere  # a seed stands for all of a gradient
     for x, w in seeded:
         x.grad = w
-    if c.program.feeds:
-        raise NotHere
     c.alike("accum of seeds", [or_zero(nbgrad.accum(x), x) for x in leaves], c.gradients)
 
 

@@ -184,19 +184,6 @@ class Program:
             ]
         )
 
-    @cached_property
-    def feeds(self) -> bool:
-        """Whether a result is used for another one."""
-        count = len(self.inputs)
-        before: set[int] = set()
-        rest = [a for i in self.outputs if i >= count for a in self.steps[i - count].args]
-        while rest:
-            i = rest.pop()
-            if i not in before:
-                before.add(i)
-                rest += self.steps[i - count].args if i >= count else ()
-        return any(i in before for i in self.outputs)
-
     @property
     def length(self) -> int:
         return len(self.steps)
@@ -229,7 +216,7 @@ class Program:
 class Pasted:
     """A function that was pasted, and its arguments, in the place of a program."""
 
-    refused, feeds, seed = False, True, 0
+    refused, seed = False, 0
     steps: tuple[Step, ...] = ()
 
     def __init__(self, make: Callable[[Any], tuple[Callable, tuple]], args: Any = None):
