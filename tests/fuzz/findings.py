@@ -1,0 +1,104 @@
+"""Proof that the fuzzer finds: a defect is put back, and it runs until a difference shows."""
+
+import importlib
+import pkgutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import NamedTuple
+
+from rich.console import Console
+
+from . import defects, loop, runner
+from .coverage import Coverage
+from .oracle import Unusable
+from .runner import Failure
+from .shrink import shrunk
+
+Defect = Callable[[], AbstractContextManager]
+
+
+class Finding(NamedTuple):
+    """When a defect was found, after how many programs, and by what; `failure` is None where it was
+    not found."""
+
+    seconds: float
+    programs: int
+    failure: Failure | None
+
+
+def known_defects() -> dict[str, Defect]:
+    """Every defect of the package's modules, by the module and its name there."""
+    found = {}
+    for module in pkgutil.iter_modules(defects.__path__):
+        table = importlib.import_module(f"{defects.__name__}.{module.name}").DEFECTS
+        found |= {f"{module.name}: {name}": defect for name, defect in table.items()}
+    return found
+
+
+def find(defect: Defect, seconds: float, seed: int = 0, shrinking: float = 10.0) -> Finding:
+    """Run eager and compiled programs with the defect until one goes wrong, right without it."""
+    start = time.monotonic()
+    coverage = Coverage()
+    programs = 0
+    for kind, number in _stretches(seed):
+        if time.monotonic() - start > seconds:
+            return Finding(time.monotonic() - start, programs, None)
+        job = loop.Job(kind, number)
+        program = loop.drawn(job, number, coverage)
+        if program is None:
+            continue
+        programs += 1
+        with defect():
+            failures = loop.trial(job, program, coverage)
+        for failure in failures:
+            if not _fails(failure):
+                took = time.monotonic() - start
+                return Finding(took, programs, small(failure, defect, shrinking))
+    raise AssertionError("the stretches do not end")
+
+
+def _stretches(seed: int) -> Iterator[tuple[str, int]]:
+    """Two eager programs, then a compiled one, and so on."""
+    while True:
+        yield "eager", seed
+        yield "eager", seed + 1
+        yield "plain", seed + 2
+        seed += 3
+
+
+def _fails(failure: Failure) -> bool:
+    """Whether the program goes wrong in that mode."""
+    table = loop.table_for(failure)
+    try:
+        found = runner.outcome(failure.program, [failure.mode], table).failures
+    except Unusable:
+        return False
+    return any(f.mode == failure.mode for f in found)
+
+
+def small(failure: Failure, defect: Defect, seconds: float) -> Failure:
+    """A smaller program that goes wrong with the defect and is right without."""
+
+    def fails(program) -> bool:
+        candidate = failure._replace(program=program)
+        with defect():
+            wrong = _fails(candidate)
+        return wrong and not _fails(candidate)
+
+    return failure._replace(program=shrunk(failure.program, fails, seconds))
+
+
+def find_all(console: Console, seconds: float, seed: int) -> int:
+    """Look for every defect; 1 where one stays hidden."""
+    hidden = 0
+    for name, defect in known_defects().items():
+        found = find(defect, seconds, seed)
+        if found.failure is None:
+            hidden += 1
+            console.print(f"[red]{name}: not found[/] in {found.programs} programs")
+            continue
+        took = f"{found.seconds:.1f} s, {found.programs} programs, by {found.failure.mode}"
+        console.print(f"{name}: {took}: {found.failure.message[:160]}", markup=False)
+        console.print(str(found.failure.program), markup=False, highlight=False)
+    return 1 if hidden else 0

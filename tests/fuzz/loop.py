@@ -1,0 +1,142 @@
+"""The loop of one process: draw, run, count, keep what fails."""
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import odd, runner
+from .coverage import Coverage
+from .draw import draw
+from .modes import MODES
+from .oracle import Unusable
+from .programs import Program
+from .runner import Failure
+from .shrink import shrunk
+from .static import STATIC
+
+KINDS = ("eager", "plain", "compiled", "odd")
+"""What runs: the eager tier; compiled programs in plain Python; machine code; odd calls."""
+
+PER_PROGRAM = {"eager": 9, "plain": 5, "compiled": 2}
+RARE = {"second_process": 0.03}  # takes seconds
+LONGEST = {"eager": 12, "plain": 8, "compiled": 5}
+
+
+class Job(NamedTuple):
+    """One stretch of work: what runs, from which seed, until when."""
+
+    kind: str
+    seed: int
+    seconds: float = 1e9
+    programs: int = 10**9
+    op: str = ""
+    before: Coverage | None = None  # what was met so far, by other jobs too
+
+
+class Found(NamedTuple):
+    coverage: Coverage
+    failures: dict[tuple, Failure]
+    times: dict[tuple, float]
+
+
+def table_of(kind: str) -> dict[str, Any]:
+    return MODES if kind == "eager" else STATIC
+
+
+def work(job: Job, seen: Callable[[Coverage, Failure | None], None] | None = None) -> Found:
+    """Run one job. `seen` is told of progress."""
+    if job.kind == "odd":
+        return _odd(job)
+    coverage, failures, times = Coverage(), {}, {}
+    met = Coverage()
+    if job.before:
+        met.add(job.before)
+    start = time.monotonic()
+    for number in range(job.programs):
+        if time.monotonic() - start > job.seconds:
+            break
+        program = drawn(job, job.seed + number, met)
+        if program is None:
+            continue
+        for failure in trial(job, program, coverage, met):
+            if failure.signature not in failures:
+                failures[failure.signature] = failure
+                times[failure.signature] = time.monotonic() - start
+                if seen:
+                    seen(coverage, failure)
+    return Found(coverage, failures, times)
+
+
+def _odd(job: Job) -> Found:
+    """Calls with odd arguments, a hundred at a time: eager ones, then compiled ones."""
+    coverage, failures = Coverage(), {}
+    start = time.monotonic()
+    for number in range(min(job.programs, 10**6)):
+        if time.monotonic() - start > job.seconds:
+            break
+        compiled = number % 4 == 3
+        faults = odd.run(100, job.seed + number, compiled)
+        coverage.programs += 100
+        coverage.cases += 100
+        coverage.modes["compiled" if compiled else "eager"] += 100
+        for fault in faults:
+            kind = fault.split(" ")[0]
+            failures[kind, compiled, fault.split(":")[-1][:30]] = Failure(fault, "odd", kind, fault)
+    return Found(coverage, failures, {})
+
+
+def drawn(job: Job, seed: int, coverage: Coverage) -> Program | None:
+    try:
+        return draw(seed, coverage.ops, LONGEST[job.kind], job.op)
+    except Unusable:
+        return None
+
+
+def trial(
+    job: Job, program: Program, coverage: Coverage, met: Coverage | None = None
+) -> list[Failure]:
+    """Run a program in the modes that its ops met least, as `met` knows."""
+    table = table_of(job.kind)
+    rng = np.random.default_rng(program.seed)
+    names = [name for name in table if name not in RARE or rng.random() < RARE[name]]
+    known = coverage if met is None else met
+    counts = [min(known.pairs[op, name] for op in program.ops()) for name in names]
+    order = np.argsort(np.array(counts) + rng.random(len(counts)) * 3)
+    chosen = [names[i] for i in order[: PER_PROGRAM[job.kind]]]
+    try:
+        found = runner.outcome(program, chosen, table)
+    except Unusable:
+        return []
+    for counted in (coverage, met):
+        if counted is not None:
+            counted.note(program, found.done, found.refused)
+    return found.failures
+
+
+def table_for(failure: Failure) -> dict[str, Any]:
+    """The modes among which a failure's is."""
+    eager = failure.mode in MODES or failure.mode in ("refuse value", "refuse vmap", "refuse grad")
+    return MODES if eager else STATIC
+
+
+def small(failure: Failure, seconds: float = 20.0) -> Failure:
+    """The failure with its program shrunk."""
+    table = table_for(failure)
+
+    def failing(program: Program) -> Failure | None:
+        try:
+            found = runner.outcome(program, [failure.mode], table).failures
+        except Unusable:
+            return None
+        return next((f for f in found if f.signature == failure.signature), None)
+
+    program = shrunk(failure.program, lambda program: failing(program) is not None, seconds)
+    return failing(program) or failure
+
+
+def seed_from_environment(default: int) -> int:
+    """NBGRAD_FUZZ_SEED, for a fresh one each day; else the fixed one."""
+    return int(os.environ.get("NBGRAD_FUZZ_SEED", default))

@@ -1,0 +1,164 @@
+"""What NumPy makes of a program: values, and derivatives by complex steps and differences."""
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .programs import Program
+from .reference import Reference
+
+STEP = 1e-3
+
+
+class Unusable(Exception):
+    """A program, or a point of it, that says nothing: NumPy cannot run it, or it has a kink."""
+
+
+class Truth(NamedTuple):
+    """What a program gives: its values and, along a direction, the tangents of its values; these
+    are None at kinks, and where there is nothing to move."""
+
+    values: tuple[Any, ...]
+    directions: tuple[Any, ...]
+    tangents: tuple[Any, ...] | None
+
+
+def results(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def values(program: Program) -> tuple[Any, ...]:
+    """Raises whatever NumPy raises."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return results(program.function(Reference())(*program.make()))
+
+
+def truth(program: Program, rng: np.random.Generator, given: Any = None) -> Truth:
+    """Raises Unusable where values are no numbers."""
+    args = program.make()
+    library = Reference()
+    f = program.function(library)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            found = results(f(*args))
+        except Exception as error:
+            raise Unusable(f"NumPy refuses it: {error}") from None
+        if not all(np.all(np.isfinite(x)) for x in found):
+            raise Unusable("values that are no numbers")
+        directions = given or tuple(
+            direction(rng, x) if k in program.floats else None for k, x in enumerate(args)
+        )
+        wide = "float32" not in str(program) and all(
+            np.asarray(x.value).dtype.kind != "f" or np.asarray(x.value).dtype.itemsize == 8
+            for x in program.inputs
+        )
+        if not program.floats or not wide:
+            return Truth(found, directions, None)
+
+        def moved(t: complex) -> list[Any]:
+            library.replaying = 0
+            given = [
+                x if u is None else np.asarray(x + t * u)
+                for x, u in zip(args, directions, strict=True)
+            ]
+            return [np.asarray(x) for x in results(f(*given))]
+
+        try:
+            tangents = _slopes(moved, [np.asarray(x) for x in found])
+        except (ArithmeticError, ValueError, TypeError, IndexError, np.linalg.LinAlgError):
+            tangents = None
+    return Truth(found, directions, tangents)
+
+
+def complex_tangents(program: Program, directions: Sequence[Any]) -> tuple[Any, ...] | None:
+    """Derivatives along the directions by a complex step, right to the last digits however small;
+    None where NumPy's functions do not take complex numbers, or mean something else for them."""
+    f = program.function(Reference())
+
+    def tangents(args: Sequence[Any]) -> tuple[Any, ...]:
+        moved = [
+            x if u is None else np.asarray(x + 1e-30j * u)
+            for x, u in zip(args, directions, strict=True)
+        ]
+        return tuple(np.imag(np.asarray(x)) / 1e-30 for x in results(f(*moved)))
+
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            for middle in (0.37, 1.7):  # where differences can tell
+                there = [
+                    x if u is None else np.full(np.shape(x), middle)
+                    for x, u in zip(program.make(), directions, strict=True)
+                ]
+                at = truth(program.at(there), np.random.default_rng(0), directions)
+                if at.tangents is None:
+                    return None
+                for a, b in zip(tangents(there), at.tangents, strict=True):
+                    if b is None or not near(a, b, 1e-6):
+                        return None
+            return tangents(program.make())
+        except (TypeError, ValueError, Unusable):
+            return None
+
+
+def direction(rng: np.random.Generator, x: Any) -> Any:
+    """Random numbers of the kind of x, none of them small."""
+    drawn = rng.uniform(0.5, 1.0, np.shape(x)) * rng.choice([-1.0, 1.0], np.shape(x))
+    if not isinstance(x, (np.ndarray, np.generic)):
+        return float(drawn)
+    return np.asarray(drawn, x.dtype)
+
+
+def _slopes(moved: Callable[[float], list[Any]], base: list[Any]) -> tuple[Any, ...] | None:
+    """Derivatives at 0 by central differences of order 4 with two steps that agree, from values
+    that have no kink at 0; None otherwise."""
+    at = {k: moved(k * STEP) for k in (-2, -1, -0.5, 0.5, 1, 2)}
+    slopes = []
+    for i, x in enumerate(base):
+        if x.dtype.kind != "f":
+            if any(not np.array_equal(x, there[i]) for there in at.values()):
+                return None
+            slopes.append(None)
+            continue
+        v = {k: there[i] for k, there in at.items()}
+        if any(y.shape != x.shape for y in v.values()):
+            return None
+        wide = (8 * (v[1] - v[-1]) - (v[2] - v[-2])) / (12 * STEP)
+        fine = (8 * (v[0.5] - v[-0.5]) - (v[1] - v[-1])) / (6 * STEP)
+        right = (4 * v[0.5] - 3 * x - v[1]) / STEP
+        left = -(4 * v[-0.5] - 3 * x - v[-1]) / STEP
+        size = float(np.max(np.abs(x), initial=0.0))
+        scale = 1e-6 * (1.0 + float(np.max(np.abs(fine), initial=0.0))) + 1e-8 * size
+        if not np.all(np.abs(wide - fine) <= scale):
+            return None
+        if not np.all(np.abs(right - left) <= 1e-3 * (1.0 + np.abs(right) + np.abs(left) + size)):
+            return None
+        slopes.append(fine)
+    return tuple(slopes)
+
+
+def near(found: Any, expected: Any, rtol: float, scale: float = 1.0) -> bool:
+    """Equal up to `rtol` of the largest element and of `scale`; not-a-numbers agree."""
+    found, expected = np.asarray(found), np.asarray(expected)
+    if found.shape != expected.shape:
+        return False
+    if found.size == 0:
+        return True
+    if expected.dtype.kind in "iub":
+        return bool(np.array_equal(found, expected))
+    with np.errstate(all="ignore"):
+        top = np.max(np.abs(expected), where=np.isfinite(expected), initial=0.0)
+        same = np.abs(found - expected) <= rtol * (scale + top)
+        same |= (found == expected) | (np.isnan(found) & np.isnan(expected))
+    return bool(np.all(same))
+
+
+def epsilon(*arrays: Any) -> float:
+    """Rounding of the narrowest float among them."""
+    kinds = [np.asarray(x).dtype for x in arrays]
+    return max((float(np.finfo(k).eps) for k in kinds if k.kind == "f"), default=math.ulp(1.0))

@@ -1,0 +1,74 @@
+"""One program through modes, and what came of it."""
+
+import traceback
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import modes, static
+from .modes import MODES, REFUSALS, Case, Different, NotHere
+from .oracle import Unusable
+from .programs import Program
+
+
+class Failure(NamedTuple):
+    """A program that goes wrong in a mode: `kind` is the exception's name, or "Different"."""
+
+    program: Any  # a Program; text where a call is odd
+    mode: str
+    kind: str
+    message: str
+
+    @property
+    def signature(self) -> tuple[str, str, str]:
+        """What failures of one cause have in common: the mode, the kind, and how it was raised."""
+        return (self.mode, self.kind, self.message.split(":")[0][:60])
+
+
+class Outcome(NamedTuple):
+    done: list[str]
+    refused: list[tuple[str, str]]
+    failures: list[Failure]
+
+
+def outcome(program: Any, names: Iterable[str], table: dict[str, Any] = MODES) -> Outcome:
+    """Run a program in these modes. Raises Unusable where it says nothing."""
+    done, refused, failures = [], [], []
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        if program.refused:
+            ways = modes.refusing if table is MODES else static.refusing
+            for name, run in ways(program).items():
+                record(
+                    program,
+                    f"refuse {name}",
+                    lambda run=run: modes.refuses(program, run),
+                    done,
+                    refused,
+                    failures,
+                )
+            return Outcome(done, refused, failures)
+        case = Case(program)
+        for name in names:
+            record(program, name, lambda name=name: table[name](case), done, refused, failures)
+    return Outcome(done, refused, failures)
+
+
+def record(
+    program: Program, name: str, run: Callable, done: list, refused: list, failures: list
+) -> None:
+    try:
+        run()
+        done.append(name)
+    except (NotHere, Unusable):
+        pass
+    except REFUSALS as error:
+        refused.append((name, str(error)))
+    except Different as error:
+        failures.append(Failure(program, name, "Different", str(error)))
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        at = f"{where.filename.rsplit('/', 1)[-1]}:{where.name}"
+        failures.append(Failure(program, name, f"{type(error).__name__} in {at}", str(error)))

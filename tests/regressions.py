@@ -1,0 +1,361 @@
+"""What fuzzing found, as it was printed: each makes a function and the arguments it went wrong at.
+
+`python -m tests.fuzz` prints such functions; give one a name and paste it here. They get the
+library, so that NumPy's own meaning of each function can stand in its place.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+REGRESSIONS: dict[str, Callable] = {}
+
+
+def regression(make: Callable) -> Callable:
+    REGRESSIONS[make.__name__] = make
+    return make
+
+
+# -- gradients of eager programs ------------------------------------------------------------------
+
+
+@regression
+def repeated_position_beside_a_transpose(nbgrad):
+    def f(x0):
+        v1 = x0[np.array([0, 0])]
+        v2 = x0.T * np.ones((3, 2))
+        return v1, v2
+
+    return f, (np.ones((2, 3)),)
+
+
+@regression
+def sort_beside_a_transpose(nbgrad):
+    def f(x0):
+        return np.sum(np.sort(x0, axis=0) * np.arange(3.0)) + np.sum(x0.T * x0.T)
+
+    return f, (np.array([[1.0, -2.0, 0.5], [0.3, 2.0, -1.0]]),)
+
+
+@regression
+def product_with_a_diagonal(nbgrad):
+    def f(x0):
+        v1 = np.einsum("li,ii", x0, x0)
+        return v1
+
+    return f, (np.array([[1.0, 2.0], [3.0, 4.0]]),)
+
+
+@regression
+def tracked_inside(nbgrad):
+    def f(x0):
+        v1 = nbgrad.track(2.0)
+        v2 = v1 * x0
+        return v2
+
+    return f, (np.array([1.0, 2.0]),)
+
+
+@regression
+def tracked_outside(nbgrad):
+    c1 = nbgrad.track(np.array([0.5, -1.0]))
+
+    def f(x0):
+        v2 = c1 * x0
+        return v2
+
+    return f, (np.array([1.0, 2.0]),)
+
+
+@regression
+def direction_of_a_bool(nbgrad):
+    def f(x0):
+        v1 = x0 <= 1.0
+        v2 = np.arctan2(v1, x0)
+        return v2
+
+    return f, (np.array([0.5, 2.0]),)
+
+
+@regression
+def smaller_of_a_bool(nbgrad):
+    c0 = np.array([True, False])
+
+    def f(x0):
+        v1 = np.fmin(c0, x0)
+        return v1
+
+    return f, (np.array([0.5, -2.0]),)
+
+
+@regression
+def power_in_doubles(nbgrad):
+    def f(x0):
+        v1 = np.float_power(x0, 2)
+        return v1
+
+    return f, (np.array([0.5, 2.0], np.float32),)
+
+
+@regression
+def difference_of_nothing(nbgrad):
+    def f(x0):
+        v1 = np.diff(x0, axis=0)
+        return v1
+
+    return f, (np.zeros((0, 2)),)
+
+
+# -- samples --------------------------------------------------------------------------------------
+
+
+@regression
+def sort_of_samples(nbgrad):
+    def f(x0):
+        v1 = nbgrad.vmap(np.sort)(x0)
+        return v1
+
+    return f, (np.array([[3.0, 1.0, 2.0], [0.5, 0.1, 2.5]]),)
+
+
+@regression
+def position_of_each_sample(nbgrad):
+    def f(x0, x1):
+        v2 = nbgrad.vmap(lambda r, k: r[k])(x0, x1)
+        return v2
+
+    return f, (np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1, -2]))
+
+
+@regression
+def sort_of_no_samples(nbgrad):
+    def f(x0):
+        v1 = np.sort(x0, axis=-1)
+        return v1
+
+    return f, (np.zeros((0, 3)),)
+
+
+@regression
+def samples_of_integers(nbgrad):
+    def f(x0):
+        v1 = nbgrad.vmap(lambda k: np.maximum(k, 1) * 2 + k // 3)(x0)
+        return v1
+
+    return f, (np.array([5, 1, 0]),)
+
+
+@regression
+def samples_of_bytes(nbgrad):
+    def f(x0):
+        v1 = nbgrad.vmap(lambda k: np.maximum(k, 1))(x0)
+        return v1
+
+    return f, (np.array([5, 1, 0], np.uint8),)
+
+
+# -- compiled programs ----------------------------------------------------------------------------
+
+
+@regression
+def sum_of_padded_rows(nbgrad):
+    def f(x0):
+        v1 = np.pad(x0, [(0, 0), (2, 0)])
+        v2 = np.sum(v1, axis=1)
+        v3 = nbgrad.softmax(v1, axis=1)
+        return v2, v3
+
+    return f, (np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]),)
+
+
+@regression
+def sum_of_nothing(nbgrad):
+    def f(x0):
+        v1 = np.sum(x0 * 2.0, axis=1)
+        v2 = np.prod(x0, axis=1)
+        return v1, v2
+
+    return f, (np.zeros((3, 0)),)
+
+
+@regression
+def bias_of_no_samples(nbgrad):
+    def f(x0, x1):
+        v2 = x0 + x1
+        return v2
+
+    return f, (np.zeros((0, 3)), np.array([1.0, 2.0, 3.0]))
+
+
+@regression
+def repeated_not_at_all(nbgrad):
+    def f(x0):
+        v1 = np.repeat(x0, 0, axis=-1)
+        return v1
+
+    return f, (np.array([0.5]),)
+
+
+@regression
+def floors_of_negatives(nbgrad):
+    def f(x0):
+        v1 = x0 // 3
+        v2 = x0 % 5
+        v3 = x0 // -3
+        return v1, v2, v3
+
+    return f, (np.array([-4, -1, 0, 5, 7]),)
+
+
+@regression
+def powers_of_integers(nbgrad):
+    def f(x0):
+        v1 = x0**2
+        v2 = x0 @ x0
+        v3 = np.tril(x0)
+        v4 = np.pad(x0, 1)
+        return v1, v2, v3, v4
+
+    return f, (np.array([[2**30 + 1, -3], [2, 5]]),)
+
+
+@regression
+def count_of_bools(nbgrad):
+    def f(x0):
+        v1 = x0 > 0.5
+        v2 = np.sum(v1)
+        v3 = np.prod(v1)
+        return v2, v3
+
+    return f, (np.array([0.2, 1.0, 2.0]),)
+
+
+@regression
+def narrow_captured(nbgrad):
+    c1 = np.array([3, 200, 7], np.uint8)
+
+    def f(x0):
+        v2 = x0 * c1
+        return v2
+
+    return f, (np.array([1.0, 2.0, 3.0]),)
+
+
+@regression
+def running_sums(nbgrad):
+    def f(x0):
+        v1 = np.cumsum(x0)
+        return v1
+
+    return f, (np.array([1.0, 2.0, 3.0]),)
+
+
+@regression
+def solution(nbgrad):
+    c0 = np.array([[2.0, 0.5], [0.1, 3.0]])
+
+    def f(x0):
+        v1 = np.linalg.solve(c0, x0)
+        return v1
+
+    return f, (np.array([1.0, 2.0]),)
+
+
+@regression
+def long_chain(nbgrad):
+    def f(x0):
+        v1 = x0 * 1.0
+        for _ in range(200):
+            v1 = np.sin(v1)
+        return v1
+
+    return f, (np.array([0.5, 1.0]),)
+
+
+@regression
+def written_number(nbgrad):
+    def f(x0):
+        v1 = nbgrad.at(x0)[0].set(0.5)
+        return v1
+
+    return f, (np.array([0.5, 2.0], np.float32),)
+
+
+# -- what has no elements -------------------------------------------------------------------------
+
+
+@regression
+def logarithm_of_no_sums(nbgrad):
+    def f(x0):
+        v1 = nbgrad.logsumexp(x0, axis=1)
+        return v1
+
+    return f, (np.zeros((0, 1)),)
+
+
+@regression
+def running_sums_of_nothing(nbgrad):
+    def f(x0):
+        v1 = np.cumsum(x0, axis=0)
+        return v1
+
+    return f, (np.zeros(0),)
+
+
+@regression
+def solution_of_no_columns(nbgrad):
+    c1 = np.zeros((2, 0))
+
+    def f(x0):
+        v2 = np.linalg.solve((x0 + 2.0 * np.eye(2)), c1)
+        return v2
+
+    return f, (np.array([[0.5, 0.1], [0.0, 0.3]]),)
+
+
+@regression
+def number_written_nowhere(nbgrad):
+    def f(x0, x1):
+        v2 = np.reshape(np.ravel(x0)[np.array([0])], ())
+        v3 = nbgrad.at(x1)[2:2].set(v2)
+        return v3
+
+    return f, (np.array([[1.0]]), np.array([-2.0, -1.9]))
+
+
+@regression
+def index_with_true(nbgrad):
+    def f(x0):
+        v1 = x0[True, -1, -1:1:2]
+        return v1
+
+    return f, (np.ones((1, 1, 5)),)
+
+
+@regression
+def integers_beside_samples(nbgrad):
+    c0 = np.array([0.5, -0.5])
+
+    def f(x1):
+        v2 = np.signbit(c0)
+        return v2, x1
+
+    return f, (np.array([1.0, 2.0]),)
+
+
+@regression
+def small_tails(nbgrad):
+    def f(x0):
+        v1 = nbgrad.sigmoid(x0)
+        return v1
+
+    return f, (40.0,)
+
+
+@regression
+def small_tails_of_tanh(nbgrad):
+    def f(x0):
+        v1 = np.tanh(x0)
+        return v1
+
+    return f, (20.0,)
