@@ -181,7 +181,8 @@ def _value_and_gradients(
     run = Run(op, f, args, positions, options)
     out, aux = with_aux(op, run.result) if has_aux else (run.result, None)
     value = _scalar_of(op, run, out)
-    gradients = run.pull([out], [ones_like(out)])
+    own = run.own(out)
+    gradients = run.pull([], []) if own is None else run.pull([own], [ones_like(own)])
     return ((value, run.plain(aux)) if has_aux else value), gradients
 
 

@@ -113,9 +113,9 @@ class Graph:
     def whole(
         self, body: Expr | str, args: Sequence[Value], dtype: Any, shape: tuple | None = None
     ) -> Value:
-        """`map` of integers and bools: whatever is narrower is computed in 64 bits."""
+        """`map`, of integers and bools in 64 bits where they are narrower."""
         body = parse(body) if isinstance(body, str) else body
-        if dtype.itemsize == 8 or body is CHOICE:
+        if dtype.kind == "f" or dtype.itemsize == 8 or body is CHOICE:
             return self.map(body, args, dtype, shape)
         args = [self.cast(arg, INT) for arg in args]
         return self.cast(self.map(body, args, INT, shape), dtype)
