@@ -90,8 +90,8 @@ class Roots:
                 count = readers.get(value, 0) if passes else 1
                 readers[arg] = readers.get(arg, 0) + count
         for value in self.order:
-            price = value.price
-            price += sum(0 if arg in self.values else self.prices[arg] for arg in value.args)
+            args = [arg for arg in dict.fromkeys(value.args) if arg not in self.values]
+            price = value.price + sum(self.prices[arg] for arg in args)
             if isinstance(value, (Map, Take)):
                 if price >= DEAR or (price >= CHEAP and readers.get(value, 0) > 1):
                     self.values.add(value)
