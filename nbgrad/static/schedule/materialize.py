@@ -29,8 +29,8 @@ from .edges import NONE, Edges, domain_edges, inner_edges, pieces
 CHEAP = 8
 # A value of this price has a buffer even if one other reads it, and a loop nest is no dearer:
 # kernels of bounded length compile in linear time, and equal ones once. A chain of 100 sines took
-# 6.3 s to compile without a bound, 2.3 with 120, 1.8 with 100; the largest benchmark has 99.
-DEAR = 100
+# 6.3 s to compile without a bound, 2.3 with 120, 1.8 with 100; the largest benchmark has 115.
+DEAR = 120
 # Loops are cut into at most so many pieces.
 PIECES = 48
 
