@@ -136,12 +136,19 @@ def integer_power_of(x, n: int):
     return bind(integer_power, x, n=n) if isinstance(x, Array) else np.power(x, float(n))
 
 
-@implements(np.power, np.float_power)
+@implements(np.power)
 def power_of(x, y):
     """`x ** y`; a small integer exponent becomes repeated multiplication."""
     if type(y) is int and isinstance(x, Array) and -8 <= y <= 8:
         return bind(integer_power, x, n=y)
     return bind(power, x, y)
+
+
+@implements(np.float_power)
+def float_power_of(x, y):
+    """`x ** y` in float64, whatever the dtypes."""
+    x, y = (z.astype(np.float64) if hasattr(z, "astype") else z for z in (x, y))
+    return power_of(x, y)
 
 
 # -- choices --------------------------------------------------------------------------------------
