@@ -14,7 +14,7 @@ from .families import Bilinear, sample, ufunc_rows
 
 
 def _infer(x: Aval, y: Aval) -> Aval:
-    return Aval.of(kernels.result_shape(x.shape, y.shape), type_of(np.matmul, x, y))
+    return Aval.of(kernels.result_shape(shape_of(x), shape_of(y)), type_of(np.matmul, x, y))
 
 
 def _compute(x, y):
