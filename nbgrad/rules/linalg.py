@@ -144,19 +144,3 @@ ufunc_rows[np.matmul] = matmul
 def matmul_of(x, y):
     """`x @ y`. Pullback: ct @ y.T and x.T @ ct."""
     return bind(matmul, x, y)
-
-
-@implements(np.dot)
-def dot(x, y):
-    """`np.dot`: the product of matrices and vectors; with a scalar, the multiple.
-
-    Raises NotImplementedError for more than two axes, where `@` says what is meant.
-    """
-    x_shape, y_shape = shape_of(x), shape_of(y)
-    if not x_shape or not y_shape:
-        return np.multiply(x, y)
-    if len(x_shape) > 2 or len(y_shape) > 2:
-        raise NotImplementedError(
-            f"dot: the shapes {x_shape} and {y_shape}: beyond two axes use np.matmul"
-        )
-    return bind(matmul, x, y)

@@ -1,6 +1,7 @@
 """Choosing elements by position or rank, and functions whose values have no derivative."""
 
 import functools
+import math
 
 import numpy as np
 
@@ -181,8 +182,8 @@ def median(a, axis=None, *, keepdims: bool = False):
     axes = np.lib.array_utils.normalize_axis_tuple(axes, ndim, "median")
     kept = [i for i in range(ndim) if i not in axes]
     shape = shape_of(a)
-    flat = np.reshape(np.transpose(a, (*kept, *axes)), (*(shape[i] for i in kept), -1))
-    length = shape_of(flat)[-1]
+    length = math.prod(shape[i] for i in axes)
+    flat = np.reshape(np.transpose(a, (*kept, *axes)), (*(shape[i] for i in kept), length))
     middle = slice((length - 1) // 2, length // 2 + 1)
     order = _argpartition(flat, np.arange(length)[middle])[..., middle]
     out = np.mean(take_along_axis(flat, order), axis=-1)

@@ -24,7 +24,7 @@ machine code; odd calls; the eager tier with kernels of machine code."""
 INTERPRETED = ("eager", "plain")
 """The kinds that run where Numba compiles nothing: ever new kernels take most of the time."""
 
-PER_PROGRAM = {"eager": 9, "plain": 5, "compiled": 2, "kernels": 9}
+PER_PROGRAM = {"eager": 12, "plain": 5, "compiled": 2, "kernels": 9}
 RARE = {"second_process": 0.03}  # takes seconds
 LONGEST = {"eager": 12, "plain": 8, "compiled": 5, "kernels": 6}
 
