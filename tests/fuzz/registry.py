@@ -85,6 +85,8 @@ def elementwise(row: Primitive, call: str) -> Op:
             args.append(i)
         if row.name in SIGNED and any(np.any(np.asarray(d.values[i]) == 0) for i in args):
             raise Unusable("the sign of a zero is no number's")
+        if row.name == "power" and any(np.asarray(d.values[i]).dtype == bool for i in args):
+            raise Unusable("of bools NumPy's arrays and numbers have powers of other dtypes")
         if row.name == "power" and len(args) == 2 and np.any(np.asarray(d.values[args[0]]) <= 0):
             raise Unusable("nan is the derivative in the exponent")
         sign = OPERATORS.get(row.name)
