@@ -17,12 +17,16 @@ from .runner import Failure
 from .shrink import shrunk
 from .static import STATIC
 
-KINDS = ("eager", "plain", "compiled", "odd")
-"""What runs: the eager tier; compiled programs in plain Python; machine code; odd calls."""
+KINDS = ("eager", "plain", "compiled", "odd", "kernels")
+"""What runs: the eager tier and compiled programs, both in plain Python; compiled programs as
+machine code; odd calls; the eager tier with kernels of machine code."""
 
-PER_PROGRAM = {"eager": 9, "plain": 5, "compiled": 2}
+INTERPRETED = ("eager", "plain")
+"""The kinds that run where Numba compiles nothing: ever new kernels take most of the time."""
+
+PER_PROGRAM = {"eager": 12, "plain": 5, "compiled": 2, "kernels": 9}
 RARE = {"second_process": 0.03}  # takes seconds
-LONGEST = {"eager": 12, "plain": 8, "compiled": 5}
+LONGEST = {"eager": 12, "plain": 8, "compiled": 5, "kernels": 6}
 
 
 class Job(NamedTuple):
@@ -43,7 +47,7 @@ class Found(NamedTuple):
 
 
 def table_of(kind: str) -> dict[str, Any]:
-    return MODES if kind == "eager" else STATIC
+    return MODES if kind in ("eager", "kernels") else STATIC
 
 
 def work(job: Job, seen: Callable[[Coverage, Failure | None], None] | None = None) -> Found:

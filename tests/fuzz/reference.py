@@ -49,11 +49,11 @@ class Reference:
     relu = staticmethod(lambda x: np.maximum(_float(x), 0))
     sigmoid = staticmethod(lambda x: 1.0 / (1.0 + np.exp(-_float(x))))
     softplus = staticmethod(lambda x: np.logaddexp(_float(x), _zero(_float(x))))
-    erf = staticmethod(scipy.special.erf)
-    gelu = staticmethod(lambda x: x * scipy.special.ndtr(x))
-    abs2 = staticmethod(lambda x: _float(x) * x)
-    elu = staticmethod(lambda x, alpha=1.0: np.where(x < 0, alpha * np.expm1(x), x))
-    leaky_relu = staticmethod(lambda x, slope=0.01: np.where(x < 0, slope * x, x))
+    erf = staticmethod(lambda x: scipy.special.erf(_float(x)))
+    gelu = staticmethod(lambda x: _float(x) * scipy.special.ndtr(_float(x)))
+    abs2 = staticmethod(np.square)
+    elu = staticmethod(lambda x, alpha=1.0: np.where(x < 0, alpha * np.expm1(_float(x)), x))
+    leaky_relu = staticmethod(lambda x, slope=0.01: np.where(x < 0, slope * _float(x), x))
     evalpoly = staticmethod(lambda x, c: sum((a * x**i for i, a in enumerate(c)), 0 * x))
     mse = staticmethod(lambda p, t: np.mean((p - t) ** 2))
     hinge_loss = staticmethod(lambda p, t: np.mean(np.maximum(0, 1 - p * t)))
@@ -69,16 +69,19 @@ class Reference:
 
     @staticmethod
     def softmax(x: Any, axis: int = -1) -> Any:
+        x = _float(x)
         e = np.exp(x - np.max(x.real, axis=axis, keepdims=True))
         return e / np.sum(e, axis=axis, keepdims=True)
 
     @staticmethod
     def logsoftmax(x: Any, axis: int = -1) -> Any:
+        x = _float(x)
         shifted = x - np.max(x.real, axis=axis, keepdims=True)
         return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
 
     @staticmethod
     def logsumexp(x: Any, axis: Any = None) -> Any:
+        x = _float(x)
         top = np.max(x.real, axis=axis, keepdims=True)
         summed = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top
         return np.squeeze(summed, axis=axis)

@@ -34,6 +34,9 @@ INNER = {
 }  # fmt: skip
 """Rows that others are made of, or whose draws no oracle knows."""
 
+SIGNED = {"signbit", "copysign", "arctan2"}
+"""Rows that tell zeros apart by their signs, which rounding decides."""
+
 SKIPPED = {
     "shape", "ndim", "size", "array_repr", "array_str", "array2string", "iscomplexobj", "argwhere",
     "nonzero", "flatnonzero", "histogram", "digitize", "empty_like", "allclose", "array_equal",
@@ -80,6 +83,8 @@ def elementwise(row: Primitive, call: str) -> Op:
                 i = d.within(i, low, high)
             texts.append(f"{{{len(args)}}}")
             args.append(i)
+        if row.name in SIGNED and any(np.any(np.asarray(d.values[i]) == 0) for i in args):
+            raise Unusable("the sign of a zero is no number's")
         sign = OPERATORS.get(row.name)
         if sign and len(texts) == 2 and d.chance(0.7):
             if "(" in texts[1] and d.chance(0.4) and low <= 0:
@@ -143,12 +148,20 @@ def forms_of(call: str) -> list[str]:
             try:
                 with np.errstate(all="ignore"):
                     out = eval(text.format("x", "y"), {"np": np, "x": x, "y": x * 0.9})
+                    if text.endswith("]") and isinstance(_whole(text, x), np.ndarray):
+                        break  # an element hides what the others are
             except Exception:
                 continue
             if isinstance(out, (np.ndarray, np.generic)) and out.dtype.kind in "fiub":
                 (taken if _takes(text, x) else refused).append(text)
                 break
     return taken or refused
+
+
+def _whole(text: str, x: np.ndarray) -> Any:
+    """What a call gives of which only an item is taken."""
+    call = text[: text.rindex("[")]
+    return eval(call.format("x", "y"), {"np": np, "x": x, "y": x * 0.9})
 
 
 def _takes(text: str, x: np.ndarray) -> bool:

@@ -69,6 +69,9 @@ def record(
     except Different as error:
         failures.append(Failure(program, name, "Different", str(error)))
     except Exception as error:
+        if isinstance(error.__cause__, REFUSALS):  # NumPy's word for it, as in plain[0] = tracked
+            refused.append((name, str(error.__cause__)))
+            return
         where = traceback.extract_tb(error.__traceback__)[-1]
         at = f"{where.filename.rsplit('/', 1)[-1]}:{where.name}"
         failures.append(Failure(program, name, f"{type(error).__name__} in {at}", str(error)))
