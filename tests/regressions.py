@@ -379,3 +379,12 @@ def states_of_nothing(nbgrad):
         return v1
 
     return f, (np.zeros(0),)
+
+
+@regression
+def bound_beyond_the_dtype(nbgrad):
+    def f(x0):
+        v1 = np.clip(x0, -1, None)
+        return v1
+
+    return f, (np.array([[2, 3, 1], [5, 1, 2]], np.uint8),)
