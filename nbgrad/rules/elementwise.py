@@ -240,6 +240,10 @@ def where_of(condition, x, y):
 def clip_of(x, a_min=None, a_max=None, *, min=None, max=None):
     """`np.clip` with any of its two bounds; bounds have derivatives too."""
     low, high = (a_min if min is None else min), (a_max if max is None else max)
+    if (type(low) is int or type(high) is int) and np.dtype(getattr(x, "dtype", None)).kind in "iu":
+        limits = np.iinfo(x.dtype)  # a bound that no element passes may lie beyond the dtype
+        low = None if type(low) is int and low <= limits.min else low
+        high = None if type(high) is int and high >= limits.max else high
     if low is not None and high is not None:
         return bind(clip, x, low, high)
     if low is not None:

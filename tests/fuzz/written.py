@@ -56,7 +56,9 @@ class Pointer:
         return Pointer(self.block, dtype, self.at)
 
     def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):  # further on
+        if isinstance(index, slice):  # further on: an array has nothing before its first element
+            if index.start < 0:
+                raise MemoryFault(f"{self.block.name}: {-index.start} before byte {self.at}")
             return Pointer(self.block, self.dtype, self.at + int(index.start) * self.itemsize)
         return self._read(np.array([int(index)]))[0]
 
