@@ -7,6 +7,7 @@ one row, and a value may take the place of one that dies where it is made.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ...codegen.core import Scratch
 from ..lower.values import BOOL, Input, Reduce, Reshape, Scatter, Value
 from ..schedule.buffers import buffer_of
 from ..schedule.fuse import Group, Schedule, Single, Step
@@ -29,14 +30,6 @@ class Result:
     """The array that the caller gives for an output."""
 
     position: int
-
-
-@dataclass(frozen=True, eq=False)
-class Scratch:
-    """A part of the scratch, `offset` bytes from its beginning."""
-
-    size: int
-    offset: int = 0
 
 
 Storage = Argument | Result | Scratch
