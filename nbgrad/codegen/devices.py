@@ -184,3 +184,20 @@ DEVICES: dict[str, Callable[..., None]] = {
     "substituted": _substituted,
 }  # fmt: skip
 """By the names that `core.Device` calls them."""
+
+EXTENTS: dict[str, Callable[..., tuple[int, ...]]] = {
+    "choleskied": lambda count, n: (count * n * n, count * n * n),
+    "cumsum": lambda rows, columns: (rows * columns,) * 2,
+    "cumsum_back": lambda rows, columns: (rows * columns,) * 2,
+    "diagonals": lambda count, n: (count * (n + 1) * n, count * n),
+    "factored": lambda count, n: (count * n * n, count * (n + 1) * n),
+    "fill_integers": lambda n, *_: (2, n),
+    "fill_normal": lambda n, *_: (2, n),
+    "fill_permutation": lambda n: (2, n),
+    "fill_uniform": lambda n, *_: (2, n),
+    "inverted": lambda count, n: (count * (n + 1) * n, count * n * n),
+    "move": lambda n: (n, n),
+    "spoil": lambda n: (n,),
+    "substituted": lambda count, n, m: (count * (n + 1) * n, count * n * m, count * n * m),
+}
+"""From its sizes, how many elements each touches behind each of its pointers."""
