@@ -130,7 +130,7 @@ def interpret(
     Raises IndexError for an element beyond its buffer.
 
     >>> f = nbgrad.compile(lambda x: np.sum(x * 2.0))
-    >>> core = f.variant(np.ones(3)).loops.program
+    >>> core = f.variant(np.ones(3)).loops.core
     >>> interpret(core, [np.arange(3.0)])
     [np.float64(6.0)]
     """
