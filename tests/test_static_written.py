@@ -5,8 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import test_programs
-import test_static_programs
 from fuzz.defects.loops import DEFECTS
 from fuzz.written import MemoryFault, check_written, watched
 
@@ -17,22 +15,6 @@ from nbgrad.codegen.loops import Loop
 
 X = np.arange(6.0).reshape(2, 3) + 1.0
 NONE, TALL, FLAT = np.zeros(0), np.zeros((3, 0)), np.zeros((0, 3))
-
-
-@test_static_programs.named(test_static_programs.PROGRAMS)
-def test_programs_of_the_emitter(program):
-    f = test_static_programs.value_and_slopes(program)
-    check_written(nbgrad.compile(f), *program.args)
-
-
-@pytest.mark.parametrize(
-    "p",
-    [p for p in test_programs.PROGRAMS if not p.branches and not p.eager],
-    ids=lambda p: p.name,
-)
-def test_programs_of_users(p):
-    f = nbgrad.value_and_grad(test_programs.scalar(p))
-    check_written(nbgrad.compile(f), p.args)
 
 
 def test_what_is_not_written_is_found():

@@ -170,13 +170,17 @@ def _run(run: Run, scope: _Scope) -> None:
     dtypes = tuple(p.dtype for p in run.pointers)
     _require(dtypes == kernel.buffers, f"pointers to {dtypes} in place of {kernel.buffers}", label)
     written = {s.buffer for s, _ in statements(kernel.body) if isinstance(s, Store)}
-    for i in written:
+    for i in range(len(run.pointers)):
+        if i not in written:
+            continue
         others = [p for j, p in enumerate(run.pointers) if j != i]
         _require(not any(_meet(run.pointers[i], p) for p in others),
                  f"buffer {i} is written and lies where another one does", label)  # fmt: skip
-    rooms = {i: _behind(pointer, scope, label) for i, pointer in enumerate(run.pointers)}
+    rooms: dict[Hashable, Room | None] = {}
+    for i, pointer in enumerate(run.pointers):
+        rooms[i] = _behind(pointer, scope, label)
     given = [scope.dtype_of(x, label) for x in run.numbers]
-    inner = _Scope(dict(zip(kernel.numbers, given, strict=True)), {}, dict(rooms))
+    inner = _Scope(dict(zip(kernel.numbers, given, strict=True)), {}, rooms)
     inner.ranges.update(dict.fromkeys(kernel.numbers))
     _body(kernel.body, inner, kernel)
     for name, result in zip(run.results, kernel.results, strict=True):

@@ -211,7 +211,7 @@ class _Machine:
     def _kernel(self, kernel: Kernel, pointers: list[Pointer], given: list[Any]) -> list[Any]:
         if id(kernel) not in self._kernels:
             self._kernels[id(kernel)] = kernel, _all(kernel.body)
-        numbers = dict(zip(kernel.numbers, given, strict=True))
+        numbers: dict[Hashable, Any] = dict(zip(kernel.numbers, given, strict=True))
         frame = _Frame(numbers, lambda i, _: (pointers[i].block, pointers[i].start))
         self._kernels[id(kernel)][1](frame)
         return [numbers[name] for name in kernel.results]

@@ -205,7 +205,6 @@ def evaluator(expr: Expr, dtype: np.dtype | None = None) -> Callable[[Mapping[st
     many times."""
     order = ordered(expr)
     places = {node: i for i, node in enumerate(order)}
-    typed = dtype is not None and dtype.kind == "f"
     names: list[tuple[int, str]] = []
     calls: list[tuple[int, Callable, list[int]]] = []
     start: list[Any] = [None] * len(order)
@@ -215,8 +214,9 @@ def evaluator(expr: Expr, dtype: np.dtype | None = None) -> Callable[[Mapping[st
         elif isinstance(node, Apply):
             calls.append((i, node.function.numpy, [places[a] for a in node.args]))
         elif isinstance(node, Number):
-            of_dtype = typed and not isinstance(node.value, bool)
-            start[i] = dtype.type(node.value) if of_dtype else node.value
+            start[i] = node.value
+            if dtype is not None and dtype.kind == "f" and not isinstance(node.value, bool):
+                start[i] = dtype.type(node.value)
 
     def value_for(given: Mapping[str, Any]) -> Any:
         values = start.copy()

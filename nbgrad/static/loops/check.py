@@ -1,20 +1,23 @@
 """Whether a plan is sound, its memory and its cores: for tests of what makes them."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
+from itertools import combinations
 
 from ...codegen.check import check_core
 from ...codegen.core import Core
+from ...codegen.loops import is_ranged, statements
 from ...errors import TraceError
 from ..lower.values import Item, Reduce, Scatter, Value
 from ..schedule.fuse import Group, Single
-from .memory import Argument, Result, Scratch, bytes_of, step_buffers, step_reads
+from .memory import Argument, Result, Scratch, Storage, bytes_of, step_buffers, step_reads
 from .nest import Nest
 from .plan import Plan
 
 
 def check_loops(core: Core, plan: Plan) -> None:
     """Raise TraceError where a core of a plan is not sound: see `codegen.check`."""
-    sizes = {Argument(i): v.size * bytes_of(v) for i, v in enumerate(plan.graph.inputs) if v.shape}
+    sizes: dict[Hashable, int] = {}
+    sizes |= {Argument(i): v.size * bytes_of(v) for i, v in enumerate(plan.graph.inputs) if v.shape}
     sizes |= {Result(i): v.size * bytes_of(v) for i, v in enumerate(plan.outputs) if v.shape}
     dtypes = {f"x{i}": v.dtype for i, v in enumerate(plan.graph.inputs) if not v.shape}
     check_core(core, sizes, dtypes)
@@ -63,8 +66,8 @@ class _Checker:
                       == [i for i, v in enumerate(self.plan.outputs) if v.shape],
                       "an output is neither written nor copied, or is so twice")  # fmt: skip
         alive = [v for v in {**self.made, **self.last} if v in memory.places and v.size]
-        for one, other in _pairs(alive):
-            if self._meet(one, other) and not self._may_share(one, other):
+        for one, other in self._sharing(alive):
+            if not self._may_share(one, other):
                 raise TraceError(f"{one} and {other} lie in one place while both are needed")
 
     def _updated(self) -> list[int]:
@@ -81,11 +84,24 @@ class _Checker:
                 size //= n
         return size * bytes_of(value)
 
-    def _meet(self, one: Value, other: Value) -> bool:
-        a, b = self.memory.storage(one), self.memory.storage(other)
-        if isinstance(a, Scratch) and isinstance(b, Scratch):
-            return a.offset < b.offset + b.size and b.offset < a.offset + a.size
-        return a == b
+    def _sharing(self, values: list[Value]) -> Iterator[tuple[Value, Value]]:
+        """The pairs of values that lie in one place, in part or as a whole."""
+        whole: dict[Storage, list[Value]] = {}
+        parts: list[tuple[int, int, Value]] = []
+        for value in values:
+            place = self.memory.storage(value)
+            if isinstance(place, Scratch):
+                parts.append((place.offset, place.offset + place.size, value))
+            else:
+                whole.setdefault(place, []).append(value)
+        for group in whole.values():
+            yield from combinations(group, 2)
+        parts.sort(key=lambda part: part[0])
+        for i, (_, stop, one) in enumerate(parts):
+            for start, _, other in parts[i + 1 :]:
+                if start >= stop:
+                    break
+                yield one, other
 
     def _may_share(self, one: Value, other: Value) -> bool:
         """Whether the earlier of two values is not needed any more where the other is written."""
@@ -109,7 +125,7 @@ class _Checker:
         nest = self.plan.nests[step]
         if isinstance(new, Scatter):
             return new.below is old and new in self.memory.updates and _count(nest, old) == 1
-        if isinstance(new, Reduce) or nest.is_ranged:
+        if isinstance(new, Reduce) or any(is_ranged(s) for s, _ in statements(tuple(nest.body))):
             return False
         stores = [
             (i, a.position) for i, a in enumerate(nest.accesses) if a.store and a.value is new
@@ -126,12 +142,6 @@ class _Checker:
 
 def _count(nest: Nest, value: Value) -> int:
     return sum(access.value is value for access in nest.accesses)
-
-
-def _pairs(values: list[Value]) -> Iterator[tuple[Value, Value]]:
-    for i, one in enumerate(values):
-        for other in values[:i]:
-            yield one, other
 
 
 __all__ = ["check_loops", "check_memory"]
