@@ -318,6 +318,30 @@ def test_a_report_of_an_unknown_program_says_what_was_meant(run, tmp_path):
     assert not (tmp_path / "none").exists()
 
 
+def test_a_stage_is_printed_and_nothing_written(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    told = {
+        "program": "step(in0: float64[2, 16]",
+        "lower": "matmul(",
+        "schedule": ": loop nest over 200 x ",
+        "loops": "core step_core(",
+        "source": "def step_core(",
+    }
+    for stage, part in told.items():
+        code, out, err = run("compile-report", "moons", "--stage", stage)
+        assert (code, err) == (0, [])
+        assert any(part in line for line in out), (stage, out[:5])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_wrong_stage_says_what_was_meant(run):
+    code, out, err = run("compile-report", "moons", "--stage", "loop")
+    assert (code, out, len(err)) == (2, [], 1)
+    assert "did you mean 'loops'?" in err[0]
+    code, _, err = run("compile-report", "moons", "--stage", "zzz")
+    assert code == 2 and "there are: program, lower, schedule, loops, source" in err[0]
+
+
 def test_config_names_what_matters_in_a_bug_report(run):
     code, out, err = run("config")
     facts = dict(line.split(maxsplit=1) for line in out)

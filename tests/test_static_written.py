@@ -1,53 +1,48 @@
-"""Compiled programs write what they read, and all of their results: their text in plain Python on
-watched memory, whose numbers are compared with the eager tier. Nothing is compiled."""
+"""Compiled programs write what they read, and all of their results: their loop IR is interpreted on
+watched memory, and its numbers are compared with the eager tier. Nothing is compiled."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
-import test_programs
-import test_static_programs
 from fuzz.defects.loops import DEFECTS
 from fuzz.written import MemoryFault, check_written, watched
 
 import nbgrad
 from nbgrad import softmax
+from nbgrad.codegen.core import Device, Run
+from nbgrad.codegen.loops import Loop
 
 X = np.arange(6.0).reshape(2, 3) + 1.0
 NONE, TALL, FLAT = np.zeros(0), np.zeros((3, 0)), np.zeros((0, 3))
 
 
-@test_static_programs.named(test_static_programs.PROGRAMS)
-def test_programs_of_the_emitter(program):
-    f = test_static_programs.value_and_slopes(program)
-    check_written(nbgrad.compile(f), *program.args)
-
-
-@pytest.mark.parametrize(
-    "p",
-    [p for p in test_programs.PROGRAMS if not p.branches and not p.eager],
-    ids=lambda p: p.name,
-)
-def test_programs_of_users(p):
-    f = nbgrad.value_and_grad(test_programs.scalar(p))
-    check_written(nbgrad.compile(f), p.args)
-
-
 def test_what_is_not_written_is_found():
-    """The checker itself: a kernel without its first line, and with a loop that is too long."""
+    """The checker itself: loops that are too short and too long, and a step that is left out."""
     f = nbgrad.compile(lambda x: np.cumsum(np.exp(x) * 2.0)[::-1] + np.sum(x))
     variant = f.variant(np.ones(9))
-    np.testing.assert_allclose(watched(f, np.ones(9)), 2 * np.e * np.arange(9, 0, -1) + 9)
-    emitted = variant._emitted
-    whole = emitted.source
-    for old, new, fault in (
-        ("range(9)", "range(8)", "read before written"),
-        ("range(9)", "range(10)", "lies beyond"),
-        ("cumsum(f8", "print(f8", "read before written"),
+    expected = 2 * np.e * np.arange(9, 0, -1) + 9
+    np.testing.assert_allclose(watched(f, np.ones(9)), expected)
+    steps = variant._emitted.printed.steps
+    first = next(i for i, step in enumerate(steps) if isinstance(step.statement, Run))
+    call = next(i for i, step in enumerate(steps) if isinstance(step.statement, Device))
+    for wrong, fault in (
+        ([*steps[:first], resized(steps[first], 8), *steps[first + 1 :]], "read before written"),
+        ([*steps[:first], resized(steps[first], 10), *steps[first + 1 :]], "lies beyond"),
+        ([*steps[:call], *steps[call + 1 :]], "read before written"),
     ):
-        assert old in whole
-        emitted.source = whole.replace(old, new)
+        variant._emitted.printed.steps = wrong
         with pytest.raises(MemoryFault, match=fault):
             watched(f, np.ones(9))
-    emitted.source = whole
+    variant._emitted.printed.steps = steps
+    np.testing.assert_allclose(watched(f, np.ones(9)), expected)
+
+
+def resized(step, stop):
+    """The step with a kernel whose loops end at `stop`."""
+    run = step.statement
+    body = tuple(replace(s, stop=stop) if isinstance(s, Loop) else s for s in run.kernel.body)
+    return replace(step, statement=replace(run, kernel=replace(run.kernel, body=body)))
 
 
 # -- rows of which a stretch is constant ----------------------------------------------------------

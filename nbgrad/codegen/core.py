@@ -13,6 +13,22 @@ from .affine import Affine
 from .loops import Begin, Gemm, Kernel, Let, Load, Operand, Place, Store
 
 
+@dataclass(frozen=True, eq=False)
+class Scratch:
+    """A part of the scratch as a buffer: `size` bytes, `offset` bytes from the beginning."""
+
+    size: int
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class Slot:
+    """An array of the caller's as a buffer: by its number among all of them, inputs before
+    results. It stands where the number depends on the round of a `Repeat`."""
+
+    at: Affine
+
+
 @dataclass(frozen=True)
 class Pointer:
     """An element of a buffer."""

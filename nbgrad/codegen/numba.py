@@ -1,4 +1,4 @@
-"""The printer: kernels and cores as text for Numba. No other file makes text of the loop IR.
+"""The printer: kernels and cores as text for Numba. No other file writes code of the loop IR.
 
 Kernels take pointers `p0`, `p1`, ... and numbers. The same kernel is printed once for a module,
 however often it is called.

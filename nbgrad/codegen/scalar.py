@@ -215,18 +215,37 @@ def substituted(expr: Expr, given: Mapping[str, Expr]) -> Expr:
 
 def evaluate(expr: Expr, given: Mapping[str, Any], dtype: np.dtype | None = None) -> Any:
     """The value for numbers of NumPy's; constants are of `dtype` where there is one."""
-    values: dict[Expr, Any] = {}
     with np.errstate(all="ignore"):
-        for node in ordered(expr):
-            if isinstance(node, Arg):
-                values[node] = given[node.name]
-            elif isinstance(node, Number):
-                values[node] = node.value
-                if dtype is not None and dtype.kind == "f" and not isinstance(node.value, bool):
-                    values[node] = dtype.type(node.value)
-            elif isinstance(node, Apply):
-                values[node] = node.function.numpy(*(values[a] for a in node.args))
-    return values[expr]
+        return evaluator(expr, dtype)(given)
+
+
+def evaluator(expr: Expr, dtype: np.dtype | None = None) -> Callable[[Mapping[str, Any]], Any]:
+    """The function that gives the value for arguments by name, for expressions that are evaluated
+    many times."""
+    order = ordered(expr)
+    places = {node: i for i, node in enumerate(order)}
+    names: list[tuple[int, str]] = []
+    calls: list[tuple[int, Callable, list[int]]] = []
+    start: list[Any] = [None] * len(order)
+    for i, node in enumerate(order):
+        if isinstance(node, Arg):
+            names.append((i, node.name))
+        elif isinstance(node, Apply):
+            calls.append((i, node.function.numpy, [places[a] for a in node.args]))
+        elif isinstance(node, Number):
+            start[i] = node.value
+            if dtype is not None and dtype.kind == "f" and not isinstance(node.value, bool):
+                start[i] = dtype.type(node.value)
+
+    def value_for(given: Mapping[str, Any]) -> Any:
+        values = start.copy()
+        for i, name in names:
+            values[i] = given[name]
+        for i, function, args in calls:
+            values[i] = function(*[values[a] for a in args])
+        return values[-1]
+
+    return value_for
 
 
 def is_exact(expr: Expr) -> bool:
@@ -306,6 +325,6 @@ def typed_literal(dtype: np.dtype) -> Callable[[Any], str]:
 
 __all__ = [
     "NAMES", "Apply", "Arg", "Expr", "Number", "apply", "arg", "arguments", "evaluate",
-    "is_exact", "near_arguments", "number", "ordered", "parse", "plain_literal", "substituted",
-    "text_of", "typed_literal",
+    "evaluator", "is_exact", "near_arguments", "number", "ordered", "parse", "plain_literal",
+    "substituted", "text_of", "typed_literal",
 ]  # fmt: skip

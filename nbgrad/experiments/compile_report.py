@@ -1,6 +1,6 @@
 """The command ``compile-report``: what a compiled program of the experiments does, step by step."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
@@ -15,6 +15,14 @@ from nbgrad.static.inspect.report import HEADER, NUMBERS, Plan, in_bytes
 
 PROGRAMS: dict[str, Callable[[], Variant]] = {"moons": moons.program, "digits": digits.program}
 """A step of training each: loss, gradients and update."""
+STAGES: dict[str, Callable[[Variant], object]] = {
+    "program": lambda variant: variant.program,
+    "lower": lambda variant: variant.lowered,
+    "schedule": lambda variant: variant.schedule,
+    "loops": lambda variant: variant.loops,
+    "source": lambda variant: variant.source,
+}
+"""What each stage of the compiler makes of a program, in order."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -26,6 +34,10 @@ def report(
     name: Annotated[str, typer.Argument(help=f"One of {', '.join(PROGRAMS)}.")],
     out: Annotated[Path | None, typer.Option(help="Folder for the page and the picture.")] = None,
     no_plots: Annotated[bool, typer.Option("--no-plots", help="Draw no picture.")] = False,
+    stage: Annotated[
+        str | None,
+        typer.Option(help=f"Print only what a stage made of it: one of {', '.join(STAGES)}."),
+    ] = None,
 ) -> int:
     """Show what a compiled step of training does: its work, and its memory.
 
@@ -34,13 +46,25 @@ def report(
     [bold]report.html[/], with the recorded program and the emitted code too, and
     [bold]buffers.png[/], which shows from which step to which each buffer lives.
 
+    With [bold]--stage[/] it prints one stage of the compiler, and writes nothing:
+    [bold]program[/] is the function as it was recorded, one op a line; [bold]lower[/] has
+    the few kinds of values that ops are made of; [bold]schedule[/] says which of them
+    share a loop nest; [bold]loops[/] has the loops over memory; [bold]source[/] is the
+    text that Numba compiles.
+
     [bold]nbgrad compile-report moons[/]
+    [bold]nbgrad compile-report moons --stage schedule[/]
     [bold]nbgrad compile-report digits --out digits-report[/]
     """
     from nbgrad.experiments.screen import print_table
 
     if name not in PROGRAMS:
-        raise typer.BadParameter(f"there is no program {name!r}; {_hint(name)}")
+        raise typer.BadParameter(f"there is no program {name!r}; {_hint(name, PROGRAMS)}")
+    if stage is not None:
+        if stage not in STAGES:
+            raise typer.BadParameter(f"there is no stage {stage!r}; {_hint(stage, STAGES)}")
+        print(STAGES[stage](PROGRAMS[name]()))
+        return 0
     out = out or Path("nbgrad-out") / f"compile-report-{name}"
     prepare(out)
     page = nbgrad.show(PROGRAMS[name]())
@@ -53,9 +77,9 @@ def report(
     return 0
 
 
-def _hint(name: str) -> str:
-    near = get_close_matches(name, PROGRAMS, n=1, cutoff=0.5)
-    return f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(PROGRAMS)}"
+def _hint(name: str, known: Mapping[str, object]) -> str:
+    near = get_close_matches(name, known, n=1, cutoff=0.5)
+    return f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known)}"
 
 
 def plot_buffers(plan: Plan, path: Path, title: str) -> None:

@@ -18,6 +18,7 @@ from ..transforms import trees
 from .entry.flatten import UNFIT, Unwritten, aval_of, caller, is_dynamic
 from .entry.signature import program_name
 from .inspect import report
+from .inspect.stages import Loops, Lowered, Scheduled
 from .trace.program import Program
 from .trace.record import trace
 from .variant import Variant
@@ -93,6 +94,21 @@ class StaticFunction:
     def program(self) -> Program:
         """What was recorded, for the only variant."""
         return self.only_variant("program").program
+
+    @property
+    def lowered(self) -> Lowered:
+        """The values that the only variant was brought to: about fifteen kinds."""
+        return self.only_variant("lowered").lowered
+
+    @property
+    def schedule(self) -> Scheduled:
+        """What shares a loop nest in the only variant, and the order of its steps."""
+        return self.only_variant("schedule").schedule
+
+    @property
+    def loops(self) -> Loops:
+        """The kernels and the core of the only variant, as statements over buffers."""
+        return self.only_variant("loops").loops
 
     @property
     def source(self) -> str:

@@ -15,6 +15,7 @@ from .entry.module import emit
 from .entry.python_entry import PythonWay
 from .entry.signature import module
 from .inspect import report
+from .inspect.stages import Loops, Lowered, Scheduled
 from .lower import lower
 from .trace.program import Program
 
@@ -22,7 +23,8 @@ from .trace.program import Program
 class Variant:
     """A compiled function for one structure of arguments, their shapes and dtypes.
 
-    `source` is its text, `program` what was recorded, `plan` its steps and buffers. The C functions
+    What each stage made of it: `program` (recorded), `lowered`, `schedule`, `loops` and `source`
+    (its text); `plan` counts the work of its steps and has its buffers. The C functions
     of `address` and `cfunc` live as long as the variant, and read captured arrays, as `njit` does,
     as they were when first asked for.
     """
@@ -47,6 +49,21 @@ class Variant:
     def plan(self) -> report.Plan:
         """Steps with their work, and buffers."""
         return report.plan_of(self._emitted)
+
+    @property
+    def lowered(self) -> Lowered:
+        """The values that the program was brought to."""
+        return Lowered(self._emitted)
+
+    @property
+    def schedule(self) -> Scheduled:
+        """What shares a loop nest, and the order of the steps."""
+        return Scheduled(self._emitted)
+
+    @property
+    def loops(self) -> Loops:
+        """Its kernels and its core, as statements over buffers."""
+        return Loops(self._emitted)
 
     # -- for @njit code and C -----------------------------------------------------------------
 

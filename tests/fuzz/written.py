@@ -1,21 +1,17 @@
-"""Compiled programs in plain Python, on memory that knows what was written.
+"""Compiled programs on memory that knows what was written.
 
-A compiled program's text is run without Numba: its kernels are given pointers that raise where an
-element is read before it was written, where it lies beyond its buffer, and where an argument would
-be overwritten. So one call proves, for these shapes, what no comparison of numbers can: that the
-program does not depend on what lay in memory. It takes no compilation.
+The loop IR of a compiled program is interpreted on blocks that raise where an element is read
+before it was written, where it lies beyond its buffer, and where an argument would be overwritten.
+So one call proves, for these shapes, what no comparison of numbers can: that the program does not
+depend on what lay in memory. It takes no compilation, and no text.
 """
 
-import builtins
-import math
-import types
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba.core.dispatcher import Dispatcher
 
 from nbgrad.array import Array
+from nbgrad.codegen.interpret import Block, Pointer, interpret
 from nbgrad.static.function import StaticFunction
 from nbgrad.static.loops.memory import Argument
 from nbgrad.static.variant import Variant
@@ -28,144 +24,63 @@ class MemoryFault(AssertionError):
     """A program that reads what is not written, or goes beyond a buffer."""
 
 
-class Block:
-    """Bytes, and which of them were written."""
+class Watched(Block):
+    """Bytes, and which of them were written: those are 255 in `written`."""
 
     def __init__(self, name: str, data: np.ndarray, is_written: bool, is_open: bool = True):
+        super().__init__(data)
         self.name, self.is_open = name, is_open
-        self.data = data.reshape(-1).view(np.uint8)
-        self.written = np.full(self.data.size, is_written)
+        self.written = np.full(self.data.size, 255 if is_written else 0, np.uint8)
+
+    def pointer(self, dtype: np.dtype, start: int = 0) -> Pointer:
+        return _Watching(self, dtype, start)
 
     def require_written(self) -> None:
+        """Raise MemoryFault unless all bytes were."""
         if not self.written.all():
-            count = int((~self.written).sum())
+            count = int((self.written == 0).sum())
             raise MemoryFault(f"{self.name}: {count} of {self.data.size} bytes were never written")
 
 
-class Pointer:
-    """Where a kernel reads and writes: elements of a dtype from a byte of a block on."""
+class _Watching(Pointer):
+    """A pointer that looks before it reads, and notes what it writes."""
 
-    def __init__(self, block: Block, dtype: Any, at: int = 0):
-        self.block, self.dtype, self.at = block, np.dtype(dtype), at
-        self.itemsize = self.dtype.itemsize
+    block: Watched
 
-    def __len__(self) -> int:
-        return (self.block.data.size - self.at) // self.itemsize
+    def __init__(self, block: Watched, dtype: np.dtype, start: int):
+        super().__init__(block, dtype, start)
+        of_size = np.dtype(f"u{dtype.itemsize}")
+        self.whole = np.iinfo(of_size).max
+        stop = start + self.count * dtype.itemsize
+        data = block.written[start:stop] if self.count else block.written[:0]
+        self.written = data.view(of_size)
 
-    def view(self, dtype: Any) -> "Pointer":
-        return Pointer(self.block, dtype, self.at)
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):  # further on: an array has nothing before its first element
-            if index.start < 0:
-                raise MemoryFault(f"{self.block.name}: {-index.start} before byte {self.at}")
-            return Pointer(self.block, self.dtype, self.at + int(index.start) * self.itemsize)
-        return self._read(np.array([int(index)]))[0]
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        self._write(np.array([int(index)]), np.array([value]))
-
-    def _read(self, places: np.ndarray) -> np.ndarray:
-        found = self._bytes(places)
-        if not self.block.written[found].all():
-            raise MemoryFault(f"{self.block.name}: {self._told(places)} is read before written")
-        return self.block.data[found].view(self.dtype)[..., 0]
-
-    def _write(self, places: np.ndarray, values: np.ndarray) -> None:
-        found = self._bytes(places)
-        if not self.block.is_open:
-            raise MemoryFault(f"{self.block.name}: {self._told(places)} is written")
-        with np.errstate(all="ignore"):
-            given = np.ascontiguousarray(values.astype(self.dtype))
-        self.block.data[found] = given[..., None].view(np.uint8)
-        self.block.written[found] = True
-
-    def _bytes(self, places: np.ndarray) -> np.ndarray:
-        found = self.at + places[..., None] * self.itemsize + np.arange(self.itemsize)
-        if found.size and not (0 <= found.min() and found.max() < self.block.data.size):
-            raise MemoryFault(f"{self.block.name}: {self._told(places)} lies beyond it")
+    def load(self, places: Any) -> Any:
+        found = self._checked(super().load, places)
+        if not np.all(self.written[places] == self.whole):
+            raise MemoryFault(f"{self.block.name}: {self.told(places)} is read before written")
         return found
 
-    def _told(self, places: np.ndarray) -> str:
-        last = f"..{places.max()}" if places.size > 1 else ""
-        return f"{self.dtype} {places.min()}{last} from byte {self.at} of {self.block.data.size}"
+    def store(self, places: Any, values: Any) -> None:
+        if not self.block.is_open:
+            raise MemoryFault(f"{self.block.name}: {self.told(places)} is written")
+        self._checked(super().store, places, values)
+        self.written[places] = self.whole
 
-    def matrix(self, rows: int, columns: int, ld: int) -> np.ndarray:
-        """The places of a matrix with rows `ld` elements apart."""
-        return np.arange(rows)[:, None] * ld + np.arange(columns)
-
-
-def _gemm(a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
-    x = a._read(a.matrix(k, m, lda)).T if ta else a._read(a.matrix(m, k, lda))
-    y = b._read(b.matrix(n, k, ldb)).T if tb else b._read(b.matrix(k, n, ldb))
-    c._write(c.matrix(m, n, ldc), x @ y)
+    def _checked(self, access: Any, *args: Any) -> Any:
+        try:
+            return access(*args)
+        except IndexError as beyond:
+            raise MemoryFault(f"{self.block.name}: {beyond}") from None
 
 
-def _scratch(size: int) -> Pointer:
-    """What lies on the stack: nothing that is known."""
-    return Pointer(Block("scratch", np.full(size, _NAN, np.uint8), False), np.uint8)
-
-
-def _at(dtype: type) -> Callable:
-    """A pointer from an element of a table, which here holds the pointers."""
-    return lambda place: place.view(dtype)
-
-
-_WATCHED: dict[str, Any] = {
-    "gemm_at": _gemm,
-    "scratch": _scratch,
-    "at_b1": _at(np.uint8),
-    **{f"at_{kind}{size}": _at(np.dtype(f"{kind}{size}").type)
-       for kind in "iu" for size in (1, 2, 4, 8)},
-    "at_f4": _at(np.float32), "at_f8": _at(np.float64),
-}  # fmt: skip
-_plain_of: dict[int, Any] = {}
-
-
-def _plain(value: Any, name: str = "") -> Any:
-    """What means the same in plain Python."""
-    if name in _WATCHED:
-        return _WATCHED[name]
-    if value is math.sqrt:
-        return np.sqrt
-    if hasattr(value, "twin"):
-        return value.twin
-    if not isinstance(value, Dispatcher):
-        return value
-    function = value.py_func
-    if id(function) not in _plain_of:
-        names: dict[str, Any] = {"__builtins__": builtins}
-        made = types.FunctionType(
-            function.__code__, names, function.__name__, function.__defaults__, function.__closure__
-        )
-        _plain_of[id(function)] = made, function
-        for used in _names_of(function.__code__):
-            if used in function.__globals__:
-                names[used] = _plain(function.__globals__[used], used)
-    return _plain_of[id(function)][0]
-
-
-def _names_of(code: types.CodeType) -> set[str]:
-    inner = (_names_of(part) for part in code.co_consts if isinstance(part, types.CodeType))
-    return set(code.co_names).union(*inner)
-
-
-def _core(variant: Variant) -> Callable:
-    """The program's core in plain Python."""
-    emitted = variant._emitted
-    lines = emitted.source.split("\n")
-    imports = "\n".join(line for line in lines if line.startswith(("from ", "import ")))
-    scope: dict[str, Any] = {}
-    exec(imports, scope)
-    scope = {name: _plain(value, name) for name, value in scope.items()}
-    scope["device"] = lambda function: function
-    text = "\n".join("" if line.startswith("from ") else line for line in lines)
-    exec(compile(text, f"<{emitted.name}>", "exec"), scope)
-    return scope[emitted.core.name]
+def _scratch(size: int) -> Watched:
+    """What lies in scratch: nothing that is known."""
+    return Watched("scratch", np.full(size, _NAN, np.uint8), False)
 
 
 def watched(f: StaticFunction, *args: Any) -> Any:
-    """The result of a compiled function, as its text gives it in plain Python on watched memory.
+    """The result of a compiled function, as its loop IR gives it on watched memory.
 
     Raises MemoryFault for an element that is read before it is written or lies beyond its buffer,
     for one of a result that is never written, and for one of an argument that is.
@@ -186,24 +101,17 @@ def run(variant: Variant, leaves: list[Any]) -> Any:
             given.append(value.dtype.type(leaf))
         else:
             data = np.array(leaf, value.dtype, order="C")
-            given.append(Pointer(Block(f"argument {i}", data, True, False), _kind(value.dtype)))
+            given.append(Watched(f"argument {i}", data, True, False))
     arrays: dict[int, np.ndarray] = {}
-    blocks: dict[int, Block] = {}
+    blocks: dict[int, Watched] = {}
     for i in frame.arrays():
         value = frame.outputs[i]
         arrays[i] = np.full(value.size * value.dtype.itemsize, _NAN, np.uint8).view(value.dtype)
         arrays[i] = arrays[i].reshape(value.shape)
-        blocks[i] = Block(f"result {i}", arrays[i], False)
-    places = {i: Pointer(blocks[i], _kind(frame.outputs[i].dtype)) for i in blocks}
-    if frame.packed:
-        table = [x for x in given if isinstance(x, Pointer)] + list(places.values())
-        passed = [table, *(x for x in given if not isinstance(x, Pointer))]
-    else:
-        passed = [*given, *(places[i] for i in frame.memory.written)]
-    if frame.large:
-        passed.append(_scratch(frame.memory.size))
-    with np.errstate(all="ignore"):
-        found = list(_core(variant)(*passed))
+        blocks[i] = Watched(f"result {i}", arrays[i], False)
+    passed = [*given, *(blocks[i] for i in frame.memory.written)]
+    table = [x for x in given if isinstance(x, Watched)] + list(blocks.values())
+    found = interpret(variant._emitted.printed, passed, table, _scratch)
     scalars, checks = found[: len(frame.scalars())], found[len(frame.scalars()) :]
     for i in frame.memory.written:
         blocks[i].require_written()
@@ -212,7 +120,7 @@ def run(variant: Variant, leaves: list[Any]) -> Any:
             raise eval(message, {"np": np})
     for i, source in frame.memory.copies.items():
         is_given = isinstance(source, Argument)
-        block = given[source.position].block if is_given else blocks[source.position]
+        block = given[source.position] if is_given else blocks[source.position]
         blocks[i].data[...] = block.data
     results: list[Any] = [None] * len(frame.outputs)
     for i, number in zip(frame.scalars(), scalars, strict=True):
@@ -221,10 +129,6 @@ def run(variant: Variant, leaves: list[Any]) -> Any:
         results[i] = array
     return variant.python._built([results[i] for i in frame.arrays()],
                                  [results[i] for i in frame.scalars()])  # fmt: skip
-
-
-def _kind(dtype: np.dtype) -> Any:
-    return np.uint8 if dtype.kind == "b" else dtype
 
 
 def check_written(f: StaticFunction, *args: Any) -> None:

@@ -6,16 +6,16 @@ arrays, checks their shapes and makes the results.
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ...codegen.affine import Affine
-from ...codegen.core import Core, Step
+from ...codegen.core import Core, Scratch, Slot, Step
 from ...codegen.numba import Line, Module, position_text
 from ..loops.build import CoreBuilder
-from ..loops.memory import Argument, Result, Scratch
+from ..loops.memory import Argument, Result
 from ..loops.plan import Plan, planned
 from ..loops.reroll import Moving, along, rerolled
 from ..loops.share import shared
@@ -34,6 +34,7 @@ class Emitted:
     source: str
     plan: Plan
     core: Core  # before runs of like steps are loops
+    printed: Core  # with those loops
     parts: list[tuple[PlannedStep, list[Step]]]  # what each step of the plan became
     lines: list[Line]  # of the core
     frame: Frame
@@ -62,7 +63,8 @@ def emit(graph: Graph, outputs: Sequence[Value], name: str) -> Emitted:
     for planned_step, made in builder.parts:
         parts.append((planned_step, core.steps[first : first + len(made)]))
         first += len(made)
-    lines = printer.step_lines(rerolled(core.steps, printer))
+    printed = replace(core, steps=rerolled(core.steps, printer))
+    lines = printer.step_lines(printed.steps)
     inner = []
     for step in builder.cores[::-1]:
         own = _Printer(None, printer)
@@ -72,7 +74,7 @@ def emit(graph: Graph, outputs: Sequence[Value], name: str) -> Emitted:
     texts.append(njit_entry.entry(frame))
     text = "\n\n".join(texts)
     source = signature.header(text) + text
-    return Emitted(name, source, plan, core, parts, lines, frame, printer)
+    return Emitted(name, source, plan, core, printed, parts, lines, frame, printer)
 
 
 def _parameters(core: Core) -> list[str]:
@@ -105,7 +107,7 @@ class _Printer(Module):
         if isinstance(buffer, Scratch):
             start = at.times(_size(dtype)).shifted(buffer.offset)
             return f"{dtype.str[1:]}(w, {position_text(start)})"
-        if isinstance(buffer, _Slot):
+        if isinstance(buffer, Slot):
             base = f"at_{dtype.str[1:]}(t[{position_text(buffer.at)}])"
         elif self.frame is None:
             base = Frame.name_of(buffer)
@@ -130,14 +132,7 @@ class _Printer(Module):
         if isinstance(buffer, Scratch) or self.frame is None:
             return buffer, along(at, steps[0])
         slot = Affine(self.frame.slots[self.frame.name_of(buffer)], ())
-        return _Slot(along(slot, steps[0])), along(at, steps[1])
-
-
-@dataclass(frozen=True)
-class _Slot:
-    """The array at a place of the table of addresses."""
-
-    at: Affine
+        return Slot(along(slot, steps[0])), along(at, steps[1])
 
 
 def _size(dtype: np.dtype) -> int:

@@ -1,1 +1,1 @@
-"""Looking inside: the plan of a compiled program, its annotated source, a page of both."""
+"""Looking inside: each stage as text, the plan of a compiled program, its source, a page of all."""

@@ -7,6 +7,7 @@ one row, and a value may take the place of one that dies where it is made.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ...codegen.core import Scratch
 from ..lower.values import BOOL, Input, Reduce, Reshape, Scatter, Value
 from ..schedule.buffers import buffer_of
 from ..schedule.fuse import Group, Schedule, Single, Step
@@ -29,14 +30,6 @@ class Result:
     """The array that the caller gives for an output."""
 
     position: int
-
-
-@dataclass(frozen=True, eq=False)
-class Scratch:
-    """A part of the scratch, `offset` bytes from its beginning."""
-
-    size: int
-    offset: int = 0
 
 
 Storage = Argument | Result | Scratch
@@ -88,7 +81,7 @@ def plan(
             first[value] = i
             memory.written.append(i)
             memory.places[value] = Result(i)
-    reads = _reads(schedule, nests)
+    reads = step_reads(schedule, nests)
     _drop(schedule, reads, first, memory)
     for values in reads:
         for value in values:
@@ -106,7 +99,7 @@ def plan(
     return memory
 
 
-def _reads(schedule: Schedule, nests: dict[Group, Nest]) -> list[list[Value]]:
+def step_reads(schedule: Schedule, nests: dict[Group, Nest]) -> list[list[Value]]:
     """The buffers that each step reads."""
     found: list[list[Value]] = []
     for step in schedule.steps:
@@ -156,7 +149,7 @@ def _drop(
                 memory.dropped.add(value)
 
 
-def _buffers(step: Step, memory: Memory) -> list[Value]:
+def step_buffers(step: Step, memory: Memory) -> list[Value]:
     """The values for which a step writes a buffer."""
     values = list(step.sweeps) if isinstance(step, Group) else [step.value, *step.items]
     return [v for v in values if v.shape != () and v not in memory.dropped]
@@ -264,7 +257,7 @@ def _allocate(
     dies: dict[Value, int] = {}
     sizes: dict[Value, int] = {}
     for at, step in enumerate(schedule.steps):
-        for value in _buffers(step, memory):
+        for value in step_buffers(step, memory):
             if value in memory.places:
                 continue
             base = owner(value)
@@ -298,7 +291,7 @@ def _allocate(
         placed.append((at, at + size, value))
         memory.size = max(memory.size, at + size)
     for step in schedule.steps:
-        for value in _buffers(step, memory):
+        for value in step_buffers(step, memory):
             if value not in memory.places:
                 memory.places[value] = parts[owner(value)]
 

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 
 from ...errors import TraceError
-from .values import Value, topological
+from .step import LoweredStep
+from .values import Loop, Value, topological
 
 
 def check_values(outputs: Sequence[Value]) -> None:
     """Raise TraceError for a value whose shape or dtype is not what its kind makes of its
-    arguments.
+    arguments, also in the steps of loops.
 
     >>> from nbgrad.static.lower.check import check_values
     >>> from nbgrad.static.lower.graph import Graph
@@ -17,6 +18,13 @@ def check_values(outputs: Sequence[Value]) -> None:
     >>> check_values([graph.reduce(SUM, graph.input((2, 3), float), (0,))])
     """
     for value in topological(outputs):
-        if not value.fits():
+        try:
+            fits = value.fits()
+        except ValueError:  # shapes that do not broadcast
+            fits = False
+        if not fits:
             given = ", ".join(map(repr, value.args))
             raise TraceError(f"{value} of ({given}): they do not fit together")
+        if isinstance(value, Loop):
+            step: LoweredStep = value.step
+            check_values([*step.outputs, *(ok for ok, _ in step.graph.checks)])

@@ -1,0 +1,306 @@
+"""Whether kernels and cores are sound: for tests of what makes them.
+
+Names are defined before they are used, and where the use can see them; operands have the dtypes
+that statements say; positions lie within their buffers, by interval arithmetic. A position that was
+loaded is not known, so those of gathers are for the interpreter to check.
+"""
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import TraceError
+from .affine import Affine
+from .core import Core, Device, Enter, Pointer, Repeat, Run, Scratch, Step
+from .devices import EXTENTS
+from .loops import (
+    Begin,
+    Chunks,
+    Gemm,
+    Guarded,
+    Join,
+    Kernel,
+    Let,
+    Literal,
+    Load,
+    Loop,
+    Operand,
+    Place,
+    Statement,
+    Store,
+    statements,
+)
+from .scalar import NAMES, Arg, Expr, arguments, evaluator, parse
+
+_INT = np.dtype(np.int64)
+_BOTH, _OTHER = parse("x & y"), parse("1 - x")
+Range = tuple[int, int]
+
+
+class Room(NamedTuple):
+    """The bytes from `low` to `high` that may be touched, counted from a pointer; where the pointer
+    itself is not known, None stands in place of a Room."""
+
+    low: int
+    high: int
+
+
+@dataclass
+class _Scope:
+    """What is known at a statement: dtypes of names, ranges of loop variables and of integers
+    (None for any), room behind buffers."""
+
+    dtypes: dict[str, np.dtype] = field(default_factory=dict)
+    ranges: dict[Hashable, Range | None] = field(default_factory=dict)
+    rooms: dict[Hashable, Room | None] = field(default_factory=dict)
+
+    def inside(self, variable: Hashable, found: Range) -> "_Scope":
+        """The scope of a loop: what it defines is gone after it."""
+        return replace(self, dtypes=dict(self.dtypes), ranges={**self.ranges, variable: found})
+
+    def define(self, name: str, dtype: np.dtype, found: Range | None = None) -> None:
+        self.dtypes[name] = dtype
+        self.ranges[name] = found
+
+    def dtype_of(self, operand: Operand, user: Any) -> np.dtype:
+        if isinstance(operand, Literal):
+            return operand.dtype
+        _require(operand in self.dtypes, f"{operand} is used before it is defined", user)
+        return self.dtypes[operand]
+
+    def range_of(self, at: Affine, user: Any) -> Range | None:
+        """The least and the largest value of a position; None where it is not known."""
+        low = high = at.const
+        known = True
+        for name, step in at.terms:
+            _require(name in self.ranges, f"{name} is used before it is defined", user)
+            found = self.ranges[name]
+            if found is None:
+                known = False
+            else:
+                ends = found[0] * step, found[1] * step
+                low, high = low + min(ends), high + max(ends)
+        return (low, high) if known else None
+
+    def room(self, buffer: Hashable, user: Any) -> Room | None:
+        if isinstance(buffer, Scratch):
+            return Room(0, buffer.size)
+        _require(buffer in self.rooms, f"{buffer} is no buffer of it", user)
+        return self.rooms[buffer]
+
+    def touch(self, buffer: Hashable, at: Affine, dtype: np.dtype, count: int, user: Any) -> None:
+        """Require that `count` elements from a position on lie in a buffer."""
+        room, found = self.room(buffer, user), self.range_of(at, user)
+        if count and room is not None and found is not None:
+            low, high = found[0] * dtype.itemsize, (found[1] + count) * dtype.itemsize
+            told = f"bytes {low} to {high} of {buffer} lie outside of {tuple(room)}"
+            _require(room.low <= low and high <= room.high, told, user)
+
+
+def check_core(core: Core, sizes: Mapping[Hashable, int], dtypes: Mapping[str, np.dtype]) -> None:
+    """Raise TraceError where a core, or what it runs, is not sound.
+
+    Arguments:
+        core: The core.
+        sizes: The bytes of its parameters that are buffers.
+        dtypes: Those of its parameters that are numbers.
+    """
+    _core(core, _Scope(dict(dtypes), {}, {b: Room(0, size) for b, size in sizes.items()}))
+
+
+def _core(core: Core, scope: _Scope) -> list[np.dtype]:
+    """Check a core; the dtypes of its results."""
+    for parameter in core.parameters:
+        known = scope.dtypes if isinstance(parameter, str) else scope.rooms
+        _require(parameter in known, f"parameter {parameter} is given nothing", core.name)
+    for name in scope.dtypes:
+        scope.ranges.setdefault(name, None)
+    _steps(core.steps, scope, core.scratch)
+    return [scope.dtype_of(x, core.name) for x in core.results]
+
+
+def _steps(steps: Iterable[Step], scope: _Scope, scratch: int) -> None:
+    for step in steps:
+        statement = step.statement
+        for buffer, _ in _places(statement):
+            if isinstance(buffer, Scratch):
+                inside = buffer.offset + buffer.size <= scratch
+                _require(inside, f"{buffer} goes beyond the scratch of {scratch} bytes", statement)
+        if isinstance(statement, Repeat):
+            if statement.n:
+                within = scope.inside(statement.variable, (0, statement.n - 1))
+                within.dtypes[statement.variable] = _INT
+                _steps(statement.body, within, scratch)
+        elif isinstance(statement, Run):
+            _run(statement, scope)
+        elif isinstance(statement, Device):
+            counts = EXTENTS[statement.function](*statement.sizes)
+            for pointer, count in zip(statement.pointers, counts, strict=True):
+                scope.touch(pointer.buffer, pointer.at, pointer.dtype, count, statement.function)
+        elif isinstance(statement, Enter):
+            _enter(statement, scope)
+        else:
+            _statement(statement, scope)
+
+
+def _places(statement: Any) -> list[tuple[Hashable, Affine]]:
+    """What a step points at."""
+    if isinstance(statement, (Run, Device)):
+        return [(p.buffer, p.at) for p in statement.pointers]
+    if isinstance(statement, Enter):
+        return [(p.buffer, p.at) for p in statement.arguments if isinstance(p, Pointer)]
+    if isinstance(statement, Gemm):
+        return [statement.a, statement.b, statement.c]
+    return [(statement.buffer, statement.at)] if isinstance(statement, (Load, Store)) else []
+
+
+def _behind(pointer: Pointer, scope: _Scope, user: Any) -> Room | None:
+    """The room behind a pointer."""
+    room, found = scope.room(pointer.buffer, user), scope.range_of(pointer.at, user)
+    if room is None or found is None:
+        return None
+    low, high = found[0] * pointer.dtype.itemsize, found[1] * pointer.dtype.itemsize
+    return Room(room.low - low, room.high - high)
+
+
+def _run(run: Run, scope: _Scope) -> None:
+    kernel, label = run.kernel, run.kernel.label
+    dtypes = tuple(p.dtype for p in run.pointers)
+    _require(dtypes == kernel.buffers, f"pointers to {dtypes} in place of {kernel.buffers}", label)
+    written = {s.buffer for s, _ in statements(kernel.body) if isinstance(s, Store)}
+    for i in range(len(run.pointers)):
+        if i not in written:
+            continue
+        others = [p for j, p in enumerate(run.pointers) if j != i]
+        _require(not any(_meet(run.pointers[i], p) for p in others),
+                 f"buffer {i} is written and lies where another one does", label)  # fmt: skip
+    rooms: dict[Hashable, Room | None] = {}
+    for i, pointer in enumerate(run.pointers):
+        rooms[i] = _behind(pointer, scope, label)
+    given = [scope.dtype_of(x, label) for x in run.numbers]
+    inner = _Scope(dict(zip(kernel.numbers, given, strict=True)), {}, rooms)
+    inner.ranges.update(dict.fromkeys(kernel.numbers))
+    _body(kernel.body, inner, kernel)
+    for name, result in zip(run.results, kernel.results, strict=True):
+        scope.define(name, inner.dtype_of(result, label))
+
+
+def _meet(one: Pointer, other: Pointer) -> bool:
+    a, b = one.buffer, other.buffer
+    if isinstance(a, Scratch) and isinstance(b, Scratch):
+        return a.offset < b.offset + b.size and b.offset < a.offset + a.size
+    return a == b
+
+
+def _enter(enter: Enter, scope: _Scope) -> None:
+    core = enter.core
+    given = list(enter.arguments)
+    if core.given:
+        room = given.pop()
+        assert isinstance(room, Pointer)
+        scope.touch(room.buffer, room.at, room.dtype, core.scratch, core.name)
+    inner = _Scope()
+    for parameter, x in zip(core.parameters, given, strict=True):
+        if isinstance(x, Pointer):
+            inner.rooms[parameter] = _behind(x, scope, core.name)
+        else:
+            found = scope.ranges.get(x) if isinstance(x, str) else None
+            inner.define(str(parameter), scope.dtype_of(x, core.name), found)
+    for name, dtype in zip(enter.results, _core(core, inner), strict=True):
+        scope.define(name, dtype)
+
+
+def _body(body: Iterable[Statement], scope: _Scope, kernel: Kernel) -> None:
+    for statement in body:
+        if isinstance(statement, Loop):
+            if statement.stop > statement.start:
+                within = scope.inside(statement.axis, (statement.start, statement.stop - 1))
+                _body(statement.body, within, kernel)
+        elif isinstance(statement, Chunks):
+            loop = statement.loop
+            within = scope.inside(loop.axis, (loop.start, loop.stop - 1))
+            _body([*statement.before, *loop.body, *statement.after], within, kernel)
+        elif isinstance(statement, Guarded):
+            _body(statement.body, scope, kernel)
+        else:
+            if isinstance(statement, (Load, Store)):
+                buffer = kernel.buffers[statement.buffer]  # pyright: ignore
+                _require(statement.dtype == buffer, f"the buffer holds {buffer}", statement)
+            _statement(statement, scope)
+
+
+def _statement(statement: Any, scope: _Scope) -> None:
+    if isinstance(statement, Let):
+        _let(statement, scope)
+    elif isinstance(statement, Place):
+        scope.define(statement.target, _INT, scope.range_of(statement.at, statement))
+    elif isinstance(statement, Begin):
+        scope.define(statement.target, scope.dtype_of(statement.start, statement))
+    elif isinstance(statement, Join):
+        for operand in (statement.target, statement.value):
+            _require_dtype(operand, statement.dtype, scope, statement)
+    elif isinstance(statement, Load):
+        scope.touch(statement.buffer, statement.at, statement.dtype, 1, statement)
+        scope.define(statement.target, statement.dtype)
+    elif isinstance(statement, Store):
+        scope.touch(statement.buffer, statement.at, statement.dtype, 1, statement)
+        _require_dtype(statement.value, statement.dtype, scope, statement)
+    else:
+        assert isinstance(statement, Gemm), statement
+        (m, n, k), (ta, tb), (lda, ldb) = statement.sizes, statement.turned, statement.strides
+        shapes = ((k, m) if ta else (m, k), (n, k) if tb else (k, n), (m, n))
+        parts = zip((statement.a, statement.b, statement.c), shapes, (lda, ldb, n), strict=True)
+        for (buffer, at), (rows, columns), ld in parts:
+            _require(ld >= columns, f"rows of {columns} elements lie {ld} apart", statement)
+            scope.touch(buffer, at, statement.dtype, (rows - 1) * ld + columns, statement)
+
+
+def _let(let: Let, scope: _Scope) -> None:
+    dtypes = [scope.dtype_of(x, let) for x in let.operands]
+    given = dict(zip(NAMES, dtypes, strict=False))
+    missing = arguments(let.body) - set(given)
+    _require(
+        not missing, f"the code reads {', '.join(sorted(missing))}, which it is not given", let
+    )
+    if not isinstance(let.body, Arg):  # a cast takes any dtype
+        kinds = {dtype for dtype in dtypes if dtype.kind == "f"}
+        _require(kinds <= {let.inner}, f"constants are {let.inner} among {kinds}", let)
+        kind = _kind_of(let.body, given, let)
+        fits = kind == let.dtype.kind or {kind, let.dtype.kind} <= {"i", "u"}
+        _require(fits, f"the code gives {kind!r}, not {let.dtype}", let)
+    scope.define(let.target, let.dtype, _range_of_code(let, scope))
+
+
+def _kind_of(body: Expr, dtypes: Mapping[str, np.dtype], let: Let) -> str:
+    """The kind of numbers that scalar code makes of dtypes."""
+    try:
+        with np.errstate(all="ignore"):
+            ones = {name: dtype.type(1) for name, dtype in dtypes.items()}
+            return np.asarray(evaluator(body, let.inner)(ones)).dtype.kind
+    except TypeError as wrong:
+        raise TraceError(f"{let}: {wrong}") from None
+
+
+def _range_of_code(let: Let, scope: _Scope) -> Range | None:
+    """The range of the two places that a loop's state takes in turn; None for other code."""
+    if let.body is _BOTH and let.operands[1] == Literal(1, _INT):
+        return 0, 1
+    if let.body is _OTHER and isinstance(let.operands[0], str):
+        found = scope.ranges[let.operands[0]]
+        return found and (1 - found[1], 1 - found[0])
+    return None
+
+
+def _require_dtype(operand: Operand, dtype: np.dtype, scope: _Scope, user: Any) -> None:
+    found = scope.dtype_of(operand, user)
+    _require(found == dtype, f"{operand} is {found}, not {dtype}", user)
+
+
+def _require(fits: bool, told: str, user: Any) -> None:
+    if not fits:
+        raise TraceError(f"{user}: {told}")
+
+
+__all__ = ["Room", "check_core"]

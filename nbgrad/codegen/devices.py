@@ -1,0 +1,203 @@
+"""The device functions that programs call, in plain Python and NumPy: what the interpreter runs.
+
+Compiled programs call those of `nbgrad.kernels` of the same names, which these restate from their
+definitions. Each takes pointers and sizes; `Pointer` is what it needs of a pointer.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+import numpy as np
+
+
+class Pointer(Protocol):
+    """Elements of one dtype. Places are integers, or arrays of them for arrays of elements."""
+
+    def load(self, places: Any) -> Any: ...
+
+    def store(self, places: Any, values: Any) -> None: ...
+
+
+def _read(pointer: Pointer, *shape: int) -> np.ndarray:
+    return pointer.load(np.arange(math.prod(shape)).reshape(shape))
+
+
+def _write(pointer: Pointer, values: np.ndarray) -> None:
+    pointer.store(np.arange(values.size).reshape(values.shape), values)
+
+
+def _move(to: Pointer, source: Pointer, count: int) -> None:
+    _write(to, _read(source, count))
+
+
+def _spoil(to: Pointer, count: int) -> None:
+    _write(to, np.full(count, np.nan))
+
+
+def _cumsum(x: Pointer, out: Pointer, rows: int, columns: int) -> None:
+    values = _read(x, rows, columns)
+    _write(out, np.cumsum(values, axis=1, dtype=values.dtype))
+
+
+def _cumsum_back(x: Pointer, out: Pointer, rows: int, columns: int) -> None:
+    values = _read(x, rows, columns)[:, ::-1]
+    _write(out, np.cumsum(values, axis=1, dtype=values.dtype)[:, ::-1])
+
+
+# -- matrices -------------------------------------------------------------------------------------
+
+
+def _factored(x: Pointer, lu: Pointer, count: int, n: int) -> None:
+    """Both factors in one matrix, and behind it the rows that were exchanged."""
+    matrices = _read(x, count, n, n)
+    found = np.zeros((count, n + 1, n), matrices.dtype)
+    for given, made in zip(matrices, found, strict=True):
+        a, exchanged = made[:n], made[n]
+        a[...] = given
+        for j in range(n):
+            column = np.abs(a[j:, j])
+            # A nan at the diagonal stays there, others are never the largest.
+            best = 0 if np.isnan(column[0]) else int(np.argmax(np.nan_to_num(column, nan=-1.0)))
+            exchanged[j] = j + best
+            a[[j, j + best]] = a[[j + best, j]]
+            if a[j, j] != 0.0:
+                a[j + 1 :, j] /= a[j, j]
+                a[j + 1 :, j + 1 :] -= np.outer(a[j + 1 :, j], a[j, j + 1 :])
+    _write(lu, found)
+
+
+def _solved(lu: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The solution for the right-hand sides `y`, of n rows."""
+    n, out = y.shape[0], y.copy()
+    for i in range(n):
+        other = int(lu[n, i])
+        out[[i, other]] = out[[other, i]]
+    for i in range(n):
+        out[i] -= lu[i, :i] @ out[:i]
+    for i in range(n - 1, -1, -1):
+        out[i] = (out[i] - lu[i, i + 1 :] @ out[i + 1 :]) / lu[i, i]
+    return out
+
+
+def _substituted(lu: Pointer, y: Pointer, out: Pointer, count: int, n: int, m: int) -> None:
+    pairs = zip(_read(lu, count, n + 1, n), _read(y, count, n, m), strict=True)
+    _write(out, np.array([_solved(*pair) for pair in pairs]).reshape(count, n, m))
+
+
+def _inverted(lu: Pointer, out: Pointer, count: int, n: int) -> None:
+    every = _read(lu, count, n + 1, n)
+    found = [_solved(a, np.eye(n, dtype=a.dtype)) for a in every]
+    _write(out, np.array(found).reshape(count, n, n))
+
+
+def _diagonals(lu: Pointer, out: Pointer, count: int, n: int) -> None:
+    """Those of the upper factors, with another sign where the row was exchanged."""
+    every = _read(lu, count, n + 1, n)
+    diagonal = np.diagonal(every[:, :n], axis1=1, axis2=2)
+    _write(out, np.where(every[:, n] == np.arange(n), diagonal, -diagonal))
+
+
+def _choleskied(x: Pointer, out: Pointer, count: int, n: int) -> None:
+    """Lower factors; nan where a matrix is not positive definite."""
+    matrices = _read(x, count, n, n)
+    found = np.zeros_like(matrices)
+    for given, a in zip(matrices, found, strict=True):
+        for i in range(n):
+            for j in range(i):
+                a[i, j] = (given[i, j] - a[i, :j] @ a[j, :j]) / a[j, j]
+            rest = given[i, i] - a[i, :i] @ a[i, :i]
+            a[i, i] = np.sqrt(rest) if rest > 0.0 else np.nan
+    _write(out, found)
+
+
+# -- random numbers -------------------------------------------------------------------------------
+
+_LOW = 0xFFFFFFFF
+
+
+def _block(key: int, number: int) -> tuple[int, int]:
+    """Two words of 64 bits: block `number` of Philox 4x32-10."""
+    x, k = [number & _LOW, number >> 32, 0, 0], [key & _LOW, key >> 32]
+    for _ in range(10):
+        first, second = 0xD2511F53 * x[0], 0xCD9E8D57 * x[2]
+        x = [(second >> 32) ^ x[1] ^ k[0], second & _LOW, (first >> 32) ^ x[3] ^ k[1], first & _LOW]
+        k = [(k[0] + 0x9E3779B9) & _LOW, (k[1] + 0xBB67AE85) & _LOW]
+    return (x[1] << 32) | x[0], (x[3] << 32) | x[2]
+
+
+def _blocks(state: Pointer) -> Iterator[tuple[int, int]]:
+    """The blocks from the state on: its key, and the number of the next one."""
+    key, number = (int(word) % 2**64 for word in _read(state, 2))
+    while True:
+        yield _block(key, number)
+        number = (number + 1) % 2**64
+
+
+def _words(state: Pointer, count: int) -> list[int]:
+    blocks = _blocks(state)
+    return [word for _ in range((count + 1) // 2) for word in next(blocks)][:count]
+
+
+def _unit(word: int) -> float:
+    return (word >> 11) * 2.0**-53
+
+
+def _fill_uniform(state: Pointer, out: Pointer, n: int, low: float, width: float) -> None:
+    _write(out, np.array([low + width * _unit(word) for word in _words(state, n)]))
+
+
+def _fill_normal(state: Pointer, out: Pointer, n: int, mean: float, std: float) -> None:
+    """By Box and Muller, a pair from each block."""
+    found: list[float] = []
+    words = iter(_words(state, n + n % 2))
+    for a, b in zip(words, words, strict=True):
+        radius = math.sqrt(-2.0 * math.log(1.0 - _unit(a)))
+        angle = 6.283185307179586 * _unit(b)
+        found += [mean + std * (radius * math.cos(angle)), mean + std * (radius * math.sin(angle))]
+    _write(out, np.array(found[:n]))
+
+
+def _below(word: int, high: int) -> int:
+    return ((word >> 32) * high + ((word & _LOW) * high >> 32)) >> 32
+
+
+def _fill_integers(state: Pointer, out: Pointer, n: int, high: int) -> None:
+    _write(out, np.array([_below(word, high) for word in _words(state, n)], np.int64))
+
+
+def _fill_permutation(state: Pointer, out: Pointer, n: int) -> None:
+    """0 ... n-1, exchanged from the end on, with the first word of block i for place i."""
+    order = np.arange(n)
+    blocks = [word for word, _ in zip(_blocks(state), range(n), strict=False)]
+    for i in range(n - 1, 0, -1):
+        at = _below(blocks[i][0], i + 1)
+        order[[i, at]] = order[[at, i]]
+    _write(out, order)
+
+
+DEVICES: dict[str, Callable[..., None]] = {
+    "choleskied": _choleskied, "cumsum": _cumsum, "cumsum_back": _cumsum_back,
+    "diagonals": _diagonals, "factored": _factored, "fill_integers": _fill_integers,
+    "fill_normal": _fill_normal, "fill_permutation": _fill_permutation,
+    "fill_uniform": _fill_uniform, "inverted": _inverted, "move": _move, "spoil": _spoil,
+    "substituted": _substituted,
+}  # fmt: skip
+"""By the names that `core.Device` calls them."""
+
+EXTENTS: dict[str, Callable[..., tuple[int, ...]]] = {
+    "choleskied": lambda count, n: (count * n * n, count * n * n),
+    "cumsum": lambda rows, columns: (rows * columns,) * 2,
+    "cumsum_back": lambda rows, columns: (rows * columns,) * 2,
+    "diagonals": lambda count, n: (count * (n + 1) * n, count * n),
+    "factored": lambda count, n: (count * n * n, count * (n + 1) * n),
+    "fill_integers": lambda n, *_: (2, n),
+    "fill_normal": lambda n, *_: (2, n),
+    "fill_permutation": lambda n: (2, n),
+    "fill_uniform": lambda n, *_: (2, n),
+    "inverted": lambda count, n: (count * (n + 1) * n, count * n * n),
+    "move": lambda n: (n, n),
+    "spoil": lambda n: (n,),
+    "substituted": lambda count, n, m: (count * (n + 1) * n, count * n * m, count * n * m),
+}
+"""From its sizes, how many elements each touches behind each of its pointers."""

@@ -1,0 +1,384 @@
+"""An interpreter of the loop IR and the core IR, in plain Python and NumPy: what they mean.
+
+It shares nothing with the printer, so a program that both run alike is what the IR says. It is for
+tests: each element is a few microseconds. Memory is blocks of bytes behind `Pointer`s; a test that
+wants to see every element that is read or written passes blocks of its own.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .affine import Affine
+from .core import Core, Device, Enter, Repeat, Run, Scratch, Slot, Step
+from .core import Pointer as PointerTo
+from .devices import DEVICES
+from .loops import (
+    Begin,
+    Chunks,
+    Gemm,
+    Guarded,
+    Join,
+    Kernel,
+    Let,
+    Literal,
+    Load,
+    Loop,
+    Operand,
+    Place,
+    Store,
+)
+from .scalar import NAMES, evaluator
+
+# -- memory ---------------------------------------------------------------------------------------
+
+
+class Block:
+    """The bytes of a contiguous array. Subclasses may give pointers that watch what is done."""
+
+    def __init__(self, data: np.ndarray):
+        if not data.flags.c_contiguous:
+            raise ValueError("a block is a contiguous array: np.ascontiguousarray")
+        self.data = data.reshape(-1).view(np.uint8)
+
+    def pointer(self, dtype: np.dtype, start: int = 0) -> "Pointer":
+        """The elements of a dtype from byte `start` on."""
+        return Pointer(self, dtype, start)
+
+
+class Pointer:
+    """Elements of a dtype in a block. A place is an integer, or an array of them for an array of
+    elements; one beyond the block raises IndexError."""
+
+    def __init__(self, block: Block, dtype: np.dtype, start: int):
+        self.block, self.dtype, self.start = block, dtype, start
+        self.count = max(0, len(block.data) - start) // dtype.itemsize if start >= 0 else 0
+        stop = start + self.count * dtype.itemsize
+        data = block.data[start:stop] if self.count else block.data[:0]
+        self.elements = data.view(dtype)
+
+    def load(self, places: Any) -> Any:
+        """The elements at places."""
+        self._require_inside(places)
+        return self.elements[places]
+
+    def store(self, places: Any, values: Any) -> None:
+        """Set the elements at places, converted to the dtype."""
+        self._require_inside(places)
+        self.elements[places] = values
+
+    def further(self, count: int) -> "Pointer":
+        """The pointer `count` elements on."""
+        return self.block.pointer(self.dtype, self.start + count * self.dtype.itemsize)
+
+    def _require_inside(self, places: Any) -> None:
+        if isinstance(places, int):
+            inside = 0 <= places < self.count
+        else:
+            inside = not places.size or (places.min() >= 0 and places.max() < self.count)
+        if not inside:
+            raise IndexError(f"{self.told(places)} lies beyond the buffer")
+
+    def told(self, places: Any) -> str:
+        """Elements for messages."""
+        first, last = int(np.min(places)), int(np.max(places))
+        shown = f"{first}" if first == last else f"{first}..{last}"
+        return f"{self.dtype} {shown} from byte {self.start} of {len(self.block.data)}"
+
+
+class _Frame:
+    """What a kernel or a core knows while it runs: numbers by name and by loop axis, and where its
+    buffers begin."""
+
+    def __init__(self, numbers: dict[Hashable, Any], base: Callable[[Any, "_Frame"], Any]):
+        self.numbers = numbers
+        self._base = base
+        self._pointers: dict[tuple[Hashable, np.dtype], Pointer] = {}
+
+    def pointer(self, buffer: Hashable, dtype: np.dtype) -> Pointer:
+        """The first element of a buffer."""
+        if isinstance(buffer, Slot):  # which may be another one in the next round
+            return self._typed(buffer, dtype)
+        found = self._pointers.get((buffer, dtype))
+        if found is None:
+            found = self._pointers[buffer, dtype] = self._typed(buffer, dtype)
+        return found
+
+    def _typed(self, buffer: Hashable, dtype: np.dtype) -> Pointer:
+        block, start = self._base(buffer, self)
+        return block.pointer(dtype, start)
+
+
+# -- cores ----------------------------------------------------------------------------------------
+
+
+def interpret(
+    core: Core,
+    arguments: Sequence[Any],
+    table: Sequence[Block] = (),
+    scratch: Callable[[int], Block] = lambda size: Block(np.zeros(size, np.uint8)),
+) -> list[Any]:
+    """Run a core; its results, numbers of NumPy's.
+
+    Arguments:
+        core: The program.
+        arguments: For each of its parameters a `Block`, an array that becomes one, or a number.
+        table: All arrays that `Slot`s may mean, inputs before results.
+        scratch: Makes the block of its scratch from a size in bytes.
+
+    Raises IndexError for an element beyond its buffer.
+
+    >>> f = nbgrad.compile(lambda x: np.sum(x * 2.0))
+    >>> core = f.variant(np.ones(3)).loops.core
+    >>> interpret(core, [np.arange(3.0)])
+    [np.float64(6.0)]
+    """
+    given = [Block(x) if isinstance(x, np.ndarray) and x.ndim else x for x in arguments]
+    with np.errstate(all="ignore"):
+        return _Machine(table).run(core, given, (scratch(core.scratch), 0))
+
+
+class _Machine:
+    """Runs cores; the statements of each kernel are prepared once."""
+
+    def __init__(self, table: Sequence[Block]):
+        self.table = table
+        self._kernels: dict[int, tuple[Kernel, Callable[[_Frame], None]]] = {}
+
+    def run(self, core: Core, arguments: Sequence[Any], scratch: Any) -> list[Any]:
+        """The results; a pointer is given as its block and byte."""
+        numbers: dict[Hashable, Any] = {}
+        places: dict[Hashable, Any] = {}
+        for parameter, value in zip(core.parameters, arguments, strict=True):
+            if isinstance(parameter, str):
+                numbers[parameter] = value
+            else:
+                places[parameter] = value if isinstance(value, tuple) else (value, 0)
+
+        def base(buffer: Any, frame: _Frame) -> tuple[Block, int]:
+            if isinstance(buffer, Scratch):
+                return scratch[0], scratch[1] + buffer.offset
+            if isinstance(buffer, Slot):
+                return self.table[_position(buffer.at)(frame.numbers)], 0
+            return places[buffer]
+
+        frame = _Frame(numbers, base)
+        self._steps(core.steps, frame)
+        return [_operand(x)(numbers) for x in core.results]
+
+    def _steps(self, steps: Iterable[Step], frame: _Frame) -> None:
+        for step in steps:
+            self._step(step.statement, frame)
+
+    def _step(self, statement: Any, frame: _Frame) -> None:
+        numbers = frame.numbers
+        if isinstance(statement, Repeat):
+            each = range(statement.n)
+            for i in reversed(each) if statement.reverse else each:
+                numbers[statement.variable] = np.int64(i)
+                self._steps(statement.body, frame)
+        elif isinstance(statement, Run):
+            pointers = [self._pointer(p, frame) for p in statement.pointers]
+            given = [_operand(x)(numbers) for x in statement.numbers]
+            found = self._kernel(statement.kernel, pointers, given)
+            numbers.update(zip(statement.results, found, strict=True))
+        elif isinstance(statement, Device):
+            pointers = [self._pointer(p, frame) for p in statement.pointers]
+            DEVICES[statement.function](*pointers, *statement.sizes)
+        elif isinstance(statement, Enter):
+            found = self._enter(statement, frame)
+            numbers.update(zip(statement.results, found, strict=True))
+        else:
+            _prepared(statement)(frame)
+
+    def _enter(self, enter: Enter, frame: _Frame) -> list[Any]:
+        """The core of a loop's step, whose scratch is the last argument where it needs any."""
+        given: list[Any] = []
+        for x in enter.arguments:
+            if isinstance(x, PointerTo):
+                pointer = self._pointer(x, frame)
+                given.append((pointer.block, pointer.start))
+            else:
+                given.append(_operand(x)(frame.numbers))
+        scratch = given.pop() if enter.core.given else None
+        return self.run(enter.core, given, scratch)
+
+    def _pointer(self, place: PointerTo, frame: _Frame) -> Pointer:
+        pointer = frame.pointer(place.buffer, place.dtype)
+        return pointer.further(_position(place.at)(frame.numbers))
+
+    def _kernel(self, kernel: Kernel, pointers: list[Pointer], given: list[Any]) -> list[Any]:
+        if id(kernel) not in self._kernels:
+            self._kernels[id(kernel)] = kernel, _all(kernel.body)
+        numbers: dict[Hashable, Any] = dict(zip(kernel.numbers, given, strict=True))
+        frame = _Frame(numbers, lambda i, _: (pointers[i].block, pointers[i].start))
+        self._kernels[id(kernel)][1](frame)
+        return [numbers[name] for name in kernel.results]
+
+
+# -- statements, prepared as functions of a frame -------------------------------------------------
+
+
+def _all(body: Iterable[Any]) -> Callable[[_Frame], None]:
+    steps = [_prepared(statement) for statement in body]
+
+    def run(frame: _Frame) -> None:
+        for step in steps:
+            step(frame)
+
+    return run
+
+
+def _prepared(statement: Any) -> Callable[[_Frame], None]:
+    return _PREPARED[type(statement)](statement)
+
+
+def _let(let: Let) -> Callable[[_Frame], None]:
+    value = evaluator(let.body, let.inner)
+    operands = list(zip(NAMES, map(_operand, let.operands), strict=False))
+    target, dtype, kind = let.target, let.dtype, let.dtype.type
+
+    def run(frame: _Frame) -> None:
+        numbers = frame.numbers
+        found = value({name: operand(numbers) for name, operand in operands})
+        numbers[target] = found if type(found) is kind else np.asarray(found).astype(dtype)[()]
+
+    return run
+
+
+def _place(place: Place) -> Callable[[_Frame], None]:
+    position = _position(place.at)
+
+    def run(frame: _Frame) -> None:
+        frame.numbers[place.target] = np.int64(position(frame.numbers))
+
+    return run
+
+
+def _begin(begin: Begin) -> Callable[[_Frame], None]:
+    start = _operand(begin.start)
+
+    def run(frame: _Frame) -> None:
+        frame.numbers[begin.target] = start(frame.numbers)
+
+    return run
+
+
+def _join(join: Join) -> Callable[[_Frame], None]:
+    value, target, joined = _operand(join.value), join.target, join.kind.joined
+
+    def run(frame: _Frame) -> None:
+        numbers = frame.numbers
+        numbers[target] = joined(numbers[target], value(numbers))
+
+    return run
+
+
+def _load(load: Load) -> Callable[[_Frame], None]:
+    position = _position(load.at)
+
+    def run(frame: _Frame) -> None:
+        pointer = frame.pointer(load.buffer, load.dtype)
+        frame.numbers[load.target] = pointer.load(position(frame.numbers))
+
+    return run
+
+
+def _store(store: Store) -> Callable[[_Frame], None]:
+    position, value, kind = _position(store.at), _operand(store.value), store.kind
+
+    def run(frame: _Frame) -> None:
+        pointer = frame.pointer(store.buffer, store.dtype)
+        place, new = position(frame.numbers), value(frame.numbers)
+        if kind is not None:
+            new = kind.joined(pointer.load(place), new)
+        pointer.store(place, new)
+
+    return run
+
+
+def _loop(loop: Loop) -> Callable[[_Frame], None]:
+    body = [_prepared(statement) for statement in loop.body]
+
+    def run(frame: _Frame) -> None:
+        for i in range(loop.start, loop.stop):
+            frame.numbers[loop.axis] = i
+            for step in body:
+                step(frame)
+
+    return run
+
+
+def _chunks(chunks: Chunks) -> Callable[[_Frame], None]:
+    whole, body = chunks.loop, _all(chunks.loop.body)
+    before, after = _all(chunks.before), _all(chunks.after)
+
+    def run(frame: _Frame) -> None:
+        for start in range(whole.start, whole.stop, chunks.size):
+            before(frame)
+            for i in range(start, min(start + chunks.size, whole.stop)):
+                frame.numbers[whole.axis] = i
+                body(frame)
+            after(frame)
+
+    return run
+
+
+def _guarded(guarded: Guarded) -> Callable[[_Frame], None]:
+    body = _all(guarded.body)
+
+    def run(frame: _Frame) -> None:
+        # Where an argument is far from 0 all is done again: a second time must give the same.
+        body(frame)
+        body(frame)
+
+    return run
+
+
+def _gemm(gemm: Gemm) -> Callable[[_Frame], None]:
+    (m, n, k), (lda, ldb) = gemm.sizes, gemm.strides
+    shapes = [(k, m) if gemm.turned[0] else (m, k), (n, k) if gemm.turned[1] else (k, n), (m, n)]
+    strides = (lda, ldb, n)
+    at = [_position(at) for _, at in (gemm.a, gemm.b, gemm.c)]
+
+    def run(frame: _Frame) -> None:
+        def part(i: int) -> tuple[Pointer, np.ndarray]:
+            rows, columns = shapes[i]
+            places = np.arange(rows)[:, None] * strides[i] + np.arange(columns)
+            pointer = frame.pointer(gemm[i][0], gemm.dtype)
+            return pointer, places + at[i](frame.numbers)
+
+        (a, of_a), (b, of_b), (c, of_c) = map(part, range(3))
+        x, y = a.load(of_a), b.load(of_b)
+        c.store(of_c, (x.T if gemm.turned[0] else x) @ (y.T if gemm.turned[1] else y))
+
+    return run
+
+
+_PREPARED: dict[type, Callable[[Any], Callable[[_Frame], None]]] = {
+    Let: _let, Place: _place, Begin: _begin, Join: _join, Load: _load, Store: _store, Loop: _loop,
+    Chunks: _chunks, Guarded: _guarded, Gemm: _gemm,
+}  # fmt: skip
+
+
+def _operand(operand: Operand) -> Callable[[Mapping], Any]:
+    """The function of the numbers that gives an operand."""
+    if isinstance(operand, Literal):
+        number = operand.dtype.type(operand.number)
+        return lambda numbers: number
+    return lambda numbers: numbers[operand]
+
+
+def _position(at: Affine) -> Callable[[Mapping], int]:
+    """The function of the numbers that gives a position."""
+    const, terms = at.const, at.terms
+    if not terms:
+        return lambda numbers: const
+    if len(terms) == 1:
+        ((name, step),) = terms
+        return lambda numbers: const + int(numbers[name]) * step
+    return lambda numbers: const + sum(int(numbers[name]) * step for name, step in terms)
+
+
+__all__ = ["Block", "Pointer", "interpret"]

@@ -1,0 +1,253 @@
+"""Each stage of a compiled program as an object that prints: lowered, schedule, loops.
+
+They are made when somebody asks for them. Values are called in0, in1, ... and v0, v1, ..., alike in
+the first two; buffers a0, ... (arguments), r0, ... (results) and w with a byte (scratch).
+"""
+
+from collections.abc import Hashable, Iterator
+from functools import cached_property
+
+from ...codegen import affine
+from ...codegen.affine import Axis
+from ...codegen.core import Core, Scratch, Slot
+from ...codegen.numba import indented, position_text
+from ...codegen.scalar import NAMES, text_of
+from ...codegen.show import Shown
+from ..entry.module import Emitted
+from ..entry.signature import Frame
+from ..loops.plan import Plan
+from ..lower.values import (
+    Call,
+    Concat,
+    Full,
+    Input,
+    Iota,
+    Item,
+    Loop,
+    Map,
+    Pad,
+    Reduce,
+    Scatter,
+    Take,
+    Value,
+    View,
+    topological,
+)
+from ..schedule.fuse import Group, Schedule, Single, reads_of
+
+
+class _Stage:
+    """What all of them have in common: `str` is their text, also in notebooks."""
+
+    def __init__(self, emitted: Emitted):
+        self.name = emitted.name
+        self._emitted = emitted
+
+    @cached_property
+    def _text(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self._text
+
+    __repr__ = __str__
+
+
+class Lowered(_Stage):
+    """The values that a program was brought to; `print` shows one a line.
+
+    >>> f = nbgrad.compile(lambda x: np.sum(np.exp(x) * x))
+    >>> y = f(np.ones(3))
+    >>> f.lowered  # doctest: +ELLIPSIS
+    compiled: 4 values
+        in0: float64[3]
+        v0: float64[3] = exp(in0)  # ...
+        v1: float64[3] = v0 * in0  # ...
+        v2: float64[] = sum over 0 of v1  # ...
+        return v2
+    """
+
+    @property
+    def outputs(self) -> list[Value]:
+        """What the program returns."""
+        return self._emitted.plan.outputs
+
+    def _lines(self) -> Iterator[str]:
+        names = _Names(self._emitted.plan)
+        yield f"{self.name}: {len(names.order)} value{'s' * (len(names.order) != 1)}"
+        yield from indented(names.lines())
+
+
+class Scheduled(_Stage):
+    """Which values have a buffer, which share a loop nest, and in which order; `print` shows one
+    step after another.
+
+    >>> f = nbgrad.compile(lambda x: np.sum(np.exp(x) * x))
+    >>> y = f(np.ones(3))
+    >>> f.schedule
+    compiled: 1 step
+        0: loop nest over 3
+            v2: float64[] from in0
+    """
+
+    @property
+    def steps(self) -> list[Group | Single]:
+        """The loop nests and the steps that stand alone, in order."""
+        return self._emitted.plan.schedule.steps
+
+    def _lines(self) -> Iterator[str]:
+        yield f"{self.name}: {len(self.steps)} step{'s' * (len(self.steps) != 1)}"
+        yield from indented(_scheduled(self._emitted.plan, _Names(self._emitted.plan)))
+
+
+class Loops(_Stage):
+    """The kernels and the core of a program as statements over buffers; `print` shows them.
+
+    >>> f = nbgrad.compile(lambda x: np.sum(np.exp(x) * x))
+    >>> y = f(np.ones(3))
+    >>> f.loops  # doctest: +ELLIPSIS
+    kernel loop0(p0: float64) -> total0
+        total0 = 0.0
+        total0_part = 0.0
+        for i in 0, ..., 2
+            v0: float64 = p0[i]
+            v1: float64 = exp(v0)
+            v2: float64 = v1 * v0
+            total0_part = sum(total0_part, v2)
+        total0 = sum(total0, total0_part)
+    <BLANKLINE>
+    core compiled_core(a0)
+        t0 = loop0(a0)  # ...
+        return t0
+    """
+
+    @property
+    def core(self) -> Core:
+        """The program."""
+        return self._emitted.printed
+
+    def _lines(self) -> Iterator[str]:
+        yield Shown(self.core, _buffer_name).text
+
+
+def _buffer_name(buffer: Hashable) -> str:
+    if isinstance(buffer, Scratch):
+        return f"w{buffer.offset}"
+    if isinstance(buffer, Slot):
+        return f"array[{position_text(buffer.at)}]"
+    return Frame.name_of(buffer)  # pyright: ignore[reportArgumentType]
+
+
+# -- values ---------------------------------------------------------------------------------------
+
+
+class _Names:
+    """What the values of a plan's graph are called."""
+
+    def __init__(self, plan: Plan):
+        self.plan = plan
+        self.checks = [ok for ok, _ in plan.graph.checks]
+        self.of = {value: f"in{i}" for i, value in enumerate(plan.graph.inputs)}
+        every = topological([*plan.outputs, *self.checks])
+        shown = [v for v in every if not isinstance(v, Input) and not _is_number(v)]
+        self.of |= {value: f"v{i}" for i, value in enumerate(shown)}
+        self.of |= {v: str(v.number) for v in every if isinstance(v, Full) and _is_number(v)}
+        self.order = [*plan.graph.inputs, *shown]
+        self.steps = {s.value: s.inner for s in plan.schedule.steps if isinstance(s, Single)}
+
+    def told(self, value: Value) -> str:
+        """A value with its dtype and shape; a loop has none, only its items do."""
+        if isinstance(value, Loop):
+            return self.of[value]
+        return f"{self.of[value]}: {value.dtype}{list(value.shape)}"
+
+    def lines(self) -> Iterator[str]:
+        """A line for each value."""
+        for value in self.order:
+            if isinstance(value, Input):
+                yield self.told(value)
+                continue
+            line = f"  # {value.line}" if value.line else ""
+            yield f"{self.told(value)} = {self._made(value)}{line}"
+            if isinstance(value, Loop):
+                yield from indented(_Names(self.steps[value]).lines())
+        for ok in self.checks:
+            yield f"require {self.of[ok]}"
+        yield f"return {', '.join(self.of[value] for value in self.plan.outputs)}"
+
+    def _made(self, value: Value) -> str:
+        args = [self.of[arg] for arg in value.args]
+        index = affine.identity(value.shape)
+        if isinstance(value, Map):
+            return text_of(value.body, dict(zip(NAMES, args, strict=False)))
+        if isinstance(value, Full):
+            return f"full of {value.number}"
+        if isinstance(value, View):
+            return f"{args[0]}[{', '.join(map(position_text, affine.seen(value.axes, index)))}]"
+        if isinstance(value, Reduce):
+            axes = ", ".join(map(str, value.axes))
+            return f"{value.kind.name} over {axes} of {args[0]}"
+        kind = type(value).__name__.lower()
+        if isinstance(value, Call):
+            return f"{value.function}({', '.join(args)})"
+        if isinstance(value, Loop):
+            return f"loop of {value.step.n} steps from {', '.join(args)}"
+        if isinstance(value, Item):
+            return f"{' '.join(map(str, value.key))} of {args[0]}"
+        return f"{kind}({', '.join([*args, *_facts(value)])})"
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, Full) and value.shape == ()
+
+
+def _facts(value: Value) -> Iterator[str]:
+    """What a value says beside its arguments."""
+    if isinstance(value, Pad):
+        yield f"starts={value.starts}"
+    elif isinstance(value, (Concat, Iota)):
+        yield f"axis={value.axis}"
+    elif isinstance(value, (Take, Scatter)):
+        # Each axis of the source: an array of positions, or an axis of the result.
+        axes = [
+            f"positions {axis}" if isinstance(axis, int) else _axis_text(axis)
+            for axis in value.axes
+        ]
+        yield f"at [{', '.join(axes)}]"
+
+
+def _axis_text(axis: Axis) -> str:
+    terms = () if axis.out is None else ((axis.out, axis.step),)
+    return position_text(affine.Affine(axis.start, terms))
+
+
+# -- steps ----------------------------------------------------------------------------------------
+
+
+def _scheduled(plan: Plan, names: _Names) -> Iterator[str]:
+    schedule = plan.schedule
+    for i, step in enumerate(schedule.steps):
+        if isinstance(step, Group):
+            yield f"{i}: loop nest over {' x '.join(map(str, step.domain)) or '1'}"
+            yield from indented(_members(step, schedule, names))
+        else:
+            value = step.value
+            what = "number" if value.shape == () and not isinstance(value, Loop) else ""
+            what = what or type(value).__name__.lower()
+            made = [item for item in step.items if item in names.of] or [value]
+            yield f"{i}: {what} {', '.join(map(names.told, made))}"
+            if step.inner is not None:
+                yield from indented(_scheduled(step.inner, _Names(step.inner)))
+
+
+def _members(group: Group, schedule: Schedule, names: _Names) -> Iterator[str]:
+    for value in group.members:
+        reads = {names.of[read]: None for read, _ in reads_of(value, schedule.roots)}
+        sweep = f"sweep {group.sweeps[value]}: " if max(group.sweeps.values()) else ""
+        yield f"{sweep}{names.told(value)} from {', '.join(reads) or 'nothing'}"
+
+
+__all__ = ["Loops", "Lowered", "Scheduled"]

@@ -1,0 +1,147 @@
+"""Whether a plan is sound, its memory and its cores: for tests of what makes them."""
+
+from collections.abc import Hashable, Iterator
+from itertools import combinations
+
+from ...codegen.check import check_core
+from ...codegen.core import Core
+from ...codegen.loops import is_ranged, statements
+from ...errors import TraceError
+from ..lower.values import Item, Reduce, Scatter, Value
+from ..schedule.fuse import Group, Single
+from .memory import Argument, Result, Scratch, Storage, bytes_of, step_buffers, step_reads
+from .nest import Nest
+from .plan import Plan
+
+
+def check_loops(core: Core, plan: Plan) -> None:
+    """Raise TraceError where a core of a plan is not sound: see `codegen.check`."""
+    sizes: dict[Hashable, int] = {}
+    sizes |= {Argument(i): v.size * bytes_of(v) for i, v in enumerate(plan.graph.inputs) if v.shape}
+    sizes |= {Result(i): v.size * bytes_of(v) for i, v in enumerate(plan.outputs) if v.shape}
+    dtypes = {f"x{i}": v.dtype for i, v in enumerate(plan.graph.inputs) if not v.shape}
+    check_core(core, sizes, dtypes)
+
+
+def check_memory(plan: Plan) -> None:
+    """Raise TraceError where two values that are needed at one time share memory, where a value
+    without a buffer is read, or where an argument or a result is written that should not be."""
+    _Checker(plan).check()
+    for step in plan.schedule.steps:
+        if isinstance(step, Single) and step.inner is not None:
+            check_memory(step.inner)
+
+
+class _Checker:
+    def __init__(self, plan: Plan):
+        self.plan, self.memory = plan, plan.memory
+        self.steps = plan.schedule.steps
+        self.reads = step_reads(plan.schedule, plan.nests)
+        self.made: dict[Value, int] = {}
+        for at, step in enumerate(self.steps):
+            self.made.update(dict.fromkeys(step_buffers(step, self.memory), at))
+        self.last = dict(self.made)
+        for at, values in enumerate(self.reads):
+            self.last.update(dict.fromkeys(values, at))
+        end = len(self.steps)
+        self.last.update(dict.fromkeys(plan.outputs, end))
+
+    def check(self) -> None:
+        memory = self.memory
+        for at, values in enumerate(self.reads):
+            for value in values:
+                self._require(value not in memory.dropped, f"{value} has no buffer and is read")
+                here = self.made.get(value) == at
+                self._require(value not in memory.rows or here, f"one row of {value} is read later")
+        for value in self.made:
+            place = memory.storage(value)
+            if isinstance(place, Argument):
+                self._require(value in memory.updates, f"{value} is written over an argument")
+            if isinstance(place, Scratch):
+                fits = 0 <= place.offset and place.offset + place.size <= memory.size
+                self._require(fits, f"{value} goes beyond the scratch")
+                room = self._bytes(value)
+                self._require(room <= place.size, f"{value} of {room} bytes has {place.size}")
+        self._require(sorted([*memory.written, *memory.copies, *self._updated()])
+                      == [i for i, v in enumerate(self.plan.outputs) if v.shape],
+                      "an output is neither written nor copied, or is so twice")  # fmt: skip
+        alive = [v for v in {**self.made, **self.last} if v in memory.places and v.size]
+        for one, other in self._sharing(alive):
+            if not self._may_share(one, other):
+                raise TraceError(f"{one} and {other} lie in one place while both are needed")
+
+    def _updated(self) -> list[int]:
+        """The outputs that lie where an argument does."""
+        written = {*self.memory.written, *self.memory.copies}
+        return [i for i in self.memory.updated if i not in written]
+
+    def _bytes(self, value: Value) -> int:
+        size = value.size
+        if value in self.memory.rows:
+            step = self.steps[self.made[value]]
+            assert isinstance(step, Group)
+            for n in value.shape[: step.split]:
+                size //= n
+        return size * bytes_of(value)
+
+    def _sharing(self, values: list[Value]) -> Iterator[tuple[Value, Value]]:
+        """The pairs of values that lie in one place, in part or as a whole."""
+        whole: dict[Storage, list[Value]] = {}
+        parts: list[tuple[int, int, Value]] = []
+        for value in values:
+            place = self.memory.storage(value)
+            if isinstance(place, Scratch):
+                parts.append((place.offset, place.offset + place.size, value))
+            else:
+                whole.setdefault(place, []).append(value)
+        for group in whole.values():
+            yield from combinations(group, 2)
+        parts.sort(key=lambda part: part[0])
+        for i, (_, stop, one) in enumerate(parts):
+            for start, _, other in parts[i + 1 :]:
+                if start >= stop:
+                    break
+                yield one, other
+
+    def _may_share(self, one: Value, other: Value) -> bool:
+        """Whether the earlier of two values is not needed any more where the other is written."""
+        begin = {v: self.made.get(v, -1) for v in (one, other)}
+        if begin[one] == begin[other]:
+            # Of one nest: the later of them is added to, or written over, what the other was.
+            return self._replaces(one, other) or self._replaces(other, one)
+        new, old = (one, other) if begin[one] > begin[other] else (other, one)
+        if self.last[old] < begin[new]:
+            return True
+        return self.last[old] == begin[new] and self._replaces(new, old)
+
+    def _replaces(self, new: Value, old: Value) -> bool:
+        """Whether, in the nest that makes `new`, each element of `old` is read for the last time
+        before the element of `new` at its place is written."""
+        if isinstance(new, Item) and isinstance(old, Item):
+            return False
+        step = self.steps[self.made[new]] if new in self.made else None
+        if not isinstance(step, Group):
+            return False
+        nest = self.plan.nests[step]
+        if isinstance(new, Scatter):
+            return new.below is old and new in self.memory.updates and _count(nest, old) == 1
+        if isinstance(new, Reduce) or any(is_ranged(s) for s, _ in statements(tuple(nest.body))):
+            return False
+        stores = [
+            (i, a.position) for i, a in enumerate(nest.accesses) if a.store and a.value is new
+        ]
+        loads = [(i, a.position) for i, a in enumerate(nest.accesses)
+                 if a.value is old and not a.store]  # fmt: skip
+        (at, position), *rest = stores
+        return not rest and all(i < at and place == position for i, place in loads)
+
+    def _require(self, fits: bool, told: str) -> None:
+        if not fits:
+            raise TraceError(told)
+
+
+def _count(nest: Nest, value: Value) -> int:
+    return sum(access.value is value for access in nest.accesses)
+
+
+__all__ = ["check_loops", "check_memory"]

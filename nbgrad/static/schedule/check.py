@@ -1,0 +1,87 @@
+"""Whether a schedule is sound: for tests of what makes it."""
+
+from collections.abc import Iterator
+
+from ...codegen.affine import flat, identity
+from ...errors import TraceError
+from ..lower.values import Full, Input, Loop, Reduce, Scatter, Value
+from .edges import domain_edges
+from .fuse import Group, Schedule, Single, Step, domain_of, reads_of
+
+
+def check_schedule(schedule: Schedule) -> None:
+    """Raise TraceError unless every root is computed once and before it is read, and the members of
+    each group fit its domain, its sweeps and its edges. The steps of loops are checked too."""
+    made: set[Value] = set()
+    for step in schedule.steps:
+        values = _made_by(step, schedule)
+        _require(not made & set(values), f"{values} are computed twice")
+        if isinstance(step, Group):
+            _group(step, schedule, made)
+        else:
+            for value in _read_by(step, schedule):
+                _require(value in made, f"{step.value} reads {value}, which comes later")
+            if step.inner is not None:
+                check_schedule(step.inner.schedule)
+        made.update(values)
+    missing = schedule.roots.values - made
+    _require(not missing, f"{missing} are never computed")
+    for value in schedule.outputs:
+        known = value in made or isinstance(value, Input)
+        number = isinstance(value, Full) and value.shape == ()
+        _require(known or number, f"the output {value} is never computed")
+
+
+def _made_by(step: Step, schedule: Schedule) -> list[Value]:
+    if isinstance(step, Group):
+        return list(step.sweeps)
+    return [step.value, *(item for item in step.items if item in schedule.roots)]
+
+
+def _read_by(single: Single, schedule: Schedule) -> Iterator[Value]:
+    """The roots that a single step reads, through what is computed where it is read."""
+    stack, seen = list(single.value.args), set()
+    while stack:
+        value = stack.pop()
+        if value in seen or isinstance(value, Input):
+            continue
+        seen.add(value)
+        if value in schedule.roots:
+            yield value
+        else:
+            _require(not isinstance(value, Loop), f"{single.value} reads a loop")
+            stack += value.args
+
+
+def _group(group: Group, schedule: Schedule, made: set[Value]) -> None:
+    split, done = group.split, []
+    for value in group.members:
+        fits = domain_of(value) == group.domain
+        _require(fits, f"{value} does not run over the group's {group.domain}")
+        if isinstance(value, Reduce) and value.is_row:
+            _require(split == value.axes[0], f"the rows of {value} do not begin at axis {split}")
+        for axis, positions in domain_edges(value, schedule.roots.edges).items():
+            cut = group.edges.get(axis, frozenset())
+            _require(positions <= cut, f"the loops of {value} are not cut at {positions - cut}")
+        for root, position in reads_of(value, schedule.roots):
+            if isinstance(root, Input) or root in made:
+                continue
+            _require(root in group.sweeps, f"{value} reads {root}, which comes later")
+            sweep, own = group.sweeps[root], group.sweeps[value]
+            if isinstance(root, Reduce):
+                _require(root.is_row and split is not None, f"{value} reads {root} before its end")
+                outer = group.domain[:split]
+                here = position == flat(outer, identity(outer)) and sweep < own
+            else:
+                whole = position == flat(group.domain, identity(group.domain))
+                here = whole and root in done and not isinstance(root, Scatter)
+            _require(here, f"{value} reads another element of {root} than the loops are at")
+        done.append(value)
+
+
+def _require(fits: bool, told: str) -> None:
+    if not fits:
+        raise TraceError(told)
+
+
+__all__ = ["check_schedule"]
