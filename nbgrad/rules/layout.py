@@ -7,7 +7,7 @@ import numpy as np
 from .. import shapes
 from ..array import Array, apply, implements
 from ..core import Aval, bind, shape_of
-from ..errors import DimensionMismatch
+from ..errors import DimensionMismatch, require_unmasked
 from ..kernels import reduce as kernels
 from ..symbols import Symbol
 from . import batching
@@ -217,6 +217,7 @@ def array(nested):
         return np.stack([array(item) for item in nested])
     if isinstance(nested, Array):
         return nested
+    require_unmasked(nested, "array")
     value = np.asarray(nested)
     return value.astype(float_type(value.dtype), copy=False)
 

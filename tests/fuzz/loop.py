@@ -107,7 +107,9 @@ def trial(
     rng = np.random.default_rng(program.seed)
     names = [name for name in table if name not in RARE or rng.random() < RARE[name]]
     known = coverage if met is None else met
-    counts = [min(known.pairs[op, name] for op in program.ops()) for name in names]
+    ops = program.ops()
+    # Silent ones count too: a mode that says nothing of an op does not come first for ever.
+    counts = [min(known.pairs[op, name] + known.silent[op, name] for op in ops) for name in names]
     order = np.argsort(np.array(counts) + rng.random(len(counts)) * 3)
     chosen = [names[i] for i in order[: PER_PROGRAM[job.kind]]]
     try:
@@ -116,7 +118,7 @@ def trial(
         return []
     for counted in (coverage, met):
         if counted is not None:
-            counted.note(program, found.done, found.refused)
+            counted.note(program, found.done, found.refused, found.silent)
     return found.failures
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import nbgrad
 from nbgrad.array import functions
 from nbgrad.core import Primitive
-from nbgrad.rules.families import Elementwise, Interval, Nondifferentiable
+from nbgrad.rules.families import Elementwise, Interval, Nondifferentiable, positive
 
 from . import control, indices, layout, products
 from .draft import Draft, is_array
@@ -85,6 +85,10 @@ def elementwise(row: Primitive, call: str) -> Op:
             args.append(i)
         if row.name in SIGNED and any(np.any(np.asarray(d.values[i]) == 0) for i in args):
             raise Unusable("the sign of a zero is no number's")
+        if row.name == "power" and any(np.asarray(d.values[i]).dtype == bool for i in args):
+            raise Unusable("of bools NumPy's arrays and numbers have powers of other dtypes")
+        if row.name == "power" and len(args) == 2 and np.any(np.asarray(d.values[args[0]]) <= 0):
+            raise Unusable("nan is the derivative in the exponent")
         sign = OPERATORS.get(row.name)
         if sign and len(texts) == 2 and d.chance(0.7):
             if "(" in texts[1] and d.chance(0.4) and low <= 0:
@@ -181,6 +185,8 @@ def by_trial(name: str, forms: list[str]) -> Op:
     def draw(d: Draft) -> int:
         form = d.one(forms)
         i = d.pick(is_array if d.chance(0.8) else lambda x: True)
+        if name == "float_power":
+            i = d.within(i, *positive)
         args = [i]
         if "{1}" in form:
             j = d.find(lambda x: np.shape(x) == np.shape(d.values[i]))
