@@ -388,3 +388,22 @@ def bound_beyond_the_dtype(nbgrad):
         return v1
 
     return f, (np.array([[2, 3, 1], [5, 1, 2]], np.uint8),)
+
+
+@regression
+def products_of_narrow_integers(nbgrad):
+    def f(x0):
+        v1 = np.linalg.vecdot(np.isinf(x0), x0)
+        v2 = np.einsum("ij->j", x0)
+        return v1, v2
+
+    return f, (np.array([[3, -3, 2], [2, 0, 0]], np.int32),)
+
+
+@regression
+def one_element_seen_in_a_number(nbgrad):
+    def f(x0):
+        v1 = nbgrad.scan(lambda s, x: (np.sin(s + x), s * x), x0 * 1.0, np.tile(x0, 1))[0]
+        return v1
+
+    return f, (np.array(1.999),)

@@ -119,3 +119,11 @@ def test_joins_and_rolls_in_many_pieces(count):
         check_written(nbgrad.compile(f), LONG)
     else:
         check_written(nbgrad.compile(nbgrad.value_and_grad(f)), LONG)
+
+
+def test_what_is_written_out_for_each_piece_has_a_limit():
+    """Each roll cuts the loop once more: the text would grow as the square of their number."""
+    f = nbgrad.value_and_grad(lambda x: np.sum(sum(np.roll(x, i) * i for i in range(1, 41)) ** 2))
+    compiled = nbgrad.compile(f)
+    assert compiled.variant(LONG).source.count("\n") < 60 * 40
+    check_written(compiled, LONG)

@@ -14,6 +14,7 @@ import numpy as np
 from ..array import implements
 from ..core import shape_of
 from ..errors import DimensionMismatch
+from .products import summed
 
 
 @implements(np.einsum)
@@ -113,10 +114,10 @@ def _reduced(x, labels: str, kept: Collection[str]):
             second = labels.index(label, first + 1)
             x = np.diagonal(x, 0, first, second)
             labels = labels[:first] + labels[first + 1 : second] + labels[second + 1 :] + label
-    summed = tuple(i for i, label in enumerate(labels) if label not in kept)
-    if not summed:
+    gone = tuple(i for i, label in enumerate(labels) if label not in kept)
+    if not gone:
         return x, labels
-    return np.sum(x, axis=summed), "".join(label for label in labels if label in kept)
+    return summed(x, gone), "".join(label for label in labels if label in kept)
 
 
 def _product(x, mine: str, y, theirs: str, kept: Collection[str]):

@@ -23,6 +23,13 @@ def _array(x):
     return x if hasattr(x, "dtype") else np.asarray(x)
 
 
+def summed(x, axis):
+    """Sums in the dtype of x, as products add up: np.sum takes narrow integers and bools to wide
+    ones."""
+    total = np.sum(x, axis=axis)
+    return total if total.dtype == x.dtype else total.astype(x.dtype)
+
+
 @implements(np.dot)
 def dot(a, b):
     """Sums of products over the last axis of a and the last but one of b, or its only one; with a
@@ -53,7 +60,7 @@ def vdot(a, b):
 @implements(np.linalg.vecdot, np.vecdot)
 def vecdot(x1, x2, /, *, axis=-1):
     """Sums of products along one axis; the other axes broadcast."""
-    return np.sum(np.multiply(x1, x2), axis=axis)
+    return summed(np.multiply(x1, x2), axis)
 
 
 @implements(np.inner)

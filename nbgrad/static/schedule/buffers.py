@@ -20,7 +20,7 @@ def behind_views(value: Value) -> Value:
 
 def window_of(value: Value) -> tuple[Value, int]:
     """What must have a buffer for `value` to be read behind one pointer, and where it begins."""
-    if isinstance(value, View) and value.shape != ():
+    if isinstance(value, View) and value.shape != () and value.source.shape != ():
         start, strides = _followed(value)
         step = value.size
         for axis, n in enumerate(value.shape):
@@ -44,7 +44,10 @@ def _followed(view: View) -> tuple[int, list[int]]:
 
 
 def strides_for_blas(view: View) -> tuple[int, list[int]] | None:
-    """Where a view of a buffer starts, and its strides; None where BLAS cannot follow them."""
+    """Where a view of a buffer starts, and its strides; None where BLAS cannot follow them, or
+    where the source is a number, which has no buffer."""
+    if view.source.shape == ():
+        return None
     start, strides = _followed(view)
     rows, columns = view.shape[-2:]
     if rows == 1:

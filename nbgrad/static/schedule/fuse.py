@@ -23,8 +23,8 @@ from ..lower.values import (
     Value,
     topological,
 )
-from .edges import Edges, domain_edges, joined, pieces
-from .materialize import DEAR, PIECES, Roots
+from .edges import Edges, domain_edges, joined
+from .materialize import DEAR, Roots, is_shattered
 
 
 @dataclass(eq=False)
@@ -150,9 +150,8 @@ def _sweep_in(
     """The sweep in which `value` can be computed in the group; None where it cannot."""
     if group.closed or group.domain != domain_of(value):
         return None
-    if edges and pieces(joined([group.edges, edges])) > PIECES:
-        return None
-    if group.price + roots.prices[value] > DEAR:
+    price = group.price + roots.prices[value]
+    if price > DEAR or edges and is_shattered(joined([group.edges, edges]), price):
         return None
     split = group.split
     if isinstance(value, Reduce) and value.is_row:

@@ -31,8 +31,9 @@ CHEAP = 8
 # kernels of bounded length compile in linear time, and equal ones once. A chain of 100 sines took
 # 6.3 s to compile without a bound, 2.3 with 120, 1.8 with 100; the largest benchmark has 115.
 DEAR = 120
-# Loops are cut into at most so many pieces.
-PIECES = 48
+# Loops are cut into at most so many pieces, and hold at most so many operations in all of them: each
+# is written out. A sum of 100 rolls took 16 s to compile without the second bound, 7 with it.
+PIECES, WRITTEN_OUT = 48, 250
 
 
 class Roots:
@@ -110,20 +111,21 @@ class Roots:
         )
 
     def _seldom_split(self) -> None:
-        """Buffers where a loop would have too many pieces: for the argument with most of them."""
+        """Buffers where a loop would be cut too small: for the argument with most pieces."""
         for value in self.order:
+            self.prices[value] = self._price(value)
             if value.buffered or value in self.values:
-                while pieces(domain_edges(value, self.edges)) > PIECES:
+                while is_shattered(domain_edges(value, self.edges), self.prices[value]):
                     worst = max(self._inlined(value), key=lambda arg: pieces(self.edges[arg]),
                                 default=None)  # fmt: skip
                     if worst is None:
                         break
-                    self._keep(worst)
+                    self._keep(worst, value)
                 continue
             found = inner_edges(value, self.edges)
-            if pieces(found) > PIECES and isinstance(value, Map):
+            if is_shattered(found, self.prices[value]) and isinstance(value, Map):
                 worst = max(value.args, key=lambda arg: pieces(self.edges.get(arg, NONE)))
-                self._keep(worst)
+                self._keep(worst, value)
                 found = inner_edges(value, self.edges)
             if found:
                 self.edges[value] = found
@@ -132,6 +134,17 @@ class Roots:
         """Arguments that are computed where they are read and have edges."""
         return [arg for arg in value.args if self.edges.get(arg)]
 
-    def _keep(self, value: Value) -> None:
+    def _keep(self, value: Value, reader: Value) -> None:
         self.values.add(value)
         self.edges.pop(value, None)
+        self.prices[reader] = self._price(reader)
+
+    def _price(self, value: Value) -> int:
+        """About how many operations an element takes, with what is computed where it is read."""
+        return value.price + sum(0 if a in self.values else self.prices[a] for a in value.args)
+
+
+def is_shattered(edges: Edges, price: int) -> bool:
+    """Whether loops cut at these edges, of so many operations, would be cut too small."""
+    count = pieces(edges)
+    return count > PIECES or count > 1 and count * price > WRITTEN_OUT
