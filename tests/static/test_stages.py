@@ -242,7 +242,7 @@ UNSOUND = {
     "width of code": (
         doubled(LOAD, Let("w", parse("x * 2.0"), ("v",), FLOAT, np.dtype(np.float32))), "constants",
     ),
-    "arguments of code": (doubled(LOAD, Let("w", parse("x * y"), ("v",), FLOAT, FLOAT)), "the code reads y"),
+    "arguments of code": (doubled(LOAD, Let("w", parse("x * y"), ("v",), FLOAT, FLOAT)), "reads y"),
 }  # fmt: skip
 
 
