@@ -7,7 +7,7 @@ import numpy as np
 
 from .array import Array
 from .core import shape_of
-from .errors import DimensionMismatch
+from .errors import DimensionMismatch, require_unmasked
 from .leaves import track
 from .modes import no_tracking
 from .transforms import grad, jvp, trees
@@ -57,6 +57,8 @@ def check_grads(
     places = [i for i, leaf in enumerate(leaves) if trees.is_differentiable(leaf)]
     if not places:
         raise TypeError("check_grads: the arguments hold no float to differentiate")
+    for i in places:
+        require_unmasked(leaves[i], "check_grads: an argument")
     values = [np.array(leaves[i], np.float64) for i in places]
 
     def call(*floats):

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .errors import NoRuleError
+from .errors import NoRuleError, require_unmasked
 
 Rule = Callable[..., Any]
 
@@ -182,6 +182,9 @@ def bind(row: Primitive, *args, **params) -> Any:
         if isinstance(arg, Array) and arg.level > level:
             top, level = arg, arg.level
     if top is None:
+        for arg in args:
+            if type(arg) is not np.ndarray:
+                require_unmasked(arg, row.name)
         return row.evaluate(*args, **params)
     return top.process(level, row, args, params)
 

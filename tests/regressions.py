@@ -359,3 +359,32 @@ def small_tails_of_tanh(nbgrad):
         return v1
 
     return f, (20.0,)
+
+
+@regression
+def unrolled_backwards(nbgrad):
+    def f(x0):
+        v1 = x0
+        for _ in range(100):
+            v1 = np.sin(v1)
+        return v1
+
+    return f, (np.array([0.5, 2.0, 3.0]),)
+
+
+@regression
+def states_of_nothing(nbgrad):
+    def f(x0):
+        v1 = nbgrad.loop(2, lambda i, s: (s[1], s[0] * 2.0, s[0]), (x0, x0, x0))[2]
+        return v1
+
+    return f, (np.zeros(0),)
+
+
+@regression
+def bound_beyond_the_dtype(nbgrad):
+    def f(x0):
+        v1 = np.clip(x0, -1, None)
+        return v1
+
+    return f, (np.array([[2, 3, 1], [5, 1, 2]], np.uint8),)

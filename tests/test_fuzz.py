@@ -56,7 +56,7 @@ print(json.dumps([found.coverage.cases, told]))
 
 
 @pytest.mark.skipif(PLAIN_PYTHON, reason="machine code")
-@pytest.mark.parametrize("kind", ["eager", "compiled"])
+@pytest.mark.parametrize("kind", ["kernels", "compiled"])
 def test_machine_code(kind):
     found = loop.work(loop.Job(kind, SEED + 5 * 10**6, STRETCH))
     assert not found.failures, told(found.failures.values())

@@ -131,16 +131,35 @@ def _read(node: ast.AST) -> Expr:
             constant = _read(operand)
             assert isinstance(constant, Number)
             return number(-constant.value)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return apply(FUNCTIONS["equal"], [_read(operand), number(False)])
         case ast.UnaryOp(op=op, operand=operand):
             return _applied(_OPERATORS.get(type(op)), [operand])
         case ast.BinOp(left=left, op=op, right=right):
             return _applied(_OPERATORS.get(type(op)), [left, right])
-        case ast.Compare(left=left, ops=[op], comparators=[right]):
-            return _applied(_OPERATORS.get(type(op)), [left, right])
+        case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+            return _read(operand)
+        case ast.Compare(left=left, ops=ops, comparators=rest):
+            pairs = zip([left, *rest], rest, ops, strict=False)
+            return _joined(
+                "and", [_applied(_OPERATORS.get(type(op)), [x, y]) for x, y, op in pairs]
+            )
+        case ast.BoolOp(op=op, values=values):
+            return _joined("and" if isinstance(op, ast.And) else "or", [_read(v) for v in values])
+        case ast.IfExp(test=test, body=body, orelse=other):
+            return _applied("select", [test, body, other])
         case ast.Call(func=function, args=args, keywords=[]):
             return _applied(ast.unparse(function), args)
         case _:
             raise ValueError(f"{ast.unparse(node)!r} has no place in scalar code")
+
+
+def _joined(name: str, conditions: Sequence[Expr]) -> Expr:
+    """Conditions that must hold together, or one of them."""
+    found = conditions[0]
+    for condition in conditions[1:]:
+        found = apply(FUNCTIONS[name], [found, condition])
+    return found
 
 
 def _is_constant(node: ast.AST) -> bool:

@@ -6,18 +6,19 @@ from ._jit import device
 @device
 def cumsum(x, out, rows, columns):
     """out[i, j] = x[i, 0] + ... + x[i, j]"""
-    for i in range(rows):
-        total = x[0] - x[0]
-        for j in range(columns):
-            total += x[i * columns + j]
-            out[i * columns + j] = total
+    for i in range(rows * (columns > 0)):
+        total = out[i * columns] = x[i * columns]
+        for j in range(i * columns + 1, (i + 1) * columns):
+            total += x[j]
+            out[j] = total
 
 
 @device
 def cumsum_back(x, out, rows, columns):
     """The same from the end of each row."""
-    for i in range(rows):
-        total = x[0] - x[0]
-        for j in range(columns - 1, -1, -1):
-            total += x[i * columns + j]
-            out[i * columns + j] = total
+    for i in range(rows * (columns > 0)):
+        last = (i + 1) * columns - 1
+        total = out[last] = x[last]
+        for j in range(last - 1, i * columns - 1, -1):
+            total += x[j]
+            out[j] = total

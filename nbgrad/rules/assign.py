@@ -88,6 +88,7 @@ def at(x: Any) -> At:
     >>> nbgrad.at(np.zeros(3))[1].set(2.0)
     array([0., 2., 0.])
     """
+    require_unmasked(x, "at")
     return At(x if isinstance(x, Array) else np.asarray(x))
 
 

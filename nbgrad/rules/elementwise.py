@@ -6,10 +6,10 @@ Conventions at kinks stand in the row: they are tested and printed in the docume
 import numpy as np
 
 from .. import shapes
-from ..array import apply, functions, implements
+from ..array import apply, implements
 from ..core import Array, bind
 from ..errors import require_unmasked
-from .families import Elementwise, Interval, elementwise, positive, reals, ufunc_rows
+from .families import Elementwise, Interval, elementwise, positive, reals
 
 # -- arithmetic -----------------------------------------------------------------------------------
 
@@ -38,10 +38,12 @@ remainder = elementwise(
     domains=[reals, positive], notes="x - y * floor(x / y): derivative -floor(x / y) in y",
 )  # fmt: skip
 negative = elementwise(np.negative, "-x", [lambda x, out: -1], domains=[reals])
-absolute = elementwise(
-    np.absolute, "abs(x)",
-    [lambda x, out: np.where(x > 0, 1.0, np.where(x < 0, -1.0, 0.0))],
-    domains=[reals], kinks=[((0.0,), (0.0,))], notes="derivative 0 at 0",
+absolute, fabs = (
+    elementwise(
+        function, "abs(x)", [lambda x, out: np.where(x > 0, 1.0, np.where(x < 0, -1.0, 0.0))],
+        domains=[reals], kinks=[((0.0,), (0.0,))], notes="derivative 0 at 0",
+    )
+    for function in (np.absolute, np.fabs)
 )  # fmt: skip
 square = elementwise(np.square, "x * x", [lambda x, out: 2 * x], domains=[reals])
 abs2 = elementwise(
@@ -61,7 +63,6 @@ copysign = elementwise(
     [lambda x, y, out: np.sign(x) * np.copysign(1.0, y), lambda x, y, out: 0],
     domains=[reals, reals], kinks=[((0.0, 1.0), (0.0, 0.0))], notes="derivative 0 at 0, and in y",
 )  # fmt: skip
-functions[np.fabs], ufunc_rows[np.fabs] = functions[np.absolute], absolute
 
 
 def _step(function, body: str, whole: str = "x"):
@@ -136,12 +137,19 @@ def integer_power_of(x, n: int):
     return bind(integer_power, x, n=n) if isinstance(x, Array) else np.power(x, float(n))
 
 
-@implements(np.power, np.float_power)
+@implements(np.power)
 def power_of(x, y):
     """`x ** y`; a small integer exponent becomes repeated multiplication."""
     if type(y) is int and isinstance(x, Array) and -8 <= y <= 8:
         return bind(integer_power, x, n=y)
     return bind(power, x, y)
+
+
+@implements(np.float_power)
+def float_power_of(x, y):
+    """`x ** y` in float64, whatever the dtypes."""
+    x, y = (z.astype(np.float64) if hasattr(z, "astype") else z for z in (x, y))
+    return power_of(x, y)
 
 
 # -- choices --------------------------------------------------------------------------------------
@@ -232,6 +240,10 @@ def where_of(condition, x, y):
 def clip_of(x, a_min=None, a_max=None, *, min=None, max=None):
     """`np.clip` with any of its two bounds; bounds have derivatives too."""
     low, high = (a_min if min is None else min), (a_max if max is None else max)
+    if (type(low) is int or type(high) is int) and np.dtype(getattr(x, "dtype", None)).kind in "iu":
+        limits = np.iinfo(x.dtype)  # a bound that no element passes may lie beyond the dtype
+        low = None if type(low) is int and low <= limits.min else low
+        high = None if type(high) is int and high >= limits.max else high
     if low is not None and high is not None:
         return bind(clip, x, low, high)
     if low is not None:
@@ -264,7 +276,12 @@ def divmod_of(x, y):
 
 @implements(np.round)
 def round_of(x, decimals: int = 0):
-    """`np.round`: to the nearest, ties to even; derivative 0."""
-    if shapes.whole(decimals, "round: decimals") == 0:
-        return np.rint(x)
+    """`np.round`: to the nearest, ties to even; derivative 0. Integers stay integers."""
+    decimals = shapes.whole(decimals, "round: decimals")
+    if x.dtype.kind in "iu":
+        return x if decimals >= 0 else _rounded(x, decimals).astype(x.dtype)
+    return np.rint(x) if decimals == 0 else _rounded(x, decimals)
+
+
+def _rounded(x, decimals: int):
     return np.rint(x * 10.0**decimals) / 10.0**decimals

@@ -129,13 +129,24 @@ class Elementwise(Primitive):
     def batch(self, size, args, batched, **params):
         return batching.elementwise(self, size, args, batched, **params)
 
+    def _floats(self, args, out):
+        """Arguments as partials take them: integers and bools in the dtype of the result."""
+        return [
+            x.astype(out.dtype)
+            if i not in self.conditions and getattr(x, "dtype", out.dtype).kind in "iub"
+            else x
+            for i, x in enumerate(args)
+        ]
+
     def pullback(self, ct, out, args, need, **params):
+        args = self._floats(args, out)
         return [
             scaled(ct, partial(*args, out, **params)) if wanted and partial else None
             for partial, wanted in zip(self.partials, need, strict=True)
         ]
 
     def pushforward(self, tangents, out, args, **params):
+        args = self._floats(args, out)
         terms = [
             scaled(tangent, partial(*args, out, **params))
             for partial, tangent in zip(self.partials, tangents, strict=True)

@@ -7,10 +7,11 @@ import numpy as np
 from .. import shapes
 from ..array import Array, apply, implements
 from ..core import Aval, bind, shape_of
-from ..errors import DimensionMismatch
+from ..errors import DimensionMismatch, require_unmasked
 from ..kernels import reduce as kernels
+from ..symbols import Symbol
 from . import batching
-from .dtypes import common_type, float_type, held
+from .dtypes import FLOATS, common_type, float_type, held
 from .families import Linear, sample
 from .reduce import unbroadcast
 
@@ -216,6 +217,7 @@ def array(nested):
         return np.stack([array(item) for item in nested])
     if isinstance(nested, Array):
         return nested
+    require_unmasked(nested, "array")
     value = np.asarray(nested)
     return value.astype(float_type(value.dtype), copy=False)
 
@@ -245,10 +247,16 @@ astype = Linear(
 
 @implements("astype")
 def astype_of(x, dtype):
-    """Values as float64 or float32; raises TypeError for any other dtype."""
-    name = np.dtype(dtype).name
-    if name not in ("float64", "float32"):
+    """Values in another dtype of real numbers. Raises TypeError where a derivative would be lost:
+    what is tracked is float64 or float32."""
+    kind = np.dtype(dtype).newbyteorder("=")
+    value = x
+    while isinstance(value, Array) and value.is_batch:
+        value = value.below
+    tracked = isinstance(value, Array) and not isinstance(value, Symbol)
+    if kind not in FLOATS and (tracked or kind.kind not in "iub"):
         raise TypeError(
-            f"astype({name}): a tracked array is float64 or float32; use x.data.astype for others"
+            f"astype({kind.name}): a tracked array is float64 or float32; use x.data.astype for "
+            "others"
         )
-    return x if x.dtype.name == name else bind(astype, x, dtype=name)
+    return x.settled() if x.dtype == kind else bind(astype, x, dtype=kind.name)

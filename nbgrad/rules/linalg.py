@@ -14,7 +14,7 @@ from .families import Bilinear, sample, ufunc_rows
 
 
 def _infer(x: Aval, y: Aval) -> Aval:
-    return Aval.of(kernels.result_shape(x.shape, y.shape), type_of(np.matmul, x, y))
+    return Aval.of(kernels.result_shape(shape_of(x), shape_of(y)), type_of(np.matmul, x, y))
 
 
 def _compute(x, y):
@@ -143,20 +143,4 @@ ufunc_rows[np.matmul] = matmul
 @implements(np.matmul)
 def matmul_of(x, y):
     """`x @ y`. Pullback: ct @ y.T and x.T @ ct."""
-    return bind(matmul, x, y)
-
-
-@implements(np.dot)
-def dot(x, y):
-    """`np.dot`: the product of matrices and vectors; with a scalar, the multiple.
-
-    Raises NotImplementedError for more than two axes, where `@` says what is meant.
-    """
-    x_shape, y_shape = shape_of(x), shape_of(y)
-    if not x_shape or not y_shape:
-        return np.multiply(x, y)
-    if len(x_shape) > 2 or len(y_shape) > 2:
-        raise NotImplementedError(
-            f"dot: the shapes {x_shape} and {y_shape}: beyond two axes use np.matmul"
-        )
     return bind(matmul, x, y)

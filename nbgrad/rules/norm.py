@@ -85,6 +85,8 @@ def _vector_norm(x, ord, axes, keepdims):
     if ord == 1:
         return np.sum(np.abs(x), axis=axes, keepdims=keepdims)
     if abs(ord) == math.inf:
+        if ord > 0 and not shape_of(x)[axes[0]]:
+            return np.sum(np.abs(x), axis=axes, keepdims=keepdims)  # the norm of nothing is 0
         extreme = np.max if ord > 0 else np.min
         return extreme(np.abs(x), axis=axes, keepdims=keepdims)
     if ord <= 0:

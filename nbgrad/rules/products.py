@@ -5,8 +5,9 @@ import math
 import numpy as np
 
 from ..array import implements
-from ..core import shape_of
+from ..core import bind, shape_of
 from ..errors import DimensionMismatch
+from .linalg import matmul
 
 
 def _fitting(op: str, x, y, n: int, m: int) -> None:
@@ -15,6 +16,24 @@ def _fitting(op: str, x, y, n: int, m: int) -> None:
             f"{op}: the shapes {shape_of(x)} and {shape_of(y)} do not fit: the axes that are "
             f"summed have lengths {n} and {m}"
         )
+
+
+def _array(x):
+    """A number of Python's as an array: these functions promote its dtype, as NumPy's do."""
+    return x if hasattr(x, "dtype") else np.asarray(x)
+
+
+@implements(np.dot)
+def dot(a, b):
+    """Sums of products over the last axis of a and the last but one of b, or its only one; with a
+    scalar, the multiple."""
+    a, b = _array(a), _array(b)
+    ranks = len(shape_of(a)), len(shape_of(b))
+    if 0 in ranks:
+        return np.multiply(a, b)
+    if max(ranks) > 2:
+        return tensordot(a, b, (-1, -2 if ranks[1] > 1 else -1))
+    return bind(matmul, a, b)
 
 
 @implements(np.outer)
@@ -40,6 +59,7 @@ def vecdot(x1, x2, /, *, axis=-1):
 @implements(np.inner)
 def inner(a, b):
     """Sums of products over the last axis of both; the product where one is a scalar."""
+    a, b = _array(a), _array(b)
     if not shape_of(a) or not shape_of(b):
         return np.multiply(a, b)
     if len(shape_of(a)) == len(shape_of(b)) == 1 and shape_of(a) == shape_of(b):
@@ -81,10 +101,13 @@ def kron(a, b):
 
 @implements(np.linalg.multi_dot)
 def multi_dot(arrays):
-    """The product of a chain of matrices, in the cheapest order; ends may be vectors."""
+    """The product of a chain of matrices, in the cheapest order; ends may be vectors. Of two arrays
+    it is `np.dot`."""
     arrays = list(arrays)
     if len(arrays) < 2:
         raise ValueError("Expecting at least two arrays.")
+    if len(arrays) == 2:
+        return np.dot(*arrays)
     ends = (len(shape_of(arrays[0])) == 1, len(shape_of(arrays[-1])) == 1)
     labels = [[i, i + 1] for i in range(len(arrays))]
     labels[0], labels[-1] = labels[0][ends[0] :], labels[-1][: 2 - ends[1]]

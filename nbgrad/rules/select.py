@@ -1,6 +1,7 @@
 """Choosing elements by position or rank, and functions whose values have no derivative."""
 
 import functools
+import math
 
 import numpy as np
 
@@ -110,6 +111,8 @@ def _diff_infer(x, *, axis):
 
 
 def _diff_transpose(ct, args, *, axis):
+    if not shape_of(args[0])[axis]:
+        return [ct]
     widths = [(1, 1) if i == axis else (0, 0) for i in range(len(shape_of(ct)))]
     return [-diff(np.pad(ct, widths), axis=axis)]
 
@@ -179,8 +182,8 @@ def median(a, axis=None, *, keepdims: bool = False):
     axes = np.lib.array_utils.normalize_axis_tuple(axes, ndim, "median")
     kept = [i for i in range(ndim) if i not in axes]
     shape = shape_of(a)
-    flat = np.reshape(np.transpose(a, (*kept, *axes)), (*(shape[i] for i in kept), -1))
-    length = shape_of(flat)[-1]
+    length = math.prod(shape[i] for i in axes)
+    flat = np.reshape(np.transpose(a, (*kept, *axes)), (*(shape[i] for i in kept), length))
     middle = slice((length - 1) // 2, length // 2 + 1)
     order = _argpartition(flat, np.arange(length)[middle])[..., middle]
     out = np.mean(take_along_axis(flat, order), axis=-1)

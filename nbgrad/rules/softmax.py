@@ -1,5 +1,7 @@
 """softmax and its kin: rows of a table, or any other axis."""
 
+import math
+
 import numpy as np
 
 from .. import shapes
@@ -129,7 +131,8 @@ def logsumexp(x, axis=None, keepdims: bool = False):
 def _logsumexp_compute(x, *, axes):
     x = np.asarray(x)
     kept = tuple(i for i in range(x.ndim) if i not in axes)
-    flat = np.transpose(x, kept + axes).reshape(*(x.shape[i] for i in kept), -1)
+    columns = math.prod(x.shape[i] for i in axes)
+    flat = np.transpose(x, kept + axes).reshape(*(x.shape[i] for i in kept), columns)
     flat = flat if flat.dtype in (np.float64, np.float32) else flat.astype(np.float64)
     if not flat.shape[-1]:
         return np.full(flat.shape[:-1], -np.inf, flat.dtype)

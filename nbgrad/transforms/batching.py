@@ -92,7 +92,10 @@ def map(f: Callable, *samples) -> Any:
     """
     trees.require_function("map", f)
     flat = [trees.flatten(list_of(sample)) for sample in samples]
-    count = _count([x for leaves, _ in flat for x in leaves if _is_array(x)], "map")
+    arrays = [x for leaves, _ in flat for x in leaves if _is_array(x)]
+    for x in arrays:
+        require_unmasked(x, "map: samples")
+    count = _count(arrays, "map")
     if not count:
         raise DimensionMismatch("map: there is no sample to call the function for")
     results = [

@@ -138,7 +138,7 @@ class Case:
 
 def kind(x: Any) -> str:
     x = np.asarray(plain(x))
-    return f"{x.dtype}{list(x.shape)}"
+    return f"{x.dtype.newbyteorder('=')}{list(x.shape)}"
 
 
 def shown(x: Any) -> str:

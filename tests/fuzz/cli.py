@@ -16,10 +16,10 @@ from rich.table import Table
 
 from .coverage import Coverage
 from .draw import ops
-from .loop import KINDS, Job, small, table_of, work
+from .loop import INTERPRETED, KINDS, Job, small, table_of, work
 from .runner import Failure
 
-SHARES = {"eager": 0.5, "plain": 0.3, "compiled": 0.15, "odd": 0.05}
+SHARES = {"eager": 0.45, "plain": 0.3, "compiled": 0.1, "odd": 0.05, "kernels": 0.1}
 CHUNK = 20.0  # seconds of work between two reports
 TEACH = """
 Programs are drawn at random and run on NumPy and in every mode of nbgrad; where two disagree, the
@@ -31,8 +31,9 @@ program is shrunk and printed as Python that goes into tests/regressions.py as i
   python -m tests.fuzz --seed 7 --minutes 1        the programs of that seed
   python -m tests.fuzz --defects                   put known defects back, and find them
 
-plain is the compiled tier run in plain Python on memory full of not-a-numbers: many programs a
-second. compiled is machine code: few. odd calls public functions with what they do not take.
+eager and plain are the two tiers in plain Python, plain on memory full of not-a-numbers: many
+programs a second. kernels and compiled are the same with machine code: few. odd calls public
+functions with what they do not take.
 The exit code is 1 where anything was found.
 """
 
@@ -103,7 +104,7 @@ def run(
     failures: dict[tuple, Failure] = {}
     spent = dict.fromkeys(kinds, 0.0)
     queues = {kind: jobs_of(kind, seed, op) for kind in kinds}
-    pools = {plain: _pool(jobs, plain) for plain in {kind == "plain" for kind in kinds}}
+    pools = {plain: _pool(jobs, plain) for plain in {kind in INTERPRETED for kind in kinds}}
     end = time.monotonic() + seconds
     running: dict[Future, Job] = {}
     with Live(console=console, refresh_per_second=2) as live:
@@ -115,7 +116,7 @@ def run(
                 job = job._replace(
                     seconds=min(CHUNK, end - time.monotonic()), before=coverage[kind]
                 )
-                running[pools[kind == "plain"].submit(work, job)] = job
+                running[pools[kind in INTERPRETED].submit(work, job)] = job
             done, _ = wait(running, timeout=1.0, return_when=FIRST_COMPLETED)
             for future in done:
                 job = running.pop(future)
@@ -125,7 +126,7 @@ def run(
                 except BrokenProcessPool:  # a process died: the worst that can be found
                     told = f"python -m tests.fuzz --only {kind} --jobs 1 from seed {job.seed}"
                     failures[kind, "died", job.seed] = Failure(told, "process", "died", told)
-                    pools[kind == "plain"] = _pool(jobs, kind == "plain")
+                    pools[kind in INTERPRETED] = _pool(jobs, kind in INTERPRETED)
                     continue
                 coverage[kind].add(found.coverage)
                 for signature, failure in found.failures.items():
@@ -198,5 +199,5 @@ def small_of(kind: str, failure: Failure) -> Any:
     """A shrunk program; what happened in plain Python is shrunk in a process of that kind."""
     if isinstance(failure.program, str):
         return failure.program
-    with _pool(1, kind == "plain") as pool:
+    with _pool(1, kind in INTERPRETED) as pool:
         return str(pool.submit(small, failure).result().program)

@@ -237,11 +237,20 @@ class Draft:
         kept = Program(items, made, tuple(number[i] for i in outputs), self.refused, seed).pruned()
         if not kept.inputs:
             raise Unusable("nothing goes in")
+        if "float32" in str(kept):
+            kept = kept.with_inputs([_settled(x) for x in kept.inputs])
         if not kept.arguments:
             x = kept.inputs[0]
             first = Input(x.value if np.asarray(x.value).dtype in DTYPES else 1.5)
             return kept.with_inputs((first, *kept.inputs[1:]))
         return kept
+
+
+def _settled(x: Input) -> Input:
+    """A number of Python's that is differentiated is float64, and NumPy would take it as float32
+    beside such arrays: an array in its place."""
+    moves = isinstance(x.value, float) and x.role != "captured"
+    return x._replace(value=np.asarray(x.value)) if moves else x
 
 
 def is_float(x: Any) -> bool:

@@ -31,7 +31,7 @@ def draw(
     d.tails = bool(rng.random() < 0.04)
     for _ in range(1 if d.tails else int(rng.integers(1, 4))):
         d.new((), "float64") if d.tails else d.new()
-    count = 1 if d.tails else int(rng.integers(1, longest + 1))
+    count = 1 if d.tails else int(min(rng.integers(1, longest + 1, 2)))  # short ones say most
     made, tries = 0, 0
     last = len(d.values)
     while made < count and tries < 6 * count and not d.refused:

@@ -10,6 +10,7 @@ import nbgrad
 
 from .case import Case, Different, NotHere, dot, mode, or_zero, plain, shown, tracked
 from .oracle import complex_tangents, results
+from .reference import Reference
 
 # -- values ---------------------------------------------------------------------------------------
 
@@ -32,6 +33,35 @@ def plain_value(c: Case) -> None:
     found = [plain(x) for x in results(c.f(*c.args))]
     c.typed("plain values", found, c.point.values)
     c.alike("plain values", found, c.point.values)
+
+
+@mode
+def masked(c: Case) -> None:
+    """A masked array that the function closes over is refused, or keeps its mask as in NumPy."""
+    inputs = c.program.inputs if c.program.length and hasattr(c.program, "steps") else ()
+    closed = {i for i, x in enumerate(inputs) if x.role == "captured" and np.size(x.value)}
+    if not closed:
+        raise NotHere
+    held = [hidden(x.make()) if i in closed else x.make() for i, x in enumerate(inputs)]
+    try:
+        expected = results(c.program.function(Reference(), held)(*c.args))
+    except Exception:
+        raise NotHere from None
+    args = [tracked(x) if k in c.program.floats else x for k, x in enumerate(c.args)]
+    try:
+        found = results(c.program.function(None, held)(*args))
+    except (TypeError, ValueError, IndexError, NotImplementedError):
+        return
+    for x, y in zip(found, expected, strict=True):
+        if np.ma.is_masked(y) and not np.ma.is_masked(plain(x)):
+            raise Different(f"a mask is dropped: {shown(plain(x))} for {shown(y)}")
+
+
+def hidden(x: Any) -> Any:
+    """The array with its first element masked."""
+    mask = np.zeros(np.shape(x), bool)
+    mask.flat[0] = True
+    return np.ma.MaskedArray(x, mask)
 
 
 # -- first derivatives ----------------------------------------------------------------------------

@@ -166,7 +166,7 @@ class Program:
     def function(self, library: Any = None, captured: Sequence[Any] | None = None) -> Callable:
         """The function, with `library` in the place of nbgrad. Arrays that it closes over are made
         anew, tracked ones only for nbgrad itself."""
-        scope: dict[str, Any] = {"np": np, "nbgrad": library or PUBLIC}
+        scope: dict[str, Any] = {"np": np, "nbgrad": library or nbgrad}
         for i, x in enumerate(self.inputs):
             if x.role != "argument":
                 value = x.make() if captured is None else captured[i]
@@ -223,7 +223,7 @@ class Pasted:
         self._make = make
         self._args = args
         self.source = inspect.getsource(make)
-        given = make(PUBLIC)[1] if args is None else args
+        given = make(nbgrad)[1] if args is None else args
         self.inputs = tuple(Input(x) for x in given)
         self.length = self.source.count("=")
 
@@ -236,10 +236,10 @@ class Pasted:
         return tuple(i for i, x in enumerate(self.inputs) if x.is_float)
 
     def make(self) -> list[Any]:
-        return list(self._make(PUBLIC)[1] if self._args is None else self._args)
+        return list(self._make(nbgrad)[1] if self._args is None else self._args)
 
     def function(self, library: Any = None, captured: Any = None) -> Callable:
-        return self._make(library or PUBLIC)[0]
+        return self._make(library or nbgrad)[0]
 
     def __str__(self) -> str:
         return self.source
@@ -254,17 +254,3 @@ class Pasted:
 @lru_cache(64)
 def _code(source: str) -> types.CodeType:
     return compile(source, "<program>", "exec")
-
-
-class _Public:
-    """The library, with `at` for libraries that only have it as a method."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(nbgrad, name)
-
-    @staticmethod
-    def at(x: Any) -> Any:
-        return x.at if hasattr(x, "at") else nbgrad.track(x).at
-
-
-PUBLIC: Any = nbgrad if hasattr(nbgrad, "at") else _Public()

@@ -49,11 +49,11 @@ class Reference:
     relu = staticmethod(lambda x: np.maximum(_float(x), 0))
     sigmoid = staticmethod(lambda x: 1.0 / (1.0 + np.exp(-_float(x))))
     softplus = staticmethod(lambda x: np.logaddexp(_float(x), _zero(_float(x))))
-    erf = staticmethod(scipy.special.erf)
-    gelu = staticmethod(lambda x: x * scipy.special.ndtr(x))
-    abs2 = staticmethod(lambda x: _float(x) * x)
-    elu = staticmethod(lambda x, alpha=1.0: np.where(x < 0, alpha * np.expm1(x), x))
-    leaky_relu = staticmethod(lambda x, slope=0.01: np.where(x < 0, slope * x, x))
+    erf = staticmethod(lambda x: scipy.special.erf(_float(x)))
+    gelu = staticmethod(lambda x: _float(x) * scipy.special.ndtr(_float(x)))
+    abs2 = staticmethod(np.square)
+    elu = staticmethod(lambda x, alpha=1.0: np.where(x < 0, alpha * np.expm1(_float(x, alpha)), x))
+    leaky_relu = staticmethod(lambda x, slope=0.01: np.where(x < 0, slope * _float(x, slope), x))
     evalpoly = staticmethod(lambda x, c: sum((a * x**i for i, a in enumerate(c)), 0 * x))
     mse = staticmethod(lambda p, t: np.mean((p - t) ** 2))
     hinge_loss = staticmethod(lambda p, t: np.mean(np.maximum(0, 1 - p * t)))
@@ -69,16 +69,19 @@ class Reference:
 
     @staticmethod
     def softmax(x: Any, axis: int = -1) -> Any:
+        x = _with_axis(_float(x), axis)
         e = np.exp(x - np.max(x.real, axis=axis, keepdims=True))
         return e / np.sum(e, axis=axis, keepdims=True)
 
     @staticmethod
     def logsoftmax(x: Any, axis: int = -1) -> Any:
+        x = _with_axis(_float(x), axis)
         shifted = x - np.max(x.real, axis=axis, keepdims=True)
         return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
 
     @staticmethod
     def logsumexp(x: Any, axis: Any = None) -> Any:
+        x = _float(x) if axis is None else _with_axis(_float(x), axis)
         top = np.max(x.real, axis=axis, keepdims=True)
         summed = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top
         return np.squeeze(summed, axis=axis)
@@ -125,7 +128,7 @@ class Reference:
             axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
             size = next(len(x) for x, a in zip(args, axes, strict=True) if a is not None)
             rows = [
-                f(*(x if a is None else x[i] for x, a in zip(args, axes, strict=True)))
+                f(*(x if a is None else np.asarray(x[i]) for x, a in zip(args, axes, strict=True)))
                 for i in range(size)
             ]
             return np.stack(rows)
@@ -164,9 +167,19 @@ class Reference:
         return cls.grad(lambda x: np.sum(f(x)))
 
 
-def _float(x: Any) -> Any:
-    """The ops of nbgrad's own give floats of integers."""
-    return x * 1.0 if np.asarray(x).dtype.kind in "iub" else x
+def _float(x: Any, *others: Any) -> Any:
+    """The ops of nbgrad's own give floats of integers: in the dtype that `others` make of them, or
+    float64."""
+    if np.asarray(x).dtype.kind not in "iub":
+        return x
+    kind = np.result_type(x, *others)
+    return np.asarray(x, kind if kind.kind in "fc" else np.float64)
+
+
+def _with_axis(x: Any, axis: int) -> Any:
+    """Raises IndexError for an axis that x has not: NumPy's reductions let scalars have one."""
+    np.lib.array_utils.normalize_axis_index(axis, np.ndim(x))
+    return x
 
 
 def _zero(x: Any) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 import nbgrad
 from nbgrad.array import functions
 from nbgrad.core import Primitive
-from nbgrad.rules.families import Elementwise, Interval, Nondifferentiable
+from nbgrad.rules.families import Elementwise, Interval, Nondifferentiable, positive
 
 from . import control, indices, layout, products
 from .draft import Draft, is_array
@@ -33,6 +33,9 @@ INNER = {
     "random_integers", "random_normal", "random_permutation", "random_uniform",
 }  # fmt: skip
 """Rows that others are made of, or whose draws no oracle knows."""
+
+SIGNED = {"signbit", "copysign", "arctan2"}
+"""Rows that tell zeros apart by their signs, which rounding decides."""
 
 SKIPPED = {
     "shape", "ndim", "size", "array_repr", "array_str", "array2string", "iscomplexobj", "argwhere",
@@ -80,6 +83,12 @@ def elementwise(row: Primitive, call: str) -> Op:
                 i = d.within(i, low, high)
             texts.append(f"{{{len(args)}}}")
             args.append(i)
+        if row.name in SIGNED and any(np.any(np.asarray(d.values[i]) == 0) for i in args):
+            raise Unusable("the sign of a zero is no number's")
+        if row.name == "power" and any(np.asarray(d.values[i]).dtype == bool for i in args):
+            raise Unusable("of bools NumPy's arrays and numbers have powers of other dtypes")
+        if row.name == "power" and len(args) == 2 and np.any(np.asarray(d.values[args[0]]) <= 0):
+            raise Unusable("nan is the derivative in the exponent")
         sign = OPERATORS.get(row.name)
         if sign and len(texts) == 2 and d.chance(0.7):
             if "(" in texts[1] and d.chance(0.4) and low <= 0:
@@ -143,12 +152,20 @@ def forms_of(call: str) -> list[str]:
             try:
                 with np.errstate(all="ignore"):
                     out = eval(text.format("x", "y"), {"np": np, "x": x, "y": x * 0.9})
+                    if text.endswith("]") and isinstance(_whole(text, x), np.ndarray):
+                        break  # an element hides what the others are
             except Exception:
                 continue
             if isinstance(out, (np.ndarray, np.generic)) and out.dtype.kind in "fiub":
                 (taken if _takes(text, x) else refused).append(text)
                 break
     return taken or refused
+
+
+def _whole(text: str, x: np.ndarray) -> Any:
+    """What a call gives of which only an item is taken."""
+    call = text[: text.rindex("[")]
+    return eval(call.format("x", "y"), {"np": np, "x": x, "y": x * 0.9})
 
 
 def _takes(text: str, x: np.ndarray) -> bool:
@@ -168,6 +185,8 @@ def by_trial(name: str, forms: list[str]) -> Op:
     def draw(d: Draft) -> int:
         form = d.one(forms)
         i = d.pick(is_array if d.chance(0.8) else lambda x: True)
+        if name == "float_power":
+            i = d.within(i, *positive)
         args = [i]
         if "{1}" in form:
             j = d.find(lambda x: np.shape(x) == np.shape(d.values[i]))

@@ -28,47 +28,47 @@ class Failure(NamedTuple):
 
 
 class Outcome(NamedTuple):
+    """Modes that agree, that refuse with what words, that differ, and that have nothing to say."""
+
     done: list[str]
     refused: list[tuple[str, str]]
     failures: list[Failure]
+    silent: list[str]
 
 
 def outcome(program: Any, names: Iterable[str], table: dict[str, Any] = MODES) -> Outcome:
     """Run a program in these modes. Raises Unusable where it says nothing."""
-    done, refused, failures = [], [], []
+    found = Outcome([], [], [], [])
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         if program.refused:
             ways = modes.refusing if table is MODES else static.refusing
             for name, run in ways(program).items():
                 record(
-                    program,
-                    f"refuse {name}",
-                    lambda run=run: modes.refuses(program, run),
-                    done,
-                    refused,
-                    failures,
+                    program, f"refuse {name}", lambda run=run: modes.refuses(program, run), found
                 )
-            return Outcome(done, refused, failures)
+            return found
         case = Case(program)
         for name in names:
-            record(program, name, lambda name=name: table[name](case), done, refused, failures)
-    return Outcome(done, refused, failures)
+            record(program, name, lambda name=name: table[name](case), found)
+    return found
 
 
-def record(
-    program: Program, name: str, run: Callable, done: list, refused: list, failures: list
-) -> None:
+def record(program: Program, name: str, run: Callable, found: Outcome) -> None:
+    """Run one mode, and note what came of it."""
     try:
         run()
-        done.append(name)
+        found.done.append(name)
     except (NotHere, Unusable):
-        pass
+        found.silent.append(name)
     except REFUSALS as error:
-        refused.append((name, str(error)))
+        found.refused.append((name, str(error)))
     except Different as error:
-        failures.append(Failure(program, name, "Different", str(error)))
+        found.failures.append(Failure(program, name, "Different", str(error)))
     except Exception as error:
+        if isinstance(error.__cause__, REFUSALS):  # NumPy's word for it, as in plain[0] = tracked
+            found.refused.append((name, str(error.__cause__)))
+            return
         where = traceback.extract_tb(error.__traceback__)[-1]
         at = f"{where.filename.rsplit('/', 1)[-1]}:{where.name}"
-        failures.append(Failure(program, name, f"{type(error).__name__} in {at}", str(error)))
+        found.failures.append(Failure(program, name, f"{type(error).__name__} in {at}", str(error)))

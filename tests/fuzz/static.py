@@ -20,6 +20,7 @@ from . import case, higher
 from .case import Case, Different, NotHere, plain
 from .oracle import results
 from .programs import Program
+from .written import watched
 
 STATIC: dict[str, case.Mode] = {}
 SMALLEST = 1e-12
@@ -95,6 +96,15 @@ def compiled(c: Case) -> None:
     for x, before in zip(c.args, c.program.make(), strict=True):
         if not np.array_equal(x, before):
             raise Different("an argument was written to")
+
+
+@mode
+def written(c: Case) -> None:
+    """On memory that knows what was written: the function, and its gradient."""
+    agree(c, "on watched memory", results(watched(nbgrad.compile(c.f), *c.args)), c.point.values)
+    if c.program.floats and c.cts:
+        slopes = nbgrad.compile(nbgrad.grad(c.scalar, every(c)))
+        agree(c, "gradient on watched memory", watched(slopes, *c.moving), c.gradients)
 
 
 @mode

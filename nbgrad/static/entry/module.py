@@ -105,10 +105,9 @@ class _Printer(Module):
     def _pointed(self, buffer: Any, dtype: np.dtype, at: Affine) -> str:
         """The expression for a pointer to an element."""
         if isinstance(buffer, Scratch):
-            start = buffer.offset + at.const * _size(dtype)
-            base = f"{dtype.str[1:]}(w, {start})"
-            at = Affine(0, at.terms)
-        elif isinstance(buffer, Slot):
+            start = at.times(_size(dtype)).shifted(buffer.offset)
+            return f"{dtype.str[1:]}(w, {position_text(start)})"
+        if isinstance(buffer, Slot):
             base = f"at_{dtype.str[1:]}(t[{position_text(buffer.at)}])"
         elif self.frame is None:
             base = Frame.name_of(buffer)

@@ -29,8 +29,8 @@ from .edges import NONE, Edges, domain_edges, inner_edges, pieces
 CHEAP = 8
 # A value of this price has a buffer even if one other reads it, and a loop nest is no dearer:
 # kernels of bounded length compile in linear time, and equal ones once. A chain of 100 sines took
-# 6.3 s to compile without a bound, 2.3 with 120, 1.8 with 100; the largest benchmark has 99.
-DEAR = 100
+# 6.3 s to compile without a bound, 2.3 with 120, 1.8 with 100; the largest benchmark has 115.
+DEAR = 120
 # Loops are cut into at most so many pieces.
 PIECES = 48
 
@@ -90,8 +90,8 @@ class Roots:
                 count = readers.get(value, 0) if passes else 1
                 readers[arg] = readers.get(arg, 0) + count
         for value in self.order:
-            price = value.price
-            price += sum(0 if arg in self.values else self.prices[arg] for arg in value.args)
+            args = [arg for arg in dict.fromkeys(value.args) if arg not in self.values]
+            price = value.price + sum(self.prices[arg] for arg in args)
             if isinstance(value, (Map, Take)):
                 if price >= DEAR or (price >= CHEAP and readers.get(value, 0) > 1):
                     self.values.add(value)

@@ -41,7 +41,7 @@ class Recorder(Builder):
 
     def apply(self, primitive: Primitive, args: Sequence, params: dict) -> Any:
         self.fixed.made |= any(isinstance(a, np.generic) for a in args)
-        args = [a if isinstance(a, _KNOWN) else self.capture(np.asarray(a)) for a in args]
+        args = [a if isinstance(a, _KNOWN) else self.capture(a) for a in args]
         params = {name: self._fixed_in(value) for name, value in params.items()}
         symbol = super().apply(primitive, args, params)
         if primitive.name in operators and isinstance(symbol, Symbol):
@@ -55,9 +55,10 @@ class Recorder(Builder):
         given = map(_weak_aval if primitive.takes_numbers else aval_of, args)
         return primitive.infer(*given, **params)
 
-    def capture(self, array: np.ndarray) -> Any:
+    def capture(self, array: Any) -> Any:
         """The symbol of an array that the function closes over, which is read at each call."""
         require_unmasked(array, "compile: a captured array")
+        array = np.asarray(array)
         if array.ndim == 2 and array.flags.f_contiguous and not array.flags.c_contiguous:
             # The transpose of one in C order, such as a pullback takes of a captured matrix.
             transpose = Primitive.registry["transpose"]

@@ -58,8 +58,8 @@ def _step(body: Any) -> LoweredStep:
     seen: set[Value] = set()
     for i, value in enumerate(outputs):
         # Every result is written to a place of its own.
-        while value.shape != () and (value in seen or isinstance(value, Input)):
-            value = _copied(graph, value)
+        if value.shape != () and (value in seen or isinstance(value, Input)):
+            value = Map(value.shape, value.dtype, (value,), value.line, SAME)
         seen.add(value)
         outputs[i] = value
     return LoweredStep(graph, outputs, body.n, body.constants, body.states, body.xs, body.reverse)
