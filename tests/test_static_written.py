@@ -193,6 +193,22 @@ def test_calls_of_constant_arrays():
     check_written(start, np.array([2.0, 3.0]))
 
 
+def test_loops_that_are_given_views_of_numbers():
+    def largest(x):
+        return np.max(x, keepdims=True)
+
+    x = np.array([0.5, 2.0, 1.0])
+    for f, expected in (
+        (lambda x: nbgrad.loop(3, lambda i, s: s + largest(x), np.zeros(1)), [6.0]),
+        (lambda x: nbgrad.loop(3, lambda i, s: s * 2.0, largest(x)), [16.0]),
+        (lambda x: nbgrad.scan(lambda s, y: (s + y, s), 1.0, largest(x))[0], 3.0),
+        (lambda x: nbgrad.loop(0, lambda i, s: s + largest(x), np.zeros(1)), [0.0]),
+    ):
+        np.testing.assert_array_equal(watched(nbgrad.compile(f), x), expected)
+    slope = nbgrad.grad(lambda x: np.sum(nbgrad.loop(3, lambda i, s: s * 2.0, largest(x))))
+    np.testing.assert_array_equal(watched(nbgrad.compile(slope), x), [0.0, 8.0, 0.0])
+
+
 # -- defects put back ------------------------------------------------------------------------------
 
 

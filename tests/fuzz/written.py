@@ -12,8 +12,12 @@ import numpy as np
 
 from nbgrad.array import Array
 from nbgrad.codegen.interpret import Block, Pointer, interpret
+from nbgrad.errors import TraceError
 from nbgrad.static.function import StaticFunction
+from nbgrad.static.loops.check import check_loops, check_memory
 from nbgrad.static.loops.memory import Argument
+from nbgrad.static.lower.check import check_values
+from nbgrad.static.schedule.check import check_schedule
 from nbgrad.static.variant import Variant
 from nbgrad.transforms import trees
 
@@ -82,6 +86,7 @@ def _scratch(size: int) -> Watched:
 def watched(f: StaticFunction, *args: Any) -> Any:
     """The result of a compiled function, as its loop IR gives it on watched memory.
 
+    Every stage that led to it is checked first, and AssertionError raised for one that is unsound.
     Raises MemoryFault for an element that is read before it is written or lies beyond its buffer,
     for one of a result that is never written, and for one of an argument that is.
 
@@ -89,7 +94,22 @@ def watched(f: StaticFunction, *args: Any) -> Any:
     array([2., 4., 6.])
     """
     variant, leaves = f._find(args, {})
+    check_stages(variant)
     return run(variant, leaves)
+
+
+def check_stages(variant: Variant) -> None:
+    """Raise AssertionError unless every stage of a compiled program is sound."""
+    emitted = variant._emitted
+    plan = emitted.plan
+    try:
+        variant.program.check()
+        check_values([*plan.outputs, *(ok for ok, _ in plan.graph.checks)])
+        check_schedule(plan.schedule)
+        check_memory(plan)
+        check_loops(emitted.core, plan)
+    except TraceError as unsound:
+        raise AssertionError(f"a stage of {variant.program.name} is unsound: {unsound}") from None
 
 
 def run(variant: Variant, leaves: list[Any]) -> Any:

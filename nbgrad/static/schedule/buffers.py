@@ -20,7 +20,8 @@ def behind_views(value: Value) -> Value:
 
 def window_of(value: Value) -> tuple[Value, int]:
     """What must have a buffer for `value` to be read behind one pointer, and where it begins."""
-    if isinstance(value, View) and value.shape != () and value.source.shape != ():
+    # A number lies in no buffer, so a view of one is not read through its source.
+    if isinstance(value, View) and value.shape != () and buffer_of(value.source).shape != ():
         start, strides = _followed(value)
         step = value.size
         for axis, n in enumerate(value.shape):
