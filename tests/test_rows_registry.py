@@ -76,7 +76,7 @@ def _same(x):
 
 @pytest.mark.usefixtures("scratch")
 def test_a_row_without_samples_fails():
-    row = Linear("scratch", _same, _same, lambda ct, args: [ct], samples=[])
+    row = Linear("scratch", _same, _same, lambda ct, args: [ct], samples=[], eager_only="scratch")
     with pytest.raises(ValueError, match="scratch has no samples"):
         rows.cases_of(row)
     with pytest.raises(ValueError, match="scratch names no NumPy function"):
@@ -124,7 +124,7 @@ def test_a_missing_strong_zero_is_found():
 def test_a_pullback_that_is_no_transpose_is_found():
     row = Linear(
         "scratch", lambda x: 3 * np.asarray(x), lambda x: x, lambda ct, args: [2 * ct],
-        samples=[sample((2, 3))],
+        samples=[sample((2, 3))], eager_only="scratch",
     )  # fmt: skip
     case = rows.cases_of(row)[0]
     with pytest.raises(AssertionError):
@@ -137,7 +137,7 @@ def test_a_wrong_pushforward_is_found():
         "scratch", lambda x: np.sin(x), lambda x: x,
         lambda ct, out, args, need: [ct * np.cos(args[0])],
         lambda tangents, out, args: tangents[0] * np.sin(args[0]),
-        samples=[sample((3,))],
+        samples=[sample((3,))], eager_only="scratch",
     )  # fmt: skip
     case = rows.cases_of(row)[0]
     for test in (
@@ -156,7 +156,7 @@ def test_a_rule_that_forgets_its_own_derivative_is_found():
         "scratch", lambda x: np.sin(x), lambda x: x,
         lambda ct, out, args, need: [ct * nbgrad.stop_gradient(np.cos(args[0]))],
         lambda tangents, out, args: tangents[0] * np.cos(args[0]),
-        samples=[sample((3,))],
+        samples=[sample((3,))], eager_only="scratch",
     )  # fmt: skip
     case = rows.cases_of(row)[0]
     orders.test_pushforward_and_pullback_are_adjoint(case)

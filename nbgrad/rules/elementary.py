@@ -6,15 +6,26 @@ import numpy as np
 
 from ..array import functions, implements
 from ..core import bind
+from ..symbols import Symbol
 from .activation import sech2, sigmoid
 from .families import Interval, above_one, elementwise, positive, reals, ufunc_rows
+from .softmax import logsoftmax_row, softmax_row
 
 LOG2 = math.log(2)
 inner = Interval(-0.7, 0.7)
 
 # -- exponentials and logarithms ------------------------------------------------------------------
 
-exp = elementwise(np.exp, "exp(x)", [lambda x, out: out], domains=[reals])
+
+def _of_logarithm(row, builder, args):
+    """The exponentials of logsoftmax are softmax, which shares its work."""
+    (x,) = args
+    if isinstance(x, Symbol) and x.primitive is logsoftmax_row:
+        return builder.apply(softmax_row, x.args, x.params)
+    return None
+
+
+exp = elementwise(np.exp, "exp(x)", [lambda x, out: out], domains=[reals], simplify=_of_logarithm)
 exp2 = elementwise(np.exp2, "exp2(x)", [lambda x, out: LOG2 * out], domains=[reals])
 expm1 = elementwise(np.expm1, "expm1(x)", [lambda x, out: np.exp(x)], domains=[reals])
 log = elementwise(np.log, "log(x)", [lambda x, out: 1 / x], domains=[positive])
