@@ -59,7 +59,7 @@ def table() -> str:
     lines = [HEAD, ROWS]
     for name in sorted(Primitive.registry):
         row = Primitive.registry[name]
-        numpy = ", ".join(spelled.get(name, [])) or row.spelling or _own(name)
+        numpy = ", ".join(spelled.get(name) or filter(None, (_own(name), _other(row))))
         modes = _gradient(row), _forward(row), _orders(row), _vmap(row), _static(row)
         cells = name, numpy, *modes, row.notes
         lines.append(f"| {' | '.join(cells)} |\n")
@@ -102,6 +102,12 @@ def _spellings() -> dict[str, list[str]]:
 def _own(name: str) -> str:
     """The public function of nbgrad of that name; empty for a row that others are made of."""
     return f"`nbgrad.{name}`" if hasattr(sys.modules["nbgrad"], name) else ""
+
+
+def _other(row: Primitive) -> str:
+    """The spelling that a row states, or the function of SciPy that it is."""
+    known = isinstance(row.reference, str) and row.reference in functions
+    return row.spelling or (f"`{row.reference}`" if known else "")
 
 
 def _wraps_numpy(function: Any) -> bool:

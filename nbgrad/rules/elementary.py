@@ -53,6 +53,37 @@ logaddexp2 = elementwise(
     notes="derivative 0 in an argument that is -inf",
 )  # fmt: skip
 
+
+def _quotient(x, y):
+    """x / y, and 0 for 0 / 0."""
+    return x / np.where(x == 0, np.where(y == 0, 1.0, y), y)
+
+
+def _xlogy(x, y):
+    # Here, as only tests ask. SciPy takes numbers of Python's for float64.
+    from scipy.special import xlogy
+
+    return xlogy(x, y).astype(np.result_type(x, y))
+
+
+xlogy = elementwise(
+    None, "select((x == 0.0) & (y == y), 0.0, x * log(y))",
+    [lambda x, y, out: np.log(y), lambda x, y, out: _quotient(x, y)],
+    domains=[reals, positive], name="xlogy",
+    reference=_xlogy, spelling="`scipy.special.xlogy`",
+    kinks=[
+        ((0.0, 0.0), (-np.inf, 0.0)), ((0.0, 1.0), (0.0, 0.0)), ((2.0, 0.0), (-np.inf, np.inf)),
+    ],
+    notes="x * log(y), and 0 where x is 0; derivative log(y) in x, also there, and 0 in y at the "
+    "origin",
+)  # fmt: skip
+
+
+@implements("scipy.special.xlogy")
+def xlogy_of(x, y):
+    return bind(xlogy, x, y)
+
+
 # -- angles ---------------------------------------------------------------------------------------
 
 sin = elementwise(np.sin, "sin(x)", [lambda x, out: np.cos(x)], domains=[reals])

@@ -110,6 +110,50 @@ def solve(a, b):
     return np.reshape(out, shape_of(out)[:-1])
 
 
+# Golub and Pereyra 1973, The differentiation of pseudo-inverses and nonlinear least squares
+# problems whose variables separate, equation 4.12, and its transpose.
+def _pinv_push(tangents, out, args):
+    (x,), x_dot, turned = args, tangents[0], swap(tangents[0])
+    rows = out @ swap(out) @ (turned - turned @ x @ out)
+    columns = (turned - out @ (x @ turned)) @ swap(out) @ out
+    return rows + columns - out @ x_dot @ out
+
+
+def _pinv_rule(ct, out, args, need):
+    (x,), turned = args, swap(ct)
+    rows = (turned - x @ (out @ turned)) @ out @ swap(out)
+    columns = swap(out) @ out @ (turned - turned @ out @ x)
+    return [rows + columns - swap(out) @ ct @ swap(out)]
+
+
+pinv_row = Custom(
+    "pinv", lambda x: np.linalg.pinv(_floats(x)),
+    lambda x: Aval.of((*x.shape[:-2], x.shape[-1], x.shape[-2]), float_type(x)),
+    _pinv_rule, _pinv_push, function=np.linalg.pinv, batch=batching.stacked,
+    samples=[sample((2, 3)), sample((3, 2)), sample((2, 3, 2)), sample((0, 2)), *_samples],
+    kinks=[((np.zeros((2, 3)),), (np.zeros((2, 3)),))],
+    eager_only="it needs singular values, which compiled programs do not compute",
+    notes="the derivative is that at constant rank, beyond which the pseudo-inverse jumps",
+)  # fmt: skip
+
+
+@implements(np.linalg.pinv)
+def pinv(a, rcond=None, hermitian=False):
+    """The pseudo-inverse of each matrix, of any shape.
+
+    Raises NotImplementedError for a cutoff of singular values other than NumPy's own, which would
+    be another function, and for `hermitian`.
+    """
+    if rcond is not None or hermitian:
+        raise NotImplementedError(
+            "pinv: rcond and hermitian have no derivative rule; leave them out, or use x.data for "
+            "the value"
+        )
+    if len(shape_of(a)) < 2:
+        raise DimensionMismatch(f"pinv: the shape {shape_of(a)} has fewer than two axes")
+    return bind(pinv_row, a)
+
+
 # -- determinants ---------------------------------------------------------------------------------
 
 
