@@ -104,8 +104,8 @@ class Primitive:
     takes_numbers = False
     # Whether a recording takes the row apart, by `inline(*args, **params)`.
     inlines = False
-    # Whether an operator of Python's is the row: of numbers of Python's it gives another one.
-    operator = False
+    # The operator of Python's that the row is, "" for none: of Python's numbers it gives another one.
+    operator = ""
     # How the row runs on plain arrays of given kinds; None: by its own functions.
     plan_class: Callable | None = None
     form: Callable | None = None

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import graph
+from .core import Primitive
 from .drawing import HEAD, Drawing, quoted
 from .graph import Node
 from .operands import aval_of
@@ -43,9 +44,6 @@ def print_tree(x: TrackedArray) -> str:
     return text
 
 
-_SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "matmul": "@"}
-
-
 def _children(node: Node) -> list[tuple[Node, bool]]:
     """Children with whether they come last, reversed for a stack."""
     children = graph.live_children(node)
@@ -54,7 +52,9 @@ def _children(node: Node) -> list[tuple[Node, bool]]:
 
 def _line(node: Node, show) -> str:
     array = graph.handle(node)
-    name = _SIGNS.get(node.name, node.name)
+    row = Primitive.registry.get(node.name)
+    sign = row.operator if row else ""
+    name = node.name if not sign or sign.isalpha() else sign
     return f"{name} data: {_text(array.data, show)} grad: {_text(array.grad, show)}".strip()
 
 

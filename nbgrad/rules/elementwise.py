@@ -16,38 +16,38 @@ from .families import Elementwise, Interval, elementwise, positive, reals, ufunc
 
 add = elementwise(
     np.add, "x + y", [lambda x, y, out: 1, lambda x, y, out: 1], domains=[reals, reals],
-    operator=True,
+    operator="+",
 )  # fmt: skip
 subtract = elementwise(
     np.subtract, "x - y", [lambda x, y, out: 1, lambda x, y, out: -1], domains=[reals, reals],
-    operator=True,
+    operator="-",
 )  # fmt: skip
 multiply = elementwise(
     np.multiply, "x * y", [lambda x, y, out: y, lambda x, y, out: x], domains=[reals, reals],
-    operator=True, simplify=simpler.without_one,
+    operator="*", simplify=simpler.without_one,
 )  # fmt: skip
 divide = elementwise(
     np.divide, "x / y", [lambda x, y, out: 1 / y, lambda x, y, out: -out * (1 / y)],
-    domains=[reals, positive], operator=True,
+    domains=[reals, positive], operator="/",
 )  # fmt: skip
 # The least integer by -1 is itself in NumPy, as it wraps round, and 0 in Numba.
 _WHOLE_QUOTIENT = "select((x < 0) & (y < 0) & (x // y == 0) & (x % y == 0), x, x // y)"
 floor_divide = elementwise(
     np.floor_divide, "floor_divide(x, y)", [lambda x, y, out: 0, lambda x, y, out: 0],
-    domains=[reals, positive], whole=_WHOLE_QUOTIENT, operator=True,
+    domains=[reals, positive], whole=_WHOLE_QUOTIENT, operator="//",
     notes="piecewise constant: derivative 0",
 )  # fmt: skip
 remainder = elementwise(
     np.remainder, "np.remainder(x, y)",
     [lambda x, y, out: 1, lambda x, y, out: -np.floor_divide(x, y)],
-    domains=[reals, positive], operator=True,
+    domains=[reals, positive], operator="%",
     notes="x - y * floor(x / y): derivative -floor(x / y) in y",
 )  # fmt: skip
-negative = elementwise(np.negative, "-x", [lambda x, out: -1], domains=[reals], operator=True)
+negative = elementwise(np.negative, "-x", [lambda x, out: -1], domains=[reals], operator="neg")
 absolute = elementwise(
     np.absolute, "abs(x)",
     [lambda x, out: np.where(x > 0, 1.0, np.where(x < 0, -1.0, 0.0))],
-    domains=[reals], operator=True, kinks=[((0.0,), (0.0,))], notes="derivative 0 at 0",
+    domains=[reals], operator="abs", kinks=[((0.0,), (0.0,))], notes="derivative 0 at 0",
 )  # fmt: skip
 square = elementwise(np.square, "x * x", [lambda x, out: 2 * x], domains=[reals])
 abs2 = elementwise(
@@ -110,7 +110,7 @@ power = elementwise(
     np.power, "power(x, y)",
     [lambda x, y, out: np.where(y == 0, 0.0, y * x ** (y - 1)), _log_of_base],
     domains=[positive, reals], kinks=[((0.0, 2.0), (0.0, 0.0)), ((0.0, 0.0), (0.0, 0.0))],
-    operator=True, whole="x ** y", requires=("y >= 0", "integers have no negative integer powers"),
+    operator="**", whole="x ** y", requires=("y >= 0", "integers have no negative integer powers"),
     notes="0 ** y has derivative 0 in y; a base below 0 has derivative nan in y",
 )  # fmt: skip
 
@@ -131,7 +131,7 @@ def _integer_power_body(*, n: int) -> str:
 integer_power = elementwise(
     None, _integer_power_body,
     [lambda x, out, n: n * integer_power_of(x, n - 1) if n else 0],
-    domains=[positive], name="integer_power", operator=True,
+    domains=[positive], name="integer_power", operator="**",
     params=[{"n": n} for n in (-2, -1, 0, 1, 2, 3, 5)],
     notes="x ** n for a Python int n up to 8: repeated multiplication",
     plain=lambda x, *, n: np.asarray(x) ** n, reference=lambda x, *, n: x**n,

@@ -72,7 +72,7 @@ class Elementwise(Primitive):
     Of integers and bools a row is what `plain` is, its NumPy function where that is a ufunc: dtypes
     are NumPy's, and so are plain values. `whole` is the scalar body for integers, where it is
     another one, and `requires` a condition on them and what is raised where it fails. A row without
-    `plain` gives floats. `operator` marks a row that is one of Python's operators.
+    `plain` gives floats. `operator` is that of Python's which is the row.
 
     The other facts of a row (`Primitive`) follow: the static form is the body, and what it means in
     NumPy is `reference`, `plain` or `function`.
@@ -96,7 +96,7 @@ class Elementwise(Primitive):
         plain: Callable | None = None,
         whole: str | Callable[..., str] = "",
         requires: tuple[str, str] | None = None,
-        operator: bool = False,
+        operator: str = "",
         **facts: Any,
     ):
         super().__init__(name or function.__name__, function, samples=params, **facts)

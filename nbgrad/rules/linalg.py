@@ -137,7 +137,7 @@ matmul = Bilinear(
     notes="slow: the pullback of a stack of small matrices has a transposed factor on the right, "
     "for which BLAS takes twice as long",
 )  # fmt: skip
-matmul.plan_class = MatmulPlan
+matmul.plan_class, matmul.operator = MatmulPlan, "@"
 ufunc_rows[np.matmul] = matmul
 
 
