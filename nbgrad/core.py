@@ -104,7 +104,7 @@ class Primitive:
     takes_numbers = False
     # Whether a recording takes the row apart, by `inline(*args, **params)`.
     inlines = False
-    # The operator of Python's that the row is, "" for none: of Python's numbers it gives another one.
+    # The operator of Python's that the row is, "" for none: of its numbers it gives another one.
     operator = ""
     # How the row runs on plain arrays of given kinds; None: by its own functions.
     plan_class: Callable | None = None

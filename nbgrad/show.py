@@ -50,12 +50,16 @@ def _children(node: Node) -> list[tuple[Node, bool]]:
     return [(child, i == len(children) - 1) for i, child in enumerate(children)][::-1]
 
 
-def _line(node: Node, show) -> str:
-    array = graph.handle(node)
+def _title(node: Node) -> str:
+    """The sign of an operator, or the name of another op."""
     row = Primitive.registry.get(node.name)
     sign = row.operator if row else ""
-    name = node.name if not sign or sign.isalpha() else sign
-    return f"{name} data: {_text(array.data, show)} grad: {_text(array.grad, show)}".strip()
+    return node.name if not sign or sign.isalpha() else sign
+
+
+def _line(node: Node, show) -> str:
+    array = graph.handle(node)
+    return f"{_title(node)} data: {_text(array.data, show)} grad: {_text(array.grad, show)}".strip()
 
 
 def _text(value: Any, show) -> str:
@@ -181,7 +185,7 @@ def _facts(node: Node) -> list[str]:
     else:
         params = node.step.params.items()
         told = ", ".join(f"{key}={_brief.repr(v)}" for key, v in params if v is not False)
-        title = _SIGNS.get(node.name, node.name) + (f"({told})" if told else "")
+        title = _title(node) + (f"({told})" if told else "")
         if node.saved is None:
             title += " (freed)"
     aval = aval_of(node.value)
