@@ -32,13 +32,7 @@ def implements(*targets: Any) -> Callable[[Callable], Callable]:
     return register
 
 
-operators: set[str] = {"power", "integer_power"}
-"""The rows that Python's operators are: of numbers of Python's they give another one."""
-
-
 def _unary(name: str):
-    operators.add(name)
-
     def method(self):
         return self.bind1(_rows[name], self)
 
@@ -46,8 +40,6 @@ def _unary(name: str):
 
 
 def _binary(name: str):
-    operators.add(name)
-
     def method(self, other):
         if isinstance(other, _OPERANDS):
             return self.bind2(_rows[name], self, other)

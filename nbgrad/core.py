@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
+from functools import partial
 from itertools import count
 from typing import Any, ClassVar
 
@@ -17,7 +18,7 @@ import numpy as np
 
 from .errors import NoRuleError, require_unmasked
 
-Rule = Callable[..., Any]
+Shape = tuple[int, ...]
 
 
 _AVALS = 1 << 16
@@ -78,6 +79,20 @@ class Primitive:
 
     Arguments of ops are positional arrays, static parameters are keyword-only. Cotangents and
     tangents are whatever kind of value the arguments are, so every rule works on every level.
+
+    Whatever is known of an op is said here, and nowhere by its name:
+
+    * `function`: the function of NumPy that it is, and `reference`: what it means in NumPy for
+      those arguments and parameters, where that is not the function itself; a text such as
+      "scipy.special.erf" is imported when the tests ask for it. `samples`: calls that tests make.
+    * `notes`: what a reader of docs/ops.md should know, and `spelling`: how a user writes the op,
+      where that is no function.
+    * `form(graph, symbol, *args)`: the value of a lowered program that a recorded call becomes, by
+      the methods of the graph (`nbgrad/rules/forms/`). A row without one says why in `eager_only`.
+    * `simplify(row, builder, args, **params)`: a simpler recording of a call, or None.
+    * `unit`: all partials are 0, 1 or -1, so that the Jacobian takes no multiplication.
+
+    A row that is registered has a form or a reason why not. Raises TypeError otherwise.
     """
 
     registry: ClassVar[dict[str, "Primitive"]] = {}
@@ -89,14 +104,44 @@ class Primitive:
     takes_numbers = False
     # Whether a recording takes the row apart, by `inline(*args, **params)`.
     inlines = False
+    # The operator of Python's that the row is, "" for none: of its numbers it gives another one.
+    operator = ""
     # How the row runs on plain arrays of given kinds; None: by its own functions.
     plan_class: Callable | None = None
+    form: Callable | None = None
+    simplify: Callable | None = None
 
-    def __init__(self, name: str, function: Any = None, *, samples: Any = None, notes: str = ""):
+    def __init__(
+        self,
+        name: str,
+        function: Any = None,
+        *,
+        samples: Any = None,
+        reference: Callable | str | None = None,
+        notes: str = "",
+        spelling: str = "",
+        form: Callable | None = None,
+        eager_only: str = "",
+        simplify: Callable | None = None,
+        unit: bool = False,
+    ):
         self.name = name
         self.function = function
         self.samples = samples
+        self.reference = reference
         self.notes = notes
+        self.spelling = spelling
+        self.eager_only = eager_only
+        self.unit = unit
+        if form:
+            self.form = form
+        if simplify:
+            self.simplify = partial(simplify, self)
+        if self.registered and bool(self.form) == bool(eager_only):
+            raise TypeError(
+                f"the row {name} must say how compiled programs compute it: give form=... (see "
+                'docs/adding_an_op.md), or the reason why there is none, eager_only="..."'
+            )
         self.plans: dict[Any, Any] | Unplanned = {}
         if self.registered:
             if name in Primitive.registry:
@@ -152,6 +197,15 @@ class Primitive:
     def residuals(self, need: Sequence[bool], count: int, **params) -> tuple[int, ...]:
         """Positions of the arguments whose values the pullback reads."""
         return tuple(range(count))
+
+    def blocks(self, shapes: Sequence[Shape], i: int, out: Shape, **params) -> int:
+        """In how many blocks argument i falls, in C order, that each reach one block of the result:
+        the Jacobian is block diagonal then. By default it is dense."""
+        return 1
+
+    def is_unit(self, i: int, **params) -> bool:
+        """Whether all entries of the Jacobian with respect to argument i are 0, 1 or -1."""
+        return self.unit
 
 
 class Array:

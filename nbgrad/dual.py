@@ -16,6 +16,7 @@ from .array import Array
 from .core import Aval, Primitive, bind, new_level, shape_of
 from .operands import operand
 from .rules.families import Elementwise, reals
+from .rules.layout import astype, broadcast_to
 from .symbols import is_recorded, lifted
 
 
@@ -123,7 +124,7 @@ def _pushforward_of(row: Elementwise, moves: tuple[bool, ...], params: tuple) ->
 def _fitted(tangent, out):
     """A tangent in the shape and dtype of the output: broadcast, where a partial was a constant."""
     if shape_of(tangent) != shape_of(out):
-        tangent = bind(Primitive.registry["broadcast_to"], tangent, shape=shape_of(out))
+        tangent = bind(broadcast_to, tangent, shape=shape_of(out))
     if tangent.dtype != out.dtype:
-        tangent = bind(Primitive.registry["astype"], tangent, dtype=out.dtype.name)
+        tangent = bind(astype, tangent, dtype=out.dtype.name)
     return tangent

@@ -11,7 +11,6 @@ from typing import Any
 from .array import functions
 from .core import Primitive
 from .rules.families import Elementwise
-from .static.lower import has_form
 
 __all__ = ["table"]
 
@@ -29,7 +28,7 @@ broadcasting.
 * **forward**: whether it has a pushforward, for `jvp`, `linearize` and what is made of them.
 * **orders**: how often it can be differentiated, the modes nested in any way.
 * **vmap**: *yes* where all samples go through one op; *one by one* where each has its own.
-* **static**: whether `nbgrad.compile` takes it.
+* **static**: whether `nbgrad.compile` takes it, and why not.
 """
 
 ROWS = """
@@ -53,9 +52,6 @@ PLAIN = """
 
 They give what NumPy gives for the plain numbers: """
 
-SPECIAL = {"index": "`x[i]`", "assign": "`x.at[i].set(v)`", "astype": "`x.astype`"}
-"""Spellings that are no function of NumPy."""
-
 
 def table() -> str:
     """The text of docs/ops.md."""
@@ -63,7 +59,7 @@ def table() -> str:
     lines = [HEAD, ROWS]
     for name in sorted(Primitive.registry):
         row = Primitive.registry[name]
-        numpy = ", ".join(spelled.get(name, [])) or SPECIAL.get(name) or _own(name)
+        numpy = ", ".join(spelled.get(name) or filter(None, (_own(name), _other(row))))
         modes = _gradient(row), _forward(row), _orders(row), _vmap(row), _static(row)
         cells = name, numpy, *modes, row.notes
         lines.append(f"| {' | '.join(cells)} |\n")
@@ -108,6 +104,12 @@ def _own(name: str) -> str:
     return f"`nbgrad.{name}`" if hasattr(sys.modules["nbgrad"], name) else ""
 
 
+def _other(row: Primitive) -> str:
+    """The spelling that a row states, or the function of SciPy that it is."""
+    known = isinstance(row.reference, str) and row.reference in functions
+    return row.spelling or (f"`{row.reference}`" if known else "")
+
+
 def _wraps_numpy(function: Any) -> bool:
     home = getattr(inspect.unwrap(function), "__module__", None) or ""
     return home.startswith("numpy")
@@ -122,8 +124,10 @@ def _summary(function: Any) -> str:
 def _gradient(row: Primitive) -> str:
     if not row.differentiable:
         return "none: values are plain arrays"
-    if isinstance(row, Elementwise) and not any(_is_live(p, row.arity) for p in row.partials):
-        return "zero"
+    if isinstance(row, Elementwise):
+        params = row.samples[0] if row.samples else {}
+        if all(row.constant(i, **params) == 0 for i in range(row.arity)):
+            return "zero"
     return "yes"
 
 
@@ -144,17 +148,8 @@ def _vmap(row: Primitive) -> str:
     return "yes" if has_rule(row, "batch") else "one by one"
 
 
-def _is_live(partial: Any, arity: int) -> bool:
-    """Whether a partial is something else than the constant 0: only a constant asks nothing of its
-    arguments."""
-    try:
-        return partial is not None and partial(*[None] * (arity + 1)) != 0
-    except (TypeError, AttributeError):
-        return True
-
-
 def _static(row: Primitive) -> str:
-    return "yes" if has_form(row) else "eager only"
+    return f"eager only: {row.eager_only}" if row.eager_only else "yes"
 
 
 if __name__ == "__main__":

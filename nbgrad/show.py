@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import graph
+from .core import Primitive
 from .drawing import HEAD, Drawing, quoted
 from .graph import Node
 from .operands import aval_of
@@ -43,19 +44,22 @@ def print_tree(x: TrackedArray) -> str:
     return text
 
 
-_SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "matmul": "@"}
-
-
 def _children(node: Node) -> list[tuple[Node, bool]]:
     """Children with whether they come last, reversed for a stack."""
     children = graph.live_children(node)
     return [(child, i == len(children) - 1) for i, child in enumerate(children)][::-1]
 
 
+def _title(node: Node) -> str:
+    """The sign of an operator, or the name of another op."""
+    row = Primitive.registry.get(node.name)
+    sign = row.operator if row else ""
+    return node.name if not sign or sign.isalpha() else sign
+
+
 def _line(node: Node, show) -> str:
     array = graph.handle(node)
-    name = _SIGNS.get(node.name, node.name)
-    return f"{name} data: {_text(array.data, show)} grad: {_text(array.grad, show)}".strip()
+    return f"{_title(node)} data: {_text(array.data, show)} grad: {_text(array.grad, show)}".strip()
 
 
 def _text(value: Any, show) -> str:
@@ -181,7 +185,7 @@ def _facts(node: Node) -> list[str]:
     else:
         params = node.step.params.items()
         told = ", ".join(f"{key}={_brief.repr(v)}" for key, v in params if v is not False)
-        title = _SIGNS.get(node.name, node.name) + (f"({told})" if told else "")
+        title = _title(node) + (f"({told})" if told else "")
         if node.saved is None:
             title += " (freed)"
     aval = aval_of(node.value)

@@ -7,7 +7,6 @@ op, like NumPy's.
 """
 
 import linecache
-import math
 import os
 import sys
 import threading
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .array import Array
-from .core import Aval, Primitive, bind
+from .core import Aval, Primitive
 from .errors import TraceError
 
 _HERE = os.path.dirname(__file__) + os.sep
@@ -73,12 +72,17 @@ class Symbol(Array):
     def __repr__(self):
         return f"<symbol {self.primitive.name if self.primitive else 'input'} {self.aval}>"
 
+    @property
+    def place(self) -> str:
+        """The user's line, to end a message with."""
+        return f" ({self.line})" if self.line else ""
+
     def full_like(self, number: float):
         return self.builder.full(number, self.aval)
 
     def settled(self):
         """The same with a dtype that promotes others: what is differentiated has one."""
-        return bind(Primitive.registry["copy"], self) if self.weak else self
+        return np.copy(self) if self.weak else self
 
     @property
     def below(self) -> Any:
@@ -184,9 +188,10 @@ class Builder:
 
     def apply(self, primitive: Primitive, args: Sequence, params: dict) -> Any:
         """The symbol of `primitive(*args, **params)`, rewritten where algebra makes it plain."""
-        simpler = self._simplified(primitive.name, args, params)
-        if simpler is not None:
-            return simpler
+        if primitive.simplify is not None:
+            simpler = primitive.simplify(self, args, **params)
+            if simpler is not None:
+                return simpler
         key = (
             primitive,
             tuple(id(arg) if isinstance(arg, Symbol) else _number_key(arg) for arg in args),
@@ -202,26 +207,6 @@ class Builder:
         """Shape and dtype of a result."""
         return primitive.infer(*map(aval_of, args), **params)
 
-    def _simplified(self, name: str, args: Sequence, params: dict) -> Any:
-        """What an op is without computing, or None."""
-        if name in ("multiply", "scale"):
-            x, y = args
-            for one, other in ((x, y), (y, x)):
-                if _is_one(one) and isinstance(other, Symbol):
-                    if is_full(one) and one.shape not in ((), other.shape):
-                        continue
-                    if self.infer(Primitive.registry[name], args, params).dtype == other.dtype:
-                        return other
-        if name in ("reshape", "broadcast_to") and params["shape"] == args[0].shape:
-            return args[0]
-        if name in ("reshape", "broadcast_to") and is_full(args[0]):
-            return self.full(args[0].params["number"], Aval.of(params["shape"], args[0].dtype))
-        if name == "mean" and args[0].dtype.kind == "f":
-            total = self.apply(Primitive.registry["sum"], args, params)
-            share = total.aval.size / args[0].aval.size if args[0].aval.size else math.nan
-            return self.apply(Primitive.registry["multiply"], (total, share), {})
-        return None
-
     def _symbol(self, aval, primitive, args, params) -> Symbol:
         symbol = Symbol()
         symbol.builder, symbol.level, symbol.aval, symbol.line = self, self.level, aval, ""
@@ -233,6 +218,9 @@ class _Full(Primitive):
     """An array that holds one number: what programs have in place of constant arrays."""
 
     differentiable = False
+
+    def form(self, graph, symbol):
+        return graph.full(symbol.params["number"], symbol.shape, symbol.dtype)
 
     def evaluate(self, *args, **params):
         return np.full(params["shape"], params["number"], params["dtype"])
@@ -289,12 +277,6 @@ def topological(
             if symbol not in known:
                 stack += symbols_in(reversed(symbol.args))
     return order
-
-
-def _is_one(x) -> bool:
-    if is_full(x):
-        return x.params["number"] == 1.0
-    return isinstance(x, (int, float)) and x == 1
 
 
 def static_key(x) -> Any:

@@ -40,3 +40,20 @@ def test_parameters_of_activations_have_derivatives():
     (nbgrad.leaky_relu(X, slope) + nbgrad.elu(X, alpha)).sum().backward()
     np.testing.assert_allclose(slope.grad, X[X < 0].sum(), 1e-15)
     np.testing.assert_allclose(alpha.grad, np.expm1(X[X < 0]).sum(), 1e-15)
+
+
+def test_xlogy_where_x_or_y_is_zero():
+    x, y = np.array([0.0, 0.0, 0.0, 2.0, 0.0]), np.array([0.0, 2.0, -1.0, 0.5, np.nan])
+    f = scipy.special.xlogy
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(f(nbgrad.track(x), y).data, f(x, y))
+        compiled = nbgrad.compile(lambda x, y: f(x, y))
+        np.testing.assert_array_equal(compiled(x, y), f(x, y))
+        both = nbgrad.grad(lambda x, y: np.sum(f(x, y)), (0, 1))
+        for gradient in (both, nbgrad.compile(both)):
+            x_bar, y_bar = gradient(x, y)
+            np.testing.assert_allclose(x_bar, np.log(y), rtol=1e-15)
+            np.testing.assert_array_equal(y_bar, [0.0, 0.0, -0.0, 4.0, np.nan])
+    # x / y is differentiated as it stands, also where x is 0: its slope in x is 1 / y.
+    hessian = nbgrad.hessian(lambda v: f(v[0], v[1]))(np.array([0.0, 2.0]))
+    np.testing.assert_allclose(hessian, [[0.0, 0.5], [0.5, 0.0]], rtol=1e-15)

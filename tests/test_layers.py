@@ -20,6 +20,7 @@ FLOORS = (
     ("errors", "stopping"),
     ("shapes", "modes", "drawing"),
     ("kernels",),
+    ("codegen",),
     ("core",),
     ("array",),
     ("symbols",),

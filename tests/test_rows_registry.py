@@ -1,8 +1,11 @@
 """The registry itself: nothing in it escapes the tests, and the tests notice what is wrong."""
 
+import ast
+import functools
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,9 +17,26 @@ import test_rows_values as values
 
 import nbgrad
 from nbgrad.array import functions
-from nbgrad.core import Primitive
+from nbgrad.core import Primitive, bind
 from nbgrad.optable import has_rule
 from nbgrad.rules.families import Custom, Elementwise, Linear, reals, sample
+
+PACKAGE = Path(nbgrad.__file__).parent
+# Scalar functions have names of their own, many of them those of rows: kernels/ and codegen/ make
+# them, and __init__.py exports some.
+SCALAR_CODE = ("kernels", "codegen", "rules", "__init__.py")
+
+
+def _lists_ops(node: ast.AST, names: set[str]) -> bool:
+    """Whether a node of code is a table with three names of rows, or a comparison of `.name`."""
+    if isinstance(node, (ast.Dict, ast.Set, ast.List, ast.Tuple)):
+        items = node.keys if isinstance(node, ast.Dict) else node.elts
+        return sum(isinstance(x, ast.Constant) and x.value in names for x in items) > 2
+    if isinstance(node, ast.Compare) and isinstance(node.left, ast.Attribute):
+        constants = [x for right in node.comparators for x in ast.walk(right)]
+        named = any(isinstance(x, ast.Constant) and x.value in names for x in constants)
+        return named and node.left.attr == "name"
+    return False
 
 
 def test_rows_are_known_by_their_names():
@@ -76,7 +96,7 @@ def _same(x):
 
 @pytest.mark.usefixtures("scratch")
 def test_a_row_without_samples_fails():
-    row = Linear("scratch", _same, _same, lambda ct, args: [ct], samples=[])
+    row = Linear("scratch", _same, _same, lambda ct, args: [ct], samples=[], eager_only="scratch")
     with pytest.raises(ValueError, match="scratch has no samples"):
         rows.cases_of(row)
     with pytest.raises(ValueError, match="scratch names no NumPy function"):
@@ -89,6 +109,61 @@ def test_an_elementwise_row_without_domains_or_samples_fails(options):
     row = Elementwise(None, "x * x", [lambda x, out: 2 * x], name="scratch", **options)
     with pytest.raises(ValueError, match="scratch has no"):
         rows.cases_of(row)
+
+
+@pytest.mark.usefixtures("scratch")
+@pytest.mark.parametrize("facts", [{}, {"form": lambda graph, symbol, x: x, "eager_only": "both"}])
+def test_a_row_has_a_form_or_says_why_not(facts):
+    with pytest.raises(TypeError, match=r"the row scratch must say .* form=.* eager_only="):
+        Linear("scratch", _same, _same, lambda ct, args: [ct], samples=[sample((3,))], **facts)
+
+
+@pytest.mark.usefixtures("scratch")
+def test_compile_says_why_a_row_is_eager_only():
+    row = Linear(
+        "scratch", _same, _same, lambda ct, args: [ct], samples=[sample((3,))],
+        eager_only="it reads the stars",
+    )  # fmt: skip
+    with pytest.raises(nbgrad.TraceError) as caught:
+        nbgrad.compile(lambda x: 2.0 * bind(row, x))(np.ones(3))
+    message = str(caught.value)
+    assert message.startswith("scratch is eager only: it reads the stars. Compute it outside of")
+    assert "pass the result as an argument" in message
+    assert "test_rows_registry.py" in message
+    assert "bind(row, x)" in message
+
+
+@pytest.mark.usefixtures("scratch")
+def test_facts_are_read_off_the_row():
+    """A row made here has a static form, a structure for elimination and a simplification."""
+    row = Linear(
+        "scratch", lambda x, *, axis: np.flip(x, axis), lambda x, *, axis: x,
+        lambda ct, args, *, axis: [bind(row, ct, axis=axis)],
+        samples=[sample((2, 3), axis=1)], function=np.flip, along="axis", unit=True,
+        form=lambda graph, symbol, x: graph.map("-x", (x,), symbol.dtype),
+        simplify=lambda row, builder, args, *, axis: args[0] if axis == 7 else None,
+    )  # fmt: skip
+    x = np.arange(6.0).reshape(2, 3)
+    compiled = nbgrad.compile(lambda x: (bind(row, x, axis=1), bind(row, x, axis=7)))
+    np.testing.assert_array_equal(compiled(x), (-x, x))
+    assert row.blocks([(2, 3)], 0, (2, 3), axis=1) == 2
+    f = functools.partial(bind, row, axis=1)
+    np.testing.assert_array_equal(nbgrad.vmap(lambda x: bind(row, x, axis=0))(x), x[:, ::-1])
+    graph = nbgrad.elimination.record(lambda x: np.sin(f(np.sin(x))), x)
+    assert [tuple(edge) for edge in graph.edges.values()] == [(6, False), (2, True), (6, False)]
+
+
+def test_the_package_has_no_tables_of_op_names():
+    """What is known of an op is said on its row: outside of nbgrad/rules nothing lists rows by
+    name, or compares a name with one."""
+    names = set(Primitive.registry)
+    found = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if path.relative_to(PACKAGE).parts[0] not in SCALAR_CODE:
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            found += [f"{path.relative_to(PACKAGE)}: {ast.unparse(node)[:60]}"
+                      for node in ast.walk(tree) if _lists_ops(node, names)]  # fmt: skip
+    assert not found
 
 
 @pytest.mark.usefixtures("scratch")
@@ -124,7 +199,7 @@ def test_a_missing_strong_zero_is_found():
 def test_a_pullback_that_is_no_transpose_is_found():
     row = Linear(
         "scratch", lambda x: 3 * np.asarray(x), lambda x: x, lambda ct, args: [2 * ct],
-        samples=[sample((2, 3))],
+        samples=[sample((2, 3))], eager_only="scratch",
     )  # fmt: skip
     case = rows.cases_of(row)[0]
     with pytest.raises(AssertionError):
@@ -137,7 +212,7 @@ def test_a_wrong_pushforward_is_found():
         "scratch", lambda x: np.sin(x), lambda x: x,
         lambda ct, out, args, need: [ct * np.cos(args[0])],
         lambda tangents, out, args: tangents[0] * np.sin(args[0]),
-        samples=[sample((3,))],
+        samples=[sample((3,))], eager_only="scratch",
     )  # fmt: skip
     case = rows.cases_of(row)[0]
     for test in (
@@ -156,7 +231,7 @@ def test_a_rule_that_forgets_its_own_derivative_is_found():
         "scratch", lambda x: np.sin(x), lambda x: x,
         lambda ct, out, args, need: [ct * nbgrad.stop_gradient(np.cos(args[0]))],
         lambda tangents, out, args: tangents[0] * np.cos(args[0]),
-        samples=[sample((3,))],
+        samples=[sample((3,))], eager_only="scratch",
     )  # fmt: skip
     case = rows.cases_of(row)[0]
     orders.test_pushforward_and_pullback_are_adjoint(case)

@@ -15,16 +15,20 @@ from children import environment
 from rows import F32, F64, PLAIN_PYTHON, Case, Point
 
 import nbgrad
-from nbgrad.static.lower import has_form, lower
+from nbgrad.static.lower import lower
 from nbgrad.static.lower.check import check_values
 
-ROWS = [row for row in rows.rows() if has_form(row)]
+ROWS = [row for row in rows.rows() if row.form]
 # What is compiled in every run: one row for each kind of loop.
 COMPILED = {"softmax", "scatter", "cumsum", "logit_cross_entropy"}
 
 
-def test_every_row_has_a_static_form():
-    assert [row.name for row in rows.rows() if not has_form(row)] == []
+def test_nearly_every_row_has_a_static_form():
+    """The others say why not, as a sentence that an error ends with."""
+    assert len(rows.rows()) - len(ROWS) <= 5
+    for row in rows.rows():
+        assert bool(row.form) != bool(row.eager_only)
+        assert not row.eager_only.endswith(".")
 
 
 def functions_of(case: Case, point: Point) -> tuple[list[Callable], list]:

@@ -8,7 +8,9 @@ import numpy as np
 from ..array import Array
 from ..core import Aval, Primitive, bind, new_level, shape_of
 from ..operands import aval_of, float_array, operand
+from ..rules.elementwise import copy
 from ..rules.families import Elementwise
+from ..rules.index import index_row
 from ..symbols import static_key
 from ..tracked import TrackedArray, below
 from . import structure
@@ -35,7 +37,7 @@ class Step(NamedTuple):
         """What it is called: the op, and where it is an index, that."""
         if self.row is None:
             return "x"
-        index = self.params.get("index") if self.row.name == "index" else None
+        index = self.params["index"] if self.row is index_row else None
         places = index if isinstance(index, tuple) else (index,)
         if all(type(place) is int for place in places):
             return f"[{', '.join(map(str, places))}]"
@@ -228,7 +230,7 @@ def record(f: Callable, x: Any) -> Recording:
         if not tape.made(out):
             return Recording(x, out, ())
         if out.vertex == 0:
-            out = bind(Primitive.registry["copy"], out)
+            out = bind(copy, out)
     return Recording(x, out.below, _needed(tape.steps, out.vertex))
 
 

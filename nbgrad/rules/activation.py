@@ -15,12 +15,19 @@ _TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 _ONE_OVER_ROOT_2PI = 1 / math.sqrt(2 * math.pi)
 
 relu_row = elementwise(
-    None, "select(x < 0.0, 0.0, x)", [lambda x, out: np.where(out > 0, 1.0, 0.0)],
+    lambda x: np.maximum(x, 0), "select(x < 0.0, 0.0, x)",
+    [lambda x, out: np.where(out > 0, 1.0, 0.0)],
     domains=[reals], name="relu", kinks=[((0.0,), (0.0,))], notes="derivative 0 at 0",
     kernels=(relu_kernels.relu, relu_kernels.relu_pullback),
 )  # fmt: skip
+
+
+def _elu(x, alpha):
+    return np.where(x < 0, alpha * np.expm1(x), x).astype(np.result_type(x, alpha))
+
+
 leaky_relu_row = elementwise(
-    None, "select(x < 0.0, x * y, x)",
+    lambda x, slope: np.where(x < 0, slope * x, x), "select(x < 0.0, x * y, x)",
     [lambda x, y, out: np.where(x > 0, 1.0, y), lambda x, y, out: np.where(x < 0, x, 0.0)],
     domains=[reals, positive], name="leaky_relu", kinks=[((0.0, 0.25), (0.25, 0.0))],
     notes="derivative at 0 is the slope of the left side, as relu has it",
@@ -29,12 +36,13 @@ elu_row = elementwise(
     None, "select(x < 0.0, y * expm1(x), x)",
     [lambda x, y, out: np.where(x > 0, 1.0, y * np.exp(x)),
      lambda x, y, out: np.where(x < 0, np.expm1(x), 0.0)],
-    domains=[reals, positive], name="elu", kinks=[((0.0, 0.25), (0.25, 0.0))],
+    domains=[reals, positive], name="elu", reference=_elu, kinks=[((0.0, 0.25), (0.25, 0.0))],
     notes="derivative at 0 is that of the left side, alpha",
 )  # fmt: skip
 sigmoid_row = elementwise(
-    None, "sigmoid(x)", [lambda x, out: sigmoid_slope(x)], domains=[reals], name="sigmoid"
-)
+    None, "sigmoid(x)", [lambda x, out: sigmoid_slope(x)], domains=[reals], name="sigmoid",
+    reference="scipy.special.expit",
+)  # fmt: skip
 slope_row = elementwise(
     lambda x: 0.25 * np.cosh(0.5 * x) ** -2.0, "sigmoid_slope(x)",
     [lambda x, out: -np.tanh(0.5 * x) * out],
@@ -42,15 +50,15 @@ slope_row = elementwise(
 )  # fmt: skip
 softplus_row = elementwise(
     None, "maximum(x, 0.0) + log1p(exp(-abs(x)))", [lambda x, out: sigmoid(x)], domains=[reals],
-    name="softplus",
+    name="softplus", reference=lambda x: np.logaddexp(0, x).astype(x.dtype),
 )  # fmt: skip
 erf_row = elementwise(
     None, "erf(x)", [lambda x, out: _TWO_OVER_ROOT_PI * np.exp(-x * x)], domains=[reals],
-    name="erf",
+    name="erf", reference="scipy.special.erf",
 )  # fmt: skip
 erfc_row = elementwise(
     None, "erfc(x)", [lambda x, out: -_TWO_OVER_ROOT_PI * np.exp(-x * x)], domains=[reals],
-    name="erfc",
+    name="erfc", reference="scipy.special.erfc",
 )  # fmt: skip
 
 
@@ -59,8 +67,15 @@ def _gelu_slope(x, out):
     return 0.5 * apply(erfc_row, -_ROOT_HALF * x) + x * density
 
 
+def _gelu(x):
+    from scipy.special import ndtr  # here, as only tests ask
+
+    return x * ndtr(x)
+
+
 gelu_row = elementwise(
     None, f"0.5 * x * erfc(-x * {_ROOT_HALF})", [_gelu_slope], domains=[reals], name="gelu",
+    reference=_gelu,
     notes="the exact form, by the error function, not the one by tanh",
 )  # fmt: skip
 

@@ -10,6 +10,7 @@ from ..errors import DimensionMismatch, TraceError, UntrackedError, require_unma
 from . import batching, dtypes
 from .dtypes import common_type
 from .families import Linear, sample
+from .forms import indexing as forms
 from .index import divided, index_of, is_basic, scatter, scatter_at, selected
 
 
@@ -39,6 +40,12 @@ def _written_last(index, shape: tuple[int, ...]) -> np.ndarray | None:
     return None if last.all() else last.reshape(positions.shape)
 
 
+def _written(x, value, *, index):
+    out = np.array(x)
+    out[index] = value
+    return out
+
+
 assign = Linear(
     "assign",
     _assigned,
@@ -52,6 +59,10 @@ assign = Linear(
     ],
     notes="of several writes to one position the last one counts",
     batch=batching.assigned,
+    unit=True,
+    form=forms.assign,
+    reference=_written,
+    spelling="`x.at[i].set(v)`",
 )
 assign.plans, assign.takes_numbers = Unplanned(), True
 

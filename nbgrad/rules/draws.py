@@ -6,6 +6,7 @@ import numpy as np
 
 from ..core import Aval, Primitive
 from ..kernels import random as kernels
+from .dtypes import INT
 from .families import sample
 
 
@@ -38,6 +39,12 @@ class Draw(Primitive):
 
     def infer(self, *avals, **params) -> Aval:
         return Aval.of(params["shape"], self.dtype)
+
+    def form(self, graph, symbol, state):
+        n = symbol.aval.size
+        sizes = (n, *(symbol.params[name] for name in self.order))
+        flat = graph.call((n,), self.dtype, (graph.cast(state, INT),), self.fill, sizes)
+        return graph.reshape(flat, symbol.shape)
 
 
 uniform = Draw("random_uniform", kernels.uniform, "fill_uniform", np.float64, low=0.0, width=1.0)

@@ -15,6 +15,7 @@ from ..core import Aval
 from ..errors import DimensionMismatch
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+BOOL, INT = np.dtype(bool), np.dtype(np.int64)
 
 
 def known(dtype: np.dtype) -> np.dtype:

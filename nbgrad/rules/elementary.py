@@ -6,15 +6,26 @@ import numpy as np
 
 from ..array import functions, implements
 from ..core import bind
+from ..symbols import Symbol
 from .activation import sech2, sigmoid
 from .families import Interval, above_one, elementwise, positive, reals, ufunc_rows
+from .softmax import logsoftmax_row, softmax_row
 
 LOG2 = math.log(2)
 inner = Interval(-0.7, 0.7)
 
 # -- exponentials and logarithms ------------------------------------------------------------------
 
-exp = elementwise(np.exp, "exp(x)", [lambda x, out: out], domains=[reals])
+
+def _of_logarithm(row, builder, args):
+    """The exponentials of logsoftmax are softmax, which shares its work."""
+    (x,) = args
+    if isinstance(x, Symbol) and x.primitive is logsoftmax_row:
+        return builder.apply(softmax_row, x.args, x.params)
+    return None
+
+
+exp = elementwise(np.exp, "exp(x)", [lambda x, out: out], domains=[reals], simplify=_of_logarithm)
 exp2 = elementwise(np.exp2, "exp2(x)", [lambda x, out: LOG2 * out], domains=[reals])
 expm1 = elementwise(np.expm1, "expm1(x)", [lambda x, out: np.exp(x)], domains=[reals])
 log = elementwise(np.log, "log(x)", [lambda x, out: 1 / x], domains=[positive])
@@ -41,6 +52,37 @@ logaddexp2 = elementwise(
     kinks=[((-np.inf, -np.inf), (0.0, 0.0)), ((-np.inf, 1.0), (0.0, 1.0))],
     notes="derivative 0 in an argument that is -inf",
 )  # fmt: skip
+
+
+def _quotient(x, y):
+    """x / y, and 0 for 0 / 0."""
+    return x / np.where(x == 0, np.where(y == 0, 1.0, y), y)
+
+
+def _xlogy(x, y):
+    # Here, as only tests ask. SciPy takes numbers of Python's for float64.
+    from scipy.special import xlogy
+
+    return xlogy(x, y).astype(np.result_type(x, y))
+
+
+xlogy = elementwise(
+    None, "select((x == 0.0) & (y == y), 0.0, x * log(y))",
+    [lambda x, y, out: np.log(y), lambda x, y, out: _quotient(x, y)],
+    domains=[reals, positive], name="xlogy",
+    reference=_xlogy, spelling="`scipy.special.xlogy`",
+    kinks=[
+        ((0.0, 0.0), (-np.inf, 0.0)), ((0.0, 1.0), (0.0, 0.0)), ((2.0, 0.0), (-np.inf, np.inf)),
+    ],
+    notes="x * log(y), and 0 where x is 0; derivative log(y) in x, also there, and 0 in y at the "
+    "origin",
+)  # fmt: skip
+
+
+@implements("scipy.special.xlogy")
+def xlogy_of(x, y):
+    return bind(xlogy, x, y)
+
 
 # -- angles ---------------------------------------------------------------------------------------
 

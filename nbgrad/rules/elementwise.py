@@ -9,41 +9,47 @@ from .. import shapes
 from ..array import apply, implements
 from ..core import Array, bind
 from ..errors import require_unmasked
+from . import simpler
 from .families import Elementwise, Interval, elementwise, positive, reals
 
 # -- arithmetic -----------------------------------------------------------------------------------
 
 add = elementwise(
-    np.add, "x + y", [lambda x, y, out: 1, lambda x, y, out: 1], domains=[reals, reals]
-)
+    np.add, "x + y", [lambda x, y, out: 1, lambda x, y, out: 1], domains=[reals, reals],
+    operator="+",
+)  # fmt: skip
 subtract = elementwise(
-    np.subtract, "x - y", [lambda x, y, out: 1, lambda x, y, out: -1], domains=[reals, reals]
-)
+    np.subtract, "x - y", [lambda x, y, out: 1, lambda x, y, out: -1], domains=[reals, reals],
+    operator="-",
+)  # fmt: skip
 multiply = elementwise(
-    np.multiply, "x * y", [lambda x, y, out: y, lambda x, y, out: x], domains=[reals, reals]
-)
+    np.multiply, "x * y", [lambda x, y, out: y, lambda x, y, out: x], domains=[reals, reals],
+    operator="*", simplify=simpler.without_one,
+)  # fmt: skip
 divide = elementwise(
     np.divide, "x / y", [lambda x, y, out: 1 / y, lambda x, y, out: -out * (1 / y)],
-    domains=[reals, positive],
+    domains=[reals, positive], operator="/",
 )  # fmt: skip
 # The least integer by -1 is itself in NumPy, as it wraps round, and 0 in Numba.
 _WHOLE_QUOTIENT = "select((x < 0) & (y < 0) & (x // y == 0) & (x % y == 0), x, x // y)"
 floor_divide = elementwise(
     np.floor_divide, "floor_divide(x, y)", [lambda x, y, out: 0, lambda x, y, out: 0],
-    domains=[reals, positive], whole=_WHOLE_QUOTIENT, notes="piecewise constant: derivative 0",
+    domains=[reals, positive], whole=_WHOLE_QUOTIENT, operator="//",
+    notes="piecewise constant: derivative 0",
 )  # fmt: skip
 remainder = elementwise(
     np.remainder, "np.remainder(x, y)",
     [lambda x, y, out: 1, lambda x, y, out: -np.floor_divide(x, y)],
-    domains=[reals, positive], notes="x - y * floor(x / y): derivative -floor(x / y) in y",
+    domains=[reals, positive], operator="%",
+    notes="x - y * floor(x / y): derivative -floor(x / y) in y",
 )  # fmt: skip
-negative = elementwise(np.negative, "-x", [lambda x, out: -1], domains=[reals])
+negative = elementwise(np.negative, "-x", [lambda x, out: -1], domains=[reals], operator="neg")
 absolute, fabs = (
     elementwise(
         function, "abs(x)", [lambda x, out: np.where(x > 0, 1.0, np.where(x < 0, -1.0, 0.0))],
-        domains=[reals], kinks=[((0.0,), (0.0,))], notes="derivative 0 at 0",
+        domains=[reals], operator=operator, kinks=[((0.0,), (0.0,))], notes="derivative 0 at 0",
     )
-    for function in (np.absolute, np.fabs)
+    for function, operator in ((np.absolute, "abs"), (np.fabs, ""))
 )  # fmt: skip
 square = elementwise(np.square, "x * x", [lambda x, out: 2 * x], domains=[reals])
 abs2 = elementwise(
@@ -105,7 +111,7 @@ power = elementwise(
     np.power, "power(x, y)",
     [lambda x, y, out: np.where(y == 0, 0.0, y * x ** (y - 1)), _log_of_base],
     domains=[positive, reals], kinks=[((0.0, 2.0), (0.0, 0.0)), ((0.0, 0.0), (0.0, 0.0))],
-    whole="x ** y", requires=("y >= 0", "integers have no negative integer powers"),
+    operator="**", whole="x ** y", requires=("y >= 0", "integers have no negative integer powers"),
     notes="0 ** y has derivative 0 in y; a base below 0 has derivative nan in y",
 )  # fmt: skip
 
@@ -126,9 +132,10 @@ def _integer_power_body(*, n: int) -> str:
 integer_power = elementwise(
     None, _integer_power_body,
     [lambda x, out, n: n * integer_power_of(x, n - 1) if n else 0],
-    domains=[positive], name="integer_power", params=[{"n": n} for n in (-2, -1, 0, 1, 2, 3, 5)],
+    domains=[positive], name="integer_power", operator="**",
+    params=[{"n": n} for n in (-2, -1, 0, 1, 2, 3, 5)],
     notes="x ** n for a Python int n up to 8: repeated multiplication",
-    plain=lambda x, *, n: np.asarray(x) ** n,
+    plain=lambda x, *, n: np.asarray(x) ** n, reference=lambda x, *, n: x**n,
     whole=lambda *, n: _integer_power_body(n=n) if n else "1",
 )  # fmt: skip
 
@@ -191,12 +198,20 @@ fmin = elementwise(
     kinks=[((1.0, 1.0), (0.5, 0.5)), ((1.0, np.nan), (1.0, 0.0))],
     notes="ties share the derivative evenly; a nan takes no share",
 )  # fmt: skip
+
+
+def _clipped(x, low, high):
+    # np.clip of two numbers of Python's gives them the dtype of the third.
+    numbers = type(x) is float and type(low) is float
+    return np.minimum(max(x, low) if numbers else np.maximum(x, low), high)
+
+
 clip = elementwise(
     np.clip, "minimum(maximum(x, y), z)",
     [lambda x, y, z, out: _share(x, y) * _share(z, np.maximum(x, y)),
      lambda x, y, z, out: _share(y, x) * _share(z, np.maximum(x, y)),
      lambda x, y, z, out: _share(np.maximum(x, y), z)],
-    domains=[reals, Interval(-1.5, 0.0), Interval(0.5, 2.0)], plain=np.clip,
+    domains=[reals, Interval(-1.5, 0.0), Interval(0.5, 2.0)], plain=np.clip, reference=_clipped,
     kinks=[((1.0, 1.0, 2.0), (0.5, 0.5, 0.0)), ((2.0, 1.0, 2.0), (0.5, 0.0, 0.5))],
     notes="minimum(maximum(x, low), high): on a bound, x and the bound share the derivative evenly",
 )  # fmt: skip

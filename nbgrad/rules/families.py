@@ -23,8 +23,9 @@ from ..array import Array, functions
 from ..codegen.scalar import Expr
 from ..core import Aval, Primitive, bind, shape_of
 from ..kernels._jit import Kernel
-from . import batching, dtypes
+from . import batching, dtypes, simpler, structure
 from .dtypes import FLOATS, float_type
+from .forms import scalar
 
 
 class Interval(NamedTuple):
@@ -71,7 +72,10 @@ class Elementwise(Primitive):
     Of integers and bools a row is what `plain` is, its NumPy function where that is a ufunc: dtypes
     are NumPy's, and so are plain values. `whole` is the scalar body for integers, where it is
     another one, and `requires` a condition on them and what is raised where it fails. A row without
-    `plain` gives floats.
+    `plain` gives floats. `operator` is that of Python's which is the row.
+
+    The other facts of a row (`Primitive`) follow: the static form is the body, and what it means in
+    NumPy is `reference`, `plain` or `function`.
     """
 
     plan_class = eager.ElementwisePlan
@@ -89,12 +93,15 @@ class Elementwise(Primitive):
         kinks: Sequence[tuple] = (),
         params: Sequence[dict] = ({},),
         kernels: tuple[Kernel, Kernel] | None = None,
-        notes: str = "",
         plain: Callable | None = None,
         whole: str | Callable[..., str] = "",
         requires: tuple[str, str] | None = None,
+        operator: str = "",
+        **facts: Any,
     ):
-        super().__init__(name or function.__name__, function, samples=params, notes=notes)
+        super().__init__(name or function.__name__, function, samples=params, **facts)
+        self.operator = operator
+        self.reference = self.reference or plain
         self.body = body
         self.plain = plain or (function if isinstance(function, np.ufunc) else None)
         self.whole = whole or body
@@ -138,6 +145,27 @@ class Elementwise(Primitive):
             for i, x in enumerate(args)
         ]
 
+    def form(self, graph, symbol, *args):
+        return scalar.elementwise(self, graph, symbol, args)
+
+    def blocks(self, shapes, i, out, **params):
+        return structure.elementwise(shapes, i, out)
+
+    def constant(self, i: int, **params) -> float | None:
+        """The partial with respect to argument i, where it is one number whatever the arguments:
+        then it asks nothing of them. Users' own partials are not asked."""
+        partial = self.partials[i]
+        if partial is None:
+            return 0.0
+        try:
+            number = partial(*[None] * (self.arity + 1), **params) if self.registered else None
+        except (TypeError, AttributeError):
+            return None
+        return number if type(number) in (int, float) else None
+
+    def is_unit(self, i, **params):
+        return self.constant(i, **params) in (0, 1, -1)
+
     def pullback(self, ct, out, args, need, **params):
         args = self._floats(args, out)
         return [
@@ -167,10 +195,10 @@ class Nondifferentiable(Primitive):
         *,
         name: str = "",
         samples: Any,
-        notes: str = "",
         whole: str = "",
+        **facts: Any,
     ):
-        super().__init__(name or function.__name__, function, samples=samples, notes=notes)
+        super().__init__(name or function.__name__, function, samples=samples, **facts)
         self.body = body
         self.whole = whole or body
         self.conditions = ()
@@ -194,11 +222,21 @@ class Nondifferentiable(Primitive):
     def batch(self, size, args, batched, **params):
         return batching.elementwise(self, size, args, batched, **params)
 
+    def form(self, graph, symbol, *args):
+        return scalar.elementwise(self, graph, symbol, args)
+
 
 class Written(Primitive):
     """A row with functions of its own: `compute(*args, **params)` on plain arrays, and `infer` from
     Avals to an Aval. `fused`, of the signature of the family's rule, may do the pullback on plain
-    arrays by kernels. `batch` is the row over samples (`rules/batching.py`)."""
+    arrays by kernels.
+
+    `along` names the parameter that holds the axes along which the row works, "" where it works
+    along none: it keeps all others apart, so that samples are one more axis in front, and the
+    Jacobian falls into blocks. Where it is not so simple, `batch` is the row over samples
+    (`rules/batching.py`), and `blocks` the structure of its Jacobian (`rules/structure.py`). The
+    other facts are those of a `Primitive`.
+    """
 
     def __init__(
         self,
@@ -209,15 +247,27 @@ class Written(Primitive):
         samples: Any,
         function: Any = None,
         kinks: Sequence[tuple] = (),
-        notes: str = "",
+        along: str | None = None,
         batch: Callable | None = None,
+        blocks: Callable[..., int] | None = None,
+        **facts: Any,
     ):
-        super().__init__(name, function, samples=samples, notes=notes)
+        super().__init__(name, function, samples=samples, **facts)
         self.evaluate = compute
         self.infer = infer
+        if along is not None:
+            batch = batch or batching.along(*filter(None, [along]))
+            blocks = blocks or functools.partial(_blocks_along, along)
         if batch:
             self.batch = functools.partial(batch, self)
+        if blocks:
+            self.blocks = blocks
         self.kinks = tuple(kinks)
+
+
+def _blocks_along(name: str, shapes: Sequence, i: int, out: tuple, **params) -> int:
+    """The blocks of a row that works along the axes in the parameter of that name."""
+    return structure.before(params[name] if name else (), shapes[i])
 
 
 class Linear(Written):
@@ -390,5 +440,7 @@ scale = elementwise(
     [lambda ct, p, out: p, lambda ct, p, out: ct],
     domains=[reals, reals],
     name="scale",
+    reference=lambda x, y: np.where(x == 0, 0, x * y),
+    simplify=simpler.without_one,
     notes="a zero cotangent gives zero, whatever the partial",
 )

@@ -11,6 +11,8 @@ from ..symbols import user_line
 from . import batching
 from .dtypes import common_type
 from .families import Custom, Linear, sample
+from .forms import indexing as forms
+from .forms.indexing import HOLE
 
 
 def is_basic(index) -> bool:
@@ -100,10 +102,18 @@ _samples = [
     sample((2, 3), index=np.array([[True, False, True], [False, False, True]])),
 ]
 
+
+def _added(x, *, shape, index):
+    out = np.zeros(shape, x.dtype)
+    np.add.at(out, index, x)
+    return out
+
+
 index_row = Linear(
     "index", _compute, _infer,
     lambda ct, args, *, index: [bind(scatter, ct, shape=shape_of(args[0]), index=index)],
     samples=_samples, notes="an index that occurs twice gets both cotangents", batch=batching.taken,
+    unit=True, form=forms.gather, spelling="`x[i]`", reference=lambda x, *, index: x[index],
 )  # fmt: skip
 index_row.plan_class = IndexPlan
 index_row.plans = Unplanned()
@@ -115,14 +125,11 @@ scatter = Linear(
         sample((4, 3), shape=(2, 3), index=_rows),
     ],
     notes="zeros of a shape, with values added at an index: the transpose of index",
-    batch=batching.scattered,
+    batch=batching.scattered, unit=True, form=forms.scatter, reference=_added,
 )  # fmt: skip
 
 
 # -- positions that are arguments -----------------------------------------------------------------
-
-HOLE = "position"
-"""Stands in a static index for a position that is an argument of the op."""
 
 
 def _filled(index, positions):
@@ -188,6 +195,9 @@ gather = Custom(
     ],
     notes="x[i] for positions i that are known only when the program runs",
     batch=_gather_batch,
+    unit=True,
+    form=forms.gather,
+    reference=lambda x, *positions, index: x[_filled(index, positions)],
 )
 scatter_at = Custom(
     "scatter_at",
@@ -203,6 +213,11 @@ scatter_at = Custom(
     samples=[sample((3,), np.array([2, 0, 2]), shape=(4,), index=HOLE)],
     notes="the transpose of gather",
     batch=_scatter_batch,
+    unit=True,
+    form=forms.scatter,
+    reference=lambda x, *positions, shape, index: _added(
+        x, shape=shape, index=_filled(index, positions)
+    ),
 )
 
 

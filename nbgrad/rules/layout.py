@@ -10,9 +10,10 @@ from ..core import Aval, bind, shape_of
 from ..errors import DimensionMismatch, require_unmasked
 from ..kernels import reduce as kernels
 from ..symbols import Symbol
-from . import batching
+from . import batching, simpler, structure
 from .dtypes import FLOATS, common_type, float_type, held
 from .families import Linear, sample
+from .forms import layout as forms
 from .reduce import unbroadcast
 
 reshape = Linear(
@@ -23,6 +24,10 @@ reshape = Linear(
     fused=lambda ct, args, *, shape: [ct.reshape(args[0].shape)],
     function=np.reshape,
     batch=batching.reshaped,
+    blocks=structure.each,
+    unit=True,
+    form=forms.reshape,
+    simplify=simpler.of_same_shape,
     samples=[sample((2, 3), shape=(3, 2)), sample((2, 3), shape=(6,)), sample((), shape=(1, 1))],
 )
 
@@ -71,6 +76,8 @@ transpose = Linear(
     lambda ct, args, *, axes: [np.transpose(ct, _inverse(axes))],
     function=np.transpose,
     batch=batching.permuted,
+    unit=True,
+    form=forms.transpose,
     samples=[sample((2, 3), axes=(1, 0)), sample((2, 3, 4), axes=(2, 0, 1)), sample((), axes=())],
 )
 
@@ -102,6 +109,10 @@ broadcast_to = Linear(
     lambda ct, args, *, shape: [bind(unbroadcast, ct, shape=shape_of(args[0]))],
     function=np.broadcast_to,
     batch=batching.repeated,
+    blocks=structure.elementwise,
+    unit=True,
+    form=forms.broadcast_to,
+    simplify=simpler.of_same_shape,
     samples=[
         sample((3,), shape=(2, 3)),
         sample((2, 1), shape=(2, 3)),
@@ -144,7 +155,9 @@ concatenate = Linear(
     _concatenate_infer,
     _concatenate_transpose,
     function=np.concatenate,
-    batch=batching.along("axis"),
+    along="axis",
+    unit=True,
+    form=forms.concatenate,
     samples=[
         sample((2,), (3,), axis=0),
         sample((2, 3), (2, 1), axis=1),
@@ -185,7 +198,9 @@ stack_row = Linear(
     _stack_infer,
     lambda ct, args, *, axis: [ct[(slice(None),) * axis + (i,)] for i in range(len(args))],
     function=np.stack,
-    batch=batching.along("axis"),
+    along="axis",
+    unit=True,
+    form=forms.stack,
     samples=[sample((3,), (3,), axis=0), sample((2, 3), (2, 3), axis=2), sample((), (), axis=0)],
 )
 
@@ -240,7 +255,11 @@ astype = Linear(
     lambda x, *, dtype: np.asarray(x).astype(dtype),
     lambda x, *, dtype: Aval.of(x.shape, np.dtype(dtype)),
     lambda ct, args, *, dtype: [bind(astype, ct, dtype=args[0].dtype.name)],
-    batch=batching.along(),
+    along="",
+    unit=True,
+    form=forms.astype,
+    reference=lambda x, *, dtype: x.astype(dtype),
+    spelling="`x.astype`",
     samples=[sample((2, 3), dtype="float64"), sample((), dtype="float64")],
 )
 

@@ -8,9 +8,10 @@ from .. import eager
 from ..array import implements
 from ..core import Aval, bind, shape_of
 from ..kernels import matmul as kernels
-from . import batching
+from . import batching, structure
 from .dtypes import FLOATS, kind_of, type_of
 from .families import Bilinear, sample, ufunc_rows
+from .forms import reductions
 
 
 def _infer(x: Aval, y: Aval) -> Aval:
@@ -132,11 +133,11 @@ matmul = Bilinear(
         sample((2, 2, 3), (3, 2)), sample((2, 1, 2, 3), (3, 3, 2)), sample((2, 2, 3), (3,)),
         sample((0, 3), (3, 2)), sample((2, 0), (0, 3)), sample((8, 7), (7, 9)),
     ],
-    batch=batching.product,
+    batch=batching.product, blocks=structure.product, form=reductions.matmul,
     notes="slow: the pullback of a stack of small matrices has a transposed factor on the right, "
     "for which BLAS takes twice as long",
 )  # fmt: skip
-matmul.plan_class = MatmulPlan
+matmul.plan_class, matmul.operator = MatmulPlan, "@"
 ufunc_rows[np.matmul] = matmul
 
 

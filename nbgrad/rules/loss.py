@@ -14,6 +14,7 @@ from . import batching
 from .activation import relu
 from .elementary import log
 from .families import FLOATS, Custom, float_type, sample, scaled
+from .forms import softmax as forms
 from .softmax import logsoftmax, logsumexp, softmax
 
 __all__ = [
@@ -125,6 +126,9 @@ class _Labels(Primitive):
     def batch(self, size, args, batched, **params):
         return bind(self, *args, **params)
 
+    def form(self, graph, symbol, labels):
+        return forms.labels(graph, symbol, labels)
+
 
 labels_row = _Labels(
     "labels", samples=[sample(np.array([2, 0]), classes=3, op="cross_entropy")],
@@ -203,12 +207,18 @@ def _cross_entropy_push(tangents, out, args):
     return sum(terms[1:], terms[0])
 
 
+def _cross_entropy_reference(x, y):
+    from scipy.special import log_softmax  # here, as only tests ask
+
+    return -np.sum(y * log_softmax(x, axis=-1)) / x.dtype.type(_matrix(x)[0])
+
+
 cross_entropy_row = Custom(
     "logit_cross_entropy", _cross_entropy_compute,
     lambda x, y: Aval.of((), float_type(x, y)),
     _cross_entropy_rule, _cross_entropy_push,
     samples=[sample((3,), (3,)), sample((2, 3), (2, 3)), sample((1, 1), (1, 1))],
-    batch=_cross_entropy_batch,
+    batch=_cross_entropy_batch, form=forms.cross_entropy, reference=_cross_entropy_reference,
 )  # fmt: skip
 cross_entropy_row.plan_class = CrossEntropyPlan
 
@@ -241,6 +251,9 @@ class _OneHot(Primitive):
 
     def batch(self, size, args, batched, **params):
         return batching.prefixed(self, size, args, batched, **params)
+
+    def form(self, graph, symbol, labels):
+        return forms.one_hot(graph, symbol, labels)
 
 
 one_hot_row = _OneHot(
@@ -277,6 +290,10 @@ label_cross_entropy_row = Custom(
     "label_cross_entropy", _labels_compute, lambda x, labels: Aval.of((), float_type(x)),
     _labels_rule, _labels_push, fused=_labels_fused,
     samples=[sample((3,), np.array(2)), sample((2, 3), np.array([2, 0]))], batch=_labels_batch,
+    form=forms.label_cross_entropy,
+    reference=lambda x, labels: _cross_entropy_reference(
+        x, np.eye(x.shape[-1], dtype=x.dtype)[labels]
+    ),
 )  # fmt: skip
 
 

@@ -5,11 +5,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..array import implements
+from ..codegen.loops import PRODUCT, SUM
 from ..core import Aval, bind, shape_of
 from ..errors import DimensionMismatch
 from ..shapes import broadcast
 from . import batching
 from .families import Custom, Interval, Written, definite, float_type, sample
+from .forms import matrices as forms
 from .linalg import swap
 
 
@@ -45,6 +47,7 @@ inv_row = Custom(
     lambda ct, out, args, need: [-(swap(out) @ ct @ swap(out))],
     lambda tangents, out, args: -(out @ tangents[0] @ out),
     function=np.linalg.inv, samples=_samples, reads=(), batch=batching.stacked,
+    form=forms.inv,
 )  # fmt: skip
 
 
@@ -80,7 +83,7 @@ def _solve_push(tangents, out, args):
 
 solve_row = Custom(
     "solve", _solve, _solve_infer, _solve_rule, _solve_push, reads=(0,),
-    batch=batching.stacked,
+    batch=batching.stacked, form=forms.solve, function=np.linalg.solve,
     samples=[
         sample((2, 2), (2, 3), domain=definite), sample((3, 3), (3, 1), domain=definite),
         sample((2, 3, 3), (2, 3, 2), domain=definite), sample((2, 3, 3), (3, 2), domain=definite),
@@ -107,6 +110,50 @@ def solve(a, b):
     return np.reshape(out, shape_of(out)[:-1])
 
 
+# Golub and Pereyra 1973, The differentiation of pseudo-inverses and nonlinear least squares
+# problems whose variables separate, equation 4.12, and its transpose.
+def _pinv_push(tangents, out, args):
+    (x,), x_dot, turned = args, tangents[0], swap(tangents[0])
+    rows = out @ swap(out) @ (turned - turned @ x @ out)
+    columns = (turned - out @ (x @ turned)) @ swap(out) @ out
+    return rows + columns - out @ x_dot @ out
+
+
+def _pinv_rule(ct, out, args, need):
+    (x,), turned = args, swap(ct)
+    rows = (turned - x @ (out @ turned)) @ out @ swap(out)
+    columns = swap(out) @ out @ (turned - turned @ out @ x)
+    return [rows + columns - swap(out) @ ct @ swap(out)]
+
+
+pinv_row = Custom(
+    "pinv", lambda x: np.linalg.pinv(_floats(x)),
+    lambda x: Aval.of((*x.shape[:-2], x.shape[-1], x.shape[-2]), float_type(x)),
+    _pinv_rule, _pinv_push, function=np.linalg.pinv, batch=batching.stacked,
+    samples=[sample((2, 3)), sample((3, 2)), sample((2, 3, 2)), sample((0, 2)), *_samples],
+    kinks=[((np.zeros((2, 3)),), (np.zeros((2, 3)),))],
+    eager_only="it needs singular values, which compiled programs do not compute",
+    notes="the derivative is that at constant rank, beyond which the pseudo-inverse jumps",
+)  # fmt: skip
+
+
+@implements(np.linalg.pinv)
+def pinv(a, rcond=None, hermitian=False):
+    """The pseudo-inverse of each matrix, of any shape.
+
+    Raises NotImplementedError for a cutoff of singular values other than NumPy's own, which would
+    be another function, and for `hermitian`.
+    """
+    if rcond is not None or hermitian:
+        raise NotImplementedError(
+            "pinv: rcond and hermitian have no derivative rule; leave them out, or use x.data for "
+            "the value"
+        )
+    if len(shape_of(a)) < 2:
+        raise DimensionMismatch(f"pinv: the shape {shape_of(a)} has fewer than two axes")
+    return bind(pinv_row, a)
+
+
 # -- determinants ---------------------------------------------------------------------------------
 
 
@@ -121,6 +168,7 @@ det_row = Custom(
     lambda ct, out, args, need: [_spread(ct * out) * swap(inv(args[0]))],
     lambda tangents, out, args: out * _traces(inv(args[0]), tangents[0]),
     function=np.linalg.det, samples=_samples, batch=batching.stacked,
+    form=forms.of_diagonals("x", PRODUCT),
     notes="LinAlgError from the pullback where singular; slow: the pullback needs the inverse, "
     "which costs five determinants",
 )  # fmt: skip
@@ -129,7 +177,8 @@ logabsdet_row = Custom(
     lambda x: Aval.of(x.shape[:-2], float_type(x)),
     lambda ct, out, args, need: [_spread(ct) * swap(inv(args[0]))],
     lambda tangents, out, args: _traces(inv(args[0]), tangents[0]),
-    samples=_samples, batch=batching.stacked,
+    samples=_samples, batch=batching.stacked, form=forms.of_diagonals("log(abs(x))", SUM),
+    reference=lambda x: np.linalg.slogdet(x).logabsdet,
     notes="the second result of np.linalg.slogdet; slow: the pullback needs the inverse, as det's",
 )  # fmt: skip
 
@@ -150,6 +199,8 @@ class _Sign(Written):
 detsign_row = _Sign(
     "detsign", lambda x: np.linalg.slogdet(_floats(x))[0],
     lambda x: Aval.of(x.shape[:-2], float_type(x)), samples=_samples, batch=batching.stacked,
+    form=forms.of_diagonals("select(x > 0.0, 1.0, select(x < 0.0, -1.0, x))", PRODUCT),
+    reference=lambda x: np.linalg.slogdet(x).sign,
     notes="the first result of np.linalg.slogdet: piecewise constant",
 )  # fmt: skip
 
@@ -198,7 +249,8 @@ def _symmetric(x) -> np.ndarray:
 cholesky_row = Custom(
     "cholesky", lambda x: np.linalg.cholesky(_symmetric(x)),
     lambda x: Aval.of(x.shape, float_type(x)), _cholesky_rule, _cholesky_push,
-    samples=_samples, reads=(), batch=batching.stacked,
+    samples=_samples, reads=(), batch=batching.stacked, form=forms.cholesky,
+    reference=lambda x: np.linalg.cholesky((x + np.swapaxes(x, -1, -2)) / 2),
     notes="a function of the symmetric part of the matrix, so the gradient is symmetric; slow: "
     "the pullback inverts the factor, which costs five factors, and takes two products",
 )  # fmt: skip

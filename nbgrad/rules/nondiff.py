@@ -43,7 +43,7 @@ class _Stopped(Nondifferentiable):
 
 
 stop_row = _Stopped(
-    None, "x", name="stop_gradient", samples=_ones,
+    None, "x", name="stop_gradient", samples=_ones, reference=np.array,
     notes="the value as it is, constant for every derivative",
 )  # fmt: skip
 

@@ -1,5 +1,6 @@
 """Reductions: sum, mean, max, min, prod, and cumsum."""
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 
@@ -7,12 +8,16 @@ import numpy as np
 
 from .. import eager, shapes
 from ..array import implements
+from ..codegen.loops import MAXIMUM, MINIMUM, PRODUCT, SUM
 from ..core import Aval, bind, shape_of
 from ..kernels import reduce as kernels
 from ..kernels import unbroadcast as unbroadcast_kernel
-from . import batching
+from . import batching, simpler
 from .dtypes import FLOATS, float_type, held, kind_of, type_of
+from .elementwise import multiply
 from .families import Custom, Linear, sample
+from .forms import layout
+from .forms import reductions as forms
 
 
 def _inferred(function: Callable) -> Callable:
@@ -108,13 +113,14 @@ _with_empty = [*_samples, sample((0, 3), axes=(0,), keepdims=False)]
 sum_row = Linear(
     "sum", lambda x, *, axes, keepdims: _total_of(np.sum, x, axes, keepdims),
     _inferred(np.sum), _sum_transpose, function=np.sum, samples=_with_empty,
-    batch=batching.along("axes"),
+    along="axes", unit=True, form=forms.reduction(SUM),
 )  # fmt: skip
 mean_row = Linear(
     "mean",
     lambda x, *, axes, keepdims: _total_of(np.mean, x, axes, keepdims, _share(x.shape, axes)),
     _inferred(np.mean), _mean_transpose, function=np.mean, samples=_samples,
-    batch=batching.along("axes"),
+    along="axes", form=forms.mean,
+    simplify=functools.partial(simpler.scaled_sum, total=sum_row, product=multiply),
 )  # fmt: skip
 sum_row.plan_class = mean_row.plan_class = SumPlan
 
@@ -160,7 +166,7 @@ def _max_fused(ct, out, args, need, *, axes, keepdims):
     return [kernels.pulled(kernels.choice_pullback, ct, x, axes, out)] if axes else [ct]
 
 
-def _extreme(function, ufunc):
+def _extreme(function, ufunc, kind):
     """The row of max or min: NumPy's forward pass, and one pullback for both."""
 
     def compute(x, *, axes, keepdims):
@@ -168,15 +174,16 @@ def _extreme(function, ufunc):
 
     return Custom(
         function.__name__.removeprefix("a"), compute, _inferred(function), _max_rule, _max_push,
-        fused=_max_fused, function=function, samples=_samples, batch=batching.along("axes"),
+        fused=_max_fused, function=function, samples=_samples, along="axes",
+        form=forms.reduction(kind),
         kinks=[((np.array([1.0, 1.0]),), (np.array([0.5, 0.5]),))],
         notes="ties share the derivative evenly; slow: over all elements, where the value only "
         "reads x and the pullback writes as much",
     )  # fmt: skip
 
 
-max_row = _extreme(np.max, np.maximum)
-min_row = _extreme(np.min, np.minimum)
+max_row = _extreme(np.max, np.maximum, MAXIMUM)
+min_row = _extreme(np.min, np.minimum, MINIMUM)
 
 
 def _choose(row, x, axis, keepdims):
@@ -253,7 +260,7 @@ prod_row = Custom(
         np.multiply.reduce(held(x), axis=axes, keepdims=keepdims)
     ),
     _inferred(np.prod), _prod_rule, _prod_push, fused=_prod_fused, function=np.prod,
-    samples=_with_empty, batch=batching.along("axes"),
+    samples=_with_empty, along="axes", form=forms.reduction(PRODUCT),
     kinks=[
         ((np.array([0.0, 2.0, 3.0]),), (np.array([6.0, 0.0, 0.0]),)),
         ((np.array([0.0, 0.0]),), (np.array([0.0, 0.0]),)),
@@ -279,6 +286,10 @@ def _cumsum(x, *, axis, reverse):
     return out
 
 
+def _running(x, *, axis, reverse):
+    return np.flip(np.cumsum(np.flip(x, axis), axis), axis) if reverse else np.cumsum(x, axis)
+
+
 cumsum_row = Linear(
     "cumsum", _cumsum, lambda x, *, axis, reverse: Aval.of(x.shape, type_of(np.cumsum, x)),
     lambda ct, args, *, axis, reverse: [bind(cumsum_row, ct, axis=axis, reverse=not reverse)],
@@ -286,7 +297,8 @@ cumsum_row = Linear(
         sample((3,), axis=0, reverse=False), sample((2, 3), axis=0, reverse=True),
         sample((2, 3), axis=1, reverse=False), sample((0, 3), axis=0, reverse=False),
     ],
-    notes="the transpose adds up from the end (reverse=True)", batch=batching.along("axis"),
+    notes="the transpose adds up from the end (reverse=True)", along="axis", unit=True,
+    form=forms.cumsum, reference=_running,
 )  # fmt: skip
 
 
@@ -299,6 +311,12 @@ def cumsum(x, axis=None):
     return bind(cumsum_row, x, axis=axis, reverse=False)
 
 
+def _unbroadcast(x, *, shape):
+    lost = x.ndim - len(shape)
+    ones = tuple(lost + i for i, n in enumerate(shape) if n == 1)
+    return x.sum(axis=(*range(lost), *ones)).reshape(shape)
+
+
 # Broadcasting is undone by this row alone: the graph applies it to what a rule returns.
 unbroadcast = Linear(
     "unbroadcast",
@@ -309,4 +327,7 @@ unbroadcast = Linear(
     lambda ct, args, *, shape: [np.broadcast_to(ct, shape_of(args[0]))],
     samples=[sample((2, 3), shape=(3,)), sample((2, 3), shape=(2, 1)), sample((3,), shape=())],
     batch=batching.unrepeated,
+    unit=True,
+    form=layout.unbroadcast,
+    reference=_unbroadcast,
 )

@@ -9,9 +9,9 @@ from ..array import Array, functions, implements
 from ..core import Aval, bind, shape_of
 from ..errors import TraceError, require_unmasked
 from ..symbols import noted, user_line
-from . import batching
 from .dtypes import common_type, held
 from .families import Linear, sample
+from .forms import layout as forms
 from .index import index_of
 
 normalize_axis = np.lib.array_utils.normalize_axis_index
@@ -128,7 +128,7 @@ def _diff_fused(ct, args, *, axis):
 
 diff_row = Linear(
     "diff", lambda x, *, axis: np.diff(held(x), axis=axis), _diff_infer, _diff_transpose,
-    fused=_diff_fused, function=np.diff, batch=batching.along("axis"),
+    fused=_diff_fused, function=np.diff, along="axis", unit=True, form=forms.diff,
     samples=[
         sample((3,), axis=0), sample((2, 3), axis=0), sample((2, 3), axis=1), sample((1,), axis=0)
     ],

@@ -13,9 +13,9 @@ from ..array import functions, implements
 from ..core import Aval, bind, shape_of
 from ..errors import DimensionMismatch
 from ..symbols import noted
-from . import batching
 from .dtypes import common_type
 from .families import Linear, sample
+from .forms import layout as forms
 from .index import scatter
 
 normalize_axis = np.lib.array_utils.normalize_axis_index
@@ -246,7 +246,7 @@ roll_row = Linear(
         sample((3,), shift=(1,), axis=(0,)), sample((2, 3), shift=(-1,), axis=(1,)),
         sample((2, 3), shift=(1, 4), axis=(0, 1)), sample((0, 3), shift=(2,), axis=(0,)),
     ],
-    function=np.roll, batch=batching.along("axis"),
+    function=np.roll, along="axis", unit=True, form=forms.roll,
 )  # fmt: skip
 
 
@@ -269,7 +269,7 @@ flip_row = Linear(
         sample((3,), axis=(0,)), sample((2, 3), axis=(1,)), sample((2, 3), axis=(0, 1)),
         sample((), axis=()),
     ],
-    function=np.flip, batch=batching.along("axis"),
+    function=np.flip, along="axis", unit=True, form=forms.flip,
 )  # fmt: skip
 
 

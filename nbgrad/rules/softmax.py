@@ -8,8 +8,8 @@ from .. import shapes
 from ..core import Aval, bind, shape_of
 from ..errors import DimensionMismatch
 from ..kernels import logsoftmax as kernels
-from . import batching
 from .families import Custom, float_type, sample
+from .forms import softmax as forms
 
 
 def _last(x, *, axis) -> tuple[np.ndarray, int, int]:
@@ -70,7 +70,7 @@ def _logsoftmax_push(tangents, out, args, *, axis):
 logsoftmax_row = Custom(
     "logsoftmax", _rowwise(kernels.logsoftmax), _same, _logsoftmax_rule, _logsoftmax_push,
     fused=_rowwise_pullback(kernels.logsoftmax_pullback), samples=_axis_samples(), reads=(),
-    batch=batching.along("axis"),
+    along="axis", form=forms.logsoftmax, reference="scipy.special.log_softmax",
 )  # fmt: skip
 
 
@@ -85,7 +85,7 @@ def _softmax_push(tangents, out, args, *, axis):
 softmax_row = Custom(
     "softmax", _rowwise(kernels.softmax), _same, _softmax_rule, _softmax_push,
     fused=_rowwise_pullback(kernels.softmax_pullback), samples=_axis_samples(), reads=(),
-    batch=batching.along("axis"),
+    along="axis", form=forms.softmax, reference="scipy.special.softmax",
 )  # fmt: skip
 
 
@@ -149,6 +149,12 @@ def _shares(out, x, axes):
     return np.exp(x - _opened(out, x, axes))
 
 
+def _logsumexp_reference(x, *, axes):
+    from scipy.special import logsumexp  # here, as only tests ask
+
+    return logsumexp(x, axis=axes) if axes else x
+
+
 logsumexp_row = Custom(
     "logsumexp", _logsumexp_compute,
     lambda x, *, axes: Aval.of(shapes.reduced(x.shape, axes, False), float_type(x)),
@@ -162,5 +168,5 @@ logsumexp_row = Custom(
         sample((3,), axes=(0,)), sample((2, 3), axes=(1,)), sample((2, 3), axes=(0, 1)),
         sample((2, 3, 2), axes=(0, 2)), sample((), axes=()),
     ],
-    batch=batching.along("axes"),
+    along="axes", form=forms.logsumexp, reference=_logsumexp_reference,
 )  # fmt: skip

@@ -18,14 +18,19 @@ from .algebra import CHOICE, NEGATIVE, SAME, TIMES, simpler
 from .values import (
     BOOL,
     INT,
+    Call,
     Concat,
     Full,
     Input,
+    Inset,
+    Iota,
     Map,
     Matmul,
     Pad,
     Reduce,
     Reshape,
+    Scatter,
+    Take,
     Value,
     View,
     is_finite,
@@ -39,7 +44,6 @@ class Graph:
 
     def __init__(self):
         self._known: dict[tuple, Value] = {}
-        self.notes: dict[int, Value] = {}  # exponentials of what logsoftmax gave
         self.inputs: list[Value] = []
         self.captured: list[np.ndarray] = []  # what the last inputs are
         self._constants: set[int] = set()  # those of them that nobody else has
@@ -256,6 +260,44 @@ class Graph:
             ok = self.map("x & y", (above, below), BOOL)
             self.require(ok, error, message)
         return self.map("minimum(maximum(x, y), z)", (value, first, last), INT)
+
+    # -- elements at positions, and calls --------------------------------------------------------
+
+    def iota(self, shape: tuple, axis: int) -> Value:
+        """The position along an axis, as an integer."""
+        return self.new(Iota, shape, INT, (), axis)
+
+    def take(
+        self, value: Value, positions: Sequence[Value], axes: tuple, shape: tuple, place: int,
+        joint: int,
+    ) -> Value:  # fmt: skip
+        """Elements of `value` at positions, as `Take` has them."""
+        return self.new(Take, shape, value.dtype, (value, *positions), axes, place, joint)
+
+    def scatter(
+        self, block: Value, positions: Sequence[Value], axes: tuple, shape: tuple, place: int,
+        joint: int,
+    ) -> Value:  # fmt: skip
+        """Zeros of `shape` with `block` added at positions, as `Scatter` has them."""
+        return self.new(Scatter, shape, block.dtype, (block, *positions), axes, place, joint, True)
+
+    def written(
+        self, value: Value, block: Value, positions: Sequence[Value], axes: tuple, place: int,
+        joint: int,
+    ) -> Value:  # fmt: skip
+        """`value` with `block` written over it at positions; the last of equal ones stays."""
+        args = (block, *positions, value)
+        return self.new(Scatter, value.shape, value.dtype, args, axes, place, joint, False)
+
+    def inset(self, value: Value, block: Value, starts: Sequence[int]) -> Value:
+        """`value` with `block` written over it from `starts` on."""
+        return self.new(Inset, value.shape, value.dtype, (value, block), tuple(starts))
+
+    def call(
+        self, shape: tuple, dtype: Any, args: Sequence[Value], function: str, sizes: tuple
+    ) -> Value:
+        """What the device function of a name gives, on pointers to args and to the result."""
+        return self.new(Call, shape, dtype, args, function, sizes)
 
     # -- reductions and products ----------------------------------------------------------------
 

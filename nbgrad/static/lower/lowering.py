@@ -1,34 +1,34 @@
 """From a recorded program to a lowered one: each row in terms of the values of `values.py`.
 
-The forms are in `forms/`, by subject. Elementwise rows need none: their scalar body is their form.
-A row without a form is eager only.
+Each row has a form, which makes its value by the methods of the graph, or is eager only.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ...core import Primitive
-from ...emission import body_of, whole_body_of
 from ...errors import TraceError
-from ...rules.dtypes import kind_of, known
+from ...rules.dtypes import known
 from ...symbols import Symbol
 from ..trace.program import Program
-from .forms.table import forms, place_of
 from .graph import Graph
 from .halo import with_halos
+from .loop import loop
 from .sums import with_sums_in_place
-from .values import BOOL, INT, Value
+from .values import Value
 
 
-def has_form(row: Primitive) -> bool:
-    """Whether the row has a static form."""
-    return hasattr(row, "body") or row.name in forms
+class _Lowering(Graph):
+    """A graph that has loops too, whose bodies are programs that are lowered."""
+
+    def loop(self, symbol: Symbol, args: Sequence[Value]) -> Value:
+        return loop(self, symbol, args, lower)
 
 
 def lower(program: Program) -> tuple[Graph, list[Value]]:
     """The graph and its outputs. Raises TraceError for an eager-only row."""
-    graph = Graph()
+    graph = _Lowering()
     known: dict[Symbol, Value] = {}
     for symbol in program.inputs:
         known[symbol] = graph.input(symbol.shape, symbol.dtype)
@@ -52,16 +52,13 @@ def _lowered(graph: Graph, symbol: Symbol, known: dict[Symbol, Value]) -> Value:
     row = symbol.primitive
     assert row is not None
     args = [known[a] if isinstance(a, Symbol) else _constant(graph, a) for a in symbol.args]
-    made = forms.get(row.name)
-    if made is not None:
-        value = made(graph, symbol, *args)
-    elif hasattr(row, "body"):
-        value = _elementwise(graph, symbol, row, args)
-    else:
+    if row.form is None:
+        why = row.eager_only or "it has no static form"
         raise TraceError(
-            f"{row.name} is eager only: it has no static form. Compute it outside of the compiled "
-            f"function and pass the result as an argument{place_of(symbol)}"
+            f"{row.name} is eager only: {why}. Compute it outside of the compiled function and "
+            f"pass the result as an argument{symbol.place}"
         )
+    value = row.form(graph, symbol, *args)
     assert value.shape == symbol.shape, (row.name, value.shape, symbol.shape)
     return graph.cast(value, symbol.dtype)
 
@@ -72,65 +69,3 @@ def _constant(graph: Graph, x: Any) -> Value:
     if dtype.kind == "O":
         raise OverflowError(f"Python integer {x} out of bounds for int64")
     return graph.full(x, (), dtype)
-
-
-def _elementwise(graph: Graph, symbol: Symbol, row: Any, args: list[Value]) -> Value:
-    params, dtype = symbol.params, symbol.dtype
-    if row.name == "exp" and isinstance(symbol.args[0], Symbol):
-        source = symbol.args[0]
-        if source.primitive is not None and source.primitive.name == "logsoftmax":
-            # Its exponentials are known: exp(logsoftmax(x)) is softmax(x).
-            exponentials = graph.notes.get(id(args[0]))
-            if exponentials is not None:
-                return exponentials
-    *types, result = row.loop_types(*map(_kind, symbol.args), **params)
-    whole = all(kind.kind in "iub" for kind in types)
-    if whole and result == BOOL and BOOL not in types and all(v.dtype.kind in "iu" for v in args):
-        typed = args  # integers of any kind are compared as they are
-    else:
-        typed = [
-            _truth(graph, v) if kind == BOOL else _taken(graph, symbol, x, v, kind)
-            for x, v, kind in zip(symbol.args, args, types, strict=True)
-        ]
-    body = whole_body_of(row, params) if whole else body_of(row, params)
-    if whole and row.requires:
-        condition, message = row.requires
-        holds = graph.map(condition, typed, BOOL, symbol.shape)
-        graph.require_all(holds, ValueError, f"{row.name}: {message}{place_of(symbol)}")
-    if (whole and result != BOOL) or (row.differentiable and dtype == BOOL):
-        return graph.whole(body, typed, dtype, symbol.shape)
-    return graph.map(body, typed, dtype, symbol.shape)
-
-
-def _kind(x: Any) -> Any:
-    """What decides about dtypes: the type of numbers of Python's, of others the dtype."""
-    if not isinstance(x, Symbol):
-        return kind_of(x)
-    return x.dtype if not x.weak else int if x.dtype.kind == "i" else float
-
-
-def _taken(graph: Graph, symbol: Symbol, x: Any, value: Value, dtype: np.dtype) -> Value:
-    """An argument in the dtype in which an op takes it. A number of Python's must fit into it: of a
-    constant that is known, of others when the program runs."""
-    if dtype.kind in "iu" and dtype != INT and _kind(x) is int:
-        low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
-        if not isinstance(x, Symbol):
-            if not low <= x <= high:
-                raise OverflowError(
-                    f"{symbol.primitive.name}: Python integer {x} out of bounds for {dtype}"  # pyright: ignore
-                    f"{place_of(symbol)}"
-                )
-        else:
-            most = graph.full(min(high, np.iinfo(INT).max), (), INT)
-            fits = (graph.map("x >= y", (value, graph.full(low, (), INT)), BOOL),
-                    graph.map("x <= y", (value, most), BOOL))  # fmt: skip
-            message = f"a Python integer is out of bounds for {dtype}{place_of(symbol)}"
-            graph.require_all(graph.map("x & y", fits, BOOL), OverflowError, message)
-    return graph.cast(value, dtype)
-
-
-def _truth(graph: Graph, value: Value) -> Value:
-    if value.dtype == BOOL:
-        return value
-    zero = graph.full(0, (), value.dtype)
-    return graph.map("x != y", (value, zero), BOOL, value.shape)

@@ -16,8 +16,10 @@ from ...codegen import affine
 from ...codegen.affine import Affine, Axis
 from ...codegen.loops import Reduction
 from ...codegen.scalar import Expr
+from ...rules.dtypes import BOOL, INT
 
-BOOL, INT = np.dtype(bool), np.dtype(np.int64)
+__all__ = ["BOOL", "INT"]
+
 Index = tuple[Affine, ...]
 
 

@@ -147,4 +147,4 @@ class Roots:
 def is_shattered(edges: Edges, price: int) -> bool:
     """Whether loops cut at these edges, of so many operations, would be cut too small."""
     count = pieces(edges)
-    return count > PIECES or count > 1 and count * price > WRITTEN_OUT
+    return count > PIECES or (count > 1 and count * price > WRITTEN_OUT)

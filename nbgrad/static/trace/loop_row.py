@@ -197,6 +197,9 @@ class _Loop(Primitive):
     def pushforward(self, tangents, out, args, **params):
         return push(params["body"], tangents, args, params["outs"])
 
+    def form(self, graph, symbol, *args):
+        return graph.loop(symbol, args)
+
     def batch(self, size, args, batched, **params):
         return batch(params["body"], size, args, batched, params["outs"])
 

@@ -5,10 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from ...array import Array, operators
+from ...array import Array
 from ...core import Aval, Primitive, new_level
 from ...errors import TraceError, require_unmasked
 from ...rules.dtypes import known, require_axes
+from ...rules.elementwise import copy
+from ...rules.layout import transpose
 from ...symbols import Builder, Symbol, aval_of, calling_line, recording
 from ...tracked import below
 from ...transforms import trees
@@ -44,7 +46,7 @@ class Recorder(Builder):
         args = [a if isinstance(a, _KNOWN) else self.capture(a) for a in args]
         params = {name: self._fixed_in(value) for name, value in params.items()}
         symbol = super().apply(primitive, args, params)
-        if primitive.name in operators and isinstance(symbol, Symbol):
+        if primitive.operator and isinstance(symbol, Symbol):
             symbol.weak = symbol.weak or all(map(_is_weak, args))
         if isinstance(symbol, Symbol) and not symbol.line and symbol.primitive is not None:
             lines = (a.line for a in reversed(args) if isinstance(a, Symbol) and a.line)
@@ -61,7 +63,6 @@ class Recorder(Builder):
         array = np.asarray(array)
         if array.ndim == 2 and array.flags.f_contiguous and not array.flags.c_contiguous:
             # The transpose of one in C order, such as a pullback takes of a captured matrix.
-            transpose = Primitive.registry["transpose"]
             return super().apply(transpose, [self.capture(array.T)], {"axes": (1, 0)})
         start = array.__array_interface__["data"][0]
         place = (start, array.shape, array.strides, array.dtype.str)
@@ -119,7 +120,7 @@ def trace(
     for output in outputs:
         output = below(output, level)
         if isinstance(output, np.ndarray) and output.dtype.kind in "fiub":
-            output = recorder.apply(Primitive.registry["copy"], [output], {})
+            output = recorder.apply(copy, [output], {})
         if isinstance(output, Symbol) and output.level == level:
             found.append(output)
         elif isinstance(output, (float, int, np.generic)):

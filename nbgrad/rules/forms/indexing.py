@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from ....codegen.affine import Axis
-from ....errors import TraceError
-from ....rules.index import HOLE
-from ....symbols import Symbol
-from ..graph import Graph
-from ..values import BOOL, INT, Inset, Scatter, Take, Value
-from .table import form
+from ...codegen.affine import Axis
+from ...errors import TraceError
+from ...symbols import Symbol
+from ..dtypes import BOOL, INT
+
+HOLE = "position"
+"""Stands in a static index for a position that is an argument of the op."""
 
 
 def template_of(index: Any, shape: tuple[int, ...]) -> tuple[list[Any], tuple, int, tuple]:
@@ -33,7 +33,7 @@ def template_of(index: Any, shape: tuple[int, ...]) -> tuple[list[Any], tuple, i
     flat[at : at + len(gaps)] = rest
 
     def is_array(part: Any) -> bool:
-        return isinstance(part, (np.ndarray, Value))
+        return hasattr(part, "shape") and not isinstance(part, np.generic)
 
     arrays = [i for i, part in enumerate(flat) if is_array(part)]
     if arrays and any(map(_is_truth, parts)):
@@ -105,7 +105,7 @@ def _regular(index: np.ndarray, place: int, joint: tuple, n: int) -> Any:
     return index
 
 
-def _template(graph: Graph, index: Any, given: Sequence[Value], shape: tuple):
+def _template(graph: Any, index: Any, given: Sequence[Any], shape: tuple):
     """The template with values in place of arrays: `(axes, arrays, result shape, place)`."""
     rest = iter(given)
 
@@ -118,7 +118,7 @@ def _template(graph: Graph, index: Any, given: Sequence[Value], shape: tuple):
     index = tuple(filled(p) for p in index) if isinstance(index, tuple) else filled(index)
     template, out, place, joint = template_of(index, shape)
     axes: list[Any] = []
-    arrays: list[Value] = []
+    arrays: list[Any] = []
     for part, n in zip(template, shape, strict=True):
         if isinstance(part, Axis):
             axes.append(part)
@@ -130,7 +130,7 @@ def _template(graph: Graph, index: Any, given: Sequence[Value], shape: tuple):
     return tuple(axes), arrays, out, place, joint
 
 
-def _positive(graph: Graph, value: Value, n: int) -> Value:
+def _positive(graph: Any, value: Any, n: int) -> Any:
     """Positions that count from the end, counted from the start."""
     message = f"an index is out of bounds for an axis of length {n}"
     value = graph.within(graph.cast(value, INT), -n, n, message)
@@ -139,22 +139,18 @@ def _positive(graph: Graph, value: Value, n: int) -> Value:
     return graph.map("select(x, y, z)", (below, graph.map("x + y", (value, size), INT), value), INT)
 
 
-def gather(graph: Graph, symbol: Symbol, x: Value, *given: Value) -> Value:
+def gather(graph: Any, symbol: Symbol, x: Any, *given: Any) -> Any:
+    """Elements at an index, whose holes `given` fill."""
+    x = graph.cast(x, symbol.dtype)
     if _takes_nothing(symbol.params["index"]):
         return graph.full(0, symbol.shape, x.dtype)
     axes, arrays, out, place, joint = _template(graph, symbol.params["index"], given, x.shape)
     if not arrays:
         return graph.view(x, axes, out)
-    return graph.new(Take, out, x.dtype, (x, *arrays), axes, place, len(joint))
+    return graph.take(x, arrays, axes, out, place, len(joint))
 
 
-@form("index", "gather")
-def _index(graph, symbol, x, *given):
-    return gather(graph, symbol, graph.cast(x, symbol.dtype), *given)
-
-
-@form("scatter", "scatter_at")
-def _scatter(graph, symbol, ct, *given):
+def scatter(graph, symbol, ct, *given):
     shape = symbol.shape
     if not ct.size:
         return graph.full(0, shape, ct.dtype)
@@ -163,16 +159,16 @@ def _scatter(graph, symbol, ct, *given):
     placed = None if arrays else _padded(graph, ct, axes, shape)
     if placed is not None:
         return placed
-    return graph.new(Scatter, shape, ct.dtype, (ct, *arrays), axes, place, len(joint), True)
+    return graph.scatter(ct, arrays, axes, shape, place, len(joint))
 
 
-def _padded(graph: Graph, ct: Value, axes: Sequence[Axis], shape: tuple) -> Value | None:
+def _padded(graph: Any, ct: Any, axes: Sequence[Axis], shape: tuple) -> Any | None:
     """Zeros with `ct` at slices of step 1 or -1; None for other steps and for diagonals."""
     region = _region(graph, ct, axes)
     return None if region is None else graph.pad(region[0], region[1], shape)
 
 
-def _region(graph: Graph, ct: Value, axes: Sequence[Axis]) -> tuple[Value, list[int]] | None:
+def _region(graph: Any, ct: Any, axes: Sequence[Axis]) -> tuple[Any, list[int]] | None:
     """The block that slices select, in order of the source's axes, and where it starts."""
     outs = [axis.out for axis in axes if axis.out is not None]
     if len(set(outs)) != len(outs):
@@ -191,8 +187,7 @@ def _region(graph: Graph, ct: Value, axes: Sequence[Axis]) -> tuple[Value, list[
     return graph.view(ct, seen, tuple(block)), starts
 
 
-@form("assign")
-def _assign(graph, symbol, x, value):
+def assign(graph, symbol, x, value):
     axes, arrays, out, place, joint = _template(graph, symbol.params["index"], (), x.shape)
     x, value = graph.cast(x, symbol.dtype), graph.cast(value, symbol.dtype)
     if 0 in out:
@@ -202,9 +197,8 @@ def _assign(graph, symbol, x, value):
     value = graph.broadcast(value, out)
     region = None if arrays else _region(graph, value, axes)
     if region is None:
-        given = (value, *arrays, x)
-        return graph.new(Scatter, x.shape, x.dtype, given, axes, place, len(joint), False)
+        return graph.written(x, value, arrays, axes, place, len(joint))
     block, starts = region
     if block.shape == x.shape:
         return block
-    return graph.new(Inset, x.shape, x.dtype, (x, block), tuple(starts))
+    return graph.inset(x, block, starts)

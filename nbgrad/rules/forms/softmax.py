@@ -2,16 +2,15 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
-from ....codegen.affine import Axis
-from ....codegen.loops import MAXIMUM, SUM
-from ..graph import Graph
-from ..values import BOOL, INT, Iota, Value
+from ...codegen.affine import Axis
+from ...codegen.loops import MAXIMUM, SUM
+from ..dtypes import BOOL, INT
 from .reductions import opened
-from .table import form
 
 
-def _shifted(graph: Graph, x: Value, axes: Sequence[int]):
+def _shifted(graph: Any, x: Any, axes: Sequence[int]):
     """`x - max`, its exponentials, their sums with the axes back, and the max."""
     dtype = x.dtype
     largest = graph.reduce(MAXIMUM, x, axes)
@@ -24,37 +23,27 @@ def _shifted(graph: Graph, x: Value, axes: Sequence[int]):
     return shifted, exponentials, sums, largest
 
 
-@form("softmax")
 def softmax(graph, symbol, x):
     x = graph.cast(x, symbol.dtype)
     if not x.size:
         return x
     _, exponentials, sums, _ = _shifted(graph, x, (symbol.params["axis"],))
-    return _share(graph, exponentials, sums)
+    inverse = graph.map("1.0 / x", (sums,), x.dtype)
+    return graph.map("x * y", (exponentials, inverse), x.dtype, x.shape)
 
 
-def _share(graph: Graph, exponentials: Value, sums: Value) -> Value:
-    dtype = sums.dtype
-    inverse = graph.map("1.0 / x", (sums,), dtype)
-    return graph.map("x * y", (exponentials, inverse), dtype, exponentials.shape)
-
-
-@form("logsoftmax")
-def _logsoftmax(graph, symbol, x):
+def logsoftmax(graph, symbol, x):
     x = graph.cast(x, symbol.dtype)
     return x if not x.size else _log_shares(graph, x, symbol.params["axis"])
 
 
-def _log_shares(graph: Graph, x: Value, axis: int) -> Value:
-    shifted, exponentials, sums, _ = _shifted(graph, x, (axis,))
+def _log_shares(graph: Any, x: Any, axis: int) -> Any:
+    shifted, _, sums, _ = _shifted(graph, x, (axis,))
     logs = graph.map("log(x)", (sums,), x.dtype)
-    out = graph.map("x - y", (shifted, logs), x.dtype, x.shape)
-    graph.notes[id(out)] = _share(graph, exponentials, sums)
-    return out
+    return graph.map("x - y", (shifted, logs), x.dtype, x.shape)
 
 
-@form("logsumexp")
-def _logsumexp(graph, symbol, x):
+def logsumexp(graph, symbol, x):
     x, axes = graph.cast(x, symbol.dtype), symbol.params["axes"]
     if not math.prod(x.shape[i] for i in axes):
         return graph.full(-math.inf, symbol.shape, symbol.dtype)
@@ -63,52 +52,47 @@ def _logsumexp(graph, symbol, x):
     return graph.reshape(graph.map("x + y", (logs, largest), x.dtype), symbol.shape)
 
 
-@form("logit_cross_entropy")
-def _cross_entropy(graph, symbol, x, y):
+def cross_entropy(graph, symbol, x, y):
     x, y = graph.cast(x, symbol.dtype), graph.cast(y, symbol.dtype)
     logs = _log_shares(graph, x, len(x.shape) - 1)
     product = graph.map("x * y", (y, logs), x.dtype)
     return _mean_loss(graph, product, x)
 
 
-def _mean_loss(graph: Graph, product: Value, x: Value) -> Value:
+def _mean_loss(graph: Any, product: Any, x: Any) -> Any:
     rows = 1 if len(x.shape) == 1 else x.shape[0]
     total = graph.reduce(SUM, product, range(len(product.shape)))
     return graph.map("x * y", (total, graph.full(-1.0 / rows, (), x.dtype)), x.dtype)
 
 
-@form("label_cross_entropy")
-def _label_cross_entropy(graph, symbol, x, labels):
+def label_cross_entropy(graph, symbol, x, labels):
     x = graph.cast(x, symbol.dtype)
     logs = _log_shares(graph, x, len(x.shape) - 1)
-    mask = one_hot(graph, labels, x.shape)
+    mask = _mask(graph, labels, x.shape)
     product = graph.map("select(x, y, z)", (mask, logs, graph.full(0.0, (), x.dtype)), x.dtype)
     return _mean_loss(graph, product, x)
 
 
-@form("labels")
-def _labels(graph, symbol, labels):
+def labels(graph, symbol, labels):
     classes = symbol.params["classes"]
     message = f"{symbol.params['op']}: a label is not one of the {classes} classes, numbered from 0"
     return graph.within(graph.cast(labels, INT), 0, classes, message, ValueError)
 
 
-def one_hot(graph: Graph, labels: Value, shape: tuple) -> Value:
+def _mask(graph: Any, labels: Any, shape: tuple) -> Any:
     """Where the position along the last axis is the label of the row."""
-    places = graph.new(Iota, shape, INT, (), len(shape) - 1)
+    places = graph.iota(shape, len(shape) - 1)
     column = graph.reshape(graph.cast(labels, INT), (*shape[:-1], 1))
     return graph.map("x == y", (places, column), BOOL, shape)
 
 
-@form("one_hot")
-def _one_hot(graph, symbol, labels):
-    mask = one_hot(graph, labels, symbol.shape)
+def one_hot(graph, symbol, labels):
+    mask = _mask(graph, labels, symbol.shape)
     one, zero = (graph.full(number, (), symbol.dtype) for number in (1.0, 0.0))
     return graph.map("select(x, y, z)", (mask, one, zero), symbol.dtype)
 
 
-@form("evalpoly")
-def _evalpoly(graph, symbol, x, c):
+def evalpoly(graph, symbol, x, c):
     dtype = symbol.dtype
     x, c = graph.cast(x, dtype), graph.cast(c, dtype)
     terms = [graph.view(c, (Axis(None, k, 0),), ()) for k in range(c.shape[0])]

@@ -1,58 +1,58 @@
 """Static forms of reductions, running sums and products of matrices."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-from ....codegen.loops import MAXIMUM, MINIMUM, PRODUCT, SUM
-from ..graph import Graph
-from ..values import INT, Call, Value
-from .table import form
+from ...codegen.loops import SUM, Reduction
+from ..dtypes import INT
 
 
-def opened(graph: Graph, value: Value, shape: tuple, axes: Sequence[int]) -> Value:
+def opened(graph: Any, value: Any, shape: tuple, axes: Sequence[int]) -> Any:
     """A reduced value with its axes back, of length 1."""
     return graph.reshape(value, tuple(1 if i in axes else n for i, n in enumerate(shape)))
 
 
-_KINDS = {"sum": SUM, "mean": SUM, "max": MAXIMUM, "min": MINIMUM, "prod": PRODUCT}
+def reduction(kind: Reduction) -> Callable:
+    """The form of rows that join elements over `axes`; narrow integers and bools in 64 bits."""
+
+    def form(graph, symbol, x):
+        wide = symbol.dtype if symbol.dtype.itemsize == 8 or symbol.dtype.kind == "f" else INT
+        total = graph.reduce(kind, graph.cast(x, wide), symbol.params["axes"])
+        return graph.reshape(total, symbol.shape)
+
+    return form
 
 
-@form(*_KINDS)
-def _reduce(graph, symbol, x):
-    name, axes = symbol.primitive.name, symbol.params["axes"]
-    # Narrow integers and bools are joined in 64 bits.
-    wide = symbol.dtype if symbol.dtype.itemsize == 8 or symbol.dtype.kind == "f" else INT
-    x = graph.cast(x, wide)
-    total = graph.reduce(_KINDS[name], x, axes)
-    if name == "mean":
-        count = math.prod(x.shape[i] for i in axes)
-        share = graph.full(1.0 / count if count else math.nan, (), x.dtype)
-        total = graph.map("x * y", (total, share), x.dtype)
+def mean(graph, symbol, x):
+    """The mean of integers and bools; that of floats is recorded as a sum."""
+    axes = symbol.params["axes"]
+    x = graph.cast(x, symbol.dtype)
+    count = math.prod(x.shape[i] for i in axes)
+    share = graph.full(1.0 / count if count else math.nan, (), x.dtype)
+    total = graph.map("x * y", (graph.reduce(SUM, x, axes), share), x.dtype)
     return graph.reshape(total, symbol.shape)
 
 
-@form("norm")
-def _norm(graph, symbol, x):
+def norm(graph, symbol, x):
     square = graph.map("x * x", (graph.cast(x, symbol.dtype),), symbol.dtype)
     total = graph.reduce(SUM, square, symbol.params["axes"])
     return graph.reshape(graph.map("sqrt(x)", (total,), symbol.dtype), symbol.shape)
 
 
-@form("cumsum")
-def _cumsum(graph, symbol, x):
+def cumsum(graph, symbol, x):
     axis, n = symbol.params["axis"], len(x.shape)
     order = (*(i for i in range(n) if i != axis), axis)
     moved = graph.transpose(graph.cast(x, symbol.dtype), order)
     name = "cumsum_back" if symbol.params["reverse"] else "cumsum"
     rows = math.prod(moved.shape[:-1])
-    sums = graph.new(Call, moved.shape, moved.dtype, (moved,), name, (rows, moved.shape[-1]))
+    sums = graph.call(moved.shape, moved.dtype, (moved,), name, (rows, moved.shape[-1]))
     return graph.transpose(sums, tuple(sorted(range(n), key=order.__getitem__)))
 
 
-@form("matmul")
-def _matmul(graph, symbol, x, y):
+def matmul(graph, symbol, x, y):
     wide = symbol.dtype if symbol.dtype.itemsize == 8 or symbol.dtype.kind == "f" else INT
     x, y = graph.cast(x, wide), graph.cast(y, wide)
     a = graph.reshape(x, (1, *x.shape)) if len(x.shape) == 1 else x

@@ -5,13 +5,14 @@ end, `("y", k)` stacked, `("states", k)` before and after each step, `("check", 
 hold in each.
 """
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..algebra import PLUS, SAME
-from ..graph import Graph
-from ..lowering import lower
-from ..step import LoweredStep
-from ..values import (
+from ...symbols import Symbol
+from .algebra import PLUS, SAME
+from .graph import Graph
+from .step import LoweredStep
+from .values import (
     BOOL,
     Full,
     Input,
@@ -24,14 +25,13 @@ from ..values import (
     is_map,
     topological,
 )
-from .table import form
 
 
-@form("loop")
-def _loop(graph: Graph, symbol, *args: Value) -> Value:
+def loop(graph: Graph, symbol: Symbol, args: Sequence[Value], lower: Callable) -> Value:
+    """The wanted results of a loop, joined in one flat array; `lower` lowers its body."""
     body: Any = symbol.params["body"]
     if body.lowered is None:
-        body.lowered = _step(body)
+        body.lowered = _step(body, lower)
     step: LoweredStep = body.lowered
     avals = [given.aval for given in body.program.inputs[1:]]
     given = [_solid(graph, graph.cast(x, a.dtype)) for x, a in zip(args, avals, strict=True)]
@@ -50,7 +50,7 @@ def _loop(graph: Graph, symbol, *args: Value) -> Value:
     return graph.concat(parts, 0)
 
 
-def _step(body: Any) -> LoweredStep:
+def _step(body: Any, lower: Callable) -> LoweredStep:
     graph, outputs = lower(body.program)
     first = 1 + body.constants
     for k in range(body.states):

@@ -1,0 +1,65 @@
+"""The static form of rows that are scalar code: their body is their form."""
+
+from typing import Any
+
+import numpy as np
+
+from ...emission import body_of, whole_body_of
+from ...symbols import Symbol
+from ..dtypes import BOOL, INT, kind_of
+
+
+def elementwise(row: Any, graph: Any, symbol: Symbol, args: tuple) -> Any:
+    """The body of a row over arguments in the dtypes in which NumPy takes them."""
+    params, dtype = symbol.params, symbol.dtype
+    *types, result = row.loop_types(*map(_kind, symbol.args), **params)
+    whole = all(kind.kind in "iub" for kind in types)
+    if whole and result == BOOL and BOOL not in types and all(v.dtype.kind in "iu" for v in args):
+        typed = args  # integers of any kind are compared as they are
+    else:
+        typed = [
+            _truth(graph, v) if kind == BOOL else _typed(graph, symbol, x, v, kind)
+            for x, v, kind in zip(symbol.args, args, types, strict=True)
+        ]
+    body = whole_body_of(row, params) if whole else body_of(row, params)
+    if whole and row.requires:
+        condition, message = row.requires
+        holds = graph.map(condition, typed, BOOL, symbol.shape)
+        graph.require_all(holds, ValueError, f"{row.name}: {message}{symbol.place}")
+    if (whole and result != BOOL) or (row.differentiable and dtype == BOOL):
+        return graph.whole(body, typed, dtype, symbol.shape)
+    return graph.map(body, typed, dtype, symbol.shape)
+
+
+def _kind(x: Any) -> Any:
+    """What decides about dtypes: the type of numbers of Python's, of others the dtype."""
+    if not isinstance(x, Symbol):
+        return kind_of(x)
+    return x.dtype if not x.weak else int if x.dtype.kind == "i" else float
+
+
+def _typed(graph: Any, symbol: Symbol, x: Any, value: Any, dtype: np.dtype) -> Any:
+    """An argument in the dtype in which an op takes it. A number of Python's must fit into it: of a
+    constant that is known, of others when the program runs."""
+    if dtype.kind in "iu" and dtype != INT and _kind(x) is int:
+        low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+        if not isinstance(x, Symbol):
+            if not low <= x <= high:
+                row: Any = symbol.primitive
+                raise OverflowError(
+                    f"{row.name}: Python integer {x} out of bounds for {dtype}{symbol.place}"
+                )
+        else:
+            most = graph.full(min(high, np.iinfo(INT).max), (), INT)
+            fits = (graph.map("x >= y", (value, graph.full(low, (), INT)), BOOL),
+                    graph.map("x <= y", (value, most), BOOL))  # fmt: skip
+            message = f"a Python integer is out of bounds for {dtype}{symbol.place}"
+            graph.require_all(graph.map("x & y", fits, BOOL), OverflowError, message)
+    return graph.cast(value, dtype)
+
+
+def _truth(graph: Any, value: Any) -> Any:
+    if value.dtype == BOOL:
+        return value
+    zero = graph.full(0, (), value.dtype)
+    return graph.map("x != y", (value, zero), BOOL, value.shape)

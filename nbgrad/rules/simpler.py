@@ -1,0 +1,50 @@
+"""Recorded calls that are something plainer: what rows give as `simplify`.
+
+A rule is `simplify(row, builder, args, **params)`: what the builder makes in place of the call, or
+None where there is nothing simpler.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..core import Aval, Primitive
+from ..symbols import Builder, Symbol, is_full
+
+
+def without_one(row: Primitive, builder: Builder, args: Sequence) -> Any:
+    """The other factor of a product with 1, where it has shape and dtype of the product."""
+    x, y = args
+    for one, other in ((x, y), (y, x)):
+        if _is_one(one) and isinstance(other, Symbol):
+            if is_full(one) and one.shape not in ((), other.shape):
+                continue
+            if builder.infer(row, args, {}).dtype == other.dtype:
+                return other
+    return None
+
+
+def _is_one(x: Any) -> bool:
+    if is_full(x):
+        return x.params["number"] == 1.0
+    return isinstance(x, (int, float)) and x == 1
+
+
+def of_same_shape(row: Primitive, builder: Builder, args: Sequence, *, shape: tuple) -> Any:
+    """The argument of a change of shape, where it has that shape or is one number everywhere."""
+    (x,) = args
+    if shape == x.shape:
+        return x
+    return builder.full(x.params["number"], Aval.of(shape, x.dtype)) if is_full(x) else None
+
+
+def scaled_sum(
+    row: Primitive, builder: Builder, args: Sequence, total: Primitive, product: Primitive, **params
+) -> Any:
+    """A mean of floats as the row `total` times a number, by the row `product`."""
+    (x,) = args
+    if x.dtype.kind != "f":
+        return None
+    out = builder.apply(total, args, params)
+    share = out.aval.size / x.aval.size if x.aval.size else math.nan
+    return builder.apply(product, (out, share), {})

@@ -1,0 +1,60 @@
+"""Functions of matrices at singular points, where the registry's samples do not go."""
+
+import numpy as np
+import pytest
+
+import nbgrad
+from nbgrad import DimensionMismatch
+
+RNG = np.random.default_rng(3)
+LEFT, RIGHT = RNG.normal(size=(4, 2)), RNG.normal(size=(2, 3))
+
+
+def _slope(f, step=1e-4):
+    return (8 * (f(step) - f(-step)) - (f(2 * step) - f(-2 * step))) / (12 * step)
+
+
+def test_pinv_of_matrices_of_lower_rank():
+    """Matrices of rank 2 that move among those of rank 2: there the derivative exists."""
+    ct = RNG.normal(size=(3, 4))
+    left_dot, right_dot = RNG.normal(size=(4, 2)), RNG.normal(size=(2, 3))
+
+    def moved(t):
+        return np.linalg.pinv((LEFT + t * left_dot) @ (RIGHT + t * right_dot), rcond=1e-10)
+
+    x, x_dot = LEFT @ RIGHT, left_dot @ RIGHT + LEFT @ right_dot
+    expected = _slope(moved)
+    out, pushed = nbgrad.jvp(np.linalg.pinv, (x,), (x_dot,))
+    np.testing.assert_allclose(out, np.linalg.pinv(x))
+    np.testing.assert_allclose(pushed, expected, rtol=1e-8, atol=1e-8 * abs(expected).max())
+    slope = nbgrad.grad(lambda x: np.sum(np.linalg.pinv(x) * ct))(x)
+    assert np.isclose(np.sum(slope * x_dot), np.sum(expected * ct), rtol=1e-8)
+
+
+def test_pinv_second_order_and_samples():
+    xs, direction = RNG.normal(size=(5, 3, 2)), RNG.normal(size=(3, 2))
+    total = nbgrad.grad(lambda x: np.sum(np.linalg.pinv(x) ** 2))
+    twice = nbgrad.grad(lambda x: np.sum(total(x) * direction))
+    expected = _slope(lambda t: total(xs[0] + t * direction))
+    np.testing.assert_allclose(twice(xs[0]), expected, rtol=1e-7, atol=1e-7 * abs(expected).max())
+    many = nbgrad.vmap(total)(xs)
+    np.testing.assert_allclose(many, [total(x) for x in xs], rtol=1e-12)
+    # Of a matrix with an inverse it is the inverse.
+    square = RNG.normal(size=(3, 3)) + 3 * np.eye(3)
+    found, known = (
+        nbgrad.grad(lambda x, f=f: np.sum(np.sin(f(x))))(square)
+        for f in (np.linalg.pinv, np.linalg.inv)
+    )
+    np.testing.assert_allclose(found, known, rtol=1e-10)
+
+
+def test_pinv_refuses_what_has_no_rule():
+    x = nbgrad.track(np.eye(2))
+    with pytest.raises(NotImplementedError, match=r"pinv: rcond .* x\.data"):
+        np.linalg.pinv(x, 0.1)
+    with pytest.raises(NotImplementedError, match=r"pinv: .*hermitian"):
+        np.linalg.pinv(x, hermitian=True)
+    with pytest.raises(DimensionMismatch, match=r"pinv: the shape \(3,\)"):
+        np.linalg.pinv(nbgrad.track(np.ones(3)))
+    with pytest.raises(nbgrad.TraceError, match=r"pinv is eager only: it needs singular values"):
+        nbgrad.compile(lambda x: np.linalg.pinv(x))(np.eye(2))
