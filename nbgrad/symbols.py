@@ -40,7 +40,7 @@ def calling_line() -> str:
 
 # Programs that ship with the package are users of it.
 _OUTSIDE = _HERE + "experiments" + os.sep
-_TRACE = os.path.join("static", "trace.py")
+_TRACE = os.path.join("static", "trace", "record.py")
 
 
 def user_line() -> str:

@@ -13,6 +13,7 @@ from ..array import Array
 from ..core import Aval
 from ..errors import TraceError
 from ..kernels._forks import fork_safe
+from ..remade import reduced
 from ..symbols import Symbol, static_key
 from ..transforms import trees
 from .entry.flatten import UNFIT, Unwritten, aval_of, caller, is_dynamic
@@ -63,7 +64,12 @@ class StaticFunction:
 
     def __reduce__(self):
         """Pickled and copied as the function and its options: programs are in the cache."""
-        return StaticFunction, (self._f, self._names)
+        return reduced(self, StaticFunction, self._f, self._names)
+
+    @property
+    def function(self) -> Callable:
+        """What was compiled."""
+        return self._f
 
     def variant(self, *args, **options) -> Variant:
         """The variant for arguments like these: example arrays and numbers."""

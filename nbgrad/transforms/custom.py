@@ -9,6 +9,7 @@ import numpy as np
 from ..array import Array
 from ..core import Primitive, Unplanned, bind, shape_of
 from ..errors import DimensionMismatch, NoRuleError, TraceError
+from ..remade import reduced
 from ..symbols import user_line
 from . import trees
 from .calls import Call, CallRow, called
@@ -33,6 +34,14 @@ class CustomRule:
         if instance is None:
             return self
         return lambda *args, **options: self(instance, *args, **options)
+
+    def __reduce__(self) -> Any:
+        return reduced(self, CustomRule, self.f, self.pullback, self.pushforward)
+
+    @property
+    def function(self) -> Callable:
+        """The function without the rule."""
+        return self.f
 
     @property
     def _name(self) -> str:
