@@ -89,6 +89,9 @@ class Primitive:
     takes_numbers = False
     # Whether a recording takes the row apart, by `inline(*args, **params)`.
     inlines = False
+    # Whether it raises for some positions among its arguments: a program checks them even where the
+    # result is not used.
+    checks = False
     # How the row runs on plain arrays of given kinds; None: by its own functions.
     plan_class: Callable | None = None
 

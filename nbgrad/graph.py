@@ -248,7 +248,7 @@ def sweep(
         watch = modes.watching()
         if modes.guarding():
             for node in nodes:
-                modes.check_saved(node, node.saved)
+                modes.check_saved(node, node.saved or ())
     while nodes:
         node = nodes.pop()
         step, parents, ct = node.step, node.parents, cotangents.pop(node, None)

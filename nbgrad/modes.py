@@ -131,7 +131,7 @@ def note_saved(node: Any, saved: tuple) -> None:
 
 def check_saved(node: Any, saved: tuple) -> None:
     """Raise GraphError where that has changed."""
-    for i, known in _sums.get(node, {}).items():
+    for i, known in _sums.get(node, {}).items() if saved else ():
         if _checksum(saved[i]) != known:
             raise GraphError(
                 f"argument {i} of {node.name}, of shape {np.shape(saved[i])}, was written to after "

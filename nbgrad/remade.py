@@ -11,6 +11,17 @@ from functools import partial
 from typing import Any
 
 
+class Wrapper:
+    """What is made of one function, and can be made of another."""
+
+    __slots__ = ()
+    function: Any
+
+    def of(self, f: Callable) -> Callable:
+        """The same of another function."""
+        raise NotImplementedError
+
+
 class Remade(partial):
     """A function that is pickled and copied as `make(*given)`.
 

@@ -195,3 +195,15 @@ def test_the_children_of_an_array_say_that_they_are_not_copied():
         with pytest.raises(TypeError, match="alive"):
             way(x.children)
     assert copy.deepcopy(x).item() == 2.0
+
+
+def test_what_a_compiled_closure_holds_gets_a_gradient():
+    def scaled(a):
+        return nbgrad.compile(lambda x: a * x**3)
+
+    state, x_bar = nbgrad.pullback(scaled(2.0), 1.5)[1](1.0)
+    assert state == {"function": {"a": 1.5**3}} and x_bar == 6.0 * 1.5**2
+    of_argument, x_bar = nbgrad.pullback(lambda f, x: f(x), scaled(2.0), 1.5)[1](1.0)[1:]
+    assert of_argument == {"function": {"a": 1.5**3}} and x_bar == 6.0 * 1.5**2
+    nested = nbgrad.pullback(nbgrad.grad(scaled(2.0)), 1.5)[1](1.0)[0]
+    assert nested == {"function": {"function": {"a": 3.0 * 1.5**2}}}

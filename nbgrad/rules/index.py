@@ -204,6 +204,7 @@ scatter_at = Custom(
     notes="the transpose of gather",
     batch=_scatter_batch,
 )
+gather.checks = scatter_at.checks = True
 
 
 def without_lists(index):

@@ -115,6 +115,7 @@ class _Labels(Primitive):
     """The labels of samples or of a program, which are checked when they are known."""
 
     differentiable = False
+    checks = True
 
     def infer(self, *avals, **params) -> Aval:
         return avals[0]

@@ -69,7 +69,7 @@ class LinearMap:
         return rebuild([trees.released(values.get(id(x), x), floor) for x in self._outputs])
 
     def __reduce__(self) -> Any:
-        """Pickled and copied as the call that recorded it, which runs once more where it is read."""
+        """Pickled and copied as the call that recorded it, which runs again where it is read."""
         return self._made
 
     def _floor_for(self, directions: Any) -> int:

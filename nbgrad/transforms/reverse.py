@@ -120,8 +120,8 @@ def vjp(f: Callable, *primals, has_aux: bool = False, **options) -> tuple:
     Returns `(value, pullback)`, or `(value, pullback, aux)`. `pullback(ct)` takes a cotangent of
     the structure and shapes of the value and gives a tuple: for each primal, J' @ ct in its
     structure, with None for integers. It may be called many times; it keeps the values that it
-    needs, and is pickled as the call of `vjp`, which runs once more where it is read. The pullback raises TypeError for another structure or dtype, DimensionMismatch for
-    another shape.
+    needs, and is pickled as the call of `vjp`, which runs once more where it is read. The pullback
+    raises TypeError for another structure or dtype, DimensionMismatch for another shape.
 
     >>> value, pullback = nbgrad.vjp(lambda x, y: (x * y, x + y), 2.0, 3.0)
     >>> pullback((1.0, 0.0))

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any
 
-from ..remade import Remade
+from ..remade import Remade, Wrapper
 
 
-class Transformed(Remade):
+class Transformed(Remade, Wrapper):
     """A transformed function, `make(f, *options)`: other functions can be transformed alike."""
 
     def __new__(cls, computes: Callable, make: Callable, f: Callable, *options: Any):
@@ -22,7 +22,6 @@ class Transformed(Remade):
         return lambda *args, **options: self(instance, *args, **options)
 
     def of(self, f: Callable) -> Any:
-        """The same transformation of another function."""
         return self.make(f, *self.given[1:])
 
 
