@@ -64,6 +64,8 @@ def _open(blocks: _Blocks) -> tuple["ref[_Block]", ...]:
 class no_tracking(_Mode):
     """`with nbgrad.no_tracking():` ops give TrackedArrays without a graph, for values only.
 
+    In every mode, and in compiled functions, what is computed inside is a constant of what follows.
+
     >>> x = nbgrad.track(2.0)
     >>> with nbgrad.no_tracking():
     ...     y = x * x
