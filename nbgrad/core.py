@@ -106,6 +106,9 @@ class Primitive:
     inlines = False
     # The operator of Python's that the row is, "" for none: of its numbers it gives another one.
     operator = ""
+    # Whether it raises for some positions among its arguments: a program checks them even where the
+    # result is not used.
+    checks = False
     # How the row runs on plain arrays of given kinds; None: by its own functions.
     plan_class: Callable | None = None
     form: Callable | None = None

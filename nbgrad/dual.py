@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import emission
+from . import emission, modes
 from .array import Array
 from .core import Aval, Primitive, bind, new_level, shape_of
 from .operands import operand
@@ -43,6 +43,8 @@ class Dual(Array):
         if not primitive.differentiable:
             return out
         tangents = [arg.tangent if dual else None for arg, dual in zip(args, mine, strict=True)]
+        if modes.active and modes.untracked():
+            return Dual(out, np.zeros(shape_of(out), out.dtype), level)
         tangent = pushed(primitive, tangents, out, primals, params)
         return Dual(out, _fitted(tangent, out), level)
 

@@ -42,5 +42,17 @@ class Children(Mapping):
     def __contains__(self, child: Any) -> bool:
         return getattr(child, "node", None) in graph.live_children(self._node)
 
+    def __copy__(self) -> "Children":
+        return Children(self._node)
+
+    def __deepcopy__(self, memo: dict) -> Any:
+        return self.__reduce__()
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "x.children shows a graph that is alive: it is neither copied deeply nor pickled. Copy "
+            "x, which gives a leaf with its value, or keep the numbers of the pullbacks"
+        )
+
     def __repr__(self) -> str:
         return f"{{{', '.join(f'{child!r}: pullback' for child in self)}}}"

@@ -11,6 +11,7 @@ from .codegen.scalar import Expr, arguments, parse
 from .core import Primitive, bind
 from .emission import expression
 from .operands import operand
+from .remade import Remade
 from .rules.families import Elementwise, reals
 
 # A user's function has at most so many arguments.
@@ -57,15 +58,24 @@ def custom_elementwise(
         expr = _recorded(name, getattr(body, "py_func", body), len(partials))
     row = _UserRow(name, expr, partials)
 
-    def function(*args):
+    def computes(*args):
         if len(args) != row.arity:
             raise TypeError(f"{name}: {len(args)} arguments; it takes {row.arity}")
         return bind(row, *(x if isinstance(x, Array) else operand(x, row) for x in args))
 
-    function.__name__ = function.__qualname__ = name
+    function: Any = UserElementwise(computes, _again, body, partials, name)
+    function.__name__ = name
     function.__doc__ = getattr(body, "__doc__", None) if callable(body) else f"`{expr}`"
-    function.__module__ = __name__
+    function.__module__ = getattr(body, "__module__", __name__)
     return function
+
+
+class UserElementwise(Remade):
+    """What `custom_elementwise` makes: one op."""
+
+
+def _again(body: str | Callable, partials: list, name: str) -> Any:
+    return custom_elementwise(body, partials=partials, name=name)
 
 
 class _UserRow(Elementwise):

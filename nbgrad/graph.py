@@ -196,8 +196,10 @@ def history(*roots: Node, since: int = 0) -> list[Node]:
 
     Raises GraphError where one was freed, or data that its pullback reads has changed.
     """
-    stack = [root for root in dict.fromkeys(roots) if root.step is not None and root.time > since]
-    found, seen = [], set(stack)
+    found, seen, stack = [], set(roots), []
+    for root in seen:
+        if root.step is not None and root.time > since:
+            stack.append(root)
     while stack:
         node = stack.pop()
         found.append(node)
@@ -237,21 +239,23 @@ def sweep(
     cotangents = dict(seeds)  # of nodes not yet reached, and of leaves
     kept: dict[Node, Any] = {}
     own: set[Node] = set()  # of these, the cotangent is a buffer of this walk, in C order
-    plain = not tracked and all(
-        root.level == 0 and not isinstance(seed, Array) for root, seed in seeds.items()
-    )
-    watch = guard = False
+    plain = not tracked
+    for root, seed in seeds.items():
+        if root.level or isinstance(seed, Array):
+            plain = False
+    watch = False
     if modes.active:
-        watch, guard = modes.watching(), modes.guarding()
+        watch = modes.watching()
+        if modes.guarding():
+            for node in nodes:
+                modes.check_saved(node, node.saved or ())
     while nodes:
         node = nodes.pop()
         step, parents, ct = node.step, node.parents, cotangents.pop(node, None)
-        # Read after the parents, as `_free` takes it first: another thread may walk here too.
+        # Read after the parents, as freeing takes it first: another thread may walk here too.
         saved = node.saved
         if saved is None:
             raise freed(node)
-        if guard:
-            modes.check_saved(node, saved)
         if ct is None or not parents:
             contributions = ()
         elif step.expands:
@@ -331,55 +335,61 @@ def _add_into(parent, step, value, ct, cotangents: dict, own: set) -> tuple[()]:
     return ()
 
 
-def reset(root: Node) -> None:
-    """Forget the gradients of `root` and of all that was computed from it, and free those."""
+def reset(arrays: "Sequence[TrackedArray]") -> None:
+    """Forget the gradients of `arrays` and of all that was computed from them, and free that."""
     with _gradients:
-        found = [root]
-        alive = live_children(root)
-        if alive:
-            seen = {root, *alive}
-            found += alive
-            for node in alive:  # which grows
-                for child in live_children(node):
-                    if child not in seen:
-                        seen.add(child)
-                        alive.append(child)
-                        found.append(child)
-        # From the end: after an interrupt, another reset still finds what is left.
-        for node in reversed(found):
-            node.children = None if node.step else [64]
-            node.grad = None
-            if node is not root:
-                node.saved = None
-                node.parents = ()
+        for array in arrays:
+            root = array.node
+            alive = live_children(root)
+            if alive:
+                _free_all(alive)
+            root.children = None if root.step else [64]
+            root.grad = None
 
 
-def hand_out(cotangents: dict[Node, Any]) -> None:
-    """Set the gradients that a backward pass found: those of leaves add up.
+def _free_all(nodes: list[Node]) -> None:
+    """Free nodes, and all that was computed from them."""
+    seen = set(nodes)
+    for node in nodes:  # which grows
+        for child in live_children(node):
+            if child not in seen:
+                seen.add(child)
+                nodes.append(child)
+    # From the end: after an interrupt, another reset still finds what is left.
+    for node in reversed(nodes):
+        node.children = node.grad = node.saved = None
+        node.parents = ()
 
-    One step for other threads, and for whoever catches an error or an interrupt: either all
-    gradients are handed out or none.
+
+def hand_out(cotangents: dict[Node, Any], seed: Any) -> None:
+    """Set the gradients that a backward pass found from `seed`: those of leaves add up.
+
+    Cotangents may share memory, with the seed and each other: a gradient owns its array. One step
+    for other threads, and for whoever catches an error or an interrupt: either all gradients are
+    handed out or none.
     """
+    now, handed, before = tick(), {id(seed)}, []
     with _gradients:
-        _hand_out(cotangents, tick())
-
-
-def _hand_out(cotangents: dict[Node, Any], now: int) -> None:
-    before = []
-    try:
-        for node, ct in cotangents.items():
-            known = node.grad
-            if known is None:
-                before.append((node, None, now, SWEPT))
-            else:
-                before.append((node, known, node.grad_time, node.origin))
-                if node.step is None:
-                    ct = known + ct
-            node.grad_time, node.origin, node.grad = now, SWEPT, ct
-    except BaseException:
-        for known in before:
-            _set(*known)
-        raise
+        try:
+            for node, ct in cotangents.items():
+                if type(ct) is np.ndarray and ct.base is None and (key := id(ct)) not in handed:
+                    handed.add(key)
+                elif not isinstance(ct, Array):
+                    ct = np.array(ct)
+                known = node.grad
+                if known is None:
+                    before.append((node, None, now, SWEPT))
+                else:
+                    before.append((node, known, node.grad_time, node.origin))
+                    if node.step is None:
+                        ct = known + ct
+                node.grad_time = now
+                node.origin = SWEPT
+                node.grad = ct
+        except BaseException:
+            for known in before:
+                _set(*known)
+            raise
 
 
 def seed(node: Node, gradient: Any) -> None:

@@ -66,7 +66,7 @@ def reset(*arrays: TrackedArray) -> None:
     for x in arrays:
         if type(x) is not TrackedArray:
             _require_tracked("reset", x)
-        graph.reset(x.node)
+    graph.reset(arrays)
 
 
 def _require_tracked(op: str, x) -> None:

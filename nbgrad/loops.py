@@ -82,7 +82,16 @@ def _run(op: str, body: Callable, step: Callable, state: Any, xs: Any, n: int) -
     made: dict[str, Any] = {}
 
     def checked(i: Any, s: list, x: list) -> list:
-        new, y = step(i, rebuild(s), rebuild_xs(x))
+        try:
+            new, y = step(i, rebuild(s), rebuild_xs(x))
+        except AttributeError as error:
+            if error.name == "at" and isinstance(error.obj, (np.ndarray, np.generic, float, int)):
+                raise AttributeError(
+                    f"{op}: {_name(body)} asks for .at of a {type(error.obj).__name__}, which "
+                    "has none; write nbgrad.at(x)[i].set(v), which takes plain arrays and tracked "
+                    "ones" + user_line()
+                ) from error
+            raise
         found, _ = trees.flatten(new)
         _check(op, body, leaves, shape, found, new)
         ys, made["ys"] = ([], None) if y is None else trees.flatten_values(y)

@@ -64,6 +64,8 @@ def _open(blocks: _Blocks) -> tuple["ref[_Block]", ...]:
 class no_tracking(_Mode):
     """`with nbgrad.no_tracking():` ops give TrackedArrays without a graph, for values only.
 
+    In every mode, and in compiled functions, what is computed inside is a constant of what follows.
+
     >>> x = nbgrad.track(2.0)
     >>> with nbgrad.no_tracking():
     ...     y = x * x
@@ -131,7 +133,7 @@ def note_saved(node: Any, saved: tuple) -> None:
 
 def check_saved(node: Any, saved: tuple) -> None:
     """Raise GraphError where that has changed."""
-    for i, known in _sums.get(node, {}).items():
+    for i, known in _sums.get(node, {}).items() if saved else ():
         if _checksum(saved[i]) != known:
             raise GraphError(
                 f"argument {i} of {node.name}, of shape {np.shape(saved[i])}, was written to after "

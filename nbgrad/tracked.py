@@ -229,16 +229,11 @@ class TrackedArray(Array):
         found = graph.sweep(
             {node: seed}, graph.history(node), tracked=create_graph, keep=keep_grads, free=free
         )
-        handed = {id(seed)}
-        for reached, ct in found.items():
-            # Contributions may share memory with each other: a gradient owns its array.
-            if type(ct) is np.ndarray and ct.base is None and (key := id(ct)) not in handed:
-                handed.add(key)
-            elif not isinstance(ct, Array):
-                found[reached] = ct = np.array(ct)
-            if create_graph and not isinstance(ct, Array):
-                found[reached] = make_leaf(ct, "", self.level)
-        graph.hand_out(found)
+        if create_graph:
+            for reached, ct in found.items():
+                if not isinstance(ct, Array):
+                    found[reached] = make_leaf(np.array(ct), "", self.level)
+        graph.hand_out(found, seed)
 
     def __getitem__(self, index):
         if type(self) is TrackedArray and (type(index) is slice or type(index) is int):
@@ -351,6 +346,8 @@ def record_nested(level: int, row: Primitive, args: Sequence, params: dict):
 
 def nested_result(row, kinds, parents, values, params, out, level: int) -> "NestedTracked":
     """The array of a new node above the base level."""
+    if active and modes.untracked():
+        parents = values = ()
     node, array = NestedNode(), NestedTracked()
     array.node, array.aval = node, aval_of(out)
     node.step, node.parents, node.saved, node.value = (

@@ -211,3 +211,27 @@ def test_a_body_that_branches_on_values_is_refused_with_the_remedy():
     partials: Any = [None]  # not reached
     with pytest.raises(TraceError, match=r"use np\.where"):
         nbgrad.custom_elementwise(lambda x: x if x > 0 else -x, partials=partials, name="f")
+
+
+def tracks_inside(x):
+    w = nbgrad.track(2.0)
+    (w * w).backward()
+    return float(w.grad) * x * nbgrad.track(1.0)
+
+
+@nbgrad.custom_rule(pullback=lambda ct, out, x: nbgrad.track(3.0) * ct)
+def ruled(x):
+    return tracks_inside(x)
+
+
+def test_what_a_function_with_a_rule_tracks_itself_stays_inside():
+    assert nbgrad.grad(ruled)(2.0) == 3.0
+    assert nbgrad.value_and_grad(ruled)(2.0)[0] == 8.0
+    assert nbgrad.grad(nbgrad.grad(lambda x: ruled(x) * x))(2.0) == 6.0
+    x = nbgrad.track(2.0)
+    y = ruled(x)
+    y.backward()
+    assert (y.item(), x.grad) == (8.0, 3.0)
+    assert nbgrad.jvp(ruled, (2.0,), (1.0,)) == (8.0, 3.0)
+    np.testing.assert_array_equal(nbgrad.vmap(nbgrad.grad(ruled))(np.ones(2)), [3.0, 3.0])
+    assert nbgrad.compile(nbgrad.grad(ruled))(2.0) == 3.0

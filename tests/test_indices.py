@@ -195,3 +195,47 @@ def test_indices_are_checked_in_every_mode(gather, mode):
     good = np.array([[0, 1, -4], [0, 1, 3]])
     bad = [np.array([[0, 1, position], [0, 1, 2]]) for position in (-5, 4, 10**12)]
     check(mode, GATHERS[gather], X, bad, good, IndexError, "out of bounds")
+
+
+def _dropped(x, i):
+    x[i]
+    return np.sum(x * x)
+
+
+def _inside_a_loop(x, i):
+    def step(k, s):
+        x[i]
+        return s + x
+
+    return np.sum(nbgrad.loop(2, step, x))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [lambda x, i: np.sum(nbgrad.at(x)[i].add(2.0)), _dropped, _inside_a_loop],
+    ids=["only its constant sum", "dropped", "inside a loop"],
+)
+@pytest.mark.parametrize("transform", [nbgrad.grad, nbgrad.value_and_grad, lambda f: f])
+def test_positions_are_checked_where_the_result_is_not_used(f, transform):
+    x, made = np.arange(3.0), transform(f)
+    compiled = nbgrad.compile(made)
+    for inside in (np.array([0, 2]), np.array([-3, 1])):
+        expected, found = made(x, inside), compiled(x, inside)
+        pairs = zip(expected, found, strict=True) if type(found) is tuple else [(expected, found)]
+        for a, b in pairs:
+            np.testing.assert_allclose(a, b, rtol=1e-14)
+    for outside in (np.array([0, 3]), np.array([-4, 0])):
+        for run in (made, compiled):
+            with pytest.raises(IndexError, match="out of bounds"):
+                run(x, outside)
+
+
+def test_labels_are_checked_where_the_loss_is_not_used():
+    def f(x, labels):
+        nbgrad.logit_cross_entropy(x, labels)
+        return np.sum(x)
+
+    run = nbgrad.compile(nbgrad.grad(f))
+    np.testing.assert_array_equal(run(np.zeros((2, 3)), np.array([0, 2])), np.ones((2, 3)))
+    with pytest.raises(ValueError, match="3 classes"):
+        run(np.zeros((2, 3)), np.array([0, 3]))

@@ -317,3 +317,28 @@ def test_states_are_written_over_only_where_nothing_reads_them_later(name):
     same(nbgrad.compile(f)(ROWS), f(ROWS))
     g = nbgrad.value_and_grad(lambda x: sum(np.sum(np.sin(a)) for a in optree.tree_leaves(f(x))))
     same(nbgrad.compile(g)(ROWS), g(ROWS), 1e-11)
+
+
+@pytest.mark.parametrize("mode", ["plain", "grad", "vmap", "jvp"])
+def test_a_plain_carry_without_at_is_told_of_the_function(mode):
+    def by_loop(x):
+        return np.sum(x * nbgrad.loop(3, lambda i, s: s.at[0].add(2.0), np.zeros(2)))
+
+    def by_scan(x):
+        step = lambda s, e: (s.at[0].add(e), None)  # noqa: E731
+        return np.sum(x * nbgrad.scan(step, np.zeros(2), np.ones(3))[0])
+
+    ways = {
+        "plain": lambda f: f(np.ones(2)),
+        "grad": lambda f: nbgrad.grad(f)(np.ones(2)),
+        "vmap": lambda f: nbgrad.vmap(f)(np.ones((3, 2))),
+        "jvp": lambda f: nbgrad.jvp(f, (np.ones(2),), (np.ones(2),)),
+    }
+    for f in (by_loop, by_scan):
+        with pytest.raises(AttributeError, match=r"nbgrad\.at\(x\)\[i\]\.set"):
+            ways[mode](f)
+
+
+def test_a_body_that_asks_for_another_attribute_says_so():
+    with pytest.raises(AttributeError, match="'att'"):
+        nbgrad.loop(3, lambda i, s: s.att, np.zeros(2))

@@ -135,3 +135,15 @@ def test_vjp_of_trees():
     (found,) = pullback({"y": np.ones((2, 2)), "n": 0})
     np.testing.assert_array_equal(found["x"], 2 * np.ones((2, 2)))
     np.testing.assert_allclose(found["s"], np.sum(X))
+
+
+def test_what_is_static_differs_by_type_too():
+    from dataclasses import dataclass
+
+    @dataclass
+    class Layer:
+        w: float
+
+    first, second = Layer(1.0), Layer(1.0)
+    first.flag, second.flag = 1, True  # pyright: ignore[reportAttributeAccessIssue]
+    assert nbgrad.transforms.trees.structure(first) != nbgrad.transforms.trees.structure(second)

@@ -7,7 +7,7 @@ from ..array import Array, apply, implements
 from ..core import Aval, Primitive, Unplanned, bind, shape_of
 from ..errors import TraceError, UntrackedError, require_unmasked
 from ..kernels import index as kernels
-from ..symbols import user_line
+from ..symbols import recording, user_line
 from . import batching
 from .dtypes import common_type
 from .families import Custom, Linear, sample
@@ -219,6 +219,7 @@ scatter_at = Custom(
         x, shape=shape, index=_filled(index, positions)
     ),
 )
+gather.checks = scatter_at.checks = True
 
 
 def without_lists(index):
@@ -248,7 +249,10 @@ def index_of(x, index):
 
 
 def held(index):
-    """An index that its owner cannot change: its arrays are copies."""
+    """An index that its owner cannot change: its arrays are copies. What records a program makes
+    them itself, as it looks at the arrays again before each call."""
+    if recording.recorder is not None:
+        return index
     if isinstance(index, tuple):
         return tuple([part.copy() if isinstance(part, np.ndarray) else part for part in index])
     return index.copy() if isinstance(index, np.ndarray) else index

@@ -13,6 +13,7 @@ from ..array import Array
 from ..core import Aval
 from ..errors import TraceError
 from ..kernels._forks import fork_safe
+from ..remade import Wrapper, reduced
 from ..symbols import Symbol, static_key
 from ..transforms import trees
 from .entry.flatten import UNFIT, Unwritten, aval_of, caller, is_dynamic
@@ -27,7 +28,7 @@ from .variant import Variant
 _MANY, _MOST = 8, 64
 
 
-class StaticFunction:
+class StaticFunction(Wrapper):
     """What `nbgrad.compile` gives: called like the function, it compiles a variant for new
     shapes and runs it."""
 
@@ -64,7 +65,17 @@ class StaticFunction:
 
     def __reduce__(self):
         """Pickled and copied as the function and its options: programs are in the cache."""
-        return StaticFunction, (self._f, self._names)
+        return reduced(self, StaticFunction, self._f, self._names)
+
+    @property
+    def function(self) -> Callable:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """What was compiled."""
+        return self._f
+
+    def of(self, f: Callable) -> Callable:
+        """Another function in place of the compiled one, as it stands: what it closes over is of
+        another transformation."""
+        return f
 
     def variant(self, *args, **options) -> Variant:
         """The variant for arguments like these: example arrays and numbers."""

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..array import Array
-from ..core import Primitive, Unplanned, bind, shape_of
+from ..core import Primitive, Unplanned, bind, new_level, shape_of
 from ..errors import DimensionMismatch, NoRuleError, TraceError
+from ..remade import reduced
 from ..symbols import user_line
+from ..tracked import below
 from . import trees
 from .calls import Call, CallRow, called
 from .linear import linear_transpose
@@ -33,6 +35,14 @@ class CustomRule:
         if instance is None:
             return self
         return lambda *args, **options: self(instance, *args, **options)
+
+    def __reduce__(self) -> Any:
+        return reduced(self, CustomRule, self.f, self.pullback, self.pushforward)
+
+    @property
+    def function(self) -> Callable:
+        """The function without the rule."""
+        return self.f
 
     @property
     def _name(self) -> str:
@@ -80,7 +90,9 @@ class _Custom(CallRow):
 
     def evaluate(self, *args, **params):
         call: Call = params["call"]
-        return np.asarray(call.apply(*(trees.scalar(x) for x in args)))
+        with new_level() as level:  # what the function tracks itself stays inside
+            out = call.apply(*(trees.scalar(x) for x in args))
+        return np.asarray(below(out, level))
 
     def inline(self, *args, call: Call):
         if _is_compiled(call.f):
@@ -157,7 +169,8 @@ def _as_row(call: Call, need: Sequence[bool], ct: Any, out: Any, args: Sequence)
 def pulled(call: Call, ct: Any, out: Any, args: Sequence) -> list[Any]:
     """What the user's pullback gives for the float leaves of the arguments, checked."""
     given, options = call.arguments([trees.scalar(x) for x in args])
-    found = call.rule.pullback(call.unpack(ct), call.unpack(out), *given, **options)
+    with new_level() as level:
+        found = call.rule.pullback(call.unpack(ct), call.unpack(out), *given, **options)
     if len(given) == 1 and not (isinstance(found, tuple) and len(found) == 1):
         found = (found,)
     if not isinstance(found, tuple) or len(found) != len(given):
@@ -177,7 +190,7 @@ def pulled(call: Call, ct: Any, out: Any, args: Sequence) -> list[Any]:
             )
         filled.append(g)
     return [
-        None if g is None else _checked(call, "pullback", g, x, "an argument")
+        None if g is None else _checked(call, "pullback", below(g, level), x, "an argument")
         for g, x in zip(call.leaves_of(filled), args, strict=True)
     ]
 

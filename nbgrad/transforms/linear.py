@@ -34,11 +34,13 @@ class LinearMap:
         given: tuple,
         result: Any,
         floor: int,
+        made: tuple,
     ):
         self._op, self._inputs, self._outputs = op, inputs, outputs
         self._given, self._result, self._floor = given, result, floor
         level = next(x.level for x in inputs if x is not None)
         self._steps = topological(outputs, level=level)
+        self._made = made
         known = {id(x) for x in inputs if x is not None}
         for symbol in self._steps:
             if any(id(arg) in known for arg in symbol.args):
@@ -65,6 +67,10 @@ class LinearMap:
         leaves, rebuild = trees.flatten(self._result)
         floor = self._floor_for(tangents)
         return rebuild([trees.released(values.get(id(x), x), floor) for x in self._outputs])
+
+    def __reduce__(self) -> Any:
+        """Pickled and copied as the call that recorded it, which runs again where it is read."""
+        return self._made
 
     def _floor_for(self, directions: Any) -> int:
         """From which level on arrays are constants of what comes of directions or a cotangent."""
@@ -172,7 +178,12 @@ def linearize(f: Callable, *primals, **options) -> tuple[Any, LinearMap]:
     found, rebuild_result = array_leaves("linearize", result)
     value = rebuild_result([primal_of(x, above, floor) for x in found])
     tangents = [tangent_of(x, above, floor) for x in found]
-    return value, LinearMap("linearize", inputs, tangents, primals, value, floor)
+    made = _linearized, (f, primals, options)
+    return value, LinearMap("linearize", inputs, tangents, primals, value, floor, made)
+
+
+def _linearized(f: Callable, primals: tuple, options: dict) -> LinearMap:
+    return linearize(f, *primals, **options)[1]
 
 
 def linear_transpose(f: Callable, *examples) -> Callable[[Any], tuple]:
@@ -203,7 +214,8 @@ def linear_transpose(f: Callable, *examples) -> Callable[[Any], tuple]:
     outputs, rebuild_result = array_leaves("linear_transpose", result)
     outputs = [below(x, level) for x in outputs]
     like = rebuild_result([_zeros(x.aval) if isinstance(x, Symbol) else x for x in outputs])
-    linear = LinearMap("linear_transpose", inputs, outputs, examples, like, floor)
+    made = _untransposed, (f, examples)
+    linear = LinearMap("linear_transpose", inputs, outputs, examples, like, floor, made)
     # What is not linear at all is refused first, by its op.
     linear.transpose(like)
     zeros = rebuild(
@@ -215,6 +227,10 @@ def linear_transpose(f: Callable, *examples) -> Callable[[Any], tuple]:
             "linear_transpose: f(0) is not 0: the function adds a constant, so it is not linear"
         )
     return linear.transpose
+
+
+def _untransposed(f: Callable, examples: tuple) -> LinearMap:
+    return linear_transpose(f, *examples).__self__  # pyright: ignore[reportFunctionMemberAccess]
 
 
 def _inputs(builder: Builder, leaves: Sequence) -> list[Symbol | None]:

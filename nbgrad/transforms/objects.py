@@ -46,6 +46,8 @@ def made(cls: type, names: Iterable[str], values: Iterable[Any]) -> Any:
 
 def is_float(x: Any) -> bool:
     """Floats and arrays of floats; integers, strings and functions are static."""
+    if type(x) is np.ndarray:
+        return x.dtype.kind == "f"
     if isinstance(x, float):
         return True
     return isinstance(x, (Array, np.ndarray, np.generic)) and x.dtype.kind == "f"

@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 
 from ..array import functions
+from ..elementwise import UserElementwise
 from ..errors import NoRuleError
+from ..remade import Remade
 from . import trees
 from .custom import CustomRule
 from .reverse import pullback_of
 from .run import Run
 
 # Where functions live that are one rule each, besides those of NumPy and SciPy.
-_HOMES = ("_operator", "nbgrad.rules", "nbgrad.elementwise")
+_HOMES = ("_operator", "nbgrad.rules")
 
 
 def rrule(f: Callable, *args, **options) -> tuple[Any, Callable[[Any], tuple]]:
@@ -45,7 +47,7 @@ def rrule(f: Callable, *args, **options) -> tuple[Any, Callable[[Any], tuple]]:
         )
     run = Run("rrule", f, args, range(len(args)), options, demand=False)
     value, back = _differentiated(run)
-    return value, lambda ct: (None, *back(ct))
+    return value, Remade(lambda ct: (None, *back(ct)), _again, rrule, f, args, options)
 
 
 def pullback(f: Callable, *args, **options) -> tuple[Any, Callable[[Any], tuple]]:
@@ -75,7 +77,12 @@ def pullback(f: Callable, *args, **options) -> tuple[Any, Callable[[Any], tuple]
     trees.require_function("pullback", f)
     whole = (f, *args)
     run = Run("pullback", _call, whole, range(len(whole)), options, demand=False)
-    return _differentiated(run)
+    value, back = _differentiated(run)
+    return value, Remade(back, _again, pullback, f, args, options)
+
+
+def _again(op: Callable, f: Callable, args: tuple, options: dict) -> Callable:
+    return op(f, *args, **options)[1]
 
 
 def _call(f: Callable, *args, **options) -> Any:
@@ -95,6 +102,6 @@ def _has_rule(f: Callable) -> bool:
     """Whether f is a function of NumPy or SciPy that takes tracked arrays, or one of nbgrad's."""
     if isinstance(f, np.ufunc) and f"scipy.special.{f.__name__}" in functions:
         return True
-    if isinstance(f, CustomRule) or (f.__hash__ is not None and f in functions):
+    if isinstance(f, (CustomRule, UserElementwise)) or (f.__hash__ is not None and f in functions):
         return True
     return (getattr(f, "__module__", None) or "").startswith(_HOMES)

@@ -9,6 +9,7 @@ import numpy as np
 from ..array import Array
 from ..core import shape_of
 from ..errors import DimensionMismatch
+from ..remade import Remade
 from . import trees
 from .run import Run, array_leaves, fitted, with_aux
 from .transformed import transformed
@@ -46,11 +47,14 @@ def grad(f: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False)
     >>> float(nbgrad.grad(nbgrad.grad(np.tanh))(0.5)).__round__(6)
     -0.726862
     """
-    both = value_and_grad(f, argnums, has_aux)
+    trees.require_function("gradient", f)
+    positions = positions_of("gradient", argnums)
 
     @transformed(grad, f, argnums, has_aux)
     def gradient_of(*args, **options):
-        value, slope = both(*args, **options)
+        wanted = existing("gradient", argnums, positions, args)
+        value, gradients = _value_and_gradients("gradient", f, args, wanted, options, has_aux)
+        slope = gradients if isinstance(argnums, tuple) else gradients[0]
         return (slope, value[1]) if has_aux else slope
 
     return gradient_of
@@ -116,8 +120,8 @@ def vjp(f: Callable, *primals, has_aux: bool = False, **options) -> tuple:
     Returns `(value, pullback)`, or `(value, pullback, aux)`. `pullback(ct)` takes a cotangent of
     the structure and shapes of the value and gives a tuple: for each primal, J' @ ct in its
     structure, with None for integers. It may be called many times; it keeps the values that it
-    needs. The pullback raises TypeError for another structure or dtype, DimensionMismatch for
-    another shape.
+    needs, and is pickled as the call of `vjp`, which runs once more where it is read. The pullback
+    raises TypeError for another structure or dtype, DimensionMismatch for another shape.
 
     >>> value, pullback = nbgrad.vjp(lambda x, y: (x * y, x + y), 2.0, 3.0)
     >>> pullback((1.0, 0.0))
@@ -127,7 +131,12 @@ def vjp(f: Callable, *primals, has_aux: bool = False, **options) -> tuple:
     run = Run("vjp", f, primals, range(len(primals)), options)
     result, aux = with_aux("vjp", run.result) if has_aux else (run.result, None)
     value, pullback = pullback_of(run, result)
+    pullback = Remade(pullback, _pullback_again, f, primals, has_aux, options)
     return (value, pullback, run.plain(aux)) if has_aux else (value, pullback)
+
+
+def _pullback_again(f: Callable, primals: tuple, has_aux: bool, options: dict) -> Callable:
+    return vjp(f, *primals, has_aux=has_aux, **options)[1]
 
 
 def pullback_of(run: Run, result: Any) -> tuple[Any, Callable[[Any], tuple]]:
@@ -144,10 +153,10 @@ def pullback_of(run: Run, result: Any) -> tuple[Any, Callable[[Any], tuple]]:
 
 def ones_like(x: Any) -> Any:
     """Ones of the shape and dtype of any kind of array, constant for every transformation."""
-    below = x.below if isinstance(x, Array) else x
-    if isinstance(below, Array):
-        return below.full_like(1.0)
-    return np.ones(shape_of(x), getattr(x, "dtype", np.float64))
+    if not isinstance(x, Array):
+        return np.ones(np.shape(x), getattr(x, "dtype", np.float64))
+    below = x.below
+    return below.full_like(1.0) if isinstance(below, Array) else np.ones(x.shape, x.dtype)
 
 
 def positions_of(op: str, argnums: Any) -> tuple[int, ...]:
@@ -169,8 +178,8 @@ def existing(op: str, argnums: Any, positions: tuple[int, ...], args: tuple) -> 
                 f"{op}: argnums {argnums} with {len(args)} positional arguments: give the "
                 "argument to differentiate by position"
             )
-    wanted = tuple(position % len(args) for position in positions)
-    if len(set(wanted)) < len(wanted):
+    wanted = tuple([position % len(args) for position in positions])
+    if len(wanted) > 1 and len(set(wanted)) < len(wanted):
         raise ValueError(f"{op}: argnums {argnums} names an argument twice")
     return wanted
 

@@ -12,6 +12,7 @@ from ..errors import DimensionMismatch
 from ..leaves import leaf_of
 from ..tracked import TrackedArray, below
 from . import trees
+from .objects import NUMBERS
 from .state import State, require_open
 
 
@@ -64,11 +65,14 @@ class Run:
 
     def own(self, x: Any) -> TrackedArray | None:
         """The array of this run's level behind x, which may depend on its leaves."""
-        x = below(x, self.level + 1)
+        if isinstance(x, TrackedArray) and x.level > self.level:
+            x = below(x, self.level + 1)
         return x if isinstance(x, TrackedArray) and x.level == self.level else None
 
     def plain(self, tree: Any) -> Any:
         """A result without this run's level."""
+        if isinstance(tree, NUMBERS):
+            return trees.released(tree, self.level)
         leaves, rebuild = trees.flatten(tree)
         return rebuild([trees.released(x, self.level) for x in leaves])
 

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
 
+from ..remade import Wrapper
 from . import trees
 from .objects import COMMON, NUMBERS, conceals
-from .transformed import Transformed
 
 
 class State:
@@ -91,7 +91,7 @@ def _part(f: Any, path: tuple, cycles: list) -> tuple[State, Callable] | None:
     elif type(f) is functools.partial:
         held = (f.func, f.args, f.keywords)
         make = lambda new: functools.partial(new[0], *new[1], **new[2])  # noqa: E731
-    elif isinstance(f, Transformed):
+    elif isinstance(f, Wrapper):
         held, make = {"function": f.function}, lambda new: f.of(new["function"])
     else:
         return None

@@ -4,17 +4,16 @@ from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any
 
+from ..remade import Remade, Wrapper
 
-class Transformed:
-    """A transformed function: called like the function that computes it, pickled as the call that
-    made it, `make(f, *options)`."""
 
-    def __init__(self, computes: Callable, make: Callable, f: Callable, *options: Any):
+class Transformed(Remade, Wrapper):
+    """A transformed function, `make(f, *options)`: other functions can be transformed alike."""
+
+    def __new__(cls, computes: Callable, make: Callable, f: Callable, *options: Any):
+        self = super().__new__(cls, computes, make, f, *options)
         update_wrapper(self, f, assigned=("__module__", "__name__", "__doc__"), updated=())
-        self._computes, self._made = computes, (make, f, options)
-
-    def __call__(self, *args, **options):
-        return self._computes(*args, **options)
+        return self
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """As a method, the instance comes first."""
@@ -22,19 +21,8 @@ class Transformed:
             return self
         return lambda *args, **options: self(instance, *args, **options)
 
-    def __reduce__(self):
-        make, f, options = self._made
-        return make, (f, *options)
-
-    @property
-    def function(self) -> Callable:
-        """What was transformed."""
-        return self._made[1]
-
     def of(self, f: Callable) -> Any:
-        """The same transformation of another function."""
-        make, _, options = self._made
-        return make(f, *options)
+        return self.make(f, *self.given[1:])
 
 
 def transformed(make: Callable, f: Callable, *options: Any) -> Callable:

@@ -192,7 +192,9 @@ class _Rest:
             return False
         mine, theirs = self.rest, other.rest
         return mine.keys() == theirs.keys() and all(
-            mine[k] is theirs[k] or bool(np.all(mine[k] == theirs[k])) for k in mine
+            mine[k] is theirs[k]
+            or (type(mine[k]) is type(theirs[k]) and bool(np.all(mine[k] == theirs[k])))
+            for k in mine
         )
 
     def __hash__(self) -> int:

@@ -119,7 +119,7 @@ def recorded(
         outputs = tuple(recorder.output(x) for x in f(recorder, i, states, given))
     lifted = list(recorder.lifted.values())
     inputs = (i, *(symbol for symbol, _ in lifted), *states, *given)
-    program = Program(name, inputs, (), outputs, list)
+    program = Program(name, inputs, (), outputs, list, checked=tuple(recorder.checked))
     body = Body(name, program, n, (len(lifted), len(states), len(given)), reverse)
     return body, [x for _, x in lifted]
 

@@ -18,7 +18,8 @@ class Program:
 
     `captured` are arrays that the function closes over, read at each call; `held` are those whose
     numbers the program was made for, such as indices, with keys of what they were. `outputs` are
-    symbols or numbers; `rebuild` gives the function's result from plain outputs.
+    symbols or numbers; `rebuild` gives the function's result from plain outputs. `checked` are ops
+    that raise for some positions, whether an output depends on them or not.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Program:
     outputs: tuple[Any, ...]
     rebuild: Callable[[list[Any]], Any]
     held: tuple[tuple[np.ndarray, Any], ...] = ()
+    checked: tuple[Symbol, ...] = ()
 
     def is_current(self) -> bool:
         """Whether the arrays that the function closes over are still those that decided about the
@@ -39,7 +41,8 @@ class Program:
     @property
     def equations(self) -> list[Symbol]:
         """The ops, each after what it needs."""
-        return [symbol for symbol in topological(self.outputs) if symbol.primitive is not None]
+        needed = topological([*self.outputs, *self.checked])
+        return [symbol for symbol in needed if symbol.primitive is not None]
 
     @property
     def is_narrow(self) -> bool:

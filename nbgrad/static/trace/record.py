@@ -35,6 +35,7 @@ class Recorder(Builder):
         super().__init__(level)
         self.captured: dict[tuple, tuple[Symbol, np.ndarray]] = {}  # by place in memory
         self.fixed = Fixed()
+        self.checked: dict[Symbol, None] = {}  # what raises for some positions
 
     @property
     def recorded(self) -> bool:
@@ -48,6 +49,8 @@ class Recorder(Builder):
         symbol = super().apply(primitive, args, params)
         if primitive.operator and isinstance(symbol, Symbol):
             symbol.weak = symbol.weak or all(map(_is_weak, args))
+        if primitive.checks:
+            self.checked[symbol] = None
         if isinstance(symbol, Symbol) and not symbol.line and symbol.primitive is not None:
             lines = (a.line for a in reversed(args) if isinstance(a, Symbol) and a.line)
             symbol.line = calling_line() or next(lines, "")
@@ -137,7 +140,8 @@ def trace(
     captured = tuple(recorder.captured.values())
     del args, options, result
     held = recorder.fixed.held(f, (array for _, array in captured))
-    return Program(name, tuple(inputs), captured, tuple(found), rebuild_outputs, held)
+    checked = tuple(recorder.checked)
+    return Program(name, tuple(inputs), captured, tuple(found), rebuild_outputs, held, checked)
 
 
 def _unfit(name: str, found: str) -> TraceError:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import TraceError
-from ...transforms.transformed import Transformed
+from ...remade import Wrapper
 from .closure import closed, is_users, nested
 
 _GENERATORS = (np.random.Generator, np.random.RandomState)
@@ -35,7 +35,7 @@ class Generators:
         while stack:
             function = stack.pop()
             function = getattr(function, "__func__", function)
-            if isinstance(function, Transformed):
+            if isinstance(function, Wrapper):
                 function = function.function
             if not isinstance(function, types.FunctionType) or id(function) in seen:
                 continue
