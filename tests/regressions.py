@@ -470,3 +470,12 @@ def running_sum_of_nothing(nbgrad):
         return v
 
     return f, (np.zeros(0),)
+
+
+@regression
+def sum_of_bytes_by_labels(nbgrad):
+    def f(x0):
+        v = nbgrad.vmap(lambda k: np.einsum("ij->j", k))(x0)
+        return v
+
+    return f, (np.array([[[200], [100]]], np.uint8),)
