@@ -217,7 +217,7 @@ def whole_parts_of_samples(nbgrad):
         v = nbgrad.vmap(lambda k: k.astype(np.int32))(x0)
         return v
 
-    return f, (np.array([1.5, -2.5]),)
+    return f, (np.array([True, False]),)
 
 
 @regression
@@ -479,3 +479,12 @@ def sum_of_bytes_by_labels(nbgrad):
         return v
 
     return f, (np.array([[[200], [100]]], np.uint8),)
+
+
+@regression
+def products_of_bytes_by_rows(nbgrad):
+    def f(x0):
+        v = nbgrad.vmap(lambda k: np.vecdot(k, k))(x0)
+        return v
+
+    return f, (np.array([[20, 10]], np.uint8),)

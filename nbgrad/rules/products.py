@@ -53,7 +53,9 @@ def vdot(a, b):
 @implements(np.linalg.vecdot, np.vecdot)
 def vecdot(x1, x2, /, *, axis=-1):
     """Sums of products along one axis; the other axes broadcast."""
-    return np.sum(np.multiply(x1, x2), axis=axis)
+    products = np.multiply(x1, x2)
+    out = np.sum(products, axis=axis)  # which widens small integers, and vecdot does not
+    return out if out.dtype == products.dtype else out.astype(products.dtype)
 
 
 @implements(np.inner)
