@@ -106,6 +106,45 @@ def difference_of_nothing(nbgrad):
     return f, (np.zeros((0, 2)),)
 
 
+@regression
+def product_of_stacks_by_dot(nbgrad):
+    def f(x0, x1):
+        v = np.dot(x0, x1)
+        return v
+
+    return f, (
+        np.full((2, 2, 2), 0.5),
+        np.full((2, 2), 0.25),
+    )
+
+
+@regression
+def chain_of_two_stacks(nbgrad):
+    def f(x0):
+        v = np.linalg.multi_dot([x0, x0])
+        return v
+
+    return f, (np.full((2, 2, 2), 0.5),)
+
+
+@regression
+def inner_with_a_number(nbgrad):
+    def f(x0):
+        v = np.inner(x0, 1)
+        return v
+
+    return f, (np.array([0.5, 2.0], np.float32),)
+
+
+@regression
+def dot_with_a_number(nbgrad):
+    def f(x0):
+        v = np.dot(x0, 2.0)
+        return v
+
+    return f, (np.array([0.5, 2.0], np.float32),)
+
+
 # -- samples --------------------------------------------------------------------------------------
 
 
@@ -152,6 +191,42 @@ def samples_of_bytes(nbgrad):
         return v1
 
     return f, (np.array([5, 1, 0], np.uint8),)
+
+
+@regression
+def rounded_integers_of_samples(nbgrad):
+    def f(x0):
+        v = nbgrad.vmap(lambda k: np.round(k, -1))(x0)
+        return v
+
+    return f, (np.array([15, -25, 35]),)
+
+
+@regression
+def positive_floats_of_samples(nbgrad):
+    def f(x0):
+        v = nbgrad.vmap(np.fabs)(x0)
+        return v
+
+    return f, (np.array([-2, 3]),)
+
+
+@regression
+def whole_parts_of_samples(nbgrad):
+    def f(x0):
+        v = nbgrad.vmap(lambda k: k.astype(np.int32))(x0)
+        return v
+
+    return f, (np.array([True, False]),)
+
+
+@regression
+def truths_of_samples(nbgrad):
+    def f(x0):
+        v = nbgrad.vmap(lambda k: k.astype(bool))(x0)
+        return v
+
+    return f, (np.array([2, 0]),)
 
 
 # -- compiled programs ----------------------------------------------------------------------------
@@ -382,6 +457,42 @@ def states_of_nothing(nbgrad):
 
 
 @regression
+def median_of_no_rows(nbgrad):
+    def f(x0):
+        v = np.median(x0, axis=2, keepdims=True)
+        return v
+
+    return f, (np.zeros((3, 0, 5)),)
+
+
+@regression
+def logarithm_of_sums_of_no_rows(nbgrad):
+    def f(x0):
+        v = nbgrad.logsumexp(x0, axis=3)
+        return v
+
+    return f, (np.zeros((3, 3, 0, 1)),)
+
+
+@regression
+def largest_of_nothing_as_a_norm(nbgrad):
+    def f(x0):
+        v = np.linalg.norm(x0, np.inf, axis=0)
+        return v
+
+    return f, (np.zeros((0, 2)),)
+
+
+@regression
+def running_sum_of_nothing(nbgrad):
+    def f(x0):
+        v = np.cumsum(x0, axis=0)
+        return v
+
+    return f, (np.zeros(0),)
+
+
+@regression
 def bound_beyond_the_dtype(nbgrad):
     def f(x0):
         v1 = np.clip(x0, -1, None)
@@ -407,3 +518,21 @@ def one_element_seen_in_a_number(nbgrad):
         return v1
 
     return f, (np.array(1.999),)
+
+
+@regression
+def sum_of_bytes_by_labels(nbgrad):
+    def f(x0):
+        v = nbgrad.vmap(lambda k: np.einsum("ij->j", k))(x0)
+        return v
+
+    return f, (np.array([[[200], [100]]], np.uint8),)
+
+
+@regression
+def products_of_bytes_by_rows(nbgrad):
+    def f(x0):
+        v = nbgrad.vmap(lambda k: np.vecdot(k, k))(x0)
+        return v
+
+    return f, (np.array([[20, 10]], np.uint8),)

@@ -48,7 +48,11 @@ def einsum(*operands, optimize: Any = True):
         terms.append(term)
     ((out, labels),) = terms
     out, labels = _reduced(out, labels, output)
-    return _arranged(out, labels, output)
+    out = _arranged(out, labels, output)
+    if out.dtype.kind in "iub":  # sums widen small integers, and einsum does not
+        kind = np.result_type(*(getattr(x, "dtype", None) or np.asarray(x) for x in arrays))
+        return out if out.dtype == kind else out.astype(kind)
+    return out
 
 
 def _is_labels(labels: Any) -> bool:

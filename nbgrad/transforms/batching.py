@@ -167,8 +167,5 @@ def _whole(x: Any, level: int, count: int) -> Any:
         return x.value
     if x is None:
         return None
-    return (
-        np.broadcast_to(x, (count, *shape_of(x)))
-        if isinstance(x, Array)
-        else np.array(np.broadcast_to(x, (count, *shape_of(x))))
-    )
+    rows = np.broadcast_to(x, (count, *shape_of(x)))
+    return rows if isinstance(x, Array) else np.array(rows, rows.dtype.newbyteorder("="))

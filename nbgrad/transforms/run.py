@@ -10,6 +10,7 @@ from ..array import Array
 from ..core import new_level, shape_of
 from ..errors import DimensionMismatch
 from ..leaves import leaf_of
+from ..rules.dtypes import known
 from ..tracked import TrackedArray, below
 from . import trees
 from .objects import NUMBERS
@@ -140,7 +141,7 @@ def _fit(op: str, what: str, value: Any, like: Any) -> Any:
                 "the array to float64, or give None"
             )
         return None
-    dtype = getattr(like, "dtype", np.dtype(np.float64))
+    dtype = known(getattr(like, "dtype", np.dtype(np.float64)))
     if isinstance(value, (int, float)) and not shape_of(like):
         return np.array(value, dtype)
     if value is None:

@@ -149,3 +149,16 @@ def assign(d: Draft) -> int:
     way = d.one(["=", "=", "+=", "*="])
     start = d.one(["{0} * 1.0", "np.copy({0})", "np.sin({0})"])
     return d.step("assign", [i, *args], f"{{out}} = {start}\n{{out}}[{place}] {way} {value}")
+
+
+@op
+def shared(d: Draft) -> int:
+    """One array read twice: turned round, and at positions that repeat. The cotangents of both come
+    together in one buffer, whose order in memory the first decides."""
+    i = d.pick(lambda x: is_float(x) and np.ndim(x) > 1 and np.size(x) > 0, shape=(2, 3))
+    shape = np.shape(d.values[i])
+    turned = d.step("shared", [i], "{0}.T * {0}.T")
+    picked = [0, 0, shape[0] - 1]
+    ways = f"{{0}}[np.array({picked})]", f"np.take({{0}}, {picked}, axis=0)", "np.sort({0})"
+    chosen = d.step("shared", [i], d.one(ways))
+    return d.step("shared", [turned, chosen], "np.sum({0}) + np.sum({1} * {1})")

@@ -226,14 +226,8 @@ class Pasted:
         given = make(nbgrad)[1] if args is None else args
         self.inputs = tuple(Input(x) for x in given)
         self.length = self.source.count("=")
-
-    @property
-    def arguments(self) -> tuple[int, ...]:
-        return tuple(range(len(self.inputs)))
-
-    @property
-    def floats(self) -> tuple[int, ...]:
-        return tuple(i for i, x in enumerate(self.inputs) if x.is_float)
+        self.arguments = tuple(range(len(self.inputs)))
+        self.floats = tuple(i for i, x in enumerate(self.inputs) if x.is_float)
 
     def make(self) -> list[Any]:
         return list(self._make(nbgrad)[1] if self._args is None else self._args)

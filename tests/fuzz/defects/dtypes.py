@@ -86,7 +86,7 @@ def derivatives_of_old_arrays() -> Iterator[None]:
 
 def changes_unnoticed() -> AbstractContextManager:
     """Indices and what is made of closed-over arrays stay as they were recorded."""
-    return patch("nbgrad.static.program.Program.is_current", lambda self: True)
+    return patch("nbgrad.static.trace.program.Program.is_current", lambda self: True)
 
 
 def numbers_as_they_come() -> AbstractContextManager:
@@ -95,7 +95,7 @@ def numbers_as_they_come() -> AbstractContextManager:
     def solid(frame):
         return [f"{name} = contiguous({name})" for name in frame.arguments() if name[0] == "a"]
 
-    return patch("nbgrad.static.native.solid", solid)
+    return patch("nbgrad.static.entry.njit_entry.solid", solid)
 
 
 DEFECTS: dict[str, Callable[[], AbstractContextManager]] = {
