@@ -151,7 +151,7 @@ def _sweep_in(
     if group.closed or group.domain != domain_of(value):
         return None
     price = group.price + roots.prices[value]
-    if price > DEAR or edges and is_shattered(joined([group.edges, edges]), price):
+    if price > DEAR or (edges and is_shattered(joined([group.edges, edges]), price)):
         return None
     split = group.split
     if isinstance(value, Reduce) and value.is_row:

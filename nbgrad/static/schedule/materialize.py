@@ -31,8 +31,8 @@ CHEAP = 8
 # kernels of bounded length compile in linear time, and equal ones once. A chain of 100 sines took
 # 6.3 s to compile without a bound, 2.3 with 120, 1.8 with 100; the largest benchmark has 115.
 DEAR = 120
-# Loops are cut into at most so many pieces, and hold at most so many operations in all of them: each
-# is written out. A sum of 100 rolls took 16 s to compile without the second bound, 7 with it.
+# Loops are cut into at most so many pieces, and hold at most so many operations in all of them:
+# each is written out. A sum of 100 rolls took 16 s to compile without the second bound, 8 with it.
 PIECES, WRITTEN_OUT = 48, 250
 
 
@@ -147,4 +147,4 @@ class Roots:
 def is_shattered(edges: Edges, price: int) -> bool:
     """Whether loops cut at these edges, of so many operations, would be cut too small."""
     count = pieces(edges)
-    return count > PIECES or count > 1 and count * price > WRITTEN_OUT
+    return count > PIECES or (count > 1 and count * price > WRITTEN_OUT)
