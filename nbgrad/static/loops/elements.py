@@ -29,12 +29,11 @@ from ..schedule.materialize import Roots
 
 
 class Access(NamedTuple):
-    """One load or store of a value's buffer; `low` is the first element that it can touch."""
+    """One load or store of a value's buffer."""
 
     value: Value
     position: Affine
     store: bool
-    low: int
 
 
 class Elements:
@@ -144,8 +143,7 @@ class Elements:
         return name
 
     def accessed(self, value: Value, position: Affine, store: bool) -> None:
-        found = span(position, self.bounds)
-        self.accesses.append(Access(value, position, store, found[0] if found else 0))
+        self.accesses.append(Access(value, position, store))
 
     def _computed(self, read: Read, operands: Sequence[Operand]) -> Operand:
         value, index = read

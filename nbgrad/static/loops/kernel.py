@@ -4,12 +4,12 @@ Buffers are numbered in order of use, and each pointer starts at the first eleme
 the same work at another place of a buffer is the same kernel, compiled once.
 """
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import replace
 from math import prod
 from typing import NamedTuple
 
-from ...codegen.affine import Affine
+from ...codegen.affine import Affine, span
 from ...codegen.loops import (
     Chunks,
     Guarded,
@@ -53,16 +53,11 @@ def use_of(nest: Nest, memory: Memory) -> Use:
     body = _kept([*body, *nest.body], nest, memory)
     starts: dict[Hashable, int] = {}
     values: dict[Hashable, Value] = {}
-    for statement, _ in statements(tuple(body)):
-        if isinstance(statement, (Load, Store)):
-            value = statement.buffer
-            assert isinstance(value, Value)
-            values.setdefault(memory.storage(value), value)
-    for value, _, _, low in nest.accesses:
-        if value in memory.dropped:
-            continue
+    for statement, low in _lowest(body, {}):
+        value = statement.buffer
+        assert isinstance(value, Value)
         storage = memory.storage(value)
-        low = 0 if value in memory.rows else low
+        values.setdefault(storage, value)
         starts[storage] = min(starts.get(storage, low), low)
     places = {storage: i for i, storage in enumerate(values)}
     made = tuple(_placed(statement, memory, places, starts) for statement in body)
@@ -74,6 +69,22 @@ def use_of(nest: Nest, memory: Memory) -> Use:
     )  # fmt: skip
     arguments = [Argument(s, starts[s], value) for s, value in values.items()]
     return Use(kernel, arguments, list(nest.numbers), list(nest.totals), sorted(nest.lines))
+
+
+def _lowest(
+    body: Iterable[Statement], bounds: dict[int, tuple[int, int]]
+) -> Iterator[tuple[Load | Store, int]]:
+    """What reads and writes buffers, with the first element that it touches; 0 where a position
+    was loaded."""
+    for statement in body:
+        if isinstance(statement, (Load, Store)):
+            found = span(statement.at, bounds.__getitem__)
+            yield statement, found[0] if found else 0
+        elif isinstance(statement, Loop):
+            inside = bounds | {statement.axis: (statement.start, statement.stop)}
+            yield from _lowest(statement.body, inside)
+        elif isinstance(statement, Chunks):
+            yield from _lowest([*statement.before, statement.loop, *statement.after], bounds)
 
 
 def _kept(body: Iterable[Statement], nest: Nest, memory: Memory) -> list[Statement]:
