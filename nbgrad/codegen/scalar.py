@@ -137,6 +137,8 @@ def _read(node: ast.AST) -> Expr:
             return _applied(_OPERATORS.get(type(op)), [left, right])
         case ast.Compare(left=left, ops=[op], comparators=[right]):
             return _applied(_OPERATORS.get(type(op)), [left, right])
+        case ast.IfExp(test=condition, body=body, orelse=other):
+            return _applied("select", [condition, body, other])
         case ast.Call(func=function, args=args, keywords=[]):
             return _applied(ast.unparse(function), args)
         case _:
