@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from functools import partial
-from itertools import count
 from typing import Any, ClassVar
 
 import numpy as np
 
+from . import modes
 from .errors import NoRuleError, require_unmasked
 
 Shape = tuple[int, ...]
@@ -248,7 +248,7 @@ def bind(row: Primitive, *args, **params) -> Any:
 
 # Levels are never used twice: a new one lies above every array that there is. Each has one more
 # right above it, for what is tracked inside of a transformation that is at this level.
-_fresh: Callable[[], int] = count(2, 2).__next__
+_fresh = modes.fresh_level
 
 
 def current_level() -> int:
@@ -263,9 +263,12 @@ def level_for(values: Iterable[Any]) -> int:
 
     That is the level at which `track` makes arrays now, so that leaves which a function closes over
     are constants, as are those that it tracks itself; or a new one, where an array of that level is
-    among the values, whose derivative goes on through the transformation.
+    among the values, whose derivative goes on through the transformation, or where nothing is
+    tracked at that level now.
     """
     here = current_level()
+    if modes.active and modes.untracked(here):
+        return _fresh()
     for x in values:
         if isinstance(x, Array) and x.level >= here:
             return _fresh()

@@ -43,7 +43,7 @@ class Dual(Array):
         if not primitive.differentiable:
             return out
         tangents = [arg.tangent if dual else None for arg, dual in zip(args, mine, strict=True)]
-        if modes.active and modes.untracked():
+        if modes.active and modes.untracked(level):
             return Dual(out, np.zeros(shape_of(out), out.dtype), level)
         tangent = pushed(primitive, tangents, out, primals, params)
         return Dual(out, _fitted(tangent, out), level)

@@ -7,7 +7,9 @@ the block before `yield`.
 
 import sys
 import zlib
+from collections.abc import Callable
 from contextvars import ContextVar
+from itertools import count
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary, ref
@@ -23,11 +25,18 @@ _lines: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 _sums: WeakKeyDictionary[Any, dict[int, int]] = WeakKeyDictionary()
 
 
+# Each call gives a level above all that there are, and room for one more above it.
+fresh_level: Callable[[], int] = count(2, 2).__next__
+
+
 class _Block:
     """One open block, held by what opened it: it is over when that lets go of it, even where an
     interrupt comes in the middle of `__exit__`."""
 
-    __slots__ = ("__weakref__",)
+    __slots__ = ("__weakref__", "level")
+
+    def __init__(self):
+        self.level = fresh_level()
 
 
 _Blocks = ContextVar[tuple["ref[_Block]", ...]]
@@ -65,6 +74,7 @@ class no_tracking(_Mode):
     """`with nbgrad.no_tracking():` ops give TrackedArrays without a graph, for values only.
 
     In every mode, and in compiled functions, what is computed inside is a constant of what follows.
+    A transformation that is called inside gives right derivatives with respect to its arguments.
 
     >>> x = nbgrad.track(2.0)
     >>> with nbgrad.no_tracking():
@@ -113,8 +123,10 @@ class detect_changes(_Mode):
     _blocks: _Blocks = ContextVar("nbgrad_guarding", default=())
 
 
-def untracked() -> bool:
-    return bool(_open(no_tracking._blocks))
+def untracked(level: int = 0) -> bool:
+    """Whether ops of a level make no graph: it was there before a block that is open."""
+    blocks = [reference() for reference in no_tracking._blocks.get()]
+    return any([block is not None and block.level > level for block in blocks])
 
 
 def watching() -> bool:

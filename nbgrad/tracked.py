@@ -346,7 +346,7 @@ def record_nested(level: int, row: Primitive, args: Sequence, params: dict):
 
 def nested_result(row, kinds, parents, values, params, out, level: int) -> "NestedTracked":
     """The array of a new node above the base level."""
-    if active and modes.untracked():
+    if active and modes.untracked(level):
         parents = values = ()
     node, array = NestedNode(), NestedTracked()
     array.node, array.aval = node, aval_of(out)

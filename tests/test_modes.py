@@ -157,3 +157,18 @@ def test_no_tracking_makes_constants_in_every_mode():
     np.testing.assert_array_equal(nbgrad.vmap(nbgrad.grad(by_half))(batch), [[4.0], [9.0]])
     np.testing.assert_array_equal(nbgrad.compile(nbgrad.grad(by_half))(x), [4.0])
     assert nbgrad.compile(by_half)(x) == 8.0
+
+
+def test_transformations_inside_of_no_tracking_give_derivatives():
+    def cube(x):
+        return x * x * x
+
+    def both(x):
+        with nbgrad.no_tracking():
+            slope, push = nbgrad.grad(cube)(x), nbgrad.jvp(cube, (x,), (1.0,))[1]
+            curve = nbgrad.grad(nbgrad.grad(cube))(x)
+        return slope, push, curve
+
+    assert both(2.0) == (12.0, 12.0, 12.0)
+    assert nbgrad.grad(lambda x: x * both(x)[0])(2.0) == 12.0
+    assert nbgrad.jvp(lambda x: x * both(x)[0], (2.0,), (1.0,))[1] == 12.0
