@@ -368,28 +368,32 @@ def hand_out(cotangents: dict[Node, Any], seed: Any) -> None:
     for other threads, and for whoever catches an error or an interrupt: either all gradients are
     handed out or none.
     """
-    now, handed, before = tick(), {id(seed)}, []
     with _gradients:
-        try:
-            for node, ct in cotangents.items():
-                if type(ct) is np.ndarray and ct.base is None and (key := id(ct)) not in handed:
-                    handed.add(key)
-                elif not isinstance(ct, Array):
-                    ct = np.array(ct)
-                known = node.grad
-                if known is None:
-                    before.append((node, None, now, SWEPT))
-                else:
-                    before.append((node, known, node.grad_time, node.origin))
-                    if node.step is None:
-                        ct = known + ct
-                node.grad_time = now
-                node.origin = SWEPT
-                node.grad = ct
-        except BaseException:
-            for known in before:
-                _set(*known)
-            raise
+        _hand_out(cotangents, seed)
+
+
+def _hand_out(cotangents: dict[Node, Any], seed: Any) -> None:
+    now, handed, before = tick(), {id(seed)}, []
+    try:
+        for node, ct in cotangents.items():
+            if type(ct) is np.ndarray and ct.base is None and (key := id(ct)) not in handed:
+                handed.add(key)
+            elif not isinstance(ct, Array):
+                ct = np.array(ct)
+            known = node.grad
+            if known is None:
+                before.append((node, None, now, SWEPT))
+            else:
+                before.append((node, known, node.grad_time, node.origin))
+                if node.step is None:
+                    ct = known + ct
+            node.grad_time = now
+            node.origin = SWEPT
+            node.grad = ct
+    except BaseException:
+        for known in before:
+            _set(*known)
+        raise
 
 
 def seed(node: Node, gradient: Any) -> None:

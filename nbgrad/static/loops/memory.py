@@ -225,7 +225,7 @@ def _written_over(
         if below is None:
             fits = not (step.edges or isinstance(value, (Reduce, Scatter)) or nest.is_ranged)
             return chain if fits and _is_replaced(nest, value, old) else []
-        if sum(a.value is below for a in nest.accesses) > 1:
+        if nest.is_ranged or sum(a.value is below for a in nest.accesses) > 1:
             return []
         if below is old:
             return chain

@@ -70,8 +70,10 @@ class Roots:
             elif isinstance(value, Reshape):
                 roots.add(buffer_of(value.source))
             elif isinstance(value, Scatter) and value.below is not None:
-                # Written in order, so that the last of equal positions wins, and copied as a whole.
-                roots.update((buffer_of(value.block), buffer_of(value.below)))
+                roots.add(buffer_of(value.below))  # which is copied as a whole
+                if value.positions or not value.adds:
+                    # Written in order, so that the last of equal positions wins.
+                    roots.add(buffer_of(value.block))
             elif isinstance(value, Take):
                 source = buffer_of(behind_views(value.source))
                 if not isinstance(source, Full):
