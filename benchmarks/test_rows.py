@@ -18,7 +18,7 @@ import pytest
 from timing import interleave, keep_memory
 
 import nbgrad
-from nbgrad.core import Primitive, bind
+from nbgrad.core.primitive import Primitive, bind
 from nbgrad.rules.families import Elementwise
 
 sys.path.append(str(Path(__file__).parent.parent / "tests"))

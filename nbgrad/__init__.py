@@ -14,11 +14,10 @@ from . import stopping as stopping  # first: what follows takes long, and Ctrl-C
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import constants as constants
 from . import random as random
 from .check import check_grads
+from .core.modes import detect_changes, detect_nan, no_tracking
 from .descent import descend, minimize
-from .elementwise import custom_elementwise
 from .errors import (
     CacheWarning,
     DimensionMismatch,
@@ -30,10 +29,8 @@ from .errors import (
     UntrackedError,
 )
 from .estimators import TraceEstimate, divergence, trace_estimate
-from .kernels._jit import stats
-from .leaves import accum, reset, track
+from .kernels.jit.kernel import stats
 from .loops import loop, scan
-from .modes import detect_changes, detect_nan, no_tracking
 from .rules.activation import elu, erf, gelu, leaky_relu, relu, sigmoid, softplus
 from .rules.assign import at
 from .rules.elementwise import abs2_of as abs2
@@ -41,9 +38,8 @@ from .rules.layout import array, hcat
 from .rules.loss import cross_entropy, hinge_loss, logit_cross_entropy, mse
 from .rules.polynomial import evalpoly
 from .rules.softmax import logsoftmax, logsumexp, softmax
-from .show import draw, print_tree, show
 from .static import StaticFunction, compile
-from .tracked import TrackedArray
+from .static.inspect.show import draw, print_tree, show
 from .transforms import (
     checkpoint,
     custom_rule,
@@ -66,6 +62,10 @@ from .transforms import (
     vjp,
     vmap,
 )
+from .transforms.elementwise import custom_elementwise
+from .values import constants as constants
+from .values.leaves import accum, reset, track
+from .values.tracked import TrackedArray
 from .warmup import warmup
 
 if TYPE_CHECKING:

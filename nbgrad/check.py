@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from .array import Array
-from .core import shape_of
+from .core.array import Array
+from .core.modes import no_tracking
+from .core.primitive import shape_of
 from .errors import DimensionMismatch, require_unmasked
-from .leaves import track
-from .modes import no_tracking
 from .transforms import grad, jvp, trees
+from .values.leaves import track
 
 # Central differences of order 6: sum of weight * f(x + k * step) / step.
 _STENCIL = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60))

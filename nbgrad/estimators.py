@@ -12,13 +12,13 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from .array import Array
-from .core import shape_of
+from .core.array import Array
+from .core.primitive import shape_of
+from .core.symbols import Symbol, user_line
 from .errors import DimensionMismatch, TraceError
-from .operands import float_array, real_array
 from .static.trace.record import is_recording
-from .symbols import Symbol, user_line
 from .transforms import jvp, trees, vmap
+from .values.operands import float_array, real_array
 
 Method = Literal["hutchinson", "hutch++"]
 # Products with a Jacobian in one pass.

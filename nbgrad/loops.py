@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .array import Array
+from .core.array import Array
+from .core.symbols import Symbol, user_line
 from .errors import DimensionMismatch, TraceError
 from .rules.layout import stack
 from .static.trace.body import leaf_aval, recorded
 from .static.trace.loop_row import run
 from .static.trace.record import is_recording
-from .symbols import Symbol, user_line
 from .transforms import trees
 
 

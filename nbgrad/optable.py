@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from .array import functions
-from .core import Primitive
+from .core.array import functions
+from .core.primitive import Primitive
 from .rules.families import Elementwise
 
 __all__ = ["table"]

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from .array import Array
-from .core import bind, shape_of
+from .core.array import Array
+from .core.primitive import bind, shape_of
+from .core.symbols import user_line
 from .errors import TraceError
 from .rules import draws
 from .rules.index import index_of
-from .symbols import user_line
 
 __all__ = ["choice", "key", "normal", "permutation", "uniform"]
 

@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .core import Primitive, bind
-from .kernels._jit import stats
-from .leaves import track
+from .core.primitive import Primitive, bind
+from .kernels.jit.kernel import stats
 from .rules.families import Elementwise, Interval
-from .tracked import TrackedArray
+from .values.leaves import track
+from .values.tracked import TrackedArray
 
 
 class Call(NamedTuple):

@@ -12,7 +12,7 @@ import pytest
 from caches import GRADIENTS, SIGNATURES, cached, gradients_are_right
 from children import Nursery
 
-from nbgrad.core import current_level
+from nbgrad.core.primitive import current_level
 
 _CACHE = "NBGRAD_CACHE_DIR"
 _made = pytest.StashKey[str]()

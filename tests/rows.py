@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import nbgrad
-from nbgrad.core import Primitive, bind
+from nbgrad.core.primitive import Primitive, bind
 from nbgrad.rules.families import Dominant, Elementwise, Interval, Sample
 
 PLAIN_PYTHON = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")

@@ -22,7 +22,7 @@ from children import run
 from numba.core import caching, compiler, config, environment
 
 import nbgrad
-from nbgrad.kernels import _cache
+from nbgrad.kernels.jit import cache as _cache
 
 # -- from one process to the next ------------------------------------------------------------------
 
@@ -183,7 +183,7 @@ def test_without_compilation_kernels_run_as_python(tmp_path):
 
 def test_code_with_addresses_in_it_is_not_stored(fork, tmp_path):
     code = '''
-from nbgrad.kernels._jit import kernel_from_source
+from nbgrad.kernels.jit.kernel import kernel_from_source
 text = """
 import ctypes
 labs = ctypes.CDLL(None).labs

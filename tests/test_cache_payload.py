@@ -10,7 +10,9 @@ import pytest
 from caches import GRADIENTS, SIGNATURES, cached, gradients_are_right, only_warning
 from numba.core import types
 
-from nbgrad.kernels import _cache, _folder, _payload
+from nbgrad.kernels.jit import cache as _cache
+from nbgrad.kernels.jit import folder as _folder
+from nbgrad.kernels.jit import payload as _payload
 
 
 def sealed(path: Path, rest: bytes) -> None:

@@ -23,7 +23,7 @@ from caches import (
     square_is_right,
 )
 
-from nbgrad.kernels import _folder
+from nbgrad.kernels.jit import folder as _folder
 
 NOBODY = 65534
 KEY = "0123456789abcdef" * 2

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import nbgrad
-from nbgrad.core import Primitive, bind
+from nbgrad.core.primitive import Primitive, bind
 from nbgrad.rules.families import elementwise
 
 

@@ -14,7 +14,7 @@ import nbgrad
 from nbgrad import cli
 from nbgrad.experiments import digits, moons
 from nbgrad.experiments.history import History
-from nbgrad.kernels._folder import MAGIC
+from nbgrad.kernels.jit.folder import MAGIC
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

@@ -16,7 +16,7 @@ import test_rows_values as values
 import test_static_rows as static
 
 import nbgrad
-from nbgrad.core import Primitive
+from nbgrad.core.primitive import Primitive
 from nbgrad.optable import table
 from nbgrad.rules import activation, norm
 from nbgrad.rules.families import Elementwise

@@ -18,7 +18,7 @@ from children import environment
 from rows import PLAIN_PYTHON, Case
 
 import nbgrad
-from nbgrad.core import Aval, Primitive, bind
+from nbgrad.core.primitive import Aval, Primitive, bind
 from nbgrad.rules.families import Elementwise
 
 DTYPES = [np.dtype(name) for name in (

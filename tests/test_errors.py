@@ -9,7 +9,7 @@ import scipy.special
 
 import nbgrad
 from nbgrad import DimensionMismatch, GraphError, NoRuleError, TraceError, UntrackedError, track
-from nbgrad.core import current_level
+from nbgrad.core.primitive import current_level
 
 BROADCAST = (
     " do not broadcast; compare them from the right: each pair of lengths must be equal or one "

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from nbgrad.kernels._forks import fork_safe
+from nbgrad.kernels.jit.forks import fork_safe
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork processes")
 

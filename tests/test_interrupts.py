@@ -16,8 +16,10 @@ import numpy as np
 import pytest
 
 import nbgrad
-from nbgrad import GraphError, graph, modes, track
-from nbgrad.core import current_level
+from nbgrad import GraphError, track
+from nbgrad.core import modes
+from nbgrad.core.primitive import current_level
+from nbgrad.values import graph
 
 # What is raised in a finalizer, or in a generator that is dropped, Python only warns of.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

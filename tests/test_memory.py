@@ -11,7 +11,8 @@ import pytest
 from children import run
 
 import nbgrad
-from nbgrad import graph, track
+from nbgrad import track
+from nbgrad.values import graph
 
 SIZES = [100_000, pytest.param(1_000_000, marks=pytest.mark.full)]
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import nbgrad
-from nbgrad import GraphError, NanError, modes, track
+from nbgrad import GraphError, NanError, track
+from nbgrad.core import modes
 
 
 def test_no_tracking_makes_no_graph():

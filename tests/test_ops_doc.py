@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import nbgrad
-from nbgrad.core import Primitive
+from nbgrad.core.primitive import Primitive
 from nbgrad.optable import table
 
 PATH = Path(nbgrad.__file__).parent.parent / "docs" / "ops.md"

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import nbgrad
 from nbgrad import track
-from nbgrad.graph import Node
+from nbgrad.values.graph import Node
 
 # Each step takes earlier values by number and appends one. All are smooth where programs go.
 UNARY = {

@@ -4,8 +4,8 @@ import numpy as np
 from rows import F64, Case, assert_close, cases_of, is_float_array, parametrize, rows
 
 import nbgrad
-from nbgrad.batched import Batched
-from nbgrad.core import bind
+from nbgrad.core.primitive import bind
+from nbgrad.values.batched import Batched
 
 SIZE = 3
 CASES = [case for row in rows() for case in cases_of(row, F64)]

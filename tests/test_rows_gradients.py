@@ -9,7 +9,7 @@ import rows
 from rows import F32, F64
 
 import nbgrad
-from nbgrad.core import bind
+from nbgrad.core.primitive import bind
 from nbgrad.rules.families import Elementwise
 
 

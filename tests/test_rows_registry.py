@@ -16,8 +16,8 @@ import test_rows_pullbacks as pullbacks
 import test_rows_values as values
 
 import nbgrad
-from nbgrad.array import functions
-from nbgrad.core import Primitive, bind
+from nbgrad.core.array import functions
+from nbgrad.core.primitive import Primitive, bind
 from nbgrad.optable import has_rule
 from nbgrad.rules.families import Custom, Elementwise, Linear, reals, sample
 

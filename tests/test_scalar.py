@@ -11,7 +11,7 @@ from rows import F32, F64, PLAIN_PYTHON
 import nbgrad
 from nbgrad.codegen.elementwise import Operand, Step, loop_source
 from nbgrad.codegen.scalar import parse
-from nbgrad.kernels._jit import kernel_from_source
+from nbgrad.kernels.jit.kernel import kernel_from_source
 
 REFERENCES = {
     "arccos": mpmath.acos,

@@ -9,7 +9,7 @@ import pytest
 from children import run
 
 import nbgrad
-from nbgrad.kernels._jit import kernel_from_source
+from nbgrad.kernels.jit.kernel import kernel_from_source
 from nbgrad.kernels.program import Entry
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import nbgrad
-from nbgrad.show import Drawing
+from nbgrad.static.inspect.show import Drawing
 
 
 def nodes(drawing: Drawing) -> dict[str, str]:

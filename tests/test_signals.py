@@ -10,7 +10,7 @@ import pytest
 from caches import cached
 from children import environment
 
-from nbgrad.kernels._interrupts import held_back
+from nbgrad.kernels.jit.interrupts import held_back
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="sends POSIX signals")
 

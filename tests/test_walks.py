@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import nbgrad
-from nbgrad import GraphError, graph, track
+from nbgrad import GraphError, track
+from nbgrad.values import graph
 
 # -- buffers of the walk, where an array in another order of memory was added before ---------------
 

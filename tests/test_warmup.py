@@ -6,7 +6,7 @@ from children import run
 from rows import PLAIN_PYTHON
 
 import nbgrad
-from nbgrad.core import Primitive
+from nbgrad.core.primitive import Primitive
 from nbgrad.rules.families import Elementwise
 from nbgrad.warmup import calls_of
 
@@ -20,7 +20,7 @@ result = None
 """
 FEW = """
 import nbgrad.warmup
-from nbgrad.core import Primitive
+from nbgrad.core.primitive import Primitive
 few = ["add", "tanh"]
 rows = [Primitive.registry[name] for name in few]
 sys.modules["nbgrad.warmup"]._rows = lambda: rows

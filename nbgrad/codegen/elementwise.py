@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..kernels import scalar as functions
-from ..shapes import Pattern
+from ..kernels.shapes import Pattern
 from .scalar import NAMES, Expr, near_arguments, text_of
 
 __all__ = ["Operand", "Step", "loop_source"]

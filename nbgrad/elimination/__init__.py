@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core import level_for, shape_of
-from ..tracked import below
+from ..core.primitive import level_for, shape_of
+from ..values.tracked import below
 from . import orders, recording
 from .accumulate import accumulate
 from .graph import Graph

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..array import Array
-from ..core import bind, shape_of
-from ..graph import apply_rule
+from ..core.array import Array
+from ..core.primitive import bind, shape_of
 from ..rules.families import scale
+from ..values.graph import apply_rule
 from .recording import Recording, Step
 from .structure import Edge
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ..drawing import HEAD, Drawing, quoted
+from ..values.drawing import HEAD, Drawing, quoted
 from .graph import Graph, require_graph
 from .orders import COMPARED
 from .orders import order as order_named

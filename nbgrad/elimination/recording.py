@@ -5,14 +5,14 @@ from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
-from ..array import Array
-from ..core import Aval, Primitive, bind, new_level, shape_of
-from ..operands import aval_of, float_array, operand
+from ..core.array import Array
+from ..core.primitive import Aval, Primitive, bind, new_level, shape_of
+from ..core.symbols import static_key
 from ..rules.elementwise import copy
 from ..rules.families import Elementwise
 from ..rules.index import index_row
-from ..symbols import static_key
-from ..tracked import TrackedArray, below
+from ..values.operands import aval_of, float_array, operand
+from ..values.tracked import TrackedArray, below
 from . import structure
 from .graph import Graph, Partial
 from .structure import Edge

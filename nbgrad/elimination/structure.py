@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..core import Primitive
+from ..core.primitive import Primitive
 
 
 class Edge(NamedTuple):

@@ -4,7 +4,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from ._jit import instruction
+from .jit.kernel import instruction
 
 
 def _gemm(a, b, out, m, n, k, ta, tb):

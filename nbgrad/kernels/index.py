@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from ._bits import offset
-from ._jit import kernel
+from .jit.kernel import kernel
+from .scalar.bits import offset
 
 
 @kernel

@@ -6,7 +6,7 @@ exponentials, so they lie in (0, 1].
 
 import numpy as np
 
-from ._jit import device, kernel
+from .jit.kernel import device, kernel
 from .pointers import highest
 from .scalar import exp, like, log, offset, radd, select
 

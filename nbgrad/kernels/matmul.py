@@ -8,10 +8,10 @@ import math
 import numpy as np
 
 from ..errors import DimensionMismatch
-from ..shapes import broadcast
-from ._jit import device, kernel
 from .blas import gemm
+from .jit.kernel import device, kernel
 from .scalar import radd
+from .shapes import broadcast
 
 # Multiply-adds up to which a loop beats the call of BLAS (measured, see benchmarks/).
 SMALL = 200

@@ -12,7 +12,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, errors, types
 
-from ._jit import device, instruction
+from .jit.kernel import device, instruction
 
 __all__ = [
     "Overlap",

@@ -11,8 +11,8 @@ import numpy as np
 from numba import types
 from numba.core.compiler_lock import global_compiler_lock
 
-from ._interrupts import held_back
-from ._jit import DISABLED, guarded, kernel, kernel_from_source, module_of
+from .jit.interrupts import held_back
+from .jit.kernel import DISABLED, guarded, kernel, kernel_from_source, module_of
 from .pointers import address
 
 _REAL = types.CPointer(types.float64)

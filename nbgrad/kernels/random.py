@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from ._jit import device, kernel
+from .jit.kernel import device, kernel
 from .pointers import pointer
 
 __all__ = ["fill_integers", "fill_normal", "fill_permutation", "fill_uniform"]

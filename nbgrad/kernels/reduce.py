@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ..shapes import reduced
-from ._jit import kernel
+from .jit.kernel import kernel
 from .scalar import offset, radd, select
+from .shapes import reduced
 
 _CHUNK = 4096
 _BLOCK = 1024

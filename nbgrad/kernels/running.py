@@ -1,6 +1,6 @@
 """Running sums on pointers, for compiled programs."""
 
-from ._jit import device
+from .jit.kernel import device
 
 
 @device

@@ -8,7 +8,7 @@ run along rows.
 
 import numpy as np
 
-from ._jit import device
+from .jit.kernel import device
 from .pointers import shift
 from .scalar import radd
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from ..errors import DimensionMismatch
-from ..shapes import lost_axes
 from . import reduce
+from .shapes import lost_axes
 
 
 def unbroadcast(ct: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numba.core import cgutils, errors, types
 
-from ._jit import instruction
+from .jit.kernel import instruction
 from .pointers import address
 
 __all__ = ["addresses", "contiguous", "fits", "meet", "number", "writable"]

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from ..array import apply, implements
-from ..core import bind
+from ..core.array import apply, implements
+from ..core.primitive import bind
 from ..kernels import relu as relu_kernels
 from .families import elementwise, positive, reals
 

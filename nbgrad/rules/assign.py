@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from ..array import Array, functions
-from ..core import Aval, Unplanned, bind, shape_of
+from ..core.array import Array, functions
+from ..core.primitive import Aval, Unplanned, bind, shape_of
 from ..errors import DimensionMismatch, TraceError, UntrackedError, require_unmasked
 from . import batching, dtypes
 from .dtypes import common_type

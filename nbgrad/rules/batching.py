@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Primitive, bind, shape_of
+from ..core.primitive import Primitive, bind, shape_of
 from .dtypes import FLOATS, common_type
 
 

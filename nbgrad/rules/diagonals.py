@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from ..array import implements
-from ..core import bind, shape_of
+from ..core.array import implements
+from ..core.primitive import bind, shape_of
 from .index import scatter
 
 

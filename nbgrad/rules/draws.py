@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..core import Aval, Primitive
+from ..core.primitive import Aval, Primitive
 from ..kernels import random as kernels
 from .dtypes import INT
 from .families import sample

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Aval
+from ..core.primitive import Aval
 from ..errors import DimensionMismatch
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))

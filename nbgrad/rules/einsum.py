@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..array import implements
-from ..core import shape_of
+from ..core.array import implements
+from ..core.primitive import shape_of
 from ..errors import DimensionMismatch
 from .products import summed
 

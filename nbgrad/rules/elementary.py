@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
-from ..array import functions, implements
-from ..core import bind
-from ..symbols import Symbol
+from ..core.array import functions, implements
+from ..core.primitive import bind
+from ..core.symbols import Symbol
 from .activation import sech2, sigmoid
 from .families import Interval, above_one, elementwise, positive, reals, ufunc_rows
 from .softmax import logsoftmax_row, softmax_row

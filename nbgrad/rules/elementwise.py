@@ -5,10 +5,10 @@ Conventions at kinks stand in the row: they are tested and printed in the docume
 
 import numpy as np
 
-from .. import shapes
-from ..array import apply, implements
-from ..core import Array, bind
+from ..core.array import apply, implements
+from ..core.primitive import Array, bind
 from ..errors import require_unmasked
+from ..kernels import shapes
 from . import simpler
 from .families import Elementwise, Interval, elementwise, positive, reals
 

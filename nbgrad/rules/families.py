@@ -18,11 +18,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import eager, shapes
-from ..array import Array, functions
 from ..codegen.scalar import Expr
-from ..core import Aval, Primitive, bind, shape_of
-from ..kernels._jit import Kernel
+from ..core.array import Array, functions
+from ..core.primitive import Aval, Primitive, bind, shape_of
+from ..eager import plans as eager
+from ..kernels import shapes
+from ..kernels.jit.kernel import Kernel
 from . import batching, dtypes, simpler, structure
 from .dtypes import FLOATS, float_type
 from .forms import scalar

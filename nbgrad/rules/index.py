@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from .. import eager
-from ..array import Array, apply, implements
-from ..core import Aval, Primitive, Unplanned, bind, shape_of
+from ..core.array import Array, apply, implements
+from ..core.primitive import Aval, Primitive, Unplanned, bind, shape_of
+from ..core.symbols import recording, user_line
+from ..eager import plans as eager
 from ..errors import TraceError, UntrackedError, require_unmasked
 from ..kernels import index as kernels
-from ..symbols import recording, user_line
 from . import batching
 from .dtypes import common_type
 from .families import Custom, Linear, sample

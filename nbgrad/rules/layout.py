@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 
-from .. import shapes
-from ..array import Array, apply, implements
-from ..core import Aval, bind, shape_of
+from ..core.array import Array, apply, implements
+from ..core.primitive import Aval, bind, shape_of
+from ..core.symbols import Symbol
 from ..errors import DimensionMismatch, require_unmasked
 from ..kernels import reduce as kernels
-from ..symbols import Symbol
+from ..kernels import shapes
 from . import batching, simpler, structure
 from .dtypes import FLOATS, common_type, float_type, held
 from .families import Linear, sample

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .. import eager
-from ..array import implements
-from ..core import Aval, bind, shape_of
+from ..core.array import implements
+from ..core.primitive import Aval, bind, shape_of
+from ..eager import plans as eager
 from ..kernels import matmul as kernels
 from . import batching, structure
 from .dtypes import FLOATS, kind_of, type_of

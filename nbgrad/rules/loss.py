@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .. import eager
-from ..array import Array, apply
-from ..core import Aval, Primitive, bind, shape_of
+from ..core.array import Array, apply
+from ..core.primitive import Aval, Primitive, bind, shape_of
+from ..core.symbols import is_recorded
+from ..eager import plans as eager
 from ..errors import DimensionMismatch, require_unmasked
 from ..kernels import logsoftmax as kernels
-from ..symbols import is_recorded
 from . import batching
 from .activation import relu
 from .elementary import log

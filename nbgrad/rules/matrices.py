@@ -4,11 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..array import implements
 from ..codegen.loops import PRODUCT, SUM
-from ..core import Aval, bind, shape_of
+from ..core.array import implements
+from ..core.primitive import Aval, bind, shape_of
 from ..errors import DimensionMismatch
-from ..shapes import broadcast
+from ..kernels.shapes import broadcast
 from . import batching
 from .families import Custom, Interval, Written, definite, float_type, sample
 from .forms import matrices as forms

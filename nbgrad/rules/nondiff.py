@@ -3,8 +3,8 @@ bools."""
 
 import numpy as np
 
-from ..array import Array
-from ..core import Aval, bind
+from ..core.array import Array
+from ..core.primitive import Aval, bind
 from .dtypes import common_type
 from .families import Nondifferentiable, nondifferentiable, sample
 

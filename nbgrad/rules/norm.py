@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
-from .. import shapes
-from ..array import implements
-from ..core import Aval, bind, shape_of
+from ..core.array import implements
+from ..core.primitive import Aval, bind, shape_of
 from ..errors import NoRuleError
+from ..kernels import shapes
 from .families import Custom, float_type, sample
 from .forms import reductions as forms
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ..array import Array
-from ..core import Aval, Primitive, bind, shape_of
+from ..core.array import Array
+from ..core.primitive import Aval, Primitive, bind, shape_of
 from ..errors import DimensionMismatch
-from ..kernels import polynomial as kernels
+from ..kernels.scalar import polynomial as kernels
 from .families import Custom, float_type, sample, zeros_like
 from .forms import softmax as forms
 from .layout import array

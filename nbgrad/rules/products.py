@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from ..array import implements
-from ..core import bind, shape_of
+from ..core.array import implements
+from ..core.primitive import bind, shape_of
 from ..errors import DimensionMismatch
 from .linalg import matmul
 

@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .. import eager, shapes
-from ..array import implements
 from ..codegen.loops import MAXIMUM, MINIMUM, PRODUCT, SUM
-from ..core import Aval, bind, shape_of
+from ..core.array import implements
+from ..core.primitive import Aval, bind, shape_of
+from ..eager import plans as eager
 from ..kernels import reduce as kernels
+from ..kernels import shapes
 from ..kernels import unbroadcast as unbroadcast_kernel
 from . import batching, simpler
 from .dtypes import FLOATS, float_type, held, kind_of, type_of

@@ -5,10 +5,10 @@ import math
 
 import numpy as np
 
-from ..array import Array, functions, implements
-from ..core import Aval, bind, shape_of
+from ..core.array import Array, functions, implements
+from ..core.primitive import Aval, bind, shape_of
+from ..core.symbols import noted, user_line
 from ..errors import TraceError, require_unmasked
-from ..symbols import noted, user_line
 from .dtypes import common_type, held
 from .families import Linear, sample
 from .forms import layout as forms

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .. import shapes
-from ..array import functions, implements
-from ..core import Aval, bind, shape_of
+from ..core.array import functions, implements
+from ..core.primitive import Aval, bind, shape_of
+from ..core.symbols import noted
 from ..errors import DimensionMismatch
-from ..symbols import noted
+from ..kernels import shapes
 from .dtypes import common_type
 from .families import Linear, sample
 from .forms import layout as forms

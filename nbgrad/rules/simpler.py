@@ -8,8 +8,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..core import Aval, Primitive
-from ..symbols import Builder, Symbol, is_full
+from ..core.primitive import Aval, Primitive
+from ..core.symbols import Builder, Symbol, is_full
 
 
 def without_one(row: Primitive, builder: Builder, args: Sequence) -> Any:

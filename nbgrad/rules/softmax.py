@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
-from .. import shapes
-from ..core import Aval, bind, shape_of
+from ..core.primitive import Aval, bind, shape_of
 from ..errors import DimensionMismatch
 from ..kernels import logsoftmax as kernels
+from ..kernels import shapes
 from .families import Custom, float_type, sample
 from .forms import softmax as forms
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..array import Array
+from ..core.array import Array
 from ..errors import DimensionMismatch, require_unmasked
 from ..transforms import trees
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..array import Array
-from ..core import shape_of
+from ..core.array import Array
+from ..core.primitive import shape_of
 from ..errors import DimensionMismatch
-from ..operands import real_array
 from ..static import StaticFunction, compile
 from ..transforms import hessian, hvp, jacobian, trees, value_and_grad
 from ..transforms.reverse import ones_like
 from ..transforms.run import Run, array_leaves
+from ..values.operands import real_array
 from .flat import Unravel, key_of
 
 

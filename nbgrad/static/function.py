@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ..array import Array
-from ..core import Aval
+from ..core.array import Array
+from ..core.primitive import Aval
+from ..core.remade import Wrapper, reduced
+from ..core.symbols import Symbol, static_key
 from ..errors import TraceError
-from ..kernels._forks import fork_safe
-from ..remade import Wrapper, reduced
-from ..symbols import Symbol, static_key
+from ..kernels.jit.forks import fork_safe
 from ..transforms import trees
 from .entry.flatten import UNFIT, Unwritten, aval_of, caller, is_dynamic
 from .entry.signature import program_name

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels._forks import fork_safe
+from ..kernels.jit.forks import fork_safe
 from ..kernels.program import cfunc, home_of, njit
 from .entry import c_abi, njit_entry
 from .entry.flatten import handed

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..array import Array
-from ..batched import Batched
-from ..core import new_level, shape_of
+from ..core.array import Array
+from ..core.primitive import new_level, shape_of
 from ..errors import DimensionMismatch, require_unmasked
-from ..tracked import below
+from ..values.batched import Batched
+from ..values.tracked import below
 from . import trees
 from .run import array_leaves
 from .transformed import transformed

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..array import Array
-from ..core import Primitive, Unplanned, bind, shape_of
+from ..core.array import Array
+from ..core.primitive import Primitive, Unplanned, bind, shape_of
 from . import trees
 
 

@@ -5,14 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from .. import eager, graph
-from ..array import Array
-from ..core import outermost
+from ..core.array import Array
+from ..core.primitive import outermost
+from ..eager import plans as eager
 from ..errors import GraphError
-from ..leaves import leaf_of
 from ..rules.families import zeros_like
 from ..rules.nondiff import stopped
-from ..tracked import TrackedArray
+from ..values import graph
+from ..values.leaves import leaf_of
+from ..values.tracked import TrackedArray
 from . import trees
 from .batching import vmap
 from .calls import Call, CallRow, called

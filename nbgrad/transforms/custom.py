@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..array import Array
-from ..core import Primitive, Unplanned, bind, new_level, shape_of
+from ..core.array import Array
+from ..core.primitive import Primitive, Unplanned, bind, new_level, shape_of
+from ..core.remade import reduced
+from ..core.symbols import user_line
 from ..errors import DimensionMismatch, NoRuleError, TraceError
-from ..remade import reduced
-from ..symbols import user_line
-from ..tracked import below
+from ..values.tracked import below
 from . import trees
 from .calls import Call, CallRow, called
 from .linear import linear_transpose

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from ..array import Array
-from ..core import new_level, shape_of
-from ..dual import Dual
+from ..core.array import Array
+from ..core.primitive import new_level, shape_of
 from ..errors import DimensionMismatch
-from ..operands import float_array
-from ..tracked import below
+from ..values.dual import Dual
+from ..values.operands import float_array
+from ..values.tracked import below
 from . import trees
 from .run import array_leaves, fitted, with_aux
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import shape_of
+from ..core.primitive import shape_of
 from ..errors import DimensionMismatch
 from . import trees
 from .batching import vmap

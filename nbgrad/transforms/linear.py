@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from ..array import Array
-from ..core import Aval, bind, new_level, shape_of
-from ..dual import Dual
-from ..graph import apply_rule
-from ..operands import float_array
-from ..symbols import Builder, Symbol, is_full, topological
-from ..tracked import below
+from ..core.array import Array
+from ..core.primitive import Aval, bind, new_level, shape_of
+from ..core.symbols import Builder, Symbol, is_full, topological
+from ..values.dual import Dual
+from ..values.graph import apply_rule
+from ..values.operands import float_array
+from ..values.tracked import below
 from . import trees
 from .forward import primal_of, tangent_of
 from .run import array_leaves, fitted

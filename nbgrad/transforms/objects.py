@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..array import Array
+from ..core.array import Array
 
 NUMBERS = (Array, np.ndarray, float, int, np.generic)
 _OPAQUE = (*NUMBERS, str, bytes, type, FunctionType, type(None))

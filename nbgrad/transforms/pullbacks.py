@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..array import functions
-from ..elementwise import UserElementwise
+from ..core.array import functions
+from ..core.remade import Remade
 from ..errors import NoRuleError
-from ..remade import Remade
 from . import trees
 from .custom import CustomRule
+from .elementwise import UserElementwise
 from .reverse import pullback_of
 from .run import Run
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..array import Array
-from ..core import shape_of
+from ..core.array import Array
+from ..core.primitive import shape_of
+from ..core.remade import Remade
 from ..errors import DimensionMismatch
-from ..remade import Remade
 from . import trees
 from .run import Run, array_leaves, fitted, with_aux
 from .transformed import transformed

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import graph, operands
-from ..array import Array
-from ..core import new_level, shape_of
+from ..core.array import Array
+from ..core.primitive import new_level, shape_of
 from ..errors import DimensionMismatch
-from ..leaves import leaf_of
 from ..rules.dtypes import known
-from ..tracked import TrackedArray, below
+from ..values import graph, operands
+from ..values.leaves import leaf_of
+from ..values.tracked import TrackedArray, below
 from . import trees
 from .objects import NUMBERS
 from .state import State, require_open

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
 
-from ..remade import Wrapper
+from ..core.remade import Wrapper
 from . import trees
 from .objects import COMMON, NUMBERS, conceals
 

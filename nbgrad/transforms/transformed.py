@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any
 
-from ..remade import Remade, Wrapper
+from ..core.remade import Remade, Wrapper
 
 
 class Transformed(Remade, Wrapper):

@@ -11,9 +11,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from .. import core
-from ..kernels._forks import fork_safe
-from ..tracked import below
+from ..core import primitive as core
+from ..kernels.jit.forks import fork_safe
+from ..values.tracked import below
 from .objects import COMMON, NUMBERS, Held, is_float, made, opened
 
 NAMESPACE = "nbgrad"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import nbgrad
-from nbgrad.array import functions
+from nbgrad.core.array import functions
 
 DOCUMENTED = (
     nbgrad.NbgradError, TypeError, ValueError, IndexError, OverflowError, NotImplementedError,

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 import nbgrad
-from nbgrad.array import functions
-from nbgrad.core import Primitive
+from nbgrad.core.array import functions
+from nbgrad.core.primitive import Primitive
 from nbgrad.rules.families import Elementwise, Interval, Nondifferentiable, positive
 
 from . import control, indices, layout, products

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from nbgrad.array import Array
 from nbgrad.codegen.interpret import Block, Pointer, interpret
+from nbgrad.core.array import Array
 from nbgrad.errors import TraceError
 from nbgrad.static.function import StaticFunction
 from nbgrad.static.loops.check import check_loops, check_memory

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from ...codegen.affine import Axis
+from ...core.symbols import Symbol
 from ...errors import TraceError
-from ...symbols import Symbol
 from ..dtypes import BOOL, INT
 
 HOLE = "position"

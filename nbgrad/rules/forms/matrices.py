@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...codegen.loops import MINIMUM, Reduction
-from ...symbols import Symbol
+from ...core.symbols import Symbol
 from ..dtypes import BOOL
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from ...emission import body_of, whole_body_of
-from ...symbols import Symbol
+from ...core.symbols import Symbol
+from ...eager.emission import body_of, whole_body_of
 from ..dtypes import BOOL, INT, kind_of
 
 

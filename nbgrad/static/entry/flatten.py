@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ...core import Aval
+from ...core.primitive import Aval
+from ...core.symbols import static_key
 from ...errors import require_unmasked
 from ...kernels.program import arena
 from ...rules.dtypes import known, require_axes
-from ...symbols import static_key
 from ...transforms import trees
 from .address_table import check_apart, tabled
 from .signature import Frame

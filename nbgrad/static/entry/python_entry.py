@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core import Aval
+from ...core.primitive import Aval
 from ...kernels.pointers import Overlap
 from ...kernels.program import Entry, arena
 from ...transforms import trees

@@ -100,7 +100,7 @@ _IMPORTS = {
         "float32", "float64", "int16", "int32", "int64", "int8", "uint16", "uint32", "uint64",
         "uint8",
     ),
-    "nbgrad.kernels._jit": ("device",),
+    "nbgrad.kernels.jit.kernel": ("device",),
     "nbgrad.kernels.pointers": tuple(pointers.__all__),
     "nbgrad.kernels.random": tuple(random.__all__),
     "nbgrad.kernels.running": ("cumsum", "cumsum_back"),

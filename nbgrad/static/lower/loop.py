@@ -8,7 +8,7 @@ hold in each.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...symbols import Symbol
+from ...core.symbols import Symbol
 from .algebra import PLUS, SAME
 from .graph import Graph
 from .step import LoweredStep

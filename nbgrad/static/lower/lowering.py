@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ...core.symbols import Symbol
 from ...errors import TraceError
 from ...rules.dtypes import known
-from ...symbols import Symbol
 from ..trace.program import Program
 from .graph import Graph
 from .halo import with_halos

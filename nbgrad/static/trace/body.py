@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ...array import Array
-from ...core import Aval, Primitive, new_level
+from ...core.array import Array
+from ...core.primitive import Aval, Primitive, new_level
+from ...core.symbols import Symbol, recording
 from ...rules.dtypes import known
-from ...symbols import Symbol, recording
-from ...tracked import below
+from ...values.tracked import below
 from .program import Program
 from .record import Recorder
 

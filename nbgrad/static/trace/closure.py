@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...symbols import static_key
+from ...core.symbols import static_key
 
 # A function that reaches more objects than these is not looked through any further.
 _MOST = 10_000

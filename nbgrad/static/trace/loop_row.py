@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ...array import Array
-from ...batched import Batched
-from ...core import Aval, Primitive, Unplanned, bind, new_level
-from ...dual import Dual
+from ...core.array import Array
+from ...core.primitive import Aval, Primitive, Unplanned, bind, new_level
+from ...core.symbols import Symbol
 from ...rules import batching
-from ...symbols import Symbol
 from ...transforms import gradient
+from ...values.batched import Batched
+from ...values.dual import Dual
 from .body import Body, BodyRecorder, recorded
 from .program import replay
 

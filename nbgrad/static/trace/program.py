@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ...core import bind
+from ...core.primitive import bind
+from ...core.symbols import Builder, Symbol, is_full, static_key, topological
 from ...errors import TraceError
 from ...rules.dtypes import known
-from ...symbols import Builder, Symbol, is_full, static_key, topological
 
 
 @dataclass(frozen=True)

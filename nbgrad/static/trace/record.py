@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from ...array import Array
-from ...core import Aval, Primitive, new_level
+from ...core.array import Array
+from ...core.primitive import Aval, Primitive, new_level
+from ...core.symbols import Builder, Symbol, aval_of, calling_line, recording
 from ...errors import TraceError, require_unmasked
 from ...rules.dtypes import known, require_axes
 from ...rules.elementwise import copy
 from ...rules.layout import transpose
-from ...symbols import Builder, Symbol, aval_of, calling_line, recording
-from ...tracked import below
 from ...transforms import trees
+from ...values.tracked import below
 from .closure import Fixed
 from .program import Program
 from .rng_guard import Generators

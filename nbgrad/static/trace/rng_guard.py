@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from ...core.remade import Wrapper
 from ...errors import TraceError
-from ...remade import Wrapper
 from .closure import closed, is_users, nested
 
 _GENERATORS = (np.random.Generator, np.random.RandomState)

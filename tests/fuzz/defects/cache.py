@@ -4,7 +4,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from unittest.mock import patch
 
-from nbgrad.kernels import _cache, _jit
+from nbgrad.kernels.jit import cache as _cache
+from nbgrad.kernels.jit import kernel as _jit
 
 _file = _cache.KernelCache._file
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from unittest import mock
 
-from nbgrad.core import Primitive
+from nbgrad.core.primitive import Primitive
 
 
 def wrong_slope() -> AbstractContextManager:

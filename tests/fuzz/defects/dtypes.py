@@ -6,10 +6,10 @@ from unittest.mock import patch
 
 import numpy as np
 
-from nbgrad.core import Primitive
+from nbgrad.core.primitive import Primitive
+from nbgrad.core.symbols import Builder, Symbol
 from nbgrad.rules import dtypes
 from nbgrad.rules.families import Elementwise
-from nbgrad.symbols import Builder, Symbol
 
 
 @contextmanager
@@ -49,7 +49,7 @@ def one_equals_true() -> Iterator[None]:
             return ("slice", x.start, x.stop, x.step)
         return ("array", x.shape, x.dtype.str, x.tobytes()) if isinstance(x, np.ndarray) else x
 
-    with patch("nbgrad.symbols.static_key", static_key):
+    with patch("nbgrad.core.symbols.static_key", static_key):
         yield
 
 
@@ -76,9 +76,9 @@ def dicts_without_order() -> AbstractContextManager:
 def derivatives_of_old_arrays() -> Iterator[None]:
     """What a rule makes of a closed-over array is made once, while the function is recorded."""
     with (
-        patch("nbgrad.tracked.lifted", lambda args: args),
-        patch("nbgrad.dual.lifted", lambda args: args),
-        patch("nbgrad.batched.lifted", lambda args: args),
+        patch("nbgrad.values.tracked.lifted", lambda args: args),
+        patch("nbgrad.values.dual.lifted", lambda args: args),
+        patch("nbgrad.values.batched.lifted", lambda args: args),
         changes_unnoticed(),
     ):
         yield

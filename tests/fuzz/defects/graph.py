@@ -8,11 +8,12 @@ from unittest.mock import patch
 
 import numpy as np
 
-from nbgrad import graph, modes
-from nbgrad.array import Array
+from nbgrad.core import modes
+from nbgrad.core.array import Array
 from nbgrad.kernels import index as kernels
-from nbgrad.tracked import make_leaf
 from nbgrad.transforms import trees
+from nbgrad.values import graph
+from nbgrad.values.tracked import make_leaf
 
 
 @contextmanager

@@ -6,8 +6,8 @@ from unittest import mock
 
 import numpy as np
 
-from nbgrad import emission
-from nbgrad.core import Primitive
+from nbgrad.core.primitive import Primitive
+from nbgrad.eager import emission
 
 
 def objects_are_leaves() -> AbstractContextManager:

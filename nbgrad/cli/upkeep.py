@@ -1,0 +1,162 @@
+"""The commands about the installation: ``warmup``, ``config``, ``cache info``, ``cache clear``."""
+
+import os
+import platform
+from importlib.metadata import version
+from importlib.util import find_spec
+from typing import Annotated
+
+import numpy as np
+import typer
+
+import nbgrad
+from nbgrad.experiments.exits import complain
+from nbgrad.experiments.groups import Group
+from nbgrad.experiments.progress import counting
+from nbgrad.kernels.jit import cache as _cache
+from nbgrad.kernels.jit import kernel as _jit
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the commands."""
+    app.command("warmup")(warm_up)
+    app.command("config")(show_config)
+    cache = typer.Typer(cls=Group, suggest_commands=False)
+    cache.callback(invoke_without_command=True)(look_after_cache)
+    cache.command("info")(show_cache)
+    cache.command("clear")(clear_cache)
+    app.add_typer(cache, name="cache")
+
+
+def warm_up(
+    float32: Annotated[bool, typer.Option("--float32", help="Compile for float32 too.")] = False,
+) -> int:
+    """Compile the common kernels now, so that programs start warm.
+
+    Goes through every op, forward and backward, for float64. What the cache
+    holds already is only loaded. In the build of a container image:
+
+    [bold]RUN nbgrad warmup[/]
+    [bold]RUN NBGRAD_CACHE_DIR=/var/cache/nbgrad nbgrad warmup --float32[/]
+    """
+    if _jit.DISABLED:
+        print("nothing to compile: NUMBA_DISABLE_JIT is set")
+        return 0
+    where = _cache.folder()
+    if where is None:
+        return complain("there is no folder to keep kernels in: set NBGRAD_CACHE_DIR to one")
+    with counting("warmup") as on_op:
+        found = nbgrad.warmup(("float64", "float32") if float32 else ("float64",), on_op)
+    compiled = _count(found["compiled"], "kernel")
+    print(f"{compiled} compiled in {_cache.compiling.seconds:.0f} s, {found['loaded']} loaded")
+    print(f"kept in {where}")
+    return 0
+
+
+def show_config() -> None:
+    """Show what nbgrad runs on: versions, cache folder, BLAS, threads.
+
+    Good to have in a bug report.
+
+    [bold]nbgrad config[/]
+    """
+    facts = {
+        "nbgrad": nbgrad.__version__,
+        "python": f"{platform.python_version()} on {platform.system()} {platform.machine()}",
+        **{name: version(name) for name in ("numpy", "numba", "llvmlite", "scipy")},
+        "BLAS": _blas(),
+        "threads": _threads(),
+        "JIT": "disabled by NUMBA_DISABLE_JIT: plain Python" if _jit.DISABLED else "on",
+        **_cache_facts(),
+    }
+    _print_facts(facts)
+
+
+def look_after_cache(ctx: typer.Context) -> None:
+    """Look at the cache of compiled kernels, or empty it.
+
+    [bold]NBGRAD_CACHE_DIR[/] chooses another folder for it.
+
+    [bold]nbgrad cache info[/]
+    [bold]nbgrad cache clear[/]
+    """
+    if ctx.invoked_subcommand is None:
+        print(ctx.get_help())
+
+
+def show_cache() -> None:
+    """Show where compiled kernels are kept, how many, and how large.
+
+    [bold]nbgrad cache info[/]
+    """
+    _print_facts(_cache_facts())
+
+
+def clear_cache() -> int:
+    """Remove all compiled kernels; they are compiled again when needed.
+
+    Only nbgrad's own files go; whatever else lies in the folder stays.
+
+    [bold]nbgrad cache clear[/]
+    """
+    folder = _cache.folder()
+    gone = [entry.size for entry in folder.entries() if folder.remove(entry.name)] if folder else []
+    where = f"from {folder}" if folder else "for there is no cache folder"
+    print(f"removed {_count(len(gone), 'file')}, {_megabytes(sum(gone))}, {where}")
+    return 0
+
+
+def _print_facts(facts: dict[str, str]) -> None:
+    width = max(map(len, facts))
+    for name, fact in facts.items():
+        print(f"{name:<{width}}  {fact}")
+
+
+def _cache_facts() -> dict[str, str]:
+    folder = _cache.folder()
+    if folder is None:
+        return {"cache": "none: kernels are compiled again in each process"}
+    chosen = next(
+        (name for name in ("NBGRAD_CACHE_DIR", "NUMBA_CACHE_DIR") if os.environ.get(name)), ""
+    )
+    files = [entry for entry in folder.entries() if folder.holds_ours(entry.name)]
+    size = sum(entry.size for entry in files)
+    return {
+        "cache": f"{folder}{f' (from {chosen})' if chosen else ''}",
+        "kernels": f"{_count(len(files), 'file')}, {_megabytes(size)}",
+    }
+
+
+def _blas() -> str:
+    """NumPy's, and SciPy's, through which compiled kernels multiply matrices."""
+    import scipy
+
+    return ", ".join(_blas_of(module) for module in (np, scipy))
+
+
+def _blas_of(module) -> str:
+    facts = module.show_config(mode="dicts")["Build Dependencies"]["blas"]
+    return f"{facts['name']} {facts['version']} ({module.__name__})"
+
+
+def _threads() -> str:
+    """How many BLAS uses; nbgrad's own kernels run in the thread that calls them."""
+    told = f"{os.cpu_count()} cores"
+    if find_spec("threadpoolctl"):
+        import scipy.linalg.cython_blas  # noqa: F401 (so that its BLAS is loaded)
+        from threadpoolctl import threadpool_info
+
+        pools = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+        if pools:
+            told += f", BLAS uses {max(pools)}"
+    limits = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+    given = [f"{name}={os.environ[name]}" for name in limits if name in os.environ]
+    return ", ".join([told, *given])
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:.1f} MB"

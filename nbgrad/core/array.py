@@ -1,0 +1,381 @@
+"""The face of every kind of `Array`: Python's operators, NumPy's two protocols, ndarray's methods.
+
+Rows are found by name or by their NumPy function in the registry, so this file states no
+derivative and knows no transformation. Subclasses may override `bind1` and `bind2` with faster
+forms of the same meaning.
+"""
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import NoRuleError, UntrackedError
+from . import primitive as core
+from .primitive import Aval, Primitive, bind
+
+functions: dict[Any, Callable] = {}
+"""NumPy functions (and ufuncs) and what stands in for them, with NumPy's own signature."""
+
+_rows = Primitive.registry
+
+
+def implements(*targets: Any) -> Callable[[Callable], Callable]:
+    """Decorator: calls of the NumPy functions `targets` on an Array mean this function."""
+
+    def register(function: Callable) -> Callable:
+        functions.update(dict.fromkeys(targets, function))
+        return function
+
+    return register
+
+
+def _unary(name: str):
+    def method(self):
+        return self.bind1(_rows[name], self)
+
+    return method
+
+
+def _binary(name: str):
+    def method(self, other):
+        if isinstance(other, _OPERANDS):
+            return self.bind2(_rows[name], self, other)
+        return NotImplemented
+
+    def reflected(self, other):
+        if isinstance(other, _OPERANDS):
+            return self.bind2(_rows[name], other, self)
+        return NotImplemented
+
+    return method, reflected
+
+
+def _method(function: Callable):
+    """The method of ndarray that is a function of NumPy with the array first."""
+
+    def method(self, *args, **options):
+        return functions[function](self, *args, **options)
+
+    method.__name__ = function.__name__
+    method.__doc__ = f"`np.{function.__name__}(self, ...)`"
+    return method
+
+
+def _compare(name: str):
+    def method(self, other):
+        if isinstance(other, _OPERANDS):
+            return self.bind2(_rows[name], self, other)
+        return NotImplemented
+
+    return method
+
+
+_OPERANDS = (core.Array, float, int, np.ndarray, np.generic, list, tuple, complex)
+
+
+class Array(core.Array):
+    """Operators, protocols and methods, all of them ops of the registry."""
+
+    __slots__ = ()
+    aval: Aval
+
+    bind1: Callable = staticmethod(bind)
+    bind2: Callable = staticmethod(bind)
+
+    @property
+    def below(self) -> Any:
+        """The value one level down, which may be plain."""
+        raise NotImplementedError
+
+    # -- what it is ---------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes; fixed when the array is made."""
+        return self.aval.shape
+
+    @shape.setter
+    def shape(self, _) -> None:
+        raise AttributeError("the shape of an array in a graph is fixed: use np.reshape(x, shape)")
+
+    @property
+    def dtype(self) -> np.dtype:
+        """float64 or float32; fixed when the array is made."""
+        return self.aval.dtype
+
+    @dtype.setter
+    def dtype(self, _) -> None:
+        raise AttributeError("the dtype of an array in a graph is fixed: use x.astype(dtype)")
+
+    @property
+    def ndim(self) -> int:
+        return len(self.aval.shape)
+
+    @property
+    def size(self) -> int:
+        return self.aval.size
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object: the array has no axes")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    # -- operators ----------------------------------------------------------------------------
+
+    __add__, __radd__ = _binary("add")
+    __sub__, __rsub__ = _binary("subtract")
+    __mul__, __rmul__ = _binary("multiply")
+    __truediv__, __rtruediv__ = _binary("divide")
+    __floordiv__, __rfloordiv__ = _binary("floor_divide")
+    __mod__, __rmod__ = _binary("remainder")
+    __matmul__, __rmatmul__ = _binary("matmul")
+    __neg__ = _unary("negative")
+    __abs__ = _unary("absolute")
+    __lt__ = _compare("less")
+    __le__ = _compare("less_equal")
+    __gt__ = _compare("greater")
+    __ge__ = _compare("greater_equal")
+    __eq__ = _compare("equal")  # pyright: ignore[reportAssignmentType]
+    __ne__ = _compare("not_equal")  # pyright: ignore[reportAssignmentType]
+    __hash__ = object.__hash__
+
+    def __pos__(self):
+        return self
+
+    def __pow__(self, exponent):
+        if type(exponent) is int and -8 <= exponent <= 8:
+            return self.bind1(_rows["integer_power"], self, n=exponent)
+        return functions[np.power](self, exponent)
+
+    def __rpow__(self, base):
+        return functions[np.power](base, self)
+
+    def __divmod__(self, other):
+        return self // other, self % other
+
+    def __rdivmod__(self, other):
+        return other // self, other % self
+
+    def __round__(self, ndigits: int = 0):
+        return functions[np.round](self, ndigits)
+
+    def __getitem__(self, index):
+        return functions["index"](self, index)
+
+    @property
+    def at(self):
+        """`x.at[i].set(v)`, `.add(v)` and `.multiply(v)`: new arrays that differ at an index."""
+        return functions["at"](self)
+
+    def _replaced(self, index: Any, value: Any) -> Any:
+        """What `y[i] = v` makes of y in a transformation: an array of its kind, level and dtype."""
+        new = self.at[index].set(value)
+        if type(new) is not type(self) or new.level != self.level or new.dtype != self.dtype:
+            raise TypeError(
+                f"an array of dtype {self.dtype} cannot take values of dtype {new.dtype} or of an "
+                "inner transformation in place: write y = y.at[i].set(v)"
+            )
+        return new
+
+    def __delitem__(self, index):
+        raise ValueError("cannot delete elements of an array: take the others, as in x[1:]")
+
+    def __getattr__(self, name: str) -> Any:
+        """Only called for what is not found: an error that says where it may be."""
+        way = _ELSEWHERE.get(name)
+        if way is None and hasattr(np.ndarray, name):
+            way = f"x.data.{name} is that of the plain values, without a derivative"
+        raise AttributeError(
+            f"a {type(self).__name__} has no attribute {name!r}: {way or 'see dir(x)'}",
+            name=name,
+            obj=self,
+        )
+
+    def __contains__(self, value) -> bool:
+        return bool(np.any(self == value))
+
+    # -- NumPy's protocols --------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        if method != "__call__":
+            raise NoRuleError(
+                f"np.{ufunc.__name__}.{method} has no rule in nbgrad; use the function that it "
+                "stands for, such as np.sum or np.matmul, or x.data for plain numbers"
+            )
+        if options.get("out") is not None:
+            raise NoRuleError(
+                f"np.{ufunc.__name__}(out=...) cannot write into or from a tracked array; "
+                "use the returned array"
+            )
+        name, function = _of_ufunc(ufunc)
+        if function is None:
+            raise no_rule(name)
+        try:
+            return function(*inputs, **options)
+        except TypeError:
+            _check_call(name, function, inputs, options)
+            raise
+
+    def __array_function__(self, function, kinds, args, options):
+        rule = functions.get(function)
+        if rule is None:
+            raise no_rule(_of_function(function))
+        try:
+            return rule(*args, **options)
+        except TypeError:
+            _check_call(_of_function(function), rule, args, options)
+            raise
+
+    def __array__(self, dtype=None, copy=None):
+        raise UntrackedError(
+            "a tracked array cannot become a plain one without losing its derivative: use .data "
+            "or .item() for plain numbers, np.stack or nbgrad.array(nested) to build arrays, and "
+            "np functions instead of math functions; elements of a plain array at positions x are "
+            "nbgrad.at(plain)[x].get()"
+        )
+
+    def __float__(self) -> float:
+        raise UntrackedError(
+            f"float() of a {type(self).__name__} would lose its derivative: use .item() or .data "
+            "for the plain number, np.stack or nbgrad.array(nested) to build arrays, and "
+            "np.sin(x) instead of math.sin(x)"
+        )
+
+    def __int__(self) -> int:
+        raise UntrackedError(
+            f"int() of a {type(self).__name__} would lose its derivative: use int(x.item()) or "
+            "x.data, or np.rint(x) to stay tracked"
+        )
+
+    def __complex__(self) -> complex:
+        raise UntrackedError("nbgrad has no complex numbers: use .item() for the plain number")
+
+    # -- methods, as ndarray has them -----------------------------------------------------------
+
+    @property
+    def T(self):
+        """The array with its axes reversed."""
+        return functions[np.transpose](self)
+
+    def transpose(self, *axes):
+        """Axes permuted; reversed without arguments."""
+        order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else (axes or None)
+        return functions[np.transpose](self, order)
+
+    def reshape(self, *shape):
+        """The same elements in another shape; one length may be -1."""
+        return functions[np.reshape](self, shape[0] if len(shape) == 1 else shape)
+
+    def flatten(self):
+        """The elements along one axis."""
+        return functions[np.reshape](self, -1)
+
+    ravel = flatten
+
+    def dot(self, other):
+        """`np.dot(self, other)`."""
+        return functions[np.dot](self, other)
+
+    sum = _method(np.sum)
+    prod = _method(np.prod)
+    mean = _method(np.mean)
+    var = _method(np.var)
+    std = _method(np.std)
+    max = _method(np.max)
+    min = _method(np.min)
+    cumsum = _method(np.cumsum)
+    clip = _method(np.clip)
+    round = _method(np.round)
+    swapaxes = _method(np.swapaxes)
+    squeeze = _method(np.squeeze)
+    repeat = _method(np.repeat)
+    take = _method(np.take)
+    diagonal = _method(np.diagonal)
+    trace = _method(np.trace)
+    argmax = _method(np.argmax)
+    argmin = _method(np.argmin)
+    argsort = _method(np.argsort)
+    nonzero = _method(np.nonzero)
+    searchsorted = _method(np.searchsorted)
+    any = _method(np.any)
+    all = _method(np.all)
+
+    def sort(self, *args, **options):
+        """Refused: a tracked array is never changed in place."""
+        raise NoRuleError("x.sort() would sort a tracked array in place: use np.sort(x)")
+
+    def full_like(self, number: float):
+        """An array of this shape and dtype that holds `number` everywhere; its derivative is 0."""
+        below = self.below
+        if isinstance(below, Array):
+            return below.full_like(number)
+        return np.full(self.shape, number, self.dtype)
+
+    def copy(self):
+        """A tracked copy; the derivative passes through."""
+        return functions[np.copy](self)
+
+    def __copy__(self):
+        """`copy.copy(x)` and `copy.deepcopy(x)` are `np.copy(x)`: the derivative passes through."""
+        return self.copy()
+
+    def __deepcopy__(self, memo):
+        return self.copy()
+
+    def astype(self, dtype):
+        """float64 or float32 values; the cotangent comes back in the original dtype."""
+        return functions["astype"](self, dtype)
+
+
+def apply(row: Primitive, x, **params):
+    """`bind(row, x, **params)`, by the short way of an Array."""
+    return x.bind1(row, x, **params) if isinstance(x, Array) else row.evaluate(x, **params)
+
+
+# What people look for on arrays of other libraries.
+_ELSEWHERE = {
+    "numpy": "x.data is the plain array",
+    "detach": "x.data is the plain array",
+    "requires_grad": "what nbgrad.track made has a gradient",
+    "zero_grad": "write x.grad = None, or nbgrad.reset(x)",
+}
+
+
+def _check_call(name: str, function: Callable, args: Sequence, options: dict) -> None:
+    """Raise TypeError for arguments that the stand-in of a NumPy function does not take, naming
+    them beside those that it does."""
+    form = inspect.signature(function)
+    try:
+        form.bind(*args, **options)
+    except TypeError as wrong:
+        raise TypeError(f"{name}: {wrong}; with tracked arrays it is {name}{form}") from None
+
+
+def _of_function(function: Callable) -> str:
+    """The full name of a NumPy function."""
+    return f"{function.__module__.replace('numpy', 'np', 1)}.{function.__name__}"
+
+
+def _of_ufunc(ufunc: np.ufunc) -> tuple[str, Callable | None]:
+    """The full name of a ufunc, and what stands in for it. The key of one of SciPy is its name, as
+    SciPy is not imported for it."""
+    name = ufunc.__name__
+    if getattr(np, name, None) is ufunc:
+        return f"np.{name}", functions.get(ufunc)
+    if getattr(sys.modules.get("scipy.special"), name, None) is ufunc:
+        return f"scipy.special.{name}", functions.get(f"scipy.special.{name}")
+    return name, functions.get(ufunc)
+
+
+def no_rule(name: str) -> NoRuleError:
+    """The error for a function without a row."""
+    return NoRuleError(
+        f"{name} has no derivative rule in nbgrad: compose it from functions that have one, or "
+        "call it on x.data where no derivative is needed"
+    )

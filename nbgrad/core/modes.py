@@ -1,0 +1,206 @@
+"""Modes of the eager tier, for a `with` block: `no_tracking`, `detect_nan`, `detect_changes`.
+
+A mode belongs to the thread and the task that opened it: another task that runs while this one
+awaits does not see it. A generator shares the context of its caller, as with `np.errstate`: close
+the block before `yield`.
+"""
+
+import sys
+import zlib
+from collections.abc import Callable
+from contextvars import ContextVar
+from itertools import count
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary, ref
+
+import numpy as np
+
+from ..errors import GraphError, NanError
+
+# The blocks that are open anywhere: all that ops look at when there are none.
+active: set["ref[_Block]"] = set()
+_HERE = str(Path(__file__).parent.parent)
+_lines: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+_sums: WeakKeyDictionary[Any, dict[int, int]] = WeakKeyDictionary()
+
+
+# Each call gives a level above all that there are, and room for one more above it.
+fresh_level: Callable[[], int] = count(2, 2).__next__
+
+
+class _Block:
+    """One open block, held by what opened it: it is over when that lets go of it, even where an
+    interrupt comes in the middle of `__exit__`."""
+
+    __slots__ = ("__weakref__", "level")
+
+    def __init__(self):
+        self.level = fresh_level()
+
+
+_Blocks = ContextVar[tuple["ref[_Block]", ...]]
+
+
+class _Mode:
+    """Opens a block each time that it is entered, so that it may be nested and used again."""
+
+    _blocks: _Blocks
+
+    def __init__(self):
+        self._held: list[_Block] = []
+
+    def __enter__(self) -> None:
+        block = _Block()
+        reference = ref(block, active.discard)
+        active.add(reference)
+        self._blocks.set((*_open(self._blocks), reference))
+        self._held.append(block)
+
+    def __exit__(self, *error) -> None:
+        here = [reference() for reference in self._blocks.get()]
+        # The latest one of this context; a generator may be closed in another one.
+        mine = [i for i, block in enumerate(self._held) if block in here]
+        del here
+        self._held.pop(mine[-1] if mine else -1)
+        self._blocks.set(_open(self._blocks))
+
+
+def _open(blocks: _Blocks) -> tuple["ref[_Block]", ...]:
+    return tuple([reference for reference in blocks.get() if reference() is not None])
+
+
+class no_tracking(_Mode):
+    """`with nbgrad.no_tracking():` ops give TrackedArrays without a graph, for values only.
+
+    In every mode, and in compiled functions, what is computed inside is a constant of what follows.
+    A transformation that is called inside gives right derivatives with respect to its arguments.
+
+    >>> x = nbgrad.track(2.0)
+    >>> with nbgrad.no_tracking():
+    ...     y = x * x
+    >>> y.parents, len(x.children)
+    ((), 0)
+    """
+
+    _blocks: _Blocks = ContextVar("nbgrad_untracked", default=())
+
+
+class detect_nan(_Mode):
+    """`with nbgrad.detect_nan():` the first op that gives nan raises NanError.
+
+    The error names the op, the line of your program that called it, the first bad index, and
+    whether it was the forward or the backward pass. What is computed inside of the block is
+    watched, and each backward pass that runs inside.
+
+    >>> with nbgrad.detect_nan():  # doctest: +ELLIPSIS
+    ...     np.log(nbgrad.track([1.0, -1.0]))
+    Traceback (most recent call last):
+    nbgrad.errors.NanError: log gave nan in the forward pass, first at index (1,) of shape (2,), ...
+    """
+
+    _blocks: _Blocks = ContextVar("nbgrad_watching", default=())
+
+
+class detect_changes(_Mode):
+    """`with nbgrad.detect_changes():` a backward pass raises GraphError where an array that it
+    reads was written to since the op ran.
+
+    Index arrays are copied by the op, and `w.data = ...` and `w.data -= ...` are always noticed.
+    Plain operands and element writes into the data of a leaf are not, for speed: an op keeps the
+    array that it was given. In this mode each op notes a checksum of what its pullback will read,
+    and each backward pass inside compares it: some time for each byte, for hunting a fault.
+
+    >>> x, a = nbgrad.track([1.0, 2.0]), np.ones(2)
+    >>> with nbgrad.detect_changes():  # doctest: +ELLIPSIS
+    ...     y = np.sum(x * a)
+    ...     a[0] = 5.0
+    ...     y.backward()
+    Traceback (most recent call last):
+    nbgrad.errors.GraphError: argument 1 of multiply, of shape (2,), was written to after the op ...
+    """
+
+    _blocks: _Blocks = ContextVar("nbgrad_guarding", default=())
+
+
+def untracked(level: int = 0) -> bool:
+    """Whether ops of a level make no graph: it was there before a block that is open."""
+    blocks = [reference() for reference in no_tracking._blocks.get()]
+    return any([block is not None and block.level > level for block in blocks])
+
+
+def watching() -> bool:
+    return bool(active) and bool(_open(detect_nan._blocks))
+
+
+def guarding() -> bool:
+    return bool(active) and bool(_open(detect_changes._blocks))
+
+
+def note_saved(node: Any, saved: tuple) -> None:
+    """Keep checksums of what the pullback of a new node reads."""
+    _sums[node] = {i: _checksum(saved[i]) for i in _read(node)}
+    _lines[node] = user_line()
+
+
+def check_saved(node: Any, saved: tuple) -> None:
+    """Raise GraphError where that has changed."""
+    for i, known in _sums.get(node, {}).items() if saved else ():
+        if _checksum(saved[i]) != known:
+            raise GraphError(
+                f"argument {i} of {node.name}, of shape {np.shape(saved[i])}, was written to after "
+                f"the op ran at {_lines.get(node, 'an unknown line')}, and its backward pass needs "
+                "the old values: call backward before the write, or give the op a copy"
+            )
+
+
+def _read(node: Any) -> list[int]:
+    return [i for i in node.step.residuals(node.step.need) if i < len(node.step.need)]
+
+
+def _checksum(x: Any) -> int:
+    return zlib.crc32(x.tobytes()) if isinstance(x, np.ndarray) else 0
+
+
+def watch_forward(node: Any, saved: tuple, value: Any) -> None:
+    """Raise NanError where an op gave nan; note the user's line for its backward pass."""
+    _lines[node] = line = user_line()
+    if _has_nan(value):
+        before = any(_has_nan(x) for x in saved)
+        raise NanError(
+            f"{node.name} gave nan in the forward pass, {_first(value)}, at {line}"
+            + ("; an argument was nan already" if before else "")
+        )
+
+
+def watch_backward(node: Any, contributions: Any) -> None:
+    """Raise NanError where the pullback of a node gave nan."""
+    for i, contribution in enumerate(contributions):
+        if _has_nan(contribution):
+            line = _lines.get(node, "an unknown line")
+            raise NanError(
+                f"{node.name} gave nan in the backward pass, for its argument {i}, "
+                f"{_first(contribution)}; the op was called at {line}"
+            )
+
+
+def user_line() -> str:
+    """The innermost line of a call that belongs to neither nbgrad nor NumPy."""
+    frame: Any = sys._getframe(1)
+    numpy = str(Path(np.__file__).parent)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        ours = name.startswith((_HERE, numpy)) and "experiments" not in name
+        if not ours and not (name == "<string>" and "kernel" in frame.f_globals):
+            return f"{name}:{frame.f_lineno}"
+        frame = frame.f_back
+    return "an unknown line"
+
+
+def _has_nan(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.dtype.kind == "f" and bool(np.isnan(x).any())
+
+
+def _first(x: np.ndarray) -> str:
+    index = tuple(int(i) for i in np.argwhere(np.isnan(x))[0])
+    return f"first at index {index} of shape {x.shape}"

@@ -1,0 +1,344 @@
+"""Primitives, the registry of their rows, levels, and `bind`, the one way into every op.
+
+The core knows no op and no backend. A `Primitive` is a row: what an op computes and how it is
+differentiated. An `Array` is a value that stands for a computation (tracked, dual or symbolic);
+each belongs to a level, and `bind` hands an op to the highest level among its arguments.
+"""
+
+import math
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from contextvars import ContextVar
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..errors import NoRuleError, require_unmasked
+from . import modes
+
+Shape = tuple[int, ...]
+
+
+_AVALS = 1 << 16
+
+
+class Aval:
+    """What is known of an array without its values: shape and dtype.
+
+    Equal ones are one object, so that plans are looked up by identity. The table of them is emptied
+    when it is full: an array that keeps an older object then only costs another plan.
+    """
+
+    __slots__ = ("constant", "dtype", "shape", "size")
+    _known: ClassVar[dict[tuple, "Aval"]] = {}
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    size: int
+    constant: "Constant"
+
+    @staticmethod
+    def of(shape: tuple[int, ...], dtype: np.dtype) -> "Aval":
+        key = (shape, dtype)
+        aval = Aval._known.get(key)
+        if aval is None:
+            if len(Aval._known) >= _AVALS:
+                Aval._known.clear()
+            aval = Aval()
+            aval.shape, aval.dtype = shape, dtype
+            aval.size = math.prod(shape)
+            aval.constant = Constant(aval)
+            aval = Aval._known.setdefault(key, aval)
+        return aval
+
+    def __repr__(self):
+        return f"{self.dtype}{list(self.shape)}"
+
+
+class Constant:
+    """The kind of a plain array among the arguments of an op: its aval, and no wish for a
+    cotangent."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: Aval):
+        self.aval = aval
+
+
+class Unplanned:
+    """In place of a row's table of plans, where parameters differ from call to call: its keys need
+    not be hashable, and nothing is kept."""
+
+    def get(self, key: Any) -> None:
+        return None
+
+
+class Primitive:
+    """One row of the registry; the families in `rules/families.py` fill in the derivatives.
+
+    Arguments of ops are positional arrays, static parameters are keyword-only. Cotangents and
+    tangents are whatever kind of value the arguments are, so every rule works on every level.
+
+    Whatever is known of an op is said here, and nowhere by its name:
+
+    * `function`: the function of NumPy that it is, and `reference`: what it means in NumPy for
+      those arguments and parameters, where that is not the function itself; a text such as
+      "scipy.special.erf" is imported when the tests ask for it. `samples`: calls that tests make.
+    * `notes`: what a reader of docs/ops.md should know, and `spelling`: how a user writes the op,
+      where that is no function.
+    * `form(graph, symbol, *args)`: the value of a lowered program that a recorded call becomes, by
+      the methods of the graph (`nbgrad/rules/forms/`). A row without one says why in `eager_only`.
+    * `simplify(row, builder, args, **params)`: a simpler recording of a call, or None.
+    * `unit`: all partials are 0, 1 or -1, so that the Jacobian takes no multiplication.
+
+    A row that is registered has a form or a reason why not. Raises TypeError otherwise.
+    """
+
+    registry: ClassVar[dict[str, "Primitive"]] = {}
+    # Whether the row has its place there; what a user's function makes does not.
+    registered = True
+    differentiable = True
+    linear = False
+    # Whether `infer` takes numbers of Python's among the arguments.
+    takes_numbers = False
+    # Whether a recording takes the row apart, by `inline(*args, **params)`.
+    inlines = False
+    # The operator of Python's that the row is, "" for none: of its numbers it gives another one.
+    operator = ""
+    # Whether it raises for some positions among its arguments: a program checks them even where the
+    # result is not used.
+    checks = False
+    # How the row runs on plain arrays of given kinds; None: by its own functions.
+    plan_class: Callable | None = None
+    form: Callable | None = None
+    simplify: Callable | None = None
+
+    def __init__(
+        self,
+        name: str,
+        function: Any = None,
+        *,
+        samples: Any = None,
+        reference: Callable | str | None = None,
+        notes: str = "",
+        spelling: str = "",
+        form: Callable | None = None,
+        eager_only: str = "",
+        simplify: Callable | None = None,
+        unit: bool = False,
+    ):
+        self.name = name
+        self.function = function
+        self.samples = samples
+        self.reference = reference
+        self.notes = notes
+        self.spelling = spelling
+        self.eager_only = eager_only
+        self.unit = unit
+        if form:
+            self.form = form
+        if simplify:
+            self.simplify = partial(simplify, self)
+        if self.registered and bool(self.form) == bool(eager_only):
+            raise TypeError(
+                f"the row {name} must say how compiled programs compute it: give form=... (see "
+                'docs/adding_an_op.md), or the reason why there is none, eager_only="..."'
+            )
+        self.plans: dict[Any, Any] | Unplanned = {}
+        if self.registered:
+            if name in Primitive.registry:
+                raise ValueError(f"two rows are called {name}")
+            Primitive.registry[name] = self
+
+    def __repr__(self):
+        return f"<primitive {self.name}>"
+
+    def evaluate(self, *args, **params):
+        """The value on plain arrays, by kernels."""
+        raise NotImplementedError
+
+    def infer(self, *avals, **params) -> Aval:
+        """Shape and dtype of the result."""
+        raise NotImplementedError
+
+    def pullback(self, ct, out, args: Sequence, need: Sequence[bool], **params) -> Sequence:
+        """Cotangents of `args` in NumPy terms, None where `need` is false.
+
+        A cotangent may have the broadcast shape: whoever calls this undoes broadcasting.
+        """
+        raise NoRuleError(f"{self.name} has no pullback")
+
+    def fused_pullback(self, ct, out, args: Sequence, need: Sequence[bool], **params) -> Sequence:
+        """The same on plain arrays, by kernels written for it; by default the rule itself."""
+        return self.pullback(ct, out, args, need, **params)
+
+    def pushforward(self, tangents: Sequence, out, args: Sequence, **params):
+        """Tangent of the result; a tangent is None where an argument has none."""
+        raise NoRuleError(f"{self.name} has no pushforward")
+
+    def batch(self, size: int, args: Sequence, batched: Sequence[bool], **params) -> Any:
+        """The results for `size` samples, stacked: arguments have a leading axis where `batched`.
+
+        By default the row runs once for each sample.
+        """
+        if not size:
+            avals = [
+                Aval.of(shape_of(x)[1:] if has else shape_of(x), x.dtype) if shape_of(x) else x
+                for x, has in zip(args, batched, strict=True)
+            ]
+            aval = self.infer(*avals, **params)
+            return np.zeros((0, *aval.shape), aval.dtype)
+        rows = [
+            bind(
+                self, *(x[i] if has else x for x, has in zip(args, batched, strict=True)), **params
+            )
+            for i in range(size)
+        ]
+        return np.stack(rows)
+
+    def residuals(self, need: Sequence[bool], count: int, **params) -> tuple[int, ...]:
+        """Positions of the arguments whose values the pullback reads."""
+        return tuple(range(count))
+
+    def blocks(self, shapes: Sequence[Shape], i: int, out: Shape, **params) -> int:
+        """In how many blocks argument i falls, in C order, that each reach one block of the result:
+        the Jacobian is block diagonal then. By default it is dense."""
+        return 1
+
+    def is_unit(self, i: int, **params) -> bool:
+        """Whether all entries of the Jacobian with respect to argument i are 0, 1 or -1."""
+        return self.unit
+
+
+class Array:
+    """A value that stands for a computation. Subclasses say what an op on them means.
+
+    `level` orders nested transformations: an op belongs to the highest level among its arguments.
+    """
+
+    __slots__ = ()
+    level: int = 0
+    is_batch = False  # whether it stands for many samples
+
+    def settled(self) -> Any:
+        """The same value with a dtype of its own, where it was a number of Python's."""
+        return self
+
+    @classmethod
+    def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict) -> Any:
+        """Apply `primitive` at `level`, to which at least one of `args` belongs."""
+        raise NotImplementedError
+
+
+def bind(row: Primitive, *args, **params) -> Any:
+    """Apply `row` to `args` at the highest level among them; plain arrays are evaluated."""
+    top: Array | None = None
+    level = -1
+    for arg in args:
+        if isinstance(arg, Array) and arg.level > level:
+            top, level = arg, arg.level
+    if top is None:
+        for arg in args:
+            if type(arg) is not np.ndarray:
+                require_unmasked(arg, row.name)
+        return row.evaluate(*args, **params)
+    return top.process(level, row, args, params)
+
+
+# Levels are never used twice: a new one lies above every array that there is. Each has one more
+# right above it, for what is tracked inside of a transformation that is at this level.
+_fresh = modes.fresh_level
+
+
+def current_level() -> int:
+    """The level at which `track` makes arrays now: 0 outside of every transformation."""
+    opened = _innermost()
+    return 0 if opened is None else opened.inside
+
+
+def level_for(values: Iterable[Any]) -> int:
+    """The level of a derivative with respect to some of `values`: what is of this level or above is
+    a constant of it.
+
+    That is the level at which `track` makes arrays now, so that leaves which a function closes over
+    are constants, as are those that it tracks itself; or a new one, where an array of that level is
+    among the values, whose derivative goes on through the transformation, or where nothing is
+    tracked at that level now.
+    """
+    here = current_level()
+    if modes.active and modes.untracked(here):
+        return _fresh()
+    for x in values:
+        if isinstance(x, Array) and x.level >= here:
+            return _fresh()
+    return here
+
+
+def apart(values: Iterable[Any]) -> AbstractContextManager:
+    """`with apart(values):` a function that closes over `values` counts as one that is given them:
+    no derivative inside takes them for constants."""
+    return nullcontext() if level_for(values) == current_level() else new_level()
+
+
+class new_level:
+    """`with new_level() as level` opens a level for a transformation: its own, above every array
+    that there is, or the one given. What is tracked inside lies above it.
+
+    The level follows the nesting of calls, not the arguments: an inner gradient of a plain array
+    that uses an outer tracked value must lie above it. It is open while the call that opened it
+    runs, however that ends: an interrupt in the middle of `__exit__` leaves nothing behind.
+    """
+
+    __slots__ = ("frame", "inside", "level", "outer")
+
+    def __init__(self, level: int | None = None):
+        fresh = _fresh()
+        self.level = fresh if level is None else level
+        self.inside = fresh + 1
+
+    def __enter__(self) -> int:
+        self.outer = _innermost()
+        self.frame: Any = sys._getframe(1)
+        _opened.set(self)
+        return self.level
+
+    def __exit__(self, *error) -> None:
+        _opened.set(self.outer)
+        self.frame = None
+
+
+class outermost(new_level):
+    """`with outermost():` what is tracked inside is tracked as outside of all transformations: for
+    plain arrays only."""
+
+    __slots__ = ()
+
+    def __init__(self):
+        self.level = self.inside = 0
+
+
+# Each thread and each task nests transformations on its own.
+_opened: ContextVar[new_level | None] = ContextVar("nbgrad_level", default=None)
+
+
+def _innermost() -> new_level | None:
+    """The innermost level whose call still runs."""
+    known = opened = _opened.get()
+    while opened is not None:
+        frame: Any = sys._getframe(1)
+        while frame is not None:
+            if frame is opened.frame:
+                break
+            frame = frame.f_back
+        else:
+            opened = opened.outer
+            continue
+        break
+    if opened is not known:
+        _opened.set(opened)
+    return opened
+
+
+def shape_of(x) -> tuple[int, ...]:
+    return x.shape if hasattr(x, "shape") else np.shape(x)

@@ -1,0 +1,297 @@
+"""Symbols: values that record the ops applied to them.
+
+A `Symbol` is a node of an expression graph: an input, or a primitive applied to symbols and
+numbers. Equal expressions are one object (hash-consing), so a recorded program is in single
+assignment with no repeated subexpression. Symbols are compared by identity only: their `==` is an
+op, like NumPy's.
+"""
+
+import linecache
+import os
+import sys
+import threading
+from collections.abc import Container, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import TraceError
+from .array import Array
+from .primitive import Aval, Primitive
+
+_HERE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+
+
+def calling_line() -> str:
+    """The line of code outside of this package that is running: `file:line: text`, or ""."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if not code.co_filename.startswith(_HERE) or code.co_filename.startswith(_OUTSIDE):
+            text = linecache.getline(code.co_filename, frame.f_lineno).strip()
+            place = f"{os.path.basename(code.co_filename)}:{frame.f_lineno}"
+            return f"{place}: {text}" if text else place
+        if code.co_name == "trace" and code.co_filename.endswith(_TRACE):
+            return ""
+        frame = frame.f_back
+    return ""
+
+
+# Programs that ship with the package are users of it.
+_OUTSIDE = _HERE + "experiments" + os.sep
+_TRACE = os.path.join("static", "trace", "record.py")
+
+
+def user_line() -> str:
+    """The same, to end a message with."""
+    line = calling_line()
+    return f" ({line})" if line else ""
+
+
+class Symbol(Array):
+    """An input of a program (no primitive), or the result of one op."""
+
+    __slots__ = ("args", "aval", "builder", "level", "line", "params", "primitive", "weak")
+    aval: Aval
+    level: int
+    builder: "Builder"
+    line: str  # of the user's code, where that is known
+    weak: bool  # a number of Python's, which takes the dtype of arrays that it meets
+    primitive: Primitive | None
+    args: tuple[Any, ...]
+    params: dict[str, Any]
+
+    @classmethod
+    def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
+        if primitive.inlines:
+            return primitive.inline(*args, **params)  # pyright: ignore[reportAttributeAccessIssue]
+        builder = next(a.builder for a in args if isinstance(a, Symbol) and a.level == level)
+        args = [np.asarray(a) if isinstance(a, (list, tuple)) else a for a in args]
+        return builder.apply(primitive, args, params)
+
+    def __repr__(self):
+        return f"<symbol {self.primitive.name if self.primitive else 'input'} {self.aval}>"
+
+    @property
+    def place(self) -> str:
+        """The user's line, to end a message with."""
+        return f" ({self.line})" if self.line else ""
+
+    def full_like(self, number: float):
+        return self.builder.full(number, self.aval)
+
+    def settled(self):
+        """The same with a dtype that promotes others: what is differentiated has one."""
+        return np.copy(self) if self.weak else self
+
+    @property
+    def below(self) -> Any:
+        raise TraceError(
+            "the numbers of a traced value were asked for while the function is recorded: keep it "
+            "an array and use np functions" + user_line()
+        )
+
+    @property
+    def data(self) -> Any:
+        """Asked for like the numbers of a tracked array: there are none."""
+        return self.below
+
+    def item(self, *index: Any) -> Any:
+        return self.below
+
+    tolist = item
+
+    def __bool__(self):
+        raise TraceError(
+            "the truth of a traced value is not known while the function is recorded: use "
+            "np.where(condition, x, y), or name the argument in static_argnames" + user_line()
+        )
+
+    def __float__(self):
+        raise TraceError(
+            "float() of a traced value: it has no number while the function is recorded; keep it "
+            "an array and use np functions" + user_line()
+        )
+
+    def __int__(self):
+        raise TraceError(
+            "int() of a traced value: it has no number while the function is recorded; name the "
+            "argument in static_argnames, or use nbgrad.loop in place of range" + user_line()
+        )
+
+    __index__ = __int__
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TraceError(
+            "a traced value cannot be written to in place: write x = x.at[i].set(v), or "
+            "x.at[i].add(v)" + user_line()
+        )
+
+    def __array__(self, dtype=None, copy=None):
+        raise TraceError(
+            "a traced value cannot become a plain array: it has no numbers while the function is "
+            "recorded; use np functions on it, np.stack to join values, and "
+            "nbgrad.at(plain)[x].get() for elements at positions x" + user_line()
+        )
+
+
+def is_recorded(x: Any) -> bool:
+    """Whether there is a symbol below a value: what is done to it becomes part of a program."""
+    while isinstance(x, Array):
+        if isinstance(x, Symbol):
+            return True
+        x = x.below
+    return False
+
+
+class _Recording(threading.local):
+    """The recorder of the function that this thread records."""
+
+    recorder: Any = None
+
+
+recording = _Recording()
+
+
+def lifted(args: Sequence) -> Sequence:
+    """The arguments of an op, as a program must see them: beside a recorded value a plain array is
+    one that the function closes over, and whatever rules make of it is part of the program too."""
+    recorder = recording.recorder
+    if recorder is None or not any(map(is_recorded, args)):
+        return args
+    return [recorder.capture(x) if type(x) is np.ndarray else x for x in args]
+
+
+def noted(x: Any) -> Any:
+    """x, whose numbers decide what is recorded: a program says when they are others."""
+    if recording.recorder is not None and isinstance(x, np.ndarray):
+        recording.recorder.fix(x)
+    return x
+
+
+class Builder:
+    """Makes symbols of one level, each expression once."""
+
+    def __init__(self, level: int):
+        self.level = level
+        self._known: dict[tuple, Symbol] = {}
+
+    def input(self, aval: Aval, weak: bool = False) -> Symbol:
+        symbol = self._symbol(aval, None, (), {})
+        symbol.weak = weak
+        return symbol
+
+    def full(self, number: float, aval: Aval) -> Symbol:
+        """An array that holds one number."""
+        params = {"number": float(number), "shape": aval.shape, "dtype": aval.dtype.name}
+        return self.apply(full, (), params)
+
+    def apply(self, primitive: Primitive, args: Sequence, params: dict) -> Any:
+        """The symbol of `primitive(*args, **params)`, rewritten where algebra makes it plain."""
+        if primitive.simplify is not None:
+            simpler = primitive.simplify(self, args, **params)
+            if simpler is not None:
+                return simpler
+        key = (
+            primitive,
+            tuple(id(arg) if isinstance(arg, Symbol) else _number_key(arg) for arg in args),
+            tuple((name, static_key(params[name])) for name in sorted(params)),
+        )
+        symbol = self._known.get(key)
+        if symbol is None:
+            aval = self.infer(primitive, args, params)
+            symbol = self._known[key] = self._symbol(aval, primitive, tuple(args), params)
+        return symbol
+
+    def infer(self, primitive: Primitive, args: Sequence, params: dict) -> Aval:
+        """Shape and dtype of a result."""
+        return primitive.infer(*map(aval_of, args), **params)
+
+    def _symbol(self, aval, primitive, args, params) -> Symbol:
+        symbol = Symbol()
+        symbol.builder, symbol.level, symbol.aval, symbol.line = self, self.level, aval, ""
+        symbol.primitive, symbol.args, symbol.params, symbol.weak = primitive, args, params, False
+        return symbol
+
+
+class _Full(Primitive):
+    """An array that holds one number: what programs have in place of constant arrays."""
+
+    differentiable = False
+
+    def form(self, graph, symbol):
+        return graph.full(symbol.params["number"], symbol.shape, symbol.dtype)
+
+    def evaluate(self, *args, **params):
+        return np.full(params["shape"], params["number"], params["dtype"])
+
+    def infer(self, *avals, **params) -> Aval:
+        return Aval.of(params["shape"], np.dtype(params["dtype"]))
+
+    def pullback(self, ct, out, args, need, **params):
+        return []
+
+
+full = _Full("full", notes="a constant of a program, without arguments to have samples of")
+
+
+def is_full(x) -> bool:
+    return isinstance(x, Symbol) and x.primitive is full
+
+
+def aval_of(x) -> Any:
+    """What `infer` is given for an argument: an Aval, or the Python number itself."""
+    if isinstance(x, Array):
+        return x.aval
+    if isinstance(x, (np.ndarray, np.generic)):
+        return Aval.of(x.shape, x.dtype)
+    return x
+
+
+def topological(
+    outputs: Iterable[Any], known: Container[Any] = frozenset(), level: int | None = None
+) -> list[Symbol]:
+    """The symbols that `outputs` need, each after its arguments, in order of first use; with
+    `level` only those of that level.
+
+    What is `known` (a set or dict, as symbols have no truth for `in` a list) is not looked into.
+    """
+    order: list[Symbol] = []
+    seen: set[int] = set()
+
+    def symbols_in(values: Iterable[Any]) -> list[tuple[Symbol, bool]]:
+        return [
+            (x, False)
+            for x in values
+            if isinstance(x, Symbol) and (level is None or x.level == level)
+        ]
+
+    stack = symbols_in(outputs)[::-1]
+    while stack:
+        symbol, done = stack.pop()
+        if done:
+            order.append(symbol)
+        elif id(symbol) not in seen:
+            seen.add(id(symbol))
+            stack.append((symbol, True))
+            if symbol not in known:
+                stack += symbols_in(reversed(symbol.args))
+    return order
+
+
+def static_key(x) -> Any:
+    """A static parameter as part of a key: indices hold slices and arrays, and numbers that are
+    equal for Python (1, True and 1.0, or the two zeros) are different programs."""
+    if isinstance(x, (tuple, frozenset)):
+        return (type(x), *map(static_key, x))
+    if isinstance(x, slice):
+        return ("slice", *map(static_key, (x.start, x.stop, x.step)))
+    if isinstance(x, np.ndarray):
+        return ("array", x.shape, x.dtype.str, x.tobytes())
+    return _number_key(x) if isinstance(x, (int, float, complex, np.generic)) else x
+
+
+def _number_key(x) -> Any:
+    if isinstance(x, (np.ndarray, Array)):
+        return ("array", id(x))
+    return (type(x), repr(x))

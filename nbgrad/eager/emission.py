@@ -1,0 +1,144 @@
+"""Reading elementwise rows by symbols, to emit their kernels.
+
+The rule of a row is recorded once on scalar symbols. That gives single assignment, shared
+subexpressions, and which arguments the pullback reads; `codegen/elementwise.py` turns it into
+loops.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..codegen.elementwise import Operand, Step, loop_source
+from ..codegen.scalar import NAMES, Expr, arg, number, parse, substituted
+from ..core.primitive import Aval, Primitive
+from ..core.symbols import Builder, Symbol, is_full, topological
+from ..kernels.jit.kernel import Kernel, kernel_from_source
+from ..kernels.shapes import Pattern
+
+# Shared subexpressions are written out: beyond this the text of one expression grows too long, or
+# too deep for Python's parser.
+_LARGEST, _DEEPEST = 5_000, 90
+_SCALAR = Aval.of((), np.dtype(np.float64))
+
+
+class Traced(NamedTuple):
+    """A recorded pullback: its steps, the name of the cotangent of each needed argument, and the
+    names that it reads besides `ct`, in the order in which the kernel takes them."""
+
+    steps: list[Step]
+    values: dict[int, str | float]
+    reads: tuple[str, ...]
+
+
+def body_of(row: Any, params: dict) -> Expr:
+    """The scalar code of an elementwise row."""
+    body = row.body(**params) if callable(row.body) else row.body
+    return parse(body) if isinstance(body, str) else body
+
+
+def whole_body_of(row: Any, params: dict) -> Expr:
+    """The scalar code of an elementwise row for integers."""
+    body = row.whole(**params) if callable(row.whole) else row.whole
+    return parse(body) if isinstance(body, str) else body
+
+
+def steps_of(
+    outputs: Sequence, names: dict[Symbol, str]
+) -> tuple[list[Step], list[str | float], set[str]]:
+    """Scalar steps that compute `outputs`, the names (or numbers) of those, and the inputs that are
+    read.
+
+    `names` holds what is given: the walk from the outputs ends there.
+    """
+    steps: list[Step] = []
+    labels = dict(names)
+    used: set[str] = set()
+
+    def label(value) -> str | float:
+        if not isinstance(value, Symbol):
+            return float(value)
+        if value in names:
+            used.add(names[value])
+        elif is_full(value):
+            return label(value.params["number"])
+        return labels[value]
+
+    for symbol in topological(outputs, names):
+        if symbol in names or is_full(symbol):
+            continue
+        operands = tuple(map(label, symbol.args))
+        labels[symbol] = f"v{len(steps)}"
+        steps.append(Step(labels[symbol], body_of(symbol.primitive, symbol.params), operands))
+    return steps, [label(output) for output in outputs], used
+
+
+def expression(f: Callable, arity: int) -> tuple[Expr, set[str], int]:
+    """A function of so many numbers, recorded as one scalar expression over `NAMES`: the
+    expression, the names that it reads, and of how many steps it is. Raises OverflowError where it
+    is too long."""
+    builder = Builder(level=0)
+    args = [builder.input(_SCALAR) for _ in range(arity)]
+    steps, (result,), used = steps_of([f(*args)], dict(zip(args, NAMES, strict=False)))
+    made: dict[str, Expr] = {name: arg(name) for name in NAMES[:arity]}
+
+    def operand(x: str | float) -> Expr:
+        return made[x] if isinstance(x, str) else number(x)
+
+    for target, body, operands in steps:
+        given = dict(zip(NAMES, map(operand, operands), strict=False))
+        made[target] = whole = substituted(body, given)
+        if whole.size > _LARGEST or whole.depth > _DEEPEST:
+            raise OverflowError
+    return operand(result), used, len(steps)
+
+
+def pullback_of(row: Primitive, params: dict, need: tuple[bool, ...], same: bool) -> Traced:
+    """The rule of an elementwise row, recorded; `same` says that both arguments are one."""
+    return _pullback_of(row, tuple(params.items()), need, same)
+
+
+@lru_cache(maxsize=4096)
+def _pullback_of(row: Primitive, params: tuple, need: tuple[bool, ...], same: bool) -> Traced:
+    builder = Builder(level=0)
+    args: list[Any] = [builder.input(_SCALAR) for _ in need]
+    if same:
+        args = args[:1] * len(need)
+    out, ct = builder.input(_SCALAR), builder.input(_SCALAR)
+    names = {ct: "ct", out: "out"} | dict(zip(args, NAMES, strict=False))
+    if same:
+        names[args[0]] = "x"
+    cotangents = row.pullback(ct, out, args, need, **dict(params))
+    if same:
+        cotangents = [sum(cotangents[1:], cotangents[0])]
+    wanted = {i: value for i, value in enumerate(cotangents) if value is not None}
+    steps, labels, used = steps_of(list(wanted.values()), names)
+    reads = tuple(name for name in (*NAMES, "out") if name in used)
+    return Traced(steps, dict(zip(wanted, labels, strict=True)), reads)
+
+
+def forward_kernel(row: Any, params: dict, patterns: Sequence[Pattern]) -> Kernel:
+    """`kernel(args..., out)` for arguments that lie as `patterns` say."""
+    if row.kernels and set(patterns) == {"full"}:
+        return row.kernels[0]
+    reads = [Operand(name, pattern) for name, pattern in zip(NAMES, patterns, strict=False)]
+    label = f"{row.name}_forward"
+    steps = [Step("out", body_of(row, params), NAMES[: len(patterns)])]
+    return kernel_from_source(
+        label, loop_source(label, steps, reads, {Operand("out", "full"): "out"})
+    )
+
+
+def pullback_kernel(
+    row: Any, traced: Traced, patterns: Sequence[Pattern], positions: tuple[int, ...]
+) -> Kernel:
+    """`kernel(ct, reads..., cotangents of positions...)`."""
+    if row.kernels and set(patterns) == {"full"}:
+        return row.kernels[1]
+    by_name: dict[str, Pattern] = {**dict(zip(NAMES, patterns, strict=False)), "out": "full"}
+    reads = [Operand("ct", "full"), *(Operand(name, by_name[name]) for name in traced.reads)]
+    writes = {Operand(f"{NAMES[i]}_bar", patterns[i]): traced.values[i] for i in positions}
+    label = f"{row.name}_pullback"
+    return kernel_from_source(label, loop_source(label, traced.steps, reads, writes))

@@ -1,0 +1,1 @@
+"""Where functions become kernels: Numba's flags, passes and private pieces, and the disk cache."""

@@ -1,0 +1,295 @@
+"""The disk cache of compiled kernels.
+
+Numba's own cache keeps an index and a data file per function, which races between processes,
+trusts what it unpickles and ignores constants in its key. Here one file holds one compiled
+signature: its name is a hash of all that the machine code depends on, it begins with a mark of ours
+and the sha256 of that name and of the rest, and it appears by a rename. Whatever goes wrong is a
+miss. `_folder` says whose files are loaded, `_payload` what they hold.
+"""
+
+import hashlib
+import platform
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from types import CodeType
+from typing import Any
+
+import llvmlite
+import numba
+import numpy as np
+from llvmlite import binding
+from numba.core import compiler, config, environment
+
+from ...errors import CacheWarning
+from .folder import MAGIC, SUFFIX, Folder, Untrusted, chosen
+from .payload import Unstorable, packed, unpacked
+
+__all__ = ["KernelCache", "attach", "compiling", "counts", "folder", "of_code", "stamp"]
+
+# Numba compiles and asks its caches under one global lock, so plain integers count right.
+counts = {"compiled": 0, "loaded": 0}
+# Options of Numba that shape machine code and stand neither in a source nor in the CPU's name.
+_OPTIONS = (
+    "BOUNDSCHECK",
+    "DEBUGINFO_DEFAULT",
+    "LLVM_REFPRUNE_FLAGS",
+    "LLVM_REFPRUNE_PASS",
+    "LOOP_VECTORIZE",
+    "OPT",
+    "SLP_VECTORIZE",
+    "USE_LLVMLITE_MEMORY_MANAGER",
+    "USING_SVML",
+)
+# The folder is cut back to this many bytes, the longest unused files first.
+_LIMIT = 256 * 2**20
+# A program that compiles for longer than this many seconds says why it waits.
+_PATIENCE = 2.0
+_warned: set[str] = set()
+
+
+class _Compiling:
+    """How long this process has compiled kernels: `with compiling` around each of them.
+
+    One line on a terminal says so once it is long, while the compiling still goes on. A library
+    must not fill logs, so it is silent where nobody watches. Numba compiles under one lock, so
+    there is one thread to count for.
+    """
+
+    def __init__(self):
+        self.seconds = 0.0
+        self._told = False
+        self._depth = 0  # kernels that compile inside of others count once
+        self._began = 0.0
+        self._alarm: threading.Timer | None = None
+
+    def __enter__(self):
+        self._depth += 1
+        if self._depth > 1:
+            return
+        self._began = time.perf_counter()
+        # sys.stderr is None in a program without a console.
+        if not self._told and sys.stderr and sys.stderr.isatty():
+            self._alarm = threading.Timer(max(0.0, _PATIENCE - self.seconds), self._tell)
+            self._alarm.daemon = True
+            self._alarm.start()
+
+    def __exit__(self, *failure):
+        self._depth -= 1
+        if self._depth:
+            return
+        self.seconds += time.perf_counter() - self._began
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm.join()
+            self._alarm = None
+
+    def _tell(self) -> None:
+        self._told = True
+        seconds = self.seconds + time.perf_counter() - self._began
+        kept = f", cached in {folder()} for next time" if folder() else ""
+        print(f"nbgrad: compiling kernels, {seconds:.1f} s so far{kept}", file=sys.stderr)
+
+
+compiling = _Compiling()
+
+
+def attach(dispatcher: Any, name: str, content: str) -> None:
+    """Give `dispatcher` our cache; with a Numba that has no place for it, a warning and none."""
+    needed = (
+        (dispatcher, "_cache"),
+        (dispatcher, "_compiler"),
+        (getattr(compiler, "CompileResult", None), "_rebuild"),
+        (getattr(compiler, "CompileResult", None), "_reduce"),
+        (environment, "_rebuild_env"),
+    )
+    missing = [piece for owner, piece in needed if not hasattr(owner, piece)]
+    if missing:
+        _warn(
+            "numba",
+            f"Numba {numba.__version__} lacks {', '.join(missing)}, which the kernel cache needs: "
+            "kernels are compiled again in each process; another version of Numba mends that",
+        )
+    else:
+        dispatcher._cache = KernelCache(name, content)
+        compile_one = dispatcher._compiler.compile
+
+        def watched(*args):
+            with compiling:
+                return compile_one(*args)
+
+        dispatcher._compiler.compile = watched
+
+
+class KernelCache:
+    """What a Numba dispatcher asks of its cache, for one kernel.
+
+    `name` is for people who look into the folder, `content` is the text that was compiled.
+    """
+
+    def __init__(self, name: str, content: str):
+        self._name = name
+        self._content = content
+
+    def load_overload(self, sig, target_context):
+        target_context.refresh()
+        kept = folder()
+        if kept is None:
+            return None
+        name = self._file(sig, target_context.codegen())
+        try:
+            result = unpacked(_checked(name, kept.read(name)), target_context)
+        except FileNotFoundError:
+            return None
+        except Exception as error:
+            _warn(
+                "load",
+                f"a kernel is compiled again, since {kept.path / name} cannot be used: {error}",
+            )
+            return None
+        counts["loaded"] += 1
+        return result
+
+    def save_overload(self, sig, data):
+        counts["compiled"] += 1
+        kept = folder()
+        # Code with addresses of this process in it would crash the next one.
+        if kept is None or data.library.has_dynamic_globals:
+            return
+        name = self._file(sig, data.codegen)
+        try:
+            pieces = packed(data)
+            data.library._shared_module = None  # the copy that was packed; callers make another
+            _prune(kept)
+            kept.write(name, MAGIC, _digest(name, pieces), *pieces)
+        except Unstorable:
+            return
+        except Exception as error:
+            _warn(
+                "save",
+                f"compiled kernels cannot be stored in {kept.path} ({error}) and are compiled "
+                "again in each process; make room there, or set NBGRAD_CACHE_DIR to another folder",
+            )
+
+    def _file(self, sig, codegen) -> str:
+        options = [getattr(config, option, None) for option in _OPTIONS]
+        target = repr((codegen.magic_tuple(), options))
+        parts = (self._name, self._content, str(sig), target, stamp())
+        key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+        return f"{self._name[:80]}-{key}{SUFFIX}"
+
+    @property
+    def cache_path(self):
+        return str(folder() or "")
+
+    def enable(self): ...
+
+    def disable(self): ...
+
+    def flush(self): ...
+
+
+@cache
+def stamp() -> str:
+    """Hash of every source under `kernels/` and of the versions that shape machine code; empty
+    where the sources cannot be found."""
+    room = __name__.removesuffix(".jit.cache")
+    found = of_sources(files(room))
+    versions = (sys.version, numba.__version__, llvmlite.__version__, np.__version__)
+    facts = (found, *versions, binding.llvm_version_info, platform.machine())
+    return found and hashlib.sha256(repr(facts).encode()).hexdigest()
+
+
+def of_sources(place: Traversable) -> str:
+    """Hash of the modules in a folder or an archive and in the folders inside of it: their texts, or
+    their bytecode where they come without."""
+    parts = []
+    for item in sorted(place.iterdir(), key=lambda item: item.name):
+        if item.name.endswith((".py", ".pyc")):
+            parts.append((item.name, hashlib.sha256(item.read_bytes()).hexdigest()))
+        elif item.is_dir() and item.name != "__pycache__" and (inside := of_sources(item)):
+            parts.append((item.name, inside))
+    return hashlib.sha256(repr(parts).encode()).hexdigest() if parts else ""
+
+
+def of_code(code: CodeType) -> str:
+    """Hash of what a function does: its bytecode, its names and constants."""
+    names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+    parts = (code.co_code, names, [_constant(const) for const in code.co_consts])
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def _constant(value: Any) -> str:
+    if isinstance(value, CodeType):
+        return of_code(value)
+    if isinstance(value, (tuple, frozenset)):
+        items = [_constant(item) for item in value]
+        value = items if isinstance(value, tuple) else sorted(items)
+    return f"{type(value).__name__} {value!r}"
+
+
+# Now, while the sources are what this process runs: one that is edited later must not put old
+# machine code under its new hash.
+stamp()
+
+
+# -- files ----------------------------------------------------------------------------------------
+
+
+@cache
+def folder() -> Folder | None:
+    """The folder for compiled kernels, or None where only memory can be used.
+
+    One that cannot be written to still serves what it holds.
+    """
+    path = None
+    try:
+        if not stamp():
+            raise Untrusted("the sources of nbgrad that it depends on cannot be found")
+        path = chosen()
+        return Folder(path)
+    except (OSError, RuntimeError, Untrusted) as error:
+        _warn(
+            "folder",
+            f"the cache folder{f' {path}' if path else ''} is not used ({error}): kernels are "
+            "compiled again in each process; set NBGRAD_CACHE_DIR to a folder of your own, in "
+            "folders that only you and root can write to",
+        )
+        return None
+
+
+def _digest(name: str, pieces: Iterable[bytes | memoryview]) -> bytes:
+    """Of the name too: a good file under another kernel's name would give wrong numbers."""
+    digest = hashlib.sha256(name.encode() + b"\0")
+    for piece in pieces:
+        digest.update(piece)
+    return digest.digest()
+
+
+def _checked(name: str, blob: bytes) -> memoryview:
+    """What follows the checksum of a file. Raises ValueError where that is wrong."""
+    view = memoryview(blob)
+    start = len(MAGIC) + 32
+    if blob[: len(MAGIC)] != MAGIC:
+        raise ValueError("it does not begin as a kernel does")
+    if blob[len(MAGIC) : start] != _digest(name, [view[start:]]):
+        raise ValueError("its checksum is wrong")
+    return view[start:]
+
+
+@cache
+def _prune(kept: Folder) -> None:
+    """Once a process, when it first compiles."""
+    kept.prune(_LIMIT)
+
+
+def _warn(kind: str, message: str) -> None:
+    """Warn once a process for each kind of fault."""
+    if kind not in _warned:
+        _warned.add(kind)
+        warnings.warn(f"nbgrad: {message}", CacheWarning, stacklevel=2)

@@ -1,0 +1,189 @@
+"""Where functions become kernels: the only place with Numba's flags and its private API.
+
+A `Kernel` is a Python function that Numba compiles at its first call, or loads from our disk
+cache. Kernels take arrays and numbers by position, write into arrays that the caller gives, and
+allocate nothing. With `NUMBA_DISABLE_JIT` set they run as plain Python.
+"""
+
+import hashlib
+import linecache
+import sys
+import threading
+import types
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numba
+import numpy as np
+from numba.core import config
+from numba.core.compiler_lock import global_compiler_lock
+from numba.extending import intrinsic
+
+from .cache import attach, counts, of_code
+from .forks import fork_safe
+from .interrupts import held_back
+from .pipeline import Inside, Outside
+
+# NaN and inf must propagate, so never the whole of `fastmath`: contraction to fused
+# multiply-adds changes rounding only.
+_FLAGS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "fastmath": {"contract"}}
+# Scalar functions are compiled into their callers and need no entry from Python.
+DEVICE_OPTIONS: dict[str, Any] = {**_FLAGS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+# Kernels run as plain Python where Numba is told not to compile.
+DISABLED = bool(config.DISABLE_JIT)  # pyright: ignore[reportAttributeAccessIssue]
+_build_lock = fork_safe(threading.RLock())
+# Numba never frees machine code, so a text is compiled once: the same program made again costs
+# nothing.
+_kernels: dict[tuple[str, str], "Kernel"] = {}
+
+
+class Kernel:
+    """A function that is compiled at its first call.
+
+    `dispatcher` is what hot code calls; calling the kernel itself means the same and counts.
+    """
+
+    __slots__ = ("_content", "calls", "dispatcher", "function", "name")
+    every: ClassVar[list["Kernel"]] = []
+
+    def __init__(self, function: Callable, content: str = ""):
+        self.name = function.__name__
+        self.function = function
+        self.calls = 0
+        self._content = content
+        Kernel.every.append(self)
+
+    def __getattr__(self, name: str) -> Any:
+        """Build `dispatcher` when it is first asked for; from then on it is a plain slot."""
+        if name != "dispatcher":
+            raise AttributeError(name)
+        with _build_lock:
+            try:
+                return object.__getattribute__(self, name)
+            except AttributeError:
+                content = self._content or of_code(self.function.__code__)
+                self.dispatcher = _dispatcher(self.function, content)
+                return self.dispatcher
+
+    def __call__(self, *args):
+        self.calls += 1
+        return self.dispatcher(*args)
+
+    def __repr__(self):
+        return f"<kernel {self.name}>"
+
+
+def kernel(function: Callable) -> Kernel:
+    """Decorator: a hand-written kernel. Nothing is compiled until it is called."""
+    return Kernel(function)
+
+
+def kernel_from_source(name: str, source: str) -> Kernel:
+    """The kernel `name` that `source` defines; equal sources are one kernel.
+
+    The text compiles from memory, so no file that others could change is ever imported. Its
+    module stands in `sys.modules` because Numba looks it up when it loads cached code.
+    """
+    with _build_lock:
+        made = _kernels.get((name, source))
+        if made is None:
+            made = _kernels[name, source] = Kernel(getattr(module_of(source), name), source)
+        return made
+
+
+_MODULE = "nbgrad_kernel_"
+
+
+def module_of(source: str, **given: Any) -> types.ModuleType:
+    """The module of a text, in which `given` names stand; its own name is that of their content."""
+    digest = hashlib.sha256(source.encode())
+    for value in given.values():
+        if isinstance(value, np.ndarray):
+            digest.update(repr((value.shape, value.dtype.str)).encode() + value.tobytes())
+        else:
+            digest.update(repr(value).encode())
+    name = f"{_MODULE}{digest.hexdigest()[:16]}"
+    if (made := sys.modules.get(name)) is not None:
+        return made
+    module = types.ModuleType(name)
+    module.__dict__.update(given)
+    filename = f"<{name}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    exec(compile(source, filename, "exec"), module.__dict__)
+    sys.modules[name] = module
+    return module
+
+
+class _Absent:
+    """Asked last for a module: a user's `@njit(cache=True)` function from an earlier process names
+    the programs that it called, and one that is another program now is not there. To Numba an
+    OSError says that the file in its cache cannot be used: it compiles the function again."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> None:
+        if name.startswith(_MODULE):
+            raise OSError(f"{name}: a compiled program of another process, another one now")
+
+
+sys.meta_path.append(_Absent)  # pyright: ignore[reportArgumentType]
+
+
+def device(function: Callable, **options: Any) -> Any:
+    """Decorator: a scalar function that kernels call; compiled with its caller, never alone.
+
+    It keeps its own flags in any caller, so range reductions survive a caller that reassociates.
+    """
+    return numba.njit(pipeline_class=Inside, **DEVICE_OPTIONS, **options)(function)
+
+
+def part(function: Callable) -> Any:
+    """Decorator: a piece of a scalar function, written into it."""
+    return numba.njit(inline="always", **DEVICE_OPTIONS)(function)
+
+
+def instruction(twin: Callable) -> Callable[[Callable], Any]:
+    """Decorator: a code generator that stands for a call, as `numba.extending.intrinsic` has it,
+    with a `twin` that means the same in plain Python."""
+    return lambda generator: twin if DISABLED else with_twin(intrinsic(generator), twin)
+
+
+def with_twin(function: Any, twin: Callable) -> Any:
+    """`function`, which remembers what means the same in plain Python."""
+    function.twin = twin
+    return function
+
+
+def stats() -> dict[str, int]:
+    """How many kernels were compiled, loaded from the disk cache, and called in this process.
+
+    >>> sorted(nbgrad.stats())
+    ['called', 'compiled', 'loaded']
+    """
+    return {**counts, "called": sum(kernel.calls for kernel in Kernel.every)}
+
+
+def guarded(dispatcher: Any) -> Any:
+    """The same dispatcher, whose compilations no signal breaks off.
+
+    A call that comes while it may not compile is a call with types that it was not prepared for,
+    also where it may when the call begins, since another thread prepares it.
+    """
+    compile_one = dispatcher.compile
+
+    def compile_whole(signature):
+        with held_back(), global_compiler_lock:
+            if not dispatcher._can_compile and signature not in dispatcher.overloads:
+                raise TypeError(f"{dispatcher.__name__} is not compiled for {signature}")
+            return compile_one(signature)
+
+    dispatcher.compile = compile_whole
+    return dispatcher
+
+
+def _dispatcher(function: Callable, content: str) -> Callable:
+    if DISABLED:  # pyright: ignore[reportAttributeAccessIssue]
+        return np.errstate(all="ignore")(function)
+    options = {"no_cfunc_wrapper": True, **_FLAGS}
+    dispatcher = numba.njit(pipeline_class=Outside, **options)(function)
+    attach(dispatcher, function.__name__, content)
+    return guarded(dispatcher)

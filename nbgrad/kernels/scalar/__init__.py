@@ -1,0 +1,126 @@
+"""Scalar functions that kernels call: what one element goes through.
+
+Those of `area`, `cube`, `exponential`, `inverse`, `logarithm`, `power` and `trig` are
+branch-free polynomials for float64 and float32, so that LLVM vectorises loops over them; the rest
+goes through NumPy's names for the C library.
+Each is compiled as a function of its own flags: a caller that reassociates must not touch a range
+reduction.
+"""
+
+import math
+
+import numpy as np
+
+from ..jit.kernel import DISABLED, device
+from .area import arccosh, arcsinh, arctanh
+from .bits import like, offset, radd, scalar, select
+from .cube import cbrt
+from .exponential import cosh, exp, exp2, expm1, sigmoid, sigmoid_slope, sinh, tanh
+from .inverse import arccos, arcsin, arctan, arctan2
+from .logarithm import log, log1p, log2, log10, logaddexp, logaddexp2
+from .power import power
+from .trig import cos, is_far, near_cos, near_sin, near_sinc, near_tan, sin, sinc, tan
+
+__all__ = [
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctan2",
+    "arctanh",
+    "cbrt",
+    "cos",
+    "cosh",
+    "erf",
+    "erfc",
+    "exp",
+    "exp2",
+    "expm1",
+    "floor_divide",
+    "fmax",
+    "fmin",
+    "hypot",
+    "is_far",
+    "like",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "logaddexp",
+    "logaddexp2",
+    "maximum",
+    "minimum",
+    "near_cos",
+    "near_sin",
+    "near_sinc",
+    "near_tan",
+    "offset",
+    "power",
+    "radd",
+    "select",
+    "sigmoid",
+    "sigmoid_slope",
+    "sin",
+    "sinc",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+]  # fmt: skip
+
+sqrt = np.sqrt if DISABLED else math.sqrt
+
+
+@device
+def maximum(x, y):
+    """The larger of two; nan where one is nan."""
+    return select(x >= y, x, select(x == x, y, x))
+
+
+@device
+def minimum(x, y):
+    """The smaller of two; nan where one is nan."""
+    return select(x <= y, x, select(x == x, y, x))
+
+
+@device
+def fmax(x, y):
+    """The larger of two; the other where one is nan."""
+    return select(x >= y, x, select(y == y, y, x))
+
+
+@device
+def fmin(x, y):
+    """The smaller of two; the other where one is nan."""
+    return select(x <= y, x, select(y == y, y, x))
+
+
+@device
+def floor_divide(x, y):
+    """floor(x / y), also where x / y rounds up to the next integer, as NumPy has it."""
+    zero, one = like(x, 0.0), like(x, 1.0)
+    rest = np.fmod(x, y)
+    quotient = (x - rest) / y
+    quotient = quotient - select((rest != zero) & ((y < zero) != (rest < zero)), one, zero)
+    whole = np.floor(quotient)
+    whole = whole + select(quotient - whole > like(x, 0.5), one, zero)
+    return select(y == zero, x / y, whole)
+
+
+@scalar(np.hypot)
+def hypot(x, y):
+    """sqrt(x * x + y * y) without overflow: the larger side times a root between 1 and sqrt(2)."""
+    zero, infinity = like(x, 0.0), like(x, np.inf)
+    large, small = maximum(abs(x), abs(y)), minimum(abs(x), abs(y))
+    ratio = small / select(large == zero, like(x, 1.0), large)
+    out = large * math.sqrt(ratio * ratio + like(x, 1.0))
+    return select((abs(x) == infinity) | (abs(y) == infinity), infinity, out)
+
+
+def _from_math(function):
+    """A function of `math`; in plain Python, one that keeps the dtype."""
+    return (lambda x: type(x)(function(x))) if DISABLED else function
+
+
+erf, erfc = _from_math(math.erf), _from_math(math.erfc)

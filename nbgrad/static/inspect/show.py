@@ -1,0 +1,198 @@
+"""Looking inside: `print_tree` shows what came of a leaf, `draw` what an output came from, and
+`show` what a compiled function does."""
+
+from collections.abc import Iterator
+from reprlib import Repr
+from typing import Any
+
+import numpy as np
+
+from ...core.primitive import Primitive
+from ...values import graph
+from ...values.drawing import HEAD, Drawing, quoted
+from ...values.graph import Node
+from ...values.operands import aval_of
+from ...values.tracked import TrackedArray
+from ..function import StaticFunction, Variant
+from .page import Page
+from .report import in_bytes
+
+
+def print_tree(x: TrackedArray) -> str:
+    """Print what was computed from `x`, with values and gradients, and return the text.
+
+    Children stand in order of creation. The root is shown in full, the rest to two digits; `None`
+    stands where there is no gradient.
+
+    >>> x, y = nbgrad.track(2.0, "x"), nbgrad.track(3.0, "y")
+    >>> a = x * y
+    >>> text = nbgrad.print_tree(x)
+    x data: 2.0 grad: None
+    └─ * data: 6.0 grad: None
+    """
+    if not isinstance(x, TrackedArray):
+        raise TypeError(f"print_tree: a {type(x).__name__} is not tracked; use nbgrad.track")
+    lines = [_line(x.node, str)]
+    stack = [(child, "", last) for child, last in _children(x.node)]
+    while stack:
+        node, indent, last = stack.pop()
+        lines.append(f"{indent}{'└─' if last else '├─'} {_line(node, _short)}")
+        below = indent + ("   " if last else "│  ")
+        stack.extend((child, below, is_last) for child, is_last in _children(node))
+    text = "\n".join(lines)
+    print(text)
+    return text
+
+
+def _children(node: Node) -> list[tuple[Node, bool]]:
+    """Children with whether they come last, reversed for a stack."""
+    children = graph.live_children(node)
+    return [(child, i == len(children) - 1) for i, child in enumerate(children)][::-1]
+
+
+def _title(node: Node) -> str:
+    """The sign of an operator, or the name of another op."""
+    row = Primitive.registry.get(node.name)
+    sign = row.operator if row else ""
+    return node.name if not sign or sign.isalpha() else sign
+
+
+def _line(node: Node, show) -> str:
+    array = graph.handle(node)
+    return f"{_title(node)} data: {_text(array.data, show)} grad: {_text(array.grad, show)}".strip()
+
+
+def _text(value: Any, show) -> str:
+    if value is None:
+        return "None"
+    if isinstance(value, TrackedArray):
+        return _text(value.data, show)
+    return show(value) if np.ndim(value) else show(float(value))
+
+
+def _short(value: Any) -> str:
+    """Two digits after the point, without trailing zeros beyond the first."""
+    if isinstance(value, np.ndarray):
+        return np.array2string(value, precision=2, threshold=8, edgeitems=2).replace("\n", "")
+    text = f"{value:.2f}"
+    return text[:-1] if text.endswith("0") and "e" not in text else text
+
+
+# -- show -----------------------------------------------------------------------------------------
+
+
+def show(fn: Any) -> Page:
+    """What a compiled function does: the recorded program, the plan with its work and its buffers,
+    and the emitted code of forward and backward, with your line beside each step.
+
+    `fn` is what `nbgrad.compile` gives, once it has been called, or one of its variants. In a
+    notebook the page shows by itself; `print` shows it as text, `.save(path)` writes it as HTML.
+    Raises TraceError where there is not exactly one variant, TypeError for what is not compiled.
+
+    >>> f = nbgrad.compile(lambda x: np.sum(x * x))
+    >>> value = f(np.ones(3))
+    >>> nbgrad.show(f).plan.summary
+    'compiled: 1 step, 7 flops, 24 B read, 0 B written, 0 B of scratch'
+    """
+    if isinstance(fn, StaticFunction):
+        fn = fn.only_variant("show")
+    if not isinstance(fn, Variant):
+        raise TypeError(f"show: a {type(fn).__name__} is not compiled; use nbgrad.compile")
+    return Page(fn.program, fn.plan, fn.source)
+
+
+# -- draw -----------------------------------------------------------------------------------------
+
+
+def draw(z: Any) -> Drawing:
+    """The graph that the tracked `z` was computed from, in the DOT language of Graphviz.
+
+    Every value is a box with its op, shape, dtype and size; leaves carry their names. Plain numbers
+    and arrays that entered an op stand beside it without a box. After a backward pass that freed
+    the graph only `z` itself is left.
+
+    In a notebook the picture shows by itself. Elsewhere `draw(z).svg()` gives the picture and
+    `str(draw(z))` the text.
+
+    >>> x = nbgrad.track(np.ones((2, 3)), "x")
+    >>> print(nbgrad.draw(np.tanh(x)))
+    digraph {
+      rankdir=TB
+      node [shape=box style="rounded,filled" fillcolor=white fontname=Helvetica fontsize=11]
+      edge [color=gray30 arrowsize=0.7]
+      n0 [label="x\\nfloat64 (2, 3)\\n48 B" fillcolor="#dbe9f6"]
+      n1 [label="tanh\\nfloat64 (2, 3)\\n48 B" penwidth=2]
+      n0 -> n1
+    }
+    """
+    if not isinstance(z, TrackedArray):
+        raise TypeError(f"draw: a {type(z).__name__} is not tracked; use nbgrad.track")
+    number: dict[Node, str] = {}
+    lines = []
+    for node in _computed_from(z.node):
+        number[node] = f"n{len(number)}"
+        look = ""
+        if node.step is None:
+            look = ' fillcolor="#dbe9f6"'
+        elif node is z.node:
+            look = " penwidth=2"
+        lines.append(f"  {number[node]} [label={quoted(*_facts(node))}{look}]")
+        for i, parent in enumerate(node.parents):
+            if parent is not None:
+                lines.append(f"  {number[parent]} -> {number[node]}")
+                continue
+            plain = f"{number[node]}_{i}"
+            label = quoted(*_plain_facts((node.saved or ())[i]))
+            lines.append(f"  {plain} [label={label} shape=plaintext style=solid fontcolor=gray40]")
+            lines.append(f"  {plain} -> {number[node]} [color=gray60]")
+    return Drawing("\n".join([HEAD, *lines, "}"]))
+
+
+class _Brief(Repr):
+    """`repr` cut short, with slices as one writes them."""
+
+    def repr_slice(self, x: slice, level: int) -> str:
+        start, stop, step = (
+            "" if part is None else str(part) for part in (x.start, x.stop, x.step)
+        )
+        return f"{start}:{stop}" + (f":{step}" if step else "")
+
+
+_brief = _Brief()
+
+
+def _computed_from(root: Node) -> Iterator[Node]:
+    """The nodes below `root`, parents first, once each, in the order of the arguments."""
+    done: set[Node] = set()
+    stack = [(root, False)]
+    while stack:
+        node, parents_done = stack.pop()
+        if node in done:
+            continue
+        if parents_done:
+            done.add(node)
+            yield node
+        else:
+            stack.append((node, True))
+            parents = [parent for parent in node.parents if parent is not None]
+            stack.extend((parent, False) for parent in reversed(parents))
+
+
+def _facts(node: Node) -> list[str]:
+    """What the box of a node says, line by line."""
+    if node.step is None:
+        title = node.name or "leaf"
+    else:
+        params = node.step.params.items()
+        told = ", ".join(f"{key}={_brief.repr(v)}" for key, v in params if v is not False)
+        title = _title(node) + (f"({told})" if told else "")
+        if node.saved is None:
+            title += " (freed)"
+    aval = aval_of(node.value)
+    return [title, f"{aval.dtype} {aval.shape}", in_bytes(aval.size * aval.dtype.itemsize)]
+
+
+def _plain_facts(value: Any) -> list[str]:
+    if np.ndim(value) == 0:
+        return [_brief.repr(np.asarray(value).item())]
+    return [f"{value.dtype} {value.shape}"]

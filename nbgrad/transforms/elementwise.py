@@ -1,0 +1,116 @@
+"""`custom_elementwise`: a user's scalar function as a row like the built-in ones."""
+
+import inspect
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..codegen.functions import CALLED
+from ..codegen.scalar import Expr, arguments, parse
+from ..core.array import Array
+from ..core.primitive import Primitive, bind
+from ..core.remade import Remade
+from ..eager.emission import expression
+from ..rules.families import Elementwise, reals
+from ..values.operands import operand
+
+# A user's function has at most so many arguments.
+NAMES = ("x", "y", "z")
+
+
+def custom_elementwise(
+    body: str | Callable | None = None, *, partials: Sequence[Callable], name: str = ""
+) -> Any:
+    """A function of numbers, given by its scalar body and its partial derivatives, as an op.
+
+    Arguments:
+        body: a scalar expression over x, then y, then z, such as `"x / (1.0 + exp(-x))"`, or a
+            Python function of up to three arguments made of NumPy functions and operators, which is
+            recorded once; without it, a decorator.
+        partials: for each argument `partial(*args, out)`, the derivative with respect to it, made
+            of NumPy functions; None where there is none.
+        name: what errors and graphs show; that of the function where it is left out.
+
+    What it gives behaves like a built-in op: it broadcasts, its loops are compiled, and it works in
+    forward and reverse mode, to any order, batched and in compiled functions. `nbgrad.check_grads`
+    checks the partials.
+
+    Raises ValueError for a body with other names or a wrong number of partials.
+
+    >>> @nbgrad.custom_elementwise(partials=[lambda x, out: 1.0 / (1.0 + np.exp(-x))])
+    ... def softplus(x):
+    ...     return np.log1p(np.exp(x))
+    >>> nbgrad.grad(softplus)(0.0)
+    np.float64(0.5)
+    """
+    if body is None:
+        return lambda given: custom_elementwise(given, partials=partials, name=name)
+    partials = list(partials)
+    name = name or getattr(body, "__name__", "elementwise")
+    if not 1 <= len(partials) <= len(NAMES) or not all(p is None or callable(p) for p in partials):
+        raise ValueError(
+            f"{name}: {len(partials)} partials; give a function, or None, for each of one to "
+            f"{len(NAMES)} arguments"
+        )
+    if isinstance(body, str):
+        expr = _checked(name, body, len(partials))
+    else:
+        expr = _recorded(name, getattr(body, "py_func", body), len(partials))
+    row = _UserRow(name, expr, partials)
+
+    def computes(*args):
+        if len(args) != row.arity:
+            raise TypeError(f"{name}: {len(args)} arguments; it takes {row.arity}")
+        return bind(row, *(x if isinstance(x, Array) else operand(x, row) for x in args))
+
+    function: Any = UserElementwise(computes, _again, body, partials, name)
+    function.__name__ = name
+    function.__doc__ = getattr(body, "__doc__", None) if callable(body) else f"`{expr}`"
+    function.__module__ = getattr(body, "__module__", __name__)
+    return function
+
+
+class UserElementwise(Remade):
+    """What `custom_elementwise` makes: one op."""
+
+
+def _again(body: str | Callable, partials: list, name: str) -> Any:
+    return custom_elementwise(body, partials=partials, name=name)
+
+
+class _UserRow(Elementwise):
+    """An elementwise row outside of the registry."""
+
+    registered = False
+
+    def __init__(self, name: str, body: Expr, partials: list):
+        # Kernels carry the name; the built-in ones are known by theirs.
+        label = re.sub(r"\W", "_", name)
+        label = label if label.isidentifier() and label not in Primitive.registry else f"my_{label}"
+        super().__init__(None, body, partials, domains=[reals] * len(partials), name=label)
+
+
+def _checked(name: str, body: str, arity: int) -> Expr:
+    """The body, which is one expression over known names."""
+    try:
+        expr = parse(body)
+    except ValueError as wrong:
+        raise ValueError(f"{name}: {wrong}") from None
+    unknown = sorted(arguments(expr) - set(NAMES[:arity]))
+    if unknown:
+        raise ValueError(
+            f"{name}: the body {body!r} uses {', '.join(unknown)}; it may use "
+            f"{', '.join(NAMES[:arity])}, numbers, operators and {', '.join(CALLED)}"
+        )
+    return expr
+
+
+def _recorded(name: str, f: Callable, arity: int) -> Expr:
+    """The body of a Python function, recorded on symbols."""
+    count = len(inspect.signature(f).parameters)
+    if count != arity:
+        raise ValueError(f"{name}: {arity} partials for a function of {count} arguments")
+    try:
+        return expression(f, arity)[0]
+    except OverflowError:
+        raise ValueError(f"{name}: the function is too long to be one expression") from None

@@ -1,0 +1,106 @@
+"""Batched values: many samples that a function sees as one, for `vmap`.
+
+An op on them runs through the same `bind`, once for all samples, by the batch rule of its row.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.array import Array
+from ..core.primitive import Aval, Primitive, shape_of
+from ..core.symbols import lifted
+from ..errors import UntrackedError
+from .operands import operand
+
+
+def _operand(x: Any, row: Primitive) -> Any:
+    """What all samples share: a number of Python's stays one: it takes the dtype of arrays."""
+    return x if type(x) is int else np.asarray(x) if type(x) is bool else operand(x, row)
+
+
+class Batched(Array):
+    """`value`, whose first axis runs over samples, at one level of nesting; shape and dtype are
+    those of a sample, which may be integers or bools."""
+
+    __slots__ = ("aval", "level", "value")
+    aval: Aval
+    level: int
+    is_batch = True
+
+    def __init__(self, value: Any, level: int):
+        self.value, self.level = value, level
+        self.aval = Aval.of(shape_of(value)[1:], value.dtype)
+
+    @property
+    def count(self) -> int:
+        """How many samples there are."""
+        return shape_of(self.value)[0]
+
+    @classmethod
+    def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
+        args = lifted(args)
+        mine = [isinstance(arg, Batched) and arg.level == level for arg in args]
+        values = [
+            arg.value if batched else _operand(arg, primitive)
+            for arg, batched in zip(args, mine, strict=True)
+        ]
+        count = next(arg.count for arg, batched in zip(args, mine, strict=True) if batched)
+        return Batched(primitive.batch(count, values, mine, **params), level)
+
+    def each(self, f: Callable, args: Sequence, options: dict) -> "Batched":
+        """`f` for each sample, whose results are arrays of one shape."""
+
+        def sample(x: Any, i: int) -> Any:
+            if not (isinstance(x, Batched) and x.level == self.level):
+                return x
+            return x.value[i] if self.count else np.zeros(x.shape, x.dtype)
+
+        # Without samples, one of zeros tells what there would be of each.
+        results = [
+            f(*(sample(x, i) for x in args), **{k: sample(x, i) for k, x in options.items()})
+            for i in range(self.count or 1)
+        ]
+        if any(isinstance(result, (tuple, str)) for result in results):
+            raise TypeError(
+                f"vmap: {f.__name__} gives a {type(results[0]).__name__}, not an array of one "
+                "shape for all samples; call it outside of vmap"
+            )
+        return Batched(np.stack(results)[: self.count], self.level)
+
+    @property
+    def below(self) -> Any:
+        return self.value
+
+    @property
+    def data(self) -> Any:
+        """Asked for like the numbers of one array: there are many."""
+        raise UntrackedError(
+            "the numbers of a batched value differ from sample to sample: keep it an array and use "
+            "np functions inside of vmap"
+        )
+
+    def item(self, *index: Any) -> Any:
+        return self.data
+
+    tolist = item
+
+    def full_like(self, number: float) -> Any:
+        if isinstance(self.value, Array):
+            return Batched(self.value.full_like(number), self.level)
+        return np.full(self.shape, number, self.dtype)
+
+    def __bool__(self) -> bool:
+        raise UntrackedError(
+            "the truth of a batched value differs from sample to sample: use "
+            "np.where(condition, x, y) inside of vmap"
+        )
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """`y[i] = v`: y becomes `y.at[i].set(v)`."""
+        new = self._replaced(index, value)
+        self.value = new.value
+
+    def __repr__(self) -> str:
+        return f"<{self.count} samples of {self.aval}>"

@@ -1,0 +1,52 @@
+"""`np.zeros_like(x)` and its kin for a tracked x: computed arrays without parents.
+
+They are of the level of x, so they take assignment: `y = np.zeros_like(x); y[0] = x[1]`.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ..core.array import Array, implements
+from ..core.symbols import full
+from ..eager import plans as eager
+from .dual import Dual
+from .tracked import TrackedArray, nested_result, result
+
+
+@implements(np.zeros_like)
+def zeros_like(x, dtype=None):
+    """Zeros of the shape and dtype of x: a computed array without parents, which takes
+    assignment."""
+    return _constant_like(x, 0.0, dtype)
+
+
+@implements(np.empty_like)
+def empty_like(x, dtype=None):
+    """Like `zeros_like`: unset values would only hide mistakes."""
+    return _constant_like(x, 0.0, dtype)
+
+
+@implements(np.ones_like)
+def ones_like(x, dtype=None):
+    """Ones of the shape and dtype of x, as `zeros_like` gives zeros."""
+    return _constant_like(x, 1.0, dtype)
+
+
+@implements(np.full_like)
+def full_like(x, fill_value, dtype=None):
+    """An array of the shape and dtype of x that holds one number, as `zeros_like` gives zeros."""
+    return _constant_like(x, float(fill_value), dtype)
+
+
+def _constant_like(x: Array, number: float, dtype: Any) -> Any:
+    constant = x.full_like(number)
+    if isinstance(x, TrackedArray):
+        params = {"number": number, "shape": x.shape, "dtype": x.dtype.name}
+        if x.level == 0:
+            constant = result(eager.Call(full, (), params), (), (), constant)
+        else:
+            constant = nested_result(full, (), (), (), params, constant, x.level)
+    elif isinstance(x, Dual):
+        constant = Dual(constant, x.full_like(0.0), x.level)
+    return constant if dtype is None else constant.astype(dtype)

@@ -1,0 +1,102 @@
+"""Values that users give, as kernels take them: operands, data of leaves, cotangents."""
+
+from typing import Any
+
+import numpy as np
+
+from ..core.array import Array
+from ..core.primitive import Aval, Primitive, shape_of
+from ..eager.plans import plain_array
+from ..errors import DimensionMismatch, require_unmasked
+from ..rules.dtypes import FLOATS, known, require_axes
+from ..rules.families import require_real
+
+
+def aval_of(value: Any) -> Aval:
+    return Aval.of(value.shape, value.dtype)
+
+
+def plain_operand(x: Any, row: Primitive) -> tuple[Any, Any]:
+    """The kind (see `eager.Plan`) and the value of an untracked argument."""
+    if type(x) is float:
+        return float, x
+    if type(x) is np.ndarray and x.dtype in FLOATS and x.flags.carray:
+        return Aval.of(x.shape, x.dtype).constant, x
+    value = operand(x, row)
+    return (float if type(value) is float else aval_of(value).constant), value
+
+
+def operand(x: Any, row: Primitive) -> Any:
+    """An untracked argument as kernels take it: a float, or an aligned, contiguous, writeable
+    array; arrays of lower levels stay themselves."""
+    if type(x) is float or isinstance(x, Array):
+        return x
+    if type(x) is int or type(x) is bool:
+        return float(x)
+    return plain_array(real_array(x, f"{row.name}: an operand"))
+
+
+def real_array(x: Any, what: str) -> np.ndarray:
+    """A plain array of floats, integers or bools. Raises TypeError for anything else."""
+    require_unmasked(x, what)
+    array = np.asarray(x)
+    require_real(array.dtype, what)
+    require_axes(array.shape, what)
+    return array.astype(known(array.dtype), copy=False)
+
+
+def float_array(x: Any, copy: bool = False, op: str = "track") -> Any:
+    """Data of a leaf: contiguous float64 or float32. An Array stays itself.
+
+    Raises TypeError for complex numbers, objects, strings and floats of more than 64 bits.
+    """
+    if isinstance(x, Array):
+        return x.settled()
+    require_unmasked(x, op)
+    try:
+        array = np.asarray(x)
+    except ValueError:
+        raise DimensionMismatch(
+            f"{op}: lists of different lengths make no array; make them equal, or keep the arrays "
+            "in a list and differentiate with nbgrad.grad, which takes nested ones"
+        ) from None
+    if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
+        reason = {
+            "c": "complex numbers are not supported: use the real and imaginary parts",
+            "O": f"a {type(x).__name__} of Python objects is no array of numbers; nbgrad.array "
+            "joins tracked ones, nbgrad.grad takes dicts and lists of arrays",
+        }.get(array.dtype.kind, "only real numbers, as float64 or float32, can be differentiated")
+        raise TypeError(f"{op}: an array of dtype {array.dtype}: {reason}")
+    require_axes(array.shape, op)
+    single = array.dtype.kind == "f" and array.dtype.itemsize < 8
+    dtype = np.float32 if single else np.float64
+    if copy or array.dtype != dtype or not array.flags.carray:
+        return np.array(array, dtype, order="C")
+    return array
+
+
+def cotangent(value: Any, aval: Aval, op: str, level: int, copy: bool = True) -> Any:
+    """A cotangent for an array of `aval` that `op` made: a plain array, or an Array of a level
+    below `level`.
+
+    Without `copy` it may be the array that the caller gave, to be read only.
+
+    Raises DimensionMismatch for another shape, TypeError for an Array of this level.
+    """
+    if type(value) is float and not aval.shape:
+        return np.array(value, aval.dtype)
+    if isinstance(value, Array) and value.level >= level:
+        raise TypeError(
+            f"{op or 'gradient'}: a tracked cotangent, whose derivative would be lost: pass its "
+            ".data, or call backward with create_graph=True"
+        )
+    if not isinstance(value, Array):
+        value = real_array(value, f"{op or 'gradient'}: a cotangent")
+        if copy or value.dtype != aval.dtype or not value.flags.carray:
+            value = np.array(value, aval.dtype)
+    if shape_of(value) != aval.shape:
+        raise DimensionMismatch(
+            f"{op or 'gradient'}: a cotangent of shape {shape_of(value)} for an array of shape "
+            f"{aval.shape}; they must be equal"
+        )
+    return value
