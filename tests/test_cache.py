@@ -80,7 +80,7 @@ def test_kernels_that_differ_in_a_constant_have_their_own_entries(fork, tmp_path
 @pytest.mark.parametrize(
     "change",
     [
-        "from nbgrad.kernels import _cache; _cache.stamp = lambda: 'other sources'",
+        "from nbgrad.kernels.jit import cache as _cache; _cache.stamp = lambda: 'other sources'",
         "import numba; numba.config.BOUNDSCHECK = 1",
         "import numba; numba.config.USING_SVML = not numba.config.USING_SVML",
     ],
@@ -108,7 +108,9 @@ def test_the_stamp_covers_every_source_under_kernels(tmp_path):
 
 def test_sources_are_stamped_when_they_are_imported(fork):
     """A source edited later must not lend its hash to the code that runs."""
-    session = fork("from nbgrad.kernels import _cache; result = _cache.stamp.cache_info().currsize")
+    session = fork(
+        "from nbgrad.kernels.jit import cache as _cache; result = _cache.stamp.cache_info().currsize"
+    )
     assert session.result == 1
 
 
@@ -230,7 +232,7 @@ def test_numba_has_the_private_pieces_that_the_cache_needs():
 def test_without_a_private_piece_there_is_no_cache(fork, tmp_path, owner, name):
     code = f"""
 from types import SimpleNamespace
-from nbgrad.kernels import _cache
+from nbgrad.kernels.jit import cache as _cache
 # Numba itself keeps its pieces; the cache sees a Numba without them.
 _cache.compiler = SimpleNamespace(CompileResult=SimpleNamespace(_rebuild=1, _reduce=1))
 _cache.environment = SimpleNamespace(_rebuild_env=1)

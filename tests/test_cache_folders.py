@@ -19,7 +19,7 @@ from children import run
 
 
 def test_the_folder_is_chosen_by_the_environment(fork, tmp_path):
-    code = "from nbgrad.kernels import _cache; result = str(_cache.folder())"
+    code = "from nbgrad.kernels.jit import cache as _cache; result = str(_cache.folder())"
     ours, numbas, home = tmp_path / "ours", tmp_path / "numbas", tmp_path / "home"
     chosen = fork(code, NBGRAD_CACHE_DIR=ours, NUMBA_CACHE_DIR=numbas, XDG_CACHE_HOME=home)
     assert chosen.result == str(ours / "kernels")
@@ -36,7 +36,7 @@ def test_a_relative_folder_stays_where_the_program_began(fork, tmp_path):
     code = f"""
 import os
 os.chdir({str(tmp_path)!r})
-from nbgrad.kernels import _cache
+from nbgrad.kernels.jit import cache as _cache
 _cache.folder()
 os.mkdir("elsewhere")
 os.chdir("elsewhere")
@@ -80,7 +80,7 @@ def test_a_folder_that_cannot_be_made_is_one_warning(fork, tmp_path):
 def test_a_folder_that_vanishes_is_one_warning(fork, tmp_path):
     code = f"""
 import shutil
-from nbgrad.kernels import _cache
+from nbgrad.kernels.jit import cache as _cache
 shutil.rmtree(_cache.folder().path)
 {GRADIENTS}"""
     session = fork(code, NBGRAD_CACHE_DIR=tmp_path)
@@ -92,7 +92,7 @@ def test_a_folder_that_cannot_be_written_to_still_serves(fork, warm):
     """As in a container image. The failure is simulated: modes do not bind root."""
     before = cached(warm)
     unwritable = """
-from nbgrad.kernels import _folder
+from nbgrad.kernels.jit import folder as _folder
 def refuse(*args, **options): raise PermissionError(13, "Permission denied")
 _folder.os.replace = _folder.os.utime = refuse
 """

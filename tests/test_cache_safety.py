@@ -69,7 +69,7 @@ def kernels(tmp_path) -> Path:
 def test_the_longest_unused_files_go_first(fork, tmp_path, kernels):
     for age in range(8):
         ours(kernels, f"old{age}-{KEY}.nbgrad", 1000, 1e9 - age)
-    limit = "from nbgrad.kernels import _cache; _cache._LIMIT = 3500\n"
+    limit = "from nbgrad.kernels.jit import cache as _cache; _cache._LIMIT = 3500\n"
     session = fork(limit + SQUARE, NBGRAD_CACHE_DIR=tmp_path)
     assert square_is_right(session) and not session.warnings
     kept = [path.name for path in cached(tmp_path)]
@@ -95,7 +95,7 @@ def of_others(kernels: Path) -> dict[Path, bytes]:
 
 CLEAR = """
 import contextlib, io
-from nbgrad.experiments.upkeep import clear_cache, show_cache
+from nbgrad.cli.upkeep import clear_cache, show_cache
 with contextlib.redirect_stdout(io.StringIO()):
     show_cache(), clear_cache()
 """
@@ -111,7 +111,7 @@ def test_only_files_of_ours_are_ever_removed(fork, tmp_path, kernels, way):
     ]
     went[-1].write_bytes(_folder.MAGIC[:5])  # killed while it wrote
     os.utime(went[-1], (1e9, 1e9))
-    limit = "from nbgrad.kernels import _cache; _cache._LIMIT = 1\n"
+    limit = "from nbgrad.kernels.jit import cache as _cache; _cache._LIMIT = 1\n"
     session = fork(limit + SQUARE if way == "prune" else CLEAR, NBGRAD_CACHE_DIR=tmp_path)
     assert not session.warnings
     assert {path: path.read_bytes() for path in kept} == kept
@@ -128,7 +128,7 @@ def test_folders_pipes_and_links_in_the_way_stay(fork, tmp_path, kernels, way):
     (kernels / f"link-{KEY}.nbgrad").symlink_to(target)
     before = cached(tmp_path)
     gone = ours(kernels, f"add-{KEY}.nbgrad", 5000, 1e9)
-    limit = "from nbgrad.kernels import _cache; _cache._LIMIT = 1\n"
+    limit = "from nbgrad.kernels.jit import cache as _cache; _cache._LIMIT = 1\n"
     session = fork(limit + SQUARE if way == "prune" else CLEAR, NBGRAD_CACHE_DIR=tmp_path)
     assert not session.warnings
     assert not gone.exists() and target.read_bytes() == _folder.MAGIC
@@ -273,7 +273,7 @@ def test_a_folder_put_in_the_place_of_the_checked_one_is_not_used(fork, tmp_path
     (theirs / "kernels" / "data").write_bytes(b"x" * 1000)
     code = f"""
 import os
-from nbgrad.kernels import _cache
+from nbgrad.kernels.jit import cache as _cache
 _cache._LIMIT = 1
 _cache.folder()
 os.rename({str(mine)!r}, {str(tmp_path / "moved")!r})
@@ -291,7 +291,7 @@ def test_a_descriptor_that_became_another_folders_is_not_used(fork, tmp_path):
     (tmp_path / "other").mkdir()
     code = f"""
 import os
-from nbgrad.kernels import _cache
+from nbgrad.kernels.jit import cache as _cache
 held = _cache.folder()._descriptor
 os.close(held)
 other = os.open({str(tmp_path / "other")!r}, os.O_RDONLY)

@@ -438,7 +438,7 @@ def test_upkeep_explains_itself(run, name):
 
 def test_starting_the_command_line_loads_nothing_heavy():
     code = (
-        "import sys, nbgrad; before = set(sys.modules); import nbgrad.experiments.commands;"
+        "import sys, nbgrad; before = set(sys.modules); import nbgrad.cli.commands;"
         "print({'matplotlib', 'sklearn'} & (set(sys.modules) - before))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

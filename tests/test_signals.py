@@ -145,7 +145,7 @@ def test_a_cache_write_that_breaks_off_leaves_right_numbers(fork, tmp_path, poin
 import os
 from caches import SCALED
 exec(SCALED)
-from nbgrad.kernels import _cache, _folder
+from nbgrad.kernels.jit import cache as _cache, folder as _folder
 _cache.folder()
 real = os.{point}
 def broken(*args, **options):
