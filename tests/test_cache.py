@@ -109,7 +109,8 @@ def test_the_stamp_covers_every_source_under_kernels(tmp_path):
 def test_sources_are_stamped_when_they_are_imported(fork):
     """A source edited later must not lend its hash to the code that runs."""
     session = fork(
-        "from nbgrad.kernels.jit import cache as _cache; result = _cache.stamp.cache_info().currsize"
+        "from nbgrad.kernels.jit import cache as _cache; "
+        "result = _cache.stamp.cache_info().currsize"
     )
     assert session.result == 1
 

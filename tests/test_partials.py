@@ -10,7 +10,7 @@ import pytest
 import nbgrad
 from nbgrad import elementwise_grad
 
-mp = mpmath.mp.clone()
+mp: Any = mpmath.mp.clone()
 mp.dps = 60
 # Where float64 and float32 still have normal slopes: far out, close to 0, and between.
 FAR = np.concatenate([s * np.geomspace(1e-12, 300.0, 43) for s in (-1.0, 1.0)])

@@ -35,13 +35,13 @@ class Traced(NamedTuple):
 
 def body_of(row: Any, params: dict) -> Expr:
     """The scalar code of an elementwise row."""
-    body = row.body(**params) if callable(row.body) else row.body
+    body: Any = row.body(**params) if callable(row.body) else row.body
     return parse(body) if isinstance(body, str) else body
 
 
 def whole_body_of(row: Any, params: dict) -> Expr:
     """The scalar code of an elementwise row for integers."""
-    body = row.whole(**params) if callable(row.whole) else row.whole
+    body: Any = row.whole(**params) if callable(row.whole) else row.whole
     return parse(body) if isinstance(body, str) else body
 
 

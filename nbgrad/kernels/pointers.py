@@ -253,7 +253,8 @@ def _extreme(name: str, twin: Callable) -> Callable:
     def extreme(typingctx, x, y):
         def codegen(context, builder, signature, args):
             if isinstance(x, types.Integer):
-                compare = builder.icmp_signed if x.signed else builder.icmp_unsigned
+                is_signed = x.signed  # pyright: ignore[reportAttributeAccessIssue]
+                compare = builder.icmp_signed if is_signed else builder.icmp_unsigned
                 better = compare(">=" if name == "maximum" else "<=", *args)
                 return builder.select(better, *args)
             if llvmlite.binding.llvm_version_info[0] < _MAXIMUM_OF_X86:

@@ -206,8 +206,8 @@ def stamp() -> str:
 
 
 def of_sources(place: Traversable) -> str:
-    """Hash of the modules in a folder or an archive and in the folders inside of it: their texts, or
-    their bytecode where they come without."""
+    """Hash of the modules in a folder or an archive, and in the folders inside of it: their texts,
+    or their bytecode where they come without."""
     parts = []
     for item in sorted(place.iterdir(), key=lambda item: item.name):
         if item.name.endswith((".py", ".pyc")):

@@ -95,7 +95,7 @@ def _laid_out(frame: Frame, captured: Sequence[int], base: str, first: int) -> t
         given.append(f"shift({base}, {at})" if value.shape else f"{base}[{at}]")
         at += value.size
     for value, place in zip(frame.inputs[count:], captured, strict=True):
-        found = pointer_to(value, place)
+        found = pointer_to(value, str(place))
         given.append(found if value.shape else f"{found}[0]")
     return given, at
 
