@@ -237,12 +237,15 @@ class StaticFunction(Wrapper):
 
 
 class _Static:
-    """An argument that is part of the variant: optree sees a leaf."""
+    """An argument that is part of the variant: a leaf, whatever it holds."""
 
     __slots__ = ("value",)
 
     def __init__(self, value: Any):
         self.value = value
+
+    def __reduce__(self):  # so that it is no plain object, which trees take apart
+        return _Static, (self.value,)
 
 
 def _key(leaf: Any) -> Any:

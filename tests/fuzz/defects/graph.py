@@ -71,7 +71,7 @@ def memo_lost() -> Iterator[None]:
 def unlocked_leaves() -> Iterator[None]:
     """Threads that share a leaf lose contributions."""
 
-    def hand_out(cotangents: dict) -> None:
+    def hand_out(cotangents: dict, seed: Any) -> None:
         now = graph.tick()
         for node, ct in cotangents.items():
             if node.grad is not None and node.step is None:
