@@ -112,16 +112,26 @@ def test_a_decorated_function_is_pickled_by_its_name(f):
     assert copy.deepcopy(f) is f
 
 
-def test_a_compiled_one_finds_its_program_in_the_cache():
-    f = nbgrad.compile(nbgrad.grad(np.tanh))
-    f(0.5)
-    session = run(f"""
+def test_a_compiled_one_finds_its_program_in_the_cache(tmp_path):
+    first = run(
+        """
+import pickle, nbgrad, numpy as np
+f = nbgrad.compile(nbgrad.grad(np.tanh))
+result = float(f(0.5)), pickle.dumps(f).hex()
+""",
+        NBGRAD_CACHE_DIR=str(tmp_path),
+    )
+    value, pickled = first.result
+    second = run(
+        f"""
 import pickle, nbgrad
-f = pickle.loads({pickle.dumps(f)!r})
+f = pickle.loads(bytes.fromhex({pickled!r}))
 value = f(0.5)
 result = float(value), nbgrad.stats()["compiled"]
-""")
-    assert session.result == [f(0.5), 0]
+""",
+        NBGRAD_CACHE_DIR=str(tmp_path),
+    )
+    assert second.result == [value, 0]
 
 
 def test_what_a_transformed_closure_holds_gets_a_gradient():
