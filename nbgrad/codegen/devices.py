@@ -45,6 +45,16 @@ def _cumsum_back(x: Pointer, out: Pointer, rows: int, columns: int) -> None:
     _write(out, np.cumsum(values, axis=1, dtype=values.dtype)[:, ::-1])
 
 
+def _ordered(x: Pointer, out: Pointer, rows: int, columns: int) -> None:
+    """The orders, and the room to merge in, which is left as the orders again."""
+    order = np.argsort(_read(x, rows, columns), axis=1, kind="stable")
+    _write(out, np.stack([order, order]))
+
+
+def _searched(a: Pointer, v: Pointer, out: Pointer, n: int, m: int, right: int) -> None:
+    _write(out, np.searchsorted(_read(a, n), _read(v, m), "right" if right else "left"))
+
+
 # -- matrices -------------------------------------------------------------------------------------
 
 
@@ -180,8 +190,8 @@ DEVICES: dict[str, Callable[..., None]] = {
     "choleskied": _choleskied, "cumsum": _cumsum, "cumsum_back": _cumsum_back,
     "diagonals": _diagonals, "factored": _factored, "fill_integers": _fill_integers,
     "fill_normal": _fill_normal, "fill_permutation": _fill_permutation,
-    "fill_uniform": _fill_uniform, "inverted": _inverted, "move": _move, "spoil": _spoil,
-    "substituted": _substituted,
+    "fill_uniform": _fill_uniform, "inverted": _inverted, "move": _move, "ordered": _ordered,
+    "searched": _searched, "spoil": _spoil, "substituted": _substituted,
 }  # fmt: skip
 """By the names that `core.Device` calls them."""
 
@@ -197,6 +207,8 @@ EXTENTS: dict[str, Callable[..., tuple[int, ...]]] = {
     "fill_uniform": lambda n, *_: (2, n),
     "inverted": lambda count, n: (count * (n + 1) * n, count * n * n),
     "move": lambda n: (n, n),
+    "ordered": lambda rows, columns: (rows * columns, 2 * rows * columns),
+    "searched": lambda n, m, right: (n, m, m),
     "spoil": lambda n: (n,),
     "substituted": lambda count, n, m: (count * (n + 1) * n, count * n * m, count * n * m),
 }
