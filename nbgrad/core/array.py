@@ -204,10 +204,7 @@ class Array(core.Array):
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         if method != "__call__":
-            raise NoRuleError(
-                f"np.{ufunc.__name__}.{method} has no rule in nbgrad; use the function that it "
-                "stands for, such as np.sum or np.matmul, or x.data for plain numbers"
-            )
+            return functions[f"ufunc.{method}"](ufunc, *inputs, **options)
         if options.get("out") is not None:
             raise NoRuleError(
                 f"np.{ufunc.__name__}(out=...) cannot write into or from a tracked array; "

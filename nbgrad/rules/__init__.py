@@ -13,6 +13,7 @@ from . import (
     linalg,
     loss,
     matrices,
+    nan,
     nondiff,
     norm,
     order,
@@ -20,9 +21,11 @@ from . import (
     products,
     quantiles,
     reduce,
+    scans,
     select,
     shape,
     softmax,
+    ufuncs,
 )
 
 __all__ = [
@@ -38,6 +41,7 @@ __all__ = [
     "linalg",
     "loss",
     "matrices",
+    "nan",
     "nondiff",
     "norm",
     "order",
@@ -45,7 +49,9 @@ __all__ = [
     "products",
     "quantiles",
     "reduce",
+    "scans",
     "select",
     "shape",
     "softmax",
+    "ufuncs",
 ]

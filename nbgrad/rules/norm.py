@@ -10,6 +10,7 @@ from ..errors import NoRuleError
 from ..kernels import shapes
 from .families import Custom, float_type, sample
 from .forms import reductions as forms
+from .reduce import chosen, count
 
 
 def _inverse(out, shape, axes):
@@ -108,32 +109,46 @@ def _matrix_norm(x, ord, axes, keepdims):
     return out if keepdims else np.reshape(out, shapes.reduced(shape_of(x), axes, False))
 
 
-def _centred(x, axis, ddof, correction, op):
-    """x minus its mean, the axes, and the divisor: their number of elements minus `ddof`."""
+def _centred(x, axis, dtype, ddof, correction, where, mean, op):
+    """x minus its mean, the axes, and 1 over the divisor: how many elements minus `ddof`."""
     if correction is not None:
         if ddof:
             raise ValueError(f"{op}: ddof and correction cannot be given together")
         ddof = correction
+    x = chosen(op, x, dtype)
     shape = shape_of(x)
     axes = shapes.axes_of(axis, len(shape), op)
-    divisor = max(math.prod(shape[i] for i in axes) - ddof, 0)
-    return x - np.mean(x, axis=axes, keepdims=True), axes, divisor
+    if mean is None:
+        mean = np.mean(x, axis=axes, keepdims=True, where=where)
+    if where is True:
+        divisor = max(math.prod(shape[i] for i in axes) - ddof, 0)
+        return x - mean, axes, 1.0 / divisor if divisor else math.nan
+    divisor = np.maximum(count(x, axes, True, where) - ddof, 0)
+    share = np.where(divisor > 0, 1.0 / np.maximum(divisor, 1), np.nan)
+    return chosen(op, x - mean, None, where, 0), axes, share.astype(float_type(x.dtype))
 
 
 @implements(np.var)
-def var(x, axis=None, *, ddof=0, correction=None, keepdims: bool = False):
+def var(a, axis=None, dtype=None, *, ddof=0, keepdims: bool = False, where=True, mean=None,
+        correction=None):  # fmt: skip
     """Sum of squared deviations from the mean over `axis`, divided by their number minus `ddof`.
 
     nan where that divisor is 0.
     """
-    centred, axes, divisor = _centred(x, axis, ddof, correction, "var")
-    share = 1.0 / divisor if divisor else math.nan
-    return np.sum(np.square(centred), axis=axes, keepdims=keepdims) * share
+    centred, axes, share = _centred(a, axis, dtype, ddof, correction, where, mean, "var")
+    total = np.sum(np.square(centred), axis=axes, keepdims=keepdims)
+    return total * _fitting(share, total)
 
 
 @implements(np.std)
-def std(x, axis=None, *, ddof=0, correction=None, keepdims: bool = False):
+def std(a, axis=None, dtype=None, *, ddof=0, keepdims: bool = False, where=True, mean=None,
+        correction=None):  # fmt: skip
     """Square root of the variance; its derivative at equal elements is 0, as that of norm at 0."""
-    centred, axes, divisor = _centred(x, axis, ddof, correction, "std")
-    share = 1.0 / math.sqrt(divisor) if divisor else math.nan
-    return bind(norm_row, centred, axes=axes, keepdims=bool(keepdims)) * share
+    centred, axes, share = _centred(a, axis, dtype, ddof, correction, where, mean, "std")
+    out = bind(norm_row, centred, axes=axes, keepdims=bool(keepdims))
+    return out * _fitting(math.sqrt(share) if type(share) is float else np.sqrt(share), out)
+
+
+def _fitting(share, out):
+    """A share of each element as the shape of what was reduced has it."""
+    return share if type(share) is float else np.reshape(share, shape_of(out))
