@@ -10,6 +10,7 @@ from ..core.array import implements
 from ..core.primitive import shape_of
 from ..errors import NoRuleError
 from ..kernels import shapes
+from .dtypes import common_type
 from .nondiff import stopped
 from .order import order_of
 from .select import take_along_axis
@@ -55,6 +56,9 @@ _METHODS: dict[str, tuple[Callable, Callable]] = {
 """For each method the place among the sorted elements, and the weight of the element above it from
 the fraction that is left and the position below."""
 
+_WHOLE = {"lower", "higher", "nearest", "inverted_cdf", "closest_observation"}
+"""Those that give elements as they are, in their dtype."""
+
 
 def _in_a_row(a, axis, op: str):
     """The elements that are reduced, along the last axis; the shapes of the result without and with
@@ -79,13 +83,15 @@ def _quantile(op: str, a, q, axis, method: str, keepdims, skip: bool):
     if method not in _METHODS:
         raise ValueError(f"{op}: method={method!r} must be one of {', '.join(sorted(_METHODS))}")
     flat, lead, opened = _in_a_row(a, axis, op)
-    n, q = flat.shape[-1], q if hasattr(q, "dtype") else np.asarray(q)
+    takes_one = method in _WHOLE or type(q) in (int, float)
+    n, q = flat.shape[-1], q if hasattr(q, "dtype") else np.asarray(q, np.float64)
+    dtype = flat.dtype if takes_one else common_type(flat.dtype, q.dtype)
     values = stopped(q)
     if isinstance(values, np.ndarray) and not np.all((values >= 0) & (values <= 1)):
         raise ValueError(f"{op}: quantiles lie between 0 and 1, percentiles between 0 and 100")
     times = shape_of(q)
     if not n:
-        return np.full((*times, *(opened if keepdims else lead)), np.nan, flat.dtype)
+        return np.full((*times, *(opened if keepdims else lead)), np.nan, dtype)
     place, weight = _METHODS[method]
     ordered = take_along_axis(flat, order_of(flat, len(lead)), -1)
     isnan = np.isnan(flat)
@@ -102,7 +108,7 @@ def _quantile(op: str, a, q, axis, method: str, keepdims, skip: bool):
     inside = (stopped(at) >= 0) & (stopped(at) < count - 1) if n > 1 else np.zeros(at.shape, bool)
     t = np.where(inside, t, 0.0 if method != "averaged_inverted_cdf" else t)
     first, second = take_along_axis(ordered, low, -1), take_along_axis(ordered, high, -1)
-    out = _lerp(first, second, t.astype(flat.dtype))
+    out = _lerp(first, second, t.astype(dtype))
     hidden = np.all(isnan, axis=-1, keepdims=True) if skip else np.any(isnan, axis=-1, keepdims=True)
     out = np.where(hidden, np.nan, out)
     out = np.moveaxis(out, -1, 0)
@@ -125,7 +131,7 @@ def _quantiles(op: str, scale: float, skip: bool) -> Callable:
                  keepdims=False, *, weights=None):  # fmt: skip
         _checked(op, out, overwrite_input, weights)
         if scale != 1.0:
-            q = np.true_divide(q, scale)
+            q = q / scale if hasattr(q, "dtype") or not np.ndim(q) else np.asarray(q) / scale
         return _quantile(op, a, q, axis, method, bool(keepdims), skip)
 
     quantile.__name__ = op
