@@ -4,6 +4,7 @@ from . import (
     activation,
     assign,
     choices,
+    decompositions,
     diagonals,
     draws,
     einsum,
@@ -31,6 +32,7 @@ from . import (
     select,
     shape,
     softmax,
+    systems,
     ufuncs,
 )
 
@@ -38,6 +40,7 @@ __all__ = [
     "activation",
     "assign",
     "choices",
+    "decompositions",
     "diagonals",
     "draws",
     "einsum",
@@ -65,5 +68,6 @@ __all__ = [
     "select",
     "shape",
     "softmax",
+    "systems",
     "ufuncs",
 ]

@@ -4,9 +4,8 @@ import math
 
 import numpy as np
 
-from ..core.array import implements
+from ..core.array import functions, implements
 from ..core.primitive import Aval, bind, shape_of
-from ..errors import NoRuleError
 from ..kernels import shapes
 from .families import Custom, float_type, sample
 from .forms import reductions as forms
@@ -60,9 +59,9 @@ norm_row = Custom(
 def norm(x, ord=None, axis=None, keepdims: bool = False):
     """The 2-norm of vectors and Frobenius norm of matrices, over `axis` or all elements.
 
-    `ord` may be None, 2, 1, inf, -inf or another positive number for vectors; None, "fro", 1,
-    inf or -inf for matrices. The derivative of the 2-norm at 0 is 0. Raises NoRuleError for norms
-    that need singular values.
+    `ord` is any number for vectors; None, "fro", "nuc", 1, 2, inf or their negatives for matrices.
+    The derivative of the 2-norm at 0 is 0; that of a norm made of singular values, where some that
+    count are 0 or equal, is one of its subgradients.
     """
     ndim = len(shape_of(x))
     if axis is None and ord is None:
@@ -91,8 +90,8 @@ def _vector_norm(x, ord, axes, keepdims):
             return np.sum(np.abs(x), axis=axes, keepdims=keepdims)  # the norm of nothing is 0
         extreme = np.max if ord > 0 else np.min
         return extreme(np.abs(x), axis=axes, keepdims=keepdims)
-    if ord <= 0:
-        raise NoRuleError(f"norm: ord={ord} has no derivative rule; use x.data for the value")
+    if ord == 0:
+        return np.sum(np.not_equal(x, 0), axis=axes, keepdims=keepdims).astype(float_type(x.dtype))
     return np.sum(np.abs(x) ** ord, axis=axes, keepdims=keepdims) ** (1.0 / ord)
 
 
@@ -100,7 +99,9 @@ def _matrix_norm(x, ord, axes, keepdims):
     if ord is None or ord == "fro":
         return bind(norm_row, x, axes=tuple(sorted(axes)), keepdims=bool(keepdims))
     if ord in (2, -2, "nuc"):
-        raise NoRuleError(f"norm: ord={ord!r} needs singular values, which have no derivative rule")
+        s = functions[np.linalg.svdvals](np.moveaxis(x, axes, (-2, -1)))
+        out = np.sum(s, axis=-1) if ord == "nuc" else s[..., 0 if ord > 0 else -1]
+        return np.reshape(out, shapes.reduced(shape_of(x), axes, True)) if keepdims else out
     if ord not in (1, -1, math.inf, -math.inf):
         raise ValueError(f"norm: invalid norm order {ord!r} for matrices")
     summed, chosen = axes if abs(ord) == 1 else axes[::-1]

@@ -192,7 +192,8 @@ def _spaced(start, stop, num: int, endpoint: bool):
     places = places.reshape(num, *(1,) * len(shape))
     out = (stop - start) * (places / max(num - endpoint, 1)) + start
     if endpoint and num > 1:
-        out = np.concatenate([out[:-1], np.broadcast_to(stop, (1, *shape))])
+        last = np.broadcast_to(stop, (1, *shape))
+        out = np.concatenate([out[:-1], last.astype(out.dtype)])
     return out, step
 
 
@@ -238,7 +239,7 @@ def geomspace(start, stop, num=50, endpoint: bool = True, dtype=None, axis=0):
         out = np.concatenate([ends[0], *inner])
     elif n:
         out = ends[0]
-    out = out if dtype is None else out.astype(dtype)
+    out = out.astype(np.float64 if dtype is None else dtype)
     return out if axis == 0 else np.moveaxis(out, 0, axis)
 
 
