@@ -45,6 +45,10 @@ def _cumsum_back(x: Pointer, out: Pointer, rows: int, columns: int) -> None:
     _write(out, np.cumsum(values, axis=1, dtype=values.dtype)[:, ::-1])
 
 
+def _convolved(x: Pointer, y: Pointer, out: Pointer, n: int, m: int) -> None:
+    _write(out, np.convolve(_read(x, n), _read(y, m)))
+
+
 def _ordered(x: Pointer, out: Pointer, rows: int, columns: int) -> None:
     """The orders, and the room to merge in, which is left as the orders again."""
     order = np.argsort(_read(x, rows, columns), axis=1, kind="stable")
@@ -187,7 +191,7 @@ def _fill_permutation(state: Pointer, out: Pointer, n: int) -> None:
 
 
 DEVICES: dict[str, Callable[..., None]] = {
-    "choleskied": _choleskied, "cumsum": _cumsum, "cumsum_back": _cumsum_back,
+    "choleskied": _choleskied, "convolved": _convolved, "cumsum": _cumsum, "cumsum_back": _cumsum_back,
     "diagonals": _diagonals, "factored": _factored, "fill_integers": _fill_integers,
     "fill_normal": _fill_normal, "fill_permutation": _fill_permutation,
     "fill_uniform": _fill_uniform, "inverted": _inverted, "move": _move, "ordered": _ordered,
@@ -197,6 +201,7 @@ DEVICES: dict[str, Callable[..., None]] = {
 
 EXTENTS: dict[str, Callable[..., tuple[int, ...]]] = {
     "choleskied": lambda count, n: (count * n * n, count * n * n),
+    "convolved": lambda n, m: (n, m, n + m - 1),
     "cumsum": lambda rows, columns: (rows * columns,) * 2,
     "cumsum_back": lambda rows, columns: (rows * columns,) * 2,
     "diagonals": lambda count, n: (count * (n + 1) * n, count * n),

@@ -163,7 +163,7 @@ def _edge(x, a, axis):
 UNTRACKED = (
     np.argwhere, np.nonzero, np.flatnonzero,
     np.array_equal, np.array_equiv, np.allclose, np.isclose,
-    np.histogram, np.digitize, np.array_repr, np.array_str, np.array2string,
+    np.array_repr, np.array_str, np.array2string,
 )  # fmt: skip
 """Functions whose values change in steps, or are no numbers: what they give for `.data`."""
 

@@ -147,7 +147,7 @@ def _ranks(a, cutoff):
 _ranks_of = on_values(_ranks)
 
 
-def _solution(op: str, a, b, rcond):
+def solution(op: str, a, b, rcond):
     """The least squares solution of full rank or of least norm, and the rank."""
     m, n = shape_of(a)
     cutoff = np.finfo(a.dtype).eps * max(m, n) if rcond is None else rcond
@@ -173,7 +173,7 @@ def lstsq(a, b, rcond=None):
             "rows as it has"
         )
     (m, n), s = shape_of(a), svdvals(a)
-    x, rank = _solution("lstsq", a, b, rcond)
+    x, rank = solution("lstsq", a, b, rcond)
     squares = np.sum(np.square(b - a @ x), axis=0)
     full = rank == n and m > n
     squares = np.reshape(squares, -1) if full else np.zeros(0, x.dtype)
