@@ -125,6 +125,10 @@ def _choleskied(x: Pointer, out: Pointer, count: int, n: int) -> None:
     _write(out, found)
 
 
+def _reflected(x: Pointer, out: Pointer, count: int, m: int, n: int) -> None:
+    _write(out, np.concatenate(np.linalg.qr(_read(x, count, m, n)), axis=1))
+
+
 # -- random numbers -------------------------------------------------------------------------------
 
 _LOW = 0xFFFFFFFF
@@ -194,7 +198,7 @@ DEVICES: dict[str, Callable[..., None]] = {
     "choleskied": _choleskied, "convolved": _convolved, "cumsum": _cumsum, "cumsum_back": _cumsum_back,
     "diagonals": _diagonals, "factored": _factored, "fill_integers": _fill_integers,
     "fill_normal": _fill_normal, "fill_permutation": _fill_permutation,
-    "fill_uniform": _fill_uniform, "inverted": _inverted, "move": _move, "ordered": _ordered,
+    "fill_uniform": _fill_uniform, "inverted": _inverted, "move": _move, "ordered": _ordered, "reflected": _reflected,
     "searched": _searched, "spoil": _spoil, "substituted": _substituted,
 }  # fmt: skip
 """By the names that `core.Device` calls them."""
@@ -213,6 +217,7 @@ EXTENTS: dict[str, Callable[..., tuple[int, ...]]] = {
     "inverted": lambda count, n: (count * (n + 1) * n, count * n * n),
     "move": lambda n: (n, n),
     "ordered": lambda rows, columns: (rows * columns, 2 * rows * columns),
+    "reflected": lambda count, m, n: (count * m * n, count * (m + n) * n),
     "searched": lambda n, m, right: (n, m, m),
     "spoil": lambda n: (n,),
     "substituted": lambda count, n, m: (count * (n + 1) * n, count * n * m, count * n * m),

@@ -16,6 +16,7 @@ from ..errors import DimensionMismatch, NoRuleError
 from . import batching
 from .dtypes import float_type
 from .families import Custom, Interval, sample
+from .forms import matrices as forms
 from .linalg import swap
 from .matrices import inv, solve
 
@@ -351,7 +352,7 @@ _tall = Interval(0.5, 2.5)
 qr_row = Custom(
     "qr", _qr, _qr_infer, _qr_rule, _qr_push, reads=(), batch=batching.stacked,
     samples=[sample((3, 2)), sample((2, 2, 2)), sample((4, 3), domain=_tall)], reference=_qr,
-    eager_only=_VECTORS, spelling="`np.linalg.qr`",
+    form=forms.qr, spelling="`np.linalg.qr`",
     notes="LinAlgError from the pullback where columns depend on each other",
 )  # fmt: skip
 

@@ -13,7 +13,7 @@ from .dtypes import float_type
 from .layout import array
 from .nondiff import stopped
 from .order import searchsorted
-from .select import diff
+from .select import diff, take
 from .shape import normalize_axes, normalize_axis
 
 
@@ -123,7 +123,7 @@ def unwrap(p, discont=None, axis=-1, *, period=2 * math.pi):
     discont = period / 2 if discont is None else discont
     low = -period / 2
     wrapped = np.mod(steps - low, period) + low
-    wrapped = np.where((wrapped == low) & (steps > 0), -low, wrapped)
+    wrapped = np.where(np.logical_and(wrapped == low, steps > 0), -low, wrapped)
     correct = np.where(np.abs(steps) < discont, 0.0, wrapped - steps)
     zeros = np.zeros(shape_of(_cut(p, axis, 0, 1)), p.dtype)
     return p + np.concatenate([zeros, np.cumsum(correct, axis=axis).astype(p.dtype)], axis=axis)
@@ -152,7 +152,7 @@ def interp(x, xp, fp, left=None, right=None, period=None):
         period = abs(period)
         x, xp = np.mod(x, period), np.mod(xp, period)
         order = np.argsort(xp)
-        xp, fp = np.take(xp, order), np.take(fp, order)
+        xp, fp = take(xp, order), take(fp, order)
         xp = np.concatenate([xp[-1:] - period, xp, xp[:1] + period])
         fp = np.concatenate([fp[-1:], fp, fp[:1]])
         left = right = None
@@ -163,7 +163,7 @@ def interp(x, xp, fp, left=None, right=None, period=None):
         return np.where(x < xp[0], first, np.where(x > xp[0], last, fp[0] + 0.0 * x))
     at = searchsorted(xp, x, "right")
     at = np.minimum(np.maximum(at - 1, 0), n - 2)
-    x0, x1, f0, f1 = (np.take(z, i) for z in (xp, fp) for i in (at, at + 1))
+    x0, x1, f0, f1 = (take(z, i) for z in (xp, fp) for i in (at, at + 1))
     inside = f0 + (x - x0) * ((f1 - f0) / (x1 - x0))
     inside = np.where(x == xp[n - 1], fp[n - 1] + (inside - stopped(inside)), inside)
     return np.where(x < xp[0], first, np.where(x > xp[n - 1], last, inside))

@@ -23,6 +23,9 @@ _CONSTANTS = {
 }  # fmt: skip
 
 
+_both = np.logical_and
+
+
 def _between(n, q, alpha: float, beta: float):
     return n * q + (alpha + q * (1 - alpha - beta)) - 1
 
@@ -38,7 +41,9 @@ _METHODS: dict[str, tuple[Callable, Callable]] = {
     "higher": (lambda n, q: (n - 1) * q, _stepped(lambda part, low: part == 0)),
     "nearest": (
         lambda n, q: (n - 1) * q,
-        _stepped(lambda part, low: (part < 0.5) | ((part == 0.5) & (low % 2 == 0))),
+        _stepped(
+            lambda part, low: np.logical_or(part < 0.5, _both(part == 0.5, low % 2 == 0))
+        ),
     ),
     "midpoint": (lambda n, q: (n - 1) * q, lambda part, low: np.where(part == 0, 0.0, 0.5)),
     "inverted_cdf": (lambda n, q: n * q - 1, _stepped(lambda part, low: part == 0)),
@@ -46,7 +51,7 @@ _METHODS: dict[str, tuple[Callable, Callable]] = {
         lambda n, q: n * q - 1, lambda part, low: np.where(part == 0, 0.5, 1.0)
     ),
     "closest_observation": (
-        lambda n, q: n * q - 1.5, _stepped(lambda part, low: (part == 0) & (low % 2 == 1))
+        lambda n, q: n * q - 1.5, _stepped(lambda part, low: _both(part == 0, low % 2 == 1))
     ),
     **{
         name: (lambda n, q, pair=pair: _between(n, q, *pair), lambda part, low: part)
@@ -87,7 +92,7 @@ def _quantile(op: str, a, q, axis, method: str, keepdims, skip: bool):
     n, q = flat.shape[-1], q if hasattr(q, "dtype") else np.asarray(q, np.float64)
     dtype = flat.dtype if takes_one else common_type(flat.dtype, q.dtype)
     values = stopped(q)
-    if isinstance(values, np.ndarray) and not np.all((values >= 0) & (values <= 1)):
+    if isinstance(values, np.ndarray) and not np.all(_both(values >= 0, values <= 1)):
         raise ValueError(f"{op}: quantiles lie between 0 and 1, percentiles between 0 and 100")
     times = shape_of(q)
     if not n:
@@ -105,7 +110,7 @@ def _quantile(op: str, a, q, axis, method: str, keepdims, skip: bool):
     t = weight(at - below, below)
     low = np.minimum(np.maximum(below.astype(np.int64), 0), count - 1)
     high = np.minimum(np.maximum(below.astype(np.int64) + 1, 0), count - 1)
-    inside = (stopped(at) >= 0) & (stopped(at) < count - 1) if n > 1 else np.zeros(at.shape, bool)
+    inside = _both(stopped(at) >= 0, stopped(at) < count - 1) if n > 1 else np.zeros(at.shape, bool)
     t = np.where(inside, t, 0.0 if method != "averaged_inverted_cdf" else t)
     first, second = take_along_axis(ordered, low, -1), take_along_axis(ordered, high, -1)
     out = _lerp(first, second, t.astype(dtype))

@@ -6,9 +6,10 @@ import numpy as np
 
 from ..core.array import functions, implements
 from ..core.primitive import shape_of
+from ..core.symbols import is_recorded
 from ..errors import DimensionMismatch, NoRuleError
 from ..kernels import shapes
-from .decompositions import svdvals
+from .decompositions import qr, svdvals
 from .layout import array
 from .linalg import matmul_of
 from .matrices import inv, pinv, solve
@@ -148,16 +149,21 @@ _ranks_of = on_values(_ranks)
 
 
 def solution(op: str, a, b, rcond):
-    """The least squares solution of full rank or of least norm, and the rank."""
+    """The least squares solution, that of least norm where columns depend on each other, and the
+    plain rank. A program that is recorded takes it that they do not, and raises where they do."""
     m, n = shape_of(a)
-    cutoff = np.finfo(a.dtype).eps * max(m, n) if rcond is None else rcond
-    rank, other = (int(r) for r in _ranks_of(a, max(cutoff, 0.0)))
-    if rank != other and rank < min(m, n):
-        raise NoRuleError(
-            f"{op}: the matrix is nearly of rank {rank}, below its {min(m, n)} columns or rows, "
-            "where the solution has no derivative: drop columns that depend on others"
-        )
-    return pinv(a) @ b, rank
+    if not (is_recorded(a) and m >= n):
+        cutoff = np.finfo(a.dtype).eps * max(m, n) if rcond is None else rcond
+        rank, other = (int(r) for r in _ranks_of(a, max(cutoff, 0.0)))
+        if rank != other and rank < min(m, n):
+            raise NoRuleError(
+                f"{op}: the matrix is nearly of rank {rank}, below its {min(m, n)} columns or "
+                "rows, where the solution has no derivative: drop columns that depend on others"
+            )
+        if rank < n:
+            return pinv(a) @ b, rank
+    q, r = qr(a)
+    return solve(r, np.transpose(q) @ b), n
 
 
 @implements(np.linalg.lstsq)
