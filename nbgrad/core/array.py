@@ -19,6 +19,9 @@ from .primitive import Aval, Primitive, bind
 functions: dict[Any, Callable] = {}
 """NumPy functions (and ufuncs) and what stands in for them, with NumPy's own signature."""
 
+remedies: dict[str, str] = {}
+"""Why functions of NumPy are refused, by their full names, and what to write in their place."""
+
 _rows = Primitive.registry
 
 
@@ -373,6 +376,10 @@ def _of_ufunc(ufunc: np.ufunc) -> tuple[str, Callable | None]:
 def no_rule(name: str) -> NoRuleError:
     """The error for a function without a row."""
     return NoRuleError(
-        f"{name} has no derivative rule in nbgrad: compose it from functions that have one, or "
-        "call it on x.data where no derivative is needed"
+        f"{name} has no derivative rule in nbgrad: "
+        + remedies.get(
+            name,
+            "compose it from functions that have one, or call it on x.data where no derivative is "
+            "needed",
+        )
     )
