@@ -5,7 +5,7 @@ import numpy as np
 from ..core.array import Array, implements
 from ..core.primitive import shape_of
 from .layout import array
-from .select import on_values
+from .select import on_shared_values
 
 
 def _given(x):
@@ -82,7 +82,7 @@ def piecewise(x, condlist, funclist, *args, **kw):
     return out if out.dtype == x.dtype else out.astype(x.dtype)
 
 
-_places = on_values(np.flatnonzero)
+_places = on_shared_values(np.flatnonzero)
 
 
 @implements(np.compress)

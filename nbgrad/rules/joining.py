@@ -9,7 +9,7 @@ from ..core.array import Array, functions, implements
 from ..core.primitive import shape_of
 from ..kernels import shapes
 from .layout import array
-from .select import on_values
+from .select import on_shared_values
 from .shape import normalize_axis, vstack
 
 
@@ -74,9 +74,6 @@ def resize(a, new_shape):
     return np.take(a, np.arange(math.prod(shape)).reshape(shape) % size)
 
 
-_ends = on_values(lambda x: np.argwhere(x))
-
-
 @implements(np.trim_zeros)
 def trim_zeros(filt, trim="fb", axis=None):
     """Without the zeros in front and behind, as the values are now."""
@@ -85,7 +82,7 @@ def trim_zeros(filt, trim="fb", axis=None):
         raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
     shape = shape_of(filt)
     axes = shapes.axes_of(axis, len(shape), "trim_zeros")
-    places = _ends(filt)
+    places = on_shared_values(np.argwhere)(filt)
     index = [slice(None)] * len(shape)
     for i in axes:
         if not len(places):

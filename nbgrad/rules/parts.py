@@ -68,13 +68,15 @@ def modf(x):
     return np.where(np.isinf(x), 0.0, x - whole), whole
 
 
-_frexp = on_values(np.frexp)
+@on_values
+def _exponent(x):
+    return np.frexp(x)[1]
 
 
 @implements(np.frexp)
 def frexp(x):
     """The mantissa, between 0.5 and 1, and the plain exponent of 2: x = mantissa * 2**exponent."""
-    exponent = _frexp(x)[1]
+    exponent = _exponent(x)
     return ldexp(x, -exponent), exponent
 
 

@@ -1,10 +1,11 @@
 """What is made of inverses, solutions and singular values: powers, tensors, least squares."""
 
 import math
+from typing import Any
 
 import numpy as np
 
-from ..core.array import functions, implements
+from ..core.array import Array, functions, implements
 from ..core.primitive import shape_of
 from ..core.symbols import is_recorded
 from ..errors import DimensionMismatch, NoRuleError
@@ -154,11 +155,14 @@ def solution(op: str, a, b, rcond):
     m, n = shape_of(a)
     if not (is_recorded(a) and m >= n):
         cutoff = np.finfo(a.dtype).eps * max(m, n) if rcond is None else rcond
-        rank, other = (int(r) for r in _ranks_of(a, max(cutoff, 0.0)))
-        if rank != other and rank < min(m, n):
+        ranks: Any = _ranks_of(a, max(cutoff, 0.0))
+        while isinstance(ranks, Array):  # of samples
+            ranks = ranks.below
+        rank, most = int(ranks.min(initial=min(m, n))), int(ranks.max(initial=0))
+        if rank < most and rank < min(m, n):
             raise NoRuleError(
-                f"{op}: the matrix is nearly of rank {rank}, below its {min(m, n)} columns or "
-                "rows, where the solution has no derivative: drop columns that depend on others"
+                f"{op}: a matrix is nearly of rank {rank}, below its {min(m, n)} columns or rows, "
+                "where the solution has no derivative: drop columns that depend on others"
             )
         if rank < n:
             return pinv(a) @ b, rank
