@@ -255,7 +255,7 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     lead = shape_of(arr)[:axis] + shape_of(arr)[axis + 1 :]
     if 0 in lead:
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
-    lines = np.reshape(np.moveaxis(arr, axis, -1), (-1, shape_of(arr)[axis]))
+    lines = np.reshape(np.moveaxis(arr, axis, -1), (math.prod(lead), shape_of(arr)[axis]))
     made = [func1d(lines[i], *args, **kwargs) for i in range(math.prod(lead))]
     made = [x if isinstance(x, Array) else np.asarray(x) for x in made]
     inner = shape_of(made[0])

@@ -96,7 +96,7 @@ def _quantile(op: str, a, q, axis, method: str, keepdims, skip: bool):
         raise ValueError(f"{op}: quantiles lie between 0 and 1, percentiles between 0 and 100")
     times = shape_of(q)
     if not n:
-        return np.full((*times, *(opened if keepdims else lead)), np.nan, dtype)
+        raise ValueError(f"{op}: the shape {shape_of(a)} has no elements along {axis}")
     place, weight = _METHODS[method]
     ordered = take_along_axis(flat, order_of(flat, len(lead)), -1)
     isnan = np.isnan(flat)
@@ -174,4 +174,6 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
 def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     """The median of the elements over `axis` that are numbers; nan where there are none."""
     _checked("nanmedian", out, overwrite_input, None)
+    if not a.size:
+        return median(a, axis, keepdims=keepdims)
     return _quantile("nanmedian", a, 0.5, axis, "linear", bool(keepdims), True)
