@@ -222,7 +222,8 @@ def test_parameters_are_called_as_numpy_calls_them():
     """What a call names, and in what order, is what NumPy says."""
     wrong = []
     for target, function in functions.items():
-        if isinstance(target, str) or not callable(target) or hasattr(function, "__wrapped__"):
+        no_names = isinstance(target, (str, np.ufunc)) or hasattr(function, "__wrapped__")
+        if no_names or not callable(target):
             continue
         try:
             theirs = inspect.signature(target).parameters

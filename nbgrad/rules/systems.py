@@ -12,20 +12,29 @@ from ..errors import DimensionMismatch, NoRuleError
 from ..kernels import shapes
 from .decompositions import qr, svdvals
 from .layout import array
-from .linalg import matmul_of
 from .matrices import inv, pinv, solve
 from .norm import norm
 from .products import outer, tensordot
 from .select import on_values
 from .shape import normalize_axes
 
-functions[np.linalg.matmul] = matmul_of
-functions[np.linalg.tensordot] = tensordot
 functions[np.linalg.matrix_rank] = on_values(np.linalg.matrix_rank)
 
 
 def _given(x):
     return x if hasattr(x, "dtype") else array(x) if isinstance(x, (list, tuple)) else np.asarray(x)
+
+
+@implements(np.linalg.matmul)
+def linalg_matmul(x1, x2, /):
+    """`x1 @ x2`."""
+    return np.matmul(x1, x2)
+
+
+@implements(np.linalg.tensordot)
+def linalg_tensordot(x1, x2, /, *, axes=2):
+    """`np.tensordot(x1, x2, axes)`."""
+    return tensordot(x1, x2, axes)
 
 
 @implements(np.linalg.outer)
