@@ -13,7 +13,7 @@ import numpy as np
 
 from .core.array import functions, remedies
 from .core.primitive import Primitive
-from .rules.families import Elementwise, Nondifferentiable
+from .rules.families import Elementwise, Nondifferentiable, ufunc_rows
 
 __all__ = ["Entry", "surface", "unknown"]
 
@@ -114,7 +114,9 @@ def _entry(function: object, names: list[str]) -> Entry | None:
         params = row.samples[0] if row.samples else {}
         if all(row.constant(i, **params) == 0 for i in range(row.arity)):
             return Entry(name, others, "none", "its values change in steps: tracked, derivative 0")
-    return Entry(name, others, "yes", f"the row {row.name}" if row else _summary(functions[function]))
+    return Entry(
+        name, others, "yes", f"the row {row.name}" if row else _summary(functions[function])
+    )
 
 
 def _home(function: object) -> str:
@@ -124,6 +126,8 @@ def _home(function: object) -> str:
 
 def _row_of(function: object) -> Primitive | None:
     """The row that a function is."""
+    if function in ufunc_rows:
+        return ufunc_rows[function]
     found = [row for row in Primitive.registry.values() if row.function is function]
     return found[0] if len(found) == 1 else None
 

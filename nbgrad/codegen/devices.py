@@ -195,11 +195,12 @@ def _fill_permutation(state: Pointer, out: Pointer, n: int) -> None:
 
 
 DEVICES: dict[str, Callable[..., None]] = {
-    "choleskied": _choleskied, "convolved": _convolved, "cumsum": _cumsum, "cumsum_back": _cumsum_back,
+    "choleskied": _choleskied, "convolved": _convolved, "cumsum": _cumsum,
+    "cumsum_back": _cumsum_back,
     "diagonals": _diagonals, "factored": _factored, "fill_integers": _fill_integers,
     "fill_normal": _fill_normal, "fill_permutation": _fill_permutation,
-    "fill_uniform": _fill_uniform, "inverted": _inverted, "move": _move, "ordered": _ordered, "reflected": _reflected,
-    "searched": _searched, "spoil": _spoil, "substituted": _substituted,
+    "fill_uniform": _fill_uniform, "inverted": _inverted, "move": _move, "ordered": _ordered,
+    "reflected": _reflected, "searched": _searched, "spoil": _spoil, "substituted": _substituted,
 }  # fmt: skip
 """By the names that `core.Device` calls them."""
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from ..core.array import Array, implements
 from ..core.primitive import shape_of
+from .dtypes import BOOL
 from .layout import array
 from .select import on_shared_values
 
@@ -21,7 +22,7 @@ def select(condlist, choicelist, default=0):
         raise ValueError("select: needs at least one condition")
     out = _given(default)
     for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
-        if getattr(condition, "dtype", np.asarray(True).dtype) != bool:
+        if getattr(condition, "dtype", BOOL) != BOOL:
             raise TypeError("select: a condition must be an array of bools")
         out = np.where(condition, _given(choice), out)
     return out

@@ -11,9 +11,7 @@ from .layout import array
 from .order import searchsorted
 from .select import on_values, plain
 
-_histogram, _bincount, _edges = map(
-    on_values, (np.histogram, np.bincount, np.histogram_bin_edges)
-)
+_histogram, _bincount, _edges = map(on_values, (np.histogram, np.bincount, np.histogram_bin_edges))
 
 
 def _given(x):
@@ -47,7 +45,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
     a = np.asarray(plain(a))
     if a.shape != shape_of(weights):
         raise DimensionMismatch(
-            f"histogram: the shapes {a.shape} and {shape_of(weights)} of elements and weights differ"
+            f"histogram: the shapes {a.shape} of elements and {shape_of(weights)} of weights differ"
         )
     edges = np.histogram_bin_edges(a, bins, range)
     a, weights = a.ravel(), np.reshape(weights, -1)

@@ -122,8 +122,7 @@ def _blocked(nested: Any, depth: int, ndim: int, level: int):
     return np.concatenate(parts, axis=level - depth)
 
 
-if hasattr(np, "row_stack"):
-    functions[np.row_stack] = vstack
+functions |= {vars(np)[name]: vstack for name in ("row_stack",) if name in vars(np)}
 
 
 @implements(np.broadcast_arrays)

@@ -61,9 +61,7 @@ def nanvar(a, axis=None, dtype=None, *, ddof=0, keepdims: bool = False, where=Tr
            mean=None, correction=None):  # fmt: skip
     """Variance of the elements over `axis` that are numbers; nan where too few are."""
     a, where = chosen("nanvar", a, dtype), _numbers(a, where)
-    return var(
-        a, axis, ddof=ddof, keepdims=keepdims, where=where, mean=mean, correction=correction
-    )
+    return var(a, axis, ddof=ddof, keepdims=keepdims, where=where, mean=mean, correction=correction)
 
 
 @implements(np.nanstd)
@@ -71,9 +69,7 @@ def nanstd(a, axis=None, dtype=None, *, ddof=0, keepdims: bool = False, where=Tr
            mean=None, correction=None):  # fmt: skip
     """Standard deviation of the elements over `axis` that are numbers; nan where too few are."""
     a, where = chosen("nanstd", a, dtype), _numbers(a, where)
-    return std(
-        a, axis, ddof=ddof, keepdims=keepdims, where=where, mean=mean, correction=correction
-    )
+    return std(a, axis, ddof=ddof, keepdims=keepdims, where=where, mean=mean, correction=correction)
 
 
 def _extreme(extreme: Callable, none: float, op: str) -> Callable:
@@ -84,8 +80,10 @@ def _extreme(extreme: Callable, none: float, op: str) -> Callable:
         hidden = np.all(np.isnan(a), axis=axes, keepdims=keepdims)
         return np.where(hidden, np.nan, out) if initial is None else out
 
-    of_numbers.__doc__ = f"What np.{op[3:]} gives of the elements over `axis` that are numbers; nan " \
-        "where there are none."  # fmt: skip
+    of_numbers.__doc__ = (
+        f"What np.{op[3:]} gives of the elements over `axis` that are numbers; nan where there are "
+        "none."
+    )
     return of_numbers
 
 

@@ -70,8 +70,9 @@ def _slope(f, axis: int, h: Any, edge_order: int):
     h = h if isinstance(h, (float, int)) else _given(h)
     if shape_of(h):
         if shape_of(h) != (n,):
-            raise ValueError(f"gradient: the coordinates have the shape {shape_of(h)}, the axis the "
-                             f"length {n}")  # fmt: skip
+            raise ValueError(
+                f"gradient: the coordinates have the shape {shape_of(h)}, the axis the length {n}"
+            )
         h = diff(h)
     steps = np.broadcast_to(h, (n - 1,)) if not isinstance(h, (float, int)) else None
     slopes = diff(f, axis=axis)  # of neighbours
@@ -260,7 +261,9 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     made = [x if isinstance(x, Array) else np.asarray(x) for x in made]
     inner = shape_of(made[0])
     out = np.reshape(np.stack(made), (*lead, *inner))
-    return np.moveaxis(out, range(len(lead), len(lead) + len(inner)), range(axis, axis + len(inner)))
+    return np.moveaxis(
+        out, range(len(lead), len(lead) + len(inner)), range(axis, axis + len(inner))
+    )
 
 
 @implements(np.apply_over_axes)

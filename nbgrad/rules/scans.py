@@ -102,8 +102,10 @@ def _cumulative(running: Callable, first: float, op: str) -> Callable:
         start = np.full((*shape[:axis], 1, *shape[axis + 1 :]), first, out.dtype)
         return np.concatenate([start, out], axis=axis)
 
-    cumulative.__doc__ = f"Running {'sums' if first == 0 else 'products'} along `axis`, with a " \
+    cumulative.__doc__ = (
+        f"Running {'sums' if first == 0 else 'products'} along `axis`, with a "
         f"{first:g} in front where `include_initial` asks for it."
+    )
     return cumulative
 
 

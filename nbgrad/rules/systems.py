@@ -212,7 +212,9 @@ def matrix_norm(x, /, *, keepdims: bool = False, ord="fro"):
 def vector_norm(x, /, *, axis=None, keepdims: bool = False, ord=2):
     """The norm of the elements over `axis`, as of one vector, of every `ord`."""
     shape = shape_of(x)
-    axes = shapes.axes_of(tuple(axis) if isinstance(axis, list) else axis, len(shape), "vector_norm")
+    axes = shapes.axes_of(
+        tuple(axis) if isinstance(axis, list) else axis, len(shape), "vector_norm"
+    )
     kept = tuple(i for i in range(len(shape)) if i not in axes)
     flat = np.reshape(np.transpose(x, (*kept, *axes)), (*(shape[i] for i in kept), -1))
     out = norm(flat, ord, -1)

@@ -64,7 +64,9 @@ def reduce(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=N
     if not count:
         initial = ufunc.identity if initial is None else initial
         if initial is None:
-            raise ValueError(f"{name}: the shape {shape} has no elements along {axes}: give initial")
+            raise ValueError(
+                f"{name}: the shape {shape} has no elements along {axes}: give initial"
+            )
         total = np.full(shape_of(flat)[:-1], initial, flat.dtype)
     else:
         total = _fold(ufunc, flat, initial)
