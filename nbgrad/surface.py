@@ -52,14 +52,19 @@ IN_STEPS = """
     np.histogramdd np.histogram_bin_edges np.isin np.iscomplex np.isreal np.isneginf np.isposinf
     np.lexsort np.nextafter np.spacing np.intersect1d np.setdiff1d np.setxor1d np.union1d np.unique
     np.unique_all np.unique_counts np.unique_inverse np.unique_values"""
-NO_NUMBERS = """
+_ZERO = "its values change in steps: tracked, derivative 0"
+TEXT = """
     np.array_repr np.array_str np.array2string np.format_float_positional
-    np.format_float_scientific np.shape np.ndim np.size np.iscomplexobj np.isrealobj
+    np.format_float_scientific"""
+NO_NUMBERS = """
+    np.shape np.ndim np.size np.iscomplexobj np.isrealobj
     np.result_type np.common_type np.may_share_memory np.shares_memory np.einsum_path
     np.diag_indices_from np.tril_indices_from np.triu_indices_from np.empty_like np.zeros_like
     np.ones_like np.full_like np.imag"""
 WITHOUT = {
     **dict.fromkeys(IN_STEPS.split(), "its values change in steps: plain"),
+    **dict.fromkeys("np.angle np.around np.round np.fix".split(), _ZERO),
+    **dict.fromkeys(TEXT.split(), "it gives text"),
     **dict.fromkeys(NO_NUMBERS.split(), "it does not depend on the numbers"),
 }
 """Functions that take tracked arrays and give values without a derivative, and why."""
@@ -113,7 +118,7 @@ def _entry(function: object, names: list[str]) -> Entry | None:
     if isinstance(row, Elementwise):
         params = row.samples[0] if row.samples else {}
         if all(row.constant(i, **params) == 0 for i in range(row.arity)):
-            return Entry(name, others, "none", "its values change in steps: tracked, derivative 0")
+            return Entry(name, others, "none", _ZERO)
     return Entry(
         name, others, "yes", f"the row {row.name}" if row else _summary(functions[function])
     )

@@ -237,8 +237,9 @@ np.vecdot(x, y)
 np.linalg.matrix_power(a, 3)
 np.linalg.matrix_power(a, -2)
 np.linalg.matrix_power(a, 0)
-np.linalg.tensorinv(np.reshape(np.append(s, a)[:16] + 5 * np.eye(4).ravel(), (2, 2, 4)), ind=2)
-np.linalg.tensorsolve(np.reshape(np.append(s, a)[:16] + 5 * np.eye(4).ravel(), (2, 2, 2, 2)), np.reshape(v, (2, 2)))
+np.linalg.tensorinv(np.reshape(x @ x.T + 5 * np.eye(3), (3, 3, 1)), ind=1)
+np.linalg.tensorinv(np.reshape(np.outer(v, w) + 5 * np.eye(4), (2, 2, 4)), ind=2)
+np.linalg.tensorsolve(np.reshape(np.outer(v, w) + 5 * np.eye(4), (2, 2, 2, 2)), np.diag(v[:2]))
 np.linalg.lstsq(x.T, v)[0]
 np.linalg.lstsq(x.T, v)[1]
 np.linalg.lstsq(x, v[:3])[0]

@@ -30,8 +30,8 @@ DEPRECATED = {
 def test_nothing_of_numpy_is_unknown():
     missing = unknown()
     assert not missing, (
-        f"NumPy {np.__version__} has {', '.join(missing)}, of which nbgrad says nothing: write each "
-        "as a function with @implements in nbgrad/rules/, or refuse it with the way round in "
+        f"NumPy {np.__version__} has {', '.join(missing)}, of which nbgrad says nothing: write "
+        "each as a function with @implements in nbgrad/rules/, or refuse it with the way round in "
         "nbgrad/rules/refused.py, or name it in nbgrad/surface.py with why it has no gradient"
     )
 

@@ -14,8 +14,8 @@ _COMPLEX = (
     "of the frequencies give the real and imaginary parts"
 )
 _ARRAY = (
-    "a plain array would lose the derivative: use x itself, nbgrad.array(nested), or x.data for the "
-    "plain numbers"
+    "a plain array would lose the derivative: use x itself, nbgrad.array(nested), or x.data for "
+    "the plain numbers"
 )
 _FILE = "it writes numbers: give it x.data"
 _NUMBERS = "it makes an array of plain numbers: {}"

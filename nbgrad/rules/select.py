@@ -1,7 +1,6 @@
 """Choosing elements by position or rank, and functions whose values have no derivative."""
 
 import functools
-import math
 
 import numpy as np
 

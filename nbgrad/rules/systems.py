@@ -42,8 +42,10 @@ def linalg_outer(x1, x2, /):
     """The products of the elements of two vectors."""
     for x in (x1, x2):
         if len(shape_of(x)) != 1:
-            raise ValueError(f"outer: the shapes {shape_of(x1)} and {shape_of(x2)} are not those of "
-                             "vectors; np.outer takes any")  # fmt: skip
+            raise ValueError(
+                f"outer: the shapes {shape_of(x1)} and {shape_of(x2)} are not those of vectors; "
+                "np.outer takes any"
+            )
     return outer(x1, x2)
 
 

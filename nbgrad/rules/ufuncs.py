@@ -1,4 +1,4 @@
-"""Methods of ufuncs: `np.add.reduce`, `np.multiply.accumulate`, `np.subtract.outer` and their kin."""
+"""Methods of ufuncs: `np.add.reduce`, `np.multiply.accumulate`, `np.subtract.outer` and others."""
 
 import functools
 import math
