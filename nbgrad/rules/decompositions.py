@@ -15,7 +15,7 @@ from ..core.primitive import Aval, bind, shape_of
 from ..errors import DimensionMismatch, NoRuleError
 from . import batching
 from .dtypes import float_type
-from .families import Custom, Interval, sample
+from .families import Custom, Interval, positive, sample
 from .forms import matrices as forms
 from .linalg import swap
 from .matrices import inv, solve
@@ -171,10 +171,8 @@ def _eig_push(tangents, out, args):
     return _stacked(np.diagonal(change, 0, -2, -1), moved)
 
 
-_apart = [
-    sample(np.array([[1.0, 0.3], [-0.1, 2.0]]) + np.zeros((2, 1, 1))),
-    sample(np.array([[3.0, 0.4, 0.2], [0.1, 1.0, 0.3], [-0.2, 0.5, -1.0]])),
-]
+# Of positive numbers, so that the eigenvalues of two rows are real and differ.
+_apart = [sample((2, 2), domain=positive), sample((2, 2, 2), domain=positive)]
 eig_row = Custom(
     "eig", _eig, _one_more_row, _eig_rule, _eig_push, reads=(), samples=_apart,
     batch=batching.stacked, eager_only=_VECTORS, spelling="`np.linalg.eig`", reference=_eig,
