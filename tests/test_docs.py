@@ -13,7 +13,7 @@ import test_rows_gradients as gradients
 import test_rows_orders as orders
 import test_rows_pullbacks as pullbacks
 import test_rows_values as values
-import test_static_rows as static
+from compiled_rows import assert_compiled, functions_of
 
 import nbgrad
 from nbgrad.core.primitive import Primitive
@@ -103,7 +103,7 @@ def test_the_tests_of_all_rows_take_the_new_ones(name):
             orders.test_second_order_three_ways(case)
             pullbacks.test_emitted_traced_and_plain_rules_agree(case)
             pullbacks.test_pullback_is_linear_in_its_cotangent(case)
-            static.assert_compiled(case, *static.functions_of(case, case.draw()))
+            assert_compiled(case, *functions_of(case, case.draw()))
             if isinstance(case.row, Elementwise):
                 pullbacks.test_zero_cotangent_gives_zero_whatever_the_partial(case)
     assert f"| {name} |" in table()

@@ -85,7 +85,10 @@ def _slice_of(part: Value, axis: int, rolls: dict[Value, Roll]) -> Roll | None:
     """The array of which a part of a join is a slice along an axis, and where that begins."""
     source, start = part, 0
     if isinstance(part, View):
-        source, start = part.source, part.axes[axis].start if axis < len(part.axes) else 0
+        source = part.source
+        if len(source.shape) != len(part.shape):
+            return None
+        start = part.axes[axis].start
         if part.axes != _slice(source, axis, start, part.shape[axis]):
             return None
     inner = rolls.get(source)

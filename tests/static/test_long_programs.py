@@ -1,6 +1,7 @@
 """Long programs: deeper than Python's stack, and compiled in time that grows as they do."""
 
 import sys
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -135,17 +136,18 @@ def test_joins_and_rolls_in_many_pieces(count):
         check_written(nbgrad.compile(nbgrad.value_and_grad(f)), LONG)
 
 
-ROLLED = {
+ROLLED: dict[str, Callable] = {
     "scaled": lambda x: sum(np.roll(x, i) * i for i in range(1, 41)),
     "products": lambda x: sum(np.roll(x, i) * np.roll(x, -i) for i in range(12)),
     "of scalar code": lambda x: sum(np.roll(x * i + 1.0, i) for i in range(12)),
     "of rolls": lambda x: sum(np.roll(np.sin(np.roll(x, 3)) * x, -i) for i in range(12)),
-    "rows": lambda x: sum(np.roll(x.reshape(10, 5), i, 0) * i for i in range(-4, 9)).ravel(),
-    "columns": lambda x: sum(np.roll(x.reshape(5, 10), i, 1) * i for i in range(9)).ravel(),
+    "rows": lambda x: sum(np.roll(x.reshape(10, 5), i, 0) * i for i in range(-4, 9)),
+    "columns": lambda x: sum(np.roll(x.reshape(5, 10), i, 1) * i for i in range(9)),
     "both axes": lambda x: sum(
         np.roll(x.reshape(5, 10), (i % 5, i), (0, 1)) * i for i in range(10)
-    ).ravel(),
+    ),
     "twice round": lambda x: sum(np.roll(x[:9], i) * i for i in range(-18, 18)),
+    "ends of numbers": lambda x: np.stack([x[0], x[1]]) + sum(np.roll(x[:2], i) for i in range(9)),
     "slices": lambda x: sum(np.roll(x, i)[i : i + 20] * i for i in range(12)),
 }
 
