@@ -15,8 +15,8 @@ from nbgrad.codegen.interpret import interpret
 from nbgrad.errors import TraceError
 from nbgrad.static.loops.check import check_loops, check_memory
 from nbgrad.static.loops.nest import Nest
+from nbgrad.static.lower.buffered import Loop as LoopValue
 from nbgrad.static.lower.check import check_values
-from nbgrad.static.lower.values import Loop as LoopValue
 from nbgrad.static.lower.values import Map, topological
 from nbgrad.static.schedule.check import check_schedule
 from nbgrad.static.schedule.fuse import Group

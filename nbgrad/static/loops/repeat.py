@@ -6,8 +6,9 @@ from ...codegen.affine import Affine, combined
 from ...codegen.core import Device, Enter, Pointer, Repeat, Step
 from ...codegen.loops import Begin, Let, Literal, Load, Operand, Store
 from ...codegen.scalar import parse
+from ..lower.buffered import Item, Loop
 from ..lower.step import LoweredStep
-from ..lower.values import BOOL, INT, Item, Loop, Value
+from ..lower.values import BOOL, INT, Value
 from ..schedule.buffers import window_of
 from ..schedule.fuse import Single
 

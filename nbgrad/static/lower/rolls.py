@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ...codegen.affine import Axis
-from .graph import Graph, is_even
+from .graph import Graph
+from .layout import is_even
 from .values import Concat, Map, Value, View, topological
 
 # So many rolls of one array along one axis are views of a copy. The value and the gradient of a sum

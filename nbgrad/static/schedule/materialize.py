@@ -7,23 +7,9 @@ dear values that several others read, and what would split a loop too often.
 from collections.abc import Sequence
 
 from ..lower import rolls
+from ..lower.buffered import Call, Loop, Matmul, Scatter
 from ..lower.halo import MANY
-from ..lower.values import (
-    Call,
-    Concat,
-    Full,
-    Input,
-    Inset,
-    Loop,
-    Map,
-    Matmul,
-    Pad,
-    Reshape,
-    Scatter,
-    Take,
-    Value,
-    View,
-)
+from ..lower.values import Concat, Full, Input, Inset, Map, Pad, Reshape, Take, Value, View
 from .buffers import behind_views, buffer_of, operand_of, window_of
 from .edges import NONE, Edges, domain_edges, inner_edges, pieces
 
