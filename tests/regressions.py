@@ -7,6 +7,7 @@ library, so that NumPy's own meaning of each function can stand in its place.
 from collections.abc import Callable
 
 import numpy as np
+from scipy import special
 
 REGRESSIONS: dict[str, Callable] = {}
 
@@ -577,3 +578,21 @@ def differences_of_bools(nbgrad):
         return v2
 
     return f, (np.array([[1.0], [2.0]]),)
+
+
+@regression
+def product_with_a_logarithm(nbgrad):
+    def f(x0):
+        v1 = special.xlogy(x0, x0 + 1.0) * special.erfc(x0)
+        return v1
+
+    return f, (np.array([0.0, 0.5, 40.0]),)
+
+
+@regression
+def running_sum_of_a_number(nbgrad):
+    def f(x0):
+        v1 = np.cumsum(x0, axis=-1)
+        return v1
+
+    return f, (1.5,)

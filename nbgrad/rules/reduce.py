@@ -305,9 +305,12 @@ cumsum_row = Linear(
 
 @implements(np.cumsum)
 def cumsum(x, axis=None):
-    """Running sums along `axis`; of all elements in one row where it is None."""
+    """Running sums along `axis`; of all elements in one row where it is None. A number is a row of
+    one element."""
     if axis is None:
         x, axis = np.reshape(x, -1), 0
+    elif not shape_of(x):
+        x = np.reshape(x, 1)
     axis = np.lib.array_utils.normalize_axis_index(axis, len(shape_of(x)), "cumsum")
     return bind(cumsum_row, x, axis=axis, reverse=False)
 
