@@ -5,18 +5,13 @@ All cases run in plain Python, in a process of their own; with Numba a few, and 
 
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 import rows
 from children import environment
-from rows import F32, F64, PLAIN_PYTHON, Case, Point
-
-import nbgrad
-from nbgrad.static.lower import lower
-from nbgrad.static.lower.check import check_values
+from compiled import assert_compiled, functions_of
+from rows import F32, F64, PLAIN_PYTHON
 
 ROWS = [row for row in rows.rows() if row.form]
 # What is compiled in every run: one row for each kind of loop.
@@ -29,56 +24,6 @@ def test_nearly_every_row_has_a_static_form():
     for row in rows.rows():
         assert bool(row.form) != bool(row.eager_only)
         assert not row.eager_only.endswith(".")
-
-
-def functions_of(case: Case, point: Point) -> tuple[list[Callable], list]:
-    """The value, gradients of its product with the cotangent, and derivatives of those along the
-    directions; and their arguments. Python's numbers stay as they are in float32."""
-    kinds = (np.ndarray, float) if case.dtype == F64 else (np.ndarray,)
-    given = [i for i, arg in enumerate(point.args) if isinstance(arg, kinds)]
-
-    def value(*xs):
-        args = list(point.args)
-        for i, x in zip(given, xs, strict=True):
-            args[i] = x
-        return case(*args)
-
-    nums = tuple(k for k, i in enumerate(given) if i in case.positions)
-    if not nums:
-        return [value], [point.args[i] for i in given]
-    gradients = nbgrad.grad(lambda *xs: np.sum(value(*xs) * point.ct), nums)
-
-    def product(*xs):
-        def along(*moved):
-            args = list(xs)
-            for k, x in zip(nums, moved, strict=True):
-                args[k] = x
-            pairs = zip(gradients(*args), point.directions.values(), strict=True)
-            return sum(np.sum(slope * direction) for slope, direction in pairs)
-
-        every = tuple(range(len(nums)))
-        return nbgrad.grad(along, every)(*(xs[k] for k in nums))
-
-    every = [value, gradients, product] if case.dtype == F64 else [value, gradients]
-    return every, [point.args[i] for i in given]
-
-
-def assert_compiled(case: Case, functions: list[Callable], args: list) -> None:
-    for f in functions:
-        with np.errstate(all="ignore"):
-            expected = f(*args)
-            compiled = nbgrad.compile(f)
-            variant = compiled.variant(*args)
-            variant.program.check()
-            graph, outputs = lower(variant.program)
-            check_values([*outputs, *(ok for ok, _ in graph.checks)])
-            found = compiled(*args)
-        if not isinstance(expected, tuple):
-            found, expected = (found,), (expected,)
-        for mine, theirs in zip(found, expected, strict=True):
-            theirs = np.asarray(theirs)
-            tolerance = 1e-12 if case.dtype == F64 else 1e-5
-            rows.assert_close(np.asarray(mine), theirs, tolerance, theirs.dtype)
 
 
 @pytest.mark.skipif(not PLAIN_PYTHON, reason="in a process of its own")
@@ -97,7 +42,7 @@ def test_row_in_plain_python(row, dtype):
         ("test_static_rows.py", ""),
         ("test_static_programs.py", ""),
         ("test_programs.py", "compiled_in_plain_python"),
-        ("test_loops.py", "compiled_is_eager or written_over"),
+        ("transforms/test_loops.py", "compiled_is_eager or written_over"),
     ],
 )
 def test_all_in_plain_python(file, chosen):
