@@ -12,7 +12,7 @@ from numba import types
 from numba.core.compiler_lock import global_compiler_lock
 
 from .jit.interrupts import held_back
-from .jit.kernel import DISABLED, guarded, kernel, kernel_from_source, module_of
+from .jit.kernel import DISABLED, guarded, jitted, kernel, kernel_from_source, module_of
 from .pointers import address
 
 _REAL = types.CPointer(types.float64)
@@ -38,7 +38,7 @@ class Entry:
         if not DISABLED:
             # What is called never compiles, not for a moment: it is handed what another one has
             # compiled, while other threads call it.
-            self._called: Any = numba.njit(self._kernel.function)
+            self._called: Any = jitted(self._kernel.function)
             self._called._can_compile = False
 
     @property
@@ -92,7 +92,7 @@ def njit(name: str, source: str, count: int, results: int, captured: Sequence[An
     text += f"    return {name}_entry({', '.join([*names, *arrays, *places])})\n"
     sys.modules[made.function.__module__].__dict__[f"{name}_entry"] = made.dispatcher
     closed = module_of(text, **arrays).__dict__["closed"]
-    return closed if DISABLED else guarded(numba.njit(closed))
+    return closed if DISABLED else guarded(jitted(closed))
 
 
 @cache

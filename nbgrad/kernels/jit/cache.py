@@ -104,9 +104,9 @@ def attach(dispatcher: Any, name: str, content: str) -> None:
     needed = (
         (dispatcher, "_cache"),
         (dispatcher, "_compiler"),
-        (getattr(compiler, "CompileResult", None), "_rebuild"),
-        (getattr(compiler, "CompileResult", None), "_reduce"),
+        (compiler, "compile_result"),
         (environment, "_rebuild_env"),
+        (environment, "lookup_environment"),
     )
     missing = [piece for owner, piece in needed if not hasattr(owner, piece)]
     if missing:
@@ -160,11 +160,11 @@ class KernelCache:
         kept = folder()
         # Code with addresses of this process in it would crash the next one.
         if kept is None or data.library.has_dynamic_globals:
+            data.library.drop()
             return
         name = self._file(sig, data.codegen)
         try:
             pieces = packed(data)
-            data.library._shared_module = None  # the copy that was packed; callers make another
             _prune(kept)
             kept.write(name, MAGIC, _digest(name, pieces), *pieces)
         except Unstorable:

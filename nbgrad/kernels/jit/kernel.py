@@ -13,10 +13,11 @@ import types
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-import numba
 import numpy as np
 from numba.core import config
+from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic
 
 from .cache import attach, counts, of_code
@@ -35,6 +36,18 @@ _build_lock = fork_safe(threading.RLock())
 # Numba never frees machine code, so a text is compiled once: the same program made again costs
 # nothing.
 _kernels: dict[tuple[str, str], "Kernel"] = {}
+
+
+def jitted(function: Callable, pipeline: type = Compiler, **options: Any) -> Any:
+    """Numba's compiled function, or the function itself where DISABLED.
+
+    That is settled at the import: half of the kernels are machine code where Numba is told later
+    to compile nothing, and the rest must be too.
+    """
+    if DISABLED:
+        return function
+    settings = {"nopython": True, "boundscheck": None, **options}
+    return CPUDispatcher(function, targetoptions=settings, pipeline_class=pipeline)
 
 
 class Kernel:
@@ -133,12 +146,12 @@ def device(function: Callable, **options: Any) -> Any:
 
     It keeps its own flags in any caller, so range reductions survive a caller that reassociates.
     """
-    return numba.njit(pipeline_class=Inside, **DEVICE_OPTIONS, **options)(function)
+    return jitted(function, Inside, **DEVICE_OPTIONS, **options)
 
 
 def part(function: Callable) -> Any:
     """Decorator: a piece of a scalar function, written into it."""
-    return numba.njit(inline="always", **DEVICE_OPTIONS)(function)
+    return jitted(function, inline="always", **DEVICE_OPTIONS)
 
 
 def instruction(twin: Callable) -> Callable[[Callable], Any]:
@@ -183,7 +196,6 @@ def guarded(dispatcher: Any) -> Any:
 def _dispatcher(function: Callable, content: str) -> Callable:
     if DISABLED:  # pyright: ignore[reportAttributeAccessIssue]
         return np.errstate(all="ignore")(function)
-    options = {"no_cfunc_wrapper": True, **_FLAGS}
-    dispatcher = numba.njit(pipeline_class=Outside, **options)(function)
+    dispatcher = jitted(function, Outside, no_cfunc_wrapper=True, **_FLAGS)
     attach(dispatcher, function.__name__, content)
     return guarded(dispatcher)
