@@ -184,6 +184,27 @@ def test_without_compilation_kernels_run_as_python(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        "import numba; numba.config.DISABLE_JIT = 1",
+        "import os; os.environ['NUMBA_DISABLE_JIT'] = '1'",
+    ],
+)
+def test_to_compile_nothing_is_settled_at_the_import(fork, tmp_path, told):
+    """Later it is for other functions: ours are compiled, and are kept, as those before were."""
+    code = f"""
+{told}
+{GRADIENTS}
+f = nbgrad.compile(lambda x: np.sum(np.tanh(x)))
+assert abs(f(np.ones(3)) - 3 * np.tanh(1)) < 1e-12 and f.address
+"""
+    session = fork(code, NBGRAD_CACHE_DIR=tmp_path)
+    assert gradients_are_right(session) and not session.warnings
+    again = fork(code, NBGRAD_CACHE_DIR=tmp_path)
+    assert (again.compiled, again.loaded) == (0, session.compiled)
+
+
 def test_code_with_addresses_in_it_is_not_stored(fork, tmp_path):
     code = '''
 from nbgrad.kernels.jit.kernel import kernel_from_source

@@ -11,8 +11,15 @@ import numpy as np
 from numba import types
 from numba.core.compiler_lock import global_compiler_lock
 
-from .jit.interrupts import held_back
-from .jit.kernel import DISABLED, guarded, jitted, kernel, kernel_from_source, module_of
+from .jit.kernel import (
+    DISABLED,
+    guarded,
+    jitted,
+    kernel,
+    kernel_from_source,
+    module_of,
+    undisturbed,
+)
 from .pointers import address
 
 _REAL = types.CPointer(types.float64)
@@ -99,7 +106,7 @@ def njit(name: str, source: str, count: int, results: int, captured: Sequence[An
 def cfunc(name: str, source: str, kind: str) -> Any:
     """The function `name` as a C function of a kind of SIGNATURES: Numba's CFunc."""
     function = kernel_from_source(name, source).function
-    with held_back(), global_compiler_lock:
+    with undisturbed():
         return numba.cfunc(SIGNATURES[kind], error_model="numpy", fastmath={"contract"})(function)
 
 

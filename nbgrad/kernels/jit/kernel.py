@@ -5,12 +5,13 @@ cache. Kernels take arrays and numbers by position, write into arrays that the c
 allocate nothing. With `NUMBA_DISABLE_JIT` set they run as plain Python.
 """
 
+import contextlib
 import hashlib
 import linecache
 import sys
 import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -41,8 +42,8 @@ _kernels: dict[tuple[str, str], "Kernel"] = {}
 def jitted(function: Callable, pipeline: type = Compiler, **options: Any) -> Any:
     """Numba's compiled function, or the function itself where DISABLED.
 
-    That is settled at the import: half of the kernels are machine code where Numba is told later
-    to compile nothing, and the rest must be too.
+    That is settled at the import: half of the kernels are Numba's where it is told later to
+    compile nothing, and the rest must be too.
     """
     if DISABLED:
         return function
@@ -175,6 +176,20 @@ def stats() -> dict[str, int]:
     return {**counts, "called": sum(kernel.calls for kernel in Kernel.every)}
 
 
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """For a compilation: no signal breaks it off, no other thread compiles, and it is one also
+    where Numba was told, since this was imported, to compile nothing."""
+    with held_back(), global_compiler_lock:
+        config.reload_config()
+        told = config.DISABLE_JIT  # pyright: ignore[reportAttributeAccessIssue]
+        config.DISABLE_JIT = 0  # pyright: ignore[reportAttributeAccessIssue]
+        try:
+            yield
+        finally:
+            config.DISABLE_JIT = told  # pyright: ignore[reportAttributeAccessIssue]
+
+
 def guarded(dispatcher: Any) -> Any:
     """The same dispatcher, whose compilations no signal breaks off.
 
@@ -184,7 +199,7 @@ def guarded(dispatcher: Any) -> Any:
     compile_one = dispatcher.compile
 
     def compile_whole(signature):
-        with held_back(), global_compiler_lock:
+        with undisturbed():
             if not dispatcher._can_compile and signature not in dispatcher.overloads:
                 raise TypeError(f"{dispatcher.__name__} is not compiled for {signature}")
             return compile_one(signature)
