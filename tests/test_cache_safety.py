@@ -86,6 +86,8 @@ def of_others(kernels: Path) -> dict[Path, bytes]:
         f"results-{KEY}.nbgrad": b"a name like ours, other contents" * 100,
         f"results-{KEY}.nbgrad.0123456789ab.tmp": b"other contents",
         f"{KEY}.nbgrad.bak": _folder.MAGIC,
+        f"moved-{KEY}.nbgrad": _folder.digest(f"old-{KEY}.nbgrad", [b"pickle"]) + b"pickle",
+        f"short-{KEY}.nbgrad": b"x" * 31,
     }
     for name, text in texts.items():
         (kernels / name).write_bytes(text)
@@ -110,7 +112,10 @@ def test_only_files_of_ours_are_ever_removed(fork, tmp_path, kernels, way):
         kernels / f"killed-{KEY}.nbgrad.0123456789ab.tmp",
     ]
     went[-1].write_bytes(_folder.MAGIC[:5])  # killed while it wrote
-    os.utime(went[-1], (1e9, 1e9))
+    went.append(kernels / f"old-{KEY}.nbgrad")  # from before files began with a mark
+    went[-1].write_bytes(_folder.digest(went[-1].name, [b"pickle" * 1000]) + b"pickle" * 1000)
+    for path in went[-2:]:
+        os.utime(path, (1e9, 1e9))
     limit = "from nbgrad.kernels.jit import cache as _cache; _cache._LIMIT = 1\n"
     session = fork(limit + SQUARE if way == "prune" else CLEAR, NBGRAD_CACHE_DIR=tmp_path)
     assert not session.warnings
