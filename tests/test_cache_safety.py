@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from caches import (
@@ -305,3 +306,28 @@ os.dup2(other, held)
     session = fork(code, NBGRAD_CACHE_DIR=tmp_path)
     assert square_is_right(session) and not session.warnings
     assert list((tmp_path / "other").iterdir()) == [] and len(cached(tmp_path)) == 1
+
+
+@two_accounts
+@pytest.mark.parametrize("member", ["", "listed", "first group"])
+def test_a_group_of_ones_own_may_write_above(tmp_path, monkeypatch, member):
+    """Where nobody else is in it, by the list of its members or as their first group."""
+    import grp
+    import pwd
+
+    me, group = pwd.getpwuid(os.geteuid()), 54321
+    others = ["mallory"] if member == "listed" else []
+    users = [("mallory", group)] if member == "first group" else []
+    monkeypatch.setattr(grp, "getgrgid", lambda _: SimpleNamespace(gr_name=me[0], gr_mem=others))
+    monkeypatch.setattr(
+        pwd, "getpwall", lambda: [SimpleNamespace(pw_name=n, pw_gid=g) for n, g in users]
+    )
+    above = tmp_path / "above"
+    above.mkdir()
+    os.chown(above, 0, group)
+    above.chmod(0o775)
+    if member:
+        with pytest.raises(_folder.Untrusted, match="above: other users can write to it"):
+            _folder.Folder(above / "cache")
+    else:
+        _folder.Folder(above / "cache")

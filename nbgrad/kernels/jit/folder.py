@@ -307,7 +307,9 @@ def _is_alone(group: int) -> bool:
         name = "root" if group == 0 else pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
         return group == 0
-    return found.gr_name == name and set(found.gr_mem) <= {name}
+    # Members are listed by the group, but for those whose first group it is.
+    first = {user.pw_name for user in pwd.getpwall() if user.pw_gid == group}
+    return found.gr_name == name and {*found.gr_mem, *(first if group else ())} <= {name}
 
 
 def _flags(*names: str) -> int:
