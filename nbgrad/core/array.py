@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import GraphError, NoRuleError, UntrackedError
+from ..errors import GraphError, NoRuleError, UntrackedError, lost_mask
 from . import primitive as core
 from .primitive import Aval, Primitive, bind
 
@@ -233,6 +233,8 @@ class Array(core.Array):
             raise
 
     def __array__(self, dtype=None, copy=None):
+        if sys._getframe(1).f_globals.get("__name__", "").startswith("numpy.ma"):
+            raise TypeError(lost_mask("an operand beside a tracked array"))
         raise UntrackedError(
             "a tracked array cannot become a plain one without losing its derivative: use .data "
             "or .item() for plain numbers, np.stack or nbgrad.array(nested) to build arrays, and "
