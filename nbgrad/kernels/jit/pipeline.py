@@ -6,17 +6,60 @@ linked into. Of functions that nothing else calls, callers need the LLVM code al
 optimized: `Inside` stops there.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 from llvmlite import binding
 from numba import _dynfunc  # pyright: ignore[reportAttributeAccessIssue]
 from numba.core import typed_passes as typed
+from numba.core import types
 from numba.core import untyped_passes as untyped
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, _LowerResult
 from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.utils import OPERATORS_TO_BUILTINS
 
 __all__ = ["Inside", "Library", "Outside"]
+
+
+class _Typing:
+    """Numba's typing context, which remembers for one program what the operators and the functions
+    of numbers give: Numba looks through all overloads of each for every line."""
+
+    known: ClassVar[dict[tuple, Any]] = {}
+
+    def __init__(self, context: Any):
+        self._context = context
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
+
+    def resolve_function_type(self, func: Any, args: tuple, kws: dict) -> Any:
+        if kws or not isinstance(func, types.Function):
+            return self._context.resolve_function_type(func, args, kws)
+        if func.typing_key in OPERATORS_TO_BUILTINS:
+            # Numba asks for an operator on an integer constant as on any integer first.
+            args = tuple(map(types.unliteral, args))
+        signature = self.known.get((func, args))
+        if signature is None:
+            signature = self._context.resolve_function_type(func, args, kws)
+            self.known[func, args] = signature
+        return signature
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Inference(typed.NopythonTypeInference):
+    """The types of variables."""
+
+    _name = "nbgrad_inference"
+
+    def run_pass(self, state):
+        context = state.typingctx
+        state.typingctx = _Typing(context)
+        try:
+            return super().run_pass(state)
+        finally:
+            state.typingctx = context
+
 
 # What is left out serves closures, `with`, parallel loops, array expressions and literal loops.
 _FRONT = (
@@ -26,7 +69,7 @@ _FRONT = (
     untyped.GenericRewrites,
     untyped.InlineInlinables,
     untyped.ReconstructSSA,
-    typed.NopythonTypeInference,
+    _Inference,
     typed.PreLowerStripPhis,
     typed.IRLegalization,
 )
@@ -126,6 +169,7 @@ class _Finishing(typed.NativeLowering):
 
     def run_pass(self, state):
         state.library = Library(state.targetctx.codegen(), state.func_id.func_qualname)
+        _Typing.known.clear()
         super().run_pass(state)
         _forget_types(state.cr.fndesc)
         return True

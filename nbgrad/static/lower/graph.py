@@ -200,7 +200,7 @@ class Graph:
             places = iter([i for i, n in enumerate(shape) if n != 1])
             axes = [Axis(None, 0, 0) if n == 1 else Axis(next(places), 0, 1) for n in value.shape]
             return self.view(value, axes, shape)
-        if _is_even(value) and (maps := _maps_of(value)):
+        if is_even(value) and (maps := _maps_of(value)):
             # Of what is reshaped instead, so that the maps need no buffer.
             known: dict[Value, Value] = {}
             for each in maps:
@@ -417,7 +417,7 @@ def _spread(matrices: Value, lead: tuple) -> list[Axis]:
 _MOVED = 32
 
 
-def _is_even(value: Value) -> TypeGuard[Map]:
+def is_even(value: Value) -> TypeGuard[Map]:
     """Whether it is scalar code over numbers and arrays of its own shape."""
     return isinstance(value, Map) and all(arg.shape in ((), value.shape) for arg in value.args)
 
@@ -430,7 +430,7 @@ def _maps_of(value: Map) -> list[Map]:
         last = stack.pop()
         found.pop(last, None)  # it comes after all that need it
         found[last] = None
-        stack += [arg for arg in last.args if arg.shape != () and _is_even(arg)]
+        stack += [arg for arg in last.args if arg.shape != () and is_even(arg)]
         if len(found) + len(stack) > _MOVED:
             return []
     return list(found)[::-1]

@@ -6,11 +6,14 @@ dear values that several others read, and what would split a loop too often.
 
 from collections.abc import Sequence
 
+from ..lower import rolls
 from ..lower.halo import MANY
 from ..lower.values import (
     Call,
+    Concat,
     Full,
     Input,
+    Inset,
     Loop,
     Map,
     Matmul,
@@ -80,9 +83,10 @@ class Roots:
                     roots.add(source)
         views: dict[Value, int] = {}
         for value in self.order:
-            if isinstance(value, View) and isinstance(value.source, Pad):
+            if isinstance(value, View) and isinstance(value.source, (Pad, Concat)):
                 views[value.source] = views.get(value.source, 0) + 1
-        roots.update(pad for pad, count in views.items() if count >= MANY)
+        many = {Pad: MANY, Inset: MANY, Concat: rolls.MANY}
+        roots.update(block for block, count in views.items() if count >= many[type(block)])
 
     def _worthwhile(self) -> None:
         """Values that are dear to compute again."""
