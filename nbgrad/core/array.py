@@ -19,6 +19,9 @@ from .primitive import Aval, Primitive, bind
 functions: dict[Any, Callable] = {}
 """NumPy functions (and ufuncs) and what stands in for them, with NumPy's own signature."""
 
+remedies: dict[str, str] = {}
+"""Why functions of NumPy are refused, by their full names, and what to write in their place."""
+
 _rows = Primitive.registry
 
 
@@ -204,10 +207,7 @@ class Array(core.Array):
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         if method != "__call__":
-            raise NoRuleError(
-                f"np.{ufunc.__name__}.{method} has no rule in nbgrad; use the function that it "
-                "stands for, such as np.sum or np.matmul, or x.data for plain numbers"
-            )
+            return functions[f"ufunc.{method}"](ufunc, *inputs, **options)
         if options.get("out") is not None:
             raise NoRuleError(
                 f"np.{ufunc.__name__}(out=...) cannot write into or from a tracked array; "
@@ -378,6 +378,10 @@ def _of_ufunc(ufunc: np.ufunc) -> tuple[str, Callable | None]:
 def no_rule(name: str) -> NoRuleError:
     """The error for a function without a row."""
     return NoRuleError(
-        f"{name} has no derivative rule in nbgrad: compose it from functions that have one, or "
-        "call it on x.data where no derivative is needed"
+        f"{name} has no derivative rule in nbgrad: "
+        + remedies.get(
+            name,
+            "compose it from functions that have one, or call it on x.data where no derivative is "
+            "needed",
+        )
     )

@@ -62,7 +62,7 @@ def tolerance(c: Case) -> float:
 
 
 def agree(c: Case, what: str, found: Any, expected: Any, scale: float = 1e-3) -> None:
-    """Both trees hold equal numbers, up to rounding of what is as large as the values or `scale`."""
+    """Both trees hold equal numbers, up to rounding of what is as large as values or `scale`."""
     mine, theirs = trees.flatten(found)[0], trees.flatten(expected)[0]
     if len(mine) != len(theirs):
         raise Different(f"{what}: {len(mine)} results for {len(theirs)}")
