@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import NoRuleError, UntrackedError
-from . import primitive as core
-from .primitive import Aval, Primitive, bind
+from .primitive import Aval, Primitive, Tracer, bind
 
 functions: dict[Any, Callable] = {}
 """NumPy functions (and ufuncs) and what stands in for them, with NumPy's own signature."""
 
-_rows = Primitive.registry
+_registry = Primitive.registry
 
 
 def implements(*targets: Any) -> Callable[[Callable], Callable]:
@@ -34,7 +33,7 @@ def implements(*targets: Any) -> Callable[[Callable], Callable]:
 
 def _unary(name: str):
     def method(self):
-        return self.bind1(_rows[name], self)
+        return self.bind1(_registry[name], self)
 
     return method
 
@@ -42,12 +41,12 @@ def _unary(name: str):
 def _binary(name: str):
     def method(self, other):
         if isinstance(other, _OPERANDS):
-            return self.bind2(_rows[name], self, other)
+            return self.bind2(_registry[name], self, other)
         return NotImplemented
 
     def reflected(self, other):
         if isinstance(other, _OPERANDS):
-            return self.bind2(_rows[name], other, self)
+            return self.bind2(_registry[name], other, self)
         return NotImplemented
 
     return method, reflected
@@ -67,16 +66,16 @@ def _method(function: Callable):
 def _compare(name: str):
     def method(self, other):
         if isinstance(other, _OPERANDS):
-            return self.bind2(_rows[name], self, other)
+            return self.bind2(_registry[name], self, other)
         return NotImplemented
 
     return method
 
 
-_OPERANDS = (core.Array, float, int, np.ndarray, np.generic, list, tuple, complex)
+_OPERANDS = (Tracer, float, int, np.ndarray, np.generic, list, tuple, complex)
 
 
-class Array(core.Array):
+class Array(Tracer):
     """Operators, protocols and methods, all of them ops of the registry."""
 
     __slots__ = ()
@@ -150,7 +149,7 @@ class Array(core.Array):
 
     def __pow__(self, exponent):
         if type(exponent) is int and -8 <= exponent <= 8:
-            return self.bind1(_rows["integer_power"], self, n=exponent)
+            return self.bind1(_registry["integer_power"], self, n=exponent)
         return functions[np.power](self, exponent)
 
     def __rpow__(self, base):
@@ -333,9 +332,11 @@ class Array(core.Array):
         return functions["astype"](self, dtype)
 
 
-def apply(row: Primitive, x, **params):
+def apply(primitive: Primitive, x, **params):
     """`bind(row, x, **params)`, by the short way of an Array."""
-    return x.bind1(row, x, **params) if isinstance(x, Array) else row.evaluate(x, **params)
+    return (
+        x.bind1(primitive, x, **params) if isinstance(x, Array) else primitive.evaluate(x, **params)
+    )
 
 
 # What people look for on arrays of other libraries.

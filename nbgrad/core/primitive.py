@@ -211,7 +211,7 @@ class Primitive:
         return self.unit
 
 
-class Array:
+class Tracer:
     """A value that stands for a computation. Subclasses say what an op on them means.
 
     `level` orders nested transformations: an op belongs to the highest level among its arguments.
@@ -231,19 +231,19 @@ class Array:
         raise NotImplementedError
 
 
-def bind(row: Primitive, *args, **params) -> Any:
+def bind(primitive: Primitive, *args, **params) -> Any:
     """Apply `row` to `args` at the highest level among them; plain arrays are evaluated."""
-    top: Array | None = None
+    top: Tracer | None = None
     level = -1
     for arg in args:
-        if isinstance(arg, Array) and arg.level > level:
+        if isinstance(arg, Tracer) and arg.level > level:
             top, level = arg, arg.level
     if top is None:
         for arg in args:
             if type(arg) is not np.ndarray:
-                require_unmasked(arg, row.name)
-        return row.evaluate(*args, **params)
-    return top.process(level, row, args, params)
+                require_unmasked(arg, primitive.name)
+        return primitive.evaluate(*args, **params)
+    return top.process(level, primitive, args, params)
 
 
 # Levels are never used twice: a new one lies above every array that there is. Each has one more
@@ -270,7 +270,7 @@ def level_for(values: Iterable[Any]) -> int:
     if modes.active and modes.untracked(here):
         return _fresh()
     for x in values:
-        if isinstance(x, Array) and x.level >= here:
+        if isinstance(x, Tracer) and x.level >= here:
             return _fresh()
     return here
 

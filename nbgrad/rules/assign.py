@@ -125,9 +125,9 @@ class AtIndex:
         """`x` with `value` added at the index; repeated positions add up."""
         self._check(value, "add")
         value = np.broadcast_to(self._array_of(value, number=True), self._shape)
-        row = scatter_at if self._positions else scatter
+        primitive = scatter_at if self._positions else scatter
         return self._x + bind(
-            row, value, *self._positions, shape=shape_of(self._x), index=self._index
+            primitive, value, *self._positions, shape=shape_of(self._x), index=self._index
         )
 
     def multiply(self, value: Any) -> Any:

@@ -388,25 +388,29 @@ class Custom(Written):
 
 def elementwise(function, body, partials, **options) -> Elementwise:
     """Register an elementwise row; its NumPy function, where it has one, then takes Arrays."""
-    row = Elementwise(function, body, partials, **options)
+    primitive = Elementwise(function, body, partials, **options)
     if isinstance(function, np.ufunc):
-        functions[function] = _front(row)
-    return row
+        functions[function] = _front(primitive)
+    return primitive
 
 
 def nondifferentiable(function, body, **options) -> Nondifferentiable:
-    row = Nondifferentiable(function, body, **options)
+    primitive = Nondifferentiable(function, body, **options)
     if isinstance(function, np.ufunc):
-        functions[function] = _front(row)
-    return row
+        functions[function] = _front(primitive)
+    return primitive
 
 
-def _front(row: Primitive) -> Callable:
-    ufunc_rows[row.function] = row
-    return (lambda x: bind(row, x)) if row.function.nin == 1 else (lambda x, y: bind(row, x, y))
+def _front(primitive: Primitive) -> Callable:
+    ufunc_primitives[primitive.function] = primitive
+    return (
+        (lambda x: bind(primitive, x))
+        if primitive.function.nin == 1
+        else (lambda x, y: bind(primitive, x, y))
+    )
 
 
-ufunc_rows: dict[np.ufunc, Primitive] = {}
+ufunc_primitives: dict[np.ufunc, Primitive] = {}
 """Ufuncs that mean their row and nothing else, for the short way in."""
 
 

@@ -58,21 +58,21 @@ def _share(shape, axes) -> float:
     return 1.0 / count if count else math.nan
 
 
-class SumPlan(eager.Call):
+class SumPlan(eager.FunctionPlan):
     """A sum or mean of neighbouring axes, with its loop sizes looked up once."""
 
     __slots__ = ("dtype", "factor", "forward", "pull_all", "shape", "sizes", "spread")
 
-    def __init__(self, row, kinds, params):
-        super().__init__(row, kinds, params)
+    def __init__(self, primitive, kinds, params):
+        super().__init__(primitive, kinds, params)
         aval = eager.abstract(self.kinds[0])
         sizes = kernels.middle(aval.shape, params["axes"])
         self.dtype, self.spread = aval.dtype, aval.shape
-        self.factor = _share(aval.shape, params["axes"]) if row is mean_row else 1.0
+        self.factor = _share(aval.shape, params["axes"]) if primitive is mean_row else 1.0
         self.forward: Callable[..., np.ndarray] = super().forward
         self.pull_all: Callable[..., Sequence] = super().pull_all
         if sizes and self.dtype in FLOATS:
-            self.aval, self.sizes = row.infer(aval, **params), sizes
+            self.aval, self.sizes = primitive.infer(aval, **params), sizes
             self.shape, whole = self.aval.shape, self.aval.size == 1
             self.forward = self._whole if whole else self._middle
             self.pull_all = self._pull_whole if whole else self._pull_middle
@@ -138,9 +138,9 @@ def mean(x, axis=None, *, keepdims: bool = False):
     return _total(mean_row, x, axis, keepdims)
 
 
-def _total(row, x, axis, keepdims):
-    axes = shapes.axes_of(axis, len(x.aval.shape), row.name)
-    return x.bind1(row, x, axes=axes, keepdims=bool(keepdims))
+def _total(primitive, x, axis, keepdims):
+    axes = shapes.axes_of(axis, len(x.aval.shape), primitive.name)
+    return x.bind1(primitive, x, axes=axes, keepdims=bool(keepdims))
 
 
 def _ties(x, out, axes):
@@ -187,12 +187,14 @@ max_row = _extreme(np.max, np.maximum, MAXIMUM)
 min_row = _extreme(np.min, np.minimum, MINIMUM)
 
 
-def _choose(row, x, axis, keepdims):
+def _choose(primitive, x, axis, keepdims):
     shape = shape_of(x)
-    axes = shapes.axes_of(axis, len(shape), row.name)
+    axes = shapes.axes_of(axis, len(shape), primitive.name)
     if any(shape[i] == 0 for i in axes):
-        raise ValueError(f"{row.name}: the array of shape {shape} is empty along an axis in {axes}")
-    return bind(row, x, axes=axes, keepdims=bool(keepdims))
+        raise ValueError(
+            f"{primitive.name}: the array of shape {shape} is empty along an axis in {axes}"
+        )
+    return bind(primitive, x, axes=axes, keepdims=bool(keepdims))
 
 
 @implements(np.max, np.amax)

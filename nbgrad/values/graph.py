@@ -15,7 +15,8 @@ from weakref import ref
 import numpy as np
 
 from ..core import modes
-from ..core.primitive import Array, Primitive, bind, new_level, shape_of
+from ..core.array import Array
+from ..core.primitive import Primitive, bind, new_level, shape_of
 from ..errors import GraphError
 from ..kernels.jit.forks import fork_safe
 from ..rules.layout import astype
@@ -40,9 +41,9 @@ SEEDED, SWEPT, PULLED = "seeded", "swept", "pulled"
 class Node:
     """One value of the graph, and how it was computed.
 
-    `step` is the plan of the op that made it; None in a leaf. `parents` has a
-    node, or None, for each argument, and `saved` the arguments' values; both go when the graph is
-    freed. `grad` is the gradient, set at `grad_time` by what `origin` says.
+    `plan` is the plan of the op that made it; None in a leaf. `parents` has a node, or None, for
+    each argument, and `saved` the arguments' values; both go when the graph is freed. `grad` is the
+    gradient, set at `grad_time` by what `origin` says.
     """
 
     __slots__ = (
@@ -53,14 +54,14 @@ class Node:
         "grad_time",
         "origin",
         "parents",
+        "plan",
         "saved",
-        "step",
         "time",
         "value",
     )  # fmt: skip
     level = 0
     value: Any
-    step: Any
+    plan: Any
     parents: tuple["Node | None", ...]
     saved: tuple[Any, ...] | None
     children: Any
@@ -72,17 +73,19 @@ class Node:
 
     @property
     def name(self) -> str:
-        return self.step.row.name
+        return self.plan.primitive.name
 
     def pull(self, ct, need: tuple[bool, ...]) -> Sequence:
         """Contributions of this node to its arguments where `need` says, by kernels."""
-        if need == self.step.need:
-            return self.step.pull_all(ct, self.value, self.saved)
-        return self.step.pull(ct, self.value, self.saved, need)
+        if need == self.plan.need:
+            return self.plan.pull_all(ct, self.value, self.saved)
+        return self.plan.pull(ct, self.value, self.saved, need)
 
     def pull_by_rule(self, ct, need: tuple[bool, ...]) -> Sequence:
         """The same by the row's rule, for cotangents of any kind."""
-        return apply_rule(self.step.row, self.step.params, ct, self.value, self.saved or (), need)
+        return apply_rule(
+            self.plan.primitive, self.plan.params, ct, self.value, self.saved or (), need
+        )
 
     def pull_tracked(self, ct, need: tuple[bool, ...]) -> Sequence:
         """The same as ops of this level, which can be differentiated again."""
@@ -90,14 +93,14 @@ class Node:
             value if parent is None else handle(parent)
             for parent, value in zip(self.parents, self.saved or (), strict=True)
         ]
-        return apply_rule(self.step.row, self.step.params, ct, handle(self), args, need)
+        return apply_rule(self.plan.primitive, self.plan.params, ct, handle(self), args, need)
 
 
 class Leaf(Node):
     """A value that `track` made: `label` is its name, `changed` when its data last changed."""
 
     __slots__ = ("changed", "label")
-    step, parents, saved = None, (), ()
+    plan, parents, saved = None, (), ()
     changed: int
     label: str
 
@@ -123,9 +126,9 @@ class NestedLeaf(Leaf):
     level: int
 
 
-def apply_rule(row: Primitive, params: dict, ct, out, args, need) -> list:
+def apply_rule(primitive: Primitive, params: dict, ct, out, args, need) -> list:
     """The row's rule on any kind of value, with broadcasting and promotion undone."""
-    cotangents = row.pullback(ct, out, args, need, **params)
+    cotangents = primitive.pullback(ct, out, args, need, **params)
     fitted: list[Any] = [None] * len(args)
     for i, (g, arg) in enumerate(zip(cotangents, args, strict=True)):
         if g is not None and need[i]:
@@ -198,7 +201,7 @@ def history(*roots: Node, since: int = 0) -> list[Node]:
     """
     found, seen, stack = [], set(roots), []
     for root in seen:
-        if root.step is not None and root.time > since:
+        if root.plan is not None and root.time > since:
             stack.append(root)
     while stack:
         node = stack.pop()
@@ -208,7 +211,7 @@ def history(*roots: Node, since: int = 0) -> list[Node]:
         for parent in node.parents:
             if parent is None:
                 continue
-            if parent.step is None:
+            if parent.plan is None:
                 if parent.changed > node.time:  # pyright: ignore[reportAttributeAccessIssue]
                     check_fresh(node)
             elif parent not in seen and parent.time > since:
@@ -251,25 +254,25 @@ def sweep(
                 modes.check_saved(node, node.saved or ())
     while nodes:
         node = nodes.pop()
-        step, parents, ct = node.step, node.parents, cotangents.pop(node, None)
+        plan, parents, ct = node.plan, node.parents, cotangents.pop(node, None)
         # Read after the parents, as freeing takes it first: another thread may walk here too.
         saved = node.saved
         if saved is None:
             raise freed(node)
         if ct is None or not parents:
             contributions = ()
-        elif step.expands:
+        elif plan.expands:
             contributions = ()
             nodes += _expanded(node, ct, cotangents)
         elif plain:
-            if step.adds:
-                contributions = _add_into(parents[0], step, saved[0], ct, cotangents, own)
+            if plan.adds:
+                contributions = _add_into(parents[0], plan, saved[0], ct, cotangents, own)
             else:
-                contributions = step.pull_all(ct, node.value, saved)
+                contributions = plan.pull_all(ct, node.value, saved)
         elif tracked:
-            contributions = node.pull_tracked(ct, step.need)
+            contributions = node.pull_tracked(ct, plan.need)
         else:
-            contributions = node.pull_by_rule(ct, step.need)
+            contributions = node.pull_by_rule(ct, plan.need)
         if keep and ct is not None:
             kept[node] = ct
         if watch:
@@ -301,7 +304,7 @@ def _expanded(node: Node, ct, cotangents: dict) -> list[Node]:
         for parent, value in zip(node.parents, node.saved or (), strict=True)
     ]
     with new_level(node.level):
-        out = node.step.again(args)
+        out = node.plan.again(args)
     while isinstance(out, Array) and out.level > node.level:
         out = out.below  # pyright: ignore[reportAttributeAccessIssue]
     if not isinstance(out, Array):
@@ -321,7 +324,7 @@ def _expanded(node: Node, ct, cotangents: dict) -> list[Node]:
     return sorted(found, key=_made)
 
 
-def _add_into(parent, step, value, ct, cotangents: dict, own: set) -> tuple[()]:
+def _add_into(parent, plan, value, ct, cotangents: dict, own: set) -> tuple[()]:
     """Add the cotangent of `parent[index]` into the parent's buffer: T reads of X[t] cost O(T)."""
     buffer = cotangents.get(parent)
     if parent not in own:
@@ -331,7 +334,7 @@ def _add_into(parent, step, value, ct, cotangents: dict, own: set) -> tuple[()]:
             buffer = np.array(buffer, order="C")
         cotangents[parent] = buffer
         own.add(parent)
-    step.add_into(buffer, ct)
+    plan.add_into(buffer, ct)
     return ()
 
 
@@ -343,7 +346,7 @@ def reset(arrays: "Sequence[TrackedArray]") -> None:
             alive = live_children(root)
             if alive:
                 _free_all(alive)
-            root.children = None if root.step else [64]
+            root.children = None if root.plan else [64]
             root.grad = None
 
 
@@ -385,7 +388,7 @@ def _hand_out(cotangents: dict[Node, Any], seed: Any) -> None:
                 before.append((node, None, now, SWEPT))
             else:
                 before.append((node, known, node.grad_time, node.origin))
-                if node.step is None:
+                if node.plan is None:
                     ct = known + ct
             node.grad_time = now
             node.origin = SWEPT
@@ -469,7 +472,7 @@ def contributions_to(node: Node, child: Node, ct) -> Sequence:
     need = []
     for parent in child.parents:
         need.append(parent is node)
-        if parent is not None and parent.step is None and parent.changed > child.time:  # pyright: ignore
+        if parent is not None and parent.plan is None and parent.changed > child.time:  # pyright: ignore
             check_fresh(child)
     return child.pull(ct, tuple(need))
 
@@ -486,7 +489,7 @@ def freed(node: Node) -> GraphError:
 
 def check_fresh(node: Node) -> None:
     """Raise GraphError where data that the pullback of `node` reads was changed since."""
-    for i in node.step.residuals(node.step.need):
+    for i in node.plan.residuals(node.plan.need):
         parent = node.parents[i]
         if isinstance(parent, Leaf) and parent.changed > node.time:
             label = f" {parent.name}" if parent.name else ""
