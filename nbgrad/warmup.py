@@ -51,12 +51,12 @@ def warmup(
 
 
 def _sampled() -> list[Primitive]:
-    """The rows that have samples, by name."""
+    """The primitives that have samples, by name."""
     return [primitive for _, primitive in sorted(Primitive.registry.items()) if primitive.samples]
 
 
 def calls_of(primitive: Primitive, dtype: np.dtype) -> Iterator[Example]:
-    """The calls of a row that stand for the common ones, by its own samples."""
+    """The calls of a primitive that stand for the common ones, by its own samples."""
     if not isinstance(primitive, Elementwise):
         for sample in primitive.samples:
             args = tuple(_filled(arg, sample.domain, dtype) for arg in sample.args)
@@ -105,7 +105,7 @@ def _filled(spec: Any, domain: Interval, dtype: np.dtype) -> Any:
         return spec
     filled = np.full(spec, middle, dtype)
     if len(spec) > 1 and spec[-1] == spec[-2]:
-        filled += 2 * np.eye(spec[-1], dtype=dtype)  # for rows that need it to be invertible
+        filled += 2 * np.eye(spec[-1], dtype=dtype)  # some ops need it to be invertible
     return filled
 
 

@@ -333,7 +333,7 @@ class Array(Tracer):
 
 
 def apply(primitive: Primitive, x, **params):
-    """`bind(row, x, **params)`, by the short way of an Array."""
+    """`bind(primitive, x, **params)`, by the short way of an Array."""
     return (
         x.bind1(primitive, x, **params) if isinstance(x, Array) else primitive.evaluate(x, **params)
     )
@@ -375,7 +375,7 @@ def _of_ufunc(ufunc: np.ufunc) -> tuple[str, Callable | None]:
 
 
 def no_rule(name: str) -> NoRuleError:
-    """The error for a function without a row."""
+    """The error for a function without a rule."""
     return NoRuleError(
         f"{name} has no derivative rule in nbgrad: compose it from functions that have one, or "
         "call it on x.data where no derivative is needed"

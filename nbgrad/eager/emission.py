@@ -1,6 +1,6 @@
-"""Reading elementwise rows by symbols, to emit their kernels.
+"""Reading elementwise primitives by symbols, to emit their kernels.
 
-The rule of a row is recorded once on scalar symbols. That gives single assignment, shared
+The rule of a primitive is recorded once on scalar symbols. That gives single assignment, shared
 subexpressions, and which arguments the pullback reads; `codegen/elementwise.py` turns it into
 loops.
 """
@@ -34,13 +34,13 @@ class Traced(NamedTuple):
 
 
 def body_of(primitive: Any, params: dict) -> Expr:
-    """The scalar code of an elementwise row."""
+    """The scalar code of an elementwise primitive."""
     body: Any = primitive.body(**params) if callable(primitive.body) else primitive.body
     return parse(body) if isinstance(body, str) else body
 
 
 def whole_body_of(primitive: Any, params: dict) -> Expr:
-    """The scalar code of an elementwise row for integers."""
+    """The scalar code of an elementwise primitive for integers."""
     body: Any = primitive.whole(**params) if callable(primitive.whole) else primitive.whole
     return parse(body) if isinstance(body, str) else body
 
@@ -96,7 +96,7 @@ def expression(f: Callable, arity: int) -> tuple[Expr, set[str], int]:
 
 
 def pullback_of(primitive: Primitive, params: dict, need: tuple[bool, ...], same: bool) -> Traced:
-    """The rule of an elementwise row, recorded; `same` says that both arguments are one."""
+    """The rule of an elementwise primitive, recorded; `same` says that both arguments are one."""
     return _pullback_of(primitive, tuple(params.items()), need, same)
 
 

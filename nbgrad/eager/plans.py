@@ -1,9 +1,9 @@
 """Plans: how one op runs on plain arrays, decided once for given shapes and dtypes.
 
-A row and the kinds of its arguments give a plan: `forward(*args)` and, for each set of arguments
-that want a cotangent, a pullback. The plan of an elementwise row holds kernels emitted from the
-row itself: from its body, and from its rule recorded on symbols. Rows of other families bring
-their own plan class, or run their functions as they are (`FunctionPlan`).
+A primitive and the kinds of its arguments give a plan: `forward(*args)` and, for each set of
+arguments that want a cotangent, a pullback. The plan of an elementwise primitive holds kernels
+emitted from the primitive itself: from its body, and from its rule recorded on symbols. Primitives
+of other families bring their own plan class, or run their functions as they are (`FunctionPlan`).
 """
 
 import threading
@@ -23,13 +23,13 @@ from . import emission
 
 # How an argument is handed to a kernel.
 RAVEL, ITEM, NUMBER, WIDEN = range(4)
-# Plans kept for each row: a program with ever new shapes must not grow for ever.
+# Plans kept for each primitive: a program with ever new shapes must not grow for ever.
 LIMIT = 4096
 _building = fork_safe(threading.RLock())
 
 
 class Plan:
-    """One row for given kinds of arguments.
+    """One primitive for given kinds of arguments.
 
     A kind is the Aval of an argument that wants a cotangent, `aval.constant` for a plain array, or
     `float` or `int` for a Python number. `need` says which want one; `forward(*args)` computes.
@@ -73,7 +73,7 @@ class Plan:
 
 
 class FunctionPlan(Plan):
-    """A row of another family, run by the functions that it brings."""
+    """A primitive of another family, run by the functions that it brings."""
 
     __slots__ = ()
 
@@ -91,9 +91,10 @@ class FunctionPlan(Plan):
 
 
 class ElementwisePlan(Plan):
-    """An elementwise row: emitted kernels over a collapsed loop.
+    """An elementwise primitive: emitted kernels over a collapsed loop.
 
-    One kind for a row of two arguments says that both are the same node: `x * x` has one cotangent.
+    One kind for a primitive of two arguments says that both are the same node: `x * x` has one
+    cotangent.
     """
 
     __slots__ = (
@@ -243,7 +244,7 @@ def _flat(name: str, shape: tuple[int, ...]) -> str:
 
 
 def plan_for(primitive: Primitive, kinds: tuple, params: dict) -> Plan:
-    """The plan of a row, from the row's bounded table."""
+    """The plan of a primitive for these kinds, from its bounded table."""
     if isinstance(primitive.plans, Unplanned):
         return (primitive.plan_class or FunctionPlan)(primitive, kinds, params)
     key = (*kinds, *params.items()) if params else kinds
@@ -261,7 +262,10 @@ def plan_for(primitive: Primitive, kinds: tuple, params: dict) -> Plan:
 
 
 def evaluate(primitive: Primitive, args: Sequence, params: dict) -> np.ndarray:
-    """An elementwise row on plain arrays and numbers. Raises TypeError for what is no number."""
+    """The value of an elementwise primitive on plain arrays and numbers.
+
+    Raises TypeError for an operand that holds no real numbers.
+    """
     values = [arg if type(arg) in (float, int) else plain_array(arg) for arg in args]
     for value in values:
         if type(value) is np.ndarray and value.dtype.kind not in "fiub":

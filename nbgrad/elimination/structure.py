@@ -46,7 +46,7 @@ def local(
     out: Shape,
     params: dict,
 ) -> Edge:
-    """The structure of the Jacobian of a row with respect to the argument at `positions`, more than
-    one where it stands there several times."""
+    """The structure of the Jacobian of a primitive with respect to the argument at `positions`,
+    more than one where it stands there several times."""
     blocks = math.gcd(*(primitive.blocks(shapes, i, out, **params) for i in positions))
     return Edge(max(blocks, 1), len(positions) == 1 and primitive.is_unit(positions[0], **params))

@@ -1,7 +1,8 @@
-"""Rows over a batch: how an op on each sample is one op on arrays with a leading axis.
+"""Primitives over a batch: how an op on each sample is one op on arrays with a leading axis.
 
-A batch rule is `batch(row, size, args, batched, **params)`: where `batched` says so, an argument
-has a leading axis of `size` samples; the result has one. Rows without a rule run sample by sample.
+A batch rule is `batch(primitive, size, args, batched, **params)`: where `batched` says so, an
+argument has a leading axis of `size` samples; the result has one. Those without a rule run sample
+by sample.
 """
 
 from collections.abc import Callable, Sequence
@@ -47,7 +48,7 @@ def elementwise(primitive: Primitive, size: int, args: Sequence, batched: Sequen
 
 
 def along(*names: str) -> Callable:
-    """The rule of a row whose parameters `names` are axes: they move by one."""
+    """The rule of a primitive whose parameters `names` are axes: they move by one."""
 
     def batch(primitive, size, args, batched, **params):
         params |= {name: moved(params[name]) for name in names}
@@ -76,12 +77,12 @@ def unrepeated(primitive, size, args, batched, *, shape):
 
 
 def prefixed(primitive, size, args, batched, *, shape, **params):
-    """The rule of a row whose parameter `shape` is that of its result."""
+    """The rule of a primitive whose parameter `shape` is that of its result."""
     return bind(primitive, *args, shape=(size, *shape), **params)
 
 
 def stacked(primitive: Primitive, size: int, args: Sequence, batched: Sequence[bool], **params):
-    """The rule of a row that works on stacks of matrices, which broadcast."""
+    """The rule of a primitive that works on stacks of matrices, which broadcast."""
     return bind(primitive, *aligned(args, batched), **params)
 
 

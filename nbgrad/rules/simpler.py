@@ -1,7 +1,7 @@
 """Recorded calls that are something plainer: what rows give as `simplify`.
 
-A rule is `simplify(row, builder, args, **params)`: what the builder makes in place of the call, or
-None where there is nothing simpler.
+A rule is `simplify(primitive, builder, args, **params)`: what the builder makes in place of the
+call, or None where there is nothing simpler.
 """
 
 import math
@@ -46,7 +46,7 @@ def scaled_sum(
     product: Primitive,
     **params,
 ) -> Any:
-    """A mean of floats as the row `total` times a number, by the row `product`."""
+    """A mean of floats as the primitive `total` times a number, by the primitive `product`."""
     (x,) = args
     if x.dtype.kind != "f":
         return None

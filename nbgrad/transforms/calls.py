@@ -1,7 +1,7 @@
 """A call of a user's function as one op of the graph.
 
-The row takes the float leaves of all arguments and gives one array. Several results are joined to
-one vector and taken apart again, since an op has one value.
+The primitive takes the float leaves of all arguments and gives one array. Several results are
+joined to one vector and taken apart again, since an op has one value.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ class FunctionCall:
 
     @property
     def arrays(self) -> list[Any]:
-        """The float leaves: the arguments of the row."""
+        """The float leaves: the arguments of the primitive."""
         return [self.leaves[i] for i in self.places]
 
     def arguments(self, arrays: Sequence) -> tuple[list, dict]:
@@ -95,7 +95,7 @@ class Part:
 
 
 class CallPrimitive(Primitive):
-    """A row whose parameter `call` says what it computes; subclasses differentiate it."""
+    """A primitive whose parameter `call` says what it computes; subclasses differentiate it."""
 
     inlines = True
     registered = False

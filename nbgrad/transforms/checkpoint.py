@@ -11,7 +11,7 @@ from ..eager import plans as eager
 from ..errors import GraphError
 from ..rules.families import zeros_like
 from ..rules.nondiff import stopped
-from ..values import graph
+from ..values import backward, graph
 from ..values.leaves import leaf_of
 from ..values.tracked import TrackedArray
 from . import trees
@@ -122,7 +122,7 @@ def _require_own(call: FunctionCall, out: Any, started: int) -> None:
     were there before the call."""
     if not isinstance(out, Array):
         return
-    nodes = graph.history(out.node) if isinstance(out, TrackedArray) and out.level == 0 else None
+    nodes = backward.history(out.node) if isinstance(out, TrackedArray) and out.level == 0 else None
     parents = [p for node in nodes or () for p in node.parents if p is not None]
     if nodes is None or any(p.time < started for p in parents):
         raise GraphError(

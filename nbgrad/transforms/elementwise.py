@@ -1,4 +1,4 @@
-"""`custom_elementwise`: a user's scalar function as a row like the built-in ones."""
+"""`custom_elementwise`: a user's scalar function as a primitive like the built-in ones."""
 
 import inspect
 import re
@@ -81,7 +81,7 @@ def _again(body: str | Callable, partials: list, name: str) -> Any:
 
 
 class _UserElementwise(Elementwise):
-    """An elementwise row outside of the registry."""
+    """An elementwise primitive outside of the registry."""
 
     registered = False
 

@@ -1,6 +1,6 @@
 """Batched values: many samples that a function sees as one, for `vmap`.
 
-An op on them runs through the same `bind`, once for all samples, by the batch rule of its row.
+An op on them runs once for all samples, by the batch rule of its primitive.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,8 +1,8 @@
 """Dual values: a primal with its tangent, for forward mode.
 
-The pushforward of an op runs through the same `bind`: of an elementwise row from its partials, of
-a linear row from the op itself, of a bilinear row from both. An elementwise one that takes several
-steps is an op itself, a `Pushforward`: one loop, and one in its pullback.
+A pushforward is made of ops, which pass `bind` again: those of an elementwise primitive come from
+its partials, of a linear one from the op itself, of a bilinear one from both. An elementwise one of
+several steps becomes an op itself, a `Pushforward`: one loop, and one in its pullback.
 """
 
 from collections.abc import Sequence
@@ -66,8 +66,8 @@ class Dual(Array):
 
 
 class Pushforward(Elementwise):
-    """The pushforward of an elementwise row as a row. Its arguments are those of the row, the
-    result, and the tangents of the arguments that `moves` names."""
+    """The pushforward of an elementwise primitive, as a primitive. Its arguments are those of that
+    one, the result, and the tangents of the arguments that `moves` names."""
 
     registered = False
 
@@ -85,7 +85,7 @@ class Pushforward(Elementwise):
         )
 
     def value(self, *args):
-        """The tangent of the result, by the rule of the row."""
+        """The tangent of the result, by the rule of the primitive."""
         n = self.primitive.arity
         rest = iter(args[n + 1 :])
         tangents = [next(rest) if moves else None for moves in self.moves]
@@ -114,7 +114,8 @@ def pushed(primitive: Primitive, tangents: Sequence, out: Any, args: Sequence, p
 
 @lru_cache(maxsize=4096)
 def _pushforward_of(primitive: Elementwise, moves: tuple[bool, ...], params: tuple) -> Any:
-    """The row; None where the rule is as good: of one step, or of too many arguments."""
+    """The pushforward as a primitive; None where the rule is as good, as it takes one step only, or
+    too many arguments."""
     if primitive.arity + 1 + sum(moves) > len(emission.NAMES):
         return None
     try:

@@ -22,7 +22,7 @@ from ..eager.plans import ElementwisePlan
 from ..errors import DimensionMismatch, GraphError
 from ..rules.families import FLOATS, ufunc_primitives
 from ..rules.index import slice_plan
-from . import graph, operands
+from . import backward, gradients, graph, operands
 from .children import Children
 from .graph import Leaf, NestedLeaf, NestedNode, Node, add_child, tick
 from .operands import aval_of, plain_operand
@@ -68,7 +68,7 @@ class TrackedArray(Array):
 
     @staticmethod
     def bind1(primitive: Primitive, x, **params):
-        """`bind(row, x, **params)`, short for an array of the base level."""
+        """`bind(primitive, x, **params)`, short for an array of the base level."""
         if type(x) is not TrackedArray:
             return bind(primitive, x, **params)
         aval, node = x.aval, x.node
@@ -86,7 +86,7 @@ class TrackedArray(Array):
 
     @staticmethod
     def bind2(primitive: Primitive, x, y):
-        """`bind(row, x, y)`, short for arrays of the base level, plain arrays and numbers."""
+        """`bind(primitive, x, y)`, short for arrays of the base level, plain arrays and numbers."""
         if type(x) is TrackedArray:
             x_node, x_kind = x.node, x.aval
             x_value = x_node.value
@@ -167,7 +167,7 @@ class TrackedArray(Array):
             # Nothing is pulled from a leaf, so its gradient may be tracked.
             level = self.level + (node.plan is None)
             value = operands.cotangent(value, self.aval, self.name, level)
-        graph.seed(node, value)
+        gradients.seed(node, value)
 
     @property
     def name(self) -> str:
@@ -228,14 +228,14 @@ class TrackedArray(Array):
             level = self.level + create_graph
             seed = operands.cotangent(cotangent, self.aval, self.name, level, copy=create_graph)
         free = not (keep_graph or create_graph)
-        found = graph.sweep(
-            {node: seed}, graph.history(node), tracked=create_graph, keep=keep_grads, free=free
+        found = backward.sweep(
+            {node: seed}, backward.history(node), tracked=create_graph, keep=keep_grads, free=free
         )
         if create_graph:
             for reached, ct in found.items():
                 if not isinstance(ct, Array):
                     found[reached] = make_leaf(np.array(ct), "", self.level)
-        graph.hand_out(found, seed)
+        gradients.hand_out(found, seed)
 
     def __getitem__(self, index):
         if type(self) is TrackedArray and (type(index) is slice or type(index) is int):
@@ -322,7 +322,7 @@ class NestedTracked(TrackedArray):
 
 
 def record(primitive: Primitive, args: Sequence, params: dict):
-    """Apply a row at the base level, and note it in the graph."""
+    """Apply a primitive at the base level, and note it in the graph."""
     if len(args) == 1:
         return TrackedArray.bind1(primitive, *args, **params)
     parents, values, kinds = _taken_apart(0, primitive, args)
@@ -338,7 +338,7 @@ def record(primitive: Primitive, args: Sequence, params: dict):
 
 
 def record_nested(level: int, primitive: Primitive, args: Sequence, params: dict):
-    """Apply a row above the base level: to the values below it, through `bind`."""
+    """Apply a primitive above the base level: to the values below it, through `bind`."""
     parents, values, kinds = _taken_apart(level, primitive, lifted(args))
     out = bind(primitive, *values, **params)
     if not primitive.differentiable:

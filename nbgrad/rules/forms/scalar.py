@@ -1,4 +1,4 @@
-"""The static form of rows that are scalar code: their body is their form."""
+"""The static form of primitives that are scalar code: their body is their form."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from ..dtypes import BOOL, INT, kind_of
 
 
 def elementwise(primitive: Any, graph: Any, symbol: Symbol, args: tuple) -> Any:
-    """The body of a row over arguments in the dtypes in which NumPy takes them."""
+    """The body of a primitive over arguments in the dtypes in which NumPy takes them."""
     params, dtype = symbol.params, symbol.dtype
     *types, result = primitive.loop_types(*map(_kind, symbol.args), **params)
     whole = all(kind.kind in "iub" for kind in types)
