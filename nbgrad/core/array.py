@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import GraphError, NoRuleError, UntrackedError, lost_mask
-from . import primitive as core
-from .primitive import Aval, Primitive, bind
+from .primitive import Aval, Primitive, Tracer, bind
 
 functions: dict[Any, Callable] = {}
 """NumPy functions (and ufuncs) and what stands in for them, with NumPy's own signature."""
@@ -22,7 +21,7 @@ functions: dict[Any, Callable] = {}
 remedies: dict[str, str] = {}
 """Why functions of NumPy are refused, by their full names, and what to write in their place."""
 
-_rows = Primitive.registry
+_registry = Primitive.registry
 
 
 def implements(*targets: Any) -> Callable[[Callable], Callable]:
@@ -37,7 +36,7 @@ def implements(*targets: Any) -> Callable[[Callable], Callable]:
 
 def _unary(name: str):
     def method(self):
-        return self.bind1(_rows[name], self)
+        return self.bind1(_registry[name], self)
 
     return method
 
@@ -45,12 +44,12 @@ def _unary(name: str):
 def _binary(name: str):
     def method(self, other):
         if isinstance(other, _OPERANDS):
-            return self.bind2(_rows[name], self, other)
+            return self.bind2(_registry[name], self, other)
         return NotImplemented
 
     def reflected(self, other):
         if isinstance(other, _OPERANDS):
-            return self.bind2(_rows[name], other, self)
+            return self.bind2(_registry[name], other, self)
         return NotImplemented
 
     return method, reflected
@@ -70,16 +69,16 @@ def _method(function: Callable):
 def _compare(name: str):
     def method(self, other):
         if isinstance(other, _OPERANDS):
-            return self.bind2(_rows[name], self, other)
+            return self.bind2(_registry[name], self, other)
         return NotImplemented
 
     return method
 
 
-_OPERANDS = (core.Array, float, int, np.ndarray, np.generic, list, tuple, complex)
+_OPERANDS = (Tracer, float, int, np.ndarray, np.generic, list, tuple, complex)
 
 
-class Array(core.Array):
+class Array(Tracer):
     """Operators, protocols and methods, all of them ops of the registry."""
 
     __slots__ = ()
@@ -153,7 +152,7 @@ class Array(core.Array):
 
     def __pow__(self, exponent):
         if type(exponent) is int and -8 <= exponent <= 8:
-            return self.bind1(_rows["integer_power"], self, n=exponent)
+            return self.bind1(_registry["integer_power"], self, n=exponent)
         return functions[np.power](self, exponent)
 
     def __rpow__(self, base):
@@ -335,9 +334,11 @@ class Array(core.Array):
         return functions["astype"](self, dtype)
 
 
-def apply(row: Primitive, x, **params):
-    """`bind(row, x, **params)`, by the short way of an Array."""
-    return x.bind1(row, x, **params) if isinstance(x, Array) else row.evaluate(x, **params)
+def apply(primitive: Primitive, x, **params):
+    """`bind(primitive, x, **params)`, by the short way of an Array."""
+    return (
+        x.bind1(primitive, x, **params) if isinstance(x, Array) else primitive.evaluate(x, **params)
+    )
 
 
 # What people look for on arrays of other libraries.
@@ -376,7 +377,7 @@ def _of_ufunc(ufunc: np.ufunc) -> tuple[str, Callable | None]:
 
 
 def no_rule(name: str) -> NoRuleError:
-    """The error for a function without a row."""
+    """The error for a function without a rule."""
     return NoRuleError(
         f"{name} has no derivative rule in nbgrad: "
         + remedies.get(
