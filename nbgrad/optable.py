@@ -59,10 +59,16 @@ def table() -> str:
     spelled = _spellings()
     lines = [HEAD, ROWS]
     for name in sorted(Primitive.registry):
-        row = Primitive.registry[name]
-        numpy = ", ".join(spelled.get(name) or filter(None, (_own(name), _other(row))))
-        modes = _gradient(row), _forward(row), _orders(row), _vmap(row), _static(row)
-        cells = name, numpy, *modes, row.notes
+        primitive = Primitive.registry[name]
+        numpy = ", ".join(spelled.get(name) or filter(None, (_own(name), _other(primitive))))
+        modes = (
+            _gradient(primitive),
+            _forward(primitive),
+            _orders(primitive),
+            _vmap(primitive),
+            _static(primitive),
+        )
+        cells = name, numpy, *modes, primitive.notes
         lines.append(f"| {' | '.join(cells)} |\n")
     lines.append(FUNCTIONS)
     for entry in surface():
@@ -84,8 +90,10 @@ def _spellings() -> dict[str, list[str]]:
     for target in functions:
         if not callable(target):
             continue
-        for name, row in Primitive.registry.items():
-            if row.function is target or (row.function is None and target.__name__ == name):
+        for name, primitive in Primitive.registry.items():
+            if primitive.function is target or (
+                primitive.function is None and target.__name__ == name
+            ):
                 found.setdefault(name, []).append(_spelling(target))
     return found
 
@@ -95,41 +103,49 @@ def _own(name: str) -> str:
     return f"`nbgrad.{name}`" if hasattr(sys.modules["nbgrad"], name) else ""
 
 
-def _other(row: Primitive) -> str:
+def _other(primitive: Primitive) -> str:
     """The spelling that a row states, or the function of SciPy that it is."""
-    known = isinstance(row.reference, str) and row.reference in functions
-    return row.spelling or (f"`{row.reference}`" if known else "")
+    known = isinstance(primitive.reference, str) and primitive.reference in functions
+    return primitive.spelling or (f"`{primitive.reference}`" if known else "")
 
 
-def _gradient(row: Primitive) -> str:
-    if not row.differentiable:
+def _gradient(primitive: Primitive) -> str:
+    if not primitive.differentiable:
         return "none: values are plain arrays"
-    if isinstance(row, Elementwise):
-        params = row.samples[0] if row.samples else {}
-        if all(row.constant(i, **params) == 0 for i in range(row.arity)):
+    if isinstance(primitive, Elementwise):
+        params = primitive.samples[0] if primitive.samples else {}
+        if all(primitive.constant(i, **params) == 0 for i in range(primitive.arity)):
             return "zero"
     return "yes"
 
 
-def has_rule(row: Primitive, rule: str) -> bool:
+def has_rule(primitive: Primitive, rule: str) -> bool:
     """Whether a row has a rule of this name, its own or that of its family."""
-    return rule in row.__dict__ or getattr(type(row), rule) is not getattr(Primitive, rule)
+    return rule in primitive.__dict__ or getattr(type(primitive), rule) is not getattr(
+        Primitive, rule
+    )
 
 
-def _forward(row: Primitive) -> str:
-    return "none" if not row.differentiable else "yes" if has_rule(row, "pushforward") else "no"
+def _forward(primitive: Primitive) -> str:
+    return (
+        "none"
+        if not primitive.differentiable
+        else "yes"
+        if has_rule(primitive, "pushforward")
+        else "no"
+    )
 
 
-def _orders(row: Primitive) -> str:
-    return "all" if row.differentiable else "none"
+def _orders(primitive: Primitive) -> str:
+    return "all" if primitive.differentiable else "none"
 
 
-def _vmap(row: Primitive) -> str:
-    return "yes" if has_rule(row, "batch") else "one by one"
+def _vmap(primitive: Primitive) -> str:
+    return "yes" if has_rule(primitive, "batch") else "one by one"
 
 
-def _static(row: Primitive) -> str:
-    return f"eager only: {row.eager_only}" if row.eager_only else "yes"
+def _static(primitive: Primitive) -> str:
+    return f"eager only: {primitive.eager_only}" if primitive.eager_only else "yes"
 
 
 if __name__ == "__main__":

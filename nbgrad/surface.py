@@ -13,7 +13,7 @@ import numpy as np
 
 from .core.array import functions, remedies
 from .core.primitive import Primitive
-from .rules.families import Elementwise, Nondifferentiable, ufunc_rows
+from .rules.families import Elementwise, Nondifferentiable, ufunc_primitives
 
 __all__ = ["Entry", "surface", "unknown"]
 
@@ -131,8 +131,8 @@ def _home(function: object) -> str:
 
 def _row_of(function: object) -> Primitive | None:
     """The row that a function is."""
-    if function in ufunc_rows:
-        return ufunc_rows[function]
+    if function in ufunc_primitives:
+        return ufunc_primitives[function]
     found = [row for row in Primitive.registry.values() if row.function is function]
     return found[0] if len(found) == 1 else None
 

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import NoRuleError, UntrackedError
-from . import primitive as core
-from .primitive import Aval, Primitive, bind
+from ..errors import GraphError, NoRuleError, UntrackedError, lost_mask
+from .primitive import Aval, Primitive, Tracer, bind
 
 functions: dict[Any, Callable] = {}
 """NumPy functions (and ufuncs) and what stands in for them, with NumPy's own signature."""
@@ -22,7 +21,7 @@ functions: dict[Any, Callable] = {}
 remedies: dict[str, str] = {}
 """Why functions of NumPy are refused, by their full names, and what to write in their place."""
 
-_rows = Primitive.registry
+_registry = Primitive.registry
 
 
 def implements(*targets: Any) -> Callable[[Callable], Callable]:
@@ -37,7 +36,7 @@ def implements(*targets: Any) -> Callable[[Callable], Callable]:
 
 def _unary(name: str):
     def method(self):
-        return self.bind1(_rows[name], self)
+        return self.bind1(_registry[name], self)
 
     return method
 
@@ -45,12 +44,12 @@ def _unary(name: str):
 def _binary(name: str):
     def method(self, other):
         if isinstance(other, _OPERANDS):
-            return self.bind2(_rows[name], self, other)
+            return self.bind2(_registry[name], self, other)
         return NotImplemented
 
     def reflected(self, other):
         if isinstance(other, _OPERANDS):
-            return self.bind2(_rows[name], other, self)
+            return self.bind2(_registry[name], other, self)
         return NotImplemented
 
     return method, reflected
@@ -70,16 +69,16 @@ def _method(function: Callable):
 def _compare(name: str):
     def method(self, other):
         if isinstance(other, _OPERANDS):
-            return self.bind2(_rows[name], self, other)
+            return self.bind2(_registry[name], self, other)
         return NotImplemented
 
     return method
 
 
-_OPERANDS = (core.Array, float, int, np.ndarray, np.generic, list, tuple, complex)
+_OPERANDS = (Tracer, float, int, np.ndarray, np.generic, list, tuple, complex)
 
 
-class Array(core.Array):
+class Array(Tracer):
     """Operators, protocols and methods, all of them ops of the registry."""
 
     __slots__ = ()
@@ -153,7 +152,7 @@ class Array(core.Array):
 
     def __pow__(self, exponent):
         if type(exponent) is int and -8 <= exponent <= 8:
-            return self.bind1(_rows["integer_power"], self, n=exponent)
+            return self.bind1(_registry["integer_power"], self, n=exponent)
         return functions[np.power](self, exponent)
 
     def __rpow__(self, base):
@@ -177,10 +176,10 @@ class Array(core.Array):
         return functions["at"](self)
 
     def _replaced(self, index: Any, value: Any) -> Any:
-        """What `y[i] = v` makes of y in a transformation: an array of its kind, level and dtype."""
+        """What `y[i] = v` makes of y: an array of its kind, level and dtype. Raises GraphError."""
         new = self.at[index].set(value)
         if type(new) is not type(self) or new.level != self.level or new.dtype != self.dtype:
-            raise TypeError(
+            raise GraphError(
                 f"an array of dtype {self.dtype} cannot take values of dtype {new.dtype} or of an "
                 "inner transformation in place: write y = y.at[i].set(v)"
             )
@@ -233,6 +232,8 @@ class Array(core.Array):
             raise
 
     def __array__(self, dtype=None, copy=None):
+        if sys._getframe(1).f_globals.get("__name__", "").startswith("numpy.ma"):
+            raise TypeError(lost_mask("an operand beside a tracked array"))
         raise UntrackedError(
             "a tracked array cannot become a plain one without losing its derivative: use .data "
             "or .item() for plain numbers, np.stack or nbgrad.array(nested) to build arrays, and "
@@ -333,9 +334,11 @@ class Array(core.Array):
         return functions["astype"](self, dtype)
 
 
-def apply(row: Primitive, x, **params):
-    """`bind(row, x, **params)`, by the short way of an Array."""
-    return x.bind1(row, x, **params) if isinstance(x, Array) else row.evaluate(x, **params)
+def apply(primitive: Primitive, x, **params):
+    """`bind(primitive, x, **params)`, by the short way of an Array."""
+    return (
+        x.bind1(primitive, x, **params) if isinstance(x, Array) else primitive.evaluate(x, **params)
+    )
 
 
 # What people look for on arrays of other libraries.
@@ -374,7 +377,7 @@ def _of_ufunc(ufunc: np.ufunc) -> tuple[str, Callable | None]:
 
 
 def no_rule(name: str) -> NoRuleError:
-    """The error for a function without a row."""
+    """The error for a function without a rule."""
     return NoRuleError(
         f"{name} has no derivative rule in nbgrad: "
         + remedies.get(

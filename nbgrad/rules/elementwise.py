@@ -5,8 +5,8 @@ Conventions at kinks stand in the row: they are tested and printed in the docume
 
 import numpy as np
 
-from ..core.array import apply, implements
-from ..core.primitive import Array, bind
+from ..core.array import Array, apply, implements
+from ..core.primitive import bind
 from ..errors import require_unmasked
 from ..kernels import shapes
 from . import simpler

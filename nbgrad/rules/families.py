@@ -1,4 +1,4 @@
-"""Families of rows: what is derived from the little that a row states.
+"""Families of primitives: what is derived from the little that a row states.
 
 * `Elementwise`: a scalar body and one partial an argument. The pullback is `scale(ct, partial)`,
   the pushforward the sum of `scale(tangent, partial)`.
@@ -70,13 +70,13 @@ class Elementwise(Primitive):
     derivative is a convention. `kernels` are a forward and a pullback written by hand, used in
     place of the emitted ones where all arguments have one shape; they take what those take.
 
-    Of integers and bools a row is what `plain` is, its NumPy function where that is a ufunc: dtypes
-    are NumPy's, and so are plain values. `whole` is the scalar body for integers, where it is
-    another one, and `requires` a condition on them and what is raised where it fails. A row without
-    `plain` gives floats. `operator` is that of Python's which is the row.
+    Of integers and bools a primitive is what `plain` is, its NumPy function where that is a ufunc:
+    dtypes are NumPy's, and so are plain values. `whole` is the scalar body for integers, where it
+    is another one, and `requires` a condition on them and what is raised where it fails. A
+    primitive without `plain` gives floats. `operator` is the operator of Python that it is.
 
-    The other facts of a row (`Primitive`) follow: the static form is the body, and what it means in
-    NumPy is `reference`, `plain` or `function`.
+    The other facts of a primitive (`Primitive`) follow: the static form is the body, and what it
+    means in NumPy is `reference`, `plain` or `function`.
     """
 
     plan_class = eager.ElementwisePlan
@@ -125,7 +125,7 @@ class Elementwise(Primitive):
         return Aval.of(shape, self.loop_types(*map(dtypes.kind_of, avals), **params)[-1])
 
     def loop_types(self, *kinds, **params) -> tuple[np.dtype, ...]:
-        """The dtypes in which the row takes arguments of these kinds, and that of its result."""
+        """The dtypes in which it takes arguments of these kinds, and that of its result."""
         floats = [k for i, k in enumerate(kinds) if i not in self.conditions]
         if self.plain is None or any(k is float or k in FLOATS for k in floats):
             dtype = float_type(*floats)
@@ -206,7 +206,7 @@ class Nondifferentiable(Primitive):
         self.requires = None
 
     def loop_types(self, *kinds, **params) -> tuple[np.dtype, ...]:
-        """The dtypes in which the row takes arguments of these kinds, and that of its result."""
+        """The dtypes in which it takes arguments of these kinds, and that of its result."""
         return dtypes.loop_types(self.function, *kinds)
 
     def evaluate(self, *args, **params):
@@ -228,13 +228,13 @@ class Nondifferentiable(Primitive):
 
 
 class Written(Primitive):
-    """A row with functions of its own: `compute(*args, **params)` on plain arrays, and `infer` from
-    Avals to an Aval. `fused`, of the signature of the family's rule, may do the pullback on plain
-    arrays by kernels.
+    """A primitive with functions of its own: `compute(*args, **params)` on plain arrays, and
+    `infer` from Avals to an Aval. `fused`, of the signature of the family's rule, may do the
+    pullback on plain arrays by kernels.
 
-    `along` names the parameter that holds the axes along which the row works, "" where it works
-    along none: it keeps all others apart, so that samples are one more axis in front, and the
-    Jacobian falls into blocks. Where it is not so simple, `batch` is the row over samples
+    `along` names the parameter that holds the axes along which the primitive works, "" where it
+    works along none: it keeps all others apart, so that samples are one more axis in front, and the
+    Jacobian falls into blocks. Where it is not so simple, `batch` is the rule over samples
     (`rules/batching.py`), and `blocks` the structure of its Jacobian (`rules/structure.py`). The
     other facts are those of a `Primitive`.
     """
@@ -267,7 +267,7 @@ class Written(Primitive):
 
 
 def _blocks_along(name: str, shapes: Sequence, i: int, out: tuple, **params) -> int:
-    """The blocks of a row that works along the axes in the parameter of that name."""
+    """The blocks of a primitive that works along the axes in the parameter of that name."""
     return structure.before(params[name] if name else (), shapes[i])
 
 
@@ -387,27 +387,31 @@ class Custom(Written):
 
 
 def elementwise(function, body, partials, **options) -> Elementwise:
-    """Register an elementwise row; its NumPy function, where it has one, then takes Arrays."""
-    row = Elementwise(function, body, partials, **options)
+    """Register an elementwise primitive; its ufunc, where it has one, then takes Arrays."""
+    primitive = Elementwise(function, body, partials, **options)
     if isinstance(function, np.ufunc):
-        functions[function] = _front(row)
-    return row
+        functions[function] = _front(primitive)
+    return primitive
 
 
 def nondifferentiable(function, body, **options) -> Nondifferentiable:
-    row = Nondifferentiable(function, body, **options)
+    primitive = Nondifferentiable(function, body, **options)
     if isinstance(function, np.ufunc):
-        functions[function] = _front(row)
-    return row
+        functions[function] = _front(primitive)
+    return primitive
 
 
-def _front(row: Primitive) -> Callable:
-    ufunc_rows[row.function] = row
-    return (lambda x: bind(row, x)) if row.function.nin == 1 else (lambda x, y: bind(row, x, y))
+def _front(primitive: Primitive) -> Callable:
+    ufunc_primitives[primitive.function] = primitive
+    return (
+        (lambda x: bind(primitive, x))
+        if primitive.function.nin == 1
+        else (lambda x, y: bind(primitive, x, y))
+    )
 
 
-ufunc_rows: dict[np.ufunc, Primitive] = {}
-"""Ufuncs that mean their row and nothing else, for the short way in."""
+ufunc_primitives: dict[np.ufunc, Primitive] = {}
+"""Ufuncs that mean one primitive and nothing else, for the short way in."""
 
 
 def require_real(dtype: np.dtype, what: str) -> None:

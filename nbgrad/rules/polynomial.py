@@ -52,11 +52,11 @@ def _fused(ct, out, args, need):
     return [x_bar, c_bar]
 
 
-def _batch(row, size, args, batched):
+def _batch(primitive, size, args, batched):
     """Samples that share the coefficients are one array."""
     if batched[1]:
-        return Primitive.batch(row, size, args, batched)
-    return bind(row, *args)
+        return Primitive.batch(primitive, size, args, batched)
+    return bind(primitive, *args)
 
 
 def _push(tangents, out, args):

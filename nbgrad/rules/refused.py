@@ -3,8 +3,8 @@ at values, shapes or dtypes alone."""
 
 import numpy as np
 
-from ..core.array import functions, implements, remedies
-from ..core.primitive import Array, shape_of
+from ..core.array import Array, functions, implements, remedies
+from ..core.primitive import shape_of
 from .select import on_values
 from .shape import roll
 

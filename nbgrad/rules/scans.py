@@ -43,6 +43,7 @@ def _along(x, axis, op: str):
         if op.startswith("cumulative") and len(shape_of(x)) > 1:
             raise ValueError(f"{op}: an array of more than one axis needs axis=...")
         return np.reshape(x, -1), 0
+    x = x if shape_of(x) else np.reshape(x, 1)
     return x, shapes.axis_of(axis, len(shape_of(x)), op)
 
 

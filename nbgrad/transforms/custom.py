@@ -13,7 +13,7 @@ from ..core.symbols import user_line
 from ..errors import DimensionMismatch, NoRuleError, TraceError
 from ..values.tracked import below
 from . import trees
-from .calls import Call, CallRow, called
+from .calls import CallPrimitive, FunctionCall, called
 from .linear import linear_transpose
 from .run import fitted
 
@@ -26,9 +26,9 @@ class CustomRule:
         self.f, self.pullback, self.pushforward = f, pullback, pushforward
 
     def __call__(self, *args, **options):
-        call = Call(self._name, self.f, args, options)
+        call = FunctionCall(self._name, self.f, args, options)
         call.rule = self
-        return called(_row, call)
+        return called(_primitive, call)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """As a method, the instance comes first."""
@@ -85,16 +85,16 @@ def custom_rule(
     return CustomRule(f, pullback, pushforward)
 
 
-class _Custom(CallRow):
+class _Custom(CallPrimitive):
     """A call with the user's rule."""
 
     def evaluate(self, *args, **params):
-        call: Call = params["call"]
+        call: FunctionCall = params["call"]
         with new_level() as level:  # what the function tracks itself stays inside
             out = call.apply(*(trees.scalar(x) for x in args))
         return np.asarray(below(out, level))
 
-    def inline(self, *args, call: Call):
+    def inline(self, *args, call: FunctionCall):
         if _is_compiled(call.f):
             raise TraceError(
                 f"{call.name} is compiled by Numba and cannot be recorded: write it with NumPy "
@@ -103,13 +103,13 @@ class _Custom(CallRow):
         return call.apply(*args)
 
     def pullback(self, ct, out, args, need, **params):
-        call: Call = params["call"]
+        call: FunctionCall = params["call"]
         if _is_compiled(call.rule.pullback) and any(isinstance(x, Array) for x in (ct, out, *args)):
-            return _as_row(call, need, ct, out, args)
+            return _pulled_as_op(call, need, ct, out, args)
         return pulled(call, ct, out, args)
 
     def pushforward(self, tangents, out, args, **params):
-        call: Call = params["call"]
+        call: FunctionCall = params["call"]
         rule = call.rule
         if rule.pushforward is None:
             return _transposed(call, tangents, out, args)
@@ -129,7 +129,7 @@ class _Custom(CallRow):
         return _checked(call, "pushforward", call.pack(found), out, "a result")
 
 
-_row = _Custom("custom_rule")
+_primitive = _Custom("custom_rule")
 
 
 class _Pullback(Primitive):
@@ -156,7 +156,9 @@ _pullback = _Pullback("custom_pullback")
 _pullback.plans = Unplanned()
 
 
-def _as_row(call: Call, need: Sequence[bool], ct: Any, out: Any, args: Sequence) -> list:
+def _pulled_as_op(
+    call: FunctionCall, need: Sequence[bool], ct: Any, out: Any, args: Sequence
+) -> list:
     flat = bind(_pullback, ct, out, *args, call=call, wanted=tuple(need))
     found, at = [], 0
     for x, wanted in zip(args, need, strict=True):
@@ -166,7 +168,7 @@ def _as_row(call: Call, need: Sequence[bool], ct: Any, out: Any, args: Sequence)
     return found
 
 
-def pulled(call: Call, ct: Any, out: Any, args: Sequence) -> list[Any]:
+def pulled(call: FunctionCall, ct: Any, out: Any, args: Sequence) -> list[Any]:
     """What the user's pullback gives for the float leaves of the arguments, checked."""
     given, options = call.arguments([trees.scalar(x) for x in args])
     with new_level() as level:
@@ -195,7 +197,7 @@ def pulled(call: Call, ct: Any, out: Any, args: Sequence) -> list[Any]:
     ]
 
 
-def _checked(call: Call, rule: str, found: Any, like: Any, what: str) -> Any:
+def _checked(call: FunctionCall, rule: str, found: Any, like: Any, what: str) -> Any:
     """A cotangent or tangent of the right shape; DimensionMismatch names the function."""
     if shape_of(found) != shape_of(like):
         raise DimensionMismatch(
@@ -208,7 +210,7 @@ def _checked(call: Call, rule: str, found: Any, like: Any, what: str) -> Any:
     return np.asarray(fitted(call.name, rule, np.asarray(found, dtype), [like], like)[0])
 
 
-def _transposed(call: Call, tangents: Sequence, out: Any, args: Sequence) -> Any:
+def _transposed(call: FunctionCall, tangents: Sequence, out: Any, args: Sequence) -> Any:
     """J @ tangents as the transpose of the pullback."""
     if _is_compiled(call.rule.pullback):
         raise NoRuleError(
@@ -228,7 +230,7 @@ def _transposed(call: Call, tangents: Sequence, out: Any, args: Sequence) -> Any
     return linear_transpose(pull, like)(tuple(tangents[i] for i in known))[0]
 
 
-def _once(call: Call) -> NoRuleError:
+def _once(call: FunctionCall) -> NoRuleError:
     return NoRuleError(
         f"{call.name}: its pullback is compiled by Numba and cannot be differentiated again: write "
         "it with NumPy functions"

@@ -9,7 +9,7 @@ from ..core.array import Array
 from ..core.primitive import new_level, shape_of
 from ..errors import DimensionMismatch
 from ..rules.dtypes import known
-from ..values import graph, operands
+from ..values import backward, graph, operands
 from ..values.leaves import leaf_of
 from ..values.tracked import TrackedArray, below
 from . import trees
@@ -85,7 +85,7 @@ class Run:
             x = self.own(out)
             if x is not None:
                 seeds[x.node] = seeds[x.node] + ct if x.node in seeds else ct
-        found = graph.sweep(seeds, graph.history(*seeds, since=self.started)) if seeds else {}
+        found = backward.sweep(seeds, backward.history(*seeds, since=self.started)) if seeds else {}
         handed: set[int] = set()
         return tuple(
             gradient(

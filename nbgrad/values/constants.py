@@ -44,7 +44,7 @@ def _constant_like(x: Array, number: float, dtype: Any) -> Any:
     if isinstance(x, TrackedArray):
         params = {"number": number, "shape": x.shape, "dtype": x.dtype.name}
         if x.level == 0:
-            constant = result(eager.Call(full, (), params), (), (), constant)
+            constant = result(eager.FunctionPlan(full, (), params), (), (), constant)
         else:
             constant = nested_result(full, (), (), (), params, constant, x.level)
     elif isinstance(x, Dual):

@@ -20,9 +20,9 @@ from ..core.symbols import lifted
 from ..eager import plans as eager
 from ..eager.plans import ElementwisePlan
 from ..errors import DimensionMismatch, GraphError
-from ..rules.families import FLOATS, ufunc_rows
+from ..rules.families import FLOATS, ufunc_primitives
 from ..rules.index import slice_plan
-from . import graph, operands
+from . import backward, gradients, graph, operands
 from .children import Children
 from .graph import Leaf, NestedLeaf, NestedNode, Node, add_child, tick
 from .operands import aval_of, plain_operand
@@ -34,7 +34,7 @@ def _augmented(sign: str, plain: Callable) -> Callable:
     """The method of an augmented assignment: refused on a leaf, else the plain operator."""
 
     def method(self, other):
-        if self.node.step is None:
+        if self.node.plan is None:
             name = self.name or "w"
             raise GraphError(
                 f"{name} {sign} ... would make the leaf {name} a computed array and stop its "
@@ -67,55 +67,55 @@ class TrackedArray(Array):
         return record_nested(level, primitive, args, params)
 
     @staticmethod
-    def bind1(row: Primitive, x, **params):
-        """`bind(row, x, **params)`, short for an array of the base level."""
+    def bind1(primitive: Primitive, x, **params):
+        """`bind(primitive, x, **params)`, short for an array of the base level."""
         if type(x) is not TrackedArray:
-            return bind(row, x, **params)
+            return bind(primitive, x, **params)
         aval, node = x.aval, x.node
-        plan = row.plans.get((aval, *params.items()) if params else (aval,))
+        plan = primitive.plans.get((aval, *params.items()) if params else (aval,))
         if plan is None:
-            if not row.differentiable:
-                return row.evaluate(node.value, **params)
-            plan = eager.plan_for(row, (aval,), params)
+            if not primitive.differentiable:
+                return primitive.evaluate(node.value, **params)
+            plan = eager.plan_for(primitive, (aval,), params)
         value = node.value
         out = plan.forward(value)
-        if node.step is None and out.base is not None:
+        if node.plan is None and out.base is not None:
             # A leaf's data may change in place: nothing computed from it may be a view of it.
             out = np.array(out)
         return result(plan, (node,), (value,), out)
 
     @staticmethod
-    def bind2(row: Primitive, x, y):
-        """`bind(row, x, y)`, short for arrays of the base level, plain arrays and numbers."""
+    def bind2(primitive: Primitive, x, y):
+        """`bind(primitive, x, y)`, short for arrays of the base level, plain arrays and numbers."""
         if type(x) is TrackedArray:
             x_node, x_kind = x.node, x.aval
             x_value = x_node.value
         elif type(x) is int:
             x_node, x_kind, x_value = None, float, float(x)
         elif type(x) is float or type(x) is np.ndarray:
-            x_node, x_kind, x_value = None, *plain_operand(x, row)
+            x_node, x_kind, x_value = None, *plain_operand(x, primitive)
         else:
-            return bind(row, x, y)
+            return bind(primitive, x, y)
         if type(y) is TrackedArray:
             y_node, y_kind = y.node, y.aval
             y_value = y_node.value
         elif type(y) is int:
             y_node, y_kind, y_value = None, float, float(y)
         elif type(y) is float or type(y) is np.ndarray:
-            y_node, y_kind, y_value = None, *plain_operand(y, row)
+            y_node, y_kind, y_value = None, *plain_operand(y, primitive)
         else:
-            return bind(row, x, y)
-        plan = row.plans.get((x_kind,) if x_node is y_node else (x_kind, y_kind))
+            return bind(primitive, x, y)
+        plan = primitive.plans.get((x_kind,) if x_node is y_node else (x_kind, y_kind))
         if plan is None:
-            return bind(row, x, y)
+            return bind(primitive, x, y)
         out = plan.forward(x_value, y_value)
         return result(plan, (x_node, y_node), (x_value, y_value), out)
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         if method == "__call__" and not options:
-            row = ufunc_rows.get(ufunc)
-            if row is not None:
-                return (self.bind1 if len(inputs) == 1 else self.bind2)(row, *inputs)
+            primitive = ufunc_primitives.get(ufunc)
+            if primitive is not None:
+                return (self.bind1 if len(inputs) == 1 else self.bind2)(primitive, *inputs)
         return super().__array_ufunc__(ufunc, method, *inputs, **options)
 
     @property
@@ -128,9 +128,11 @@ class TrackedArray(Array):
     def data(self) -> Any:
         """The values. Of a leaf: its own array, as in `w.data -= lr * w.grad`; of a computed
         array: a view that cannot be written to. Setting it is one step for other threads; an
-        augmented assignment is a read and a write, which needs a lock where threads share it."""
+        augmented assignment is a read and a write, which needs a lock where threads share it.
+        Ctrl-C may come between the write and its note: then only `detect_changes` tells graphs
+        from before that they are stale, so begin with a new forward pass."""
         value = self.node.value
-        if self.node.step is None or not isinstance(value, np.ndarray):
+        if self.node.plan is None or not isinstance(value, np.ndarray):
             return value
         view = value.view()
         view.setflags(write=False)
@@ -165,9 +167,9 @@ class TrackedArray(Array):
         node = self.node
         if value is not None:
             # Nothing is pulled from a leaf, so its gradient may be tracked.
-            level = self.level + (node.step is None)
+            level = self.level + (node.plan is None)
             value = operands.cotangent(value, self.aval, self.name, level)
-        graph.seed(node, value)
+        gradients.seed(node, value)
 
     @property
     def name(self) -> str:
@@ -211,7 +213,7 @@ class TrackedArray(Array):
         6.0
         """
         node = self.node
-        if node.step is not None and node.parents == () and node.saved == ():
+        if node.plan is not None and node.parents == () and node.saved == ():
             raise GraphError(
                 f"backward of {node.name}, which was computed from no tracked array: there is no "
                 "graph to walk; inside of no_tracking() none is made"
@@ -228,14 +230,14 @@ class TrackedArray(Array):
             level = self.level + create_graph
             seed = operands.cotangent(cotangent, self.aval, self.name, level, copy=create_graph)
         free = not (keep_graph or create_graph)
-        found = graph.sweep(
-            {node: seed}, graph.history(node), tracked=create_graph, keep=keep_grads, free=free
+        found = backward.sweep(
+            {node: seed}, backward.history(node), tracked=create_graph, keep=keep_grads, free=free
         )
         if create_graph:
             for reached, ct in found.items():
                 if not isinstance(ct, Array):
                     found[reached] = make_leaf(np.array(ct), "", self.level)
-        graph.hand_out(found, seed)
+        gradients.hand_out(found, seed)
 
     def __getitem__(self, index):
         if type(self) is TrackedArray and (type(index) is slice or type(index) is int):
@@ -248,18 +250,13 @@ class TrackedArray(Array):
         """`y[i] = v` on a computed array: y becomes `y.at[i].set(v)`, and what was computed from y
         before keeps the old values. Raises GraphError for a leaf."""
         old = self.node
-        if old.step is None:
+        if old.plan is None:
             name = self.name or "x"
             raise GraphError(
                 f"{name}[...] = ... would overwrite the leaf {name}: write y = {name}.at[i].set(v) "
                 f"for a new array, or {name}.data[...] = ... between backward passes"
             )
-        new = self.at[index].set(value)
-        if type(new) is not type(self) or new.level != self.level or new.dtype != self.dtype:
-            raise GraphError(
-                f"an array of dtype {self.dtype} cannot take values of dtype {new.dtype} or of an "
-                "inner transformation in place: write y = y.at[i].set(v)"
-            )
+        new = self._replaced(index, value)
         self.node = new.node
         old.array = _nobody
         self.node.array = ref(self)
@@ -321,39 +318,39 @@ class NestedTracked(TrackedArray):
 # -- recording ------------------------------------------------------------------------------------
 
 
-def record(row: Primitive, args: Sequence, params: dict):
-    """Apply a row at the base level, and note it in the graph."""
+def record(primitive: Primitive, args: Sequence, params: dict):
+    """Apply a primitive at the base level, and note it in the graph."""
     if len(args) == 1:
-        return TrackedArray.bind1(row, *args, **params)
-    parents, values, kinds = _taken_apart(0, row, args)
-    if len(kinds) == 2 and parents[0] is parents[1] and row.plan_class is ElementwisePlan:
+        return TrackedArray.bind1(primitive, *args, **params)
+    parents, values, kinds = _taken_apart(0, primitive, args)
+    if len(kinds) == 2 and parents[0] is parents[1] and primitive.plan_class is ElementwisePlan:
         kinds = kinds[:1]
-    if not row.differentiable:
-        return bind(row, *values, **params)
-    plan = eager.plan_for(row, kinds, params)
+    if not primitive.differentiable:
+        return bind(primitive, *values, **params)
+    plan = eager.plan_for(primitive, kinds, params)
     out = plan.forward(*values)
-    if out.base is not None and any(node is not None and node.step is None for node in parents):
+    if out.base is not None and any(node is not None and node.plan is None for node in parents):
         out = np.array(out)
     return result(plan, parents, values, out)
 
 
-def record_nested(level: int, row: Primitive, args: Sequence, params: dict):
-    """Apply a row above the base level: to the values below it, through `bind`."""
-    parents, values, kinds = _taken_apart(level, row, lifted(args))
-    out = bind(row, *values, **params)
-    if not row.differentiable:
+def record_nested(level: int, primitive: Primitive, args: Sequence, params: dict):
+    """Apply a primitive above the base level: to the values below it, through `bind`."""
+    parents, values, kinds = _taken_apart(level, primitive, lifted(args))
+    out = bind(primitive, *values, **params)
+    if not primitive.differentiable:
         return out
-    return nested_result(row, kinds, parents, values, params, out, level)
+    return nested_result(primitive, kinds, parents, values, params, out, level)
 
 
-def nested_result(row, kinds, parents, values, params, out, level: int) -> "NestedTracked":
+def nested_result(primitive, kinds, parents, values, params, out, level: int) -> "NestedTracked":
     """The array of a new node above the base level."""
     if active and modes.untracked(level):
         parents = values = ()
     node, array = NestedNode(), NestedTracked()
     array.node, array.aval = node, aval_of(out)
-    node.step, node.parents, node.saved, node.value = (
-        eager.Call(row, kinds, params), parents, values, out,
+    node.plan, node.parents, node.saved, node.value = (
+        eager.FunctionPlan(primitive, kinds, params), parents, values, out,
     )  # fmt: skip
     node.children = node.grad = None
     node.time, node.level = tick(), level
@@ -364,7 +361,7 @@ def nested_result(row, kinds, parents, values, params, out, level: int) -> "Nest
     return array
 
 
-def _taken_apart(level: int, row: Primitive, args: Sequence) -> tuple[tuple, tuple, tuple]:
+def _taken_apart(level: int, primitive: Primitive, args: Sequence) -> tuple[tuple, tuple, tuple]:
     """Node (or None), value and kind of each argument."""
     parents, values, kinds = [], [], []
     for arg in args:
@@ -373,7 +370,7 @@ def _taken_apart(level: int, row: Primitive, args: Sequence) -> tuple[tuple, tup
             values.append(arg.node.value)
             kinds.append(arg.aval)
         else:
-            kind, value = plain_operand(arg, row)
+            kind, value = plain_operand(arg, primitive)
             parents.append(None)
             values.append(value)
             kinds.append(kind)
@@ -383,7 +380,7 @@ def _taken_apart(level: int, row: Primitive, args: Sequence) -> tuple[tuple, tup
 def result(plan, parents: tuple, saved: tuple, value) -> TrackedArray:
     """The array of a new node of the base level, noted under its parents."""
     node = Node()
-    node.step = plan
+    node.plan = plan
     if active:
         if modes.watching():
             modes.watch_forward(node, saved, value)

@@ -28,8 +28,8 @@ def _require(graph: Any, symbol: Symbol, numbers: Any, condition: str, what: str
     """LinAlgError where the least number is not so, once the program has run."""
     if numbers.size:
         least = graph.reduce(MINIMUM, numbers, range(len(numbers.shape)))
-        row: Any = symbol.primitive
-        message = f"{what} matrix in {row.name}{symbol.place}"
+        primitive: Any = symbol.primitive
+        message = f"{what} matrix in {primitive.name}{symbol.place}"
         graph.require(graph.map(condition, (least,), BOOL), np.linalg.LinAlgError, message)
 
 

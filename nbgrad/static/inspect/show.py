@@ -132,7 +132,7 @@ def draw(z: Any) -> Drawing:
     for node in _computed_from(z.node):
         number[node] = f"n{len(number)}"
         look = ""
-        if node.step is None:
+        if node.plan is None:
             look = ' fillcolor="#dbe9f6"'
         elif node is z.node:
             look = " penwidth=2"
@@ -180,10 +180,10 @@ def _computed_from(root: Node) -> Iterator[Node]:
 
 def _facts(node: Node) -> list[str]:
     """What the box of a node says, line by line."""
-    if node.step is None:
+    if node.plan is None:
         title = node.name or "leaf"
     else:
-        params = node.step.params.items()
+        params = node.plan.params.items()
         told = ", ".join(f"{key}={_brief.repr(v)}" for key, v in params if v is not False)
         title = _title(node) + (f"({told})" if told else "")
         if node.saved is None:
