@@ -15,7 +15,8 @@ import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
-ROOT = Path(__file__).parents[1]
+TESTS = Path(__file__).parent
+ROOT = TESTS.parent
 _INHERITED = {
     name: value
     for name, value in os.environ.items()

@@ -12,12 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import NoRuleError, UntrackedError
+from ..errors import GraphError, NoRuleError, UntrackedError, lost_mask
 from . import primitive as core
 from .primitive import Aval, Primitive, bind
 
 functions: dict[Any, Callable] = {}
 """NumPy functions (and ufuncs) and what stands in for them, with NumPy's own signature."""
+
+remedies: dict[str, str] = {}
+"""Why functions of NumPy are refused, by their full names, and what to write in their place."""
 
 _rows = Primitive.registry
 
@@ -174,10 +177,10 @@ class Array(core.Array):
         return functions["at"](self)
 
     def _replaced(self, index: Any, value: Any) -> Any:
-        """What `y[i] = v` makes of y in a transformation: an array of its kind, level and dtype."""
+        """What `y[i] = v` makes of y: an array of its kind, level and dtype. Raises GraphError."""
         new = self.at[index].set(value)
         if type(new) is not type(self) or new.level != self.level or new.dtype != self.dtype:
-            raise TypeError(
+            raise GraphError(
                 f"an array of dtype {self.dtype} cannot take values of dtype {new.dtype} or of an "
                 "inner transformation in place: write y = y.at[i].set(v)"
             )
@@ -204,10 +207,7 @@ class Array(core.Array):
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         if method != "__call__":
-            raise NoRuleError(
-                f"np.{ufunc.__name__}.{method} has no rule in nbgrad; use the function that it "
-                "stands for, such as np.sum or np.matmul, or x.data for plain numbers"
-            )
+            return functions[f"ufunc.{method}"](ufunc, *inputs, **options)
         if options.get("out") is not None:
             raise NoRuleError(
                 f"np.{ufunc.__name__}(out=...) cannot write into or from a tracked array; "
@@ -233,6 +233,8 @@ class Array(core.Array):
             raise
 
     def __array__(self, dtype=None, copy=None):
+        if sys._getframe(1).f_globals.get("__name__", "").startswith("numpy.ma"):
+            raise TypeError(lost_mask("an operand beside a tracked array"))
         raise UntrackedError(
             "a tracked array cannot become a plain one without losing its derivative: use .data "
             "or .item() for plain numbers, np.stack or nbgrad.array(nested) to build arrays, and "
@@ -376,6 +378,10 @@ def _of_ufunc(ufunc: np.ufunc) -> tuple[str, Callable | None]:
 def no_rule(name: str) -> NoRuleError:
     """The error for a function without a row."""
     return NoRuleError(
-        f"{name} has no derivative rule in nbgrad: compose it from functions that have one, or "
-        "call it on x.data where no derivative is needed"
+        f"{name} has no derivative rule in nbgrad: "
+        + remedies.get(
+            name,
+            "compose it from functions that have one, or call it on x.data where no derivative is "
+            "needed",
+        )
     )

@@ -128,7 +128,9 @@ class TrackedArray(Array):
     def data(self) -> Any:
         """The values. Of a leaf: its own array, as in `w.data -= lr * w.grad`; of a computed
         array: a view that cannot be written to. Setting it is one step for other threads; an
-        augmented assignment is a read and a write, which needs a lock where threads share it."""
+        augmented assignment is a read and a write, which needs a lock where threads share it.
+        Ctrl-C may come between the write and its note: then only `detect_changes` tells graphs
+        from before that they are stale, so begin with a new forward pass."""
         value = self.node.value
         if self.node.step is None or not isinstance(value, np.ndarray):
             return value
@@ -254,12 +256,7 @@ class TrackedArray(Array):
                 f"{name}[...] = ... would overwrite the leaf {name}: write y = {name}.at[i].set(v) "
                 f"for a new array, or {name}.data[...] = ... between backward passes"
             )
-        new = self.at[index].set(value)
-        if type(new) is not type(self) or new.level != self.level or new.dtype != self.dtype:
-            raise GraphError(
-                f"an array of dtype {self.dtype} cannot take values of dtype {new.dtype} or of an "
-                "inner transformation in place: write y = y.at[i].set(v)"
-            )
+        new = self._replaced(index, value)
         self.node = new.node
         old.array = _nobody
         self.node.array = ref(self)

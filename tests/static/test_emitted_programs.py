@@ -8,9 +8,9 @@ each function takes a while to compile.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import chains
 import numpy as np
 import pytest
-import test_random_programs as random_programs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rows import PLAIN_PYTHON, assert_close
@@ -259,13 +259,13 @@ def test_compiled(pack):
 
 @pytest.mark.skipif(not PLAIN_PYTHON, reason="in plain Python many are affordable")
 @settings(max_examples=40, deadline=None, derandomize=True)
-@given(random_programs.steps, st.integers(0, 2**31))
+@given(chains.steps, st.integers(0, 2**31))
 def test_random_programs(steps, seed):
     rng = np.random.default_rng(seed)
     x, y, ct = rng.uniform(-1, 1, (3, 3))
 
     def scalar(x, y):
-        return np.sum(random_programs.run(steps, (x, y)) * ct)
+        return np.sum(chains.run(steps, (x, y)) * ct)
 
     f = nbgrad.value_and_grad(scalar, (0, 1))
     assert_agree(nbgrad.compile(f)(x, y), f(x, y), 1e-11)

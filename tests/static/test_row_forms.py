@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import rows
 from children import environment
-from compiled_rows import assert_compiled, functions_of
+from compiled import assert_compiled, functions_of
 from rows import F32, F64, PLAIN_PYTHON
 
 ROWS = [row for row in rows.rows() if row.form]
@@ -42,7 +42,7 @@ def test_row_in_plain_python(row, dtype):
         ("test_row_forms.py", ""),
         ("test_emitted_programs.py", ""),
         ("../test_programs.py", "compiled_in_plain_python"),
-        ("../test_loops.py", "compiled_is_eager or written_over"),
+        ("../transforms/test_loops.py", "compiled_is_eager or written_over"),
     ],
 )
 def test_all_in_plain_python(file, chosen):

@@ -244,8 +244,12 @@ def test_a_rule_that_forgets_its_own_derivative_is_found():
 @pytest.mark.parametrize(
     "files",
     [
-        ("test_rows_values.py", "test_tracked.py"),
-        ("test_rows_gradients.py", "test_rows_pullbacks.py", "test_rows_batches.py"),
+        ("rules/test_rows_values.py", "values/test_tracked.py"),
+        (
+            "rules/test_rows_gradients.py",
+            "rules/test_rows_batches.py",
+            "rules/test_rows_pullbacks.py",
+        ),
     ],
     ids="+".join,
 )

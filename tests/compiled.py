@@ -1,4 +1,4 @@
-"""One row compiled alone, against plain NumPy: what tests of all rows and of the guide share."""
+"""A row compiled alone, its derivatives too, against the eager tier."""
 
 from collections.abc import Callable
 
@@ -44,6 +44,7 @@ def functions_of(case: Case, point: Point) -> tuple[list[Callable], list]:
 
 
 def assert_compiled(case: Case, functions: list[Callable], args: list) -> None:
+    """Each function compiled gives what it gives in eager calls; its stages pass their checks."""
     for f in functions:
         with np.errstate(all="ignore"):
             expected = f(*args)

@@ -4,11 +4,10 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from caches import cached
-from children import environment
+from children import TESTS, environment
 
 from nbgrad.kernels.jit.interrupts import held_back
 
@@ -127,7 +126,7 @@ result = [survived, value, slope.tolist()]
 @pytest.mark.parametrize("count", [25, pytest.param(1000, marks=pytest.mark.full)])
 def test_compilations_survive_signals_at_random_moments(fork, tmp_path, count):
     """A process that was interrupted compiles on, and so does the next one from what was stored."""
-    code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n" + INTERRUPTED
+    code = f"import sys; sys.path.insert(0, {str(TESTS)!r})\n" + INTERRUPTED
     setting = f"SEED, COUNT = {count}, {count}\n"
     first = fork(setting + code, NBGRAD_CACHE_DIR=tmp_path)
     survived, value, slope = first.result
@@ -158,7 +157,7 @@ except KeyboardInterrupt: pass
 _folder.os.{point} = real
 result = [*found, scaled(3.0), scaled(4.0)]
 """
-    code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n" + code
+    code = f"import sys; sys.path.insert(0, {str(TESTS)!r})\n" + code
     session = fork(code, NBGRAD_CACHE_DIR=tmp_path)
     right = [[factor * j for j in range(5)] for factor in (3.0, 4.0)]
     assert session.result[-2:] == right
