@@ -7,7 +7,7 @@ from numba.core.errors import TypingError
 
 import nbgrad
 from nbgrad.codegen.affine import Affine
-from nbgrad.codegen.core import Device, Pointer, Step
+from nbgrad.codegen.core import Address, CoreStep, RunDevice
 from nbgrad.codegen.loops import Begin, Literal
 from nbgrad.codegen.numba import Module, position_text
 from nbgrad.kernels import scalar
@@ -90,7 +90,7 @@ class Places:
 def calls(*given):
     """Steps that call functions on pointers to elements of p: (name, element, lines...)."""
     return [
-        Step(Device(name, (Pointer("p", Affine(at, ()), FLOAT),), ()), tuple(lines))
+        CoreStep(RunDevice(name, (Address("p", Affine(at, ()), FLOAT),), ()), tuple(lines))
         for name, at, *lines in given
     ]
 
@@ -113,7 +113,7 @@ def test_steps_are_rerolled_only_where_their_places_go_in_equal_distances():
         calls(*((f"f{i}", i) for i in range(6))),  # other functions
         calls(*(("f", i) for i in range(3))),  # too few
         calls(*(("f", i, "ab"[i // 2]) for i in range(4))),  # of two lines of the user's
-        [Step(Begin("t", Literal(0.0, FLOAT)))] * 6,  # no calls
+        [CoreStep(Begin("t", Literal(0.0, FLOAT)))] * 6,  # no calls
     ):
         assert rerolled(alone, Places()) == alone
 
