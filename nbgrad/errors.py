@@ -19,10 +19,15 @@ __all__ = [
 def require_unmasked(x: Any, what: str) -> None:
     """Raise TypeError for a masked array: what looks at its data would drop the mask."""
     if type(x) is not np.ndarray and isinstance(x, np.ndarray) and hasattr(x, "filled"):
-        raise TypeError(
-            f"{what}: a masked array, whose mask would be lost: give x.filled(value), and choose "
-            "by np.where(x.mask, other, ...) where masked elements should not count"
-        )
+        raise TypeError(lost_mask(what))
+
+
+def lost_mask(what: str) -> str:
+    """The message about a masked array."""
+    return (
+        f"{what}: a masked array, whose mask would be lost: give x.filled(value), and choose "
+        "by np.where(x.mask, other, ...) where masked elements should not count"
+    )
 
 
 class NbgradError(Exception):

@@ -7,6 +7,7 @@ library, so that NumPy's own meaning of each function can stand in its place.
 from collections.abc import Callable
 
 import numpy as np
+from scipy import special
 
 REGRESSIONS: dict[str, Callable] = {}
 
@@ -536,3 +537,62 @@ def products_of_bytes_by_rows(nbgrad):
         return v
 
     return f, (np.array([[20, 10]], np.uint8),)
+
+
+@regression
+def steps_over_a_result(nbgrad):
+    def f(x0, x1):
+        v2 = np.linalg.inv(x1 + 2.0 * np.eye(3))
+        v3 = nbgrad.scan(lambda s, x: (np.sin(nbgrad.sigmoid(s + x)), s * x), x0, v2)[1]
+        return v3, v2
+
+    return f, (np.array([1.0, 2.0, 3.0]), np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6], [0.7, 0, 1]]))
+
+
+@regression
+def narrow_values_through_a_checkpoint(nbgrad):
+    def f(x0):
+        v1 = x0.astype(np.float32)
+        v2 = nbgrad.checkpoint(lambda a, b: a * 0.5 * b)(v1, v1)
+        return v2
+
+    return f, (np.array([[[1.0, 2.0]]]),)
+
+
+@regression
+def sum_of_bools_beside_floats(nbgrad):
+    c1 = nbgrad.track(np.float64(0.5))
+
+    def f(x0):
+        v2 = np.einsum("ij,->i", x0, c1)
+        return v2
+
+    return f, (np.array([[True, False, True]]),)
+
+
+@regression
+def differences_of_bools(nbgrad):
+    def f(x0):
+        v1 = np.isnan(x0)
+        v2 = np.diff(v1, axis=0)
+        return v2
+
+    return f, (np.array([[1.0], [2.0]]),)
+
+
+@regression
+def product_with_a_logarithm(nbgrad):
+    def f(x0):
+        v1 = special.xlogy(x0, x0 + 1.0) * special.erfc(x0)
+        return v1
+
+    return f, (np.array([0.0, 0.5, 40.0]),)
+
+
+@regression
+def running_sum_of_a_number(nbgrad):
+    def f(x0):
+        v1 = np.cumsum(x0, axis=-1)
+        return v1
+
+    return f, (1.5,)

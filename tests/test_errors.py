@@ -76,6 +76,13 @@ REDUCTION = "; with tracked arrays it is np.sum(x, axis=None, *, keepdims: bool 
 
 # Here x is a leaf of shape (3,), m of shape (2, 3), s a scalar, y = 2 * x, z = sum(x * x).
 SHAPES = [
+    *((call, f"{op}: an array of 33 axes; nbgrad takes up to 32, as many as NumPy broadcasts: "
+       "np.reshape it first") for call, op in [
+        ("np.sin(track(np.ones((1,) * 33)))", "sin"),
+        ("track(np.ones((1,) * 33)) * 2.0", "multiply"),
+        ("s + np.ones((1,) * 33)", "add"),
+        ("np.broadcast_to(s, (1,) * 33)", "broadcast_to"),
+    ]),
     ("x + np.ones(2)", "add: the shapes (3,), (2,)" + BROADCAST),
     ("np.ones((2, 2)) * x", "multiply: the shapes (2, 2), (3,)" + BROADCAST),
     ("np.maximum(x, track(np.ones(4)))", "maximum: the shapes (3,), (4,)" + BROADCAST),

@@ -232,6 +232,30 @@ def test_modes_end_with_their_block_however_it_ends():
     assert_nothing_is_stuck()
 
 
+def test_a_step_that_was_interrupted_is_made_or_not():
+    """Never by half; where the note of the write is missing, checksums tell of it."""
+    outcomes = set()
+    for moment in [*range(1, 12), 10**6]:
+        w = track(np.array([1.0, 2.0]))
+        with nbgrad.detect_changes():
+            before = np.sum(w * w)
+
+        def work(w=w) -> None:
+            w.data -= 0.5
+
+        interrupted(work, moment)
+        made = w.data[0] != 1.0
+        outcomes.add((made, w.node.changed > before.node.time))
+        close(w.data, [0.5, 1.5] if made else [1.0, 2.0])
+        if made:
+            with nbgrad.detect_changes(), pytest.raises(GraphError):
+                before.backward()
+        np.sum(w * w).backward()
+        close(w.grad, 2 * w.data)
+    assert outcomes >= {(False, False), (True, False), (True, True)}
+    assert_nothing_is_stuck()
+
+
 def test_a_forward_pass_that_was_interrupted_is_not_seen():
     x = track(np.array([0.5, 1.0]))
     keep = []

@@ -45,6 +45,20 @@ def _cumsum_back(x: Pointer, out: Pointer, rows: int, columns: int) -> None:
     _write(out, np.cumsum(values, axis=1, dtype=values.dtype)[:, ::-1])
 
 
+def _convolved(x: Pointer, y: Pointer, out: Pointer, n: int, m: int) -> None:
+    _write(out, np.convolve(_read(x, n), _read(y, m)))
+
+
+def _ordered(x: Pointer, out: Pointer, rows: int, columns: int) -> None:
+    """The orders, and the room to merge in, which is left as the orders again."""
+    order = np.argsort(_read(x, rows, columns), axis=1, kind="stable")
+    _write(out, np.stack([order, order]))
+
+
+def _searched(a: Pointer, v: Pointer, out: Pointer, n: int, m: int, right: int) -> None:
+    _write(out, np.searchsorted(_read(a, n), _read(v, m), "right" if right else "left"))
+
+
 # -- matrices -------------------------------------------------------------------------------------
 
 
@@ -109,6 +123,10 @@ def _choleskied(x: Pointer, out: Pointer, count: int, n: int) -> None:
             rest = given[i, i] - a[i, :i] @ a[i, :i]
             a[i, i] = np.sqrt(rest) if rest > 0.0 else np.nan
     _write(out, found)
+
+
+def _reflected(x: Pointer, out: Pointer, count: int, m: int, n: int) -> None:
+    _write(out, np.concatenate(np.linalg.qr(_read(x, count, m, n)), axis=1))
 
 
 # -- random numbers -------------------------------------------------------------------------------
@@ -177,16 +195,17 @@ def _fill_permutation(state: Pointer, out: Pointer, n: int) -> None:
 
 
 DEVICES: dict[str, Callable[..., None]] = {
-    "choleskied": _choleskied, "cumsum": _cumsum, "cumsum_back": _cumsum_back,
+    "choleskied": _choleskied, "convolved": _convolved, "cumsum": _cumsum, "cumsum_back": _cumsum_back,
     "diagonals": _diagonals, "factored": _factored, "fill_integers": _fill_integers,
     "fill_normal": _fill_normal, "fill_permutation": _fill_permutation,
-    "fill_uniform": _fill_uniform, "inverted": _inverted, "move": _move, "spoil": _spoil,
-    "substituted": _substituted,
+    "fill_uniform": _fill_uniform, "inverted": _inverted, "move": _move, "ordered": _ordered, "reflected": _reflected,
+    "searched": _searched, "spoil": _spoil, "substituted": _substituted,
 }  # fmt: skip
 """By the names that `core.Device` calls them."""
 
 EXTENTS: dict[str, Callable[..., tuple[int, ...]]] = {
     "choleskied": lambda count, n: (count * n * n, count * n * n),
+    "convolved": lambda n, m: (n, m, n + m - 1),
     "cumsum": lambda rows, columns: (rows * columns,) * 2,
     "cumsum_back": lambda rows, columns: (rows * columns,) * 2,
     "diagonals": lambda count, n: (count * (n + 1) * n, count * n),
@@ -197,6 +216,9 @@ EXTENTS: dict[str, Callable[..., tuple[int, ...]]] = {
     "fill_uniform": lambda n, *_: (2, n),
     "inverted": lambda count, n: (count * (n + 1) * n, count * n * n),
     "move": lambda n: (n, n),
+    "ordered": lambda rows, columns: (rows * columns, 2 * rows * columns),
+    "reflected": lambda count, m, n: (count * m * n, count * (m + n) * n),
+    "searched": lambda n, m, right: (n, m, m),
     "spoil": lambda n: (n,),
     "substituted": lambda count, n, m: (count * (n + 1) * n, count * n * m, count * n * m),
 }

@@ -43,6 +43,17 @@ def _floor_divide(x: Any, y: Any) -> Any:
     return np.floor_divide(x, y)
 
 
+def _of_scipy(name: str) -> Callable[[Any], Any]:
+    """A special function of SciPy, in the dtype of its argument."""
+
+    def function(x: Any) -> Any:
+        from scipy import special  # here, as only the interpreter asks
+
+        return type(x)(getattr(special, name)(x))
+
+    return function
+
+
 for _name, _sign, _binding, _price, _function in (
     ("or", "|", 2, 1, np.bitwise_or), ("xor", "^", 3, 1, np.bitwise_xor),
     ("and", "&", 4, 1, np.bitwise_and),
@@ -76,6 +87,8 @@ _add("floor_divide", _floor_divide, 12)
 _add("power", np.float_power, 12)
 _add("sigmoid", lambda x: 1 / (1 + np.exp(-x)), 12)
 _add("sigmoid_slope", lambda x: np.exp(-np.abs(x)) / (1 + np.exp(-np.abs(x))) ** 2, 12)
+_add("i0", _of_scipy("i0"), 30)
+_add("i1", _of_scipy("i1"), 30)
 _add("erf", lambda x: type(x)(math.erf(x)), 12)
 _add("erfc", lambda x: type(x)(math.erfc(x)), 12)
 

@@ -1,8 +1,8 @@
 """An interpreter of the loop IR and the core IR, in plain Python and NumPy: what they mean.
 
 It shares nothing with the printer, so a program that both run alike is what the IR says. It is for
-tests: each element is a few microseconds. Memory is blocks of bytes behind `Pointer`s; a test that
-wants to see every element that is read or written passes blocks of its own.
+tests: each element is a few microseconds. Memory is `blocks` behind pointers; a test that wants to
+see every element that is read or written passes blocks of its own.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .affine import Affine
+from .blocks import Block, Pointer
 from .core import Core, Device, Enter, Repeat, Run, Scratch, Slot, Step
 from .core import Pointer as PointerTo
 from .devices import DEVICES
@@ -30,61 +31,6 @@ from .loops import (
     Store,
 )
 from .scalar import NAMES, evaluator
-
-# -- memory ---------------------------------------------------------------------------------------
-
-
-class Block:
-    """The bytes of a contiguous array. Subclasses may give pointers that watch what is done."""
-
-    def __init__(self, data: np.ndarray):
-        if not data.flags.c_contiguous:
-            raise ValueError("a block is a contiguous array: np.ascontiguousarray")
-        self.data = data.reshape(-1).view(np.uint8)
-
-    def pointer(self, dtype: np.dtype, start: int = 0) -> "Pointer":
-        """The elements of a dtype from byte `start` on."""
-        return Pointer(self, dtype, start)
-
-
-class Pointer:
-    """Elements of a dtype in a block. A place is an integer, or an array of them for an array of
-    elements; one beyond the block raises IndexError."""
-
-    def __init__(self, block: Block, dtype: np.dtype, start: int):
-        self.block, self.dtype, self.start = block, dtype, start
-        self.count = max(0, len(block.data) - start) // dtype.itemsize if start >= 0 else 0
-        stop = start + self.count * dtype.itemsize
-        data = block.data[start:stop] if self.count else block.data[:0]
-        self.elements = data.view(dtype)
-
-    def load(self, places: Any) -> Any:
-        """The elements at places."""
-        self._require_inside(places)
-        return self.elements[places]
-
-    def store(self, places: Any, values: Any) -> None:
-        """Set the elements at places, converted to the dtype."""
-        self._require_inside(places)
-        self.elements[places] = values
-
-    def further(self, count: int) -> "Pointer":
-        """The pointer `count` elements on."""
-        return self.block.pointer(self.dtype, self.start + count * self.dtype.itemsize)
-
-    def _require_inside(self, places: Any) -> None:
-        if isinstance(places, int):
-            inside = 0 <= places < self.count
-        else:
-            inside = not places.size or (places.min() >= 0 and places.max() < self.count)
-        if not inside:
-            raise IndexError(f"{self.told(places)} lies beyond the buffer")
-
-    def told(self, places: Any) -> str:
-        """Elements for messages."""
-        first, last = int(np.min(places)), int(np.max(places))
-        shown = f"{first}" if first == last else f"{first}..{last}"
-        return f"{self.dtype} {shown} from byte {self.start} of {len(self.block.data)}"
 
 
 class _Frame:
@@ -381,4 +327,4 @@ def _position(at: Affine) -> Callable[[Mapping], int]:
     return lambda numbers: const + sum(int(numbers[name]) * step for name, step in terms)
 
 
-__all__ = ["Block", "Pointer", "interpret"]
+__all__ = ["interpret"]

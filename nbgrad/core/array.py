@@ -5,12 +5,13 @@ derivative and knows no transformation. Subclasses may override `bind1` and `bin
 forms of the same meaning.
 """
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from ..errors import NoRuleError, UntrackedError
+from ..errors import GraphError, NoRuleError, UntrackedError, lost_mask
 from .functions import check_call, functions, name_of, no_rule, of_ufunc
 from .functions import implements as implements
 from .primitive import Aval, Primitive, Tracer, bind
@@ -153,10 +154,10 @@ class Array(Tracer):
         return functions["at"](self)
 
     def _replaced(self, index: Any, value: Any) -> Any:
-        """What `y[i] = v` makes of y in a transformation: an array of its kind, level and dtype."""
+        """What `y[i] = v` makes of y: an array of its kind, level and dtype. Raises GraphError."""
         new = self.at[index].set(value)
         if type(new) is not type(self) or new.level != self.level or new.dtype != self.dtype:
-            raise TypeError(
+            raise GraphError(
                 f"an array of dtype {self.dtype} cannot take values of dtype {new.dtype} or of an "
                 "inner transformation in place: write y = y.at[i].set(v)"
             )
@@ -183,10 +184,7 @@ class Array(Tracer):
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         if method != "__call__":
-            raise NoRuleError(
-                f"np.{ufunc.__name__}.{method} has no rule in nbgrad; use the function that it "
-                "stands for, such as np.sum or np.matmul, or x.data for plain numbers"
-            )
+            return functions[f"ufunc.{method}"](ufunc, *inputs, **options)
         if options.get("out") is not None:
             raise NoRuleError(
                 f"np.{ufunc.__name__}(out=...) cannot write into or from a tracked array; "
@@ -212,6 +210,8 @@ class Array(Tracer):
             raise
 
     def __array__(self, dtype=None, copy=None):
+        if sys._getframe(1).f_globals.get("__name__", "").startswith("numpy.ma"):
+            raise TypeError(lost_mask("an operand beside a tracked array"))
         raise UntrackedError(
             "a tracked array cannot become a plain one without losing its derivative: use .data "
             "or .item() for plain numbers, np.stack or nbgrad.array(nested) to build arrays, and "

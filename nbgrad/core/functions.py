@@ -12,6 +12,9 @@ from ..errors import NoRuleError
 functions: dict[Any, Callable] = {}
 """NumPy functions (and ufuncs) and what stands in for them, with NumPy's own signature."""
 
+remedies: dict[str, str] = {}
+"""Why functions of NumPy are refused, by their full names, and what to write in their place."""
+
 
 def implements(*targets: Any) -> Callable[[Callable], Callable]:
     """Decorator: calls of the NumPy functions `targets` on an Array mean this function."""
@@ -52,6 +55,10 @@ def of_ufunc(ufunc: np.ufunc) -> tuple[str, Callable | None]:
 def no_rule(name: str) -> NoRuleError:
     """The error for a function without a rule."""
     return NoRuleError(
-        f"{name} has no derivative rule in nbgrad: compose it from functions that have one, or "
-        "call it on x.data where no derivative is needed"
+        f"{name} has no derivative rule in nbgrad: "
+        + remedies.get(
+            name,
+            "compose it from functions that have one, or call it on x.data where no derivative is "
+            "needed",
+        )
     )

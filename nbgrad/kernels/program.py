@@ -11,8 +11,15 @@ import numpy as np
 from numba import types
 from numba.core.compiler_lock import global_compiler_lock
 
-from .jit.interrupts import held_back
-from .jit.kernel import DISABLED, guarded, kernel, kernel_from_source, module_of
+from .jit.kernel import (
+    DISABLED,
+    guarded,
+    jitted,
+    kernel,
+    kernel_from_source,
+    module_of,
+    undisturbed,
+)
 from .pointers import address
 
 _REAL = types.CPointer(types.float64)
@@ -38,7 +45,7 @@ class Entry:
         if not DISABLED:
             # What is called never compiles, not for a moment: it is handed what another one has
             # compiled, while other threads call it.
-            self._called: Any = numba.njit(self._kernel.function)
+            self._called: Any = jitted(self._kernel.function)
             self._called._can_compile = False
 
     @property
@@ -92,14 +99,14 @@ def njit(name: str, source: str, count: int, results: int, captured: Sequence[An
     text += f"    return {name}_entry({', '.join([*names, *arrays, *places])})\n"
     sys.modules[made.function.__module__].__dict__[f"{name}_entry"] = made.dispatcher
     closed = module_of(text, **arrays).__dict__["closed"]
-    return closed if DISABLED else guarded(numba.njit(closed))
+    return closed if DISABLED else guarded(jitted(closed))
 
 
 @cache
 def cfunc(name: str, source: str, kind: str) -> Any:
     """The function `name` as a C function of a kind of SIGNATURES: Numba's CFunc."""
     function = kernel_from_source(name, source).function
-    with held_back(), global_compiler_lock:
+    with undisturbed():
         return numba.cfunc(SIGNATURES[kind], error_model="numpy", fastmath={"contract"})(function)
 
 

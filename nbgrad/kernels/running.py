@@ -1,6 +1,7 @@
-"""Running sums on pointers, for compiled programs."""
+"""Running sums and convolutions on pointers, for compiled programs."""
 
 from .jit.kernel import device
+from .pointers import shift
 
 
 @device
@@ -22,3 +23,14 @@ def cumsum_back(x, out, rows, columns):
         for j in range(last - 1, i * columns - 1, -1):
             total += x[j]
             out[j] = total
+
+
+@device
+def convolved(x, y, out, n, m):
+    """out[k] = the sum of x[i] * y[k - i]."""
+    for i in range(n + m - 1):
+        out[i] = 0.0
+    for j in range(m):
+        row, factor = shift(out, j), y[j]
+        for i in range(n):
+            row[i] += x[i] * factor

@@ -17,8 +17,23 @@ Pattern = Literal["full", "row", "column", "number"]
 along a column (one element a row), or as a single number."""
 
 
+# NumPy broadcasts no more axes than these.
+MOST_AXES = 32
+
+
+def require_axes(shape: tuple[int, ...], op: str) -> None:
+    """Raise DimensionMismatch for an array of too many axes."""
+    if len(shape) > MOST_AXES:
+        raise DimensionMismatch(
+            f"{op}: an array of {len(shape)} axes; nbgrad takes up to {MOST_AXES}, as many as "
+            "NumPy broadcasts: np.reshape it first"
+        )
+
+
 def broadcast(op: str, *shapes: Shape) -> Shape:
     """The common shape, or DimensionMismatch that names `op` and the shapes."""
+    for shape in shapes:
+        require_axes(shape, op)
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:

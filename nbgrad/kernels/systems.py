@@ -17,6 +17,7 @@ __all__ = [
     "diagonals",
     "factored",
     "inverted",
+    "reflected",
     "substituted",
 ]
 
@@ -119,3 +120,79 @@ def choleskied(x, out, count, n):
                     a[i * n + j] = np.sqrt(rest) if rest > 0.0 else np.nan
             for j in range(i + 1, n):
                 a[i * n + j] = 0.0
+
+
+@device
+def reflected(x, out, count, m, n):
+    """QR factors of matrices of m rows and no more columns, by Householder's reflections with the
+    signs of LAPACK: m rows of Q, and n of R below them."""
+    for k in range(count):
+        q, r = shift(out, k * (m + n) * n), shift(out, k * (m + n) * n + m * n)
+        given = shift(x, k * m * n)
+        for i in range(m * n):
+            q[i] = given[i]
+        for j in range(n):  # column j below the diagonal becomes the reflection, up to its length
+            reflect(q, r, j, m, n)
+        for i in range(n):
+            for j in range(i):
+                r[i * n + j] = 0.0
+        for j in range(n - 1, -1, -1):
+            unfold(q, r, j, m, n)
+
+
+@device
+def norm_below(q, j, first, m, n):
+    """The length of column j from a row on, without overflow."""
+    large = abs(q[j]) - abs(q[j])
+    for i in range(first, m):
+        large = max(large, abs(q[i * n + j]))
+    if large == 0.0:
+        return large
+    total = large - large
+    for i in range(first, m):
+        total += (q[i * n + j] / large) * (q[i * n + j] / large)
+    return large * np.sqrt(total)
+
+
+@device
+def reflect(q, r, j, m, n):
+    """One reflection: row j of R, and in column j of q the vector with 1 on the diagonal, whose
+    scale is what is left of r below its diagonal."""
+    alpha = q[j * n + j]
+    below = norm_below(q, j, j + 1, m, n)
+    scale = alpha - alpha
+    if below != 0.0:
+        length = np.hypot(alpha, below)
+        beta = -length if alpha >= 0.0 else length
+        scale = (beta - alpha) / beta
+        for i in range(j + 1, m):
+            q[i * n + j] /= alpha - beta
+        q[j * n + j] = beta
+    for c in range(j + 1, n):
+        total = q[j * n + c]
+        for i in range(j + 1, m):
+            total += q[i * n + j] * q[i * n + c]
+        q[j * n + c] -= scale * total
+        for i in range(j + 1, m):
+            q[i * n + c] -= scale * total * q[i * n + j]
+    for c in range(j, n):
+        r[j * n + c] = q[j * n + c]
+    q[j * n + j] = scale
+
+
+@device
+def unfold(q, r, j, m, n):
+    """Column j of Q from the reflections j, j + 1, ..., which the columns behind it hold done."""
+    scale = q[j * n + j]
+    for c in range(j + 1, n):
+        total = scale - scale
+        for i in range(j + 1, m):
+            total += q[i * n + j] * q[i * n + c]
+        q[j * n + c] = -scale * total
+        for i in range(j + 1, m):
+            q[i * n + c] -= scale * total * q[i * n + j]
+    for i in range(j + 1, m):
+        q[i * n + j] *= -scale
+    q[j * n + j] = 1.0 - scale
+    for i in range(j):
+        q[i * n + j] = 0.0

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from ..core.primitive import Aval
-from ..errors import DimensionMismatch
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 BOOL, INT = np.dtype(bool), np.dtype(np.int64)
@@ -47,19 +46,6 @@ def held(x: Any) -> np.ndarray:
     """x as a plain array of a dtype that programs know."""
     x = np.asarray(x)
     return x.astype(known(x.dtype), copy=False)
-
-
-# NumPy broadcasts no more axes than these.
-MOST_AXES = 32
-
-
-def require_axes(shape: tuple[int, ...], op: str) -> None:
-    """Raise DimensionMismatch for an array of too many axes."""
-    if len(shape) > MOST_AXES:
-        raise DimensionMismatch(
-            f"{op}: an array of {len(shape)} axes; nbgrad takes up to {MOST_AXES}, as many as "
-            "NumPy broadcasts: np.reshape it first"
-        )
 
 
 def type_of(function: Callable, *given: Any, **options: Any) -> np.dtype:

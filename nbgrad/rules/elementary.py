@@ -164,3 +164,46 @@ arctanh = elementwise(
     np.arctanh, "arctanh(x)", [lambda x, out: 1 / ((1 - x) * (1 + x))], domains=[inner],
     notes="derivative inf at -1 and 1",
 )  # fmt: skip
+
+
+# -- Bessel functions -----------------------------------------------------------------------------
+
+
+def _bessel(name):
+    """What a row means: SciPy's function, which its own scale keeps from overflowing too soon."""
+
+    def reference(x):
+        from scipy import special  # here, as only tests ask
+
+        root = np.exp(0.5 * np.abs(x))
+        value = getattr(special, f"{name}e")(x) * root * root
+        return np.where(np.isinf(x), np.abs(x) if name == "i0" else x, value).astype(x.dtype)
+
+    return reference
+
+
+def _i1_slope(x, out):
+    """i0(x) - i1(x) / x, which is 1/2 at 0."""
+    zero = x == 0
+    return np.where(zero, 0.5, np.i0(x) - out / np.where(zero, 1.0, x))
+
+
+i0 = elementwise(
+    np.i0, "i0(x)", [lambda x, out: bind(i1, x)], domains=[reals], reference=_bessel("i0")
+)
+i1 = elementwise(
+    None, "i1(x)", [_i1_slope], domains=[reals], name="i1", reference=_bessel("i1"),
+    spelling="`scipy.special.i1`",
+)  # fmt: skip
+
+
+@implements(np.i0, "scipy.special.i0")
+def i0_of(x):
+    """The modified Bessel function of the first kind of order 0."""
+    return bind(i0, x)
+
+
+@implements("scipy.special.i1")
+def i1_of(x):
+    """The modified Bessel function of the first kind of order 1."""
+    return bind(i1, x)

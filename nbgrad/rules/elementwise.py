@@ -276,20 +276,23 @@ def abs2_of(x):
 
 @implements(np.copy)
 def copy_of(x):
+    """A tracked copy; the derivative passes through."""
     return bind(copy, x)
 
 
 @implements(np.positive)
 def positive_of(x):
+    """The array itself."""
     return x
 
 
 @implements(np.divmod)
 def divmod_of(x, y):
+    """`np.floor_divide(x, y)` and `np.remainder(x, y)`."""
     return np.floor_divide(x, y), np.remainder(x, y)
 
 
-@implements(np.round)
+@implements(np.round, np.around)
 def round_of(x, decimals: int = 0):
     """`np.round`: to the nearest, ties to even; derivative 0. Integers stay integers."""
     decimals = shapes.whole(decimals, "round: decimals")

@@ -38,8 +38,13 @@ def _lengths(op: str, shape) -> list[int]:
 
 
 @implements(np.reshape)
-def reshape_of(x, shape):
-    """The elements of x, row by row, in another shape; one length may be -1."""
+def reshape_of(x, shape, order="C"):
+    """The elements of x, row by row, in another shape; one length may be -1. With `order="F"`,
+    column by column."""
+    if order != "C":
+        _require_order("reshape", order)
+        turned = shape[::-1] if isinstance(shape, (tuple, list)) else shape
+        return np.transpose(reshape_of(np.transpose(x), turned))
     old = shape_of(x)
     new = _lengths("reshape", shape)
     size = math.prod(old)
@@ -55,10 +60,18 @@ def reshape_of(x, shape):
     return apply(reshape, x, shape=tuple(new))
 
 
+def _require_order(op: str, order) -> None:
+    if order not in ("C", "F"):
+        raise ValueError(
+            f"{op}: order={order!r}: tracked arrays have no order in memory; give 'C' or 'F'"
+        )
+
+
 @implements(np.ravel)
-def ravel(x):
-    """The elements of x, row by row, along one axis."""
-    return reshape_of(x, -1)
+def ravel(a, order="C"):
+    """The elements, row by row, along one axis; column by column with `order="F"`."""
+    _require_order("ravel", order)
+    return reshape_of(a if order == "C" else np.transpose(a), -1)
 
 
 def _transpose_infer(x, *, axes):
@@ -166,10 +179,21 @@ concatenate = Linear(
 )
 
 
+def _cast(op: str, arrays, dtype, casting) -> list:
+    """The arrays in the dtype that is asked for."""
+    if dtype is None:
+        return list(arrays)
+    arrays = [x if hasattr(x, "dtype") else array(x) for x in arrays]
+    for x in arrays:
+        if not np.can_cast(x.dtype, dtype, casting):
+            raise TypeError(f"{op}: cannot cast {x.dtype} to {np.dtype(dtype)} by {casting!r}")
+    return [x.astype(dtype) for x in arrays]
+
+
 @implements(np.concatenate)
-def concatenate_of(arrays, axis=0):
+def concatenate_of(arrays, axis=0, *, dtype=None, casting="same_kind"):
     """Arrays joined along an axis that they have; None joins their elements."""
-    arrays = list(arrays)
+    arrays = _cast("concatenate", arrays, dtype, casting)
     if not arrays:
         raise ValueError("concatenate: need at least one array")
     if axis is None:
@@ -206,8 +230,9 @@ stack_row = Linear(
 
 
 @implements(np.stack)
-def stack(arrays, axis=0):
+def stack(arrays, axis=0, *, dtype=None, casting="same_kind"):
     """Arrays of one shape joined along a new axis."""
+    arrays = _cast("stack", arrays, dtype, casting)
     arrays = [x if hasattr(x, "dtype") else np.asarray(x) for x in arrays]
     if not arrays:
         raise ValueError("stack: need at least one array")

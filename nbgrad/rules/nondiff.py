@@ -3,7 +3,7 @@ bools."""
 
 import numpy as np
 
-from ..core.array import Array
+from ..core.array import Array, implements
 from ..core.primitive import Aval, bind
 from .dtypes import common_type
 from .families import Nondifferentiable, nondifferentiable, sample
@@ -51,3 +51,47 @@ stop_row = _Stopped(
 def stopped(x):
     """x as a constant."""
     return bind(stop_row, x) if isinstance(x, Array) else x
+
+
+# -- of truths ------------------------------------------------------------------------------------
+
+
+def _truth(a, where, neutral: bool):
+    """Which elements are not 0, with `neutral` where they are not chosen."""
+    a = a if hasattr(a, "dtype") else np.asarray(a)
+    truth = a if a.dtype == bool else np.not_equal(a, 0)
+    return truth if where is True else np.where(where, truth, neutral)
+
+
+@implements(np.count_nonzero)
+def count_nonzero(a, axis=None, *, keepdims: bool = False):
+    """How many elements are not 0."""
+    truth = _truth(a, True, False)
+    if isinstance(truth, Array):
+        return np.sum(truth, axis=axis, keepdims=keepdims)
+    return np.count_nonzero(truth, axis, keepdims=keepdims)
+
+
+def _no_out(op: str, out) -> None:
+    if out is not None:
+        raise TypeError(f"{op}: out=... cannot be written to: use what it returns")
+
+
+@implements(np.any)
+def any(a, axis=None, out=None, keepdims: bool = False, *, where=True):
+    """Whether an element over `axis` is not 0."""
+    _no_out("any", out)
+    truth = _truth(a, where, False)
+    if isinstance(truth, Array):
+        return count_nonzero(truth, axis, keepdims=keepdims) > 0
+    return np.any(truth, axis, keepdims=keepdims)
+
+
+@implements(np.all)
+def all(a, axis=None, out=None, keepdims: bool = False, *, where=True):
+    """Whether no element over `axis` is 0."""
+    _no_out("all", out)
+    truth = _truth(a, where, True)
+    if isinstance(truth, Array):
+        return count_nonzero(np.logical_not(truth), axis, keepdims=keepdims) == 0
+    return np.all(truth, axis, keepdims=keepdims)

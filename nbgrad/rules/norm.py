@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 
-from ..core.array import implements
+from ..core.array import functions, implements
 from ..core.primitive import Aval, bind, shape_of
-from ..errors import NoRuleError
 from ..kernels import shapes
 from .families import Custom, float_type, sample
 from .forms import reductions as forms
+from .reduce import chosen, count
 
 
 def _inverse(out, shape, axes):
@@ -59,9 +59,9 @@ norm_row = Custom(
 def norm(x, ord=None, axis=None, keepdims: bool = False):
     """The 2-norm of vectors and Frobenius norm of matrices, over `axis` or all elements.
 
-    `ord` may be None, 2, 1, inf, -inf or another positive number for vectors; None, "fro", 1,
-    inf or -inf for matrices. The derivative of the 2-norm at 0 is 0. Raises NoRuleError for norms
-    that need singular values.
+    `ord` is any number for vectors; None, "fro", "nuc", 1, 2, inf or their negatives for matrices.
+    The derivative of the 2-norm at 0 is 0; that of a norm made of singular values, where some that
+    count are 0 or equal, is one of its subgradients.
     """
     ndim = len(shape_of(x))
     if axis is None and ord is None:
@@ -90,8 +90,8 @@ def _vector_norm(x, ord, axes, keepdims):
             return np.sum(np.abs(x), axis=axes, keepdims=keepdims)  # the norm of nothing is 0
         extreme = np.max if ord > 0 else np.min
         return extreme(np.abs(x), axis=axes, keepdims=keepdims)
-    if ord <= 0:
-        raise NoRuleError(f"norm: ord={ord} has no derivative rule; use x.data for the value")
+    if ord == 0:
+        return np.sum(np.not_equal(x, 0), axis=axes, keepdims=keepdims).astype(float_type(x.dtype))
     return np.sum(np.abs(x) ** ord, axis=axes, keepdims=keepdims) ** (1.0 / ord)
 
 
@@ -99,7 +99,9 @@ def _matrix_norm(x, ord, axes, keepdims):
     if ord is None or ord == "fro":
         return bind(norm_row, x, axes=tuple(sorted(axes)), keepdims=bool(keepdims))
     if ord in (2, -2, "nuc"):
-        raise NoRuleError(f"norm: ord={ord!r} needs singular values, which have no derivative rule")
+        s = functions[np.linalg.svdvals](np.moveaxis(x, axes, (-2, -1)))
+        out = np.sum(s, axis=-1) if ord == "nuc" else s[..., 0 if ord > 0 else -1]
+        return np.reshape(out, shapes.reduced(shape_of(x), axes, True)) if keepdims else out
     if ord not in (1, -1, math.inf, -math.inf):
         raise ValueError(f"norm: invalid norm order {ord!r} for matrices")
     summed, chosen = axes if abs(ord) == 1 else axes[::-1]
@@ -108,32 +110,46 @@ def _matrix_norm(x, ord, axes, keepdims):
     return out if keepdims else np.reshape(out, shapes.reduced(shape_of(x), axes, False))
 
 
-def _centred(x, axis, ddof, correction, op):
-    """x minus its mean, the axes, and the divisor: their number of elements minus `ddof`."""
+def _centred(x, axis, dtype, ddof, correction, where, mean, op):
+    """x minus its mean, the axes, and 1 over the divisor: how many elements minus `ddof`."""
     if correction is not None:
         if ddof:
             raise ValueError(f"{op}: ddof and correction cannot be given together")
         ddof = correction
+    x = chosen(op, x, dtype)
     shape = shape_of(x)
     axes = shapes.axes_of(axis, len(shape), op)
-    divisor = max(math.prod(shape[i] for i in axes) - ddof, 0)
-    return x - np.mean(x, axis=axes, keepdims=True), axes, divisor
+    if mean is None:
+        mean = np.mean(x, axis=axes, keepdims=True, where=where)
+    if where is True:
+        divisor = max(math.prod(shape[i] for i in axes) - ddof, 0)
+        return x - mean, axes, 1.0 / divisor if divisor else math.nan
+    divisor = np.maximum(count(x, axes, True, where) - ddof, 0)
+    share = np.where(divisor > 0, 1.0 / np.maximum(divisor, 1), np.nan)
+    return chosen(op, x - mean, None, where, 0), axes, share.astype(float_type(x.dtype))
 
 
 @implements(np.var)
-def var(x, axis=None, *, ddof=0, correction=None, keepdims: bool = False):
+def var(a, axis=None, dtype=None, *, ddof=0, keepdims: bool = False, where=True, mean=None,
+        correction=None):  # fmt: skip
     """Sum of squared deviations from the mean over `axis`, divided by their number minus `ddof`.
 
     nan where that divisor is 0.
     """
-    centred, axes, divisor = _centred(x, axis, ddof, correction, "var")
-    share = 1.0 / divisor if divisor else math.nan
-    return np.sum(np.square(centred), axis=axes, keepdims=keepdims) * share
+    centred, axes, share = _centred(a, axis, dtype, ddof, correction, where, mean, "var")
+    total = np.sum(np.square(centred), axis=axes, keepdims=keepdims)
+    return total * _fitting(share, total)
 
 
 @implements(np.std)
-def std(x, axis=None, *, ddof=0, correction=None, keepdims: bool = False):
+def std(a, axis=None, dtype=None, *, ddof=0, keepdims: bool = False, where=True, mean=None,
+        correction=None):  # fmt: skip
     """Square root of the variance; its derivative at equal elements is 0, as that of norm at 0."""
-    centred, axes, divisor = _centred(x, axis, ddof, correction, "std")
-    share = 1.0 / math.sqrt(divisor) if divisor else math.nan
-    return bind(norm_row, centred, axes=axes, keepdims=bool(keepdims)) * share
+    centred, axes, share = _centred(a, axis, dtype, ddof, correction, where, mean, "std")
+    out = bind(norm_row, centred, axes=axes, keepdims=bool(keepdims))
+    return out * _fitting(math.sqrt(share) if type(share) is float else np.sqrt(share), out)
+
+
+def _fitting(share, out):
+    """A share of each element as the shape of what was reduced has it."""
+    return share if type(share) is float else np.reshape(share, shape_of(out))

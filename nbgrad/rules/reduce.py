@@ -1,8 +1,9 @@
-"""Reductions: sum, mean, max, min, prod, and cumsum."""
+"""Reductions: sum, mean, max, min and prod."""
 
 import functools
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from ..codegen.loops import MAXIMUM, MINIMUM, PRODUCT, SUM
 from ..core.array import implements
 from ..core.primitive import Aval, bind, shape_of
 from ..eager import plans as eager
+from ..errors import DimensionMismatch
 from ..kernels import reduce as kernels
 from ..kernels import shapes
 from ..kernels import unbroadcast as unbroadcast_kernel
@@ -127,15 +129,42 @@ sum_row.plan_class = mean_row.plan_class = SumPlan
 
 
 @implements(np.sum)
-def sum(x, axis=None, *, keepdims: bool = False):
+def sum(a, axis=None, dtype=None, *, keepdims: bool = False, initial=None, where=True):
     """Sum over `axis`: an int, a tuple of ints, or None for all. Pullback: ct spread over x."""
-    return _total(sum_row, x, axis, keepdims)
+    if dtype is not None or where is not True:
+        a = chosen("sum", a, dtype, where, 0)
+    total = _total(sum_row, a, axis, keepdims)
+    return total if initial is None else total + initial
 
 
 @implements(np.mean)
-def mean(x, axis=None, *, keepdims: bool = False):
+def mean(a, axis=None, dtype=None, *, keepdims: bool = False, where=True):
     """Mean over `axis`; nan for none, as NumPy has it."""
-    return _total(mean_row, x, axis, keepdims)
+    if dtype is not None or where is not True:
+        a = chosen("mean", a, dtype)
+        if where is not True:
+            total = sum(a, axis, keepdims=keepdims, where=where)
+            return total / count(a, axis, keepdims, where).astype(total.dtype)
+    return _total(mean_row, a, axis, keepdims)
+
+
+def count(a, axis, keepdims, where):
+    """How many elements are chosen along `axis`."""
+    return np.sum(np.broadcast_to(where, shape_of(a)), axis=axis, keepdims=keepdims)
+
+
+def chosen(op: str, a, dtype=None, where: Any = True, neutral: Any = None):
+    """The array in the dtype that is asked for, with a neutral number where nothing is chosen."""
+    if dtype is not None:
+        a = a.astype(dtype)
+    if where is True:
+        return a
+    shape = shape_of(a)
+    if shapes.broadcast(op, shape, shape_of(where)) != shape:
+        raise DimensionMismatch(
+            f"{op}: where of shape {shape_of(where)} does not broadcast to the shape {shape}"
+        )
+    return np.where(where, a, a.dtype.type(neutral).item())
 
 
 def _total(primitive, x, axis, keepdims):
@@ -187,32 +216,48 @@ max_row = _extreme(np.max, np.maximum, MAXIMUM)
 min_row = _extreme(np.min, np.minimum, MINIMUM)
 
 
-def _choose(primitive, x, axis, keepdims):
+def _choose(primitive, x, axis, keepdims, initial, where):
     shape = shape_of(x)
     axes = shapes.axes_of(axis, len(shape), primitive.name)
+    if where is not True:
+        if initial is None:
+            raise ValueError(
+                f"{primitive.name}: where=... needs initial=..., for where it chooses none"
+            )
+        x = np.where(np.broadcast_to(where, shape), x, initial)
     if any(shape[i] == 0 for i in axes):
+        if initial is not None:
+            return np.broadcast_to(initial, shapes.reduced(shape, axes, keepdims)).astype(x.dtype)
         raise ValueError(
             f"{primitive.name}: the array of shape {shape} is empty along an axis in {axes}"
         )
-    return bind(primitive, x, axes=axes, keepdims=bool(keepdims))
+    out = bind(primitive, x, axes=axes, keepdims=bool(keepdims))
+    join = np.maximum if primitive is max_row else np.minimum
+    return out if initial is None else join(out, initial)
 
 
 @implements(np.max, np.amax)
-def max(x, axis=None, *, keepdims: bool = False):
+def max(a, axis=None, *, keepdims: bool = False, initial=None, where=True):
     """Largest element over `axis`; tied elements share the cotangent evenly.
 
     Raises ValueError where there is no element to choose from.
     """
-    return _choose(max_row, x, axis, keepdims)
+    return _choose(max_row, a, axis, keepdims, initial, where)
 
 
 @implements(np.min, np.amin)
-def min(x, axis=None, *, keepdims: bool = False):
+def min(a, axis=None, *, keepdims: bool = False, initial=None, where=True):
     """Smallest element over `axis`; tied elements share the cotangent evenly.
 
     Raises ValueError where there is no element to choose from.
     """
-    return _choose(min_row, x, axis, keepdims)
+    return _choose(min_row, a, axis, keepdims, initial, where)
+
+
+@implements(np.ptp)
+def ptp(a, axis=None, *, keepdims: bool = False):
+    """The largest minus the smallest element over `axis`."""
+    return max(a, axis, keepdims=keepdims) - min(a, axis, keepdims=keepdims)
 
 
 def _others(x):
@@ -274,44 +319,12 @@ prod_row = Custom(
 
 
 @implements(np.prod)
-def prod(x, axis=None, *, keepdims: bool = False):
+def prod(a, axis=None, dtype=None, *, keepdims: bool = False, initial=None, where=True):
     """Product over `axis`. Pullback: ct times the product of the other elements."""
-    axes = shapes.axes_of(axis, len(shape_of(x)), "prod")
-    return bind(prod_row, x, axes=axes, keepdims=bool(keepdims))
-
-
-def _cumsum(x, *, axis, reverse):
-    x = held(x)
-    if not reverse:
-        return np.cumsum(x, axis)
-    out = np.empty(x.shape, type_of(np.cumsum, kind_of(x)))
-    np.cumsum(np.flip(x, axis), axis, out=np.flip(out, axis))
-    return out
-
-
-def _running(x, *, axis, reverse):
-    return np.flip(np.cumsum(np.flip(x, axis), axis), axis) if reverse else np.cumsum(x, axis)
-
-
-cumsum_row = Linear(
-    "cumsum", _cumsum, lambda x, *, axis, reverse: Aval.of(x.shape, type_of(np.cumsum, x)),
-    lambda ct, args, *, axis, reverse: [bind(cumsum_row, ct, axis=axis, reverse=not reverse)],
-    samples=[
-        sample((3,), axis=0, reverse=False), sample((2, 3), axis=0, reverse=True),
-        sample((2, 3), axis=1, reverse=False), sample((0, 3), axis=0, reverse=False),
-    ],
-    notes="the transpose adds up from the end (reverse=True)", along="axis", unit=True,
-    form=forms.cumsum, reference=_running,
-)  # fmt: skip
-
-
-@implements(np.cumsum)
-def cumsum(x, axis=None):
-    """Running sums along `axis`; of all elements in one row where it is None."""
-    if axis is None:
-        x, axis = np.reshape(x, -1), 0
-    axis = np.lib.array_utils.normalize_axis_index(axis, len(shape_of(x)), "cumsum")
-    return bind(cumsum_row, x, axis=axis, reverse=False)
+    a = chosen("prod", a, dtype, where, 1)
+    axes = shapes.axes_of(axis, len(shape_of(a)), "prod")
+    out = bind(prod_row, a, axes=axes, keepdims=bool(keepdims))
+    return out if initial is None else out * initial
 
 
 def _unbroadcast(x, *, shape):

@@ -1,7 +1,6 @@
 """Choosing elements by position or rank, and functions whose values have no derivative."""
 
 import functools
-import math
 
 import numpy as np
 
@@ -58,9 +57,6 @@ def _positions(indices):
     indices = plain(indices)
     require_unmasked(indices, "the indices")
     return indices if isinstance(indices, Array) else np.asarray(indices)
-
-
-_argsort, _argpartition = on_values(np.argsort), on_values(np.argpartition)
 
 
 # -- by position ----------------------------------------------------------------------------------
@@ -160,44 +156,13 @@ def _edge(x, a, axis):
     return np.broadcast_to(x, (*shape[:axis], 1, *shape[axis + 1 :]))
 
 
-# -- by rank --------------------------------------------------------------------------------------
-
-
-@implements(np.sort)
-def sort(a, axis=-1, kind=None, *, stable=None):
-    """Elements in ascending order along `axis`; each cotangent goes back to its element; slow:
-    sorting positions takes NumPy longer than sorting values.
-    """
-    if axis is None:
-        a, axis = np.reshape(a, -1), 0
-    order = _argsort(a, axis, kind, stable=stable)
-    return take_along_axis(a, order, axis)
-
-
-@implements(np.median)
-def median(a, axis=None, *, keepdims: bool = False):
-    """The middle of the sorted elements over `axis`, the mean of both where there are two."""
-    ndim = len(shape_of(a))
-    axes = tuple(range(ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    axes = np.lib.array_utils.normalize_axis_tuple(axes, ndim, "median")
-    kept = [i for i in range(ndim) if i not in axes]
-    shape = shape_of(a)
-    length = math.prod(shape[i] for i in axes)
-    flat = np.reshape(np.transpose(a, (*kept, *axes)), (*(shape[i] for i in kept), length))
-    middle = slice((length - 1) // 2, length // 2 + 1)
-    order = _argpartition(flat, np.arange(length)[middle])[..., middle]
-    out = np.mean(take_along_axis(flat, order), axis=-1)
-    opened = tuple(1 if i in axes else n for i, n in enumerate(shape))
-    return np.reshape(out, opened) if keepdims else out
-
-
 # -- without a derivative -------------------------------------------------------------------------
 
 
 UNTRACKED = (
-    np.argmax, np.argmin, np.argsort, np.argwhere, np.nonzero, np.flatnonzero, np.count_nonzero,
-    np.searchsorted, np.any, np.all, np.array_equal, np.array_equiv, np.allclose, np.isclose,
-    np.histogram, np.digitize, np.array_repr, np.array_str, np.array2string,
+    np.argwhere, np.nonzero, np.flatnonzero,
+    np.array_equal, np.array_equiv, np.allclose, np.isclose,
+    np.array_repr, np.array_str, np.array2string,
 )  # fmt: skip
 """Functions whose values change in steps, or are no numbers: what they give for `.data`."""
 

@@ -16,7 +16,6 @@ from ..kernels import shapes
 from .dtypes import common_type
 from .families import Linear, sample
 from .forms import layout as forms
-from .index import scatter
 
 normalize_axis = np.lib.array_utils.normalize_axis_index
 normalize_axes = np.lib.array_utils.normalize_axis_tuple
@@ -115,16 +114,18 @@ def atleast_3d(*arrays):
 
 
 @implements(np.vstack)
-def vstack(tup):
+def vstack(tup, *, dtype=None, casting="same_kind"):
     """Arrays below each other; a vector is a row."""
-    return np.concatenate([_at_least(x, 2) for x in tup], axis=0)
+    rows = [_at_least(x, 2) for x in tup]
+    return np.concatenate(rows, axis=0, dtype=dtype, casting=casting)
 
 
 @implements(np.hstack)
-def hstack(tup):
+def hstack(tup, *, dtype=None, casting="same_kind"):
     """Arrays side by side, along the second axis; vectors end to end."""
     arrays = [_at_least(x, 1) for x in tup]
-    return np.concatenate(arrays, axis=0 if len(shape_of(arrays[0])) == 1 else 1)
+    axis = 0 if len(shape_of(arrays[0])) == 1 else 1
+    return np.concatenate(arrays, axis=axis, dtype=dtype, casting=casting)
 
 
 @implements(np.dstack)
@@ -234,7 +235,7 @@ def repeat(a, repeats, axis=None):
     return np.reshape(wide, (*shape[:axis], shape[axis] * times, *behind))
 
 
-# -- rolling, flipping, padding -------------------------------------------------------------------
+# -- rolling and flipping --------------------------------------------------------------------------
 
 
 roll_row = Linear(
@@ -301,30 +302,3 @@ def rot90(m, k=1, axes=(0, 1)):
     turned = [m, flip(m, second), flip(m, (first, second)), flip(m, first)][k % 4]
     # A quarter turn is a flip and an exchange of the axes.
     return swapaxes(turned, first, second) if k % 2 else turned
-
-
-@implements(np.pad)
-def pad(array, pad_width, mode="constant", *, constant_values=0.0):
-    """Constants around x: `pad_width` as NumPy has it; only the mode "constant"."""
-    if mode != "constant":
-        raise NotImplementedError(
-            f"pad: mode={mode!r} has no derivative rule; only 'constant' has one: index with the "
-            "positions that should be repeated"
-        )
-    shape = shape_of(array)
-    widths = np.pad(np.broadcast_to(0.0, shape), pad_width).shape, _before(pad_width, len(shape))
-    inside = tuple(slice(b, b + n) for b, n in zip(widths[1], shape, strict=True))
-    padded = bind(scatter, array, shape=widths[0], index=inside)
-    if not np.any(constant_values):
-        return padded
-    return padded + np.pad(np.zeros(shape, array.dtype), pad_width, constant_values=constant_values)
-
-
-def _before(pad_width, ndim: int) -> list[int]:
-    """How many constants come first along each axis."""
-    if isinstance(pad_width, dict):
-        widths = dict.fromkeys(range(ndim), 0) | {
-            normalize_axis(axis, ndim): width for axis, width in pad_width.items()
-        }
-        return [int(np.broadcast_to(widths[axis], 2)[0]) for axis in range(ndim)]
-    return [int(before) for before, _ in np.broadcast_to(pad_width, (ndim, 2))]

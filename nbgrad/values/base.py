@@ -51,7 +51,9 @@ class GraphArray(Array):
     def data(self) -> Any:
         """The values. Of a leaf: its own array, as in `w.data -= lr * w.grad`; of a computed
         array: a view that cannot be written to. Setting it is one step for other threads; an
-        augmented assignment is a read and a write, which needs a lock where threads share it."""
+        augmented assignment is a read and a write, which needs a lock where threads share it.
+        Ctrl-C may come between the write and its note: then only `detect_changes` tells graphs
+        from before that they are stale, so begin with a new forward pass."""
         value = self.node.value
         if self.node.plan is None or not isinstance(value, np.ndarray):
             return value

@@ -8,7 +8,8 @@ from ..core.array import Array
 from ..core.primitive import Aval, Primitive, shape_of
 from ..eager.plans import plain_array
 from ..errors import DimensionMismatch, require_unmasked
-from ..rules.dtypes import FLOATS, known, require_axes, require_real
+from ..kernels.shapes import require_axes
+from ..rules.dtypes import FLOATS, known, require_real
 
 
 def aval_of(value: Any) -> Aval:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import special
 
 from .oracle import Unusable
 from .programs import LAYOUTS, Input, Program, Step
@@ -168,12 +169,14 @@ class Draft:
         return self.step("fit", [i], f"np.reshape(np.ravel({{0}})[np.array({picked})], {shape})")
 
     def alike(self, i: int, x: Any) -> int:
-        """Value i in the dtype of x."""
+        """Value i in the dtype of x. Raises Unusable where that is no dtype of tracked arrays."""
         wanted = np.asarray(x).dtype
         if np.asarray(self.values[i]).dtype == wanted:
             return i
         if not hasattr(self.values[i], "astype"):
             raise Unusable("a number of Python")
+        if is_float(self.values[i]) and wanted.kind != "f":
+            raise Unusable("integers of a float array")
         return self.step("astype", [i], f"{{0}}.astype(np.{wanted.name})")
 
     def within(self, i: int, low: float, high: float) -> int:
@@ -191,7 +194,7 @@ class Draft:
     def step(self, op: str, args: list[int], text: str) -> int:
         """Add a step and run it. Raises Unusable where NumPy refuses it or gives no numbers."""
         item = Step(op, tuple(args), text)
-        scope: dict[str, Any] = {"np": np, "nbgrad": Reference()}
+        scope: dict[str, Any] = {"np": np, "special": special, "nbgrad": Reference()}
         scope.update((f"v{i}", self.values[i]) for i in args)
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():

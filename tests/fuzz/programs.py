@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import special
 
 import nbgrad
 
@@ -166,7 +167,7 @@ class Program:
     def function(self, library: Any = None, captured: Sequence[Any] | None = None) -> Callable:
         """The function, with `library` in the place of nbgrad. Arrays that it closes over are made
         anew, tracked ones only for nbgrad itself."""
-        scope: dict[str, Any] = {"np": np, "nbgrad": library or nbgrad}
+        scope: dict[str, Any] = {"np": np, "special": special, "nbgrad": library or nbgrad}
         for i, x in enumerate(self.inputs):
             if x.role != "argument":
                 value = x.make() if captured is None else captured[i]

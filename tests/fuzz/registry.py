@@ -29,12 +29,10 @@ OPERATORS = {
 }  # fmt: skip
 
 INNER = {
-    "full", "scale", "scatter", "scatter_at", "one_hot", "unbroadcast", "detsign", "erfc",
+    "full", "scale", "scatter", "scatter_at", "one_hot", "unbroadcast", "detsign",
     "random_integers", "random_normal", "random_permutation", "random_uniform", "sigmoid_slope",
-    "xlogy",
 }  # fmt: skip
-"""Rows that others are made of, whose draws no oracle knows, or that neither NumPy nor nbgrad
-names: programs speak of those two."""
+"""Rows that others are made of, or whose draws no oracle knows."""
 
 SIGNED = {"signbit", "copysign", "arctan2"}
 """Rows that tell zeros apart by their signs, which rounding decides."""
@@ -53,8 +51,12 @@ def spelled(row: Primitive) -> str | None:
         home = (row.function.__module__ or "numpy").replace("numpy", "np", 1)
         if home in ("np", "np.linalg"):
             return f"{home}.{row.function.__name__}"
-    name = f"nbgrad.{row.name}"
-    return name if hasattr(nbgrad, row.name) and hasattr(Reference, row.name) else None
+    if hasattr(nbgrad, row.name) and hasattr(Reference, row.name):
+        return f"nbgrad.{row.name}"
+    for text in (row.spelling, row.reference):
+        if isinstance(text, str) and "scipy.special." in text:
+            return text.strip("`").removeprefix("scipy.")
+    return None
 
 
 def elementwise(row: Primitive, call: str) -> Op:

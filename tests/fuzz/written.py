@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from nbgrad.codegen.interpret import Block, Pointer, interpret
+from nbgrad.codegen.blocks import Block, Pointer
+from nbgrad.codegen.interpret import interpret
 from nbgrad.core.array import Array
 from nbgrad.errors import TraceError
 from nbgrad.static.function import StaticFunction

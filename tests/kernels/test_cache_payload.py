@@ -10,14 +10,13 @@ import pytest
 from caches import GRADIENTS, SIGNATURES, cached, gradients_are_right, only_warning
 from numba.core import types
 
-from nbgrad.kernels.jit import cache as _cache
 from nbgrad.kernels.jit import folder as _folder
 from nbgrad.kernels.jit import payload as _payload
 
 
 def sealed(path: Path, rest: bytes) -> None:
     """Write a file with a good checksum."""
-    path.write_bytes(_folder.MAGIC + _cache._digest(path.name, [rest]) + rest)
+    path.write_bytes(_folder.MAGIC + _folder.digest(path.name, [rest]) + rest)
 
 
 def test_a_pickle_under_a_kernels_name_is_not_run(fork, warm, tmp_path):

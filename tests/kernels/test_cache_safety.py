@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from caches import (
@@ -86,6 +87,8 @@ def of_others(kernels: Path) -> dict[Path, bytes]:
         f"results-{KEY}.nbgrad": b"a name like ours, other contents" * 100,
         f"results-{KEY}.nbgrad.0123456789ab.tmp": b"other contents",
         f"{KEY}.nbgrad.bak": _folder.MAGIC,
+        f"moved-{KEY}.nbgrad": _folder.digest(f"old-{KEY}.nbgrad", [b"pickle"]) + b"pickle",
+        f"short-{KEY}.nbgrad": b"x" * 31,
     }
     for name, text in texts.items():
         (kernels / name).write_bytes(text)
@@ -110,7 +113,10 @@ def test_only_files_of_ours_are_ever_removed(fork, tmp_path, kernels, way):
         kernels / f"killed-{KEY}.nbgrad.0123456789ab.tmp",
     ]
     went[-1].write_bytes(_folder.MAGIC[:5])  # killed while it wrote
-    os.utime(went[-1], (1e9, 1e9))
+    went.append(kernels / f"old-{KEY}.nbgrad")  # from before files began with a mark
+    went[-1].write_bytes(_folder.digest(went[-1].name, [b"pickle" * 1000]) + b"pickle" * 1000)
+    for path in went[-2:]:
+        os.utime(path, (1e9, 1e9))
     limit = "from nbgrad.kernels.jit import cache as _cache; _cache._LIMIT = 1\n"
     session = fork(limit + SQUARE if way == "prune" else CLEAR, NBGRAD_CACHE_DIR=tmp_path)
     assert not session.warnings
@@ -300,3 +306,28 @@ os.dup2(other, held)
     session = fork(code, NBGRAD_CACHE_DIR=tmp_path)
     assert square_is_right(session) and not session.warnings
     assert list((tmp_path / "other").iterdir()) == [] and len(cached(tmp_path)) == 1
+
+
+@two_accounts
+@pytest.mark.parametrize("member", ["", "listed", "first group"])
+def test_a_group_of_ones_own_may_write_above(tmp_path, monkeypatch, member):
+    """Where nobody else is in it, by the list of its members or as their first group."""
+    import grp
+    import pwd
+
+    me, group = pwd.getpwuid(os.geteuid()), 54321
+    others = ["mallory"] if member == "listed" else []
+    users = [("mallory", group)] if member == "first group" else []
+    monkeypatch.setattr(grp, "getgrgid", lambda _: SimpleNamespace(gr_name=me[0], gr_mem=others))
+    monkeypatch.setattr(
+        pwd, "getpwall", lambda: [SimpleNamespace(pw_name=n, pw_gid=g) for n, g in users]
+    )
+    above = tmp_path / "above"
+    above.mkdir()
+    os.chown(above, 0, group)
+    above.chmod(0o775)
+    if member:
+        with pytest.raises(_folder.Untrusted, match="above: other users can write to it"):
+            _folder.Folder(above / "cache")
+    else:
+        _folder.Folder(above / "cache")

@@ -97,23 +97,31 @@ def once(k):
     x = np.linspace(0.1, 1.0, 2 + k % SHAPES)
     assert abs(f(x)[0] - np.sum(np.sin(x) * x)) < 1e-9
 first = size()
-for k in range(SHAPES): once(k)
+for k in range(10): once(k)
+begun = size()
+for k in range(10, SHAPES): once(k)
 before = size()
 for k in range(COUNT): once(k)
-result = [first, before, size()]
+result = [first, begun, before, size()]
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads its memory from /proc")
 @pytest.mark.parametrize(
-    ("count", "shapes"), [(600, 10), pytest.param(3000, 100, marks=pytest.mark.full)]
+    ("count", "shapes"), [(100, 30), pytest.param(9_750, 250, marks=pytest.mark.full)]
 )
-def test_compiling_again_takes_no_memory(tmp_path, count, shapes):
-    session = run(f"COUNT, SHAPES = {count}, {shapes}\n{GROWING}", NBGRAD_CACHE_DIR=tmp_path)
-    first, before, after = session.result
-    assert after - before < 8.0, "MiB"
-    assert after - first < 300.0
-    assert session.compiled == shapes
+def test_compiling_takes_little_memory_and_compiling_again_none(tmp_path, count, shapes):
+    """LLVM keeps 0.2 MiB of each compilation and machine code is never freed; what Numba and LLVM
+    need while they compile, 1 MiB more, is."""
+    code = f"COUNT, SHAPES = {count}, {shapes}\n{GROWING}"
+    cold = run(code, NBGRAD_CACHE_DIR=tmp_path)
+    warm = run(code, NBGRAD_CACHE_DIR=tmp_path)
+    assert (cold.compiled, warm.compiled, warm.loaded) == (shapes, 0, shapes)
+    for session, most in ((cold, 0.6), (warm, 0.2)):
+        _, begun, before, after = session.result
+        assert (before - begun) / (shapes - 10) < most, "MiB"
+        assert after - before < 8.0
+        assert after < 300.0
 
 
 def test_functions_that_are_dropped_are_collected():

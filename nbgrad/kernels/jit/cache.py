@@ -13,7 +13,6 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -27,7 +26,7 @@ from llvmlite import binding
 from numba.core import compiler, config, environment
 
 from ...errors import CacheWarning
-from .folder import MAGIC, SUFFIX, Folder, Untrusted, chosen
+from .folder import MAGIC, SUFFIX, Folder, Untrusted, chosen, digest
 from .payload import Unstorable, packed, unpacked
 
 __all__ = ["KernelCache", "attach", "compiling", "counts", "folder", "of_code", "stamp"]
@@ -104,9 +103,9 @@ def attach(dispatcher: Any, name: str, content: str) -> None:
     needed = (
         (dispatcher, "_cache"),
         (dispatcher, "_compiler"),
-        (getattr(compiler, "CompileResult", None), "_rebuild"),
-        (getattr(compiler, "CompileResult", None), "_reduce"),
+        (compiler, "compile_result"),
         (environment, "_rebuild_env"),
+        (environment, "lookup_environment"),
     )
     missing = [piece for owner, piece in needed if not hasattr(owner, piece)]
     if missing:
@@ -160,13 +159,13 @@ class KernelCache:
         kept = folder()
         # Code with addresses of this process in it would crash the next one.
         if kept is None or data.library.has_dynamic_globals:
+            data.library.drop()
             return
         name = self._file(sig, data.codegen)
         try:
             pieces = packed(data)
-            data.library._shared_module = None  # the copy that was packed; callers make another
             _prune(kept)
-            kept.write(name, MAGIC, _digest(name, pieces), *pieces)
+            kept.write(name, MAGIC, digest(name, pieces), *pieces)
         except Unstorable:
             return
         except Exception as error:
@@ -263,21 +262,13 @@ def folder() -> Folder | None:
         return None
 
 
-def _digest(name: str, pieces: Iterable[bytes | memoryview]) -> bytes:
-    """Of the name too: a good file under another kernel's name would give wrong numbers."""
-    digest = hashlib.sha256(name.encode() + b"\0")
-    for piece in pieces:
-        digest.update(piece)
-    return digest.digest()
-
-
 def _checked(name: str, blob: bytes) -> memoryview:
     """What follows the checksum of a file. Raises ValueError where that is wrong."""
     view = memoryview(blob)
     start = len(MAGIC) + 32
     if blob[: len(MAGIC)] != MAGIC:
         raise ValueError("it does not begin as a kernel does")
-    if blob[len(MAGIC) : start] != _digest(name, [view[start:]]):
+    if blob[len(MAGIC) : start] != digest(name, [view[start:]]):
         raise ValueError("its checksum is wrong")
     return view[start:]
 

@@ -6,16 +6,17 @@ walked name by name, each folder opened within the one before; what was checked 
 """
 
 import contextlib
+import hashlib
 import os
 import re
 import stat
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["MAGIC", "SUFFIX", "Folder", "Untrusted", "chosen"]
+__all__ = ["MAGIC", "SUFFIX", "Folder", "Untrusted", "chosen", "digest"]
 
 SUFFIX = ".nbgrad"
 # Every file of ours begins so.
@@ -95,11 +96,15 @@ class Folder:
         return sorted(found)
 
     def holds_ours(self, name: str) -> bool:
-        """Whether a file begins as ours do; one that a killed process left may have ended early."""
+        """Whether a file begins as ours do, though one that a killed process left may have ended
+        early; or, as before there was this mark, with the checksum of its name and of its rest."""
         try:
             flags = os.O_RDONLY | _flags("O_NONBLOCK", "O_NOFOLLOW", "O_BINARY")
             with self._file(name, flags, "rb") as file:
-                return MAGIC.startswith(file.read(len(MAGIC)))
+                start = file.read(32)
+                if MAGIC.startswith(start[: len(MAGIC)]):
+                    return True
+                return start == digest(name, iter(lambda: file.read(2**20), b""))
         except (OSError, Untrusted):
             return False
 
@@ -182,6 +187,14 @@ class Folder:
     def _unlink(self, name: str) -> None:
         place, at = self._place(name)
         os.unlink(place, **at)
+
+
+def digest(name: str, pieces: Iterable[bytes | memoryview]) -> bytes:
+    """Of the name too: a good file under another kernel's name would give wrong numbers."""
+    found = hashlib.sha256(name.encode() + b"\0")
+    for piece in pieces:
+        found.update(piece)
+    return found.digest()
 
 
 class Untrusted(Exception):
@@ -294,7 +307,9 @@ def _is_alone(group: int) -> bool:
         name = "root" if group == 0 else pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
         return group == 0
-    return found.gr_name == name and set(found.gr_mem) <= {name}
+    # Members are listed by the group, but for those whose first group it is.
+    first = {user.pw_name for user in pwd.getpwall() if user.pw_gid == group}
+    return found.gr_name == name and {*found.gr_mem, *(first if group else ())} <= {name}
 
 
 def _flags(*names: str) -> int:

@@ -5,18 +5,20 @@ cache. Kernels take arrays and numbers by position, write into arrays that the c
 allocate nothing. With `NUMBA_DISABLE_JIT` set they run as plain Python.
 """
 
+import contextlib
 import hashlib
 import linecache
 import sys
 import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
-import numba
 import numpy as np
 from numba.core import config
+from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic
 
 from .cache import attach, counts, of_code
@@ -35,6 +37,18 @@ _build_lock = fork_safe(threading.RLock())
 # Numba never frees machine code, so a text is compiled once: the same program made again costs
 # nothing.
 _kernels: dict[tuple[str, str], "Kernel"] = {}
+
+
+def jitted(function: Callable, pipeline: type = Compiler, **options: Any) -> Any:
+    """Numba's compiled function, or the function itself where DISABLED.
+
+    That is settled at the import: half of the kernels are Numba's where it is told later to
+    compile nothing, and the rest must be too.
+    """
+    if DISABLED:
+        return function
+    settings = {"nopython": True, "boundscheck": None, **options}
+    return CPUDispatcher(function, targetoptions=settings, pipeline_class=pipeline)
 
 
 class Kernel:
@@ -133,12 +147,12 @@ def device(function: Callable, **options: Any) -> Any:
 
     It keeps its own flags in any caller, so range reductions survive a caller that reassociates.
     """
-    return numba.njit(pipeline_class=Inside, **DEVICE_OPTIONS, **options)(function)
+    return jitted(function, Inside, **DEVICE_OPTIONS, **options)
 
 
 def part(function: Callable) -> Any:
     """Decorator: a piece of a scalar function, written into it."""
-    return numba.njit(inline="always", **DEVICE_OPTIONS)(function)
+    return jitted(function, inline="always", **DEVICE_OPTIONS)
 
 
 def instruction(twin: Callable) -> Callable[[Callable], Any]:
@@ -162,6 +176,20 @@ def stats() -> dict[str, int]:
     return {**counts, "called": sum(kernel.calls for kernel in Kernel.every)}
 
 
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """For a compilation: no signal breaks it off, no other thread compiles, and it is one also
+    where Numba was told, since this was imported, to compile nothing."""
+    with held_back(), global_compiler_lock:
+        config.reload_config()
+        told = config.DISABLE_JIT  # pyright: ignore[reportAttributeAccessIssue]
+        config.DISABLE_JIT = 0  # pyright: ignore[reportAttributeAccessIssue]
+        try:
+            yield
+        finally:
+            config.DISABLE_JIT = told  # pyright: ignore[reportAttributeAccessIssue]
+
+
 def guarded(dispatcher: Any) -> Any:
     """The same dispatcher, whose compilations no signal breaks off.
 
@@ -171,7 +199,7 @@ def guarded(dispatcher: Any) -> Any:
     compile_one = dispatcher.compile
 
     def compile_whole(signature):
-        with held_back(), global_compiler_lock:
+        with undisturbed():
             if not dispatcher._can_compile and signature not in dispatcher.overloads:
                 raise TypeError(f"{dispatcher.__name__} is not compiled for {signature}")
             return compile_one(signature)
@@ -183,7 +211,6 @@ def guarded(dispatcher: Any) -> Any:
 def _dispatcher(function: Callable, content: str) -> Callable:
     if DISABLED:  # pyright: ignore[reportAttributeAccessIssue]
         return np.errstate(all="ignore")(function)
-    options = {"no_cfunc_wrapper": True, **_FLAGS}
-    dispatcher = numba.njit(pipeline_class=Outside, **options)(function)
+    dispatcher = jitted(function, Outside, no_cfunc_wrapper=True, **_FLAGS)
     attach(dispatcher, function.__name__, content)
     return guarded(dispatcher)

@@ -15,6 +15,8 @@ from numba.core import compiler, environment, types
 from numba.core.funcdesc import FunctionDescriptor, PythonFunctionDescriptor
 from numba.core.typing.templates import Signature
 
+from .pipeline import Library
+
 __all__ = ["Unstorable", "packed", "unpacked"]
 
 _LENGTHS = struct.Struct("<QQ")
@@ -28,25 +30,27 @@ class Unstorable(Exception):
 
 
 def packed(result: Any) -> list[bytes]:
-    """The pieces of a compiled function. Raises Unstorable."""
-    library, function, own, signature, objectmode, lifted, _, init, others = result._reduce()
-    name, kind, code = library
-    if kind != "object" or type(function) is not PythonFunctionDescriptor:
-        raise Unstorable(f"{kind} of {type(function).__name__}")
-    if objectmode or lifted or init or signature.recvr is not None:
+    """The pieces of a compiled function, whose library drops its object code. Raises Unstorable."""
+    library, function, signature = result.library, result.fndesc, result.signature
+    if type(library) is not Library or type(function) is not PythonFunctionDescriptor:
+        raise Unstorable(f"{type(library).__name__} of {type(function).__name__}")
+    if result.objectmode or result.lifted or result.reload_init or signature.recvr is not None:
         raise Unstorable("object mode, lifted loops or code that must run when it is loaded")
+    used = map(environment.lookup_environment, library.environments)
+    others = [one for one in used if one is not None and one.can_cache()]
     facts = {
-        "library": name,
+        "library": library.name,
         "function": {slot: _told(getattr(function, slot)) for slot in FunctionDescriptor.__slots__},
         "returns": _told(signature.return_type),
         "takes": _told(signature.args),
-        "environment": _environment(own),
+        "environment": _environment(result.environment),
         "others": [_environment(other) for other in others],
     }
     if _read(facts["takes"]) != signature.args or _read(facts["returns"]) != signature.return_type:
         raise Unstorable(str(signature))
     header = json.dumps(facts, separators=(",", ":")).encode()
-    return [_LENGTHS.pack(len(header), len(code[0])), header, *code]
+    code, bitcode = library.drop()
+    return [_LENGTHS.pack(len(header), len(code)), header, code, bitcode]
 
 
 def unpacked(blob: memoryview, context: Any) -> Any:
@@ -62,17 +66,24 @@ def unpacked(blob: memoryview, context: Any) -> Any:
         environment._rebuild_env(_known(module), _read(constants), name)
         for module, constants, name in (facts["environment"], *facts["others"])
     )
-    return compiler.CompileResult._rebuild(
-        context,
-        (facts["library"], "object", (bytes(code[:size]), bytes(code[size:]))),
-        function,
-        own,
-        Signature(_read(facts["returns"]), _read(facts["takes"]), None),
-        False,
-        (),
-        "",
-        (),
-        others,
+    codegen = context.codegen()
+    library = Library.loaded(codegen, facts["library"], bytes(code[:size]), bytes(code[size:]))
+    entry = context.get_executable(library, function, own)
+    for other in others:
+        codegen.set_env(other.env_name, other)
+    return compiler.compile_result(
+        typing_context=context.typing_context,
+        target_context=context,
+        entry_point=entry,
+        type_annotation="",
+        library=library,
+        signature=Signature(_read(facts["returns"]), _read(facts["takes"]), None),
+        objectmode=False,
+        lifted=(),
+        fndesc=function,
+        environment=own,
+        reload_init=(),
+        referenced_envs=others,
     )
 
 

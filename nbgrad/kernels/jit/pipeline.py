@@ -6,14 +6,60 @@ linked into. Of functions that nothing else calls, callers need the LLVM code al
 optimized: `Inside` stops there.
 """
 
+from typing import Any, ClassVar
+
+from llvmlite import binding
 from numba import _dynfunc  # pyright: ignore[reportAttributeAccessIssue]
 from numba.core import typed_passes as typed
+from numba.core import types
 from numba.core import untyped_passes as untyped
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, _LowerResult
 from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.utils import OPERATORS_TO_BUILTINS
 
-__all__ = ["Inside", "Outside"]
+__all__ = ["Inside", "Library", "Outside"]
+
+
+class _Typing:
+    """Numba's typing context, which remembers for one program what the operators and the functions
+    of numbers give: Numba looks through all overloads of each for every line."""
+
+    known: ClassVar[dict[tuple, Any]] = {}
+
+    def __init__(self, context: Any):
+        self._context = context
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
+
+    def resolve_function_type(self, func: Any, args: tuple, kws: dict) -> Any:
+        if kws or not isinstance(func, types.Function):
+            return self._context.resolve_function_type(func, args, kws)
+        if func.typing_key in OPERATORS_TO_BUILTINS:
+            # Numba asks for an operator on an integer constant as on any integer first.
+            args = tuple(map(types.unliteral, args))
+        signature = self.known.get((func, args))
+        if signature is None:
+            signature = self._context.resolve_function_type(func, args, kws)
+            self.known[func, args] = signature
+        return signature
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Inference(typed.NopythonTypeInference):
+    """The types of variables."""
+
+    _name = "nbgrad_inference"
+
+    def run_pass(self, state):
+        context = state.typingctx
+        state.typingctx = _Typing(context)
+        try:
+            return super().run_pass(state)
+        finally:
+            state.typingctx = context
+
 
 # What is left out serves closures, `with`, parallel loops, array expressions and literal loops.
 _FRONT = (
@@ -23,17 +69,86 @@ _FRONT = (
     untyped.GenericRewrites,
     untyped.InlineInlinables,
     untyped.ReconstructSSA,
-    typed.NopythonTypeInference,
+    _Inference,
     typed.PreLowerStripPhis,
     typed.IRLegalization,
 )
 
 
 class _Library(JITCodeLibrary):
-    """LLVM code that is optimized once, as a whole: not each function before."""
+    """LLVM code that is optimized once, as a whole: not each function before.
+
+    What is over stays as bitcode, a tenth of the memory of LLVM's own trees; callers that link it
+    get trees of their own.
+    """
+
+    _tree: Any = None
+    _bitcode = b""
+
+    @property
+    def _final_module(self) -> Any:
+        return self._tree or binding.parse_bitcode(self._bitcode)
+
+    @_final_module.setter
+    def _final_module(self, module: Any):
+        self._tree = module
 
     def _optimize_functions(self, ll_module):
         ll_module.data_layout = self._codegen._data_layout
+
+    def _get_module_for_linking(self):
+        self._ensure_finalized()
+        return self._final_module
+
+    def _keep(self) -> None:
+        self._finalized = True
+        self._bitcode = super()._get_module_for_linking().as_bitcode()
+        self._tree = self._shared_module = None
+        self._linking_libraries.clear()  # their code is in ours now
+
+
+class Library(_Library):
+    """Machine code that Python calls. It is emitted first and then loaded, as from the cache: LLVM
+    never frees what it is given to compile and to run.
+
+    `code` is the object code until `drop`, `environments` are the names of those that it uses.
+    """
+
+    code = b""
+    environments: tuple[str, ...] = ()
+
+    @classmethod
+    def loaded(cls, codegen: Any, name: str, code: bytes, bitcode: bytes) -> "Library":
+        """The library of object code and of its bitcode for callers."""
+        library = cls(codegen, name)
+        library._load(code)
+        library._bitcode, library._tree, library._finalized = bitcode, None, True
+        return library
+
+    def drop(self) -> tuple[bytes, bytes]:
+        """Object code and bitcode; the first is not kept any longer."""
+        code, self.code = self.code, b""
+        return code, self._bitcode
+
+    def _finalize_final_module(self):
+        self._finalize_dynamic_globals()
+        self._verify_declare_only_symbols()
+        whole = self._tree
+        names = [variable.name for variable in whole.global_variables]
+        self.environments = tuple(name for name in names if name.startswith("_ZN08NumbaEnv"))
+        self.code = self._codegen._tm.emit_object(whole)
+        self._load(self.code)
+        self._keep()
+
+    def _load(self, code: bytes) -> None:
+        engine = self._codegen._engine._ee
+        engine.add_object_file(binding.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """The address of a function of this library."""
+        self._ensure_finalized()
+        return self._codegen._engine.get_function_address(name)
 
 
 class _Unfinished(_Library):
@@ -43,9 +158,7 @@ class _Unfinished(_Library):
 
     def _finalize_final_module(self):
         self._finalize_dynamic_globals()
-        self._finalized = True
-        # What callers link is a copy; nobody needs the first.
-        self._final_module = self._get_module_for_linking()
+        self._keep()
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -55,9 +168,11 @@ class _Finishing(typed.NativeLowering):
     _name = "nbgrad_finishing"
 
     def run_pass(self, state):
-        state.library = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
-        state.library.enable_object_caching()
-        return super().run_pass(state)
+        state.library = Library(state.targetctx.codegen(), state.func_id.func_qualname)
+        _Typing.known.clear()
+        super().run_pass(state)
+        _forget_types(state.cr.fndesc)
+        return True
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -74,14 +189,31 @@ class _Lowering(typed.NativeLowering):
         state.library.finalize()
         lowered = state.cr
         description = lowered.fndesc
-        # Types of each variable, by its piece of Numba's IR: only lowering asks for them.
-        description.typemap = description.calltypes = None
+        _forget_types(description)
         # Numba knows a function by its entry from Python; this one must not be called.
         entry = _dynfunc.make_function(
             description.lookup_module(), description.qualname, "", 0, lowered.env, (state.library,)
         )
         state.targetctx.insert_user_function(entry, description, [state.library])
         state.cr = _LowerResult(description, lowered.call_helper, cfunc=entry, env=lowered.env)
+        return True
+
+
+def _forget_types(description: Any) -> None:
+    """Types of each variable, by its piece of Numba's IR: only lowering asks for them."""
+    description.typemap = description.calltypes = None
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Result(typed.NoPythonBackend):
+    """What a compilation leaves, without Numba's IR and types of variables, which only its
+    reports show."""
+
+    _name = "nbgrad_result"
+
+    def run_pass(self, state):
+        super().run_pass(state)
+        state.cr = state.cr._replace(type_annotation="", metadata=None)
         return True
 
 
@@ -96,7 +228,7 @@ class _Pipeline(CompilerBase):
 
     def define_pipelines(self):
         manager = _Passes("nbgrad")
-        for each in (*_FRONT, self.lowering, typed.NoPythonBackend):
+        for each in (*_FRONT, self.lowering, _Result):
             manager.add_pass(each, each.__name__)
         manager.finalize()
         return [manager]

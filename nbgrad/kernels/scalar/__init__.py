@@ -1,6 +1,6 @@
 """Scalar functions that kernels call: what one element goes through.
 
-Those of `area`, `cube`, `exponential`, `inverse`, `logarithm`, `power` and `trig` are
+Those of `area`, `bessel`, `cube`, `exponential`, `inverse`, `logarithm`, `power` and `trig` are
 branch-free polynomials for float64 and float32, so that LLVM vectorises loops over them; the rest
 goes through NumPy's names for the C library.
 Each is compiled as a function of its own flags: a caller that reassociates must not touch a range
@@ -13,6 +13,7 @@ import numpy as np
 
 from ..jit.kernel import DISABLED, device
 from .area import arccosh, arcsinh, arctanh
+from .bessel import i0, i1
 from .bits import like, offset, radd, scalar, select
 from .cube import cbrt
 from .exponential import cosh, exp, exp2, expm1, sigmoid, sigmoid_slope, sinh, tanh
@@ -41,6 +42,8 @@ __all__ = [
     "fmax",
     "fmin",
     "hypot",
+    "i0",
+    "i1",
     "is_far",
     "like",
     "log",

@@ -1,4 +1,4 @@
-"""Static forms of inverses, systems, determinants and Cholesky factors: calls on pointers."""
+"""Static forms of inverses, systems, determinants, Cholesky and QR factors: calls on pointers."""
 
 import math
 from collections.abc import Callable
@@ -75,4 +75,12 @@ def cholesky(graph, symbol, x):
     even = graph.reshape(even, (count, n, n))
     out = graph.call((count, n, n), symbol.dtype, (even,), "choleskied", (count, n))
     _require(graph, symbol, out, "x == x", "not a positive definite")
+    return graph.reshape(out, symbol.shape)
+
+
+def qr(graph, symbol, x):
+    m, n = x.shape[-2:]
+    count = math.prod(x.shape[:-2])
+    x = graph.reshape(graph.cast(x, symbol.dtype), (count, m, n))
+    out = graph.call((count, m + n, n), symbol.dtype, (x,), "reflected", (count, m, n))
     return graph.reshape(out, symbol.shape)

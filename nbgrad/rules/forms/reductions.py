@@ -52,6 +52,11 @@ def cumsum(graph, symbol, x):
     return graph.transpose(sums, tuple(sorted(range(n), key=order.__getitem__)))
 
 
+def convolve(graph, symbol, x, y):
+    x, y = graph.cast(x, symbol.dtype), graph.cast(y, symbol.dtype)
+    return graph.call(symbol.shape, symbol.dtype, (x, y), "convolved", (x.size, y.size))
+
+
 def matmul(graph, symbol, x, y):
     wide = symbol.dtype if symbol.dtype.itemsize == 8 or symbol.dtype.kind == "f" else INT
     x, y = graph.cast(x, wide), graph.cast(y, wide)

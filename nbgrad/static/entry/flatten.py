@@ -14,7 +14,8 @@ from ...core.primitive import Aval
 from ...core.symbols import static_key
 from ...errors import require_unmasked
 from ...kernels.program import arena
-from ...rules.dtypes import known, require_axes
+from ...kernels.shapes import require_axes
+from ...rules.dtypes import known
 from ...transforms import trees
 from .address_table import check_apart, tabled
 from .signature import Frame

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ...kernels import pointers, random, scalar, systems, ways
+from ...kernels import pointers, random, scalar, sorting, systems, ways
 from ...kernels.program import DISABLED
 from ..loops.memory import Argument, Memory, Result, Storage
 from ..loops.plan import STACK
@@ -103,8 +103,9 @@ _IMPORTS = {
     "nbgrad.kernels.jit.kernel": ("device",),
     "nbgrad.kernels.pointers": tuple(pointers.__all__),
     "nbgrad.kernels.random": tuple(random.__all__),
-    "nbgrad.kernels.running": ("cumsum", "cumsum_back"),
+    "nbgrad.kernels.running": ("convolved", "cumsum", "cumsum_back"),
     "nbgrad.kernels.scalar": tuple(scalar.__all__),
+    "nbgrad.kernels.sorting": tuple(sorting.__all__),
     "nbgrad.kernels.systems": tuple(systems.__all__),
     "nbgrad.kernels.ways": tuple(ways.__all__),
 }  # fmt: skip

@@ -17,7 +17,8 @@ from ..entry.module import Emitted
 from ..loops.elements import Access
 from ..loops.memory import Argument, Memory, Result, Scratch, bytes_of
 from ..loops.nest import Nest
-from ..lower.values import Call, Item, Loop, Matmul, Reshape, Value, View
+from ..lower.buffered import Call, Item, Loop, Matmul
+from ..lower.values import Reshape, Value, View
 from ..schedule.fuse import Group, Single
 
 

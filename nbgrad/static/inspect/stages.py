@@ -16,23 +16,8 @@ from ...codegen.show import Shown
 from ..entry.module import Emitted
 from ..entry.signature import Frame
 from ..loops.plan import Plan
-from ..lower.values import (
-    Call,
-    Concat,
-    Full,
-    Input,
-    Iota,
-    Item,
-    Loop,
-    Map,
-    Pad,
-    Reduce,
-    Scatter,
-    Take,
-    Value,
-    View,
-    topological,
-)
+from ..lower.buffered import Call, Item, Loop, Reduce, Scatter
+from ..lower.values import Concat, Full, Input, Iota, Map, Pad, Take, Value, View, topological
 from ..schedule.fuse import Group, Schedule, Single, reads_of
 
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from ...codegen.affine import Affine
 from ...codegen.core import Core, Device, Pointer, Run, Step
 from ...codegen.loops import Gemm, Literal, Load, Operand, Statement
-from ..lower.values import Call, Full, Loop, Matmul, Value
+from ..lower.buffered import Call, Loop, Matmul
+from ..lower.values import Full, Value
 from ..schedule.fuse import Group, Single
 from ..schedule.fuse import Step as PlannedStep
 from . import products

@@ -7,7 +7,8 @@ from ...codegen.check import check_core
 from ...codegen.core import Core
 from ...codegen.loops import is_ranged, statements
 from ...errors import TraceError
-from ..lower.values import Item, Reduce, Scatter, Value
+from ..lower.buffered import Item, Reduce, Scatter
+from ..lower.values import Value
 from ..schedule.fuse import Group, Single
 from .memory import Argument, Result, Scratch, Storage, bytes_of, step_buffers, step_reads
 from .nest import Nest

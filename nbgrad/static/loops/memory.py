@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ...codegen.core import Scratch
-from ..lower.values import BOOL, Input, Reduce, Reshape, Scatter, Value
+from ..lower.buffered import Reduce, Scatter
+from ..lower.values import BOOL, Input, Reshape, Value
 from ..schedule.buffers import buffer_of
 from ..schedule.fuse import Group, Schedule, Single, Step
 from .nest import Nest

@@ -22,7 +22,8 @@ from ...codegen.loops import (
     is_ranged,
     statements,
 )
-from ..lower.values import Full, Reduce, Scatter, Value
+from ..lower.buffered import Reduce, Scatter
+from ..lower.values import Full, Value
 from ..schedule.buffers import buffer_of
 from ..schedule.fuse import Group
 from ..schedule.materialize import Roots

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..lower.buffered import Item, Loop
 from ..lower.graph import Graph
 from ..lower.step import LoweredStep
-from ..lower.values import Item, Loop, Value
+from ..lower.values import Value
 from ..schedule.fuse import Group, Schedule, Single, schedule
 from . import memory
 from .memory import Memory

@@ -6,7 +6,8 @@ from typing import NamedTuple
 from ...codegen.affine import ZERO, combined
 from ...codegen.loops import SUM, Begin, Gemm, Join, Kernel, Let, Literal, Load, Loop, Store
 from ...codegen.scalar import parse
-from ..lower.values import Matmul, Reshape, Value, View
+from ..lower.buffered import Matmul
+from ..lower.values import Reshape, Value, View
 from ..schedule.buffers import strides_for_blas
 from ..schedule.materialize import Roots
 

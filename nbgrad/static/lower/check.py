@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from ...errors import TraceError
+from .buffered import Loop
 from .step import LoweredStep
-from .values import Loop, Value, topological
+from .values import Value, topological
 
 
 def check_values(outputs: Sequence[Value]) -> None:

@@ -4,32 +4,31 @@ The `Graph` rewrites at construction, so what a transformation leaves behind (pr
 sums of broadcasts, views of views) never exists.
 """
 
-import math
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
 from ...codegen.affine import Axis
-from ...codegen.loops import MAXIMUM, MINIMUM, SUM, Reduction
+from ...codegen.loops import MAXIMUM, MINIMUM, Reduction
 from ...codegen.scalar import Expr, parse
 from ...rules.dtypes import known
-from .algebra import CHOICE, NEGATIVE, SAME, TIMES, simpler
+from .algebra import CHOICE, SAME, TIMES, simpler
+from .buffered import Call, Scatter
+from .layout import axis_through, broadcast_source, even_maps, is_even, part_seen
+from .products import product
+from .reductions import reduction
 from .values import (
     BOOL,
     INT,
-    Call,
     Concat,
     Full,
     Input,
     Inset,
     Iota,
     Map,
-    Matmul,
     Pad,
-    Reduce,
     Reshape,
-    Scatter,
     Take,
     Value,
     View,
@@ -126,7 +125,7 @@ class Graph:
 
     def bare(self, value: Value, shape: tuple) -> Value:
         """`value` without a broadcast that the op of `shape` does by itself."""
-        while isinstance(value, View) and (source := self._broadcasts(value)) is not None:
+        while isinstance(value, View) and (source := broadcast_source(value)) is not None:
             try:
                 if np.broadcast_shapes(source.shape, shape) != shape:
                     break
@@ -134,18 +133,6 @@ class Graph:
                 break
             value = source
         return value
-
-    @staticmethod
-    def _broadcasts(value: View) -> Value | None:
-        """The source of a view that only broadcasts."""
-        source = value.source
-        lost = len(value.shape) - len(source.shape)
-        for i, (axis, n) in enumerate(zip(value.axes, source.shape, strict=True)):
-            if n == 1 and axis.out is None:
-                continue
-            if axis != Axis(i + lost, 0, 1) or value.shape[i + lost] != n:
-                return None
-        return source
 
     def cast(self, value: Value, dtype: Any) -> Value:
         """`value` in another dtype."""
@@ -162,8 +149,8 @@ class Graph:
         if isinstance(value, Full):
             return self.full(value.number, shape, value.dtype)
         if isinstance(value, View):
-            return self.view(value.source, [_through(axis, axes) for axis in value.axes], shape)
-        if isinstance(value, Concat) and (part := _part_seen(value, axes, shape)) is not None:
+            return self.view(value.source, [axis_through(axis, axes) for axis in value.axes], shape)
+        if isinstance(value, Concat) and (part := part_seen(value, axes, shape)) is not None:
             source, start = part
             axis = value.axis
             moved = axes[axis]._replace(start=axes[axis].start - start)
@@ -200,7 +187,7 @@ class Graph:
             places = iter([i for i, n in enumerate(shape) if n != 1])
             axes = [Axis(None, 0, 0) if n == 1 else Axis(next(places), 0, 1) for n in value.shape]
             return self.view(value, axes, shape)
-        if _is_even(value) and (maps := _maps_of(value)):
+        if is_even(value) and (maps := even_maps(value)):
             # Of what is reshaped instead, so that the maps need no buffer.
             known: dict[Value, Value] = {}
             for each in maps:
@@ -210,7 +197,7 @@ class Graph:
                 ]
                 known[each] = self.map(each.body, args, each.dtype, shape)
             return known[value]
-        if isinstance(value, View) and (source := self._broadcasts(value)) and source.shape == ():
+        if isinstance(value, View) and (source := broadcast_source(value)) and source.shape == ():
             return self.broadcast(source, shape)
         return self.new(Reshape, shape, value.dtype, (value,))
 
@@ -304,154 +291,8 @@ class Graph:
     def reduce(self, kind: Reduction, value: Value, axes: Iterable[int]) -> Value:
         """The reduction over `axes`, which go. Raises ValueError for the largest or least of
         nothing."""
-        if not math.prod(value.shape[i] for i in axes):
-            return self._of_nothing(kind, value, axes)
-        gone = tuple(sorted(i for i in axes if value.shape[i] != 1))
-        dropped = set(axes) - set(gone)
-        if dropped:
-            kept = [i for i in range(len(value.shape)) if i not in dropped]
-            places = {i: k for k, i in enumerate(kept)}
-            index = [
-                Axis(None, 0, 0) if i in dropped else Axis(places[i], 0, 1)
-                for i in range(len(value.shape))
-            ]
-            value = self.view(value, index, tuple(value.shape[i] for i in kept))
-            gone = tuple(places[i] for i in gone)
-        if not gone:
-            return value
-        shape = tuple(n for i, n in enumerate(value.shape) if i not in gone)
-        if kind is SUM:
-            count = math.prod(value.shape[i] for i in gone)
-            simpler = self._simpler_sum(value, gone, shape, count)
-            if simpler is not None:
-                return simpler
-        if isinstance(value, Full) and kind in (MAXIMUM, MINIMUM):
-            return self.full(value.number, shape, value.dtype)
-        kept = tuple(i for i in range(len(value.shape)) if i not in gone)
-        n = len(value.shape)
-        if gone != tuple(range(len(gone))) and gone != tuple(range(n - len(gone), n)):
-            value = self.transpose(value, (*kept, *gone))
-            gone = tuple(range(len(kept), n))
-        return self.new(Reduce, shape, value.dtype, (value,), kind, gone)
-
-    def _of_nothing(self, kind: Reduction, value: Value, axes: Iterable[int]) -> Value:
-        shape = tuple(n for i, n in enumerate(value.shape) if i not in set(axes))
-        if kind in (MAXIMUM, MINIMUM):
-            if math.prod(shape):
-                raise ValueError(f"{kind.name}: an array of shape {value.shape} is empty")
-            return self.full(0, shape, value.dtype)
-        return self.full(kind.neutral(value.dtype), shape, value.dtype)
-
-    def _simpler_sum(self, value, gone, shape, count) -> Value | None:
-        if isinstance(value, Full):
-            return self.full(value.number * count, shape, value.dtype)
-        if is_map(value, TIMES):
-            for factor, other in (value.args, value.args[::-1]):
-                if is_finite(factor) and other.shape == value.shape:
-                    total = self.reduce(SUM, other, gone)
-                    number = self.full(number_of(factor), (), value.dtype)
-                    return self.map(TIMES, (number, total), value.dtype, shape)
-        if is_map(value, NEGATIVE) and value.args[0].shape == value.shape:
-            return self.map(NEGATIVE, (self.reduce(SUM, value.args[0], gone),), value.dtype, shape)
-        if isinstance(value, View):
-            used = {axis.out for axis in value.axes}
-            spread = [i for i in gone if i not in used]
-            if spread:  # axes along which all is equal
-                kept = [i for i in range(len(value.shape)) if i not in spread]
-                places = {i: k for k, i in enumerate(kept)}
-                index = [
-                    axis if axis.out is None else Axis(places[axis.out], axis.start, axis.step)
-                    for axis in value.axes
-                ]
-                rest = self.view(value.source, index, tuple(value.shape[i] for i in kept))
-                times = math.prod(value.shape[i] for i in spread)
-                total = self.reduce(SUM, rest, [places[i] for i in gone if i not in spread])
-                factor = self.full(float(times), (), value.dtype)
-                return self.map(TIMES, (factor, total), value.dtype, shape)
-        return None
+        return reduction(self, kind, value, tuple(axes))
 
     def matmul(self, a: Value, b: Value) -> Value:
         """The product of matrices (…, m, k) and (…, k, n) whose leading axes are equal or gone."""
-        (*_, m, k), n = a.shape, b.shape[-1]
-        lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-        shape, dtype = (*lead, m, n), a.dtype
-        if not math.prod(shape) or not k:
-            return self.full(0.0, shape, dtype)
-        if dtype.kind != "f":  # BLAS knows floats
-            n_axes = len(shape)
-            rows = self.view(
-                a, [*_spread(a, lead), Axis(n_axes - 2, 0, 1), Axis(n_axes, 0, 1)], (*shape, k)
-            )
-            columns = self.view(
-                b, [*_spread(b, lead), Axis(n_axes, 0, 1), Axis(n_axes - 1, 0, 1)], (*shape, k)
-            )
-            product = self.map(TIMES, (rows, columns), dtype, (*shape, k))
-            return self.reduce(SUM, product, [n_axes])
-        # Rows and columns of ones only sum; one term only multiplies; one element is a dot product.
-        if number_of(a) is not None:
-            total = self.reduce(SUM, b, [len(b.shape) - 2])
-            total = self.map(TIMES, (self.full(number_of(a), (), dtype), total), dtype)
-            return self.broadcast(self.reshape(total, (*b.shape[:-2], 1, n)), shape)
-        if number_of(b) is not None:
-            total = self.reduce(SUM, a, [len(a.shape) - 1])
-            total = self.map(TIMES, (self.full(number_of(b), (), dtype), total), dtype)
-            return self.broadcast(self.reshape(total, (*a.shape[:-1], 1)), shape)
-        if k == 1:
-            return self.map(TIMES, (self.broadcast(a, shape), self.broadcast(b, shape)), dtype)
-        if m == n == 1:
-            row = self.reshape(a, (*a.shape[:-2], k))
-            column = self.reshape(b, (*b.shape[:-2], k))
-            product = self.map(TIMES, (row, column), dtype)
-            return self.reshape(self.reduce(SUM, product, [len(lead)]), shape)
-        return self.new(Matmul, shape, dtype, (a, b))
-
-
-def _spread(matrices: Value, lead: tuple) -> list[Axis]:
-    """How the leading axes of matrices lie in a result that has `lead`."""
-    return [
-        Axis(i + len(lead) - len(matrices.shape) + 2, 0, 1) for i in range(len(matrices.shape) - 2)
-    ]
-
-
-# Through so many elementwise ops a reshape is moved; they may be computed twice then.
-_MOVED = 32
-
-
-def _is_even(value: Value) -> TypeGuard[Map]:
-    """Whether it is scalar code over numbers and arrays of its own shape."""
-    return isinstance(value, Map) and all(arg.shape in ((), value.shape) for arg in value.args)
-
-
-def _maps_of(value: Map) -> list[Map]:
-    """The maps that `value` is made of, each after its arguments; none where there are many."""
-    found: dict[Map, None] = {}
-    stack = [value]
-    while stack:
-        last = stack.pop()
-        found.pop(last, None)  # it comes after all that need it
-        found[last] = None
-        stack += [arg for arg in last.args if arg.shape != () and _is_even(arg)]
-        if len(found) + len(stack) > _MOVED:
-            return []
-    return list(found)[::-1]
-
-
-def _through(axis: Axis, axes: Sequence[Axis]) -> Axis:
-    """The axis of a source seen through a second view."""
-    if axis.out is None:
-        return axis
-    outer = axes[axis.out]
-    return Axis(outer.out, axis.start + axis.step * outer.start, axis.step * outer.step)
-
-
-def _part_seen(joined: Concat, axes: Sequence[Axis], shape: tuple) -> tuple[Value, int] | None:
-    """The one part of a `concat` that a view looks at, and where it begins."""
-    out, first, step = axes[joined.axis]
-    last = first if out is None else first + step * (shape[out] - 1)
-    start = 0
-    for part in joined.args:
-        stop = start + part.shape[joined.axis]
-        if start <= min(first, last) and max(first, last) < stop:
-            return part, start
-        start = stop
-    return None
+        return product(self, a, b)

@@ -10,21 +10,10 @@ from typing import Any
 
 from ...core.symbols import Symbol
 from .algebra import PLUS, SAME
+from .buffered import Item, Loop, Scatter
 from .graph import Graph
 from .step import LoweredStep
-from .values import (
-    BOOL,
-    Full,
-    Input,
-    Iota,
-    Item,
-    Loop,
-    Map,
-    Scatter,
-    Value,
-    is_map,
-    topological,
-)
+from .values import BOOL, Full, Input, Iota, Map, Value, is_map, topological
 
 
 def loop(graph: Graph, symbol: Symbol, args: Sequence[Value], lower: Callable) -> Value:

@@ -15,6 +15,7 @@ from ..trace.program import Program
 from .graph import Graph
 from .halo import with_halos
 from .loop import loop
+from .rolls import with_rolls_as_views
 from .sums import with_sums_in_place
 from .values import Value
 
@@ -42,7 +43,8 @@ def lower(program: Program) -> tuple[Graph, list[Value]]:
     ]
     checked = [ok for ok, _ in graph.checks]
     count = len(outputs)
-    found = with_sums_in_place(graph, with_halos(graph, [*outputs, *checked]))
+    found = with_rolls_as_views(graph, [*outputs, *checked])
+    found = with_sums_in_place(graph, with_halos(graph, found))
     outputs, oks = found[:count], found[count:]
     graph.checks = [(ok, message) for ok, (_, message) in zip(oks, graph.checks, strict=True)]
     return graph, outputs

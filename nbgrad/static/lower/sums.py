@@ -10,8 +10,9 @@ from dataclasses import replace
 
 from ...codegen.affine import Axis
 from .algebra import PLUS
+from .buffered import Scatter
 from .graph import Graph
-from .values import Inset, Pad, Scatter, Value, is_map, topological
+from .values import Inset, Pad, Value, is_map, topological
 
 # So many blocks in a sum are read where they are added up.
 FEW = 8

@@ -2,7 +2,8 @@
 
 from math import prod
 
-from ..lower.values import Matmul, Reshape, Value, View
+from ..lower.buffered import Matmul
+from ..lower.values import Reshape, Value, View
 
 
 def buffer_of(value: Value) -> Value:

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from ...codegen.affine import flat, identity
 from ...errors import TraceError
-from ..lower.values import Full, Input, Loop, Reduce, Scatter, Value
+from ..lower.buffered import Loop, Reduce, Scatter
+from ..lower.values import Full, Input, Value
 from .edges import domain_edges
 from .fuse import Group, Schedule, Single, Step, domain_of, reads_of
 

@@ -7,7 +7,8 @@ edge. A branch inside of a loop would keep it from vectorising, so the loop is s
 import math
 from collections.abc import Iterable
 
-from ..lower.values import Concat, Map, Pad, Reduce, Scatter, Take, Value, View
+from ..lower.buffered import Reduce, Scatter
+from ..lower.values import Concat, Map, Pad, Take, Value, View
 
 Edges = dict[int, frozenset[int]]
 """For axes of a value: the positions, inside of it, at which a new piece begins."""

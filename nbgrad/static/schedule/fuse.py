@@ -10,19 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...codegen.affine import Affine, flat, identity
-from ..lower.values import (
-    Call,
-    Index,
-    Input,
-    Item,
-    Loop,
-    Matmul,
-    Read,
-    Reduce,
-    Scatter,
-    Value,
-    topological,
-)
+from ..lower.buffered import Call, Item, Loop, Matmul, Reduce, Scatter
+from ..lower.values import Index, Input, Read, Value, topological
 from .edges import Edges, domain_edges, joined
 from .materialize import DEAR, Roots, is_shattered
 

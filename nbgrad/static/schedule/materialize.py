@@ -6,21 +6,10 @@ dear values that several others read, and what would split a loop too often.
 
 from collections.abc import Sequence
 
+from ..lower import rolls
+from ..lower.buffered import Call, Loop, Matmul, Scatter
 from ..lower.halo import MANY
-from ..lower.values import (
-    Call,
-    Full,
-    Input,
-    Loop,
-    Map,
-    Matmul,
-    Pad,
-    Reshape,
-    Scatter,
-    Take,
-    Value,
-    View,
-)
+from ..lower.values import Concat, Full, Input, Inset, Map, Pad, Reshape, Take, Value, View
 from .buffers import behind_views, buffer_of, operand_of, window_of
 from .edges import NONE, Edges, domain_edges, inner_edges, pieces
 
@@ -80,9 +69,10 @@ class Roots:
                     roots.add(source)
         views: dict[Value, int] = {}
         for value in self.order:
-            if isinstance(value, View) and isinstance(value.source, Pad):
+            if isinstance(value, View) and isinstance(value.source, (Pad, Concat)):
                 views[value.source] = views.get(value.source, 0) + 1
-        roots.update(pad for pad, count in views.items() if count >= MANY)
+        many = {Pad: MANY, Inset: MANY, Concat: rolls.MANY}
+        roots.update(block for block, count in views.items() if count >= many[type(block)])
 
     def _worthwhile(self) -> None:
         """Values that are dear to compute again."""

@@ -9,7 +9,8 @@ from ...core.array import Array
 from ...core.primitive import Aval, Primitive, new_level
 from ...core.symbols import Builder, Symbol, aval_of, calling_line, recording
 from ...errors import TraceError, require_unmasked
-from ...rules.dtypes import known, require_axes
+from ...kernels.shapes import require_axes
+from ...rules.dtypes import known
 from ...rules.elementwise import copy
 from ...rules.layout import transpose
 from ...transforms import trees

@@ -6,8 +6,8 @@ from unittest.mock import patch
 
 from nbgrad.static.entry import njit_entry
 from nbgrad.static.loops import nest
+from nbgrad.static.lower.buffered import Reduce
 from nbgrad.static.lower.graph import Graph
-from nbgrad.static.lower.values import Reduce
 
 
 @contextmanager

@@ -39,10 +39,10 @@ def test_row_in_plain_python(row, dtype):
 @pytest.mark.parametrize(
     ("file", "chosen"),
     [
-        ("test_static_rows.py", ""),
-        ("test_static_programs.py", ""),
-        ("test_programs.py", "compiled_in_plain_python"),
-        ("transforms/test_loops.py", "compiled_is_eager or written_over"),
+        ("test_row_forms.py", ""),
+        ("test_emitted_programs.py", ""),
+        ("../test_programs.py", "compiled_in_plain_python"),
+        ("../transforms/test_loops.py", "compiled_is_eager or written_over"),
     ],
 )
 def test_all_in_plain_python(file, chosen):

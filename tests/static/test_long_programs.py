@@ -1,6 +1,7 @@
 """Long programs: deeper than Python's stack, and compiled in time that grows as they do."""
 
 import sys
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -135,9 +136,51 @@ def test_joins_and_rolls_in_many_pieces(count):
         check_written(nbgrad.compile(nbgrad.value_and_grad(f)), LONG)
 
 
+ROLLED: dict[str, Callable] = {
+    "scaled": lambda x: sum(np.roll(x, i) * i for i in range(1, 41)),
+    "products": lambda x: sum(np.roll(x, i) * np.roll(x, -i) for i in range(12)),
+    "of scalar code": lambda x: sum(np.roll(x * i + 1.0, i) for i in range(12)),
+    "of rolls": lambda x: sum(np.roll(np.sin(np.roll(x, 3)) * x, -i) for i in range(12)),
+    "rows": lambda x: sum(np.roll(x.reshape(10, 5), i, 0) * i for i in range(-4, 9)),
+    "columns": lambda x: sum(np.roll(x.reshape(5, 10), i, 1) * i for i in range(9)),
+    "both axes": lambda x: sum(
+        np.roll(x.reshape(5, 10), (i % 5, i), (0, 1)) * i for i in range(10)
+    ),
+    "twice round": lambda x: sum(np.roll(x[:9], i) * i for i in range(-18, 18)),
+    "ends of numbers": lambda x: np.stack([x[0], x[1]]) + sum(np.roll(x[:2], i) for i in range(9)),
+    "slices": lambda x: sum(np.roll(x, i)[i : i + 20] * i for i in range(12)),
+}
+
+
+@pytest.mark.parametrize("name", ROLLED)
+def test_many_rolls_of_one_array(name):
+    rolled = ROLLED[name]
+    forward = nbgrad.compile(rolled)
+    np.testing.assert_allclose(forward(LONG), rolled(LONG), rtol=1e-12)
+    compiled = nbgrad.compile(nbgrad.value_and_grad(lambda x: np.sum(rolled(x) ** 2)))
+    value, slope = compiled(LONG)
+    total = rolled(LONG)
+    np.testing.assert_allclose(value, np.sum(total**2))
+    step = np.cos(np.arange(50.0))
+    ahead, behind = (np.sum(rolled(LONG + h * step) ** 2) for h in (1e-5, -1e-5))
+    np.testing.assert_allclose(slope @ step, (ahead - behind) / 2e-5, rtol=1e-6)
+    check_written(compiled, LONG)
+
+
+def test_lines_grow_with_the_number_of_rolls():
+    """Each roll would cut the loops of all the others once more."""
+    for name in ("scaled", "products"):
+        f = nbgrad.value_and_grad(lambda x, name=name: np.sum(ROLLED[name](x) ** 2))
+        assert nbgrad.compile(f).variant(LONG).source.count("\n") < 450
+
+
 def test_what_is_written_out_for_each_piece_has_a_limit():
-    """Each roll cuts the loop once more: the text would grow as the square of their number."""
-    f = nbgrad.value_and_grad(lambda x: np.sum(sum(np.roll(x, i) * i for i in range(1, 41)) ** 2))
+    """Each join cuts the loop once more: the text would grow as the square of their number."""
+
+    def joined(x, i):
+        return np.concatenate([x[i:] * 2.0, x[:i]]) * i
+
+    f = nbgrad.value_and_grad(lambda x: np.sum(sum(joined(x, i) for i in range(1, 41)) ** 2))
     compiled = nbgrad.compile(f)
     assert compiled.variant(LONG).source.count("\n") < 60 * 40
     check_written(compiled, LONG)

@@ -142,7 +142,7 @@ def test_what_only_compiled_code_calls_has_no_machine_code():
     result = exp.overloads[(numba.float64,)]
     name = result.fndesc.llvm_func_name
     assert name in {f.name for f in result.library.get_defined_functions()}
-    assert not result.library.codegen._engine.is_symbol_defined(name)
+    assert not result.library.codegen._engine.get_function_address(name)
 
 
 def test_the_form_that_writes_for_a_program_of_numbers_alone():

@@ -118,12 +118,12 @@ def test_the_plan_prints_as_a_table(variant):
     assert lines[1].split() == ["step", "what", "flops", "read", "written", "line"]
     assert len(lines) == 2 + len(variant.plan.steps)
     assert "product (40 x 8) @ (8 x 16)" in lines[2]
-    assert "test_static_report.py" in lines[2] and "h = np.tanh(x @ w + b)" in lines[2]
+    assert "test_inspect.py" in lines[2] and "h = np.tanh(x @ w + b)" in lines[2]
 
 
 def test_the_shown_source_differs_from_the_compiled_text_by_comments_only(variant):
     compiled = variant._emitted.source
-    assert "test_static_report.py" not in compiled
+    assert "test_inspect.py" not in compiled
     assert ast.dump(ast.parse(variant.source)) == ast.dump(ast.parse(compiled))
     core = variant.source[variant.source.index("def dense_core") :]
     steps = [line for line in core.splitlines() if "#" in line]

@@ -350,4 +350,4 @@ def test_errors_name_the_line_and_the_remedy(function, line, remedy):
         nbgrad.compile(function)(np.ones(3))
     message = str(error.value)
     assert line in message and remedy in message
-    assert "test_static_programs.py" in message if line else function.__name__ in message
+    assert "test_emitted_programs.py" in message if line else function.__name__ in message

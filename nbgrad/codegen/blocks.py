@@ -1,0 +1,61 @@
+"""Memory of the interpreter: blocks of bytes, and pointers into them that stay inside."""
+
+from typing import Any
+
+import numpy as np
+
+
+class Block:
+    """The bytes of a contiguous array. Subclasses may give pointers that watch what is done."""
+
+    def __init__(self, data: np.ndarray):
+        if not data.flags.c_contiguous:
+            raise ValueError("a block is a contiguous array: np.ascontiguousarray")
+        self.data = data.reshape(-1).view(np.uint8)
+
+    def pointer(self, dtype: np.dtype, start: int = 0) -> "Pointer":
+        """The elements of a dtype from byte `start` on."""
+        return Pointer(self, dtype, start)
+
+
+class Pointer:
+    """Elements of a dtype in a block. A place is an integer, or an array of them for an array of
+    elements; one beyond the block raises IndexError."""
+
+    def __init__(self, block: Block, dtype: np.dtype, start: int):
+        self.block, self.dtype, self.start = block, dtype, start
+        self.count = max(0, len(block.data) - start) // dtype.itemsize if start >= 0 else 0
+        stop = start + self.count * dtype.itemsize
+        data = block.data[start:stop] if self.count else block.data[:0]
+        self.elements = data.view(dtype)
+
+    def load(self, places: Any) -> Any:
+        """The elements at places."""
+        self._require_inside(places)
+        return self.elements[places]
+
+    def store(self, places: Any, values: Any) -> None:
+        """Set the elements at places, converted to the dtype."""
+        self._require_inside(places)
+        self.elements[places] = values
+
+    def further(self, count: int) -> "Pointer":
+        """The pointer `count` elements on."""
+        return self.block.pointer(self.dtype, self.start + count * self.dtype.itemsize)
+
+    def _require_inside(self, places: Any) -> None:
+        if isinstance(places, int):
+            inside = 0 <= places < self.count
+        else:
+            inside = not places.size or (places.min() >= 0 and places.max() < self.count)
+        if not inside:
+            raise IndexError(f"{self.told(places)} lies beyond the buffer")
+
+    def told(self, places: Any) -> str:
+        """Elements for messages."""
+        first, last = int(np.min(places)), int(np.max(places))
+        shown = f"{first}" if first == last else f"{first}..{last}"
+        return f"{self.dtype} {shown} from byte {self.start} of {len(self.block.data)}"
+
+
+__all__ = ["Block", "Pointer"]

@@ -1,0 +1,211 @@
+"""Functions that put arrays together or take parts out: blocks, grids, insertions, deletions."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..core.array import Array, functions, implements
+from ..core.primitive import shape_of
+from ..kernels import shapes
+from .layout import array
+from .select import on_values
+from .shape import normalize_axis, vstack
+
+
+def _given(x):
+    """Nested lists as an array; numbers of Python's as arrays of none of their own axes."""
+    return x if hasattr(x, "dtype") else array(x) if isinstance(x, (list, tuple)) else np.asarray(x)
+
+
+@implements(np.append)
+def append(arr, values, axis=None):
+    """`arr` with `values` behind it, along `axis`; all elements in one row where it is None."""
+    arr, values = _given(arr), _given(values)
+    if axis is None:
+        return np.concatenate([np.reshape(arr, -1), np.reshape(values, -1)])
+    return np.concatenate([arr, values], axis=axis)
+
+
+def _line(arr, axis, op: str):
+    arr = _given(arr)
+    if axis is None:
+        return np.reshape(arr, -1), 0
+    return arr, normalize_axis(axis, len(shape_of(arr)), op)
+
+
+@implements(np.delete)
+def delete(arr, obj, axis=None):
+    """`arr` without the positions `obj` along `axis`."""
+    arr, axis = _line(arr, axis, "delete")
+    return np.take(arr, np.delete(np.arange(shape_of(arr)[axis]), obj), axis)
+
+
+@implements(np.insert)
+def insert(arr, obj, values, axis=None):
+    """`arr` with `values` before the positions `obj` along `axis`."""
+    arr, axis = _line(arr, axis, "insert")
+    values = _given(values)
+    shape, n = shape_of(arr), shape_of(arr)[axis]
+    single = np.ndim(obj) == 0 and not isinstance(obj, slice)
+    probe = np.broadcast_to(0.0, shape_of(values))
+    made = np.insert(np.broadcast_to(np.nan, shape), obj, probe, axis)
+    count = made.shape[axis] - n
+    if single:
+        lead = len(shape) - len(shape_of(values))
+        values = np.reshape(values, (1,) * max(lead, 0) + shape_of(values))
+        values = np.moveaxis(values, 0, axis)
+    values = np.broadcast_to(values, (*shape[:axis], count, *shape[axis + 1 :]))
+    values = values.astype(arr.dtype) if hasattr(values, "astype") else values
+    places = np.insert(np.arange(n), obj, np.arange(n, n + count))
+    return np.take(np.concatenate([arr, values], axis=axis), places, axis)
+
+
+@implements(np.resize)
+def resize(a, new_shape):
+    """The elements in another shape, again and again where there are too few."""
+    a, shape = _given(a), new_shape if isinstance(new_shape, (tuple, list)) else (new_shape,)
+    shape = tuple(shapes.whole(n, "resize: a length") for n in shape)
+    if any(n < 0 for n in shape):
+        raise ValueError("all elements of `new_shape` must be non-negative")
+    size = math.prod(shape_of(a))
+    if not size:
+        return np.zeros(shape, a.dtype)
+    return np.take(a, np.arange(math.prod(shape)).reshape(shape) % size)
+
+
+_ends = on_values(lambda x: np.argwhere(x))
+
+
+@implements(np.trim_zeros)
+def trim_zeros(filt, trim="fb", axis=None):
+    """Without the zeros in front and behind, as the values are now."""
+    filt, trim = _given(filt), trim.lower()
+    if set(trim) - set("fb"):
+        raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
+    shape = shape_of(filt)
+    axes = shapes.axes_of(axis, len(shape), "trim_zeros")
+    places = _ends(filt)
+    index = [slice(None)] * len(shape)
+    for i in axes:
+        if not len(places):
+            index[i] = slice(0, 0)
+            continue
+        first, last = places[:, i].min(), places[:, i].max() + 1
+        index[i] = slice(int(first) if "f" in trim else 0, int(last) if "b" in trim else shape[i])
+    return filt[tuple(index)]
+
+
+@implements(np.block)
+def block(arrays):
+    """A matrix of blocks, from nested lists: the innermost along the last axis."""
+    depth, least = _depth(arrays)
+    return _blocked(arrays, depth, max(depth, least), 0)
+
+
+def _depth(nested: Any) -> tuple[int, int]:
+    """How deeply lists nest, and the most axes of what is in them. Raises ValueError."""
+    if isinstance(nested, tuple):
+        raise TypeError("block: lists are blocks, tuples are not")
+    if not isinstance(nested, list):
+        return 0, len(shape_of(nested))
+    if not nested:
+        raise ValueError("block: a list of blocks cannot be empty")
+    inside = [_depth(item) for item in nested]
+    if len({depth for depth, _ in inside}) > 1:
+        raise ValueError("block: list depths are mismatched")
+    return inside[0][0] + 1, max(axes for _, axes in inside)
+
+
+def _blocked(nested: Any, depth: int, ndim: int, level: int):
+    if level == depth:
+        nested = _given(nested)
+        return np.reshape(nested, (1,) * (ndim - len(shape_of(nested))) + shape_of(nested))
+    parts = [_blocked(item, depth, ndim, level + 1) for item in nested]
+    return np.concatenate(parts, axis=level - depth)
+
+
+if hasattr(np, "row_stack"):
+    functions[np.vstack] = vstack
+
+
+@implements(np.broadcast_arrays)
+def broadcast_arrays(*args, subok: bool = False):
+    """Each array in the shape that they have together."""
+    args = [_given(x) for x in args]
+    shape = shapes.broadcast("broadcast_arrays", *map(shape_of, args))
+    return tuple(np.broadcast_to(x, shape) for x in args)
+
+
+@implements(np.meshgrid)
+def meshgrid(*xi, copy: bool = True, sparse: bool = False, indexing="xy"):
+    """Coordinates of a grid from those of its axes."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    n, lines = len(xi), [np.reshape(_given(x), -1) for x in xi]
+    places = list(range(n))
+    if indexing == "xy" and n > 1:
+        places[:2] = [1, 0]
+    grids = [
+        np.reshape(x, tuple(-1 if i == at else 1 for i in range(n)))
+        for x, at in zip(lines, places, strict=True)
+    ]
+    return tuple(grids) if sparse else broadcast_arrays(*grids)
+
+
+@implements(np.rollaxis)
+def rollaxis(a, axis, start=0):
+    """The axis in front of the one at `start`."""
+    n = len(shape_of(a))
+    axis = normalize_axis(axis, n, "rollaxis")
+    at = start + n if start < 0 else start
+    if not 0 <= at <= n:
+        raise np.exceptions.AxisError(f"'start' arg requires {-n} <= start < {n + 1}, but {start} "
+                                      "was passed in")  # fmt: skip
+    return np.moveaxis(a, axis, at - 1 if axis < at else at)
+
+
+def _matrix_transpose(x, /):
+    """The last two axes exchanged."""
+    if len(shape_of(x)) < 2:
+        raise ValueError(f"matrix_transpose: the shape {shape_of(x)} has fewer than two axes")
+    return np.swapaxes(x, -1, -2)
+
+
+implements(np.matrix_transpose, np.linalg.matrix_transpose)(_matrix_transpose)
+
+
+# -- np.r_ and np.c_, which hand nothing over -----------------------------------------------------
+
+
+class _Concatenator:
+    """`nbgrad.r_[...]` joins what np.r_ does, tracked arrays and numbers among it."""
+
+    def __init__(self, columns: bool):
+        self.columns = columns
+
+    def __getitem__(self, key):
+        parts = [self._part(x) for x in (key if isinstance(key, tuple) else (key,))]
+        if self.columns:
+            ndim = max(2, *(len(shape_of(x)) for x in parts))
+            parts = [
+                np.reshape(x, (*(1,) * (ndim - 1 - len(shape_of(x))), *shape_of(x), 1))
+                if len(shape_of(x)) < ndim
+                else x
+                for x in parts
+            ]
+        return np.concatenate(parts, axis=-1 if self.columns else 0)
+
+    def _part(self, x):
+        if isinstance(x, str):
+            raise ValueError(f"a directive such as {x!r} is for np.r_: join by np.concatenate")
+        if isinstance(x, slice):
+            return np.r_[x]
+        x = _given(x) if not isinstance(x, Array) else x
+        return x if shape_of(x) else np.reshape(x, 1)
+
+
+r_ = _Concatenator(False)
+"""`np.r_` for tracked arrays: `nbgrad.r_[x, 0.0, 1:4]` joins them along the first axis."""
+c_ = _Concatenator(True)
+"""`np.c_` for tracked arrays: `nbgrad.c_[x, y]` has them as columns."""

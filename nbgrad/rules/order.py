@@ -1,0 +1,179 @@
+"""Orders and positions: sorting, and where numbers stand among others."""
+
+import numpy as np
+
+from ..codegen.loops import MAXIMUM, MINIMUM
+from ..core.array import implements
+from ..core.primitive import Aval, bind, shape_of
+from ..kernels import shapes
+from .dtypes import INT, held
+from .families import Written, sample
+from .forms import order as forms
+from .select import take_along_axis
+
+
+class Positions(Written):
+    """A row that gives positions: integers, without a derivative."""
+
+    differentiable = False
+
+
+# -- sorting --------------------------------------------------------------------------------------
+
+
+def _order(x, *, axis, kth, kind):
+    x = np.asarray(x)
+    return np.argpartition(x, kth, axis) if kth else np.argsort(x, axis, kind)
+
+
+def _smallest_first(x, *, axis, kth, kind):
+    return np.argsort(x, axis, kind)
+
+
+order_row = Positions(
+    "argsort", _order, lambda x, *, axis, kth, kind: Aval.of(x.shape, INT), along="axis",
+    samples=[
+        sample((5,), axis=0, kth=(), kind=None), sample((3, 4), axis=0, kth=(), kind="stable"),
+        sample((3, 4), axis=1, kth=(), kind=None), sample((0, 3), axis=1, kth=(), kind=None),
+    ],
+    form=forms.argsort, reference=_smallest_first, spelling="`np.argsort`",
+    notes="kth: only these places are right, as np.argpartition has it; compiled, all are, and "
+    "equal numbers stay in order",
+)  # fmt: skip
+
+
+def order_of(x, axis: int, kth=(), kind=None):
+    """The positions of the elements in ascending order along `axis`, or of those at `kth`."""
+    return bind(order_row, x, axis=axis, kth=tuple(kth), kind=kind)
+
+
+def _line(a, axis, op: str):
+    """The array and the axis to sort along: None means all elements in one row."""
+    if axis is None:
+        return np.reshape(a, -1), 0
+    return a, shapes.axis_of(axis, len(shape_of(a)), op)
+
+
+def _kind(kind, order, stable, op: str):
+    if order is not None:
+        raise ValueError(f"{op}: order is for arrays with fields")
+    if kind is not None and stable is not None:
+        raise ValueError(f"{op}: `kind` and `stable` cannot be given together")
+    return "stable" if stable else kind
+
+
+@implements(np.argsort)
+def argsort(a, axis=-1, kind=None, order=None, *, stable=None):
+    """The positions of the elements in ascending order along `axis`: plain integers."""
+    a, axis = _line(a, axis, "argsort")
+    return order_of(a, axis, kind=_kind(kind, order, stable, "argsort"))
+
+
+@implements(np.sort)
+def sort(a, axis=-1, kind=None, order=None, *, stable=None):
+    """Elements in ascending order along `axis`; each cotangent goes back to its element; slow:
+    sorting positions takes NumPy longer than sorting values.
+    """
+    a, axis = _line(a, axis, "sort")
+    kind = _kind(kind, order, stable, "sort")
+    return take_along_axis(a, order_of(a, axis, kind=kind), axis)
+
+
+def _kth(kth, n: int, op: str) -> tuple[int, ...]:
+    places = [shapes.whole(k, f"{op}: kth") for k in np.ravel(kth)]
+    for k in places:
+        if not -n <= k < n:
+            raise ValueError(f"{op}: kth={k} is out of bounds for an axis of length {n}")
+    return tuple(k % n for k in places)
+
+
+@implements(np.argpartition)
+def argpartition(a, kth, axis=-1, kind="introselect", order=None):
+    """Positions such that the `kth` element is where sorting puts it, smaller ones before it."""
+    _kind(None, order, None, "argpartition")
+    a, axis = _line(a, axis, "argpartition")
+    return order_of(a, axis, _kth(kth, shape_of(a)[axis], "argpartition"))
+
+
+@implements(np.partition)
+def partition(a, kth, axis=-1, kind="introselect", order=None):
+    """Elements such that the `kth` is where sorting puts it, smaller ones before it."""
+    a, axis = _line(a, axis, "partition")
+    return take_along_axis(a, argpartition(a, kth, axis, order=order), axis)
+
+
+# -- the largest and the smallest -----------------------------------------------------------------
+
+
+def _extreme(function, kind):
+    def compute(x, *, axis):
+        return np.asarray(function(np.asarray(x), axis=axis))
+
+    def infer(x: Aval, *, axis):
+        return Aval.of(shapes.reduced(x.shape, (axis,), False), INT)
+
+    row = Positions(
+        function.__name__, compute, infer, along="axis", function=function,
+        samples=[sample((3,), axis=0), sample((2, 3), axis=0), sample((2, 3, 2), axis=1)],
+        form=forms.extreme(kind),
+    )  # fmt: skip
+
+    def position(a, axis=None, out=None, *, keepdims: bool = False):
+        whole = axis is None
+        shape = shape_of(a)
+        a, axis = _line(a, axis, row.name)
+        if out is not None:
+            raise TypeError(f"{row.name}: out=... cannot be written to; use what it returns")
+        if not shape_of(a)[axis]:
+            raise ValueError(f"{row.name}: an axis of length 0 of an array of shape {shape}")
+        found = bind(row, a, axis=axis)
+        axes = range(len(shape)) if whole else (axis,)
+        if keepdims:
+            return np.reshape(found, shapes.reduced(shape, axes, True))
+        return found[()] if isinstance(found, np.ndarray) else found  # as NumPy's own has it
+
+    position.__name__ = function.__name__
+    position.__doc__ = f"The first position as np.{function.__name__} has it: a plain integer."
+    implements(function)(position)
+
+
+_extreme(np.argmax, MAXIMUM)
+_extreme(np.argmin, MINIMUM)
+
+
+# -- among sorted numbers -------------------------------------------------------------------------
+
+
+def _searched(a, v, *, side):
+    return np.asarray(np.searchsorted(held(a), held(v), side))
+
+
+def _searched_batch(row, size, args, batched, *, side):
+    if batched[0]:
+        return Written.batch(row, size, args, batched, side=side)
+    return bind(row, *args, side=side)
+
+
+searched_row = Positions(
+    "searchsorted", _searched, lambda a, v, *, side: Aval.of(v.shape, INT), batch=_searched_batch,
+    samples=[
+        sample(np.array([-1.0, 0.0, 1.0]), (4,), side="left"),
+        sample(np.array([-1.0, 0.0, 1.0]), (2, 3), side="right"),
+        sample(np.array([0.5]), (), side="left"), sample(np.zeros(0), (3,), side="left"),
+    ],
+    form=forms.searchsorted, function=np.searchsorted,
+)  # fmt: skip
+
+
+@implements(np.searchsorted)
+def searchsorted(a, v, side="left", sorter=None):
+    """Where `v` stands among the sorted numbers `a`: plain integers."""
+    if side not in ("left", "right"):
+        raise ValueError(f"searchsorted: side={side!r} must be 'left' or 'right'")
+    a, v = (x if hasattr(x, "dtype") else np.asarray(x) for x in (a, v))
+    if len(shape_of(a)) != 1:
+        raise ValueError(f"searchsorted: the sorted numbers have the shape {shape_of(a)}, not one "
+                         "axis")  # fmt: skip
+    if sorter is not None:
+        a = np.take(a, sorter)
+    return bind(searched_row, a, v, side=side)

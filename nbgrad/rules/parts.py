@@ -1,0 +1,113 @@
+"""Parts of numbers: real and imaginary ones, whole and fractional ones, and what stands for nan."""
+
+from typing import Any
+
+import numpy as np
+
+from ..core.array import Array, implements
+from ..core.primitive import shape_of
+from .families import zeros_like
+from .select import on_values
+
+
+@implements(np.real, np.conjugate, np.real_if_close)
+def real(val, tol=100):
+    """The array itself, as there are no complex tracked arrays."""
+    return np.positive(val)
+
+
+@implements(np.imag)
+def imag(val):
+    """Zeros: there are no complex tracked arrays."""
+    return zeros_like(val)
+
+
+@implements(np.angle)
+def angle(z, deg: bool = False):
+    """0 for positive numbers and pi for negative ones; derivative 0."""
+    turned = np.arctan2(zeros_like(z), z)
+    return np.rad2deg(turned) if deg else turned
+
+
+@implements(np.heaviside)
+def heaviside(x1, x2):
+    """0 below 0, 1 above, and `x2` at 0; derivative 0 in `x1`, and that of a choice in `x2`."""
+    steps = np.where(x1 > 0, 1.0, np.where(x1 < 0, 0.0, np.where(x1 == 0, 0.0, np.nan)))
+    kept = x1.dtype if hasattr(x1, "dtype") else None
+    steps = steps.astype(kept) if kept is not None and kept.kind == "f" else steps
+    return np.where(np.equal(x1, 0), x2, steps)
+
+
+@implements(np.nan_to_num)
+def nan_to_num(x, copy: bool = True, nan: float = 0.0, posinf=None, neginf=None):
+    """x with numbers in place of nan and of the infinities, which get no cotangent."""
+    if not copy:
+        raise ValueError("nan_to_num: copy=False would change a tracked array in place")
+    limits = np.finfo(x.dtype)
+    high = limits.max if posinf is None else posinf
+    low = limits.min if neginf is None else neginf
+    x = np.where(np.isnan(x), _number(nan), x)
+    return np.where(x == np.inf, _number(high), np.where(x == -np.inf, _number(low), x))
+
+
+def _number(x: Any) -> Any:
+    """A number of Python's, which takes the dtype of the array."""
+    return x if isinstance(x, Array) or np.ndim(x) else float(x)
+
+
+@implements(np.fix)
+def fix(x):
+    """The whole number next to x towards 0; derivative 0."""
+    return np.trunc(x)
+
+
+@implements(np.modf)
+def modf(x):
+    """The fractional part, with derivative 1, and the whole part, with derivative 0."""
+    whole = np.trunc(x)
+    return np.where(np.isinf(x), 0.0, x - whole), whole
+
+
+_frexp = on_values(np.frexp)
+
+
+@implements(np.frexp)
+def frexp(x):
+    """The mantissa, between 0.5 and 1, and the plain exponent of 2: x = mantissa * 2**exponent."""
+    exponent = _frexp(x)[1]
+    return ldexp(x, -exponent), exponent
+
+
+@implements(np.ldexp)
+def ldexp(x1, x2):
+    """x1 * 2**x2, for whole numbers `x2`."""
+    if getattr(x2, "dtype", np.dtype(int)).kind not in "iu":
+        raise TypeError(f"ldexp: the exponents are {x2.dtype}; they are whole numbers")
+    half = x2 // 2  # two steps reach whatever the result is
+    dtype = x1.dtype if hasattr(x1, "dtype") else np.float64
+    first, second = np.exp2(np.asarray(half, dtype)), np.exp2(np.asarray(x2 - half, dtype))
+    return x1 * first * second
+
+
+@implements(np.astype)
+def astype(x, dtype, /, *, copy: bool = True, device=None):
+    """`x.astype(dtype)`: float64 or float32."""
+    return x.astype(dtype)
+
+
+@implements(np.diag_indices_from)
+def diag_indices_from(arr):
+    """The positions of the diagonal, from the shape of the array alone."""
+    return np.diag_indices_from(np.broadcast_to(0.0, shape_of(arr)))
+
+
+@implements(np.tril_indices_from)
+def tril_indices_from(arr, k=0):
+    """The positions of the lower triangle, from the shape of the array alone."""
+    return np.tril_indices_from(np.broadcast_to(0.0, shape_of(arr)), k)
+
+
+@implements(np.triu_indices_from)
+def triu_indices_from(arr, k=0):
+    """The positions of the upper triangle, from the shape of the array alone."""
+    return np.triu_indices_from(np.broadcast_to(0.0, shape_of(arr)), k)

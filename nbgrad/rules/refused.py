@@ -1,0 +1,119 @@
+"""NumPy functions that are refused for tracked arrays, each with the way round, and those that look
+at values, shapes or dtypes alone."""
+
+import numpy as np
+
+from ..core.array import functions, implements
+from ..core.functions import remedies
+from ..core.array import Array
+from ..core.primitive import shape_of
+from .select import on_values
+from .shape import roll
+
+IN_PLACE = "it writes in place: use {}, which gives a new array"
+_COMPLEX = (
+    "its result is complex, and nbgrad computes with real numbers: products with np.cos and np.sin "
+    "of the frequencies give the real and imaginary parts"
+)
+_ARRAY = (
+    "a plain array would lose the derivative: use x itself, nbgrad.array(nested), or x.data for the "
+    "plain numbers"
+)
+_FILE = "it writes numbers: give it x.data"
+_NUMBERS = "it makes an array of plain numbers: {}"
+
+remedies |= {
+    "np.put": IN_PLACE.format("nbgrad.at(np.ravel(x))[i].set(v)"),
+    "np.place": IN_PLACE.format("np.where(mask, v, x)"),
+    "np.putmask": IN_PLACE.format("np.where(mask, v, x)"),
+    "np.copyto": IN_PLACE.format("np.where(mask, v, x)"),
+    "np.put_along_axis": IN_PLACE.format("nbgrad.at(x)[rows, i].set(v)"),
+    "np.fill_diagonal": IN_PLACE.format("np.where(np.eye(n, dtype=bool), v, x)"),
+    **dict.fromkeys(
+        [f"np.fft.{name}" for name in (
+            "fft", "fft2", "fftn", "ifft", "ifft2", "ifftn", "rfft", "rfft2", "rfftn", "irfft",
+            "irfft2", "irfftn", "hfft", "ihfft",
+        )],
+        _COMPLEX,
+    ),
+    "np.sort_complex": "its result is complex: np.sort gives real numbers",
+    **dict.fromkeys(
+        ["np.array", "np.asarray", "np.asanyarray", "np.ascontiguousarray", "np.asfortranarray",
+         "np.asarray_chkfinite", "np.require", "np.asmatrix", "np.fromiter", "np.frombuffer",
+         "np.from_dlpack"],
+        _ARRAY,
+    ),
+    "np.bmat": "matrices are not tracked: np.block joins blocks",
+    **dict.fromkeys(["np.save", "np.savez", "np.savez_compressed", "np.savetxt"], _FILE),
+    "np.arange": _NUMBERS.format("start + step * np.arange(n) is tracked"),
+    "np.full": _NUMBERS.format("np.broadcast_to(x, shape) is tracked"),
+    "np.kaiser": _NUMBERS.format("np.i0 gives the window of a tracked beta"),
+    "np.vectorize": "it calls a Python function on plain numbers: call the function on the whole "
+    "array, or nbgrad.vmap(function)",
+    "np.frompyfunc": "it calls a Python function on plain numbers: call the function on the whole "
+    "array, or nbgrad.vmap(function)",
+    "np.ix_": "positions are whole numbers: give it plain ones",
+    "np.nested_iters": "it hands out plain numbers: index the array, or use x.data",
+}  # fmt: skip
+
+UNTRACKED = (
+    np.nextafter, np.spacing, np.intersect1d, np.setdiff1d, np.setxor1d, np.union1d, np.unique,
+    np.unique_all, np.unique_counts, np.unique_inverse, np.unique_values, np.isin, np.iscomplex,
+    np.isreal, np.isneginf, np.isposinf, np.lexsort, np.format_float_positional,
+    np.format_float_scientific,
+)  # fmt: skip
+functions |= {function: on_values(function) for function in UNTRACKED}
+
+
+def _kind(x):
+    return x.dtype if isinstance(x, Array) else x
+
+
+@implements(np.result_type)
+def result_type(*arrays_and_dtypes):
+    """The dtype that NumPy promotes arrays and dtypes to."""
+    return np.result_type(*map(_kind, arrays_and_dtypes))
+
+
+@implements(np.common_type)
+def common_type(*arrays):
+    """The float dtype that arrays have in common."""
+    return np.common_type(*(np.empty(0, _kind(x)) if isinstance(x, Array) else x for x in arrays))
+
+
+@implements(np.isrealobj)
+def isrealobj(x):
+    """True: there are no complex tracked arrays."""
+    return True
+
+
+@implements(np.may_share_memory, np.shares_memory)
+def shares_memory(a, b, max_work=None):
+    """Whether two arrays are one: tracked arrays share no memory that may be written."""
+    return a is b
+
+
+@implements(np.einsum_path)
+def einsum_path(*operands, optimize="greedy", einsum_call=False):
+    """The order of products, from the shapes of the operands alone."""
+    plain = [np.broadcast_to(0.0, shape_of(x)) if isinstance(x, Array) else x for x in operands]
+    return np.einsum_path(*plain, optimize=optimize)
+
+
+def _shifted(x, axes, sign: int):
+    shape = shape_of(x)
+    axes = range(len(shape)) if axes is None else [axes] if np.ndim(axes) == 0 else axes
+    axes = tuple(axes)
+    return roll(x, tuple(sign * (shape[i] // 2) for i in axes), axes)
+
+
+@implements(np.fft.fftshift)
+def fftshift(x, axes=None):
+    """The zero frequency moved to the middle."""
+    return _shifted(x, axes, 1)
+
+
+@implements(np.fft.ifftshift)
+def ifftshift(x, axes=None):
+    """The zero frequency moved back to the front."""
+    return _shifted(x, axes, -1)

@@ -1,0 +1,217 @@
+"""What is made of inverses, solutions and singular values: powers, tensors, least squares."""
+
+import math
+
+import numpy as np
+
+from ..core.array import functions, implements
+from ..core.primitive import shape_of
+from ..core.symbols import is_recorded
+from ..errors import DimensionMismatch, NoRuleError
+from ..kernels import shapes
+from .decompositions import qr, svdvals
+from .layout import array
+from .linalg import matmul_of
+from .matrices import inv, pinv, solve
+from .norm import norm
+from .products import outer, tensordot
+from .select import on_values
+from .shape import normalize_axes
+
+functions[np.linalg.matmul] = matmul_of
+functions[np.linalg.tensordot] = tensordot
+functions[np.linalg.matrix_rank] = on_values(np.linalg.matrix_rank)
+
+
+def _given(x):
+    return x if hasattr(x, "dtype") else array(x) if isinstance(x, (list, tuple)) else np.asarray(x)
+
+
+@implements(np.linalg.outer)
+def linalg_outer(x1, x2, /):
+    """The products of the elements of two vectors."""
+    for x in (x1, x2):
+        if len(shape_of(x)) != 1:
+            raise ValueError(f"outer: the shapes {shape_of(x1)} and {shape_of(x2)} are not those of "
+                             "vectors; np.outer takes any")  # fmt: skip
+    return outer(x1, x2)
+
+
+@implements(np.cross)
+def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
+    """Products of vectors in space, along the axes that hold their three parts."""
+    a, b = _given(a), _given(b)
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    (axisa,), (axisb,) = normalize_axes(axisa, a.ndim, "a"), normalize_axes(axisb, b.ndim, "b")
+    a, b = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)
+    lengths = shape_of(a)[-1], shape_of(b)[-1]
+    if not set(lengths) <= {2, 3}:
+        raise DimensionMismatch(
+            f"cross: the vectors have {lengths[0]} and {lengths[1]} parts; they need 3"
+        )
+    if lengths == (2, 2):
+        return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+    a, b = (_in_space(x) for x in (a, b))
+    parts = [a[..., i] * b[..., k] - a[..., k] * b[..., i] for i, k in ((1, 2), (2, 0), (0, 1))]
+    return np.moveaxis(np.stack(parts, axis=-1), -1, axisc)
+
+
+def _in_space(x):
+    if shape_of(x)[-1] == 3:
+        return x
+    return np.concatenate([x, np.zeros((*shape_of(x)[:-1], 1), x.dtype)], axis=-1)
+
+
+@implements(np.linalg.cross)
+def linalg_cross(x1, x2, /, *, axis=-1):
+    """Products of vectors of three parts."""
+    x1, x2 = _given(x1), _given(x2)
+    if shape_of(x1)[axis] != 3 or shape_of(x2)[axis] != 3:
+        raise ValueError("cross: both arrays must be (arrays of) 3-dimensional vectors, but they "
+                         f"have the shapes {shape_of(x1)} and {shape_of(x2)}")  # fmt: skip
+    return cross(x1, x2, axis=axis)
+
+
+def matvec(x1, x2, /):
+    """Matrices times vectors, in stacks that broadcast."""
+    return np.matmul(x1, x2[..., None])[..., 0]
+
+
+def vecmat(x1, x2, /):
+    """Vectors times matrices, in stacks that broadcast."""
+    return np.matmul(x1[..., None, :], x2)[..., 0, :]
+
+
+if hasattr(np, "matvec"):  # NumPy 2.2 and newer
+    functions[np.matvec], functions[np.vecmat] = matvec, vecmat
+
+
+@implements(np.linalg.matrix_power)
+def matrix_power(a, n):
+    """Each matrix times itself, `n` times; its inverse for a negative `n`."""
+    shape, n = shape_of(a), shapes.whole(n, "matrix_power: n")
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise DimensionMismatch(f"matrix_power: the shape {shape} is not that of square matrices")
+    if n == 0:
+        return np.broadcast_to(np.eye(shape[-1], dtype=a.dtype), shape) + 0.0 * a
+    power, rest = (inv(a), -n) if n < 0 else (a, n)
+    out = None
+    while rest:
+        if rest & 1:
+            out = power if out is None else out @ power
+        rest >>= 1
+        power = power @ power if rest else power
+    return out
+
+
+@implements(np.linalg.tensorinv)
+def tensorinv(a, ind=2):
+    """The inverse with respect to products over the last axes, of which `ind` come first."""
+    shape = shape_of(a)
+    if ind <= 0:
+        raise ValueError("Invalid ind argument.")
+    rows, columns = math.prod(shape[:ind]), math.prod(shape[ind:])
+    if rows != columns:
+        raise DimensionMismatch(f"tensorinv: the shape {shape} makes a matrix of {rows} rows and "
+                                f"{columns} columns; it must be square")  # fmt: skip
+    return np.reshape(inv(np.reshape(a, (rows, columns))), (*shape[ind:], *shape[:ind]))
+
+
+@implements(np.linalg.tensorsolve)
+def tensorsolve(a, b, axes=None):
+    """The x whose product with `a` over all its axes is `b`."""
+    a, b = _given(a), _given(b)
+    n = len(shape_of(a))
+    if axes is not None:
+        moved = normalize_axes(axes, n, "tensorsolve")
+        a = np.transpose(a, (*(i for i in range(n) if i not in moved), *moved))
+    inner = shape_of(a)[len(shape_of(b)) :]
+    size = math.prod(inner)
+    if math.prod(shape_of(a)) != size**2:
+        raise DimensionMismatch(
+            f"tensorsolve: the shapes {shape_of(a)} and {shape_of(b)} make no square matrix"
+        )
+    return np.reshape(solve(np.reshape(a, (size, size)), np.reshape(b, size)), inner)
+
+
+# -- least squares --------------------------------------------------------------------------------
+
+
+def _ranks(a, cutoff):
+    """The ranks by a cutoff and by that of the pseudo-inverse, from singular values."""
+    s = np.linalg.svd(a, compute_uv=False)
+    most = s.max(initial=0.0)
+    return np.array([np.sum(s > cutoff * most), np.sum(s > 1e-15 * most)])
+
+
+_ranks_of = on_values(_ranks)
+
+
+def solution(op: str, a, b, rcond):
+    """The least squares solution, that of least norm where columns depend on each other, and the
+    plain rank. A program that is recorded takes it that they do not, and raises where they do."""
+    m, n = shape_of(a)
+    if not (is_recorded(a) and m >= n):
+        cutoff = np.finfo(a.dtype).eps * max(m, n) if rcond is None else rcond
+        rank, other = (int(r) for r in _ranks_of(a, max(cutoff, 0.0)))
+        if rank != other and rank < min(m, n):
+            raise NoRuleError(
+                f"{op}: the matrix is nearly of rank {rank}, below its {min(m, n)} columns or "
+                "rows, where the solution has no derivative: drop columns that depend on others"
+            )
+        if rank < n:
+            return pinv(a) @ b, rank
+    q, r = qr(a)
+    return solve(r, np.transpose(q) @ b), n
+
+
+@implements(np.linalg.lstsq)
+def lstsq(a, b, rcond=None):
+    """The least squares solution, sums of squared residuals, the plain rank, and singular values.
+
+    The derivative is that at constant rank.
+    """
+    a, b = _given(a), _given(b)
+    if len(shape_of(a)) != 2 or shape_of(a)[0] != shape_of(b)[0]:
+        raise DimensionMismatch(
+            f"lstsq: the shapes {shape_of(a)} and {shape_of(b)} do not fit: a matrix, and as many "
+            "rows as it has"
+        )
+    (m, n), s = shape_of(a), svdvals(a)
+    x, rank = solution("lstsq", a, b, rcond)
+    squares = np.sum(np.square(b - a @ x), axis=0)
+    full = rank == n and m > n
+    squares = np.reshape(squares, -1) if full else np.zeros(0, x.dtype)
+    return x, squares, rank, s
+
+
+# -- norms and conditions -------------------------------------------------------------------------
+
+
+@implements(np.linalg.matrix_norm)
+def matrix_norm(x, /, *, keepdims: bool = False, ord="fro"):
+    """The norm of each matrix, of every `ord`."""
+    return norm(x, ord, (-2, -1), keepdims)
+
+
+@implements(np.linalg.vector_norm)
+def vector_norm(x, /, *, axis=None, keepdims: bool = False, ord=2):
+    """The norm of the elements over `axis`, as of one vector, of every `ord`."""
+    shape = shape_of(x)
+    axes = shapes.axes_of(
+        tuple(axis) if isinstance(axis, list) else axis, len(shape), "vector_norm"
+    )
+    kept = tuple(i for i in range(len(shape)) if i not in axes)
+    flat = np.reshape(np.transpose(x, (*kept, *axes)), (*(shape[i] for i in kept), -1))
+    out = norm(flat, ord, -1)
+    return np.reshape(out, shapes.reduced(shape, axes, True)) if keepdims else out
+
+
+@implements(np.linalg.cond)
+def cond(x, p=None):
+    """The norm of each matrix times that of its inverse: by singular values for None, 2 and -2."""
+    if p in (None, 2, -2):
+        s = svdvals(x)
+        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+    return norm(x, p, (-2, -1)) * norm(inv(x), p, (-2, -1))

@@ -1,0 +1,138 @@
+"""Methods of ufuncs: `np.add.reduce`, `np.multiply.accumulate`, `np.subtract.outer` and their kin."""
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+
+from ..core.array import functions, implements
+from ..core.primitive import shape_of
+from ..errors import NoRuleError
+from ..kernels import shapes
+from .reduce import chosen
+from .scans import cumprod, cumsum, joined, scanned
+from .shape import normalize_axis
+
+_REDUCTIONS: dict[Any, Any] = {
+    np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min,
+    np.logical_and: np.all, np.logical_or: np.any,
+}  # fmt: skip
+_ASSOCIATIVE = {
+    np.add, np.multiply, np.maximum, np.minimum, np.fmax, np.fmin, np.logaddexp, np.logaddexp2,
+    np.hypot, np.logical_xor,
+}  # fmt: skip
+
+
+def _two(ufunc, method: str) -> None:
+    if ufunc.nin != 2 or ufunc.nout != 1:
+        raise ValueError(f"{ufunc.__name__}.{method}: only of functions of two arguments")
+
+
+def _no_out(ufunc, method: str, out) -> None:
+    if out is not None and out != (None,):
+        raise NoRuleError(
+            f"np.{ufunc.__name__}.{method}(out=...) cannot write into or from a tracked array; use "
+            "the returned array"
+        )
+
+
+@implements("ufunc.reduce")
+def reduce(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
+    """All elements along `axis` joined, as np.sum has it for np.add."""
+    _two(ufunc, "reduce")
+    _no_out(ufunc, "reduce", out)
+    if ufunc in _REDUCTIONS:
+        options = {} if where is True else {"where": where}
+        if initial is not None:
+            options["initial"] = initial
+        if dtype is not None:
+            array = chosen("reduce", array, dtype)
+        return functions[_REDUCTIONS[ufunc]](array, axis=axis, keepdims=bool(keepdims), **options)
+    name = f"{ufunc.__name__}.reduce"
+    if where is not True:
+        raise NoRuleError(f"np.{name}(where=...): put the neutral element there by np.where")
+    array = chosen(name, array, dtype)
+    shape = shape_of(array)
+    axes = shapes.axes_of(axis, len(shape), name)
+    if len(axes) > 1 and ufunc not in _ASSOCIATIVE:
+        raise ValueError(f"{name}: the order of elements matters, so `axis` is one axis")
+    kept = [i for i in range(len(shape)) if i not in axes]
+    count = math.prod(shape[i] for i in axes)
+    flat = np.transpose(array, (*kept, *axes))
+    flat = np.reshape(flat, (*(shape[i] for i in kept), count))
+    if not count:
+        if initial is None:
+            raise ValueError(
+                f"{name}: the shape {shape} has no elements along {axes}: give initial"
+            )
+        total = np.full(shape_of(flat)[:-1], initial, flat.dtype)
+    else:
+        total = _fold(ufunc, flat, initial)
+    return np.reshape(total, shapes.reduced(shape, axes, bool(keepdims)))
+
+
+def _fold(ufunc, flat, initial):
+    if ufunc in _ASSOCIATIVE:
+        total = joined(ufunc, flat)
+        return total if initial is None else ufunc(initial, total)
+    parts = [flat[..., i] for i in range(shape_of(flat)[-1])]
+    return functools.reduce(ufunc, parts if initial is None else [initial, *parts])
+
+
+@implements("ufunc.accumulate")
+def accumulate(ufunc, array, axis=0, dtype=None, out=None):
+    """The first 1, 2, ... elements along `axis` joined, as np.cumsum has it for np.add."""
+    _two(ufunc, "accumulate")
+    _no_out(ufunc, "accumulate", out)
+    name = f"{ufunc.__name__}.accumulate"
+    array = chosen(name, array, dtype)
+    axis = normalize_axis(axis, len(shape_of(array)), name)
+    if ufunc is np.add:
+        return cumsum(array, axis)
+    if ufunc is np.multiply:
+        return cumprod(array, axis)
+    moved = np.moveaxis(array, axis, -1)
+    if ufunc in _ASSOCIATIVE:
+        found = scanned(ufunc, moved)
+    elif not shape_of(moved)[-1]:
+        found = moved
+    else:
+        parts = [moved[..., 0]]
+        for i in range(1, shape_of(moved)[-1]):
+            parts.append(ufunc(parts[-1], moved[..., i]))
+        found = np.stack(parts, axis=-1)
+    return np.moveaxis(found, -1, axis)
+
+
+@implements("ufunc.reduceat")
+def reduceat(ufunc, array, indices, axis=0, dtype=None, out=None):
+    """Slices between one index and the next joined, each as `reduce` has it."""
+    _no_out(ufunc, "reduceat", out)
+    name = f"{ufunc.__name__}.reduceat"
+    n = shape_of(array)[normalize_axis(axis, len(shape_of(array)), name)]
+    starts = [shapes.whole(i, f"{name}: an index") for i in indices]
+    if any(not 0 <= i < n for i in starts):
+        raise IndexError(f"{name}: an index of {starts} lies outside of an axis of length {n}")
+    moved, parts = np.moveaxis(array, axis, -1), []
+    for i, stop in zip(starts, [*starts[1:], n], strict=True):
+        parts.append(reduce(ufunc, moved[..., i : max(stop, i + 1)], -1, dtype))
+    return np.moveaxis(np.stack(parts, axis=-1), -1, axis)
+
+
+@implements("ufunc.outer")
+def outer(ufunc, a, b, **options):
+    """The ufunc of each element of `a` with each of `b`."""
+    _two(ufunc, "outer")
+    a = np.reshape(a, shape_of(a) + (1,) * len(shape_of(b)))
+    return ufunc(a, b, **options)
+
+
+@implements("ufunc.at")
+def at(ufunc, array, indices, *more):
+    """Refused: a tracked array is not changed in place."""
+    method = {"add": "add", "multiply": "multiply"}.get(ufunc.__name__, "set")
+    raise NoRuleError(
+        f"np.{ufunc.__name__}.at changes an array in place: use nbgrad.at(x)[i].{method}(v), which "
+        "gives a new one"
+    )
