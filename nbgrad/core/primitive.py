@@ -75,7 +75,7 @@ class Unplanned:
 
 
 class Primitive:
-    """An op: what it computes and how it is differentiated. The families in `rules/families.py`
+    """An op: what it computes and how it is differentiated. The families in `rules/families/`
     fill in the derivatives from what a row of `rules/` states.
 
     Arguments of ops are positional arrays, static parameters are keyword-only. Cotangents and

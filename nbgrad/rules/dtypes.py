@@ -83,3 +83,12 @@ def loop_types(function: Callable, *kinds: Any, **options: Any) -> tuple[np.dtyp
     given = [k for k in kinds if isinstance(k, np.dtype) and k.kind == "f"]
     narrow = not given and any(t.kind == "f" and t.itemsize < 4 for t in types)
     return tuple(FLOATS[0] if narrow and t.kind == "f" else known(t) for t in types)
+
+
+def require_real(dtype: np.dtype, what: str) -> None:
+    """Raise TypeError for a dtype that is none of floats, integers and bools."""
+    if dtype.kind not in "fiub":
+        raise TypeError(
+            f"{what} of dtype {dtype}; nbgrad computes with real numbers, so convert it to "
+            "float64 or float32 first"
+        )
