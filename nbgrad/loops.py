@@ -7,13 +7,17 @@ from typing import Any
 import numpy as np
 
 from .core.array import Array
+from .core.primitive import current_level
 from .core.symbols import Symbol, user_line
 from .errors import DimensionMismatch, TraceError
+from .rules.assign import PLAIN, explaining_at
+from .rules.families import FLOATS
 from .rules.layout import stack
 from .static.trace.body import leaf_aval, recorded
 from .static.trace.loop_row import run
 from .static.trace.record import is_recording
 from .transforms import trees
+from .values.leaves import track
 
 
 def loop(n: int, body: Callable[[int, Any], Any], state: Any) -> Any:
@@ -72,7 +76,7 @@ def scan(
 def _run(op: str, body: Callable, step: Callable, state: Any, xs: Any, n: int) -> tuple[Any, Any]:
     leaves, rebuild = trees.flatten(state)
     for leaf in leaves:
-        if not isinstance(leaf, (Array, np.ndarray, np.generic, float, int)):
+        if not isinstance(leaf, (Array, *PLAIN)):
             raise TypeError(
                 f"{op}: the state of {_name(body)} holds a {type(leaf).__name__}: only numbers and "
                 "arrays can be carried; close over anything else"
@@ -82,16 +86,8 @@ def _run(op: str, body: Callable, step: Callable, state: Any, xs: Any, n: int) -
     made: dict[str, Any] = {}
 
     def checked(i: Any, s: list, x: list) -> list:
-        try:
+        with explaining_at(f"{op}: {_name(body)}"):
             new, y = step(i, rebuild(s), rebuild_xs(x))
-        except AttributeError as error:
-            if error.name == "at" and isinstance(error.obj, (np.ndarray, np.generic, float, int)):
-                raise AttributeError(
-                    f"{op}: {_name(body)} asks for .at of a {type(error.obj).__name__}, which "
-                    "has none; write nbgrad.at(x)[i].set(v), which takes plain arrays and tracked "
-                    "ones" + user_line()
-                ) from error
-            raise
         found, _ = trees.flatten(new)
         _check(op, body, leaves, shape, found, new)
         ys, made["ys"] = ([], None) if y is None else trees.flatten_values(y)
@@ -106,7 +102,7 @@ def _run(op: str, body: Callable, step: Callable, state: Any, xs: Any, n: int) -
         results = run(traced, [*constants, *leaves, *given])
         return rebuild(results[: len(leaves)]), _built(made["ys"], results[len(leaves) :])
     rows: list[list] = []
-    current = leaves
+    current = [_carried(leaf) for leaf in leaves] if current_level() else leaves
     for i in range(n):
         results = checked(i, current, [x[i] for x in given])
         current = results[: len(leaves)]
@@ -115,6 +111,13 @@ def _run(op: str, body: Callable, step: Callable, state: Any, xs: Any, n: int) -
         return state, None
     stacked = [_stack([row[k] for row in rows]) for k in range(len(rows[0]))]
     return rebuild(current), _built(made["ys"], stacked)
+
+
+def _carried(leaf: Any) -> Any:
+    """A leaf of the state inside of a transformation, where a body may write `state.at`: plain
+    floats are constants of it."""
+    is_plain = type(leaf) is np.ndarray and leaf.ndim and leaf.dtype in FLOATS
+    return track(leaf) if is_plain else leaf
 
 
 def _built(rebuild: Callable | None, leaves: list) -> Any:
@@ -134,7 +137,7 @@ def _check(op: str, body: Callable, old: list, shape: Any, new: list, tree: Any)
             "new values" + user_line()
         )
     for before, after in zip(old, new, strict=True):
-        if not isinstance(after, (Array, np.ndarray, np.generic, float, int)):
+        if not isinstance(after, (Array, *PLAIN)):
             raise TypeError(
                 f"{op}: {_name(body)} gave a {type(after).__name__} in its state; return arrays "
                 "and numbers" + user_line()

@@ -536,3 +536,44 @@ def products_of_bytes_by_rows(nbgrad):
         return v
 
     return f, (np.array([[20, 10]], np.uint8),)
+
+
+@regression
+def steps_over_a_result(nbgrad):
+    def f(x0, x1):
+        v2 = np.linalg.inv(x1 + 2.0 * np.eye(3))
+        v3 = nbgrad.scan(lambda s, x: (np.sin(nbgrad.sigmoid(s + x)), s * x), x0, v2)[1]
+        return v3, v2
+
+    return f, (np.array([1.0, 2.0, 3.0]), np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6], [0.7, 0, 1]]))
+
+
+@regression
+def narrow_values_through_a_checkpoint(nbgrad):
+    def f(x0):
+        v1 = x0.astype(np.float32)
+        v2 = nbgrad.checkpoint(lambda a, b: a * 0.5 * b)(v1, v1)
+        return v2
+
+    return f, (np.array([[[1.0, 2.0]]]),)
+
+
+@regression
+def sum_of_bools_beside_floats(nbgrad):
+    c1 = nbgrad.track(np.float64(0.5))
+
+    def f(x0):
+        v2 = np.einsum("ij,->i", x0, c1)
+        return v2
+
+    return f, (np.array([[True, False, True]]),)
+
+
+@regression
+def differences_of_bools(nbgrad):
+    def f(x0):
+        v1 = np.isnan(x0)
+        v2 = np.diff(v1, axis=0)
+        return v2
+
+    return f, (np.array([[1.0], [2.0]]),)

@@ -239,3 +239,46 @@ def test_labels_are_checked_where_the_loss_is_not_used():
     np.testing.assert_array_equal(run(np.zeros((2, 3)), np.array([0, 2])), np.ones((2, 3)))
     with pytest.raises(ValueError, match="3 classes"):
         run(np.zeros((2, 3)), np.array([0, 3]))
+
+
+WRITES = {
+    "set": (
+        lambda x, i: x.at[i].set(3.0 * x[i] ** 2),
+        lambda x, i: _written(x, i, 3.0 * x[i] ** 2),
+    ),
+    "multiply": (lambda x, i: x.at[i].multiply(x[1]), lambda x, i: _written(x, i, x[i] * x[1])),
+    "column": (lambda x, i: x.at[:, i].set(x[i] ** 2), lambda x, i: _written(x.T, i, x[i] ** 2).T),
+    "nan": (lambda x, i: x.at[i].set(np.nan), lambda x, i: _written(x, i, np.nan)),
+}
+
+
+def _written(x, i, value):
+    out = x.copy()
+    out[i] = value
+    return out
+
+
+@pytest.mark.parametrize("name", WRITES)
+@pytest.mark.parametrize("i", [0, 2, -1])
+def test_a_number_among_the_arguments_is_a_place_to_write_to(name, i):
+    write, reference = WRITES[name]
+    x = np.array([[2.0, 5.0, 7.0], [1.0, np.inf, 3.0], [0.5, 4.0, 6.0]])
+    x = x if name == "column" else x[:, 0]
+    wanted = reference(x, i)
+    both = np.stack([x, x]), np.array([i, 0])
+    assert np.array_equal(nbgrad.compile(write)(nbgrad.track(x).data, i), wanted, equal_nan=True)
+    assert np.array_equal(nbgrad.vmap(write)(*both)[0], wanted, equal_nan=True)
+    f = lambda x, i: np.sum(write(x, i) * np.arange(1.0, x.size + 1).reshape(x.shape))  # noqa: E731
+    if name != "nan":
+        x = np.where(np.isinf(x), 1.0, x)
+        nbgrad.check_grads(lambda x: f(x, i), (x,))
+    gradient = nbgrad.grad(f)
+    wanted = gradient(x, i)
+    assert np.allclose(nbgrad.compile(gradient)(x, i), wanted, rtol=1e-12)
+    assert np.allclose(nbgrad.vmap(gradient)(np.stack([x, x]), both[1])[0], wanted, rtol=1e-12)
+    for out_of_range in (
+        lambda: nbgrad.compile(f)(x, 3),
+        lambda: nbgrad.vmap(f)(both[0], both[1] + 3),
+    ):
+        with pytest.raises(IndexError):
+            out_of_range()

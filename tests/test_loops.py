@@ -319,24 +319,32 @@ def test_states_are_written_over_only_where_nothing_reads_them_later(name):
     same(nbgrad.compile(g)(ROWS), g(ROWS), 1e-11)
 
 
-@pytest.mark.parametrize("mode", ["plain", "grad", "vmap", "jvp"])
-def test_a_plain_carry_without_at_is_told_of_the_function(mode):
-    def by_loop(x):
-        return np.sum(x * nbgrad.loop(3, lambda i, s: s.at[0].add(2.0), np.zeros(2)))
+LOOPS_WITH_AT = {
+    "loop": lambda x, zeros: nbgrad.loop(3, lambda i, s: s.at[0].add(2.0), zeros),
+    "scan": lambda x, zeros: nbgrad.scan(
+        lambda s, e: (s.at[0].add(e), None), zeros, np.full(3, 2.0)
+    )[0],
+    "of x": lambda x, zeros: nbgrad.loop(2, lambda i, s: s.at[i].set(3.0 * x[i]), zeros),
+}
 
-    def by_scan(x):
-        step = lambda s, e: (s.at[0].add(e), None)  # noqa: E731
-        return np.sum(x * nbgrad.scan(step, np.zeros(2), np.ones(3))[0])
 
-    ways = {
-        "plain": lambda f: f(np.ones(2)),
-        "grad": lambda f: nbgrad.grad(f)(np.ones(2)),
-        "vmap": lambda f: nbgrad.vmap(f)(np.ones((3, 2))),
-        "jvp": lambda f: nbgrad.jvp(f, (np.ones(2),), (np.ones(2),)),
-    }
-    for f in (by_loop, by_scan):
-        with pytest.raises(AttributeError, match=r"nbgrad\.at\(x\)\[i\]\.set"):
-            ways[mode](f)
+@pytest.mark.parametrize("name", LOOPS_WITH_AT)
+def test_a_plain_carry_has_at_inside_of_transformations(name):
+    end = LOOPS_WITH_AT[name]
+    x = np.array([2.0, 5.0])
+    state, slope = ([6.0, 15.0], [3.0, 3.0]) if name == "of x" else ([6.0, 0.0], [0.0, 0.0])
+    f = lambda x: end(x, np.zeros(2))  # noqa: E731
+    same(nbgrad.jvp(f, (x,), (np.ones(2),)), (np.array(state), np.array(slope)))
+    same(nbgrad.vmap(f)(np.stack([x, x])), np.array([state, state]))
+    gradient = nbgrad.grad(lambda x: np.sum(x * f(x)))
+    same(gradient(x), np.array(state) + x * slope)
+    same(nbgrad.compile(gradient)(x), np.array(state) + x * slope)
+
+
+@pytest.mark.parametrize("name", LOOPS_WITH_AT)
+def test_a_plain_carry_without_at_is_told_of_the_function(name):
+    with pytest.raises(AttributeError, match=r"nbgrad\.at\(x\)\[i\]\.set"):
+        LOOPS_WITH_AT[name](np.ones(2), np.zeros(2))
 
 
 def test_a_body_that_asks_for_another_attribute_says_so():

@@ -6,12 +6,16 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+import scipy.special
+from rows import rows
 
 import nbgrad
 from nbgrad import elementwise_grad
+from nbgrad.rules.families import Elementwise
 
 mp: Any = mpmath.mp.clone()
 mp.dps = 60
+ELEMENTWISE = {row.name for row in rows(True) if isinstance(row, Elementwise)}
 # Where float64 and float32 still have normal slopes: far out, close to 0, and between.
 FAR = np.concatenate([s * np.geomspace(1e-12, 300.0, 43) for s in (-1.0, 1.0)])
 POSITIVE = np.geomspace(1e-30, 1e30, 41)
@@ -77,9 +81,33 @@ SLOPES: dict[str, tuple[Any, np.ndarray, Any, Any]] = {
     "hypot": (lambda x: np.hypot(x, 1.0), POSITIVE, lambda x: x / mp.sqrt(x * x + 1), None),
     "arctan2": (lambda x: np.arctan2(x, 1.0), np.geomspace(1e-15, 1e15, 41),
                 lambda x: 1 / (1 + x * x), None),
+    "arctan2, other": (lambda x: np.arctan2(1.0, x), np.geomspace(1e-15, 1e15, 41),
+                       lambda x: -1 / (1 + x * x), None),
+    "erfc": (scipy.special.erfc, FAR, lambda x: -2 / mp.sqrt(mp.pi) * mp.exp(-x * x), lambda x: x * x),
+    "logaddexp2": (lambda x: np.logaddexp2(x, 0.0), FAR, lambda x: sigma(x * mp.log(2)), np.abs),
+    "logaddexp2, other": (lambda x: np.logaddexp2(0.0, x), FAR, lambda x: sigma(x * mp.log(2)),
+                          np.abs),
+    "sin": (np.sin, np.linspace(-1.5, 1.5, 31), mp.cos, None),
+    "cos": (np.cos, np.geomspace(1e-12, 3.0, 31), lambda x: -mp.sin(x), None),
+    "power": (lambda x: np.power(x, 2.5), np.geomspace(1e-10, 1e10, 31),
+              lambda x: mp.mpf(2.5) * x ** mp.mpf(1.5), None),
+    "power, other": (lambda x: np.power(2.0, x), FAR / 4.0,
+                     lambda x: mp.log(2) * mp.mpf(2) ** x, np.abs),
+    "integer_power": (lambda x: x**5, np.geomspace(1e-6, 1e6, 31), lambda x: 5 * x**4, None),
+    "divide, other": (lambda x: 1.0 / x, np.geomspace(1e-15, 1e15, 41), lambda x: -1 / (x * x),
+                      None),
+    "xlogy": (lambda x: scipy.special.xlogy(x, 3.0), POSITIVE, lambda x: mp.log(3), None),
+    "xlogy, other": (lambda x: scipy.special.xlogy(3.0, x), POSITIVE, lambda x: 3 / x, None),
+    "sigmoid_slope": (elementwise_grad(nbgrad.sigmoid), FAR,
+                      lambda x: -logistic(x) * mp.tanh(x / 2), None),
 }  # fmt: skip
+# Rows whose slopes are constants, choices, or one product or quotient of what they are given.
+EASY = set(
+    "abs2 absolute add ceil clip copy copysign deg2rad divide fabs floor floor_divide fmax fmin "
+    "fmod leaky_relu maximum minimum multiply negative rad2deg relu remainder rint scale sign "
+    "square subtract trunc where".split()
+)
 CURVATURES = {
-    "sigmoid": (nbgrad.sigmoid, FAR, lambda x: -logistic(x) * mp.tanh(x / 2)),
     "tanh": (np.tanh, FAR, lambda x: -2 * mp.tanh(x) * sech2(x)),
     "softplus": (nbgrad.softplus, FAR, logistic),
 }
@@ -103,6 +131,10 @@ def check(slope, points, exact, dtype, lost=None):
     # Beyond the normal numbers: no nan, nothing large.
     small = np.abs(wanted) <= 4 * info.tiny
     assert np.all(np.abs(got[small]) <= 16 * info.tiny)
+
+
+def test_every_row_has_its_slopes_here():
+    assert ELEMENTWISE == {name.split(",")[0] for name in SLOPES} | EASY
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import NoRuleError, UntrackedError, lost_mask
+from ..errors import GraphError, NoRuleError, UntrackedError, lost_mask
 from . import primitive as core
 from .primitive import Aval, Primitive, bind
 
@@ -174,10 +174,10 @@ class Array(core.Array):
         return functions["at"](self)
 
     def _replaced(self, index: Any, value: Any) -> Any:
-        """What `y[i] = v` makes of y in a transformation: an array of its kind, level and dtype."""
+        """What `y[i] = v` makes of y: an array of its kind, level and dtype. Raises GraphError."""
         new = self.at[index].set(value)
         if type(new) is not type(self) or new.level != self.level or new.dtype != self.dtype:
-            raise TypeError(
+            raise GraphError(
                 f"an array of dtype {self.dtype} cannot take values of dtype {new.dtype} or of an "
                 "inner transformation in place: write y = y.at[i].set(v)"
             )

@@ -28,6 +28,13 @@ class Matrix(NamedTuple):
         return self.values.shape[0]
 
 
+def _like(derivative: Any, primal: Any) -> Any:
+    """A tangent or a cotangent with the shape and the dtype of its primal."""
+    derivative = np.reshape(derivative, shape_of(primal))
+    dtype = getattr(primal, "dtype", derivative.dtype)
+    return derivative if derivative.dtype == dtype else derivative.astype(dtype)
+
+
 class Local:
     """A local Jacobian that stays an op: rows are pulled back through it, columns pushed forward,
     each for all blocks at once."""
@@ -43,7 +50,7 @@ class Local:
         step = self.step
         assert step.row is not None
         need = [i in self.positions for i in range(len(step.args))]
-        ct = np.reshape(ct, shape_of(step.out))
+        ct = _like(ct, step.out)
         parts = apply_rule(step.row, step.params, ct, step.out, step.args, need)
         return sum(np.reshape(parts[i], -1) for i in self.positions)
 
@@ -51,7 +58,7 @@ class Local:
         """The product of the Jacobian with a tangent, flat."""
         step = self.step
         assert step.row is not None
-        tangent = np.reshape(tangent, shape_of(self.primal))
+        tangent = _like(tangent, self.primal)
         tangents = [tangent if i in self.positions else None for i in range(len(step.args))]
         pushed = step.row.pushforward(tangents, step.out, step.args, **step.params)
         if shape_of(pushed) != shape_of(step.out):

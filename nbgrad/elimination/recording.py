@@ -143,13 +143,7 @@ class Recorded(Array):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         """`y[i] = v`: y becomes `y.at[i].set(v)`."""
-        new = self.at[index].set(value)
-        if not self.tape.made(new) or new.dtype != self.dtype:
-            raise TypeError(
-                f"an array of dtype {self.dtype} cannot take values of dtype {new.dtype} or of an "
-                "inner transformation in place: write y = y.at[i].set(v)"
-            )
-        self.vertex = new.vertex
+        self.vertex = self._replaced(index, value).vertex
 
     def __bool__(self) -> bool:
         return bool(self.below)

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..core.array import Array, functions
 from ..core.primitive import Aval, Unplanned, bind, shape_of
+from ..core.symbols import user_line
 from ..errors import DimensionMismatch, TraceError, UntrackedError, require_unmasked
 from . import batching, dtypes
 from .dtypes import common_type
@@ -67,6 +68,10 @@ assign = Linear(
 assign.plans, assign.takes_numbers = Unplanned(), True
 
 
+PLAIN = (np.ndarray, np.generic, float, int)
+"""Arrays and numbers that belong to NumPy and Python."""
+
+
 class At:
     """`x.at[index]`: new arrays that differ from x at an index. x itself stays as it is.
 
@@ -103,6 +108,27 @@ def at(x: Any) -> At:
     return At(x if isinstance(x, Array) else np.asarray(x))
 
 
+class explaining_at:
+    """`with explaining_at("loop: body"):` the error that a plain array has no `.at` names
+    `nbgrad.at`."""
+
+    def __init__(self, caller: str):
+        self._caller = caller
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, where: Any) -> None:
+        if not isinstance(error, AttributeError) or error.name != "at":
+            return
+        if isinstance(error.obj, PLAIN):
+            raise AttributeError(
+                f"{self._caller} asks for .at of a {type(error.obj).__name__}, which has none; "
+                "write nbgrad.at(x)[i].set(v), which takes plain arrays and tracked "
+                f"ones{user_line()}"
+            ) from error
+
+
 class AtIndex:
     """One index of an array, to be read or written to."""
 
@@ -119,16 +145,20 @@ class AtIndex:
     def set(self, value: Any) -> Any:
         """`x` with `value` at the index; of repeated positions the last one counts."""
         self._check(value, "set")
+        if self._positions:
+            return np.where(self._added(1.0) != 0.0, self._added(value), self._x)
         return bind(assign, self._x, self._array_of(value), index=self._index)
 
     def add(self, value: Any) -> Any:
         """`x` with `value` added at the index; repeated positions add up."""
         self._check(value, "add")
+        return self._x + self._added(value)
+
+    def _added(self, value: Any) -> Any:
+        """Zeros of the shape of x with `value` added at the index."""
         value = np.broadcast_to(self._array_of(value, number=True), self._shape)
         row = scatter_at if self._positions else scatter
-        return self._x + bind(
-            row, value, *self._positions, shape=shape_of(self._x), index=self._index
-        )
+        return bind(row, value, *self._positions, shape=shape_of(self._x), index=self._index)
 
     def multiply(self, value: Any) -> Any:
         """`x` with its elements at the index multiplied by `value`.
@@ -136,11 +166,11 @@ class AtIndex:
         Raises NotImplementedError where the index repeats a position.
         """
         self._check(value, "multiply")
-        if _written_last(self._index, shape_of(self._x)) is not None:
+        if not self._positions and _written_last(self._index, shape_of(self._x)) is not None:
             raise NotImplementedError(
                 "at[index].multiply: the index repeats a position; multiply once for each"
             )
-        return self.set(index_of(self._x, self._index) * self._array_of(value))
+        return self.set(self.get() * self._array_of(value))
 
     def __getattr__(self, name: str):
         raise AttributeError(f"x.at[i].{name}: there are set, add and multiply")
@@ -155,11 +185,12 @@ class AtIndex:
         return value
 
     def _check(self, value: Any, op: str) -> None:
-        if self._positions and op != "add":
+        if op != "add" and any(shape_of(x) for x in self._positions):
             kind = UntrackedError if any(x.is_batch for x in self._positions) else TraceError
             raise kind(
                 f"at[index].{op}: the index depends on the arguments, so which of its positions "
-                "are equal is not known: use np.where(np.arange(n) == i, v, x), or .add"
+                "are equal is not known: write at one of them at a time, use "
+                "np.where(np.arange(n) == i, v, x), or .add"
             )
         shape = shape_of(value)
         try:

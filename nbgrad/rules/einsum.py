@@ -38,6 +38,7 @@ def einsum(*operands, optimize: Any = True):
         notation = tuple(map(tuple, given))
     order = optimize if isinstance(optimize, str) else "auto"
     inputs, output, sizes, path = _plan(notation, tuple(map(shape_of, arrays)), order)
+    arrays = _alike(arrays)
     terms = [_stretchable(x, labels, sizes) for x, labels in zip(arrays, inputs, strict=True)]
     for positions in path:
         picked = [terms.pop(i) for i in sorted(positions, reverse=True)]
@@ -49,10 +50,18 @@ def einsum(*operands, optimize: Any = True):
     ((out, labels),) = terms
     out, labels = _reduced(out, labels, output)
     out = _arranged(out, labels, output)
-    if out.dtype.kind in "iub":  # sums widen small integers, and einsum does not
-        kind = np.result_type(*(getattr(x, "dtype", None) or np.asarray(x) for x in arrays))
-        return out if out.dtype == kind else out.astype(kind)
-    return out
+    # Sums widen small integers, and einsum does not.
+    return out.astype(arrays[0].dtype) if out.dtype.kind in "iub" else out
+
+
+def _alike(arrays: Sequence) -> Sequence:
+    """The operands, integers and bools as what all of them are promoted to: a sum of bools counts
+    beside floats, and says whether there is one beside bools."""
+    arrays = [x if hasattr(x, "dtype") else np.asarray(x) for x in arrays]
+    if not any(x.dtype.kind in "iub" for x in arrays):
+        return arrays
+    kind = np.result_type(*(x.dtype for x in arrays))
+    return [x.astype(kind) if x.dtype != kind and x.dtype.kind in "iub" else x for x in arrays]
 
 
 def _is_labels(labels: Any) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from ..core.array import Array
 from ..core.primitive import shape_of
 from ..errors import DimensionMismatch
+from ..rules.assign import explaining_at
 from ..static import StaticFunction, compile
 from ..transforms import hessian, hvp, jacobian, trees, value_and_grad
 from ..transforms.reverse import ones_like
@@ -78,6 +79,10 @@ class _Derived:
     def _call(self, transform: Callable, *vectors: np.ndarray) -> Any:
         return self._transformed(transform)(*vectors, self._flat.data)
 
+    def _plainly(self, x: Any) -> Any:
+        with explaining_at(f"nbgrad.scipy: {self._flat.call.__name__}"):
+            return self._call(_itself, self._vector(x))
+
     def _transformed(self, transform: Callable) -> Callable:
         made = self._made.get(transform)
         if made is None:
@@ -138,7 +143,7 @@ class Objective(_Derived):
 
     def value(self, x: Any) -> float:
         """The value at x; nothing is recorded, for solvers that never ask for a gradient."""
-        return _number(self._call(_itself, self._vector(x)))
+        return _number(self._plainly(x))
 
     def _both(self, x: Any) -> tuple[float, Any]:
         if self._compiled:
@@ -154,7 +159,7 @@ class Residuals(_Derived):
 
     def fun(self, x: Any) -> np.ndarray:
         """The vector at x."""
-        return _real(self._call(_itself, self._vector(x)))
+        return _real(self._plainly(x))
 
     def jac(self, x: Any) -> np.ndarray:
         """The Jacobian at x, of shape (m, n)."""

@@ -256,12 +256,7 @@ class TrackedArray(Array):
                 f"{name}[...] = ... would overwrite the leaf {name}: write y = {name}.at[i].set(v) "
                 f"for a new array, or {name}.data[...] = ... between backward passes"
             )
-        new = self.at[index].set(value)
-        if type(new) is not type(self) or new.level != self.level or new.dtype != self.dtype:
-            raise GraphError(
-                f"an array of dtype {self.dtype} cannot take values of dtype {new.dtype} or of an "
-                "inner transformation in place: write y = y.at[i].set(v)"
-            )
+        new = self._replaced(index, value)
         self.node = new.node
         old.array = _nobody
         self.node.array = ref(self)

@@ -66,9 +66,19 @@ def record(program: Program, name: str, run: Callable, found: Outcome) -> None:
     except Different as error:
         found.failures.append(Failure(program, name, "Different", str(error)))
     except Exception as error:
+        if _widened(program, error):
+            found.refused.append((name, str(error)))
+            return
         if isinstance(error.__cause__, REFUSALS):  # NumPy's word for it, as in plain[0] = tracked
             found.refused.append((name, str(error.__cause__)))
             return
         where = traceback.extract_tb(error.__traceback__)[-1]
         at = f"{where.filename.rsplit('/', 1)[-1]}:{where.name}"
         found.failures.append(Failure(program, name, f"{type(error).__name__} in {at}", str(error)))
+
+
+def _widened(program: Program, error: Exception) -> bool:
+    """Whether a loop refuses that its state becomes float64, beside a number of Python's, which is
+    a float64 array where it is differentiated."""
+    numbers = any(type(x.value) is float for x in program.inputs)
+    return isinstance(error, TypeError) and numbers and "changes the state from" in str(error)

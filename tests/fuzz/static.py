@@ -281,7 +281,7 @@ def _folded(program: Program) -> bool:
 
 def unwritten(x: Any) -> np.ndarray:
     """An array like x that holds no-numbers, or integers that no program makes."""
-    made = np.zeros(np.shape(x), np.asarray(x).dtype)
+    made = np.zeros(np.shape(x), np.asarray(x).dtype.newbyteorder("="))
     made.fill(np.nan if made.dtype.kind == "f" else 77)
     return made
 

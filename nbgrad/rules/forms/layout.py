@@ -75,5 +75,6 @@ def diff(graph, symbol, x):
     if n < 2:
         return graph.full(0.0, symbol.shape, symbol.dtype)
     right, left = _cut(graph, x, axis, 1, n), _cut(graph, x, axis, 0, n - 1)
-    body = "x != y" if symbol.dtype == BOOL else "x - y"
-    return graph.whole(body, (right, left), symbol.dtype)
+    if symbol.dtype == BOOL:
+        return graph.map("x != y", (right, left), BOOL)
+    return graph.whole("x - y", (right, left), symbol.dtype)

@@ -65,11 +65,15 @@ class _Writer:
         """A value that every step is given as it is."""
         if value.shape == ():
             return self.outer.operand(value)
-        return self.outer.pointer(*window_of(value))
+        return self.outer.pointer(*self._window(value))
+
+    def _window(self, value: Value) -> tuple[Value, int]:
+        """The buffer that a value is read from, its own where it has one, and where it begins."""
+        return (value, 0) if value in self.outer.roots else window_of(value)
 
     def _slice(self, value: Value) -> Pointer | Operand:
         """The part of stacked values that belongs to a step."""
-        source, start = window_of(value)
+        source, start = self._window(value)
         size = value.size // max(self.step.n, 1)
         at = combined(start, {self.each: size})
         if len(value.shape) > 1:
