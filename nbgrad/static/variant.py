@@ -1,9 +1,11 @@
 """One compiled program: its text, and the functions that Python, `@njit` code and C call."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,10 +16,12 @@ from .entry.flatten import handed
 from .entry.module import emit
 from .entry.python_entry import PythonEntry
 from .entry.signature import module
-from .inspect import report
-from .inspect.stages import Loops, Lowered, Scheduled
 from .lower import lower
 from .trace.program import Program
+
+if TYPE_CHECKING:
+    from .inspect.report import Plan
+    from .inspect.stages import Loops, Lowered, Scheduled
 
 
 class Variant:
@@ -43,26 +47,36 @@ class Variant:
     @property
     def source(self) -> str:
         """The text of the Numba module, with the user's lines as comments beside the steps."""
-        return report.annotated(self._emitted)
+        from .inspect.report import annotated
+
+        return annotated(self._emitted)
 
     @property
-    def plan(self) -> report.Plan:
+    def plan(self) -> Plan:
         """Steps with their work, and buffers."""
-        return report.plan_of(self._emitted)
+        from .inspect.report import plan_of
+
+        return plan_of(self._emitted)
 
     @property
     def lowered(self) -> Lowered:
         """The values that the program was brought to."""
+        from .inspect.stages import Lowered
+
         return Lowered(self._emitted)
 
     @property
     def schedule(self) -> Scheduled:
         """What shares a loop nest, and the order of the steps."""
+        from .inspect.stages import Scheduled
+
         return Scheduled(self._emitted)
 
     @property
     def loops(self) -> Loops:
         """Its kernels and its core, as statements over buffers."""
+        from .inspect.stages import Loops
+
         return Loops(self._emitted)
 
     # -- for @njit code and C -----------------------------------------------------------------

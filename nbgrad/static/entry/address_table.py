@@ -1,10 +1,16 @@
 """Tables of addresses: how programs of many arrays are given them."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ...kernels.pointers import Overlap
 from ...kernels.program import overlapping, pack
-from .signature import Signature
+
+if TYPE_CHECKING:
+    from .signature import Signature
 
 _EIGHT = 8  # as many arrays as `pack` takes
 

@@ -5,8 +5,10 @@ are written out for the structure at hand. Whatever does not look like it raises
 are Numba's to tell apart, shapes the entry's.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Container
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +20,9 @@ from ...kernels.shapes import require_axes
 from ...rules.dtypes import known
 from ...transforms import trees
 from .address_table import check_apart, tabled
-from .signature import Signature
+
+if TYPE_CHECKING:
+    from .signature import Signature
 
 # The dtypes of Python's numbers.
 PYTHONS = (np.dtype(np.float64), np.dtype(np.int64), np.dtype(bool))
@@ -124,7 +128,7 @@ def caller(way: Any, args: tuple, static: Container[int], into: bool = False) ->
 
 
 def _packed(
-    writer: "_Writer", signature: Signature, given: list[str], results: list[str], into: bool
+    writer: _Writer, signature: Signature, given: list[str], results: list[str], into: bool
 ) -> list[str]:
     """The table of addresses and the numbers, for a program of many arrays."""
     arrays, scalars = [], []
