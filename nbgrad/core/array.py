@@ -1,6 +1,6 @@
 """The face of every kind of `Array`: Python's operators, NumPy's two protocols, ndarray's methods.
 
-Rows are found by name or by their NumPy function in the registry, so this file states no
+Primitives are looked up by name or by their NumPy function, so this file states no
 derivative and knows no transformation. Subclasses may override `bind1` and `bind2` with faster
 forms of the same meaning.
 """
@@ -248,7 +248,7 @@ class Array(Tracer):
         return functions[np.transpose](self, order)
 
     def reshape(self, *shape):
-        """The same elements in another shape; one length may be -1."""
+        """The elements in another shape; one length may be -1."""
         return functions[np.reshape](self, shape[0] if len(shape) == 1 else shape)
 
     def flatten(self):

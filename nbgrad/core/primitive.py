@@ -20,7 +20,7 @@ from . import modes
 
 Shape = tuple[int, ...]
 
-
+# Avals kept in the table: about 20 MB of them.
 _AVALS = 1 << 16
 
 
@@ -102,7 +102,7 @@ class Primitive:
     registered = True
     differentiable = True
     linear = False
-    # Whether `infer` takes numbers of Python's among the arguments.
+    # Whether `infer` takes Python numbers among the arguments.
     takes_numbers = False
     # Whether a recording takes the primitive apart, by `inline(*args, **params)`.
     inlines = False
