@@ -10,13 +10,14 @@ from ..core.primitive import shape_of
 from ..core.symbols import is_recorded
 from ..errors import DimensionMismatch, NoRuleError
 from ..kernels import shapes
-from .decompositions import qr, svdvals
+from .decompositions import qr
 from .layout import given
 from .matrices import inv, pinv, solve
 from .norm import norm
 from .products import outer, tensordot
 from .select import on_values
 from .shape import normalize_axes
+from .singular import svdvals
 
 functions[np.linalg.matrix_rank] = on_values(np.linalg.matrix_rank)
 
