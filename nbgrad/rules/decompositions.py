@@ -106,7 +106,7 @@ def _eigh_push(tangents, out, args):
 
 eigh_row = Custom(
     "eigh", _eigh, _one_more_row, _eigh_rule, _eigh_push, reads=(), samples=samples,
-    batch=batching.stacked, eager_only=VECTORS, spelling="`np.linalg.eigh`", reference=_eigh,
+    batch=batching.stacked, eager_only=VECTORS, reference=_eigh,
     notes="a function of the symmetric part of the matrix, so the gradient is symmetric; nan in "
     "vectors of equal eigenvalues",
 )  # fmt: skip
@@ -175,7 +175,7 @@ def _eig_push(tangents, out, args):
 _apart = [sample((2, 2), domain=positive), sample((2, 2, 2), domain=positive)]
 eig_row = Custom(
     "eig", _eig, _one_more_row, _eig_rule, _eig_push, reads=(), samples=_apart,
-    batch=batching.stacked, eager_only=VECTORS, spelling="`np.linalg.eig`", reference=_eig,
+    batch=batching.stacked, eager_only=VECTORS, reference=_eig,
     notes="real eigenvalues only; nan in vectors of equal eigenvalues",
 )  # fmt: skip
 
@@ -240,7 +240,7 @@ _tall = Interval(0.5, 2.5)
 qr_row = Custom(
     "qr", _qr, _qr_infer, _qr_rule, _qr_push, reads=(), batch=batching.stacked,
     samples=[sample((3, 2)), sample((2, 2, 2)), sample((4, 3), domain=_tall)], reference=_qr,
-    form=forms.qr, spelling="`np.linalg.qr`",
+    form=forms.qr,
     notes="LinAlgError from the pullback where columns depend on each other",
 )  # fmt: skip
 

@@ -86,7 +86,7 @@ def _svd_push(tangents, out, args):
 svd_row = Custom(
     "svd", _svd, _svd_infer, _svd_rule, _svd_push,
     samples=[*samples, sample((3, 2)), sample((2, 3))],
-    batch=batching.stacked, eager_only=VECTORS, spelling="`np.linalg.svd`", reference=_svd,
+    batch=batching.stacked, eager_only=VECTORS, reference=_svd,
     notes="nan in vectors of equal singular values, and of those that are 0 where the matrix is "
     "not square",
 )  # fmt: skip
