@@ -34,6 +34,7 @@ from .loops import loop, scan
 from .rules.activation import elu, erf, gelu, leaky_relu, relu, sigmoid, softplus
 from .rules.assign import at
 from .rules.elementwise import abs2_of as abs2
+from .rules.joining import c_, r_
 from .rules.layout import array, hcat
 from .rules.loss import cross_entropy, hinge_loss, logit_cross_entropy, mse
 from .rules.polynomial import evalpoly
@@ -90,6 +91,7 @@ __all__ = [
     "accum",
     "array",
     "at",
+    "c_",
     "check_grads",
     "checkpoint",
     "compile",
@@ -128,6 +130,7 @@ __all__ = [
     "print_tree",
     "pullback",
     "pushforward",
+    "r_",
     "register",
     "relu",
     "reset",

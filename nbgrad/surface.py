@@ -7,7 +7,7 @@ reason, or is refused with the way round. Nothing else: a function that is none 
 
 import inspect
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -129,7 +129,7 @@ def _home(function: object) -> str:
     return home.replace("numpy", "np", 1)
 
 
-def _row_of(function: object) -> Primitive | None:
+def _row_of(function: Any) -> Primitive | None:
     """The row that a function is."""
     if function in ufunc_primitives:
         return ufunc_primitives[function]

@@ -9,6 +9,7 @@ import collections
 import inspect
 import re
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -191,7 +192,7 @@ def test_small_shapes_are_numpys_or_refused(call):
 
 def _with_option(call: str, option: str) -> str:
     """The call with another keyword."""
-    tree = ast.parse(call, mode="eval").body
+    tree: Any = ast.parse(call, mode="eval").body
     while not isinstance(tree, ast.Call):
         tree = tree.value if hasattr(tree, "value") else tree.left
     name, value = option.split("=")

@@ -1,5 +1,7 @@
 """Choices by conditions and by numbers: select, choose, piecewise, compress and extract."""
 
+from typing import Any
+
 import numpy as np
 
 from ..core.array import Array, implements
@@ -78,7 +80,7 @@ def piecewise(x, condlist, funclist, *args, **kw):
                          f"expected, not {len(funclist)}")  # fmt: skip
     out = np.zeros(shape_of(x), x.dtype)
     for condition, function in zip(condlist, funclist, strict=True):
-        value = function(x, *args, **kw) if callable(function) else function
+        value: Any = function(x, *args, **kw) if callable(function) else function
         out = np.where(condition, value, out)
     return out if out.dtype == x.dtype else out.astype(x.dtype)
 

@@ -7,7 +7,7 @@ from ..core.primitive import Aval, bind, shape_of
 from .dtypes import held, type_of
 from .families import Bilinear, sample
 from .forms import reductions as forms
-from .layout import array
+from .layout import given
 
 
 def _compute(x, y):
@@ -44,17 +44,13 @@ convolve_row = Bilinear(
 
 
 def _rows(op: str, a, v):
-    a, v = (np.reshape(_given(x), -1) if not shape_of(_given(x)) else _given(x) for x in (a, v))
+    a, v = (np.reshape(given(x), -1) if not shape_of(given(x)) else given(x) for x in (a, v))
     for x in (a, v):
         if len(shape_of(x)) != 1:
             raise ValueError(f"{op}: an array of shape {shape_of(x)}; both have one axis")
         if not shape_of(x)[0]:
             raise ValueError(f"{op}: an array is empty")
     return a, v
-
-
-def _given(x):
-    return x if hasattr(x, "dtype") else array(x) if isinstance(x, (list, tuple)) else np.asarray(x)
 
 
 def _part(full, n: int, m: int, mode: str, op: str):

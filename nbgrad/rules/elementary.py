@@ -195,7 +195,6 @@ i0 = elementwise(
     domains=[reals],
     name="i0",
     reference=_bessel("i0"),
-    spelling="`np.i0`, `scipy.special.i0`",
 )
 i1 = elementwise(
     None, "i1(x)", [_i1_slope], domains=[reals], name="i1", reference=_bessel("i1"),

@@ -1,6 +1,7 @@
 """Rows that only move elements: reshape, transpose, broadcast_to, concatenate, stack, astype."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -260,6 +261,14 @@ def array(nested):
     require_unmasked(nested, "array")
     value = np.asarray(nested)
     return value.astype(float_type(value.dtype), copy=False)
+
+
+def given(x: Any) -> Any:
+    """What a function of NumPy is given as an array: nested lists, with tracked numbers among them,
+    and numbers of Python's."""
+    if hasattr(x, "dtype"):
+        return x
+    return array(x) if isinstance(x, (list, tuple)) else np.asarray(x)
 
 
 def hcat(*arrays):

@@ -91,9 +91,10 @@ def ldexp(x1, x2):
     """x1 * 2**x2, for whole numbers `x2`."""
     if getattr(x2, "dtype", np.dtype(int)).kind not in "iu":
         raise TypeError(f"ldexp: the exponents are {x2.dtype}; they are whole numbers")
-    half = x2 // 2  # two steps reach whatever the result is
     dtype = x1.dtype if hasattr(x1, "dtype") else np.float64
-    first, second = np.exp2(np.asarray(half, dtype)), np.exp2(np.asarray(x2 - half, dtype))
+    x2 = x2 if hasattr(x2, "dtype") else np.asarray(x2)
+    half = x2 // 2  # two steps reach whatever the result is
+    first, second = np.exp2(half.astype(dtype)), np.exp2((x2 - half).astype(dtype))
     return x1 * first * second
 
 

@@ -9,11 +9,12 @@ from ..core.primitive import shape_of
 from ..errors import DimensionMismatch, NoRuleError
 from ..kernels import shapes
 from .convolutions import convolve
-from .decompositions import eigvals, svdvals
+from .decompositions import eigvals
 from .dtypes import common_type
 from .layout import array
 from .polynomial import evalpoly
 from .select import on_shared_values
+from .singular import svdvals
 from .systems import solution
 
 

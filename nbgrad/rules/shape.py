@@ -5,6 +5,7 @@ Two of them are rows of their own, being their own kind of transpose: roll and f
 
 import operator
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -114,14 +115,14 @@ def atleast_3d(*arys):
 
 
 @implements(np.vstack)
-def vstack(tup, *, dtype=None, casting="same_kind"):
+def vstack(tup, *, dtype=None, casting: Any = "same_kind"):
     """Arrays below each other; a vector is a row."""
     rows = [_at_least(x, 2) for x in tup]
     return np.concatenate(rows, axis=0, dtype=dtype, casting=casting)
 
 
 @implements(np.hstack)
-def hstack(tup, *, dtype=None, casting="same_kind"):
+def hstack(tup, *, dtype=None, casting: Any = "same_kind"):
     """Arrays side by side, along the second axis; vectors end to end."""
     arrays = [_at_least(x, 1) for x in tup]
     axis = 0 if len(shape_of(arrays[0])) == 1 else 1

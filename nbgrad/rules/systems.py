@@ -10,19 +10,16 @@ from ..core.primitive import shape_of
 from ..core.symbols import is_recorded
 from ..errors import DimensionMismatch, NoRuleError
 from ..kernels import shapes
-from .decompositions import qr, svdvals
-from .layout import array
+from .decompositions import qr
+from .layout import given
 from .matrices import inv, pinv, solve
 from .norm import norm
 from .products import outer, tensordot
 from .select import on_values
 from .shape import normalize_axes
+from .singular import svdvals
 
 functions[np.linalg.matrix_rank] = on_values(np.linalg.matrix_rank)
-
-
-def _given(x):
-    return x if hasattr(x, "dtype") else array(x) if isinstance(x, (list, tuple)) else np.asarray(x)
 
 
 @implements(np.linalg.matmul)
@@ -52,7 +49,7 @@ def linalg_outer(x1, x2, /):
 @implements(np.cross)
 def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     """Products of vectors in space, along the axes that hold their three parts."""
-    a, b = _given(a), _given(b)
+    a, b = given(a), given(b)
     if axis is not None:
         axisa = axisb = axisc = axis
     (axisa,), (axisb,) = normalize_axes(axisa, a.ndim, "a"), normalize_axes(axisb, b.ndim, "b")
@@ -78,7 +75,7 @@ def _in_space(x):
 @implements(np.linalg.cross)
 def linalg_cross(x1, x2, /, *, axis=-1):
     """Products of vectors of three parts."""
-    x1, x2 = _given(x1), _given(x2)
+    x1, x2 = given(x1), given(x2)
     if shape_of(x1)[axis] != 3 or shape_of(x2)[axis] != 3:
         raise ValueError("cross: both arrays must be (arrays of) 3-dimensional vectors, but they "
                          f"have the shapes {shape_of(x1)} and {shape_of(x2)}")  # fmt: skip
@@ -133,7 +130,7 @@ def tensorinv(a, ind=2):
 @implements(np.linalg.tensorsolve)
 def tensorsolve(a, b, axes=None):
     """The x whose product with `a` over all its axes is `b`."""
-    a, b = _given(a), _given(b)
+    a, b = given(a), given(b)
     n = len(shape_of(a))
     if axes is not None:
         moved = normalize_axes(axes, n, "tensorsolve")
@@ -187,7 +184,7 @@ def lstsq(a, b, rcond=None):
 
     The derivative is that at constant rank.
     """
-    a, b = _given(a), _given(b)
+    a, b = given(a), given(b)
     if len(shape_of(a)) != 2 or shape_of(a)[0] != shape_of(b)[0]:
         raise DimensionMismatch(
             f"lstsq: the shapes {shape_of(a)} and {shape_of(b)} do not fit: a matrix, and as many "
