@@ -40,7 +40,8 @@ SIGNED = {"signbit", "copysign", "arctan2"}
 
 SKIPPED = {
     "shape", "ndim", "size", "array_repr", "array_str", "array2string", "iscomplexobj", "argwhere",
-    "nonzero", "flatnonzero", "histogram", "histogram2d", "histogramdd", "digitize", "empty_like", "allclose", "array_equal",
+    "nonzero", "flatnonzero", "histogram", "histogram2d", "histogramdd", "digitize",
+    "empty_like", "allclose", "array_equal",
     "array_equiv", "copy", "slogdet", "where", "clip", "searchsorted", "count_nonzero",
 }  # fmt: skip
 """Functions that give no array of floats, or one whose size depends on numbers."""
