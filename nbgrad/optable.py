@@ -3,14 +3,13 @@
 `python -m nbgrad.optable > docs/ops.md` writes it anew.
 """
 
-import inspect
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 from .core.array import functions
 from .core.primitive import Primitive
 from .rules.families import Elementwise
+from .rules.surface import surface
 
 __all__ = ["table"]
 
@@ -39,18 +38,20 @@ ROWS = """
 """
 
 FUNCTIONS = """
-## Functions made of rows
+## The functions of NumPy
 
-Their gradient is that of the rows that they call.
+Every public function of `numpy`, `numpy.linalg` and `numpy.fft`: **yes** where it has a gradient,
+that of the row which it is or of the rows which it calls; **none** where there is none by nature;
+**refused** where an error names the way round.
 
-| NumPy | what |
-|---|---|
+| NumPy | gradient | what |
+|---|---|---|
 """
 
-PLAIN = """
-## Functions without a gradient
-
-They give what NumPy gives for the plain numbers: """
+METHODS = """
+Of ufuncs, the methods `reduce`, `accumulate`, `reduceat` and `outer` have a gradient too; `at` is
+refused: `nbgrad.at(x)[i].add(v)` gives a new array.
+"""
 
 
 def table() -> str:
@@ -70,21 +71,11 @@ def table() -> str:
         cells = name, numpy, *modes, primitive.notes
         lines.append(f"| {' | '.join(cells)} |\n")
     lines.append(FUNCTIONS)
-    plain = []
-    taken = {spelling for many in spelled.values() for spelling in many}
-    for name, function in sorted(_functions()):
-        if _wraps_numpy(function):
-            plain.append(name)
-        elif name not in taken:
-            lines.append(f"| {name} | {_summary(function)} |\n")
-    return "".join([*lines, PLAIN, ", ".join(plain), ".\n"])
-
-
-def _functions() -> Iterator[tuple[str, Any]]:
-    """NumPy's functions that take tracked arrays, each as it is spelled."""
-    for target, function in functions.items():
-        if callable(target):
-            yield _spelling(target), function
+    for entry in surface():
+        names = ", ".join(f"`{name}`" for name in (entry.name, *entry.others))
+        what = entry.what.replace("|", r"\|")
+        lines.append(f"| {names} | {entry.kind} | {what} |\n")
+    return "".join([*lines, METHODS])
 
 
 def _spelling(function: Any) -> str:
@@ -116,17 +107,6 @@ def _other(primitive: Primitive) -> str:
     """The spelling that a row states, or the function of SciPy that it is."""
     known = isinstance(primitive.reference, str) and primitive.reference in functions
     return primitive.spelling or (f"`{primitive.reference}`" if known else "")
-
-
-def _wraps_numpy(function: Any) -> bool:
-    home = getattr(inspect.unwrap(function), "__module__", None) or ""
-    return home.startswith("numpy")
-
-
-def _summary(function: Any) -> str:
-    """The first sentence of a docstring."""
-    lines = (inspect.getdoc(function) or "As NumPy has it.").partition("\n\n")[0]
-    return " ".join(lines.split()).replace("|", r"\|")
 
 
 def _gradient(primitive: Primitive) -> str:

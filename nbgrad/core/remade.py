@@ -45,8 +45,8 @@ class Remade(partial):
 
 
 def reduced(decorated: Any, make: Callable, *arguments: Any) -> Any:
-    """What `__reduce__` gives for an object that `make(*arguments)` makes again, the first of `arguments`
-    being the function that it decorates.
+    """What `__reduce__` gives for an object that `make(*arguments)` makes again, where the first of
+    `arguments` is the function that it decorates.
 
     Where the function's name stands for the object, the object is pickled by that name. Objects of
     a script are not, as workers that get functions by value do not have its names: there the

@@ -1,11 +1,14 @@
 """Choices by conditions and by numbers: select, choose, piecewise, compress and extract."""
 
+from typing import Any
+
 import numpy as np
 
 from ..core.array import Array, implements
 from ..core.primitive import shape_of
+from .dtypes import BOOL
 from .layout import array
-from .select import on_values
+from .select import on_shared_values
 
 
 def _given(x):
@@ -21,7 +24,7 @@ def select(condlist, choicelist, default=0):
         raise ValueError("select: needs at least one condition")
     out = _given(default)
     for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
-        if getattr(condition, "dtype", np.asarray(True).dtype) != bool:
+        if getattr(condition, "dtype", BOOL) != BOOL:
             raise TypeError("select: a condition must be an array of bools")
         out = np.where(condition, _given(choice), out)
     return out
@@ -77,12 +80,12 @@ def piecewise(x, condlist, funclist, *args, **kw):
                          f"expected, not {len(funclist)}")  # fmt: skip
     out = np.zeros(shape_of(x), x.dtype)
     for condition, function in zip(condlist, funclist, strict=True):
-        value = function(x, *args, **kw) if callable(function) else function
+        value: Any = function(x, *args, **kw) if callable(function) else function
         out = np.where(condition, value, out)
     return out if out.dtype == x.dtype else out.astype(x.dtype)
 
 
-_places = on_values(np.flatnonzero)
+_places = on_shared_values(np.flatnonzero)
 
 
 @implements(np.compress)

@@ -20,9 +20,10 @@ BOOL, INT = np.dtype(bool), np.dtype(np.int64)
 def known(dtype: np.dtype) -> np.dtype:
     """The dtype in which arrays of `dtype` are held: in the machine's byte order, halves as float32
     and long floats as float64."""
+    dtype = dtype if dtype.isnative else dtype.newbyteorder("=")
     if dtype.kind == "f" and dtype not in FLOATS:
         return FLOATS[dtype.itemsize < 4]
-    return dtype if dtype.isnative else dtype.newbyteorder("=")
+    return dtype
 
 
 def common_type(*args: Any) -> np.dtype:

@@ -36,7 +36,7 @@ order_row = Positions(
         sample((5,), axis=0, kth=(), kind=None), sample((3, 4), axis=0, kth=(), kind="stable"),
         sample((3, 4), axis=1, kth=(), kind=None), sample((0, 3), axis=1, kth=(), kind=None),
     ],
-    form=forms.argsort, reference=_smallest_first, spelling="`np.argsort`",
+    form=forms.argsort, reference=_smallest_first,
     notes="kth: only these places are right, as np.argpartition has it; compiled, all are, and "
     "equal numbers stay in order",
 )  # fmt: skip

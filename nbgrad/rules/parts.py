@@ -10,10 +10,16 @@ from .families import zeros_like
 from .select import on_values
 
 
-@implements(np.real, np.conjugate, np.real_if_close)
-def real(val, tol=100):
+@implements(np.real, np.conjugate)
+def real(val):
     """The array itself, as there are no complex tracked arrays."""
     return np.positive(val)
+
+
+@implements(np.real_if_close)
+def real_if_close(a, tol=100):
+    """The array itself, as there are no complex tracked arrays."""
+    return np.positive(a)
 
 
 @implements(np.imag)
@@ -68,13 +74,15 @@ def modf(x):
     return np.where(np.isinf(x), 0.0, x - whole), whole
 
 
-_frexp = on_values(np.frexp)
+@on_values
+def _exponent(x):
+    return np.frexp(x)[1]
 
 
 @implements(np.frexp)
 def frexp(x):
     """The mantissa, between 0.5 and 1, and the plain exponent of 2: x = mantissa * 2**exponent."""
-    exponent = _frexp(x)[1]
+    exponent = _exponent(x)
     return ldexp(x, -exponent), exponent
 
 
@@ -83,9 +91,10 @@ def ldexp(x1, x2):
     """x1 * 2**x2, for whole numbers `x2`."""
     if getattr(x2, "dtype", np.dtype(int)).kind not in "iu":
         raise TypeError(f"ldexp: the exponents are {x2.dtype}; they are whole numbers")
-    half = x2 // 2  # two steps reach whatever the result is
     dtype = x1.dtype if hasattr(x1, "dtype") else np.float64
-    first, second = np.exp2(np.asarray(half, dtype)), np.exp2(np.asarray(x2 - half, dtype))
+    x2 = x2 if hasattr(x2, "dtype") else np.asarray(x2)
+    half = x2 // 2  # two steps reach whatever the result is
+    first, second = np.exp2(half.astype(dtype)), np.exp2((x2 - half).astype(dtype))
     return x1 * first * second
 
 

@@ -9,11 +9,12 @@ from ..core.primitive import shape_of
 from ..errors import DimensionMismatch, NoRuleError
 from ..kernels import shapes
 from .convolutions import convolve
-from .decompositions import eigvals, svdvals
+from .decompositions import eigvals
 from .dtypes import common_type
 from .layout import array
 from .polynomial import evalpoly
-from .select import on_values
+from .select import on_shared_values
+from .singular import svdvals
 from .systems import solution
 
 
@@ -62,8 +63,8 @@ def polymul(a1, a2):
     return convolve(_given(a1, "polymul"), _given(a2, "polymul"))
 
 
-@on_values
-def _zeros_before(rest) -> int:
+@on_shared_values
+def _leading_zeros(rest) -> int:
     """How many leading zeros go, as NumPy tells them."""
     zeros = np.isclose(rest, 0, rtol=1e-14)
     return len(rest) - 1 if zeros[:-1].all() else int(np.argmin(zeros))
@@ -85,7 +86,7 @@ def polydiv(u, v):
         return np.zeros(1, rest.dtype), rest
     if not shape_of(rest)[0]:
         return np.stack(quotient), np.zeros(1, rest.dtype)
-    return np.stack(quotient), rest[_zeros_before(rest) :]
+    return np.stack(quotient), rest[_leading_zeros(rest) :]
 
 
 @implements(np.polyder)
@@ -136,7 +137,7 @@ def roots(p):
     """The zeros of a polynomial all of whose zeros are real and differ. Raises NoRuleError for
     complex ones."""
     p = _given(p, "roots")
-    places = np.flatnonzero(p)
+    places = on_shared_values(np.flatnonzero)(p)
     if not len(places):
         return np.zeros(0)
     behind = shape_of(p)[0] - 1 - int(places[-1])

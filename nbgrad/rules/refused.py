@@ -3,9 +3,8 @@ at values, shapes or dtypes alone."""
 
 import numpy as np
 
-from ..core.array import functions, implements
+from ..core.array import Array, functions, implements
 from ..core.functions import remedies
-from ..core.array import Array
 from ..core.primitive import shape_of
 from .select import on_values
 from .shape import roll
@@ -16,8 +15,8 @@ _COMPLEX = (
     "of the frequencies give the real and imaginary parts"
 )
 _ARRAY = (
-    "a plain array would lose the derivative: use x itself, nbgrad.array(nested), or x.data for the "
-    "plain numbers"
+    "a plain array would lose the derivative: use x itself, nbgrad.array(nested), or x.data for "
+    "the plain numbers"
 )
 _FILE = "it writes numbers: give it x.data"
 _NUMBERS = "it makes an array of plain numbers: {}"

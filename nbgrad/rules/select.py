@@ -6,8 +6,8 @@ import numpy as np
 
 from ..core.array import Array, functions, implements
 from ..core.primitive import Aval, bind, shape_of
-from ..core.symbols import noted, user_line
-from ..errors import TraceError, require_unmasked
+from ..core.symbols import Symbol, noted, user_line
+from ..errors import TraceError, UntrackedError, require_unmasked
 from .dtypes import common_type, held
 from .families import Linear, sample
 from .forms import layout as forms
@@ -48,6 +48,32 @@ def on_values(function):
         return top.each(call, args, options)
 
     return call
+
+
+def _is_batch(x) -> bool:
+    """Whether there are samples at some level of a value."""
+    while isinstance(x, Array) and not isinstance(x, Symbol):
+        if x.is_batch:
+            return True
+        x = x.below
+    return False
+
+
+def on_shared_values(function):
+    """`on_values` of a function by whose result a shape is chosen: all samples would have to have
+    the same."""
+    call = on_values(function)
+
+    @functools.wraps(function)
+    def checked(*args, **options):
+        if any(_is_batch(x) for x in args):
+            raise UntrackedError(
+                f"{function.__name__}: the shape of what it gives depends on values, which differ "
+                "from sample to sample: call it outside of vmap"
+            )
+        return call(*args, **options)
+
+    return checked
 
 
 def _positions(indices):

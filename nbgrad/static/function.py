@@ -1,11 +1,16 @@
-"""`nbgrad.compile`: a function as Numba functions, one for each tree, shapes and dtypes."""
+"""`nbgrad.compile`: a function as Numba functions, one for each tree, shapes and dtypes.
+
+The compiler itself, some forty modules, loads when the first variant is made.
+"""
+
+from __future__ import annotations
 
 import inspect
 import threading
 import warnings
 from collections.abc import Callable, Iterable
 from functools import update_wrapper
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,12 +22,13 @@ from ..errors import TraceError
 from ..kernels.jit.forks import fork_safe
 from ..transforms import trees
 from .entry.flatten import UNFIT, Unwritten, aval_of, caller, is_dynamic
-from .entry.signature import program_name
-from .inspect import report
-from .inspect.stages import Loops, Lowered, Scheduled
 from .trace.program import Program
 from .trace.record import trace
-from .variant import Variant
+
+if TYPE_CHECKING:
+    from .inspect.report import Plan
+    from .inspect.stages import Loops, Lowered, Scheduled
+    from .variant import Variant
 
 # Variants of one function: past the first number a warning, past the second the oldest goes.
 _MANY, _MOST = 8, 64
@@ -127,7 +133,7 @@ class StaticFunction(Wrapper):
         return self.only_variant("source").source
 
     @property
-    def plan(self) -> report.Plan:
+    def plan(self) -> Plan:
         """The steps of the only variant with their flops and bytes, and its buffers."""
         return self.only_variant("plan").plan
 
@@ -194,6 +200,9 @@ class StaticFunction(Wrapper):
         variant = self._known(key, weak)
         if variant is not None:
             return variant, dynamic
+        from .entry.signature import program_name
+        from .variant import Variant
+
         with self._lock:
             variant = self._known(key, weak)
             if variant is None:
