@@ -3,8 +3,6 @@
 The compiler itself, some forty modules, loads when the first variant is made.
 """
 
-from __future__ import annotations
-
 import inspect
 import threading
 import warnings
@@ -83,7 +81,7 @@ class StaticFunction(Wrapper):
         another transformation."""
         return f
 
-    def variant(self, *args, **options) -> Variant:
+    def variant(self, *args, **options) -> "Variant":
         """The variant for arguments like these: example arrays and numbers."""
         return self._find(args, options)[0]
 
@@ -113,17 +111,17 @@ class StaticFunction(Wrapper):
         return self.only_variant("program").program
 
     @property
-    def lowered(self) -> Lowered:
+    def lowered(self) -> "Lowered":
         """The values that the only variant was brought to: about fifteen kinds."""
         return self.only_variant("lowered").lowered
 
     @property
-    def schedule(self) -> Scheduled:
+    def schedule(self) -> "Scheduled":
         """What shares a loop nest in the only variant, and the order of its steps."""
         return self.only_variant("schedule").schedule
 
     @property
-    def loops(self) -> Loops:
+    def loops(self) -> "Loops":
         """The kernels and the core of the only variant, as statements over buffers."""
         return self.only_variant("loops").loops
 
@@ -133,11 +131,11 @@ class StaticFunction(Wrapper):
         return self.only_variant("source").source
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> "Plan":
         """The steps of the only variant with their flops and bytes, and its buffers."""
         return self.only_variant("plan").plan
 
-    def only_variant(self, what: str) -> Variant:
+    def only_variant(self, what: str) -> "Variant":
         """The one variant that there is, as `what` asks for. Raises TraceError otherwise."""
         if len(self._variants) != 1:
             raise TraceError(
@@ -173,7 +171,7 @@ class StaticFunction(Wrapper):
             self._front = self._caller(variant, args, into=False)
         return result
 
-    def _caller(self, variant: Variant, args: tuple, into: bool) -> Callable | None:
+    def _caller(self, variant: "Variant", args: tuple, into: bool) -> Callable | None:
         """The generated way in for arguments like these, where it can be written."""
         try:
             return caller(variant.python, args, self._static, into)
@@ -183,7 +181,7 @@ class StaticFunction(Wrapper):
     def _is_static_name(self, position: int | str) -> bool:
         return position in self._static
 
-    def _find(self, args: tuple, options: dict) -> tuple[Variant, list[Any]]:
+    def _find(self, args: tuple, options: dict) -> "tuple[Variant, list[Any]]":
         """The variant for these arguments, and their dynamic leaves in order."""
         marked = [_Static(a) if self._is_static_name(i) else a for i, a in enumerate(args)]
         named = {k: _Static(v) if self._is_static_name(k) else v for k, v in options.items()}
@@ -225,7 +223,7 @@ class StaticFunction(Wrapper):
                     del self._variants[next(iter(self._variants))]
         return variant, dynamic
 
-    def _known(self, key: tuple, weak: tuple) -> Variant | None:
+    def _known(self, key: tuple, weak: tuple) -> "Variant | None":
         """The variant of a key, unless arrays that the function closes over have changed so that
         another program is theirs."""
         for known in (key, (*key, weak)):

@@ -1,7 +1,5 @@
 """One compiled program: its text, and the functions that Python, `@njit` code and C call."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from functools import cached_property
@@ -52,28 +50,28 @@ class Variant:
         return annotated(self._emitted)
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> "Plan":
         """Steps with their work, and buffers."""
         from .inspect.report import plan_of
 
         return plan_of(self._emitted)
 
     @property
-    def lowered(self) -> Lowered:
+    def lowered(self) -> "Lowered":
         """The values that the program was brought to."""
         from .inspect.stages import Lowered
 
         return Lowered(self._emitted)
 
     @property
-    def schedule(self) -> Scheduled:
+    def schedule(self) -> "Scheduled":
         """What shares a loop nest, and the order of the steps."""
         from .inspect.stages import Scheduled
 
         return Scheduled(self._emitted)
 
     @property
-    def loops(self) -> Loops:
+    def loops(self) -> "Loops":
         """Its kernels and its core, as statements over buffers."""
         from .inspect.stages import Loops
 

@@ -1,7 +1,5 @@
 """Tables of addresses: how programs of many arrays are given them."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +22,7 @@ def tabled(flat: list[np.ndarray]) -> np.ndarray:
     return table
 
 
-def check_apart(table: np.ndarray, signature: Signature) -> None:
+def check_apart(table: np.ndarray, signature: "Signature") -> None:
     """Raise Overlap where a result of a table shares memory with another array."""
     if overlapping.dispatcher(
         table, signature.sizes, len(signature.sizes) - len(signature.arrays())

@@ -5,8 +5,6 @@ are written out for the structure at hand. Whatever does not look like it raises
 are Numba's to tell apart, shapes the entry's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container
 from typing import TYPE_CHECKING, Any
 
@@ -128,7 +126,7 @@ def caller(way: Any, args: tuple, static: Container[int], into: bool = False) ->
 
 
 def _packed(
-    writer: _Writer, signature: Signature, given: list[str], results: list[str], into: bool
+    writer: "_Writer", signature: "Signature", given: list[str], results: list[str], into: bool
 ) -> list[str]:
     """The table of addresses and the numbers, for a program of many arrays."""
     arrays, scalars = [], []
@@ -225,7 +223,7 @@ class _Writer:
         else:
             raise Unwritten
 
-    def places(self, tree: Any, name: str, signature: Signature) -> None:
+    def places(self, tree: Any, name: str, signature: "Signature") -> None:
         """The arrays `r0`, `r1`, ... of a result whose flat outputs `tree` counts."""
         kind = type(tree)
         if kind in (tuple, list) or is_named(kind):
@@ -251,7 +249,7 @@ class _Writer:
         elif tree is not None and kind is not int:
             raise Unwritten
 
-    def built(self, tree: Any, signature: Signature) -> str:
+    def built(self, tree: Any, signature: "Signature") -> str:
         """The expression of the result."""
         kind = type(tree)
         if is_named(kind):
