@@ -9,7 +9,7 @@ from typing import Any
 from .core.array import functions
 from .core.primitive import Primitive
 from .rules.families import Elementwise
-from .surface import surface
+from .rules.surface import surface
 
 __all__ = ["table"]
 

@@ -82,14 +82,14 @@ def expression(f: Callable, arity: int) -> tuple[Expr, set[str], int]:
     builder = Builder(level=0)
     args = [builder.input(_SCALAR) for _ in range(arity)]
     steps, (result,), used = steps_of([f(*args)], dict(zip(args, NAMES, strict=False)))
-    made: dict[str, Expr] = {name: arg(name) for name in NAMES[:arity]}
+    expressions: dict[str, Expr] = {name: arg(name) for name in NAMES[:arity]}
 
     def operand(x: str | float) -> Expr:
-        return made[x] if isinstance(x, str) else number(x)
+        return expressions[x] if isinstance(x, str) else number(x)
 
     for target, body, operands in steps:
-        given = dict(zip(NAMES, map(operand, operands), strict=False))
-        made[target] = whole = substitute(body, given)
+        arguments = dict(zip(NAMES, map(operand, operands), strict=False))
+        expressions[target] = whole = substitute(body, arguments)
         if whole.size > _LARGEST or whole.depth > _DEEPEST:
             raise OverflowError
     return operand(result), used, len(steps)

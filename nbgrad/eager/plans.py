@@ -116,8 +116,8 @@ class ElementwisePlan(Plan):
         self.pull_all: Callable[..., Sequence] = self._first_pull
 
     def _layout(self, avals) -> tuple[list[Pattern], list[int], tuple[int, ...]]:
-        given = tuple(aval.shape if isinstance(aval, Aval) else () for aval in avals)
-        layout = shapes.collapse(given, self.shape)
+        lengths = tuple(aval.shape if isinstance(aval, Aval) else () for aval in avals)
+        layout = shapes.collapse(lengths, self.shape)
         patterns, rows, columns = layout or (["full"] * len(avals), 1, prod(self.shape))
         patterns, loads = list(patterns), []
         for i, aval in enumerate(avals):
@@ -139,7 +139,7 @@ class ElementwisePlan(Plan):
         dtype = np.dtype(bool) if position in self.primitive.conditions else self.dtype
         return np.array(np.broadcast_to(value, self.shape), dtype, order="C").ravel()
 
-    def _handed(self, position: int, kind: Any) -> str:
+    def _argument(self, position: int, kind: Any) -> str:
         """The code that hands an argument to a kernel."""
         name, load = emission.NAMES[position], self.loads[position]
         if load == RAVEL:
@@ -154,13 +154,13 @@ class ElementwisePlan(Plan):
         kernel = emission.forward_kernel(self.primitive, self.params, self.patterns)
         names = emission.NAMES[: len(self.kinds)]
         avals = [abstract(kind) for kind in self.kinds]
-        given = [self._handed(i, aval) for i, aval in enumerate(avals)]
-        sizes = self._sizes_for(range(len(given)))
+        arguments = [self._argument(i, aval) for i, aval in enumerate(avals)]
+        sizes = self._sizes_for(range(len(arguments)))
         return self._launcher(
             kernel,
             f"def forward({', '.join(names)}):",
             f"out = {self._empty(self.shape)}",
-            f"call({', '.join([*given, _flat('out', self.shape), *sizes])})",
+            f"call({', '.join([*arguments, _flat('out', self.shape), *sizes])})",
             "return out",
         )
 
@@ -198,18 +198,18 @@ class ElementwisePlan(Plan):
         if written:
             kernel = emission.pullback_kernel(self.primitive, traced, self.patterns, tuple(written))
             read = [names.index(name) for name in traced.reads if name != "out"]
-            given = ["ct.ravel()"]
+            arguments = ["ct.ravel()"]
             for name in traced.reads:
                 if name == "out":
-                    given.append(_flat("out", self.shape))
+                    arguments.append(_flat("out", self.shape))
                 else:
-                    given.append(self._handed(names.index(name), avals[names.index(name)]))
+                    arguments.append(self._argument(names.index(name), avals[names.index(name)]))
             lines.append(f"{', '.join(names)}, = args")
             for i in written:
                 shape = self.shape if self.loads[i] == WIDEN else avals[i].shape
                 lines.append(f"{results[i]} = {self._empty(shape)}")
-                given.append(_flat(results[i], shape))
-            lines.append(f"call({', '.join([*given, *self._sizes_for([*read, *written])])})")
+                arguments.append(_flat(results[i], shape))
+            lines.append(f"call({', '.join([*arguments, *self._sizes_for([*read, *written])])})")
             for i in written:
                 if self.loads[i] == WIDEN:
                     results[i] = f"fit({results[i]}, kinds[{i}])"

@@ -93,6 +93,6 @@ def jacobian(f: Callable, x: Any, order: str | Sequence[int] = "optimal") -> Any
     shape = shape_of(recorded.out) + shape_of(recorded.x)
     if not recorded.entries or 0 in shape:
         return np.zeros(shape, recorded.x.dtype)[()]
-    found = np.reshape(accumulate(recorded, order), shape).astype(recorded.x.dtype)
-    found = below(found, floor)
-    return found[()] if isinstance(found, np.ndarray) else found
+    out = np.reshape(accumulate(recorded, order), shape).astype(recorded.x.dtype)
+    out = below(out, floor)
+    return out[()] if isinstance(out, np.ndarray) else out

@@ -70,17 +70,17 @@ class FunctionCall:
         assert self._result is not None
         parts, rebuild = self._result
         floats = [part for part in parts if part.is_float]
-        found, at = [], 0
+        leaves, at = [], 0
         for part in parts:
             if not part.is_float:
-                found.append(part.value)
+                leaves.append(part.value)
                 continue
             x = packed if len(floats) == 1 else packed[at : at + prod(part.shape)]
             at += prod(part.shape)
             x = np.reshape(x, part.shape) if shape_of(x) != part.shape else x
             x = x.astype(part.dtype) if x.dtype != part.dtype else x
-            found.append(trees.scalar(x))
-        return rebuild(found)
+            leaves.append(trees.scalar(x))
+        return rebuild(leaves)
 
 
 class Part:

@@ -117,16 +117,16 @@ class _Custom(CallPrimitive):
             np.zeros(shape_of(x), getattr(x, "dtype", np.float64)) if t is None else t
             for t, x in zip(tangents, args, strict=True)
         ]
-        given, options = call.arguments(args)
-        moved, _ = call.arguments([trees.scalar(t) for t in filled])
+        operands, options = call.arguments(args)
+        directions, _ = call.arguments([trees.scalar(t) for t in filled])
         value = call.unpack(out)
-        found = rule.pushforward(tuple(moved), value, *given, **options)
-        if not trees.same_structure(found, value):
+        result = rule.pushforward(tuple(directions), value, *operands, **options)
+        if not trees.same_structure(result, value):
             raise TypeError(
-                f"{call.name}: its pushforward gave {trees.describe(found)}, and must give a "
+                f"{call.name}: its pushforward gave {trees.describe(result)}, and must give a "
                 f"tangent that nests as the result does: {trees.describe(value)}"
             )
-        return _checked(call, "pushforward", call.pack(found), out, "a result")
+        return _checked(call, "pushforward", call.pack(result), out, "a result")
 
 
 _primitive = _Custom("custom_rule")
@@ -139,10 +139,10 @@ class _Pullback(Primitive):
 
     def evaluate(self, *args, **params):
         call, wanted = params["call"], params["wanted"]
-        found = pulled(call, args[0], args[1], args[2:])
+        cotangents = pulled(call, args[0], args[1], args[2:])
         return np.concatenate([
             np.ravel(np.zeros(shape_of(x)) if g is None else g)
-            for g, x, needed in zip(found, args[2:], wanted, strict=True) if needed
+            for g, x, needed in zip(cotangents, args[2:], wanted, strict=True) if needed
         ])  # fmt: skip
 
     def pullback(self, ct, out, args, need, **params):
@@ -160,29 +160,33 @@ def _pulled_as_op(
     call: FunctionCall, need: Sequence[bool], ct: Any, out: Any, args: Sequence
 ) -> list:
     flat = bind(_pullback, ct, out, *args, call=call, wanted=tuple(need))
-    found, at = [], 0
+    cotangents, at = [], 0
     for x, wanted in zip(args, need, strict=True):
         size = int(np.prod(shape_of(x)))
-        found.append(np.reshape(flat[at : at + size], shape_of(x)) if wanted else None)
+        cotangents.append(np.reshape(flat[at : at + size], shape_of(x)) if wanted else None)
         at += size if wanted else 0
-    return found
+    return cotangents
 
 
 def pulled(call: FunctionCall, ct: Any, out: Any, args: Sequence) -> list[Any]:
     """What the user's pullback gives for the float leaves of the arguments, checked."""
-    given, options = call.arguments([trees.scalar(x) for x in args])
+    operands, options = call.arguments([trees.scalar(x) for x in args])
     with new_level() as level:
-        found = call.rule.pullback(call.unpack(ct), call.unpack(out), *given, **options)
-    if len(given) == 1 and not (isinstance(found, tuple) and len(found) == 1):
-        found = (found,)
-    if not isinstance(found, tuple) or len(found) != len(given):
-        count = f"{len(found)} cotangents" if isinstance(found, tuple) else type(found).__name__
+        cotangents = call.rule.pullback(call.unpack(ct), call.unpack(out), *operands, **options)
+    if len(operands) == 1 and not (isinstance(cotangents, tuple) and len(cotangents) == 1):
+        cotangents = (cotangents,)
+    if not isinstance(cotangents, tuple) or len(cotangents) != len(operands):
+        count = (
+            f"{len(cotangents)} cotangents"
+            if isinstance(cotangents, tuple)
+            else type(cotangents).__name__
+        )
         raise TypeError(
-            f"{call.name}: its pullback gave {count} for {len(given)} arguments: return a tuple "
+            f"{call.name}: its pullback gave {count} for {len(operands)} arguments: return a tuple "
             "with one for each, None where there is none"
         )
     filled = []
-    for position, (g, x) in enumerate(zip(found, given, strict=True)):
+    for position, (g, x) in enumerate(zip(cotangents, operands, strict=True)):
         if g is None:
             g = trees.flatten(x)[1]([None] * len(trees.flatten(x)[0]))
         if not trees.same_structure(g, x):
@@ -197,17 +201,17 @@ def pulled(call: FunctionCall, ct: Any, out: Any, args: Sequence) -> list[Any]:
     ]
 
 
-def _checked(call: FunctionCall, rule: str, found: Any, like: Any, what: str) -> Any:
+def _checked(call: FunctionCall, rule: str, value: Any, like: Any, what: str) -> Any:
     """A cotangent or tangent of the right shape; DimensionMismatch names the function."""
-    if shape_of(found) != shape_of(like):
+    if shape_of(value) != shape_of(like):
         raise DimensionMismatch(
-            f"{call.name}: its {rule} gave shape {shape_of(found)} for {what} of shape "
+            f"{call.name}: its {rule} gave shape {shape_of(value)} for {what} of shape "
             f"{shape_of(like)}; they must be equal"
         )
-    if isinstance(found, Array):
-        return found
+    if isinstance(value, Array):
+        return value
     dtype = getattr(like, "dtype", np.dtype(np.float64))
-    return np.asarray(fitted(call.name, rule, np.asarray(found, dtype), [like], like)[0])
+    return np.asarray(fitted(call.name, rule, np.asarray(value, dtype), [like], like)[0])
 
 
 def _transposed(call: FunctionCall, tangents: Sequence, out: Any, args: Sequence) -> Any:

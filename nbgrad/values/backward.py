@@ -21,13 +21,13 @@ def history(*roots: Node, since: int = 0) -> list[Node]:
 
     Raises GraphError where one was freed, or data that its pullback reads has changed.
     """
-    found, seen, stack = [], set(roots), []
+    nodes, seen, stack = [], set(roots), []
     for root in seen:
         if root.plan is not None and root.time > since:
             stack.append(root)
     while stack:
         node = stack.pop()
-        found.append(node)
+        nodes.append(node)
         if node.saved is None:
             raise freed(node)
         for parent in node.parents:
@@ -39,8 +39,8 @@ def history(*roots: Node, since: int = 0) -> list[Node]:
             elif parent not in seen and parent.time > since:
                 seen.add(parent)
                 stack.append(parent)
-    found.sort(key=_made)
-    return found
+    nodes.sort(key=_made)
+    return nodes
 
 
 _made = attrgetter("time")
@@ -62,7 +62,7 @@ def sweep(
     memory serves the rest of the walk.
     """
     cotangents = dict(seeds)  # of nodes not yet reached, and of leaves
-    kept: dict[Node, Any] = {}
+    passed: dict[Node, Any] = {}
     own: set[Node] = set()  # of these, the cotangent is a buffer of this walk, in C order
     plain = not tracked
     for root, seed in seeds.items():
@@ -96,7 +96,7 @@ def sweep(
         else:
             contributions = node.pull_by_rule(ct, plan.need)
         if keep and ct is not None:
-            kept[node] = ct
+            passed[node] = ct
         if watch:
             modes.watch_backward(node, contributions)
         if free:
@@ -110,11 +110,11 @@ def sweep(
             elif parent in own:
                 cotangents[parent] += contribution
             else:
-                cotangents[parent] = known = cotangents[parent] + contribution
+                cotangents[parent] = total = cotangents[parent] + contribution
                 # Not a scalar, and in the order of memory that kernels which add into it need.
-                if plain and type(known) is np.ndarray and known.flags.c_contiguous:
+                if plain and type(total) is np.ndarray and total.flags.c_contiguous:
                     own.add(parent)
-    return {**kept, **cotangents} if keep else cotangents
+    return {**passed, **cotangents} if keep else cotangents
 
 
 def _expanded(node: Node, ct, cotangents: dict) -> list[Node]:
@@ -132,18 +132,18 @@ def _expanded(node: Node, ct, cotangents: dict) -> list[Node]:
     if not isinstance(out, Array):
         return []
     root: Node = out.node  # pyright: ignore[reportAttributeAccessIssue]
-    known = cotangents.get(root)
-    cotangents[root] = ct if known is None else known + ct
-    stack, found = [root], []
+    before = cotangents.get(root)
+    cotangents[root] = ct if before is None else before + ct
+    stack, new = [root], []
     seen = {root}
     while stack:
-        reached = stack.pop()
-        if reached.time > now:
-            found.append(reached)
-            new = [p for p in reached.parents if p is not None and p not in seen]
-            seen.update(new)
-            stack += new
-    return sorted(found, key=_made)
+        newer = stack.pop()
+        if newer.time > now:
+            new.append(newer)
+            parents = [p for p in newer.parents if p is not None and p not in seen]
+            seen.update(parents)
+            stack += parents
+    return sorted(new, key=_made)
 
 
 def _add_into(parent, plan, value, ct, cotangents: dict, own: set) -> tuple[()]:

@@ -93,13 +93,13 @@ class Pushforward(Elementwise):
 
     def slope(self, i: int, *args):
         """The derivative of `value` with respect to argument i; the last argument is the result."""
-        given = list(args[:-1])
-        x = given[i]
+        operands = list(args[:-1])
+        x = operands[i]
         with new_level() as level:
             one = x.full_like(1.0) if isinstance(x, Array) else np.ones(shape_of(x), x.dtype)
-            given[i] = Dual(x, one, level)
-            found = self.value(*given)
-        return found.tangent if isinstance(found, Dual) and found.level == level else 0.0
+            operands[i] = Dual(x, one, level)
+            out = self.value(*operands)
+        return out.tangent if isinstance(out, Dual) and out.level == level else 0.0
 
 
 def pushed(primitive: Primitive, tangents: Sequence, out: Any, args: Sequence, params: dict) -> Any:

@@ -61,26 +61,26 @@ def hand_out(cotangents: dict[Node, Any], seed: Any) -> None:
 
 
 def _hand_out(cotangents: dict[Node, Any], seed: Any) -> None:
-    now, handed, before = tick(), {id(seed)}, []
+    now, owned, before = tick(), {id(seed)}, []
     try:
         for node, ct in cotangents.items():
-            if type(ct) is np.ndarray and ct.base is None and (key := id(ct)) not in handed:
-                handed.add(key)
+            if type(ct) is np.ndarray and ct.base is None and (key := id(ct)) not in owned:
+                owned.add(key)
             elif not isinstance(ct, Array):
                 ct = np.array(ct)
-            known = node.grad
-            if known is None:
+            old = node.grad
+            if old is None:
                 before.append((node, None, now, SWEPT))
             else:
-                before.append((node, known, node.grad_time, node.origin))
+                before.append((node, old, node.grad_time, node.origin))
                 if node.plan is None:
-                    ct = known + ct
+                    ct = old + ct
             node.grad_time = now
             node.origin = SWEPT
             node.grad = ct
     except BaseException:
-        for known in before:
-            _set(*known)
+        for old in before:
+            _set(*old)
         raise
 
 
@@ -108,20 +108,20 @@ def accum(root: Node) -> Any:
 
 def _accum(root: Node) -> Any:
     now = tick()
-    known: dict[Node, Sequence[Node]] = {}  # the children of what was visited
+    children_of: dict[Node, Sequence[Node]] = {}  # the children of what was visited
     stack = [root]
     while stack:
         node = stack[-1]
         seeded = node.grad is not None and node.origin is SEEDED
-        if node not in known:
-            known[node] = children = () if seeded else live_children(node)
-            ahead = [child for child in children if child not in known]
-            if ahead:
-                stack += ahead
+        if node not in children_of:
+            children_of[node] = children = () if seeded else live_children(node)
+            waiting = [child for child in children if child not in children_of]
+            if waiting:
+                stack += waiting
                 continue
         stack.pop()
         if not seeded:
-            _refresh(node, known[node], now)
+            _refresh(node, children_of[node], now)
     return root.grad
 
 

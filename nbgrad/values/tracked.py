@@ -140,14 +140,14 @@ class TrackedArray(GraphArray):
             level = self.level + create_graph
             seed = operands.cotangent(cotangent, self.aval, self.name, level, copy=create_graph)
         free = not (keep_graph or create_graph)
-        found = backward.sweep(
+        cotangents = backward.sweep(
             {node: seed}, backward.history(node), tracked=create_graph, keep=keep_grads, free=free
         )
         if create_graph:
-            for reached, ct in found.items():
+            for leaf, ct in cotangents.items():
                 if not isinstance(ct, Array):
-                    found[reached] = make_leaf(np.array(ct), "", self.level)
-        gradients.hand_out(found, seed)
+                    cotangents[leaf] = make_leaf(np.array(ct), "", self.level)
+        gradients.hand_out(cotangents, seed)
 
     def __getitem__(self, index):
         if type(self) is TrackedArray and (type(index) is slice or type(index) is int):

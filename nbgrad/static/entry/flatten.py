@@ -273,7 +273,7 @@ class _Writer:
             return "{" + ", ".join(items) + "}"
         if (fields := trees.data_fields(tree)) is not None:
             items = [self.built(getattr(tree, field), signature) for field in fields]
-            return f"{self.new(trees.made)}({self.new(kind)}, {fields}, ({', '.join(items)},))"
+            return f"{self.new(trees.construct)}({self.new(kind)}, {fields}, ({', '.join(items)},))"
         if tree is None:
             return "None"
         if kind is int:

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .core.functions import functions, remedies
-from .core.primitive import Primitive
-from .rules.families import Elementwise, Nondifferentiable, ufunc_primitives
+from ..core.functions import functions, remedies
+from ..core.primitive import Primitive
+from .families import Elementwise, Nondifferentiable, ufunc_primitives
 
 __all__ = ["Entry", "surface", "unknown"]
 
