@@ -79,8 +79,10 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None):
     return take_along_axis(a, order_of(a, axis, kind=kind), axis)
 
 
-def _kth(kth, n: int, op: str) -> tuple[int, ...]:
+def _kth(kth, n: int, size: int, op: str) -> tuple[int, ...]:
     places = [shapes.whole(k, f"{op}: kth") for k in np.ravel(kth)]
+    if not size:
+        return ()
     for k in places:
         if not -n <= k < n:
             raise ValueError(f"{op}: kth={k} is out of bounds for an axis of length {n}")
@@ -92,7 +94,7 @@ def argpartition(a, kth, axis=-1, kind="introselect", order=None):
     """Positions such that the `kth` element is where sorting puts it, smaller ones before it."""
     _kind(None, order, None, "argpartition")
     a, axis = _line(a, axis, "argpartition")
-    return order_of(a, axis, _kth(kth, shape_of(a)[axis], "argpartition"))
+    return order_of(a, axis, _kth(kth, shape_of(a)[axis], a.size, "argpartition"))
 
 
 @implements(np.partition)

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..core.array import Array, implements
 from ..core.primitive import shape_of
+from ..errors import NoRuleError
 from .families import zeros_like
 from .select import on_values
 
@@ -62,8 +63,11 @@ def _number(x: Any) -> Any:
 
 
 @implements(np.fix)
-def fix(x):
+def fix(x, out=None):
     """The whole number next to x towards 0; derivative 0."""
+    if out is not None:
+        raise NoRuleError("np.fix(out=...) cannot write into or from a tracked array; use the "
+                          "returned array")  # fmt: skip
     return np.trunc(x)
 
 

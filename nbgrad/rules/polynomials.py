@@ -24,7 +24,7 @@ def _given(x, op: str):
         x = x.coeffs
     x = x if hasattr(x, "dtype") else array(x) if isinstance(x, (list, tuple)) else np.asarray(x)
     if len(shape_of(x)) > 1:
-        raise ValueError(f"{op}: coefficients of shape {shape_of(x)}; they have one axis")
+        raise DimensionMismatch(f"{op}: coefficients of shape {shape_of(x)}; they have one axis")
     return np.reshape(x, -1)
 
 
