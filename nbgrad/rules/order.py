@@ -5,6 +5,7 @@ import numpy as np
 from ..codegen.loops import MAXIMUM, MINIMUM
 from ..core.array import implements
 from ..core.primitive import Aval, bind, shape_of
+from ..errors import NoRuleError
 from ..kernels import shapes
 from .dtypes import INT, held
 from .families import Written, sample
@@ -125,7 +126,7 @@ def _extreme(function, kind):
         shape = shape_of(a)
         a, axis = _line(a, axis, row.name)
         if out is not None:
-            raise TypeError(f"{row.name}: out=... cannot be written to; use what it returns")
+            raise NoRuleError(f"{row.name}: out=... cannot be written to; use what it returns")
         if not shape_of(a)[axis]:
             raise ValueError(f"{row.name}: an axis of length 0 of an array of shape {shape}")
         found = bind(row, a, axis=axis)

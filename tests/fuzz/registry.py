@@ -45,8 +45,11 @@ SKIPPED = {
     "unique_inverse", "unique_values", "intersect1d", "setdiff1d", "setxor1d", "union1d", "extract",
     "compress", "trim_zeros", "diag_indices_from", "tril_indices_from", "triu_indices_from",
     "row_stack",
+    "eigh", "eigvalsh", "eig", "eigvals", "svd", "svdvals", "matrix_norm", "cond", "poly",
+    "qr",
 }  # fmt: skip
-"""Functions that give no array of floats, or one whose size depends on numbers."""
+"""Functions that give no array of floats, or one whose size depends on numbers; or whose factors
+have no derivative where some are equal, as they often are in programs that are drawn."""
 
 
 def spelled(row: Primitive) -> str | None:
