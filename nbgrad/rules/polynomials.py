@@ -62,7 +62,8 @@ def polysub(a1, a2):
 
 @implements(np.polymul)
 def polymul(a1, a2):
-    """The product of two polynomials."""
+    """The product of two polynomials. Leading zeros stay, as these coefficients have a derivative:
+    NumPy drops them."""
     return convolve(_given(a1, "polymul"), _given(a2, "polymul"))
 
 

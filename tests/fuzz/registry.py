@@ -46,10 +46,11 @@ SKIPPED = {
     "compress", "trim_zeros", "diag_indices_from", "tril_indices_from", "triu_indices_from",
     "row_stack",
     "eigh", "eigvalsh", "eig", "eigvals", "svd", "svdvals", "matrix_norm", "cond", "poly",
-    "qr",
+    "qr", "polymul",
 }  # fmt: skip
 """Functions that give no array of floats, or one whose size depends on numbers; or whose factors
-have no derivative where some are equal, as they often are in programs that are drawn."""
+have no derivative where some are equal, as they often are in programs that are drawn; or one whose
+leading zeros NumPy drops."""
 
 
 def spelled(row: Primitive) -> str | None:
