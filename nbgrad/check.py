@@ -14,6 +14,8 @@ from .values.leaves import track
 
 # Central differences of order 6: sum of weight * f(x + k * step) / step.
 _STENCIL = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60))
+# In float64 rounding then costs 5e-14 of the scale (2e-16 / step), and truncation (step ** 6 / 140
+# times the seventh derivative) no more, as long as `f` bends on a scale above a third.
 _STEP = 4e-3
 
 

@@ -21,7 +21,7 @@ from .transforms import jvp, trees, vmap
 from .values.operands import float_array, real_array
 
 Method = Literal["hutchinson", "hutch++"]
-# Products with a Jacobian in one pass.
+# Products with a Jacobian in one pass: the loops are full, and what is kept stays small.
 _BLOCK = 64
 Probes = Literal["rademacher", "gaussian", "orthogonal"]
 

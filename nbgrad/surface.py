@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .core.array import functions, remedies
+from .core.functions import functions, remedies
 from .core.primitive import Primitive
 from .rules.families import Elementwise, Nondifferentiable, ufunc_primitives
 

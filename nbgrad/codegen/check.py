@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import TraceError
 from .affine import Affine
-from .core import Core, Device, Enter, Pointer, Repeat, Run, Scratch, Step
+from .core import Address, Core, CoreStep, Repeat, RunCore, RunDevice, RunKernel, Scratch
 from .devices import EXTENTS
 from .loops import (
     Begin,
@@ -121,7 +121,7 @@ def _core(core: Core, scope: _Scope) -> list[np.dtype]:
     return [scope.dtype_of(x, core.name) for x in core.results]
 
 
-def _steps(steps: Iterable[Step], scope: _Scope, scratch: int) -> None:
+def _steps(steps: Iterable[CoreStep], scope: _Scope, scratch: int) -> None:
     for step in steps:
         statement = step.statement
         for buffer, _ in _places(statement):
@@ -133,13 +133,13 @@ def _steps(steps: Iterable[Step], scope: _Scope, scratch: int) -> None:
                 within = scope.inside(statement.variable, (0, statement.n - 1))
                 within.dtypes[statement.variable] = _INT
                 _steps(statement.body, within, scratch)
-        elif isinstance(statement, Run):
+        elif isinstance(statement, RunKernel):
             _run(statement, scope)
-        elif isinstance(statement, Device):
+        elif isinstance(statement, RunDevice):
             counts = EXTENTS[statement.function](*statement.sizes)
             for pointer, count in zip(statement.pointers, counts, strict=True):
                 scope.touch(pointer.buffer, pointer.at, pointer.dtype, count, statement.function)
-        elif isinstance(statement, Enter):
+        elif isinstance(statement, RunCore):
             _enter(statement, scope)
         else:
             _statement(statement, scope)
@@ -147,16 +147,16 @@ def _steps(steps: Iterable[Step], scope: _Scope, scratch: int) -> None:
 
 def _places(statement: Any) -> list[tuple[Hashable, Affine]]:
     """What a step points at."""
-    if isinstance(statement, (Run, Device)):
+    if isinstance(statement, (RunKernel, RunDevice)):
         return [(p.buffer, p.at) for p in statement.pointers]
-    if isinstance(statement, Enter):
-        return [(p.buffer, p.at) for p in statement.arguments if isinstance(p, Pointer)]
+    if isinstance(statement, RunCore):
+        return [(p.buffer, p.at) for p in statement.arguments if isinstance(p, Address)]
     if isinstance(statement, Gemm):
         return [statement.a, statement.b, statement.c]
     return [(statement.buffer, statement.at)] if isinstance(statement, (Load, Store)) else []
 
 
-def _behind(pointer: Pointer, scope: _Scope, user: Any) -> Room | None:
+def _behind(pointer: Address, scope: _Scope, user: Any) -> Room | None:
     """The room behind a pointer."""
     room, found = scope.room(pointer.buffer, user), scope.range_of(pointer.at, user)
     if room is None or found is None:
@@ -165,7 +165,7 @@ def _behind(pointer: Pointer, scope: _Scope, user: Any) -> Room | None:
     return Room(room.low - low, room.high - high)
 
 
-def _run(run: Run, scope: _Scope) -> None:
+def _run(run: RunKernel, scope: _Scope) -> None:
     kernel, label = run.kernel, run.kernel.label
     dtypes = tuple(p.dtype for p in run.pointers)
     _require(dtypes == kernel.buffers, f"pointers to {dtypes} in place of {kernel.buffers}", label)
@@ -187,23 +187,23 @@ def _run(run: Run, scope: _Scope) -> None:
         scope.define(name, inner.dtype_of(result, label))
 
 
-def _meet(one: Pointer, other: Pointer) -> bool:
+def _meet(one: Address, other: Address) -> bool:
     a, b = one.buffer, other.buffer
     if isinstance(a, Scratch) and isinstance(b, Scratch):
         return a.offset < b.offset + b.size and b.offset < a.offset + a.size
     return a == b
 
 
-def _enter(enter: Enter, scope: _Scope) -> None:
+def _enter(enter: RunCore, scope: _Scope) -> None:
     core = enter.core
     given = list(enter.arguments)
     if core.given:
         room = given.pop()
-        assert isinstance(room, Pointer)
+        assert isinstance(room, Address)
         scope.touch(room.buffer, room.at, room.dtype, core.scratch, core.name)
     inner = _Scope()
     for parameter, x in zip(core.parameters, given, strict=True):
-        if isinstance(x, Pointer):
+        if isinstance(x, Address):
             inner.rooms[parameter] = _behind(x, scope, core.name)
         else:
             found = scope.ranges.get(x) if isinstance(x, str) else None

@@ -30,7 +30,7 @@ class Slot:
 
 
 @dataclass(frozen=True)
-class Pointer:
+class Address:
     """An element of a buffer."""
 
     buffer: Hashable
@@ -39,30 +39,30 @@ class Pointer:
 
 
 @dataclass(frozen=True)
-class Run:
+class RunKernel:
     """A kernel on pointers and numbers; it gives `results`."""
 
     kernel: Kernel
-    pointers: tuple[Pointer, ...]
+    pointers: tuple[Address, ...]
     numbers: tuple[Operand, ...] = ()
     results: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Device:
+class RunDevice:
     """A device function on pointers and sizes."""
 
     function: str
-    pointers: tuple[Pointer, ...]
+    pointers: tuple[Address, ...]
     sizes: tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Enter:
+class RunCore:
     """The core of a loop's step, on pointers and numbers in the order of its parameters."""
 
     core: "Core"
-    arguments: tuple[Pointer | Operand, ...]
+    arguments: tuple[Address | Operand, ...]
     results: tuple[str, ...]
 
 
@@ -73,14 +73,16 @@ class Repeat:
     variable: str
     n: int
     reverse: bool
-    body: tuple["Step", ...]
+    body: tuple["CoreStep", ...]
 
 
 @dataclass(frozen=True)
-class Step:
+class CoreStep:
     """A statement of a core, and the user's lines that it comes from."""
 
-    statement: "Run | Device | Enter | Repeat | Gemm | Let | Load | Store | Begin | Place"
+    statement: (
+        "RunKernel | RunDevice | RunCore | Repeat | Gemm | Let | Load | Store | Begin | Place"
+    )
     lines: tuple[str, ...] = ()
 
 
@@ -91,13 +93,13 @@ class Core:
 
     name: str
     parameters: tuple[Hashable, ...]
-    steps: list[Step]
+    steps: list[CoreStep]
     results: tuple[Operand, ...]
     scratch: int
     given: bool  # whether the caller gives the scratch
 
 
-def steps_of(core: Core) -> Iterator[Step]:
+def all_steps(core: Core) -> Iterator[CoreStep]:
     """All steps, those of repeated cores too."""
     stack = list(core.steps[::-1])
     while stack:
@@ -105,5 +107,5 @@ def steps_of(core: Core) -> Iterator[Step]:
         yield step
         if isinstance(step.statement, Repeat):
             stack += step.statement.body[::-1]
-        elif isinstance(step.statement, Enter):
+        elif isinstance(step.statement, RunCore):
             stack += step.statement.core.steps[::-1]

@@ -1,7 +1,7 @@
 """The device functions that programs call, in plain Python and NumPy: what the interpreter runs.
 
 Compiled programs call those of `nbgrad.kernels` of the same names, which these restate from their
-definitions. Each takes pointers and sizes; `Pointer` is what it needs of a pointer.
+definitions. Each takes pointers and sizes; `PointerLike` is what it needs of a pointer.
 """
 
 import math
@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 
-class Pointer(Protocol):
+class PointerLike(Protocol):
     """Elements of one dtype. Places are integers, or arrays of them for arrays of elements."""
 
     def load(self, places: Any) -> Any: ...
@@ -19,50 +19,50 @@ class Pointer(Protocol):
     def store(self, places: Any, values: Any) -> None: ...
 
 
-def _read(pointer: Pointer, *shape: int) -> np.ndarray:
+def _read(pointer: PointerLike, *shape: int) -> np.ndarray:
     return pointer.load(np.arange(math.prod(shape)).reshape(shape))
 
 
-def _write(pointer: Pointer, values: np.ndarray) -> None:
+def _write(pointer: PointerLike, values: np.ndarray) -> None:
     pointer.store(np.arange(values.size).reshape(values.shape), values)
 
 
-def _move(to: Pointer, source: Pointer, count: int) -> None:
+def _move(to: PointerLike, source: PointerLike, count: int) -> None:
     _write(to, _read(source, count))
 
 
-def _spoil(to: Pointer, count: int) -> None:
+def _spoil(to: PointerLike, count: int) -> None:
     _write(to, np.full(count, np.nan))
 
 
-def _cumsum(x: Pointer, out: Pointer, rows: int, columns: int) -> None:
+def _cumsum(x: PointerLike, out: PointerLike, rows: int, columns: int) -> None:
     values = _read(x, rows, columns)
     _write(out, np.cumsum(values, axis=1, dtype=values.dtype))
 
 
-def _cumsum_back(x: Pointer, out: Pointer, rows: int, columns: int) -> None:
+def _cumsum_back(x: PointerLike, out: PointerLike, rows: int, columns: int) -> None:
     values = _read(x, rows, columns)[:, ::-1]
     _write(out, np.cumsum(values, axis=1, dtype=values.dtype)[:, ::-1])
 
 
-def _convolved(x: Pointer, y: Pointer, out: Pointer, n: int, m: int) -> None:
+def _convolved(x: PointerLike, y: PointerLike, out: PointerLike, n: int, m: int) -> None:
     _write(out, np.convolve(_read(x, n), _read(y, m)))
 
 
-def _ordered(x: Pointer, out: Pointer, rows: int, columns: int) -> None:
+def _ordered(x: PointerLike, out: PointerLike, rows: int, columns: int) -> None:
     """The orders, and the room to merge in, which is left as the orders again."""
     order = np.argsort(_read(x, rows, columns), axis=1, kind="stable")
     _write(out, np.stack([order, order]))
 
 
-def _searched(a: Pointer, v: Pointer, out: Pointer, n: int, m: int, right: int) -> None:
+def _searched(a: PointerLike, v: PointerLike, out: PointerLike, n: int, m: int, right: int) -> None:
     _write(out, np.searchsorted(_read(a, n), _read(v, m), "right" if right else "left"))
 
 
 # -- matrices -------------------------------------------------------------------------------------
 
 
-def _factored(x: Pointer, lu: Pointer, count: int, n: int) -> None:
+def _factored(x: PointerLike, lu: PointerLike, count: int, n: int) -> None:
     """Both factors in one matrix, and behind it the rows that were exchanged."""
     matrices = _read(x, count, n, n)
     found = np.zeros((count, n + 1, n), matrices.dtype)
@@ -94,25 +94,27 @@ def _solved(lu: np.ndarray, y: np.ndarray) -> np.ndarray:
     return out
 
 
-def _substituted(lu: Pointer, y: Pointer, out: Pointer, count: int, n: int, m: int) -> None:
+def _substituted(
+    lu: PointerLike, y: PointerLike, out: PointerLike, count: int, n: int, m: int
+) -> None:
     pairs = zip(_read(lu, count, n + 1, n), _read(y, count, n, m), strict=True)
     _write(out, np.array([_solved(*pair) for pair in pairs]).reshape(count, n, m))
 
 
-def _inverted(lu: Pointer, out: Pointer, count: int, n: int) -> None:
+def _inverted(lu: PointerLike, out: PointerLike, count: int, n: int) -> None:
     every = _read(lu, count, n + 1, n)
     found = [_solved(a, np.eye(n, dtype=a.dtype)) for a in every]
     _write(out, np.array(found).reshape(count, n, n))
 
 
-def _diagonals(lu: Pointer, out: Pointer, count: int, n: int) -> None:
+def _diagonals(lu: PointerLike, out: PointerLike, count: int, n: int) -> None:
     """Those of the upper factors, with another sign where the row was exchanged."""
     every = _read(lu, count, n + 1, n)
     diagonal = np.diagonal(every[:, :n], axis1=1, axis2=2)
     _write(out, np.where(every[:, n] == np.arange(n), diagonal, -diagonal))
 
 
-def _choleskied(x: Pointer, out: Pointer, count: int, n: int) -> None:
+def _choleskied(x: PointerLike, out: PointerLike, count: int, n: int) -> None:
     """Lower factors; nan where a matrix is not positive definite."""
     matrices = _read(x, count, n, n)
     found = np.zeros_like(matrices)
@@ -125,7 +127,7 @@ def _choleskied(x: Pointer, out: Pointer, count: int, n: int) -> None:
     _write(out, found)
 
 
-def _reflected(x: Pointer, out: Pointer, count: int, m: int, n: int) -> None:
+def _reflected(x: PointerLike, out: PointerLike, count: int, m: int, n: int) -> None:
     _write(out, np.concatenate(np.linalg.qr(_read(x, count, m, n)), axis=1))
 
 
@@ -144,7 +146,7 @@ def _block(key: int, number: int) -> tuple[int, int]:
     return (x[1] << 32) | x[0], (x[3] << 32) | x[2]
 
 
-def _blocks(state: Pointer) -> Iterator[tuple[int, int]]:
+def _blocks(state: PointerLike) -> Iterator[tuple[int, int]]:
     """The blocks from the state on: its key, and the number of the next one."""
     key, number = (int(word) % 2**64 for word in _read(state, 2))
     while True:
@@ -152,7 +154,7 @@ def _blocks(state: Pointer) -> Iterator[tuple[int, int]]:
         number = (number + 1) % 2**64
 
 
-def _words(state: Pointer, count: int) -> list[int]:
+def _words(state: PointerLike, count: int) -> list[int]:
     blocks = _blocks(state)
     return [word for _ in range((count + 1) // 2) for word in next(blocks)][:count]
 
@@ -161,11 +163,11 @@ def _unit(word: int) -> float:
     return (word >> 11) * 2.0**-53
 
 
-def _fill_uniform(state: Pointer, out: Pointer, n: int, low: float, width: float) -> None:
+def _fill_uniform(state: PointerLike, out: PointerLike, n: int, low: float, width: float) -> None:
     _write(out, np.array([low + width * _unit(word) for word in _words(state, n)]))
 
 
-def _fill_normal(state: Pointer, out: Pointer, n: int, mean: float, std: float) -> None:
+def _fill_normal(state: PointerLike, out: PointerLike, n: int, mean: float, std: float) -> None:
     """By Box and Muller, a pair from each block."""
     found: list[float] = []
     words = iter(_words(state, n + n % 2))
@@ -180,11 +182,11 @@ def _below(word: int, high: int) -> int:
     return ((word >> 32) * high + ((word & _LOW) * high >> 32)) >> 32
 
 
-def _fill_integers(state: Pointer, out: Pointer, n: int, high: int) -> None:
+def _fill_integers(state: PointerLike, out: PointerLike, n: int, high: int) -> None:
     _write(out, np.array([_below(word, high) for word in _words(state, n)], np.int64))
 
 
-def _fill_permutation(state: Pointer, out: Pointer, n: int) -> None:
+def _fill_permutation(state: PointerLike, out: PointerLike, n: int) -> None:
     """0 ... n-1, exchanged from the end on, with the first word of block i for place i."""
     order = np.arange(n)
     blocks = [word for word, _ in zip(_blocks(state), range(n), strict=False)]
@@ -202,7 +204,7 @@ DEVICES: dict[str, Callable[..., None]] = {
     "fill_uniform": _fill_uniform, "inverted": _inverted, "move": _move, "ordered": _ordered,
     "reflected": _reflected, "searched": _searched, "spoil": _spoil, "substituted": _substituted,
 }  # fmt: skip
-"""By the names that `core.Device` calls them."""
+"""By the names that `core.RunDevice` calls them."""
 
 EXTENTS: dict[str, Callable[..., tuple[int, ...]]] = {
     "choleskied": lambda count, n: (count * n * n, count * n * n),

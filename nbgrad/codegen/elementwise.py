@@ -1,7 +1,8 @@
 """The loop of an elementwise op on arrays of any length: the kernels of the eager tier.
 
-A `Step` is one line of scalar code. `loop_source` puts a list of them into the loop nest that the
-patterns of the operands ask for. Equal requests give equal text, and so one compiled kernel.
+An `Assignment` is one line of scalar code. `loop_source` puts a list of them into the loop nest
+that the patterns of the operands ask for. Equal requests give equal text, and so one compiled
+kernel.
 
 The text of `x * y`, for arrays of one shape::
 
@@ -22,7 +23,7 @@ from ..kernels import scalar as functions
 from ..kernels.shapes import Pattern
 from .scalar import NAMES, Expr, near_arguments, text_of
 
-__all__ = ["Operand", "Step", "loop_source"]
+__all__ = ["Assignment", "KernelOperand", "loop_source"]
 
 _INDEX = {"full": "k", "row": "j", "column": "i"}
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -30,7 +31,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 _CHUNK = 4096
 
 
-class Step(NamedTuple):
+class Assignment(NamedTuple):
     """`target = body`, where `operands` are what the arguments of the body stand for: names of
     earlier targets and of operands, or numbers."""
 
@@ -40,7 +41,7 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Operand:
+class KernelOperand:
     """An argument of a kernel. `name` is its element's; the array is called `<name>s`.
 
     A written operand whose pattern is not `full` receives the sum over what it lacks.
@@ -52,9 +53,9 @@ class Operand:
 
 def loop_source(
     name: str,
-    steps: list[Step],
-    reads: list[Operand],
-    writes: dict[Operand, str | float],
+    steps: list[Assignment],
+    reads: list[KernelOperand],
+    writes: dict[KernelOperand, str | float],
 ) -> str:
     """Source of the module of one kernel: the function and the imports that it needs."""
     text = _function(name, steps, reads, writes)
@@ -91,7 +92,10 @@ class _Constants:
 
 
 def _function(
-    name: str, steps: list[Step], reads: list[Operand], writes: dict[Operand, str | float]
+    name: str,
+    steps: list[Assignment],
+    reads: list[KernelOperand],
+    writes: dict[KernelOperand, str | float],
 ) -> str:
     """Source of the kernel `name(reads..., writes..., rows, columns)`.
 
@@ -123,7 +127,7 @@ def _function(
     return "\n".join(lines) + "\n"
 
 
-def _lines(steps: list[Step], constant: _Constants, near: bool) -> list[str]:
+def _lines(steps: list[Assignment], constant: _Constants, near: bool) -> list[str]:
     """The steps as text; `near` calls branch-free forms of sin and its kin, and notes in `far`
     where these are wrong."""
     lines = []
@@ -136,7 +140,9 @@ def _lines(steps: list[Step], constant: _Constants, near: bool) -> list[str]:
     return lines
 
 
-def _line(steps: list[str], reads: list[Operand], writes: dict[Operand, str]) -> list[str]:
+def _line(
+    steps: list[str], reads: list[KernelOperand], writes: dict[KernelOperand, str]
+) -> list[str]:
     """One loop over all elements; sums into numbers go chunk by chunk."""
     loads = [f"{read.name} = {read.name}s[k]" for read in reads if read.pattern == "full"]
     inner = loads + steps
@@ -157,7 +163,9 @@ def _line(steps: list[str], reads: list[Operand], writes: dict[Operand, str]) ->
     ]
 
 
-def _nest(steps: list[str], reads: list[Operand], writes: dict[Operand, str]) -> list[str]:
+def _nest(
+    steps: list[str], reads: list[KernelOperand], writes: dict[KernelOperand, str]
+) -> list[str]:
     """Rows outside, columns inside; a sum over a row stays in a register."""
     inner = [
         f"{read.name} = {read.name}s[{_INDEX[read.pattern]}]"
@@ -190,7 +198,7 @@ def _nest(steps: list[str], reads: list[Operand], writes: dict[Operand, str]) ->
     ]
 
 
-def _argument(operand: Operand, written: bool) -> str:
+def _argument(operand: KernelOperand, written: bool) -> str:
     return operand.name if operand.pattern == "number" and not written else f"{operand.name}s"
 
 

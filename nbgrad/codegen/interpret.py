@@ -12,8 +12,7 @@ import numpy as np
 
 from .affine import Affine
 from .blocks import Block, Pointer
-from .core import Core, Device, Enter, Repeat, Run, Scratch, Slot, Step
-from .core import Pointer as PointerTo
+from .core import Address, Core, CoreStep, Repeat, RunCore, RunDevice, RunKernel, Scratch, Slot
 from .devices import DEVICES
 from .loops import (
     Begin,
@@ -113,7 +112,7 @@ class _Machine:
         self._steps(core.steps, frame)
         return [_operand(x)(numbers) for x in core.results]
 
-    def _steps(self, steps: Iterable[Step], frame: _Frame) -> None:
+    def _steps(self, steps: Iterable[CoreStep], frame: _Frame) -> None:
         for step in steps:
             self._step(step.statement, frame)
 
@@ -124,25 +123,25 @@ class _Machine:
             for i in reversed(each) if statement.reverse else each:
                 numbers[statement.variable] = np.int64(i)
                 self._steps(statement.body, frame)
-        elif isinstance(statement, Run):
+        elif isinstance(statement, RunKernel):
             pointers = [self._pointer(p, frame) for p in statement.pointers]
             given = [_operand(x)(numbers) for x in statement.numbers]
             found = self._kernel(statement.kernel, pointers, given)
             numbers.update(zip(statement.results, found, strict=True))
-        elif isinstance(statement, Device):
+        elif isinstance(statement, RunDevice):
             pointers = [self._pointer(p, frame) for p in statement.pointers]
             DEVICES[statement.function](*pointers, *statement.sizes)
-        elif isinstance(statement, Enter):
+        elif isinstance(statement, RunCore):
             found = self._enter(statement, frame)
             numbers.update(zip(statement.results, found, strict=True))
         else:
             _prepared(statement)(frame)
 
-    def _enter(self, enter: Enter, frame: _Frame) -> list[Any]:
+    def _enter(self, enter: RunCore, frame: _Frame) -> list[Any]:
         """The core of a loop's step, whose scratch is the last argument where it needs any."""
         given: list[Any] = []
         for x in enter.arguments:
-            if isinstance(x, PointerTo):
+            if isinstance(x, Address):
                 pointer = self._pointer(x, frame)
                 given.append((pointer.block, pointer.start))
             else:
@@ -150,7 +149,7 @@ class _Machine:
         scratch = given.pop() if enter.core.given else None
         return self.run(enter.core, given, scratch)
 
-    def _pointer(self, place: PointerTo, frame: _Frame) -> Pointer:
+    def _pointer(self, place: Address, frame: _Frame) -> Pointer:
         pointer = frame.pointer(place.buffer, place.dtype)
         return pointer.further(_position(place.at)(frame.numbers))
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .affine import Affine
-from .core import Core, Device, Enter, Pointer, Repeat, Run, Step
+from .core import Address, Core, CoreStep, Repeat, RunCore, RunDevice, RunKernel
 from .loops import (
     MAXIMUM,
     MINIMUM,
@@ -76,7 +76,7 @@ class Module:
 
     # -- cores ------------------------------------------------------------------------------------
 
-    def step_lines(self, steps: Iterable[Step]) -> list[Line]:
+    def step_lines(self, steps: Iterable[CoreStep]) -> list[Line]:
         """The lines of steps of a core."""
         return [line for step in steps for line in self._step(step)]
 
@@ -90,7 +90,7 @@ class Module:
         head = ["@device", f"def {core.name}({', '.join(parameters)}):"]
         return "\n".join([*head, *indented(body)]) + "\n"
 
-    def _step(self, step: Step) -> list[Line]:
+    def _step(self, step: CoreStep) -> list[Line]:
         statement, lines = step.statement, step.lines
         if isinstance(statement, Repeat):
             n = statement.n
@@ -101,18 +101,18 @@ class Module:
         return [Line(self._statement(statement, lines), lines)]
 
     def _statement(self, statement, lines: tuple[str, ...]) -> str:
-        if isinstance(statement, Run):
+        if isinstance(statement, RunKernel):
             name = self.name_of(statement.kernel)
             self._note(name, lines)
             given = [*map(self._pointer, statement.pointers), *map(operand_text, statement.numbers)]
             return _call(name, given, statement.results)
-        if isinstance(statement, Device):
+        if isinstance(statement, RunDevice):
             self._note(statement.function, lines)
             given = [*map(self._pointer, statement.pointers), *map(str, statement.sizes)]
             return _call(statement.function, given)
-        if isinstance(statement, Enter):
+        if isinstance(statement, RunCore):
             given = [
-                self._pointer(x) if isinstance(x, Pointer) else operand_text(x)
+                self._pointer(x) if isinstance(x, Address) else operand_text(x)
                 for x in statement.arguments
             ]
             results = ", ".join(statement.results)
@@ -131,7 +131,7 @@ class Module:
         noted = self.notes.setdefault(name, [])
         noted += [line for line in lines if line not in noted]
 
-    def _pointer(self, pointer: Pointer) -> str:
+    def _pointer(self, pointer: Address) -> str:
         return self._base(pointer.buffer, pointer.dtype, pointer.at)
 
     # -- kernels ----------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Iterable
 
 from .affine import Affine
-from .core import Core, Device, Enter, Pointer, Repeat, Run, Step
+from .core import Address, Core, CoreStep, Repeat, RunCore, RunDevice, RunKernel
 from .loops import Begin, Chunks, Gemm, Guarded, Join, Kernel, Let, Load, Loop, Place, Store
 from .numba import indented, operand_text, position_text, variable
 from .scalar import NAMES, text_of
@@ -30,35 +30,35 @@ class Shown:
         results = ", ".join(map(operand_text, core.results))
         return _block(head, [*self._steps(core.steps), *([f"return {results}"] * bool(results))])
 
-    def _steps(self, steps: Iterable[Step]) -> list[str]:
+    def _steps(self, steps: Iterable[CoreStep]) -> list[str]:
         lines: list[str] = []
         for step in steps:
             first, *rest = self._step(step)
             lines += [f"{first}  # {step.lines[0]}" if step.lines else first, *rest]
         return lines
 
-    def _step(self, step: Step) -> list[str]:
+    def _step(self, step: CoreStep) -> list[str]:
         s = step.statement
         if isinstance(s, Repeat):
             steps = f"{s.n - 1}, ..., 0" if s.reverse else f"0, ..., {s.n - 1}"
             return [f"for {s.variable} in {steps}", *indented(self._steps(s.body))]
-        if isinstance(s, Run):
+        if isinstance(s, RunKernel):
             text = _kernel(s.kernel)
             name = self._kernels.setdefault(text, f"{s.kernel.label}{len(self._kernels)}")
             given = [*map(self._pointer, s.pointers), *map(operand_text, s.numbers)]
             return [_call(name, given, s.results)]
-        if isinstance(s, Device):
+        if isinstance(s, RunDevice):
             return [_call(s.function, [*map(self._pointer, s.pointers), *map(str, s.sizes)])]
-        if isinstance(s, Enter):
+        if isinstance(s, RunCore):
             if id(s.core) not in self._cores:
                 self._cores[id(s.core)] = self._core(s.core)
             given = [
-                self._pointer(x) if isinstance(x, Pointer) else operand_text(x) for x in s.arguments
+                self._pointer(x) if isinstance(x, Address) else operand_text(x) for x in s.arguments
             ]
             return [_call(s.core.name, given, s.results)]
         return _statement(s, self._name_of)
 
-    def _pointer(self, pointer: Pointer) -> str:
+    def _pointer(self, pointer: Address) -> str:
         return _at(self._name_of(pointer.buffer), pointer.at)
 
 

@@ -20,7 +20,7 @@ from . import modes
 
 Shape = tuple[int, ...]
 
-
+# Avals kept in the table: about 20 MB of them.
 _AVALS = 1 << 16
 
 
@@ -75,7 +75,7 @@ class Unplanned:
 
 
 class Primitive:
-    """An op: what it computes and how it is differentiated. The families in `rules/families.py`
+    """An op: what it computes and how it is differentiated. The families in `rules/families/`
     fill in the derivatives from what a row of `rules/` states.
 
     Arguments of ops are positional arrays, static parameters are keyword-only. Cotangents and
@@ -102,7 +102,7 @@ class Primitive:
     registered = True
     differentiable = True
     linear = False
-    # Whether `infer` takes numbers of Python's among the arguments.
+    # Whether `infer` takes Python numbers among the arguments.
     takes_numbers = False
     # Whether a recording takes the primitive apart, by `inline(*args, **params)`.
     inlines = False

@@ -1,7 +1,7 @@
 """Functions that are pickled as the call that makes them again.
 
 A closure cannot be pickled, and what it holds, such as a recorded graph, need not be: the process
-that reads the pickle makes the same again from what was given. A function that a decorator hides
+that reads the pickle makes the function again from the arguments. A function that a decorator hides
 behind its own name is found by name, as the functions of a module are.
 """
 
@@ -12,13 +12,13 @@ from typing import Any
 
 
 class Wrapper:
-    """What is made of one function, and can be made of another."""
+    """A transformed function, whose transformation can be applied to another function."""
 
     __slots__ = ()
     function: Any
 
     def of(self, f: Callable) -> Callable:
-        """The same of another function."""
+        """What this transformation makes of another function."""
         raise NotImplementedError
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..codegen.elementwise import Operand, Step, loop_source
+from ..codegen.elementwise import Assignment, KernelOperand, loop_source
 from ..codegen.scalar import NAMES, Expr, arg, number, parse, substituted
 from ..core.primitive import Aval, Primitive
 from ..core.symbols import Builder, Symbol, is_full, topological
@@ -28,7 +28,7 @@ class Traced(NamedTuple):
     """A recorded pullback: its steps, the name of the cotangent of each needed argument, and the
     names that it reads besides `ct`, in the order in which the kernel takes them."""
 
-    steps: list[Step]
+    steps: list[Assignment]
     values: dict[int, str | float]
     reads: tuple[str, ...]
 
@@ -47,13 +47,13 @@ def whole_body_of(primitive: Any, params: dict) -> Expr:
 
 def steps_of(
     outputs: Sequence, names: dict[Symbol, str]
-) -> tuple[list[Step], list[str | float], set[str]]:
+) -> tuple[list[Assignment], list[str | float], set[str]]:
     """Scalar steps that compute `outputs`, the names (or numbers) of those, and the inputs that are
     read.
 
     `names` holds what is given: the walk from the outputs ends there.
     """
-    steps: list[Step] = []
+    steps: list[Assignment] = []
     labels = dict(names)
     used: set[str] = set()
 
@@ -71,7 +71,7 @@ def steps_of(
             continue
         operands = tuple(map(label, symbol.args))
         labels[symbol] = f"v{len(steps)}"
-        steps.append(Step(labels[symbol], body_of(symbol.primitive, symbol.params), operands))
+        steps.append(Assignment(labels[symbol], body_of(symbol.primitive, symbol.params), operands))
     return steps, [label(output) for output in outputs], used
 
 
@@ -123,11 +123,11 @@ def forward_kernel(primitive: Any, params: dict, patterns: Sequence[Pattern]) ->
     """`kernel(args..., out)` for arguments that lie as `patterns` say."""
     if primitive.kernels and set(patterns) == {"full"}:
         return primitive.kernels[0]
-    reads = [Operand(name, pattern) for name, pattern in zip(NAMES, patterns, strict=False)]
+    reads = [KernelOperand(name, pattern) for name, pattern in zip(NAMES, patterns, strict=False)]
     label = f"{primitive.name}_forward"
-    steps = [Step("out", body_of(primitive, params), NAMES[: len(patterns)])]
+    steps = [Assignment("out", body_of(primitive, params), NAMES[: len(patterns)])]
     return kernel_from_source(
-        label, loop_source(label, steps, reads, {Operand("out", "full"): "out"})
+        label, loop_source(label, steps, reads, {KernelOperand("out", "full"): "out"})
     )
 
 
@@ -138,7 +138,10 @@ def pullback_kernel(
     if primitive.kernels and set(patterns) == {"full"}:
         return primitive.kernels[1]
     by_name: dict[str, Pattern] = {**dict(zip(NAMES, patterns, strict=False)), "out": "full"}
-    reads = [Operand("ct", "full"), *(Operand(name, by_name[name]) for name in traced.reads)]
-    writes = {Operand(f"{NAMES[i]}_bar", patterns[i]): traced.values[i] for i in positions}
+    reads = [
+        KernelOperand("ct", "full"),
+        *(KernelOperand(name, by_name[name]) for name in traced.reads),
+    ]
+    writes = {KernelOperand(f"{NAMES[i]}_bar", patterns[i]): traced.values[i] for i in positions}
     label = f"{primitive.name}_pullback"
     return kernel_from_source(label, loop_source(label, traced.steps, reads, writes))

@@ -21,9 +21,9 @@ from ..kernels.shapes import Pattern
 from ..kernels.unbroadcast import unbroadcast
 from . import emission
 
-# How an argument is handed to a kernel.
+# How a kernel takes an argument.
 RAVEL, ITEM, NUMBER, WIDEN = range(4)
-# Plans kept for each primitive: a program with ever new shapes must not grow for ever.
+# Plans kept for each primitive: memory stays bounded in a program with ever new shapes.
 LIMIT = 4096
 _building = fork_safe(threading.RLock())
 

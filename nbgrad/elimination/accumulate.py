@@ -185,7 +185,7 @@ def _total(x: Matrix, y: Matrix) -> Matrix:
 
 
 def _coarser(matrix: Matrix, blocks: int) -> Matrix:
-    """The same matrix in fewer blocks, with the zeros between the old ones."""
+    """A matrix in fewer blocks, with the zeros between the old ones filled in."""
     b, p, q = matrix.values.shape
     if b == blocks:
         return matrix

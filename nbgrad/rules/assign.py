@@ -176,7 +176,7 @@ class AtIndex:
         raise AttributeError(f"x.at[i].{name}: there are set, add and multiply")
 
     def _array_of(self, value: Any, number: bool = False) -> Any:
-        """Lists of Python's numbers, and with `number` these, in the dtype that x takes them in."""
+        """Lists of Python numbers, and with `number` these, in the dtype that x takes them in."""
         require_unmasked(value, "at[index]: a value")
         if isinstance(value, (list, tuple)) or (number and type(value) in (int, float, bool)):
             array = np.asarray(value)

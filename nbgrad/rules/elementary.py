@@ -60,7 +60,7 @@ def _quotient(x, y):
 
 
 def _xlogy(x, y):
-    # Here, as only tests ask. SciPy takes numbers of Python's for float64.
+    # Here, as only tests ask. SciPy takes Python numbers for float64.
     from scipy.special import xlogy
 
     return xlogy(x, y).astype(np.result_type(x, y))

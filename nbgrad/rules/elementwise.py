@@ -180,7 +180,7 @@ minimum = elementwise(
 
 
 def _share_of_number(mine, other):
-    """The same, and 1 where the other is nan."""
+    """1 where mine wins or the other is nan, and an even half where both are equal."""
     return np.where(other != other, 1.0, _share(mine, other))
 
 
@@ -201,7 +201,7 @@ fmin = elementwise(
 
 
 def _clipped(x, low, high):
-    # np.clip of two numbers of Python's gives them the dtype of the third.
+    # np.clip gives two Python numbers the dtype of the third argument.
     numbers = type(x) is float and type(low) is float
     return np.minimum(max(x, low) if numbers else np.maximum(x, low), high)
 

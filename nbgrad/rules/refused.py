@@ -3,7 +3,8 @@ at values, shapes or dtypes alone."""
 
 import numpy as np
 
-from ..core.array import Array, functions, implements, remedies
+from ..core.array import Array, functions, implements
+from ..core.functions import remedies
 from ..core.primitive import shape_of
 from .select import on_values
 from .shape import roll

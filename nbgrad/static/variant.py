@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,12 +12,14 @@ from ..kernels.program import cfunc, home_of, njit
 from .entry import c_abi, njit_entry
 from .entry.flatten import handed
 from .entry.module import emit
-from .entry.python_entry import PythonWay
+from .entry.python_entry import PythonEntry
 from .entry.signature import module
-from .inspect import report
-from .inspect.stages import Loops, Lowered, Scheduled
 from .lower import lower
 from .trace.program import Program
+
+if TYPE_CHECKING:
+    from .inspect.report import Plan
+    from .inspect.stages import Loops, Lowered, Scheduled
 
 
 class Variant:
@@ -34,8 +36,8 @@ class Variant:
         graph, outputs = lower(program)
         self._emitted = emit(graph, outputs, program.name)
         self.captured = tuple(graph.captured)
-        self.frame = self._emitted.frame
-        self.packed = self.frame.packed
+        self.signature = self._emitted.signature
+        self.packed = self.signature.packed
         self._home = home_of(program.name, self._emitted.source)
         self._lock = fork_safe(threading.RLock())
         self._cfuncs: dict[str, Any] = {}
@@ -43,26 +45,36 @@ class Variant:
     @property
     def source(self) -> str:
         """The text of the Numba module, with the user's lines as comments beside the steps."""
-        return report.annotated(self._emitted)
+        from .inspect.report import annotated
+
+        return annotated(self._emitted)
 
     @property
-    def plan(self) -> report.Plan:
+    def plan(self) -> "Plan":
         """Steps with their work, and buffers."""
-        return report.plan_of(self._emitted)
+        from .inspect.report import plan_of
+
+        return plan_of(self._emitted)
 
     @property
-    def lowered(self) -> Lowered:
+    def lowered(self) -> "Lowered":
         """The values that the program was brought to."""
+        from .inspect.stages import Lowered
+
         return Lowered(self._emitted)
 
     @property
-    def schedule(self) -> Scheduled:
+    def schedule(self) -> "Scheduled":
         """What shares a loop nest, and the order of the steps."""
+        from .inspect.stages import Scheduled
+
         return Scheduled(self._emitted)
 
     @property
-    def loops(self) -> Loops:
+    def loops(self) -> "Loops":
         """Its kernels and its core, as statements over buffers."""
+        from .inspect.stages import Loops
+
         return Loops(self._emitted)
 
     # -- for @njit code and C -----------------------------------------------------------------
@@ -83,8 +95,8 @@ class Variant:
         """
         captured = list(map(handed, self.captured))
         name = f"{self.program.name}_into"
-        text = self._module(njit_entry.into(self.frame))
-        return njit(name, text, len(self.program.inputs), len(self.frame.arrays()), captured)
+        text = self._module(njit_entry.into(self.signature))
+        return njit(name, text, len(self.program.inputs), len(self.signature.arrays()), captured)
 
     @property
     def address(self) -> int:
@@ -112,9 +124,12 @@ class Variant:
         with self._lock:
             if kind not in self._cfuncs:
                 # Copies that live as long as the function: their addresses stand in its text.
-                captured = [np.array(array, self.frame.inputs[len(self.program.inputs) + i].dtype)
-                            for i, array in enumerate(self.captured)]  # fmt: skip
-                text = makers[kind](self.frame, [array.ctypes.data for array in captured])
+                inputs = self.signature.inputs[len(self.program.inputs) :]
+                captured = [
+                    np.array(array, value.dtype)
+                    for array, value in zip(self.captured, inputs, strict=True)
+                ]
+                text = makers[kind](self.signature, [array.ctypes.data for array in captured])
                 made = cfunc(f"{self.program.name}_{kind}", self._module(text), kind)
                 self._cfuncs[kind] = (made, captured)
             return self._cfuncs[kind][0]
@@ -125,6 +140,6 @@ class Variant:
     # -- for Python ---------------------------------------------------------------------------
 
     @cached_property
-    def python(self) -> PythonWay:
+    def python(self) -> PythonEntry:
         """How Python calls it."""
-        return PythonWay(self.program, self.frame, self.captured, self._module)
+        return PythonEntry(self.program, self.signature, self.captured, self._module)

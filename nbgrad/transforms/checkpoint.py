@@ -61,7 +61,7 @@ def checkpoint(f: Callable) -> Callable:
 
 
 def stop_gradient(tree: Any) -> Any:
-    """The same values, as constants for every derivative.
+    """The values of nested arrays, as constants for every derivative.
 
     Arguments:
         tree: an array, or nested ones.

@@ -1,4 +1,4 @@
-"""`custom_rule`: a derivative that the user gives for a function of theirs."""
+"""`custom_rule`: a function with a derivative that the user gives."""
 
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
@@ -238,5 +238,5 @@ def _once(call: FunctionCall) -> NoRuleError:
 
 
 def _is_compiled(f: Any) -> bool:
-    """Whether f is a dispatcher of Numba's, which takes plain arrays only."""
+    """Whether f is a Numba dispatcher, which takes plain arrays only."""
     return hasattr(f, "py_func") and hasattr(f, "overloads")

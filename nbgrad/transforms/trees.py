@@ -45,7 +45,8 @@ def _flat(tree: Any, holds: Callable[[Any], bool] = is_float) -> tuple[list[Any]
 
 
 def _of_containers(tree: Any) -> tuple[list[Any], Any]:
-    """The same without objects, of which dataclasses are registered on sight."""
+    """The leaves and the structure of nested containers; dataclasses are registered on sight,
+    other objects stay leaves."""
     leaves, spec = _optree().tree_flatten(tree, none_is_leaf=True, namespace=NAMESPACE)
     if not COMMON.issuperset(map(type, leaves)) and _register_dataclasses(leaves):
         return _of_containers(tree)

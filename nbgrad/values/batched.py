@@ -16,7 +16,7 @@ from .operands import operand
 
 
 def _operand(x: Any, primitive: Primitive) -> Any:
-    """What all samples share: a number of Python's stays one: it takes the dtype of arrays."""
+    """An argument that all samples share; an int stays one, to take the dtype of arrays."""
     return x if type(x) is int else np.asarray(x) if type(x) is bool else operand(x, primitive)
 
 

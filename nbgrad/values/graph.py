@@ -70,13 +70,13 @@ class Node:
         return self.plan.pull(ct, self.value, self.saved, need)
 
     def pull_by_rule(self, ct, need: tuple[bool, ...]) -> Sequence:
-        """The same by the primitive's rule, for cotangents of any kind."""
+        """Contributions by the rule of the primitive, for cotangents of any kind."""
         return apply_rule(
             self.plan.primitive, self.plan.params, ct, self.value, self.saved or (), need
         )
 
     def pull_tracked(self, ct, need: tuple[bool, ...]) -> Sequence:
-        """The same as ops of this level, which can be differentiated again."""
+        """Contributions as ops of this level, which can be differentiated again."""
         args = [
             value if parent is None else handle(parent)
             for parent, value in zip(self.parents, self.saved or (), strict=True)

@@ -9,8 +9,7 @@ from ..core.primitive import Aval, Primitive, shape_of
 from ..eager.plans import plain_array
 from ..errors import DimensionMismatch, require_unmasked
 from ..kernels.shapes import require_axes
-from ..rules.dtypes import FLOATS, known
-from ..rules.families import require_real
+from ..rules.dtypes import FLOATS, known, require_real
 
 
 def aval_of(value: Any) -> Aval:

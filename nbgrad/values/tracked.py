@@ -5,8 +5,7 @@ through that case. What is tracked inside another transformation is a `NestedTra
 may itself be tracked, dual or symbolic.
 """
 
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 from weakref import ref
 
@@ -15,7 +14,7 @@ import numpy as np
 from ..core import modes
 from ..core.array import Array
 from ..core.modes import active
-from ..core.primitive import Aval, Primitive, bind
+from ..core.primitive import Primitive, bind
 from ..core.symbols import lifted
 from ..eager import plans as eager
 from ..eager.plans import ElementwisePlan
@@ -23,42 +22,21 @@ from ..errors import DimensionMismatch, GraphError
 from ..rules.families import FLOATS, ufunc_primitives
 from ..rules.index import slice_plan
 from . import backward, gradients, graph, operands
-from .children import Children
+from .base import GraphArray, plain_value
 from .graph import Leaf, NestedLeaf, NestedNode, Node, add_child, tick
 from .operands import aval_of, plain_operand
 
 _SEEDS = {dtype: np.ones((), dtype) for dtype in FLOATS}
 
 
-def _augmented(sign: str, plain: Callable) -> Callable:
-    """The method of an augmented assignment: refused on a leaf, else the plain operator."""
-
-    def method(self, other):
-        if self.node.plan is None:
-            name = self.name or "w"
-            raise GraphError(
-                f"{name} {sign} ... would make the leaf {name} a computed array and stop its "
-                f"training: write {name}.data {sign} ..., or y = {name} {sign[:-1]} ... for a new "
-                "array"
-            )
-        return plain(self, other)
-
-    return method
-
-
-class TrackedArray(Array):
+class TrackedArray(GraphArray):
     """An array and its place in the graph. Made by `nbgrad.track` and by every op on one.
 
     Shape and dtype (float64 or float32) are fixed. NumPy functions and operators on it give
     TrackedArrays; comparisons give plain bool arrays.
     """
 
-    __slots__ = ("__weakref__", "aval", "node")
-    __array_priority__ = 1000.0
-    aval: Aval
-    node: Node
-
-    # -- ops ----------------------------------------------------------------------------------
+    __slots__ = ()
 
     @classmethod
     def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
@@ -117,74 +95,6 @@ class TrackedArray(Array):
             if primitive is not None:
                 return (self.bind1 if len(inputs) == 1 else self.bind2)(primitive, *inputs)
         return super().__array_ufunc__(ufunc, method, *inputs, **options)
-
-    @property
-    def below(self) -> Any:
-        return self.node.value
-
-    # -- what it holds ------------------------------------------------------------------------
-
-    @property
-    def data(self) -> Any:
-        """The values. Of a leaf: its own array, as in `w.data -= lr * w.grad`; of a computed
-        array: a view that cannot be written to. Setting it is one step for other threads; an
-        augmented assignment is a read and a write, which needs a lock where threads share it.
-        Ctrl-C may come between the write and its note: then only `detect_changes` tells graphs
-        from before that they are stale, so begin with a new forward pass."""
-        value = self.node.value
-        if self.node.plan is None or not isinstance(value, np.ndarray):
-            return value
-        view = value.view()
-        view.setflags(write=False)
-        return view
-
-    @data.setter
-    def data(self, value):
-        leaf = self.node
-        if not isinstance(leaf, Leaf):
-            raise GraphError(
-                f"the data of a computed array ({leaf.name}) cannot be set: compute a new array"
-            )
-        if value is not leaf.value:
-            value = operands.real_array(value, f"{leaf.name or 'x'}.data: an array")
-            if value.shape != self.shape:
-                raise DimensionMismatch(
-                    f"data of shape {value.shape} for a tracked array of shape {self.shape}, "
-                    "which is fixed; track a new array"
-                )
-            leaf.value = np.array(value, self.dtype, order="C")
-        leaf.changed = graph.tick()
-
-    @property
-    def grad(self) -> Any:
-        """The gradient: a plain array of the array's shape and dtype, a NumPy scalar where it has
-        no axes, None where nothing arrived. Setting it seeds `accum`."""
-        grad = self.node.grad
-        return grad[()] if isinstance(grad, np.ndarray) and grad.ndim == 0 else grad
-
-    @grad.setter
-    def grad(self, value):
-        node = self.node
-        if value is not None:
-            # Nothing is pulled from a leaf, so its gradient may be tracked.
-            level = self.level + (node.plan is None)
-            value = operands.cotangent(value, self.aval, self.name, level)
-        gradients.seed(node, value)
-
-    @property
-    def name(self) -> str:
-        """The name given to `track`, or the op that made the array."""
-        return self.node.name
-
-    @property
-    def children(self) -> "Children":
-        """What was computed from this array and still lives, with the pullback to here."""
-        return Children(self.node)
-
-    @property
-    def parents(self) -> tuple["TrackedArray", ...]:
-        """The tracked arrays that this one was computed from, in the order of the arguments."""
-        return tuple(graph.handle(node) for node in self.node.parents if node is not None)
 
     def backward(
         self,
@@ -261,47 +171,11 @@ class TrackedArray(Array):
         old.array = _nobody
         self.node.array = ref(self)
 
-    # -- values -------------------------------------------------------------------------------
-
-    def item(self, *index) -> float:
-        """One element as a Python float; it takes no derivative along."""
-        return _plain(self).item(*index)
-
-    def tolist(self):
-        """The values as nested lists of Python floats."""
-        return _plain(self).tolist()
-
-    def __bool__(self) -> bool:
-        return bool(_plain(self))
-
-    def __repr__(self) -> str:
-        name = f" {self.name}" if self.name else ""
-        return f"{_text(_plain(self))} (tracked{name})"
-
-    def __format__(self, spec: str) -> str:
-        if spec and self.size != 1:
-            raise TypeError(
-                f"the format {spec!r} is for one number, not an array of shape {self.shape}: "
-                "use np.array2string(x.data, ...)"
-            )
-        return format(_plain(self).item(), spec) if spec else str(self)
-
-    # -- what a leaf refuses ------------------------------------------------------------------
-
-    __iadd__ = _augmented("+=", operator.add)
-    __isub__ = _augmented("-=", operator.sub)
-    __imul__ = _augmented("*=", operator.mul)
-    __itruediv__ = _augmented("/=", operator.truediv)
-    __ifloordiv__ = _augmented("//=", operator.floordiv)
-    __imod__ = _augmented("%=", operator.mod)
-    __imatmul__ = _augmented("@=", operator.matmul)
-    __ipow__ = _augmented("**=", operator.pow)
-
     def __reduce__(self):
         """A pickle keeps the value, and the name of a leaf: it is read as a leaf of the base level.
         The gradient, the graph and the level stay behind, as other processes know nothing of them.
         """
-        return make_leaf, (np.array(_plain(self)), _label(self), 0)
+        return make_leaf, (np.array(plain_value(self)), _label(self), 0)
 
 
 class NestedTracked(TrackedArray):
@@ -452,15 +326,3 @@ def below(x: Any, level: int) -> Any:
 
 def _label(x: TrackedArray) -> str:
     return x.node.label if isinstance(x.node, Leaf) else ""
-
-
-def _plain(x: TrackedArray) -> np.ndarray:
-    """The plain values under all levels."""
-    value = x.node.value
-    while isinstance(value, Array):
-        value = value.below
-    return value
-
-
-def _text(value: np.ndarray) -> str:
-    return repr(value.item()) if value.ndim == 0 else str(value)

@@ -9,7 +9,7 @@ import pytest
 
 from nbgrad.codegen.affine import Affine
 from nbgrad.codegen.check import check_core
-from nbgrad.codegen.core import Core, Pointer, Run, Scratch, Step
+from nbgrad.codegen.core import Address, Core, CoreStep, RunKernel, Scratch
 from nbgrad.codegen.interpret import interpret
 from nbgrad.codegen.loops import Kernel, Let, Literal, Load, Loop, Store
 from nbgrad.codegen.scalar import parse
@@ -30,8 +30,8 @@ def doubled(*body: Any, stop: int = 4, stored: str = "w") -> Core:
         Store(1, at(0, (0, 1)), stored, FLOAT),
     )
     kernel = Kernel("loop", (FLOAT, FLOAT), (), (Loop(0, 0, stop, inside),))
-    run = Run(kernel, (Pointer(0, at(0), FLOAT), Pointer(1, at(0), FLOAT)))
-    return Core("core", (0, 1), [Step(run)], (), 0, False)
+    run = RunKernel(kernel, (Address(0, at(0), FLOAT), Address(1, at(0), FLOAT)))
+    return Core("core", (0, 1), [CoreStep(run)], (), 0, False)
 
 
 SIZES: dict[Hashable, int] = {0: 32, 1: 32}
@@ -89,6 +89,6 @@ def test_a_core_that_is_not_sound_is_found():
         ((r, r), "is written and lies where"),
         ((replace(a, buffer=Scratch(64, 0)), r), "beyond the scratch"),
     ):
-        wrong = Step(replace(run, pointers=pointers))
+        wrong = CoreStep(replace(run, pointers=pointers))
         with pytest.raises(TraceError, match=told):
             check_core(Core("core", core.parameters, [wrong], (), 32, False), SIZES, {})

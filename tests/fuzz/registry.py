@@ -5,6 +5,7 @@ its samples. A function that is no row enters by the calls that NumPy accepts.
 """
 
 import inspect
+import re
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,8 @@ SIGNED = {"signbit", "copysign", "arctan2"}
 
 SKIPPED = {
     "shape", "ndim", "size", "array_repr", "array_str", "array2string", "iscomplexobj", "argwhere",
-    "nonzero", "flatnonzero", "histogram", "digitize", "empty_like", "allclose", "array_equal",
+    "nonzero", "flatnonzero", "histogram", "histogram2d", "histogramdd", "digitize",
+    "empty_like", "allclose", "array_equal",
     "array_equiv", "copy", "slogdet", "where", "clip", "searchsorted", "count_nonzero",
     "histogram2d", "histogramdd", "histogram_bin_edges", "unique", "unique_all", "unique_counts",
     "unique_inverse", "unique_values", "intersect1d", "setdiff1d", "setxor1d", "union1d", "extract",
@@ -62,8 +64,9 @@ def spelled(row: Primitive) -> str | None:
     if hasattr(nbgrad, row.name) and hasattr(Reference, row.name):
         return f"nbgrad.{row.name}"
     for text in (row.spelling, row.reference):
-        if isinstance(text, str) and "scipy.special." in text:
-            return text.strip("`").removeprefix("scipy.")
+        name = re.search(r"(np|scipy\.special)\.\w+", text) if isinstance(text, str) else None
+        if name is not None:
+            return name[0].removeprefix("scipy.")
     return None
 
 

@@ -53,7 +53,7 @@ def candidates(program: Program) -> Iterator[Program]:
     for i, x in enumerate(program.inputs):
         for k, y in enumerate(program.inputs[:i]):
             if x.role == y.role and np.shape(x.value) == np.shape(y.value):
-                yield _moved(program, i, k).pruned()
+                yield _copy_lines(program, i, k).pruned()
 
 
 def _fewer_outputs(program: Program) -> Iterator[tuple[int, ...]]:
@@ -67,10 +67,10 @@ def _fewer_outputs(program: Program) -> Iterator[tuple[int, ...]]:
 
 def _without(program: Program, i: int, other: int) -> Program:
     """Value `other` in the place of what step i makes."""
-    return _moved(program, i + len(program.inputs), other).pruned()
+    return _copy_lines(program, i + len(program.inputs), other).pruned()
 
 
-def _moved(program: Program, old: int, new: int) -> Program:
+def _copy_lines(program: Program, old: int, new: int) -> Program:
     def place(k: int) -> int:
         return new if k == old else k
 

@@ -16,7 +16,7 @@ from nbgrad.core.array import Array
 from nbgrad.errors import TraceError
 from nbgrad.static.function import StaticFunction
 from nbgrad.static.loops.check import check_loops, check_memory
-from nbgrad.static.loops.memory import Argument
+from nbgrad.static.loops.memory import ArgumentBuffer
 from nbgrad.static.lower.check import check_values
 from nbgrad.static.schedule.check import check_schedule
 from nbgrad.static.variant import Variant
@@ -115,9 +115,11 @@ def check_stages(variant: Variant) -> None:
 
 def run(variant: Variant, leaves: list[Any]) -> Any:
     """The same for leaves in order."""
-    frame = variant.frame
+    signature = variant.signature
     given: list[Any] = []
-    for i, (leaf, value) in enumerate(zip([*leaves, *variant.captured], frame.inputs, strict=True)):
+    for i, (leaf, value) in enumerate(
+        zip([*leaves, *variant.captured], signature.inputs, strict=True)
+    ):
         if value.shape == ():
             given.append(value.dtype.type(leaf))
         else:
@@ -125,31 +127,31 @@ def run(variant: Variant, leaves: list[Any]) -> Any:
             given.append(Watched(f"argument {i}", data, True, False))
     arrays: dict[int, np.ndarray] = {}
     blocks: dict[int, Watched] = {}
-    for i in frame.arrays():
-        value = frame.outputs[i]
+    for i in signature.arrays():
+        value = signature.outputs[i]
         arrays[i] = np.full(value.size * value.dtype.itemsize, _NAN, np.uint8).view(value.dtype)
         arrays[i] = arrays[i].reshape(value.shape)
         blocks[i] = Watched(f"result {i}", arrays[i], False)
-    passed = [*given, *(blocks[i] for i in frame.memory.written)]
+    passed = [*given, *(blocks[i] for i in signature.memory.written)]
     table = [x for x in given if isinstance(x, Watched)] + list(blocks.values())
     found = interpret(variant._emitted.printed, passed, table, _scratch)
-    scalars, checks = found[: len(frame.scalars())], found[len(frame.scalars()) :]
-    for i in frame.memory.written:
+    scalars, checks = found[: len(signature.scalars())], found[len(signature.scalars()) :]
+    for i in signature.memory.written:
         blocks[i].require_written()
-    for ok, message in zip(checks, frame.messages, strict=True):
+    for ok, message in zip(checks, signature.messages, strict=True):
         if not ok:
             raise eval(message, {"np": np})
-    for i, source in frame.memory.copies.items():
-        is_given = isinstance(source, Argument)
+    for i, source in signature.memory.copies.items():
+        is_given = isinstance(source, ArgumentBuffer)
         block = given[source.position] if is_given else blocks[source.position]
         blocks[i].data[...] = block.data
-    results: list[Any] = [None] * len(frame.outputs)
-    for i, number in zip(frame.scalars(), scalars, strict=True):
-        results[i] = frame.outputs[i].dtype.type(number).item()
+    results: list[Any] = [None] * len(signature.outputs)
+    for i, number in zip(signature.scalars(), scalars, strict=True):
+        results[i] = signature.outputs[i].dtype.type(number).item()
     for i, array in arrays.items():
         results[i] = array
-    return variant.python._built([results[i] for i in frame.arrays()],
-                                 [results[i] for i in frame.scalars()])  # fmt: skip
+    return variant.python._built([results[i] for i in signature.arrays()],
+                                 [results[i] for i in signature.scalars()])  # fmt: skip
 
 
 def check_written(f: StaticFunction, *args: Any) -> None:

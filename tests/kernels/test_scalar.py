@@ -9,7 +9,7 @@ import pytest
 from rows import F32, F64, PLAIN_PYTHON
 
 import nbgrad
-from nbgrad.codegen.elementwise import Operand, Step, loop_source
+from nbgrad.codegen.elementwise import Assignment, KernelOperand, loop_source
 from nbgrad.codegen.scalar import parse
 from nbgrad.kernels.jit.kernel import kernel_from_source
 
@@ -45,10 +45,15 @@ both = pytest.mark.parametrize("dtype", [F64, F32], ids=["f64", "f32"])
 
 
 def kernel(name: str):
-    steps = [Step("v", parse(f"{name}(x)"), ("x",))]
+    steps = [Assignment("v", parse(f"{name}(x)"), ("x",))]
     return kernel_from_source(
         f"{name}_alone",
-        loop_source(f"{name}_alone", steps, [Operand("x", "full")], {Operand("out", "full"): "v"}),
+        loop_source(
+            f"{name}_alone",
+            steps,
+            [KernelOperand("x", "full")],
+            {KernelOperand("out", "full"): "v"},
+        ),
     )
 
 
@@ -125,9 +130,9 @@ def test_angles_of_points(dtype, rng):
     sides[1, ::4] *= 10.0 ** rng.uniform(-3, 3, 750)
     ends = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 10.0**low, 10.0**high])
     x, y = np.append(sides, np.stack(np.meshgrid(ends, ends)).reshape(2, -1), 1).astype(dtype)
-    steps = [Step("v", parse("arctan2(x, y)"), ("x", "y"))]
-    operands = [Operand("x", "full"), Operand("y", "full")]
-    source = loop_source("angles", steps, operands, {Operand("out", "full"): "v"})
+    steps = [Assignment("v", parse("arctan2(x, y)"), ("x", "y"))]
+    operands = [KernelOperand("x", "full"), KernelOperand("y", "full")]
+    source = loop_source("angles", steps, operands, {KernelOperand("out", "full"): "v"})
     found = np.empty_like(x)
     kernel_from_source("angles", source)(x, y, found)
     expected = np.arctan2(x, y)
@@ -139,9 +144,9 @@ def test_angles_of_points(dtype, rng):
 
 
 def powers(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    steps, out = [Step("v", parse("power(x, y)"), ("x", "y"))], np.empty_like(x)
-    operands = [Operand("x", "full"), Operand("y", "full")]
-    source = loop_source("powers", steps, operands, {Operand("out", "full"): "v"})
+    steps, out = [Assignment("v", parse("power(x, y)"), ("x", "y"))], np.empty_like(x)
+    operands = [KernelOperand("x", "full"), KernelOperand("y", "full")]
+    source = loop_source("powers", steps, operands, {KernelOperand("out", "full"): "v"})
     kernel_from_source("powers", source)(x, y, out)
     return out
 

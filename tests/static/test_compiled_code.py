@@ -7,7 +7,7 @@ from numba.core.errors import TypingError
 
 import nbgrad
 from nbgrad.codegen.affine import Affine
-from nbgrad.codegen.core import Device, Pointer, Step
+from nbgrad.codegen.core import Address, CoreStep, RunDevice
 from nbgrad.codegen.loops import Begin, Literal
 from nbgrad.codegen.numba import Module, position_text
 from nbgrad.kernels import scalar
@@ -90,7 +90,7 @@ class Places:
 def calls(*given):
     """Steps that call functions on pointers to elements of p: (name, element, lines...)."""
     return [
-        Step(Device(name, (Pointer("p", Affine(at, ()), FLOAT),), ()), tuple(lines))
+        CoreStep(RunDevice(name, (Address("p", Affine(at, ()), FLOAT),), ()), tuple(lines))
         for name, at, *lines in given
     ]
 
@@ -113,7 +113,7 @@ def test_steps_are_rerolled_only_where_their_places_go_in_equal_distances():
         calls(*((f"f{i}", i) for i in range(6))),  # other functions
         calls(*(("f", i) for i in range(3))),  # too few
         calls(*(("f", i, "ab"[i // 2]) for i in range(4))),  # of two lines of the user's
-        [Step(Begin("t", Literal(0.0, FLOAT)))] * 6,  # no calls
+        [CoreStep(Begin("t", Literal(0.0, FLOAT)))] * 6,  # no calls
     ):
         assert rerolled(alone, Places()) == alone
 
@@ -154,3 +154,19 @@ def test_the_form_that_writes_for_a_program_of_numbers_alone():
 
     value, gradient = use(0.5)
     assert (value, gradient) == pytest.approx((0.5 * np.exp(0.5), 1.5 * np.exp(0.5)))
+
+
+def test_the_compiler_loads_with_the_first_program(fork):
+    """It is a quarter of the import, which programs of the eager tier need not wait for."""
+    code = """
+import sys
+parts = ("lower", "schedule", "loops", "inspect", "variant")
+def loaded(): return [p for p in parts if f"nbgrad.static.{p}" in sys.modules]
+result = [loaded()]
+f = nbgrad.compile(lambda x: x * x)
+result += [float(f(3.0)), loaded(), f.plan is not None and loaded()]
+"""
+    before, value, compiled, looked = fork(code).result
+    assert (before, value) == ([], 9.0)
+    assert compiled == ["lower", "schedule", "loops", "variant"]
+    assert looked == ["lower", "schedule", "loops", "inspect", "variant"]

@@ -10,7 +10,7 @@ from fuzz.written import MemoryFault, check_written, watched
 
 import nbgrad
 from nbgrad import softmax
-from nbgrad.codegen.core import Device, Run
+from nbgrad.codegen.core import RunDevice, RunKernel
 from nbgrad.codegen.loops import Loop
 
 X = np.arange(6.0).reshape(2, 3) + 1.0
@@ -24,8 +24,8 @@ def test_what_is_not_written_is_found():
     expected = 2 * np.e * np.arange(9, 0, -1) + 9
     np.testing.assert_allclose(watched(f, np.ones(9)), expected)
     steps = variant._emitted.printed.steps
-    first = next(i for i, step in enumerate(steps) if isinstance(step.statement, Run))
-    call = next(i for i, step in enumerate(steps) if isinstance(step.statement, Device))
+    first = next(i for i, step in enumerate(steps) if isinstance(step.statement, RunKernel))
+    call = next(i for i, step in enumerate(steps) if isinstance(step.statement, RunDevice))
     for wrong, fault in (
         ([*steps[:first], resized(steps[first], 8), *steps[first + 1 :]], "read before written"),
         ([*steps[:first], resized(steps[first], 10), *steps[first + 1 :]], "lies beyond"),

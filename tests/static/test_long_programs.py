@@ -64,7 +64,7 @@ def calls_of(work):
     """How many functions of Python's `work` calls."""
     count = 0
 
-    def profile(frame, event, argument):
+    def profile(signature, event, argument):
         nonlocal count
         count += event == "call"
 

@@ -135,7 +135,7 @@ def test_address_from_ctypes(rng):
 def test_address_of_a_gradient_with_large_scratch(rng):
     x = rng.uniform(size=(300, 300))
     variant = nbgrad.compile(nbgrad.value_and_grad(large)).variant(x)
-    assert variant.frame.large
+    assert variant.signature.large
     call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(variant.address)
     results = [np.empty(()), np.empty((300, 300))]
     call(table([x]), table(results))

@@ -15,11 +15,11 @@ from nbgrad.codegen.interpret import interpret
 from nbgrad.errors import TraceError
 from nbgrad.static.loops.check import check_loops, check_memory
 from nbgrad.static.loops.nest import Nest
-from nbgrad.static.lower.buffered import Loop as LoopValue
+from nbgrad.static.lower.buffered import Scan
 from nbgrad.static.lower.check import check_values
 from nbgrad.static.lower.values import Map, topological
 from nbgrad.static.schedule.check import check_schedule
-from nbgrad.static.schedule.fuse import Group
+from nbgrad.static.schedule.fuse import FusionGroup
 
 FLOAT, INT, BOOL = np.dtype(float), np.dtype(np.int64), np.dtype(bool)
 
@@ -105,7 +105,7 @@ def test_a_group_that_does_not_fit_its_members_is_found(variant):
     schedule = variant._emitted.plan.schedule
     at, group = next(
         (i, s) for i, s in enumerate(schedule.steps)
-        if isinstance(s, Group) and max(s.sweeps.values()) > 0
+        if isinstance(s, FusionGroup) and max(s.sweeps.values()) > 0
     )  # fmt: skip
     for change, told in (
         ({"sweeps": dict.fromkeys(group.sweeps, 0)}, "another element"),
@@ -190,7 +190,7 @@ def test_a_program_that_says_another_dtype_is_found(variant):
 
 def test_a_value_that_does_not_fit_is_found_in_the_step_of_a_loop(variant):
     outputs = variant._emitted.plan.outputs
-    (loop, *_) = [v for v in topological(outputs) if isinstance(v, LoopValue)]
+    (loop, *_) = [v for v in topological(outputs) if isinstance(v, Scan)]
     inner = next(v for v in topological(loop.step.outputs) if isinstance(v, Map))
     object.__setattr__(inner, "shape", (7, 7))
     with pytest.raises(TraceError, match="do not fit together"):

@@ -342,7 +342,7 @@ def test_steady_state_allocates_results_only(rng, kind):
     value, gradient = f(*arguments)
     f(*arguments, out=(value, gradient))
     variant = f.variant(*arguments)
-    assert variant.frame.large == (kind == "large scratch")
+    assert variant.signature.large == (kind == "large scratch")
     assert variant.packed == (kind == "many arrays")
     leaves = [*leaves_of(arguments), *variant.captured]
     results = leaves_of(gradient)
@@ -353,7 +353,7 @@ def test_steady_state_allocates_results_only(rng, kind):
         eights = [(table, *arrays[i : i + 8]) for i in range(0, len(arrays), 8)]
         given, checks = [*eights, (table,)], [(table, table)]
     else:
-        work = [np.zeros(9, np.uint8)] * variant.frame.large
+        work = [np.zeros(9, np.uint8)] * variant.signature.large
         given, checks = [(*leaves, *results, *work)], []
     usual = sum(counted(lambda g=g: nothing(*g)) for g in given)
     assert counted(lambda: f(*arguments)) == usual
@@ -423,7 +423,7 @@ thread = threading.Thread(target=lambda: found.append(compiled(x)))
 thread.start()
 thread.join()
 same = found[0][0] == value and bool((found[0][1] == slope).all())
-result = [same, compiled.only_variant("plan").frame.memory.size]
+result = [same, compiled.only_variant("plan").signature.memory.size]
 """
     same, scratch = run(code).result
     assert same

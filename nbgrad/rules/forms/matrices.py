@@ -34,7 +34,7 @@ def _require(graph: Any, symbol: Symbol, numbers: Any, condition: str, what: str
 
 
 def _regular(graph: Any, symbol: Symbol, x: Any) -> tuple[Any, int, int]:
-    """The same, of matrices that must have an inverse."""
+    """Factors of matrices that must have an inverse, with their number and size."""
     lu, count, n = _factored(graph, symbol, x)
     sizes = graph.map("abs(x)", (_diagonals(graph, symbol, lu),), symbol.dtype)
     _require(graph, symbol, sizes, "x != 0.0", "a singular")

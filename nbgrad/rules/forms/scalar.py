@@ -32,15 +32,15 @@ def elementwise(primitive: Any, graph: Any, symbol: Symbol, args: tuple) -> Any:
 
 
 def _kind(x: Any) -> Any:
-    """What decides about dtypes: the type of numbers of Python's, of others the dtype."""
+    """What promotion asks of an argument: the dtype, or the type of a Python number."""
     if not isinstance(x, Symbol):
         return kind_of(x)
     return x.dtype if not x.weak else int if x.dtype.kind == "i" else float
 
 
 def _typed(graph: Any, symbol: Symbol, x: Any, value: Any, dtype: np.dtype) -> Any:
-    """An argument in the dtype in which an op takes it. A number of Python's must fit into it: of a
-    constant that is known, of others when the program runs."""
+    """An argument in the dtype in which an op takes it. A Python number must fit into it: that of a
+    constant is known now, that of others when the program runs."""
     if dtype.kind in "iu" and dtype != INT and _kind(x) is int:
         low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
         if not isinstance(x, Symbol):

@@ -6,7 +6,7 @@ are Numba's to tell apart, shapes the entry's.
 """
 
 from collections.abc import Callable, Container
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,9 @@ from ...kernels.shapes import require_axes
 from ...rules.dtypes import known
 from ...transforms import trees
 from .address_table import check_apart, tabled
-from .signature import Frame
+
+if TYPE_CHECKING:
+    from .signature import Signature
 
 # The dtypes of Python's numbers.
 PYTHONS = (np.dtype(np.float64), np.dtype(np.int64), np.dtype(bool))
@@ -72,14 +74,14 @@ def as_number(leaf: Any, dtype: np.dtype) -> Any:
 
 
 def caller(way: Any, args: tuple, static: Container[int], into: bool = False) -> Callable:
-    """`call(*args)` for arguments of the structure of `args`, by the entry of a `PythonWay`; with
+    """`call(*args)` for arguments of the structure of `args`, by the entry of a `PythonEntry`; with
     `into`, `call(out, *args)`, which writes the arrays of the result into those of `out`. Arguments
     at the positions `static` are part of the program.
 
     Raises Unwritten for structures that only optree takes apart.
     """
-    frame = way.frame
-    writer = _Writer(frame.packed)
+    signature = way.signature
+    writer = _Writer(signature.packed)
     names = [f"p{i}" for i in range(len(args))]
     for i, (name, arg) in enumerate(zip(names, args, strict=True)):
         if i in static:
@@ -91,31 +93,31 @@ def caller(way: Any, args: tuple, static: Container[int], into: bool = False) ->
     given = writer.leaves
     for array in way.captured:
         name = writer.new(array)
-        if frame.packed:  # else the entry looks at it
+        if signature.packed:  # else the entry looks at it
             writer.lines.append(f"if {name}.shape != {array.shape}: mismatch()")
         known = isinstance(array, np.ndarray) and array.shape and handed(array) is array
         given.append(name if known else f"{writer.new(handed)}({name})")
     if into:
-        writer.places(way.tree, "out", frame)
+        writer.places(way.tree, "out", signature)
     else:
-        for i in frame.arrays():
-            value = frame.outputs[i]
+        for i in signature.arrays():
+            value = signature.outputs[i]
             dtype = writer.new(value.dtype)
             writer.lines.append(f"r{i} = {writer.new(np.empty)}({value.shape}, {dtype})")
-    results = [f"r{i}" for i in frame.arrays()]
-    if frame.packed:
-        given = _packed(writer, frame, given, results, into)
+    results = [f"r{i}" for i in signature.arrays()]
+    if signature.packed:
+        given = _packed(writer, signature, given, results, into)
         results = []
     given = [*given, *results]
-    if frame.large:
-        given.append(f"{writer.new(arena)}({frame.memory.size})")
-    scalars = ", ".join(f"s{i}" for i in frame.scalars())
+    if signature.large:
+        given.append(f"{writer.new(arena)}({signature.memory.size})")
+    scalars = ", ".join(f"s{i}" for i in signature.scalars())
     call = f"{writer.new(way.entry.call)}({', '.join(given)})"
     lines = [*writer.lines, f"{scalars} = {call}" if scalars else call]
-    for i in frame.scalars():
+    for i in signature.scalars():
         if way.kinds[i] not in PYTHONS:  # Numba gives Python's
             lines.append(f"s{i} = {writer.new(way.kinds[i].type)}(s{i})")
-    lines.append(f"return {writer.built(way.tree, frame)}")
+    lines.append(f"return {writer.built(way.tree, signature)}")
     arguments = ["out", *names] if into else names
     text = f"def call({', '.join(arguments)}):\n" + "".join(f"    {line}\n" for line in lines)
     scope = dict(writer.names)
@@ -124,11 +126,11 @@ def caller(way: Any, args: tuple, static: Container[int], into: bool = False) ->
 
 
 def _packed(
-    writer: "_Writer", frame: Frame, given: list[str], results: list[str], into: bool
+    writer: "_Writer", signature: "Signature", given: list[str], results: list[str], into: bool
 ) -> list[str]:
     """The table of addresses and the numbers, for a program of many arrays."""
     arrays, scalars = [], []
-    for name, value in zip(given, frame.inputs, strict=True):
+    for name, value in zip(given, signature.inputs, strict=True):
         (arrays if value.shape else scalars).append(name)
     # What `ravel` copies must live as long as the call.
     flat = [f"f{i}" for i in range(len(arrays) + len(results))]
@@ -136,7 +138,7 @@ def _packed(
         writer.lines.append(f"{name} = {array}.ravel()")
     writer.lines.append(f"table = {writer.new(tabled)}([{', '.join(flat)}])")
     if into:
-        writer.lines.append(f"{writer.new(check_apart)}(table, {writer.new(frame)})")
+        writer.lines.append(f"{writer.new(check_apart)}(table, {writer.new(signature)})")
     return ["table", *scalars]
 
 
@@ -221,24 +223,24 @@ class _Writer:
         else:
             raise Unwritten
 
-    def places(self, tree: Any, name: str, frame: Frame) -> None:
+    def places(self, tree: Any, name: str, signature: "Signature") -> None:
         """The arrays `r0`, `r1`, ... of a result whose flat outputs `tree` counts."""
         kind = type(tree)
         if kind in (tuple, list) or is_named(kind):
             self._need(f"type({name}) is {self.new(kind)} and len({name}) == {len(tree)}")
             for i, item in enumerate(tree):
-                self.places(item, f"{name}[{i}]", frame)
+                self.places(item, f"{name}[{i}]", signature)
         elif kind is dict:
             self._need(f"type({name}) is dict and len({name}) == {len(tree)}")
             for key, item in tree.items():
-                self.places(item, f"{name}[{self.new(key)}]", frame)
+                self.places(item, f"{name}[{self.new(key)}]", signature)
         elif (fields := trees.data_fields(tree)) is not None:
             self._need_fields(tree, name, fields)
             for field in fields:
-                self.places(getattr(tree, field), f"{name}.{field}", frame)
-        elif kind is int and frame.outputs[tree].shape:
+                self.places(getattr(tree, field), f"{name}.{field}", signature)
+        elif kind is int and signature.outputs[tree].shape:
             self.lines.append(f"r{tree} = {name}")
-            value = frame.outputs[tree]
+            value = signature.outputs[tree]
             if self.packed:  # else the entry looks at them
                 self._need(
                     f"r{tree}.shape == {value.shape} and r{tree}.dtype is {self.new(value.dtype)} "
@@ -247,25 +249,25 @@ class _Writer:
         elif tree is not None and kind is not int:
             raise Unwritten
 
-    def built(self, tree: Any, frame: Frame) -> str:
+    def built(self, tree: Any, signature: "Signature") -> str:
         """The expression of the result."""
         kind = type(tree)
         if is_named(kind):
-            return f"{self.new(kind)}({', '.join(self.built(item, frame) for item in tree)})"
+            return f"{self.new(kind)}({', '.join(self.built(item, signature) for item in tree)})"
         if kind is tuple:
-            return f"({''.join(self.built(item, frame) + ', ' for item in tree)})"
+            return f"({''.join(self.built(item, signature) + ', ' for item in tree)})"
         if kind is list:
-            return f"[{', '.join(self.built(item, frame) for item in tree)}]"
+            return f"[{', '.join(self.built(item, signature) for item in tree)}]"
         if kind is dict:
-            items = (f"{self.new(k)}: {self.built(item, frame)}" for k, item in tree.items())
+            items = (f"{self.new(k)}: {self.built(item, signature)}" for k, item in tree.items())
             return "{" + ", ".join(items) + "}"
         if (fields := trees.data_fields(tree)) is not None:
-            items = [self.built(getattr(tree, field), frame) for field in fields]
+            items = [self.built(getattr(tree, field), signature) for field in fields]
             return f"{self.new(trees.made)}({self.new(kind)}, {fields}, ({', '.join(items)},))"
         if tree is None:
             return "None"
         if kind is int:
-            return f"r{tree}" if frame.outputs[tree].shape else f"s{tree}"
+            return f"r{tree}" if signature.outputs[tree].shape else f"s{tree}"
         raise Unwritten
 
 

@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 
 from ...codegen.affine import Affine
-from ...codegen.core import Core, Scratch, Slot, Step
+from ...codegen.core import Core, CoreStep, Scratch, Slot
 from ...codegen.numba import Line, Module, position_text
 from ..loops.build import CoreBuilder
-from ..loops.memory import Argument, Result
-from ..loops.plan import Plan, planned
+from ..loops.memory import ArgumentBuffer, ResultBuffer
+from ..loops.plan import LoopPlan, plan_loops
 from ..loops.reroll import Moving, along, rerolled
 from ..loops.share import shared
 from ..lower.graph import Graph
 from ..lower.values import Value
-from ..schedule.fuse import Step as PlannedStep
-from . import njit_entry, signature
-from .signature import Frame
+from ..schedule.fuse import ScheduledStep
+from . import njit_entry
+from .signature import Signature, header
 
 
 @dataclass
@@ -32,12 +32,12 @@ class Emitted:
 
     name: str
     source: str
-    plan: Plan
+    plan: LoopPlan
     core: Core  # before runs of like steps are loops
     printed: Core  # with those loops
-    parts: list[tuple[PlannedStep, list[Step]]]  # what each step of the plan became
+    parts: list[tuple[ScheduledStep, list[CoreStep]]]  # what each step of the plan became
     lines: list[Line]  # of the core
-    frame: Frame
+    signature: Signature
     printer: "_Printer"
 
     @property
@@ -45,19 +45,19 @@ class Emitted:
         """For each kernel the user's lines."""
         return self.printer.notes
 
-    def text_of(self, steps: Sequence[Step]) -> str:
+    def text_of(self, steps: Sequence[CoreStep]) -> str:
         """Steps of the core as text."""
         return "\n".join(line.text for line in self.printer.step_lines(steps))
 
 
 def emit(graph: Graph, outputs: Sequence[Value], name: str) -> Emitted:
     """The module that computes `outputs`. Inputs are the graph's, in order."""
-    plan = planned(graph, outputs)
+    plan = plan_loops(graph, outputs)
     messages = [message for _, message in graph.checks]
-    frame = Frame(name, graph.inputs, list(outputs), plan.memory, messages)
+    signature = Signature(name, graph.inputs, list(outputs), plan.memory, messages)
     builder = CoreBuilder(name, plan)
     core = builder.built()
-    printer = _Printer(frame)
+    printer = _Printer(signature)
     core.steps = shared(core.steps, printer.text_of)
     parts, first = [], 0
     for planned_step, made in builder.parts:
@@ -71,33 +71,34 @@ def emit(graph: Graph, outputs: Sequence[Value], name: str) -> Emitted:
         inner.append(own.core_text(step, _parameters(step), own.step_lines(step.steps)))
     texts = [*printer.kernel_texts(), *inner]
     texts.append(printer.core_text(core, printer.parameters(core), lines))
-    texts.append(njit_entry.entry(frame))
+    texts.append(njit_entry.entry(signature))
     text = "\n\n".join(texts)
-    source = signature.header(text) + text
-    return Emitted(name, source, plan, core, printed, parts, lines, frame, printer)
+    source = header(text) + text
+    return Emitted(name, source, plan, core, printed, parts, lines, signature, printer)
 
 
 def _parameters(core: Core) -> list[str]:
     """The names of a core's parameters."""
     names = [
-        Frame.name_of(p) if isinstance(p, (Argument, Result)) else str(p) for p in core.parameters
+        Signature.name_of(p) if isinstance(p, (ArgumentBuffer, ResultBuffer)) else str(p)
+        for p in core.parameters
     ]
     return [*names, "w"] if core.given else names
 
 
 class _Printer(Module):
-    """Prints a core whose arrays lie where `frame` says, or, without one, behind its parameters;
-    `shared` is the printer whose kernels it shares."""
+    """Prints a core whose arrays lie where `signature` says, or, without one, behind its
+    parameters; `shared` is the printer whose kernels it shares."""
 
-    def __init__(self, frame: Frame | None, shared: "_Printer | None" = None):
+    def __init__(self, signature: Signature | None, shared: "_Printer | None" = None):
         super().__init__(self._pointed)
-        self.frame = frame if frame is not None and frame.packed else None
+        self.signature = signature if signature is not None and signature.packed else None
         if shared is not None:
             self.kernels, self.notes = shared.kernels, shared.notes
 
     def parameters(self, core: Core) -> list[str]:
         names = _parameters(core)
-        if self.frame is None:
+        if self.signature is None:
             return names
         numbers = [p for p in core.parameters if isinstance(p, str)]
         return ["t", *numbers, *(["w"] if core.given else [])]
@@ -109,10 +110,10 @@ class _Printer(Module):
             return f"{dtype.str[1:]}(w, {position_text(start)})"
         if isinstance(buffer, Slot):
             base = f"at_{dtype.str[1:]}(t[{position_text(buffer.at)}])"
-        elif self.frame is None:
-            base = Frame.name_of(buffer)
+        elif self.signature is None:
+            base = Signature.name_of(buffer)
         else:
-            base = self.frame.base(buffer)
+            base = self.signature.base(buffer)
         return f"shift({base}, {position_text(at)})" if at != Affine(0, ()) else base
 
     # -- what `reroll` asks for -------------------------------------------------------------------
@@ -122,16 +123,16 @@ class _Printer(Module):
             return None
         if isinstance(buffer, Scratch):
             return Moving("scratch", (buffer.offset // _size(dtype) + at.const,))
-        if self.frame is not None and isinstance(buffer, (Argument, Result)):
-            return Moving("table", (self.frame.slots[self.frame.name_of(buffer)], at.const))
+        if self.signature is not None and isinstance(buffer, (ArgumentBuffer, ResultBuffer)):
+            return Moving("table", (self.signature.slots[self.signature.name_of(buffer)], at.const))
         return Moving(buffer, (at.const,))
 
     def moved(
         self, buffer: Any, at: Affine, dtype: np.dtype, steps: Sequence[int]
     ) -> tuple[Hashable, Affine]:
-        if isinstance(buffer, Scratch) or self.frame is None:
+        if isinstance(buffer, Scratch) or self.signature is None:
             return buffer, along(at, steps[0])
-        slot = Affine(self.frame.slots[self.frame.name_of(buffer)], ())
+        slot = Affine(self.signature.slots[self.signature.name_of(buffer)], ())
         return Slot(along(slot, steps[0])), along(at, steps[1])
 
 

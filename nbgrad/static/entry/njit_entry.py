@@ -1,8 +1,8 @@
 """The ways into a program's core for arrays, as text: new results, given results, many arrays."""
 
-from ..loops.memory import Result
+from ..loops.memory import ResultBuffer
 from .signature import (
-    Frame,
+    Signature,
     called,
     checked,
     core_called,
@@ -16,87 +16,91 @@ from .signature import (
 )
 
 
-def entry(frame: Frame, name: str = "") -> str:
+def entry(signature: Signature, name: str = "") -> str:
     """`name(inputs)` gives new arrays and scalars in the order of the outputs."""
-    lines, given = [*checked(frame, False), *solid(frame)], taken(frame)
+    lines, given = [*checked(signature, False), *solid(signature)], taken(signature)
     # Results are alive until they are returned.
-    alive = [name for name in frame.arguments() if name[0] == "a"]
-    for i in frame.memory.written:
-        lines.append(f"r{i} = {empty(frame.outputs[i])}")
+    alive = [name for name in signature.arguments() if name[0] == "a"]
+    for i in signature.memory.written:
+        lines.append(f"r{i} = {empty(signature.outputs[i])}")
         given.append(f"pointer(r{i})")
-    lines += scratch_of(frame, False, given, alive)
-    lines += called(frame, given)
-    results = [f"s{i}" if v.shape == () else f"r{i}" for i, v in enumerate(frame.outputs)]
-    for i, source in frame.memory.copies.items():
-        results[i] = f"{frame.name_of(source)}.copy()"
+    lines += scratch_of(signature, False, given, alive)
+    lines += called(signature, given)
+    results = [f"s{i}" if v.shape == () else f"r{i}" for i, v in enumerate(signature.outputs)]
+    for i, source in signature.memory.copies.items():
+        results[i] = f"{signature.name_of(source)}.copy()"
     lines += [*kept_alive(alive), f"return {', '.join(results)}"]
-    return function(name or frame.name, frame.arguments(), lines)
+    return function(name or signature.name, signature.arguments(), lines)
 
 
-def into(frame: Frame) -> str:
+def into(signature: Signature) -> str:
     """`name_into(inputs, arrays)` writes the results that are arrays and returns the scalars.
 
     Where a result overlaps anything else, `name_apart` makes new ones, which are moved.
     """
-    scalars = returned([f"s{i}" for i in frame.scalars()])
-    apart = f"{frame.name}_apart"
-    news = [f"{'t' if v.shape else 's'}{i}" for i, v in enumerate(frame.outputs)]
-    moved = [f"{', '.join(news)} = {apart}({', '.join(frame.arguments())})"]
-    for i in frame.arrays():
-        moved.append(f"move(pointer(r{i}), pointer(t{i}), {frame.outputs[i].size})")
-    moved += [*kept_alive([f"t{i}" for i in frame.arrays()]), scalars]
-    lines, given, alive = [*checked(frame, True), *solid(frame)], taken(frame), []
-    if frame.arrays():
-        lines.append(f"writable({', '.join(f'r{i}' for i in frame.arrays())})")
-        lines += [f"if {_meets(frame)}:", *("    " + line for line in moved)]
-    given += [f"pointer(r{i})" for i in frame.memory.written]
-    alive = [name for name in frame.arguments() if name[0] == "a"]
-    lines += scratch_of(frame, False, given, alive)
-    lines += [*called(frame, given), *_copied(frame), *kept_alive(alive), scalars]
-    arguments = [*frame.arguments(), *(f"r{i}" for i in frame.arrays())]
-    text = function(f"{frame.name}_into", arguments, lines)
-    return f"@device\n{entry(frame, apart)}\n\n{text}" if frame.arrays() else text
+    scalars = returned([f"s{i}" for i in signature.scalars()])
+    apart = f"{signature.name}_apart"
+    news = [f"{'t' if v.shape else 's'}{i}" for i, v in enumerate(signature.outputs)]
+    moved = [f"{', '.join(news)} = {apart}({', '.join(signature.arguments())})"]
+    for i in signature.arrays():
+        moved.append(f"move(pointer(r{i}), pointer(t{i}), {signature.outputs[i].size})")
+    moved += [*kept_alive([f"t{i}" for i in signature.arrays()]), scalars]
+    lines, given, alive = [*checked(signature, True), *solid(signature)], taken(signature), []
+    if signature.arrays():
+        lines.append(f"writable({', '.join(f'r{i}' for i in signature.arrays())})")
+        lines += [f"if {_meets(signature)}:", *("    " + line for line in moved)]
+    given += [f"pointer(r{i})" for i in signature.memory.written]
+    alive = [name for name in signature.arguments() if name[0] == "a"]
+    lines += scratch_of(signature, False, given, alive)
+    lines += [*called(signature, given), *_copied(signature), *kept_alive(alive), scalars]
+    arguments = [*signature.arguments(), *(f"r{i}" for i in signature.arrays())]
+    text = function(f"{signature.name}_into", arguments, lines)
+    return f"@device\n{entry(signature, apart)}\n\n{text}" if signature.arrays() else text
 
 
-def given(frame: Frame) -> str:
+def given(signature: Signature) -> str:
     """`name_given(inputs, arrays)`, all contiguous, writes the results that are arrays and returns
     the numbers; large scratch is its last argument. It raises Overlap where a result overlaps
     anything else. Whoever calls it keeps the arrays alive."""
-    lines, given = checked(frame, True), taken(frame)
-    if frame.arrays():
-        lines += [f"if {_meets(frame)}:", "    raise Overlap('results overlap')"]
-    given += [f"pointer(r{i})" for i in frame.memory.written]
-    lines += scratch_of(frame, True, given, [])
-    lines += [*called(frame, given), *_copied(frame)]
-    lines.append(returned([f"s{i}" for i in frame.scalars()]))
-    arguments = [*frame.arguments(), *(f"r{i}" for i in frame.arrays())]
-    return function(f"{frame.name}_given", [*arguments, *(["work"] if frame.large else [])], lines)
+    lines, given = checked(signature, True), taken(signature)
+    if signature.arrays():
+        lines += [f"if {_meets(signature)}:", "    raise Overlap('results overlap')"]
+    given += [f"pointer(r{i})" for i in signature.memory.written]
+    lines += scratch_of(signature, True, given, [])
+    lines += [*called(signature, given), *_copied(signature)]
+    lines.append(returned([f"s{i}" for i in signature.scalars()]))
+    arguments = [*signature.arguments(), *(f"r{i}" for i in signature.arrays())]
+    return function(
+        f"{signature.name}_given", [*arguments, *(["work"] if signature.large else [])], lines
+    )
 
 
-def _copied(frame: Frame) -> list[str]:
+def _copied(signature: Signature) -> list[str]:
     """Lines for the results that are copies of an input or of another result."""
     return [
-        f"move(pointer(r{i}), pointer({frame.name_of(source)}), {frame.outputs[i].size})"
-        for i, source in frame.memory.copies.items()
+        f"move(pointer(r{i}), pointer({signature.name_of(source)}), {signature.outputs[i].size})"
+        for i, source in signature.memory.copies.items()
     ]
 
 
-def _meets(frame: Frame) -> str:
+def _meets(signature: Signature) -> str:
     """Whether a result overlaps another array."""
-    names = [name for name in frame.arguments() if name[0] == "a"]
-    places = [*names, *(f"r{i}" for i in frame.arrays())]
+    names = [name for name in signature.arguments() if name[0] == "a"]
+    places = [*names, *(f"r{i}" for i in signature.arrays())]
     return f"meet({len(names)}, {', '.join(places)})"
 
 
-def packed(frame: Frame) -> str:
+def packed(signature: Signature) -> str:
     """`name_packed(table, scalars)` with the addresses of all arrays, inputs before results, in an
     array of int64; large scratch is the last argument. It returns the scalars."""
-    scalars = [name for name in frame.arguments() if name[0] == "x"]
-    call = ["t", *scalars, *(["pointer(work)"] if frame.large else [])]
-    lines = ["t = pointer(table)", *core_called(frame, call)]
-    for i, source in frame.memory.copies.items():
-        to = frame.base(Result(i))
-        lines.append(f"move({to}, {frame.base(source)}, {frame.outputs[i].size})")
-    lines.append(returned([f"s{i}" for i in frame.scalars()]))
+    scalars = [name for name in signature.arguments() if name[0] == "x"]
+    call = ["t", *scalars, *(["pointer(work)"] if signature.large else [])]
+    lines = ["t = pointer(table)", *core_called(signature, call)]
+    for i, source in signature.memory.copies.items():
+        to = signature.base(ResultBuffer(i))
+        lines.append(f"move({to}, {signature.base(source)}, {signature.outputs[i].size})")
+    lines.append(returned([f"s{i}" for i in signature.scalars()]))
     arguments = ["table", *scalars]
-    return function(f"{frame.name}_packed", [*arguments, *(["work"] if frame.large else [])], lines)
+    return function(
+        f"{signature.name}_packed", [*arguments, *(["work"] if signature.large else [])], lines
+    )

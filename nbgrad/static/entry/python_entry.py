@@ -14,10 +14,10 @@ from ..trace.program import Program
 from . import njit_entry
 from .address_table import check_apart, tabled
 from .flatten import PYTHONS, handed
-from .signature import Frame
+from .signature import Signature
 
 
-class PythonWay:
+class PythonEntry:
     """How Python calls one program.
 
     The entry is given the arrays for results: where they are large, NumPy makes them with fewer
@@ -25,10 +25,10 @@ class PythonWay:
     given a table of their addresses.
     """
 
-    def __init__(self, program: Program, frame: Frame, captured: tuple, module: Callable):
-        self.program, self.frame, self.captured = program, frame, captured
+    def __init__(self, program: Program, signature: Signature, captured: tuple, module: Callable):
+        self.program, self.signature, self.captured = program, signature, captured
         self._module = module
-        self.kinds = [value.dtype for value in frame.outputs]
+        self.kinds = [value.dtype for value in signature.outputs]
         self.tree = program.rebuild(list(range(len(program.outputs))))
 
     @cached_property
@@ -36,13 +36,13 @@ class PythonWay:
         """`entry(leaves, captured, results, scratch)`; of many arrays, `entry(table, numbers,
         scratch)`."""
         kind, text = (
-            ("packed", njit_entry.packed) if self.frame.packed else ("given", njit_entry.given)
+            ("packed", njit_entry.packed) if self.signature.packed else ("given", njit_entry.given)
         )
-        return Entry(f"{self.program.name}_{kind}", self._module(text(self.frame)))
+        return Entry(f"{self.program.name}_{kind}", self._module(text(self.signature)))
 
     def fresh(self) -> list[np.ndarray]:
         """New arrays for the results that are arrays."""
-        values = [self.frame.outputs[i] for i in self.frame.arrays()]
+        values = [self.signature.outputs[i] for i in self.signature.arrays()]
         return [np.empty(value.shape, value.dtype) for value in values]
 
     def run(self, leaves: list[Any], out: Any = None) -> Any:
@@ -60,23 +60,23 @@ class PythonWay:
 
     def _numbers(self, given: list[Any], results: list[np.ndarray]) -> list[Any]:
         """Write the arrays of the result; the numbers of it."""
-        scratch = [arena(self.frame.memory.size)] if self.frame.large else []
-        if self.frame.packed:
+        scratch = [arena(self.signature.memory.size)] if self.signature.large else []
+        if self.signature.packed:
             given = [self._table([*given, *results]), *self._scalars(given)]
             results = []
         numbers = self.entry.run([*given, *results, *scratch])
-        count = len(self.frame.scalars())
+        count = len(self.signature.scalars())
         return [numbers] if count == 1 else list(numbers or ())
 
     def _scalars(self, given: Sequence[Any]) -> list[Any]:
-        return [x for x, v in zip(given, self.frame.inputs, strict=True) if v.shape == ()]
+        return [x for x, v in zip(given, self.signature.inputs, strict=True) if v.shape == ()]
 
     def _table(self, values: Sequence[Any]) -> np.ndarray:
         arrays = [x for x in values if isinstance(x, np.ndarray) and x.shape != ()]
-        if [x.shape for x in arrays] != [v.shape for v in self.frame.blocks()]:
+        if [x.shape for x in arrays] != [v.shape for v in self.signature.blocks()]:
             raise ValueError(f"{self.program.name} was compiled for arrays of other shapes")
         table = tabled([x.ravel() for x in arrays])
-        check_apart(table, self.frame)
+        check_apart(table, self.signature)
         return table
 
     def _places(self, out: Any) -> list[np.ndarray]:
@@ -87,8 +87,8 @@ class PythonWay:
             raise ValueError(f"{name}: out= has another nesting than the result, {self.tree}")
         leaves, numbers = trees.flatten(out)[0], trees.flatten(like)[0]
         places = [x for x, number in zip(leaves, numbers, strict=True) if number is not None]
-        for i in self.frame.arrays():
-            place, wanted = places[i], self.frame.outputs[i]
+        for i in self.signature.arrays():
+            place, wanted = places[i], self.signature.outputs[i]
             if isinstance(place, np.ndarray):
                 flags = place.flags
                 if place.shape == wanted.shape and place.dtype == wanted.dtype and (
@@ -104,13 +104,13 @@ class PythonWay:
                 f"{name}: leaf {i} of out= must be a contiguous array of shape {wanted.shape} and "
                 f"dtype {wanted.dtype} that can be written to; it is {found}"
             )
-        return [places[i] for i in self.frame.arrays()]
+        return [places[i] for i in self.signature.arrays()]
 
     def _built(self, arrays: list[Any], numbers: list[Any]) -> Any:
         results: list[Any] = [None] * len(self.program.outputs)
-        for i, array in zip(self.frame.arrays(), arrays, strict=True):
+        for i, array in zip(self.signature.arrays(), arrays, strict=True):
             results[i] = array
-        for i, number in zip(self.frame.scalars(), numbers, strict=True):
+        for i, number in zip(self.signature.scalars(), numbers, strict=True):
             results[i] = number if self.kinds[i] in PYTHONS else self.kinds[i].type(number)
         return self.program.rebuild(results)
 

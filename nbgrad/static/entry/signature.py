@@ -15,7 +15,7 @@ import numpy as np
 
 from ...kernels import pointers, random, scalar, sorting, systems, ways
 from ...kernels.program import DISABLED
-from ..loops.memory import Argument, Memory, Result, Storage
+from ..loops.memory import ArgumentBuffer, Memory, ResultBuffer, Storage
 from ..loops.plan import STACK
 from ..lower.values import Value
 
@@ -30,7 +30,7 @@ def pointer_to(value: Value, place: str) -> str:
 
 
 @dataclass
-class Frame:
+class Signature:
     """What the ways into one program have in common.
 
     `inputs` end with the captured arrays; `messages` are what is raised where a check fails.
@@ -60,16 +60,16 @@ class Frame:
     @staticmethod
     def name_of(storage: Storage) -> str:
         """What the core calls the pointer to an input or a result."""
-        assert isinstance(storage, (Argument, Result))
-        return f"{'a' if isinstance(storage, Argument) else 'r'}{storage.position}"
+        assert isinstance(storage, (ArgumentBuffer, ResultBuffer))
+        return f"{'a' if isinstance(storage, ArgumentBuffer) else 'r'}{storage.position}"
 
     def base(self, storage: Storage) -> str:
         """The expression for the pointer to an input or a result in the core."""
         name = self.name_of(storage)
         if not self.packed:
             return name
-        assert isinstance(storage, (Argument, Result))
-        values = self.inputs if isinstance(storage, Argument) else self.outputs
+        assert isinstance(storage, (ArgumentBuffer, ResultBuffer))
+        values = self.inputs if isinstance(storage, ArgumentBuffer) else self.outputs
         return pointer_to(values[storage.position], f"t[{self.slots[name]}]")
 
     @cached_property
@@ -139,17 +139,19 @@ def module(text: str, core: str, home: str) -> str:
     return f"{lines}\nfrom {home} import {core}\n\n\n{text}"
 
 
-def taken(frame: Frame) -> list[str]:
+def taken(signature: Signature) -> list[str]:
     """What the core is given for the inputs."""
-    return [f"pointer({name})" if name[0] == "a" else name for name in frame.arguments()]
+    return [f"pointer({name})" if name[0] == "a" else name for name in signature.arguments()]
 
 
-def checked(frame: Frame, results: bool) -> list[str]:
+def checked(signature: Signature, results: bool) -> list[str]:
     """Lines that check the shapes of the inputs and, where they are given, of the results."""
-    places = {name: v for name, v in zip(frame.arguments(), frame.inputs, strict=True) if v.shape}
-    message = f"{frame.name} was compiled for arguments {_shapes(places.values())}"
+    places = {
+        name: v for name, v in zip(signature.arguments(), signature.inputs, strict=True) if v.shape
+    }
+    message = f"{signature.name} was compiled for arguments {_shapes(places.values())}"
     if results:
-        found = {f"r{i}": frame.outputs[i] for i in frame.arrays()}
+        found = {f"r{i}": signature.outputs[i] for i in signature.arrays()}
         message += f" and results {_shapes(found.values())}"
         places |= found
     if not places:
@@ -164,51 +166,51 @@ def _shapes(values: Iterable[Value]) -> str:
     return ", ".join(f"{v.dtype.name}[{', '.join(map(str, v.shape))}]" for v in values)
 
 
-def solid(frame: Frame) -> list[str]:
+def solid(signature: Signature) -> list[str]:
     """Lines that copy the inputs that are not contiguous, and take numbers in their dtypes."""
     lines = []
-    for name, value in zip(frame.arguments(), frame.inputs, strict=True):
+    for name, value in zip(signature.arguments(), signature.inputs, strict=True):
         if name[0] == "a":
             lines.append(f"{name} = contiguous({name})")
             continue
         lines.append(f"n{name} = number({value.dtype.name!r}, {name})")
         if value.dtype.kind in "iu":
-            message = f"{frame.name}: an integer is out of bounds for {value.dtype}"
+            message = f"{signature.name}: an integer is out of bounds for {value.dtype}"
             lines += [f"if n{name} != {name}:", f"    raise OverflowError({message!r})"]
         lines.append(f"{name} = n{name}")
     return lines
 
 
-def scratch_of(frame: Frame, arena: bool, given: list[str], alive: list[str]) -> list[str]:
-    if not frame.large:
+def scratch_of(signature: Signature, arena: bool, given: list[str], alive: list[str]) -> list[str]:
+    if not signature.large:
         return []
     given.append("pointer(work)")
     alive.append("work")
-    return [] if arena else [f"work = np.empty({frame.memory.size}, np.uint8)"]
+    return [] if arena else [f"work = np.empty({signature.memory.size}, np.uint8)"]
 
 
-def called(frame: Frame, given: Sequence[str], raises: bool = True) -> list[str]:
+def called(signature: Signature, given: Sequence[str], raises: bool = True) -> list[str]:
     """Lines that call the core with pointers and scalars, through a table where it takes one."""
-    if not frame.packed:
-        return core_called(frame, given, raises)
-    names = [*frame.arguments(), *(f"r{i}" for i in frame.memory.written)]
-    places, scalars = ["0"] * len(frame.slots), []
+    if not signature.packed:
+        return core_called(signature, given, raises)
+    names = [*signature.arguments(), *(f"r{i}" for i in signature.memory.written)]
+    places, scalars = ["0"] * len(signature.slots), []
     for name, found in zip(names, given, strict=False):
         if name[0] == "x":
             scalars.append(found)
         else:
-            places[frame.slots[name]] = found
+            places[signature.slots[name]] = found
     table = f"addresses({', '.join(places)})"
-    return core_called(frame, [table, *scalars, *given[len(names) :]], raises)
+    return core_called(signature, [table, *scalars, *given[len(names) :]], raises)
 
 
-def core_called(frame: Frame, given: Sequence[str], raises: bool = True) -> list[str]:
-    names = [f"s{i}" for i in frame.scalars()]
-    checks = [f"ok{i}" for i in range(len(frame.messages))]
-    call = f"{frame.name}_core({', '.join(given)})"
+def core_called(signature: Signature, given: Sequence[str], raises: bool = True) -> list[str]:
+    names = [f"s{i}" for i in signature.scalars()]
+    checks = [f"ok{i}" for i in range(len(signature.messages))]
+    call = f"{signature.name}_core({', '.join(given)})"
     lines = [f"{', '.join([*names, *checks])}, = {call}" if names or checks else call]
     if raises:
-        for name, message in zip(checks, frame.messages, strict=True):
+        for name, message in zip(checks, signature.messages, strict=True):
             lines += [f"if not {name}:", f"    raise {message}"]
     return lines
 

@@ -10,19 +10,19 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...codegen.core import Step as CoreStep
+from ...codegen.core import CoreStep
 from ...codegen.loops import Join, Kernel, Let, Store, statements
 from ...codegen.scalar import Apply, ordered
 from ..entry.module import Emitted
 from ..loops.elements import Access
-from ..loops.memory import Argument, Memory, Result, Scratch, bytes_of
+from ..loops.memory import ArgumentBuffer, Memory, ResultBuffer, Scratch, bytes_of
 from ..loops.nest import Nest
-from ..lower.buffered import Call, Item, Loop, Matmul
+from ..lower.buffered import DeviceCall, Item, Matmul, Scan
 from ..lower.values import Reshape, Value, View
-from ..schedule.fuse import Group, Single
+from ..schedule.fuse import FusionGroup, Single
 
 
-class Use(NamedTuple):
+class BufferUse(NamedTuple):
     """A buffer that a step reads or writes, and how many bytes of it."""
 
     storage: Hashable
@@ -33,7 +33,7 @@ class Use(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Step:
+class PlanStep:
     """One step of a program: a loop nest, a product, a call, or lines of scalar code.
 
     `flops` counts one for every addition, comparison, exponential, ...; None where it is not known.
@@ -44,7 +44,7 @@ class Step:
     what: str
     text: str
     flops: int | None
-    uses: tuple[Use, ...]
+    uses: tuple[BufferUse, ...]
     lines: tuple[str, ...]
 
     @property
@@ -83,7 +83,7 @@ class Plan:
     """
 
     name: str
-    steps: tuple[Step, ...]
+    steps: tuple[PlanStep, ...]
     buffers: tuple[Buffer, ...]
     scratch: int
 
@@ -141,7 +141,7 @@ NUMBERS = (True, False, True, True, True, False)
 
 def plan_of(emitted: Emitted) -> Plan:
     """What was emitted, step by step; numbers between other steps are one step."""
-    steps: list[Step] = []
+    steps: list[PlanStep] = []
     numbers: list[CoreStep] = []
     for planned, made in emitted.parts:
         if isinstance(planned, Single) and _is_number(planned.value):
@@ -190,22 +190,22 @@ def in_bytes(size: float) -> str:
 
 
 def _is_number(value: Value) -> bool:
-    return value.shape == () and not isinstance(value, (Matmul, Call, Loop, Item))
+    return value.shape == () and not isinstance(value, (Matmul, DeviceCall, Scan, Item))
 
 
-def _number_step(made: list[CoreStep], emitted: Emitted) -> list[Step]:
+def _number_step(made: list[CoreStep], emitted: Emitted) -> list[PlanStep]:
     if not made:
         return []
     count = len(made)
     lines = dict.fromkeys(line for step in made for line in step.lines)
     flops = sum(operations(step.statement) for step in made)
     what = f"scalars, {count} line{'s' * (count != 1)}"
-    return [Step(what, emitted.text_of(made), flops, (), tuple(lines))]
+    return [PlanStep(what, emitted.text_of(made), flops, (), tuple(lines))]
 
 
-def _step(planned: Group | Single, made: list[CoreStep], emitted: Emitted) -> Step:
+def _step(planned: FusionGroup | Single, made: list[CoreStep], emitted: Emitted) -> PlanStep:
     memory, flops = emitted.plan.memory, None
-    if isinstance(planned, Group):
+    if isinstance(planned, FusionGroup):
         (run,) = made
         kernel = run.statement.kernel  # pyright: ignore[reportAttributeAccessIssue]
         domain = " x ".join(map(str, planned.domain)) or "1"
@@ -217,13 +217,13 @@ def _step(planned: Group | Single, made: list[CoreStep], emitted: Emitted) -> St
         if isinstance(value, Matmul):
             what = "product " + " @ ".join(f"({shape})" for shape in shapes)
             flops = 2 * value.size * value.args[0].shape[-1]
-        elif isinstance(value, Call):
+        elif isinstance(value, DeviceCall):
             what, flops = f"{value.function} {', '.join(shapes)}", value.size
         else:
             what = f"loop {', '.join(shapes)}"
         uses = _uses_of_value(value, memory)
     lines = dict.fromkeys(line for step in made for line in step.lines)
-    return Step(what, emitted.text_of(made), flops, tuple(uses), tuple(lines))
+    return PlanStep(what, emitted.text_of(made), flops, tuple(uses), tuple(lines))
 
 
 def _work(kernel: Kernel) -> int:
@@ -251,7 +251,7 @@ def operations(statement: object) -> int:
 # -- buffers --------------------------------------------------------------------------------------
 
 
-def _uses_of_nest(nest: Nest, memory: Memory) -> Iterator[Use]:
+def _uses_of_nest(nest: Nest, memory: Memory) -> Iterator[BufferUse]:
     found: dict[tuple[Value, bool], set[Access]] = {}
     for access in nest.accesses:
         found.setdefault((access.value, access.store), set()).add(access)
@@ -275,7 +275,7 @@ def _elements(access: Access, nest: Nest) -> int:
     return math.prod(nest.domain[axis] for axis in axes)
 
 
-def _uses_of_value(value: Value, memory: Memory) -> Iterator[Use]:
+def _uses_of_value(value: Value, memory: Memory) -> Iterator[BufferUse]:
     for arg in dict.fromkeys(value.args):
         source = arg
         while source not in memory.places and isinstance(source, (View, Reshape)):
@@ -286,15 +286,15 @@ def _uses_of_value(value: Value, memory: Memory) -> Iterator[Use]:
         yield _use(value, memory, value.shape, value.size, True)
 
 
-def _use(value: Value, memory: Memory, shape: tuple, touched: int, written: bool) -> Use:
+def _use(value: Value, memory: Memory, shape: tuple, touched: int, written: bool) -> BufferUse:
     unit = bytes_of(value)
     size = math.prod(shape) * unit
-    return Use(memory.storage(value), f"{value.dtype} {shape}", size, touched * unit, written)
+    return BufferUse(memory.storage(value), f"{value.dtype} {shape}", size, touched * unit, written)
 
 
-def _buffers(steps: list[Step]) -> Iterator[Buffer]:
+def _buffers(steps: list[PlanStep]) -> Iterator[Buffer]:
     """The buffers in the order of their first use."""
-    found: dict[Hashable, list[tuple[int, Use]]] = {}
+    found: dict[Hashable, list[tuple[int, BufferUse]]] = {}
     for i, step in enumerate(steps):
         for use in step.uses:
             found.setdefault(use.storage, []).append((i, use))
@@ -304,10 +304,10 @@ def _buffers(steps: list[Step]) -> Iterator[Buffer]:
         if isinstance(storage, Scratch):
             name, kind, offset = f"w{count}", "scratch", storage.offset
             count += 1
-        elif isinstance(storage, Argument):
+        elif isinstance(storage, ArgumentBuffer):
             name, kind = f"a{storage.position}", "input"
         else:
-            assert isinstance(storage, Result)
+            assert isinstance(storage, ResultBuffer)
             name, kind = f"r{storage.position}", "result"
         size = max(use.size for _, use in uses)
         yield Buffer(name, kind, uses[0][1].what, size, uses[0][0], uses[-1][0], offset)

@@ -13,7 +13,8 @@ from ...values.drawing import HEAD, Drawing, quoted
 from ...values.graph import Node
 from ...values.operands import aval_of
 from ...values.tracked import TrackedArray
-from ..function import StaticFunction, Variant
+from ..function import StaticFunction
+from ..variant import Variant
 from .page import Page
 from .report import in_bytes
 

@@ -14,11 +14,11 @@ from ...codegen.numba import indented, position_text
 from ...codegen.scalar import NAMES, text_of
 from ...codegen.show import Shown
 from ..entry.module import Emitted
-from ..entry.signature import Frame
-from ..loops.plan import Plan
-from ..lower.buffered import Call, Item, Loop, Reduce, Scatter
+from ..entry.signature import Signature
+from ..loops.plan import LoopPlan
+from ..lower.buffered import DeviceCall, Item, Reduce, Scan, Scatter
 from ..lower.values import Concat, Full, Input, Iota, Map, Pad, Take, Value, View, topological
-from ..schedule.fuse import Group, Schedule, Single, reads_of
+from ..schedule.fuse import FusionGroup, Schedule, Single, reads_of
 
 
 class _Stage:
@@ -79,7 +79,7 @@ class Scheduled(_Stage):
     """
 
     @property
-    def steps(self) -> list[Group | Single]:
+    def steps(self) -> list[FusionGroup | Single]:
         """The loop nests and the steps that stand alone, in order."""
         return self._emitted.plan.schedule.steps
 
@@ -123,7 +123,7 @@ def _buffer_name(buffer: Hashable) -> str:
         return f"w{buffer.offset}"
     if isinstance(buffer, Slot):
         return f"array[{position_text(buffer.at)}]"
-    return Frame.name_of(buffer)  # pyright: ignore[reportArgumentType]
+    return Signature.name_of(buffer)  # pyright: ignore[reportArgumentType]
 
 
 # -- values ---------------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ def _buffer_name(buffer: Hashable) -> str:
 class _Names:
     """What the values of a plan's graph are called."""
 
-    def __init__(self, plan: Plan):
+    def __init__(self, plan: LoopPlan):
         self.plan = plan
         self.checks = [ok for ok, _ in plan.graph.checks]
         self.of = {value: f"in{i}" for i, value in enumerate(plan.graph.inputs)}
@@ -145,7 +145,7 @@ class _Names:
 
     def told(self, value: Value) -> str:
         """A value with its dtype and shape; a loop has none, only its items do."""
-        if isinstance(value, Loop):
+        if isinstance(value, Scan):
             return self.of[value]
         return f"{self.of[value]}: {value.dtype}{list(value.shape)}"
 
@@ -157,7 +157,7 @@ class _Names:
                 continue
             line = f"  # {value.line}" if value.line else ""
             yield f"{self.told(value)} = {self._made(value)}{line}"
-            if isinstance(value, Loop):
+            if isinstance(value, Scan):
                 yield from indented(_Names(self.steps[value]).lines())
         for ok in self.checks:
             yield f"require {self.of[ok]}"
@@ -176,9 +176,9 @@ class _Names:
             axes = ", ".join(map(str, value.axes))
             return f"{value.kind.name} over {axes} of {args[0]}"
         kind = type(value).__name__.lower()
-        if isinstance(value, Call):
+        if isinstance(value, DeviceCall):
             return f"{value.function}({', '.join(args)})"
-        if isinstance(value, Loop):
+        if isinstance(value, Scan):
             return f"loop of {value.step.n} steps from {', '.join(args)}"
         if isinstance(value, Item):
             return f"{' '.join(map(str, value.key))} of {args[0]}"
@@ -212,15 +212,15 @@ def _axis_text(axis: Axis) -> str:
 # -- steps ----------------------------------------------------------------------------------------
 
 
-def _scheduled(plan: Plan, names: _Names) -> Iterator[str]:
+def _scheduled(plan: LoopPlan, names: _Names) -> Iterator[str]:
     schedule = plan.schedule
     for i, step in enumerate(schedule.steps):
-        if isinstance(step, Group):
+        if isinstance(step, FusionGroup):
             yield f"{i}: loop nest over {' x '.join(map(str, step.domain)) or '1'}"
             yield from indented(_members(step, schedule, names))
         else:
             value = step.value
-            what = "number" if value.shape == () and not isinstance(value, Loop) else ""
+            what = "number" if value.shape == () and not isinstance(value, Scan) else ""
             what = what or type(value).__name__.lower()
             made = [item for item in step.items if item in names.of] or [value]
             yield f"{i}: {what} {', '.join(map(names.told, made))}"
@@ -228,7 +228,7 @@ def _scheduled(plan: Plan, names: _Names) -> Iterator[str]:
                 yield from indented(_scheduled(step.inner, _Names(step.inner)))
 
 
-def _members(group: Group, schedule: Schedule, names: _Names) -> Iterator[str]:
+def _members(group: FusionGroup, schedule: Schedule, names: _Names) -> Iterator[str]:
     for value in group.members:
         reads = {names.of[read]: None for read, _ in reads_of(value, schedule.roots)}
         sweep = f"sweep {group.sweeps[value]}: " if max(group.sweeps.values()) else ""

@@ -3,28 +3,27 @@
 from collections.abc import Sequence
 
 from ...codegen.affine import Affine
-from ...codegen.core import Core, Device, Pointer, Run, Step
+from ...codegen.core import Address, Core, CoreStep, RunDevice, RunKernel
 from ...codegen.loops import Gemm, Literal, Load, Operand, Statement
-from ..lower.buffered import Call, Loop, Matmul
+from ..lower.buffered import DeviceCall, Matmul, Scan
 from ..lower.values import Full, Value
-from ..schedule.fuse import Group, Single
-from ..schedule.fuse import Step as PlannedStep
+from ..schedule.fuse import FusionGroup, ScheduledStep, Single
 from . import products
 from .elements import Elements
-from .kernel import use_of
-from .memory import Argument, Result
-from .plan import Plan
+from .kernel import kernel_call
+from .memory import ArgumentBuffer, ResultBuffer
+from .plan import LoopPlan
 from .repeat import write_loop
 
 
 class CoreBuilder(Elements):
     """Writes the steps of one core; numbers between them are lines of it."""
 
-    def __init__(self, name: str, plan: Plan):
+    def __init__(self, name: str, plan: LoopPlan):
         super().__init__(plan.schedule.roots)
         self.name, self.plan = name, plan
-        self.steps: list[Step] = []
-        self.parts: list[tuple[PlannedStep, list[Step]]] = []  # what each planned step became
+        self.steps: list[CoreStep] = []
+        self.parts: list[tuple[ScheduledStep, list[CoreStep]]] = []  # what each planned step became
         self.known: dict[Value, Operand] = {}
         self.cores: list[Core] = []  # of the steps of loops, each before those inside of it
         self._memo: dict = {}
@@ -38,13 +37,13 @@ class CoreBuilder(Elements):
         """The core, with all of its steps."""
         for step in self.plan.schedule.steps:
             first = len(self.steps)
-            if isinstance(step, Group):
+            if isinstance(step, FusionGroup):
                 self._group(step)
             elif isinstance(step.value, Matmul):
                 self._matmul(step.value)
-            elif isinstance(step.value, Call):
+            elif isinstance(step.value, DeviceCall):
                 self._call(step.value)
-            elif isinstance(step.value, Loop):
+            elif isinstance(step.value, Scan):
                 write_loop(self, step)
             else:
                 self._number(step)
@@ -57,7 +56,7 @@ class CoreBuilder(Elements):
             plan.memory.size, plan.is_large,
         )  # fmt: skip
 
-    def inner(self, plan: Plan) -> Core:
+    def inner(self, plan: LoopPlan) -> Core:
         """The core of a loop's step."""
         place = len(self.cores)
         builder = CoreBuilder(f"{self.name}_step{place}", plan)
@@ -68,10 +67,10 @@ class CoreBuilder(Elements):
 
     def _parameters(self) -> tuple:
         inputs = [
-            Argument(i) if value.shape else f"x{i}"
+            ArgumentBuffer(i) if value.shape else f"x{i}"
             for i, value in enumerate(self.plan.graph.inputs)
         ]
-        return (*inputs, *(Result(i) for i in self.plan.memory.written))
+        return (*inputs, *(ResultBuffer(i) for i in self.plan.memory.written))
 
     # -- what steps are called with -------------------------------------------------------------
 
@@ -79,23 +78,23 @@ class CoreBuilder(Elements):
         """A number: its name, or the constant."""
         return Literal(value.number, value.dtype) if isinstance(value, Full) else self.known[value]
 
-    def pointer(self, value: Value, start: int | Affine = 0) -> Pointer:
+    def pointer(self, value: Value, start: int | Affine = 0) -> Address:
         """A pointer to an element of a value's buffer."""
         at = start if isinstance(start, Affine) else Affine(start, ())
-        return Pointer(self.plan.memory.storage(value), at, value.dtype)
+        return Address(self.plan.memory.storage(value), at, value.dtype)
 
     def add(self, statement, lines: Sequence[str] = ()) -> None:
-        self.steps.append(Step(statement, tuple(line for line in lines if line)))
+        self.steps.append(CoreStep(statement, tuple(line for line in lines if line)))
 
     # -- steps ----------------------------------------------------------------------------------
 
-    def _group(self, group: Group) -> None:
-        use = use_of(self.plan.nests[group], self.plan.memory)
+    def _group(self, group: FusionGroup) -> None:
+        use = kernel_call(self.plan.nests[group], self.plan.memory)
         pointers = tuple(self.pointer(a.value, a.start) for a in use.arguments)
         results = tuple(self.fresh() for _ in use.results)
         numbers = tuple(self.operand(value) for value in use.numbers)
         self.known.update(zip(use.results, results, strict=True))
-        self.add(Run(use.kernel, pointers, numbers, results), use.lines)
+        self.add(RunKernel(use.kernel, pointers, numbers, results), use.lines)
 
     def _matmul(self, value: Matmul) -> None:
         roots = self.plan.schedule.roots
@@ -110,11 +109,11 @@ class CoreBuilder(Elements):
             a, b, c = ((p.buffer, p.at) for p in given)
             self.add(made._replace(a=a, b=b, c=c), [value.line])
         else:
-            self.add(Run(made, given), [value.line])
+            self.add(RunKernel(made, given), [value.line])
 
-    def _call(self, value: Call) -> None:
+    def _call(self, value: DeviceCall) -> None:
         pointers = (*map(self.pointer, value.args), self.pointer(value))
-        self.add(Device(value.function, pointers, value.sizes), [value.line])
+        self.add(RunDevice(value.function, pointers, value.sizes), [value.line])
 
     def _number(self, step: Single) -> None:
         self._line = (step.value.line,)

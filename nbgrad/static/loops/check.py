@@ -9,22 +9,32 @@ from ...codegen.loops import is_ranged, statements
 from ...errors import TraceError
 from ..lower.buffered import Item, Reduce, Scatter
 from ..lower.values import Value
-from ..schedule.fuse import Group, Single
-from .memory import Argument, Result, Scratch, Storage, bytes_of, step_buffers, step_reads
+from ..schedule.fuse import FusionGroup, Single
+from .memory import (
+    ArgumentBuffer,
+    ResultBuffer,
+    Scratch,
+    Storage,
+    bytes_of,
+    step_buffers,
+    step_reads,
+)
 from .nest import Nest
-from .plan import Plan
+from .plan import LoopPlan
 
 
-def check_loops(core: Core, plan: Plan) -> None:
+def check_loops(core: Core, plan: LoopPlan) -> None:
     """Raise TraceError where a core of a plan is not sound: see `codegen.check`."""
     sizes: dict[Hashable, int] = {}
-    sizes |= {Argument(i): v.size * bytes_of(v) for i, v in enumerate(plan.graph.inputs) if v.shape}
-    sizes |= {Result(i): v.size * bytes_of(v) for i, v in enumerate(plan.outputs) if v.shape}
+    sizes |= {
+        ArgumentBuffer(i): v.size * bytes_of(v) for i, v in enumerate(plan.graph.inputs) if v.shape
+    }
+    sizes |= {ResultBuffer(i): v.size * bytes_of(v) for i, v in enumerate(plan.outputs) if v.shape}
     dtypes = {f"x{i}": v.dtype for i, v in enumerate(plan.graph.inputs) if not v.shape}
     check_core(core, sizes, dtypes)
 
 
-def check_memory(plan: Plan) -> None:
+def check_memory(plan: LoopPlan) -> None:
     """Raise TraceError where two values that are needed at one time share memory, where a value
     without a buffer is read, or where an argument or a result is written that should not be."""
     _Checker(plan).check()
@@ -34,7 +44,7 @@ def check_memory(plan: Plan) -> None:
 
 
 class _Checker:
-    def __init__(self, plan: Plan):
+    def __init__(self, plan: LoopPlan):
         self.plan, self.memory = plan, plan.memory
         self.steps = plan.schedule.steps
         self.reads = step_reads(plan.schedule, plan.nests)
@@ -56,7 +66,7 @@ class _Checker:
                 self._require(value not in memory.rows or here, f"one row of {value} is read later")
         for value in self.made:
             place = memory.storage(value)
-            if isinstance(place, Argument):
+            if isinstance(place, ArgumentBuffer):
                 self._require(value in memory.updates, f"{value} is written over an argument")
             if isinstance(place, Scratch):
                 fits = 0 <= place.offset and place.offset + place.size <= memory.size
@@ -80,7 +90,7 @@ class _Checker:
         size = value.size
         if value in self.memory.rows:
             step = self.steps[self.made[value]]
-            assert isinstance(step, Group)
+            assert isinstance(step, FusionGroup)
             for n in value.shape[: step.split]:
                 size //= n
         return size * bytes_of(value)
@@ -121,7 +131,7 @@ class _Checker:
         if isinstance(new, Item) and isinstance(old, Item):
             return False
         step = self.steps[self.made[new]] if new in self.made else None
-        if not isinstance(step, Group):
+        if not isinstance(step, FusionGroup):
             return False
         nest = self.plan.nests[step]
         if isinstance(new, Scatter):

@@ -26,7 +26,7 @@ from .memory import Memory
 from .nest import Nest
 
 
-class Argument(NamedTuple):
+class KernelArgument(NamedTuple):
     """A buffer that a kernel is given, and the element at which its pointer starts."""
 
     storage: Hashable
@@ -34,17 +34,17 @@ class Argument(NamedTuple):
     value: Value
 
 
-class Use(NamedTuple):
+class KernelCall(NamedTuple):
     """A kernel, what it is called with, what it returns, and the user's lines."""
 
     kernel: Kernel
-    arguments: list[Argument]
+    arguments: list[KernelArgument]
     numbers: list[Value]
     results: list[Value]
     lines: list[str]
 
 
-def use_of(nest: Nest, memory: Memory) -> Use:
+def kernel_call(nest: Nest, memory: Memory) -> KernelCall:
     """The kernel of a nest, where its buffers lie as `memory` says."""
     body: list[Statement] = []
     for value, begun in nest.begun.items():
@@ -67,8 +67,8 @@ def use_of(nest: Nest, memory: Memory) -> Use:
         "loop", tuple(v.dtype for v in values.values()), tuple(nest.numbers.values()), made,
         tuple(nest.totals.values()),
     )  # fmt: skip
-    arguments = [Argument(s, starts[s], value) for s, value in values.items()]
-    return Use(kernel, arguments, list(nest.numbers), list(nest.totals), sorted(nest.lines))
+    arguments = [KernelArgument(s, starts[s], value) for s, value in values.items()]
+    return KernelCall(kernel, arguments, list(nest.numbers), list(nest.totals), sorted(nest.lines))
 
 
 def _lowest(

@@ -11,7 +11,7 @@ from ...codegen.core import Scratch
 from ..lower.buffered import Reduce, Scatter
 from ..lower.values import BOOL, Input, Reshape, Value
 from ..schedule.buffers import buffer_of
-from ..schedule.fuse import Group, Schedule, Single, Step
+from ..schedule.fuse import FusionGroup, Schedule, ScheduledStep, Single
 from .nest import Nest
 
 # Buffers in scratch begin at multiples of so many bytes: a line of the processor's cache, and the
@@ -20,20 +20,20 @@ _ALIGNED = 64
 
 
 @dataclass(frozen=True)
-class Argument:
+class ArgumentBuffer:
     """The array that the caller gives for an input."""
 
     position: int
 
 
 @dataclass(frozen=True)
-class Result:
+class ResultBuffer:
     """The array that the caller gives for an output."""
 
     position: int
 
 
-Storage = Argument | Result | Scratch
+Storage = ArgumentBuffer | ResultBuffer | Scratch
 
 
 @dataclass
@@ -46,7 +46,7 @@ class Memory:
     """
 
     written: list[int] = field(default_factory=list)
-    copies: dict[int, Argument | Result] = field(default_factory=dict)
+    copies: dict[int, ArgumentBuffer | ResultBuffer] = field(default_factory=dict)
     places: dict[Value, Storage] = field(default_factory=dict)
     dropped: set[Value] = field(default_factory=set)
     rows: set[Value] = field(default_factory=set)
@@ -63,7 +63,7 @@ class Memory:
 
 def plan(
     schedule: Schedule,
-    nests: dict[Group, Nest],
+    nests: dict[FusionGroup, Nest],
     outputs: Sequence[Value],
     olds: dict[Value, Value],
 ) -> Memory:
@@ -75,36 +75,36 @@ def plan(
         if value.shape == ():
             continue
         if isinstance(value, Input):
-            memory.copies[i] = Argument(value.position)
+            memory.copies[i] = ArgumentBuffer(value.position)
         elif value in first:
-            memory.copies[i] = Result(first[value])
+            memory.copies[i] = ResultBuffer(first[value])
         else:
             first[value] = i
             memory.written.append(i)
-            memory.places[value] = Result(i)
+            memory.places[value] = ResultBuffer(i)
     reads = step_reads(schedule, nests)
     _drop(schedule, reads, first, memory)
     for values in reads:
         for value in values:
             if isinstance(value, Input):
-                memory.places[value] = Argument(value.position)
+                memory.places[value] = ArgumentBuffer(value.position)
     for value, old in olds.items():
         written = _written_over(schedule, nests, reads, value, old) if value.size else []
         if written:
             assert isinstance(old, Input)
             memory.written.remove(first[value])
             memory.updates.update(written)
-            memory.places.update(dict.fromkeys([old, *written], Argument(old.position)))
+            memory.places.update(dict.fromkeys([old, *written], ArgumentBuffer(old.position)))
     memory.updated = {first[value] for value in memory.updates if value in first}
     _allocate(schedule, reads, _in_place(schedule, nests, reads, memory), memory)
     return memory
 
 
-def step_reads(schedule: Schedule, nests: dict[Group, Nest]) -> list[list[Value]]:
+def step_reads(schedule: Schedule, nests: dict[FusionGroup, Nest]) -> list[list[Value]]:
     """The buffers that each step reads."""
     found: list[list[Value]] = []
     for step in schedule.steps:
-        if isinstance(step, Group):
+        if isinstance(step, FusionGroup):
             found.append([a.value for a in nests[step].accesses if not a.store])
         else:
             found.append([buffer_of(v) for v in _needed(step, schedule)])
@@ -135,7 +135,7 @@ def _drop(
         for value in values:
             readers.setdefault(value, set()).add(at)
     for at, step in enumerate(schedule.steps):
-        if not isinstance(step, Group):
+        if not isinstance(step, FusionGroup):
             continue
         for value in step.sweeps:
             if value in results or isinstance(value, Scatter):
@@ -150,14 +150,14 @@ def _drop(
                 memory.dropped.add(value)
 
 
-def step_buffers(step: Step, memory: Memory) -> list[Value]:
+def step_buffers(step: ScheduledStep, memory: Memory) -> list[Value]:
     """The values for which a step writes a buffer."""
-    values = list(step.sweeps) if isinstance(step, Group) else [step.value, *step.items]
+    values = list(step.sweeps) if isinstance(step, FusionGroup) else [step.value, *step.items]
     return [v for v in values if v.shape != () and v not in memory.dropped]
 
 
 def _in_place(
-    schedule: Schedule, nests: dict[Group, Nest], reads: list[list[Value]], memory: Memory
+    schedule: Schedule, nests: dict[FusionGroup, Nest], reads: list[list[Value]], memory: Memory
 ) -> dict[Value, Value]:
     """Values that take the place of one that dies where they are made."""
     last: dict[Value, int] = {}
@@ -165,7 +165,7 @@ def _in_place(
         last.update(dict.fromkeys(values, at))
     shared: dict[Value, Value] = {}
     for at, step in enumerate(schedule.steps):
-        if not isinstance(step, Group) or step.edges or nests[step].is_ranged:
+        if not isinstance(step, FusionGroup) or step.edges or nests[step].is_ranged:
             continue
         taken: set[Value] = set()
         for value in step.sweeps:
@@ -202,7 +202,7 @@ def _adds_in_place(
 
 def _written_over(
     schedule: Schedule,
-    nests: dict[Group, Nest],
+    nests: dict[FusionGroup, Nest],
     reads: list[list[Value]],
     value: Value,
     old: Value,
@@ -213,7 +213,7 @@ def _written_over(
     while True:
         found = next(
             ((i, step) for i, step in enumerate(schedule.steps)
-             if isinstance(step, Group) and value in step.sweeps), None,
+             if isinstance(step, FusionGroup) and value in step.sweeps), None,
         )  # fmt: skip
         if found is None:
             return []
@@ -266,7 +266,7 @@ def _allocate(
             dies[base] = at
             count = value.size
             if value in memory.rows:
-                assert isinstance(step, Group)
+                assert isinstance(step, FusionGroup)
                 for n in value.shape[: step.split]:
                     count //= n
             sizes[base] = max(sizes.get(base, 0), count * bytes_of(value))

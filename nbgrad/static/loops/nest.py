@@ -25,7 +25,7 @@ from ...codegen.loops import (
 from ..lower.buffered import Reduce, Scatter
 from ..lower.values import Full, Value
 from ..schedule.buffers import buffer_of
-from ..schedule.fuse import Group
+from ..schedule.fuse import FusionGroup
 from ..schedule.materialize import Roots
 from .block import EACH, Block
 from .elements import Elements, place_of
@@ -39,7 +39,7 @@ class Nest(Elements):
     """The statements of a group, over values in place of buffers: `begun` is what is done before
     the loops of `body`. `totals` are the names of sums over everything, which it returns."""
 
-    def __init__(self, group: Group, roots: Roots):
+    def __init__(self, group: FusionGroup, roots: Roots):
         super().__init__(roots)
         self.group = group
         self.domain = group.domain

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..lower.buffered import Item, Loop
+from ..lower.buffered import Item, Scan
 from ..lower.graph import Graph
 from ..lower.step import LoweredStep
 from ..lower.values import Value
-from ..schedule.fuse import Group, Schedule, Single, schedule
+from ..schedule.fuse import FusionGroup, Schedule, Single, schedule
 from . import memory
 from .memory import Memory
 from .nest import Nest
@@ -20,13 +20,13 @@ STACK = 32 * 1024
 
 
 @dataclass(eq=False)
-class Plan:
+class LoopPlan:
     """How the outputs of a graph are computed."""
 
     graph: Graph
     outputs: list[Value]
     schedule: Schedule
-    nests: dict[Group, Nest]
+    nests: dict[FusionGroup, Nest]
     memory: Memory
     is_step: bool = False  # of a loop
 
@@ -36,19 +36,21 @@ class Plan:
         return self.memory.size > (0 if self.is_step else STACK)
 
 
-def planned(graph: Graph, outputs: Sequence[Value], olds: dict[Value, Value] | None = None) -> Plan:
+def plan_loops(
+    graph: Graph, outputs: Sequence[Value], olds: dict[Value, Value] | None = None
+) -> LoopPlan:
     """The steps that compute `outputs`: an output in the place of the input that `olds` names for
     it, where that is possible."""
     found = schedule([*outputs, *(ok for ok, _ in graph.checks)])
     for step in found.steps:
-        if isinstance(step, Single) and isinstance(step.value, Loop):
+        if isinstance(step, Single) and isinstance(step.value, Scan):
             _plan_loop(step, step.value)
-    nests = {step: Nest(step, found.roots) for step in found.steps if isinstance(step, Group)}
+    nests = {step: Nest(step, found.roots) for step in found.steps if isinstance(step, FusionGroup)}
     where = memory.plan(found, nests, outputs, olds or {})
-    return Plan(graph, list(outputs), found, nests, where)
+    return LoopPlan(graph, list(outputs), found, nests, where)
 
 
-def _plan_loop(single: Single, loop: Loop) -> None:
+def _plan_loop(single: Single, loop: Scan) -> None:
     """Plan the step of a loop, and the buffers that the loop needs besides its items.
 
     A state whose steps nobody reads lies in one buffer where a step can write over it, else in a
@@ -57,7 +59,7 @@ def _plan_loop(single: Single, loop: Loop) -> None:
     step: LoweredStep = loop.step
     have = {item.key for item in single.items if isinstance(item, Item)}
     kept = frozenset(k for kind, k in have if kind == "states")
-    single.inner = inner = planned(step.graph, step.outputs, step.olds(kept))
+    single.inner = inner = plan_loops(step.graph, step.outputs, step.olds(kept))
     inner.is_step = True
     for k, value in enumerate(step.outputs):
         if value.shape == ():

@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING, Any
 
 from ...codegen.affine import Affine, combined
-from ...codegen.core import Device, Enter, Pointer, Repeat, Step
+from ...codegen.core import Address, CoreStep, Repeat, RunCore, RunDevice
 from ...codegen.loops import Begin, Let, Literal, Load, Operand, Store
 from ...codegen.scalar import parse
-from ..lower.buffered import Item, Loop
+from ..lower.buffered import Item, Scan
 from ..lower.step import LoweredStep
 from ..lower.values import BOOL, INT, Value
 from ..schedule.buffers import window_of
@@ -22,12 +22,12 @@ _ONE = Literal(1, INT)
 def write_loop(outer: "CoreBuilder", single: Single) -> None:
     """Add the loop to the core that runs it, and the core of its step to what is compiled."""
     loop = single.value
-    assert isinstance(loop, Loop)
+    assert isinstance(loop, Scan)
     _Writer(outer, loop, single).write()
 
 
 class _Writer:
-    def __init__(self, outer: "CoreBuilder", loop: Loop, single: Single):
+    def __init__(self, outer: "CoreBuilder", loop: Scan, single: Single):
         self.outer, self.loop, self.plan = outer, loop, single.inner
         self.step: LoweredStep = loop.step
         self.items = {item.key: item for item in single.items if isinstance(item, Item)}
@@ -36,8 +36,8 @@ class _Writer:
         self.first: list[Any] = []  # in a step, before its call
         self.then: list[Any] = []  # after that
         self.after: list[Any] = []
-        self.given: list[Pointer | Operand] = [self.each]
-        self.targets: list[Pointer] = []
+        self.given: list[Address | Operand] = [self.each]
+        self.targets: list[Address] = []
         self.returned: list[str] = []
 
     def write(self) -> None:
@@ -55,14 +55,14 @@ class _Writer:
             self._check(k)
         if core.given:
             self.targets.append(outer.pointer(self.items["work", 0]))
-        enter = Enter(core, (*self.given, *self.targets), tuple(self.returned))
+        enter = RunCore(core, (*self.given, *self.targets), tuple(self.returned))
         lines = (loop.line,) if loop.line else ()
-        body = tuple(Step(s, lines) for s in [*self.first, enter, *self.then])
+        body = tuple(CoreStep(s, lines) for s in [*self.first, enter, *self.then])
         repeat = Repeat(self.each, step.n, step.reverse, body)
         for statement in [*self.before, repeat, *self.after]:
             outer.add(statement, lines)
 
-    def _held(self, value: Value) -> Pointer | Operand:
+    def _held(self, value: Value) -> Address | Operand:
         """A value that every step is given as it is."""
         if value.shape == ():
             return self.outer.operand(value)
@@ -72,7 +72,7 @@ class _Writer:
         """The buffer that a value is read from, its own where it has one, and where it begins."""
         return (value, 0) if value in self.outer.roots else window_of(value)
 
-    def _slice(self, value: Value) -> Pointer | Operand:
+    def _slice(self, value: Value) -> Address | Operand:
         """The part of stacked values that belongs to a step."""
         source, start = self._window(value)
         size = value.size // max(self.step.n, 1)
@@ -135,9 +135,9 @@ class _Writer:
         return combined(size if next_one else 0, {self.each: size})
 
     @staticmethod
-    def _copy(source: Pointer | Operand, to: Pointer, size: int, where: list) -> None:
-        assert isinstance(source, Pointer)
-        where.append(Device("move", (to, source), (size,)))
+    def _copy(source: Address | Operand, to: Address, size: int, where: list) -> None:
+        assert isinstance(source, Address)
+        where.append(RunDevice("move", (to, source), (size,)))
 
     def _result(self, k: int, value: Value) -> None:
         item = self.items.get(("y", k))

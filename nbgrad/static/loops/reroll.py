@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 from ...codegen.affine import Affine, combined
-from ...codegen.core import Device, Pointer, Repeat, Run, Step
+from ...codegen.core import Address, CoreStep, Repeat, RunDevice, RunKernel
 from ...codegen.loops import Gemm, Kernel
 
 # A run is at least so many rounds, of at most so many steps each: fewer cost Numba less.
@@ -47,10 +47,10 @@ class _Form(NamedTuple):
     numbers: tuple[int, ...]
 
 
-def rerolled(steps: Sequence[Step], memory: Addressing) -> list[Step]:
+def rerolled(steps: Sequence[CoreStep], memory: Addressing) -> list[CoreStep]:
     """Steps with loops over those that return no number, where that is possible."""
     forms = [_form(step, memory) for step in steps]
-    out: list[Step] = []
+    out: list[CoreStep] = []
     at = 0
     while at < len(steps):
         rounds, length = _run(forms, at)
@@ -63,17 +63,17 @@ def rerolled(steps: Sequence[Step], memory: Addressing) -> list[Step]:
                 assert one is not None and other is not None
                 moves = iter(_distances(one, other))
                 body.append(_stepping(steps[i], moves, memory))
-            out.append(Step(Repeat(_VARIABLE, rounds, False, tuple(body)), steps[at].lines))
+            out.append(CoreStep(Repeat(_VARIABLE, rounds, False, tuple(body)), steps[at].lines))
         at += rounds * length
     return out
 
 
-def _form(step: Step, memory: Addressing) -> _Form | None:
+def _form(step: CoreStep, memory: Addressing) -> _Form | None:
     statement = step.statement
-    if isinstance(statement, Run) and not statement.results:
+    if isinstance(statement, RunKernel) and not statement.results:
         what: tuple = (memory.name_of(statement.kernel), statement.numbers)
         pointers = [(p.buffer, p.at, p.dtype) for p in statement.pointers]
-    elif isinstance(statement, Device):
+    elif isinstance(statement, RunDevice):
         what = (statement.function, statement.sizes)
         pointers = [(p.buffer, p.at, p.dtype) for p in statement.pointers]
     elif isinstance(statement, Gemm):
@@ -128,7 +128,7 @@ def _distances(one: _Form, other: _Form) -> list[int]:
     return [y - x for x, y in zip(one.numbers, other.numbers, strict=True)]
 
 
-def _stepping(step: Step, moves: Any, memory: Addressing) -> Step:
+def _stepping(step: CoreStep, moves: Any, memory: Addressing) -> CoreStep:
     """A step of the first round, moved by the number of the round."""
 
     def moved(buffer: Hashable, at: Affine, dtype: Any) -> tuple[Hashable, Affine]:
@@ -140,7 +140,7 @@ def _stepping(step: Step, moves: Any, memory: Addressing) -> Step:
     if isinstance(statement, Gemm):
         a, b, c = (moved(*place, statement.dtype) for place in statement[:3])
         return replace(step, statement=statement._replace(a=a, b=b, c=c))
-    pointers = tuple(Pointer(*moved(p.buffer, p.at, p.dtype), p.dtype) for p in statement.pointers)
+    pointers = tuple(Address(*moved(p.buffer, p.at, p.dtype), p.dtype) for p in statement.pointers)
     return replace(step, statement=replace(statement, pointers=pointers))
 
 

@@ -7,16 +7,16 @@ numbers in it: compiled once, it costs a fraction.
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ...codegen.core import Run, Step
+from ...codegen.core import CoreStep, RunKernel
 from ...codegen.loops import Chunks, Guarded, Kernel, Let, Literal, Loop, Statement
 
 
-def shared(steps: Sequence[Step], text_of: Callable[[Kernel], str]) -> list[Step]:
+def shared(steps: Sequence[CoreStep], text_of: Callable[[Kernel], str]) -> list[CoreStep]:
     """The steps, with kernels that are equal but for their constants as one."""
     opened: dict[int, tuple[Kernel, list[Literal], str]] = {}
     texts: dict[str, set[str]] = {}
     for at, step in enumerate(steps):
-        if isinstance(step.statement, Run):
+        if isinstance(step.statement, RunKernel):
             kernel, constants = _opened(step.statement.kernel)
             text = text_of(kernel)
             opened[at] = kernel, constants, text
@@ -25,7 +25,7 @@ def shared(steps: Sequence[Step], text_of: Callable[[Kernel], str]) -> list[Step
     found = []
     for at, step in enumerate(steps):
         run = step.statement
-        if isinstance(run, Run) and len(texts[opened[at][2]]) > 1:
+        if isinstance(run, RunKernel) and len(texts[opened[at][2]]) > 1:
             kernel, constants, text = opened[at]
             kernel = made.setdefault(text, kernel)
             numbers = (*run.numbers, *constants)

@@ -86,7 +86,7 @@ class Matmul(Value):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Call(Value):
+class DeviceCall(Value):
     """A device function `function(args..., result, sizes...)` on pointers."""
 
     function: str
@@ -95,7 +95,7 @@ class Call(Value):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Loop(Value):
+class Scan(Value):
     """A step that is repeated; its results are Items. `step` is a `LoweredStep`."""
 
     step: Any

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ...errors import TraceError
-from .buffered import Loop
+from .buffered import Scan
 from .step import LoweredStep
 from .values import Value, topological
 
@@ -26,6 +26,6 @@ def check_values(outputs: Sequence[Value]) -> None:
         if not fits:
             given = ", ".join(map(repr, value.args))
             raise TraceError(f"{value} of ({given}): they do not fit together")
-        if isinstance(value, Loop):
+        if isinstance(value, Scan):
             step: LoweredStep = value.step
             check_values([*step.outputs, *(ok for ok, _ in step.graph.checks)])

@@ -14,7 +14,7 @@ from ...codegen.loops import MAXIMUM, MINIMUM, Reduction
 from ...codegen.scalar import Expr, parse
 from ...rules.dtypes import known
 from .algebra import CHOICE, SAME, TIMES, simpler
-from .buffered import Call, Scatter
+from .buffered import DeviceCall, Scatter
 from .layout import axis_through, broadcast_source, even_maps, is_even, part_seen
 from .products import product
 from .reductions import reduction
@@ -284,7 +284,7 @@ class Graph:
         self, shape: tuple, dtype: Any, args: Sequence[Value], function: str, sizes: tuple
     ) -> Value:
         """What the device function of a name gives, on pointers to args and to the result."""
-        return self.new(Call, shape, dtype, args, function, sizes)
+        return self.new(DeviceCall, shape, dtype, args, function, sizes)
 
     # -- reductions and products ----------------------------------------------------------------
 

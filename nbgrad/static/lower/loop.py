@@ -1,6 +1,6 @@
 """The static form of the row `loop`.
 
-A `Loop` takes constants, the first state and stacked xs, and gives items: `("state", k)` at the
+A `Scan` takes constants, the first state and stacked xs, and gives items: `("state", k)` at the
 end, `("y", k)` stacked, `("states", k)` before and after each step, `("check", k)` for what must
 hold in each.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 from ...core.symbols import Symbol
 from .algebra import PLUS, SAME
-from .buffered import Item, Loop, Scatter
+from .buffered import Item, Scan, Scatter
 from .graph import Graph
 from .step import LoweredStep
 from .values import BOOL, Full, Input, Iota, Map, Value, is_map, topological
@@ -25,7 +25,7 @@ def loop(graph: Graph, symbol: Symbol, args: Sequence[Value], lower: Callable) -
     avals = [given.aval for given in body.program.inputs[1:]]
     given = [_solid(graph, graph.cast(x, a.dtype)) for x, a in zip(args, avals, strict=True)]
     given += [graph.capture(array) for array in step.graph.captured]
-    loop = graph.new(Loop, (), BOOL, given, step)
+    loop = graph.new(Scan, (), BOOL, given, step)
     for k, (_, message) in enumerate(step.graph.checks):
         ok = graph.new(Item, (), BOOL, (loop,), ("check", k))
         if all(ok is not known for known, _ in graph.checks):

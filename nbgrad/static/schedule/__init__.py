@@ -1,5 +1,5 @@
 """Scheduling: which values have a buffer, which share a loop nest, and in which order."""
 
-from .fuse import Group, Schedule, Single, Step, schedule
+from .fuse import FusionGroup, Schedule, ScheduledStep, Single, schedule
 
-__all__ = ["Group", "Schedule", "Single", "Step", "schedule"]
+__all__ = ["FusionGroup", "Schedule", "ScheduledStep", "Single", "schedule"]

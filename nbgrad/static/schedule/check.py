@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from ...codegen.affine import flat, identity
 from ...errors import TraceError
-from ..lower.buffered import Loop, Reduce, Scatter
+from ..lower.buffered import Reduce, Scan, Scatter
 from ..lower.values import Full, Input, Value
 from .edges import domain_edges
-from .fuse import Group, Schedule, Single, Step, domain_of, reads_of
+from .fuse import FusionGroup, Schedule, ScheduledStep, Single, domain_of, reads_of
 
 
 def check_schedule(schedule: Schedule) -> None:
@@ -17,7 +17,7 @@ def check_schedule(schedule: Schedule) -> None:
     for step in schedule.steps:
         values = _made_by(step, schedule)
         _require(not made & set(values), f"{values} are computed twice")
-        if isinstance(step, Group):
+        if isinstance(step, FusionGroup):
             _group(step, schedule, made)
         else:
             for value in _read_by(step, schedule):
@@ -33,8 +33,8 @@ def check_schedule(schedule: Schedule) -> None:
         _require(known or number, f"the output {value} is never computed")
 
 
-def _made_by(step: Step, schedule: Schedule) -> list[Value]:
-    if isinstance(step, Group):
+def _made_by(step: ScheduledStep, schedule: Schedule) -> list[Value]:
+    if isinstance(step, FusionGroup):
         return list(step.sweeps)
     return [step.value, *(item for item in step.items if item in schedule.roots)]
 
@@ -50,11 +50,11 @@ def _read_by(single: Single, schedule: Schedule) -> Iterator[Value]:
         if value in schedule.roots:
             yield value
         else:
-            _require(not isinstance(value, Loop), f"{single.value} reads a loop")
+            _require(not isinstance(value, Scan), f"{single.value} reads a loop")
             stack += value.args
 
 
-def _group(group: Group, schedule: Schedule, made: set[Value]) -> None:
+def _group(group: FusionGroup, schedule: Schedule, made: set[Value]) -> None:
     split, done = group.split, []
     for value in group.members:
         fits = domain_of(value) == group.domain

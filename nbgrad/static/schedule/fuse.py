@@ -1,8 +1,8 @@
 """Loop nests from values: which roots share one, and in which order all is done.
 
-Roots over one domain share a loop nest, a `Group`. Within it rows are swept over several times: a
-reduction of a row ends a sweep, and what reads it joins the next one. Reductions of everything, or
-of leading axes, end with the nest.
+Roots over one domain share a loop nest, a `FusionGroup`. Within it rows are swept over several
+times: a reduction of a row ends a sweep, and what reads it joins the next one. Reductions of
+everything, or of leading axes, end with the nest.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...codegen.affine import Affine, flat, identity
-from ..lower.buffered import Call, Item, Loop, Matmul, Reduce, Scatter
+from ..lower.buffered import DeviceCall, Item, Matmul, Reduce, Scan, Scatter
 from ..lower.values import Index, Input, Read, Value, topological
 from .edges import Edges, domain_edges, joined
 from .materialize import DEAR, Roots, is_shattered
 
 
 @dataclass(eq=False)
-class Group:
+class FusionGroup:
     """One loop nest over `domain`; the axes from `split` on are swept once for each sweep, and
     loops are cut at `edges`."""
 
@@ -46,14 +46,14 @@ class Single:
     inner: Any = None
 
 
-Step = Group | Single
+ScheduledStep = FusionGroup | Single
 
 
 @dataclass
 class Schedule:
     """The steps in order, and the roots."""
 
-    steps: list[Step]
+    steps: list[ScheduledStep]
     roots: Roots
     outputs: list[Value]
 
@@ -62,14 +62,14 @@ def schedule(outputs: Sequence[Value]) -> Schedule:
     """Steps that compute `outputs`."""
     order = topological(outputs)
     roots = Roots(order, outputs)
-    steps: list[Step] = []
+    steps: list[ScheduledStep] = []
     place: dict[Value, int] = {}
     items: dict[Value, list[Value]] = {}
     for value in order:
         if isinstance(value, Item):
             items.setdefault(value.loop, []).append(value)
     for value in order:
-        if isinstance(value, Loop):
+        if isinstance(value, Scan):
             place[value] = len(steps)
             steps.append(Single(value, items.get(value, [])))
         elif value not in roots:
@@ -90,12 +90,12 @@ def domain_of(value: Value) -> tuple[int, ...]:
 
 
 def _stands_alone(value: Value) -> bool:
-    if isinstance(value, (Matmul, Call)):
+    if isinstance(value, (Matmul, DeviceCall)):
         return True
     return value.shape == () and not isinstance(value, (Reduce, Scatter))
 
 
-def _placed(value: Value, steps: list[Step], place: dict[Value, int], roots: Roots) -> int:
+def _placed(value: Value, steps: list[ScheduledStep], place: dict[Value, int], roots: Roots) -> int:
     """Enter `value` into the group that can take it in and has most of what it reads at hand, the
     last of several; else into a new one. Return the place of that."""
     reads = list(reads_of(value, roots))
@@ -106,17 +106,17 @@ def _placed(value: Value, steps: list[Step], place: dict[Value, int], roots: Roo
         ready = max((place[root] for root in wanted if root in place), default=0)
         for at in range(ready, len(steps)):
             group = steps[at]
-            if isinstance(group, Group):
+            if isinstance(group, FusionGroup):
                 sweep = _sweep_in(group, value, reads, edges, place, at, roots)
                 if sweep is not None:
                     found = len(wanted & group.at_hand), at, sweep
                     best = found if best is None or found[:2] > best[:2] else best
     if best is None:
-        steps.append(Group(domain_of(value)))
+        steps.append(FusionGroup(domain_of(value)))
         best = 0, len(steps) - 1, 0
     _, at, sweep = best
     group = steps[at]
-    assert isinstance(group, Group)
+    assert isinstance(group, FusionGroup)
     group.sweeps[value] = sweep
     group.at_hand |= {value, *wanted}
     group.edges = joined([group.edges, edges])
@@ -128,7 +128,7 @@ def _placed(value: Value, steps: list[Step], place: dict[Value, int], roots: Roo
 
 
 def _sweep_in(
-    group: Group,
+    group: FusionGroup,
     value: Value,
     reads: Sequence[tuple[Value, Affine]],
     edges: Edges,

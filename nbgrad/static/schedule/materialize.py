@@ -7,7 +7,7 @@ dear values that several others read, and what would split a loop too often.
 from collections.abc import Sequence
 
 from ..lower import rolls
-from ..lower.buffered import Call, Loop, Matmul, Scatter
+from ..lower.buffered import DeviceCall, Matmul, Scan, Scatter
 from ..lower.halo import MANY
 from ..lower.values import Concat, Full, Input, Inset, Map, Pad, Reshape, Take, Value, View
 from .buffers import behind_views, buffer_of, operand_of, window_of
@@ -30,7 +30,7 @@ class Roots:
 
     def __init__(self, order: list[Value], outputs: Sequence[Value]):
         self.order = order
-        self.values = {v for v in order if v.buffered and not isinstance(v, Loop)}
+        self.values = {v for v in order if v.buffered and not isinstance(v, Scan)}
         self.prices: dict[Value, int] = {}
         self.edges: dict[Value, Edges] = {}
         self._required(outputs)
@@ -48,13 +48,13 @@ class Roots:
         """What a step reads through a pointer, and scalars, which are lines of the program."""
         roots = self.values
         for value in self.order:
-            if value.shape == () and not isinstance(value, (Input, Full, Loop)):
+            if value.shape == () and not isinstance(value, (Input, Full, Scan)):
                 roots.add(value)
             if isinstance(value, Matmul):
                 roots.update(operand_of(value, arg) for arg in value.args)
-            elif isinstance(value, Call):
+            elif isinstance(value, DeviceCall):
                 roots.update(buffer_of(arg) for arg in value.args)
-            elif isinstance(value, Loop):
+            elif isinstance(value, Scan):
                 roots.update(window_of(arg)[0] for arg in value.args)
             elif isinstance(value, Reshape):
                 roots.add(buffer_of(value.source))

@@ -40,7 +40,7 @@ def unwritten() -> Iterator[None]:
 @contextmanager
 def overlapping() -> Iterator[None]:
     """Results are written over the arrays that they are computed from."""
-    with patch.object(njit_entry, "_meets", lambda frame: "False"):
+    with patch.object(njit_entry, "_meets", lambda signature: "False"):
         yield
 
 
