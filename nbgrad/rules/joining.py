@@ -7,6 +7,7 @@ import numpy as np
 
 from ..core.array import Array, functions, implements
 from ..core.primitive import shape_of
+from ..errors import NoRuleError
 from ..kernels import shapes
 from .layout import given
 from .select import on_shared_values
@@ -22,6 +23,11 @@ def append(arr, values, axis=None):
     return np.concatenate([arr, values], axis=axis)
 
 
+def _require_positions(op: str, obj) -> None:
+    if isinstance(obj, Array):
+        raise NoRuleError(f"{op}: positions are whole numbers: give it plain ones")
+
+
 def _line(arr, axis, op: str):
     arr = given(arr)
     if axis is None:
@@ -32,6 +38,7 @@ def _line(arr, axis, op: str):
 @implements(np.delete)
 def delete(arr, obj, axis=None):
     """`arr` without the positions `obj` along `axis`."""
+    _require_positions("delete", obj)
     arr, axis = _line(arr, axis, "delete")
     return np.take(arr, np.delete(np.arange(shape_of(arr)[axis]), obj), axis)
 
@@ -39,6 +46,7 @@ def delete(arr, obj, axis=None):
 @implements(np.insert)
 def insert(arr, obj, values, axis=None):
     """`arr` with `values` before the positions `obj` along `axis`."""
+    _require_positions("insert", obj)
     arr, axis = _line(arr, axis, "insert")
     values = given(values)
     shape, n = shape_of(arr), shape_of(arr)[axis]

@@ -100,4 +100,6 @@ def evalpoly(x, coefficients):
             "low to high, at least one"
         )
     x = x if isinstance(x, (Array, np.ndarray)) else np.asarray(x, given.dtype)
+    if given.dtype.kind in "iub":  # the slope multiplies them by their powers
+        given = given.astype(float_type(x.dtype, given.dtype))
     return bind(evalpoly_row, x, given)

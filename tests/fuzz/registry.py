@@ -32,6 +32,7 @@ OPERATORS = {
 INNER = {
     "full", "scale", "scatter", "scatter_at", "one_hot", "unbroadcast", "detsign",
     "random_integers", "random_normal", "random_permutation", "random_uniform", "sigmoid_slope",
+    "eig", "eigh", "qr", "svd",
 }  # fmt: skip
 """Rows that others are made of, or whose draws no oracle knows."""
 

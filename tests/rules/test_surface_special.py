@@ -214,3 +214,11 @@ def test_unwrapped_whole_numbers_are_floats():
     found = nbgrad.vmap(lambda n: np.unwrap(n))(np.array([[0, 4], [1, 9]]))
     np.testing.assert_allclose(found, np.unwrap([[0, 4], [1, 9]]))
     assert found.dtype == np.float64
+
+
+def test_slopes_of_polynomials_with_coefficients_of_bools_and_bytes():
+    """Powers times coefficients do not fit into their dtype."""
+    for c in (np.array([True, True, True]), np.array([100, 1, 100], np.int8)):
+        expected = np.polyval(np.polyder(c.astype(float)), 1.5)
+        assert grad(lambda x, c=c: np.polyval(c, x))(1.5) == pytest.approx(expected)
+        assert grad(lambda x, c=c: nbgrad.evalpoly(x, c[::-1]))(1.5) == pytest.approx(expected)
