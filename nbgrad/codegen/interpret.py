@@ -52,7 +52,7 @@ Argument: TypeAlias = Block | tuple[Block, int] | NumPyNumber
 
 
 class _Frame:
-    """What a kernel or a core knows while it runs: numbers by name and by loop axis, and where its
+    """The state of a kernel or a core that runs: numbers by name and by loop axis, and where its
     buffers begin."""
 
     def __init__(self, numbers: Numbers, base: Base):
