@@ -20,7 +20,7 @@ from ..loops.plan import STACK
 from ..lower.values import Value
 
 # Array arguments cost Numba time: beyond so many a program takes one table of their addresses. With
-# 100 arrays it compiles in 1.6 s in place of 3.3, with 48 in 1.0 in place of 1.1; but a call takes 25
+# 100 arrays it compiles in 1.6 s in place of 3.3, with 48 in 1.0 in place of 1.1; a call takes 25
 # microseconds in place of 8, so that few arrays are better as arguments.
 MANY = 24
 _NAME = re.compile(r"[A-Za-z_]\w*")
