@@ -34,12 +34,12 @@ from .loops import loop, scan
 from .rules.activation import elu, erf, gelu, leaky_relu, relu, sigmoid, softplus
 from .rules.assign import at
 from .rules.elementwise import abs2_of as abs2
+from .rules.joining import c_, r_
 from .rules.layout import array, hcat
 from .rules.loss import cross_entropy, hinge_loss, logit_cross_entropy, mse
 from .rules.polynomial import evalpoly
 from .rules.softmax import logsoftmax, logsumexp, softmax
 from .static import StaticFunction, compile
-from .static.inspect.show import draw, print_tree, show
 from .transforms import (
     checkpoint,
     custom_rule,
@@ -71,6 +71,7 @@ from .warmup import warmup
 if TYPE_CHECKING:
     from . import elimination as elimination
     from . import scipy as scipy
+    from .static.inspect.show import draw, print_tree, show
 
 __version__ = "0.1.0"
 
@@ -90,6 +91,7 @@ __all__ = [
     "accum",
     "array",
     "at",
+    "c_",
     "check_grads",
     "checkpoint",
     "compile",
@@ -128,6 +130,7 @@ __all__ = [
     "print_tree",
     "pullback",
     "pushforward",
+    "r_",
     "register",
     "relu",
     "reset",
@@ -149,7 +152,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Modules that load on first use: `scipy` loads SciPy, and few need `elimination`."""
+    """What loads on first use: `scipy` loads SciPy, few need `elimination` or look inside."""
     if name in ("elimination", "scipy"):
         return import_module(f".{name}", __name__)
+    if name in ("draw", "print_tree", "show"):
+        return getattr(import_module(".static.inspect.show", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,6 +14,8 @@ from .values.leaves import track
 
 # Central differences of order 6: sum of weight * f(x + k * step) / step.
 _STENCIL = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60))
+# In float64 rounding then costs 5e-14 of the scale (2e-16 / step), and truncation (step ** 6 / 140
+# times the seventh derivative) no more, as long as `f` bends on a scale above a third.
 _STEP = 4e-3
 
 
@@ -80,8 +82,8 @@ def _projected(f: Callable, values: list, rng: np.random.Generator) -> Callable:
     weights = [rng.normal(size=shape_of(output)) for output in outputs]
 
     def scalar(*args):
-        found, _ = trees.flatten(f(*args))
-        terms = [np.sum(output * weight) for output, weight in zip(found, weights, strict=True)]
+        results, _ = trees.flatten(f(*args))
+        terms = [np.sum(output * weight) for output, weight in zip(results, weights, strict=True)]
         return sum(terms[1:], terms[0])
 
     return scalar
@@ -94,16 +96,16 @@ def _check(scalar, values, modes, order, rtol, rng, label) -> None:
     expected = [_differences(scalar, values, i) for i in positions]
     scale = max([1e-300, *(float(np.abs(e).max()) for e in expected if e.size)])
     if "reverse" in modes:
-        for i, (found, wanted) in enumerate(zip(exact, expected, strict=True)):
-            _compare(found, wanted, scale, rtol, f"{label}gradient of argument {i}")
+        for i, (derivative, difference) in enumerate(zip(exact, expected, strict=True)):
+            _compare(derivative, difference, scale, rtol, f"{label}gradient of argument {i}")
     if "forward" in modes:
-        for i, wanted in enumerate(expected):
-            for k, index in enumerate(np.ndindex(wanted.shape)):
+        for i, difference in enumerate(expected):
+            for k, index in enumerate(np.ndindex(difference.shape)):
                 tangents = [np.zeros(value.shape) for value in values]
                 tangents[i][index] = 1.0
-                found = np.asarray(jvp(scalar, values, tangents)[1])
+                derivative = np.asarray(jvp(scalar, values, tangents)[1])
                 what = f"{label}tangent along element {index} of argument {i}"
-                _compare(found, np.asarray(wanted.flat[k]), scale, rtol, what)
+                _compare(derivative, np.asarray(difference.flat[k]), scale, rtol, what)
     if order > 1:
         inner = _projected(lambda *args: list(gradients(*args)), values, rng)
         _check(inner, values, modes, order - 1, rtol * 10, rng, label + "gradient of the ")
@@ -133,10 +135,12 @@ def _number(x: Any) -> float:
     return float(x)
 
 
-def _compare(found, wanted, scale: float, rtol: float, what: str) -> None:
-    if found.shape != wanted.shape:
-        raise DimensionMismatch(f"check_grads: {what} has shape {found.shape}, not {wanted.shape}")
-    error = np.abs(found - wanted)
+def _compare(derivative, difference, scale: float, rtol: float, what: str) -> None:
+    if derivative.shape != difference.shape:
+        raise DimensionMismatch(
+            f"check_grads: {what} has shape {derivative.shape}, not {difference.shape}"
+        )
+    error = np.abs(derivative - difference)
     bad = ~(error <= rtol * scale)
     if bad.any():
         worst = np.unravel_index(
@@ -144,6 +148,7 @@ def _compare(found, wanted, scale: float, rtol: float, what: str) -> None:
         )
         index = tuple(map(int, worst))
         raise AssertionError(
-            f"check_grads: the {what} is {float(found[index]):.12g} at index {index}, but "
-            f"differences give {float(wanted[index]):.12g}; the largest derivative is {scale:.3g}"
+            f"check_grads: the {what} is {float(derivative[index]):.12g} at index {index}, but "
+            f"differences give {float(difference[index]):.12g}; the largest derivative is "
+            f"{scale:.3g}"
         )

@@ -21,7 +21,7 @@ from .transforms import jvp, trees, vmap
 from .values.operands import float_array, real_array
 
 Method = Literal["hutchinson", "hutch++"]
-# Products with a Jacobian in one pass.
+# Products with a Jacobian in one pass: the loops are full, and what is kept stays small.
 _BLOCK = 64
 Probes = Literal["rademacher", "gaussian", "orthogonal"]
 
@@ -255,7 +255,7 @@ def _generator(rng: Any) -> np.random.Generator:
         ) from None
 
 
-def _require_among(what: str, given: Any, allowed: Any) -> None:
-    if given not in get_args(allowed):
+def _require_among(what: str, value: Any, allowed: Any) -> None:
+    if value not in get_args(allowed):
         names = ", ".join(map(repr, get_args(allowed)))
-        raise ValueError(f"trace_estimate: {what} is {given!r}; it is one of {names}")
+        raise ValueError(f"trace_estimate: {what} is {value!r}; it is one of {names}")

@@ -3,14 +3,13 @@
 `python -m nbgrad.optable > docs/ops.md` writes it anew.
 """
 
-import inspect
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 from .core.array import functions
 from .core.primitive import Primitive
 from .rules.families import Elementwise
+from .rules.surface import surface
 
 __all__ = ["table"]
 
@@ -39,18 +38,20 @@ ROWS = """
 """
 
 FUNCTIONS = """
-## Functions made of rows
+## The functions of NumPy
 
-Their gradient is that of the rows that they call.
+Every public function of `numpy`, `numpy.linalg` and `numpy.fft`: **yes** where it has a gradient,
+that of the row which it is or of the rows which it calls; **none** where there is none by nature;
+**refused** where an error names the way round.
 
-| NumPy | what |
-|---|---|
+| NumPy | gradient | what |
+|---|---|---|
 """
 
-PLAIN = """
-## Functions without a gradient
-
-They give what NumPy gives for the plain numbers: """
+METHODS = """
+Of ufuncs, the methods `reduce`, `accumulate`, `reduceat` and `outer` have a gradient too; `at` is
+refused: `nbgrad.at(x)[i].add(v)` gives a new array.
+"""
 
 
 def table() -> str:
@@ -58,27 +59,23 @@ def table() -> str:
     spelled = _spellings()
     lines = [HEAD, ROWS]
     for name in sorted(Primitive.registry):
-        row = Primitive.registry[name]
-        numpy = ", ".join(spelled.get(name) or filter(None, (_own(name), _other(row))))
-        modes = _gradient(row), _forward(row), _orders(row), _vmap(row), _static(row)
-        cells = name, numpy, *modes, row.notes
+        primitive = Primitive.registry[name]
+        numpy = ", ".join(spelled.get(name) or filter(None, (_own(name), _other(primitive))))
+        modes = (
+            _gradient(primitive),
+            _forward(primitive),
+            _orders(primitive),
+            _vmap(primitive),
+            _static(primitive),
+        )
+        cells = name, numpy, *modes, primitive.notes
         lines.append(f"| {' | '.join(cells)} |\n")
     lines.append(FUNCTIONS)
-    plain = []
-    taken = {spelling for many in spelled.values() for spelling in many}
-    for name, function in sorted(_functions()):
-        if _wraps_numpy(function):
-            plain.append(name)
-        elif name not in taken:
-            lines.append(f"| {name} | {_summary(function)} |\n")
-    return "".join([*lines, PLAIN, ", ".join(plain), ".\n"])
-
-
-def _functions() -> Iterator[tuple[str, Any]]:
-    """NumPy's functions that take tracked arrays, each as it is spelled."""
-    for target, function in functions.items():
-        if callable(target):
-            yield _spelling(target), function
+    for entry in surface():
+        names = ", ".join(f"`{name}`" for name in (entry.name, *entry.others))
+        what = entry.what.replace("|", r"\|")
+        lines.append(f"| {names} | {entry.kind} | {what} |\n")
+    return "".join([*lines, METHODS])
 
 
 def _spelling(function: Any) -> str:
@@ -93,8 +90,10 @@ def _spellings() -> dict[str, list[str]]:
     for target in functions:
         if not callable(target):
             continue
-        for name, row in Primitive.registry.items():
-            if row.function is target or (row.function is None and target.__name__ == name):
+        for name, primitive in Primitive.registry.items():
+            if primitive.function is target or (
+                primitive.function is None and target.__name__ == name
+            ):
                 found.setdefault(name, []).append(_spelling(target))
     return found
 
@@ -104,52 +103,49 @@ def _own(name: str) -> str:
     return f"`nbgrad.{name}`" if hasattr(sys.modules["nbgrad"], name) else ""
 
 
-def _other(row: Primitive) -> str:
+def _other(primitive: Primitive) -> str:
     """The spelling that a row states, or the function of SciPy that it is."""
-    known = isinstance(row.reference, str) and row.reference in functions
-    return row.spelling or (f"`{row.reference}`" if known else "")
+    known = isinstance(primitive.reference, str) and primitive.reference in functions
+    return primitive.spelling or (f"`{primitive.reference}`" if known else "")
 
 
-def _wraps_numpy(function: Any) -> bool:
-    home = getattr(inspect.unwrap(function), "__module__", None) or ""
-    return home.startswith("numpy")
-
-
-def _summary(function: Any) -> str:
-    """The first sentence of a docstring."""
-    lines = (inspect.getdoc(function) or "As NumPy has it.").partition("\n\n")[0]
-    return " ".join(lines.split()).replace("|", r"\|")
-
-
-def _gradient(row: Primitive) -> str:
-    if not row.differentiable:
+def _gradient(primitive: Primitive) -> str:
+    if not primitive.differentiable:
         return "none: values are plain arrays"
-    if isinstance(row, Elementwise):
-        params = row.samples[0] if row.samples else {}
-        if all(row.constant(i, **params) == 0 for i in range(row.arity)):
+    if isinstance(primitive, Elementwise):
+        params = primitive.samples[0] if primitive.samples else {}
+        if all(primitive.constant(i, **params) == 0 for i in range(primitive.arity)):
             return "zero"
     return "yes"
 
 
-def has_rule(row: Primitive, rule: str) -> bool:
+def has_rule(primitive: Primitive, rule: str) -> bool:
     """Whether a row has a rule of this name, its own or that of its family."""
-    return rule in row.__dict__ or getattr(type(row), rule) is not getattr(Primitive, rule)
+    return rule in primitive.__dict__ or getattr(type(primitive), rule) is not getattr(
+        Primitive, rule
+    )
 
 
-def _forward(row: Primitive) -> str:
-    return "none" if not row.differentiable else "yes" if has_rule(row, "pushforward") else "no"
+def _forward(primitive: Primitive) -> str:
+    return (
+        "none"
+        if not primitive.differentiable
+        else "yes"
+        if has_rule(primitive, "pushforward")
+        else "no"
+    )
 
 
-def _orders(row: Primitive) -> str:
-    return "all" if row.differentiable else "none"
+def _orders(primitive: Primitive) -> str:
+    return "all" if primitive.differentiable else "none"
 
 
-def _vmap(row: Primitive) -> str:
-    return "yes" if has_rule(row, "batch") else "one by one"
+def _vmap(primitive: Primitive) -> str:
+    return "yes" if has_rule(primitive, "batch") else "one by one"
 
 
-def _static(row: Primitive) -> str:
-    return f"eager only: {row.eager_only}" if row.eager_only else "yes"
+def _static(primitive: Primitive) -> str:
+    return f"eager only: {primitive.eager_only}" if primitive.eager_only else "yes"
 
 
 if __name__ == "__main__":

@@ -56,8 +56,8 @@ def uniform(state: Any, shape: Any = (), low: Any = 0.0, high: Any = 1.0) -> tup
     """
     shape = _shape("uniform", shape)
     plain = _plain(low, high)
-    given = {"low": float(low), "width": float(high) - float(low)} if plain else _UNIT
-    out = bind(draws.uniform, _state("uniform", state), shape=shape, **given)
+    params = {"low": float(low), "width": float(high) - float(low)} if plain else _UNIT
+    out = bind(draws.uniform, _state("uniform", state), shape=shape, **params)
     out = out if plain else low + (high - low) * out
     return _after(state, (math.prod(shape) + 1) // 2), _filled("uniform", out, shape)
 
@@ -66,8 +66,8 @@ def normal(state: Any, shape: Any = (), mean: Any = 0.0, std: Any = 1.0) -> tupl
     """Normal numbers, float64; mean and std may be tracked, and broadcast to `shape`."""
     shape = _shape("normal", shape)
     plain = _plain(mean, std)
-    given = {"mean": float(mean), "std": float(std)} if plain else _STANDARD
-    out = bind(draws.normal, _state("normal", state), shape=shape, **given)
+    params = {"mean": float(mean), "std": float(std)} if plain else _STANDARD
+    out = bind(draws.normal, _state("normal", state), shape=shape, **params)
     out = out if plain else mean + std * out
     return _after(state, (math.prod(shape) + 1) // 2), _filled("normal", out, shape)
 

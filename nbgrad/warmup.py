@@ -12,10 +12,10 @@ from .values.leaves import track
 from .values.tracked import TrackedArray
 
 
-class Call(NamedTuple):
+class Example(NamedTuple):
     """One call of an op: plain arguments, which of them to track, and parameters."""
 
-    row: Primitive
+    primitive: Primitive
     args: tuple[Any, ...]
     tracked: tuple[int, ...]
     params: dict[str, Any]
@@ -40,54 +40,56 @@ def warmup(
     {'compiled': 0, 'loaded': 0}
     """
     before = stats()
-    work = [(dtype, row) for dtype in map(_float_type, dtypes) for row in _rows()]
-    for done, (dtype, row) in enumerate(work):
+    work = [(dtype, primitive) for dtype in map(_float_type, dtypes) for primitive in _sampled()]
+    for done, (dtype, primitive) in enumerate(work):
         if on_op is not None:
-            on_op(done, len(work), row.name)
-        for call in calls_of(row, dtype):
+            on_op(done, len(work), primitive.name)
+        for call in calls_of(primitive, dtype):
             _make(call)
     after = stats()
     return {key: after[key] - before[key] for key in ("compiled", "loaded")}
 
 
-def _rows() -> list[Primitive]:
-    """The rows that have samples, by name."""
-    return [row for _, row in sorted(Primitive.registry.items()) if row.samples]
+def _sampled() -> list[Primitive]:
+    """The primitives that have samples, by name."""
+    return [primitive for _, primitive in sorted(Primitive.registry.items()) if primitive.samples]
 
 
-def calls_of(row: Primitive, dtype: np.dtype) -> Iterator[Call]:
-    """The calls of a row that stand for the common ones, by its own samples."""
-    if not isinstance(row, Elementwise):
-        for sample in row.samples:
+def calls_of(primitive: Primitive, dtype: np.dtype) -> Iterator[Example]:
+    """The calls of a primitive that stand for the common ones, by its own samples."""
+    if not isinstance(primitive, Elementwise):
+        for sample in primitive.samples:
             args = tuple(_filled(arg, sample.domain, dtype) for arg in sample.args)
             drawn = [i for i, arg in enumerate(sample.args) if _is_shape(arg)]
-            yield Call(row, args, tuple(drawn if row.differentiable else ()), sample.params)
+            yield Example(
+                primitive, args, tuple(drawn if primitive.differentiable else ()), sample.params
+            )
         return
-    for params in row.samples:
-        for specs in _layouts(row):
+    for params in primitive.samples:
+        for specs in _layouts(primitive):
             args = []
-            for i, (spec, domain) in enumerate(zip(specs, row.domains, strict=True)):
-                kind = np.dtype(bool) if i in row.conditions else dtype
+            for i, (spec, domain) in enumerate(zip(specs, primitive.domains, strict=True)):
+                kind = np.dtype(bool) if i in primitive.conditions else dtype
                 args.append(_filled(spec, domain, kind))
             tracked = [
                 i
-                for i, (spec, partial) in enumerate(zip(specs, row.partials, strict=True))
+                for i, (spec, partial) in enumerate(zip(specs, primitive.partials, strict=True))
                 if spec is not float and partial is not None
             ]
-            yield Call(row, tuple(args), tuple(tracked), params)
-            if row.arity == 2 and specs == _EQUAL * 2:
-                yield Call(row, tuple(args), (0,), params)
-                yield Call(row, tuple(args), (1,), params)
-                yield Call(row, (args[0], args[0]), (0, 1), params)  # x * x is one leaf
+            yield Example(primitive, tuple(args), tuple(tracked), params)
+            if primitive.arity == 2 and specs == _EQUAL * 2:
+                yield Example(primitive, tuple(args), (0,), params)
+                yield Example(primitive, tuple(args), (1,), params)
+                yield Example(primitive, (args[0], args[0]), (0, 1), params)  # x * x is one leaf
 
 
 _EQUAL: tuple[tuple[int, ...]] = ((3,),)
 _PAIRS = (((3,), float), (float, (3,)), ((2, 3), (3,)), ((3,), (2, 3)))
 
 
-def _layouts(row: Elementwise) -> list[tuple]:
+def _layouts(primitive: Elementwise) -> list[tuple]:
     """Arrays of one shape, an array with a number, and rows that are added to a matrix."""
-    return [_EQUAL * row.arity, *(_PAIRS if row.arity == 2 else ())]
+    return [_EQUAL * primitive.arity, *(_PAIRS if primitive.arity == 2 else ())]
 
 
 def _is_shape(arg: Any) -> bool:
@@ -103,16 +105,16 @@ def _filled(spec: Any, domain: Interval, dtype: np.dtype) -> Any:
         return spec
     filled = np.full(spec, middle, dtype)
     if len(spec) > 1 and spec[-1] == spec[-2]:
-        filled += 2 * np.eye(spec[-1], dtype=dtype)  # for rows that need it to be invertible
+        filled += 2 * np.eye(spec[-1], dtype=dtype)  # some ops need it to be invertible
     return filled
 
 
-def _make(call: Call) -> None:
+def _make(call: Example) -> None:
     """Run it forward, and backward where something is tracked."""
     leaves = {id(arg): track(arg) for i, arg in enumerate(call.args) if i in call.tracked}
     args = [leaves[id(arg)] if i in call.tracked else arg for i, arg in enumerate(call.args)]
     with np.errstate(all="ignore"):
-        out = bind(call.row, *args, **call.params)
+        out = bind(call.primitive, *args, **call.params)
         if isinstance(out, TrackedArray):
             out.backward(np.ones(out.shape, out.dtype))
 

@@ -19,7 +19,7 @@ import nbgrad
 from nbgrad import GraphError, track
 from nbgrad.core import modes
 from nbgrad.core.primitive import current_level
-from nbgrad.values import graph
+from nbgrad.values import gradients
 
 # What is raised in a finalizer, or in a generator that is dropped, Python only warns of.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -69,11 +69,11 @@ def assert_nothing_is_stuck() -> None:
     x = track(2.0)
     assert (x * x).parents == (x, x)
     free = []
-    thread = threading.Thread(target=lambda: free.append(graph._gradients.acquire(timeout=5.0)))
+    thread = threading.Thread(target=lambda: free.append(gradients._lock.acquire(timeout=5.0)))
     thread.start()
     thread.join()
     assert free == [True]
-    graph._gradients = threading.RLock()
+    gradients._lock = threading.RLock()
 
 
 class Lab:

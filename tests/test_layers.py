@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from children import environment, run
+from children import TESTS, environment, run
 
 import nbgrad
 
@@ -135,12 +135,12 @@ def test_numba_is_imported_under_kernels_only():
     assert importers == {"kernels"}
 
 
-def test_no_file_has_more_than_500_lines():
+def test_no_file_has_more_than_350_lines():
     lengths = {
         module: len(path.read_text(encoding="utf-8").splitlines())
         for module, path in MODULES.items()
     }
-    assert lengths and {module: n for module, n in lengths.items() if n > 500} == {}
+    assert lengths and {module: n for module, n in lengths.items() if n > 350} == {}
 
 
 def test_nothing_is_compiled_at_import():
@@ -170,3 +170,9 @@ def test_import_loads_no_package_that_numpy_and_numba_do_not():
         return set(json.loads(answer.stdout))
 
     assert packages("numpy, numba, nbgrad") - packages("numpy, numba") == {"nbgrad"}
+
+
+def test_the_root_has_at_most_twelve_modules_and_tests_stand_in_rooms():
+    assert len(list(PACKAGE.glob("*.py"))) <= 12
+    rooms = {path.parent.relative_to(TESTS).parts[0] for path in TESTS.glob("*/test_*.py")}
+    assert rooms - {"fuzz"} <= {path.name for path in PACKAGE.iterdir() if path.is_dir()}

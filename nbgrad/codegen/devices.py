@@ -202,8 +202,7 @@ DEVICES: dict[str, Callable[..., None]] = {
     "diagonals": _diagonals, "factored": _factored, "fill_integers": _fill_integers,
     "fill_normal": _fill_normal, "fill_permutation": _fill_permutation,
     "fill_uniform": _fill_uniform, "inverted": _inverted, "move": _move, "ordered": _ordered,
-    "reflected": _reflected,
-    "searched": _searched, "spoil": _spoil, "substituted": _substituted,
+    "reflected": _reflected, "searched": _searched, "spoil": _spoil, "substituted": _substituted,
 }  # fmt: skip
 """By the names that `core.RunDevice` calls them."""
 

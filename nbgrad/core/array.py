@@ -1,56 +1,42 @@
 """The face of every kind of `Array`: Python's operators, NumPy's two protocols, ndarray's methods.
 
-Rows are found by name or by their NumPy function in the registry, so this file states no
+Primitives are looked up by name or by their NumPy function, so this file states no
 derivative and knows no transformation. Subclasses may override `bind1` and `bind2` with faster
 forms of the same meaning.
 """
 
-import inspect
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from ..errors import GraphError, NoRuleError, UntrackedError, lost_mask
-from . import primitive as core
-from .primitive import Aval, Primitive, bind
+from .functions import check_call, functions, name_of, no_rule, of_ufunc
+from .functions import implements as implements
+from .primitive import Aval, Primitive, Tracer, bind
 
-functions: dict[Any, Callable] = {}
-"""NumPy functions (and ufuncs) and what stands in for them, with NumPy's own signature."""
-
-remedies: dict[str, str] = {}
-"""Why functions of NumPy are refused, by their full names, and what to write in their place."""
-
-_rows = Primitive.registry
-
-
-def implements(*targets: Any) -> Callable[[Callable], Callable]:
-    """Decorator: calls of the NumPy functions `targets` on an Array mean this function."""
-
-    def register(function: Callable) -> Callable:
-        functions.update(dict.fromkeys(targets, function))
-        return function
-
-    return register
+_registry = Primitive.registry
 
 
 def _unary(name: str):
     def method(self):
-        return self.bind1(_rows[name], self)
+        return self.bind1(_registry[name], self)
 
     return method
 
 
 def _binary(name: str):
+    """The method of an operator, and the reflected one."""
+
     def method(self, other):
         if isinstance(other, _OPERANDS):
-            return self.bind2(_rows[name], self, other)
+            return self.bind2(_registry[name], self, other)
         return NotImplemented
 
     def reflected(self, other):
         if isinstance(other, _OPERANDS):
-            return self.bind2(_rows[name], other, self)
+            return self.bind2(_registry[name], other, self)
         return NotImplemented
 
     return method, reflected
@@ -67,19 +53,10 @@ def _method(function: Callable):
     return method
 
 
-def _compare(name: str):
-    def method(self, other):
-        if isinstance(other, _OPERANDS):
-            return self.bind2(_rows[name], self, other)
-        return NotImplemented
-
-    return method
+_OPERANDS = (Tracer, float, int, np.ndarray, np.generic, list, tuple, complex)
 
 
-_OPERANDS = (core.Array, float, int, np.ndarray, np.generic, list, tuple, complex)
-
-
-class Array(core.Array):
+class Array(Tracer):
     """Operators, protocols and methods, all of them ops of the registry."""
 
     __slots__ = ()
@@ -140,12 +117,12 @@ class Array(core.Array):
     __matmul__, __rmatmul__ = _binary("matmul")
     __neg__ = _unary("negative")
     __abs__ = _unary("absolute")
-    __lt__ = _compare("less")
-    __le__ = _compare("less_equal")
-    __gt__ = _compare("greater")
-    __ge__ = _compare("greater_equal")
-    __eq__ = _compare("equal")  # pyright: ignore[reportAssignmentType]
-    __ne__ = _compare("not_equal")  # pyright: ignore[reportAssignmentType]
+    __lt__ = _binary("less")[0]
+    __le__ = _binary("less_equal")[0]
+    __gt__ = _binary("greater")[0]
+    __ge__ = _binary("greater_equal")[0]
+    __eq__ = _binary("equal")[0]  # pyright: ignore[reportAssignmentType]
+    __ne__ = _binary("not_equal")[0]  # pyright: ignore[reportAssignmentType]
     __hash__ = object.__hash__
 
     def __pos__(self):
@@ -153,7 +130,7 @@ class Array(core.Array):
 
     def __pow__(self, exponent):
         if type(exponent) is int and -8 <= exponent <= 8:
-            return self.bind1(_rows["integer_power"], self, n=exponent)
+            return self.bind1(_registry["integer_power"], self, n=exponent)
         return functions[np.power](self, exponent)
 
     def __rpow__(self, base):
@@ -190,7 +167,7 @@ class Array(core.Array):
         raise ValueError("cannot delete elements of an array: take the others, as in x[1:]")
 
     def __getattr__(self, name: str) -> Any:
-        """Only called for what is not found: an error that says where it may be."""
+        """Raise AttributeError for a name that there is not, saying where it may be."""
         way = _ELSEWHERE.get(name)
         if way is None and hasattr(np.ndarray, name):
             way = f"x.data.{name} is that of the plain values, without a derivative"
@@ -213,23 +190,23 @@ class Array(core.Array):
                 f"np.{ufunc.__name__}(out=...) cannot write into or from a tracked array; "
                 "use the returned array"
             )
-        name, function = _of_ufunc(ufunc)
+        name, function = of_ufunc(ufunc)
         if function is None:
             raise no_rule(name)
         try:
             return function(*inputs, **options)
         except TypeError:
-            _check_call(name, function, inputs, options)
+            check_call(name, function, inputs, options)
             raise
 
     def __array_function__(self, function, kinds, args, options):
         rule = functions.get(function)
         if rule is None:
-            raise no_rule(_of_function(function))
+            raise no_rule(name_of(function))
         try:
             return rule(*args, **options)
         except TypeError:
-            _check_call(_of_function(function), rule, args, options)
+            check_call(name_of(function), rule, args, options)
             raise
 
     def __array__(self, dtype=None, copy=None):
@@ -271,7 +248,7 @@ class Array(core.Array):
         return functions[np.transpose](self, order)
 
     def reshape(self, *shape):
-        """The same elements in another shape; one length may be -1."""
+        """The elements in another shape; one length may be -1."""
         return functions[np.reshape](self, shape[0] if len(shape) == 1 else shape)
 
     def flatten(self):
@@ -335,9 +312,11 @@ class Array(core.Array):
         return functions["astype"](self, dtype)
 
 
-def apply(row: Primitive, x, **params):
-    """`bind(row, x, **params)`, by the short way of an Array."""
-    return x.bind1(row, x, **params) if isinstance(x, Array) else row.evaluate(x, **params)
+def apply(primitive: Primitive, x, **params):
+    """`bind(primitive, x, **params)`, by the short way of an Array."""
+    return (
+        x.bind1(primitive, x, **params) if isinstance(x, Array) else primitive.evaluate(x, **params)
+    )
 
 
 # What people look for on arrays of other libraries.
@@ -347,41 +326,3 @@ _ELSEWHERE = {
     "requires_grad": "what nbgrad.track made has a gradient",
     "zero_grad": "write x.grad = None, or nbgrad.reset(x)",
 }
-
-
-def _check_call(name: str, function: Callable, args: Sequence, options: dict) -> None:
-    """Raise TypeError for arguments that the stand-in of a NumPy function does not take, naming
-    them beside those that it does."""
-    form = inspect.signature(function)
-    try:
-        form.bind(*args, **options)
-    except TypeError as wrong:
-        raise TypeError(f"{name}: {wrong}; with tracked arrays it is {name}{form}") from None
-
-
-def _of_function(function: Callable) -> str:
-    """The full name of a NumPy function."""
-    return f"{function.__module__.replace('numpy', 'np', 1)}.{function.__name__}"
-
-
-def _of_ufunc(ufunc: np.ufunc) -> tuple[str, Callable | None]:
-    """The full name of a ufunc, and what stands in for it. The key of one of SciPy is its name, as
-    SciPy is not imported for it."""
-    name = ufunc.__name__
-    if getattr(np, name, None) is ufunc:
-        return f"np.{name}", functions.get(ufunc)
-    if getattr(sys.modules.get("scipy.special"), name, None) is ufunc:
-        return f"scipy.special.{name}", functions.get(f"scipy.special.{name}")
-    return name, functions.get(ufunc)
-
-
-def no_rule(name: str) -> NoRuleError:
-    """The error for a function without a row."""
-    return NoRuleError(
-        f"{name} has no derivative rule in nbgrad: "
-        + remedies.get(
-            name,
-            "compose it from functions that have one, or call it on x.data where no derivative is "
-            "needed",
-        )
-    )

@@ -155,7 +155,7 @@ def check_saved(node: Any, saved: tuple) -> None:
 
 
 def _read(node: Any) -> list[int]:
-    return [i for i in node.step.residuals(node.step.need) if i < len(node.step.need)]
+    return [i for i in node.plan.residuals(node.plan.need) if i < len(node.plan.need)]
 
 
 def _checksum(x: Any) -> int:

@@ -1,7 +1,7 @@
-"""Primitives, the registry of their rows, levels, and `bind`, the one way into every op.
+"""Primitives and their registry, levels, and `bind`, the one way into every op.
 
-The core knows no op and no backend. A `Primitive` is a row: what an op computes and how it is
-differentiated. An `Array` is a value that stands for a computation (tracked, dual or symbolic);
+The core knows no op and no backend. A `Primitive` says what an op computes and how it is
+differentiated. A `Tracer` is a value that stands for a computation (tracked, dual or symbolic);
 each belongs to a level, and `bind` hands an op to the highest level among its arguments.
 """
 
@@ -20,7 +20,7 @@ from . import modes
 
 Shape = tuple[int, ...]
 
-
+# Avals kept in the table: about 20 MB of them.
 _AVALS = 1 << 16
 
 
@@ -67,20 +67,21 @@ class Constant:
 
 
 class Unplanned:
-    """In place of a row's table of plans, where parameters differ from call to call: its keys need
-    not be hashable, and nothing is kept."""
+    """Stands for the table of plans of a primitive whose parameters differ from call to call: keys
+    need not be hashable, and nothing is kept."""
 
     def get(self, key: Any) -> None:
         return None
 
 
 class Primitive:
-    """One row of the registry; the families in `rules/families.py` fill in the derivatives.
+    """An op: what it computes and how it is differentiated. The families in `rules/families/`
+    fill in the derivatives from what a row of `rules/` states.
 
     Arguments of ops are positional arrays, static parameters are keyword-only. Cotangents and
     tangents are whatever kind of value the arguments are, so every rule works on every level.
 
-    Whatever is known of an op is said here, and nowhere by its name:
+    Whatever is known of an op stands here, and nowhere under its name:
 
     * `function`: the function of NumPy that it is, and `reference`: what it means in NumPy for
       those arguments and parameters, where that is not the function itself; a text such as
@@ -88,28 +89,29 @@ class Primitive:
     * `notes`: what a reader of docs/ops.md should know, and `spelling`: how a user writes the op,
       where that is no function.
     * `form(graph, symbol, *args)`: the value of a lowered program that a recorded call becomes, by
-      the methods of the graph (`nbgrad/rules/forms/`). A row without one says why in `eager_only`.
-    * `simplify(row, builder, args, **params)`: a simpler recording of a call, or None.
+      the methods of the graph (`nbgrad/rules/forms/`). A primitive without one says why in
+      `eager_only`.
+    * `simplify(primitive, builder, args, **params)`: a simpler recording of a call, or None.
     * `unit`: all partials are 0, 1 or -1, so that the Jacobian takes no multiplication.
 
-    A row that is registered has a form or a reason why not. Raises TypeError otherwise.
+    Raises TypeError for a primitive to be registered with neither a form nor a reason why not.
     """
 
     registry: ClassVar[dict[str, "Primitive"]] = {}
-    # Whether the row has its place there; what a user's function makes does not.
+    # Whether it stands in the registry; the primitive of a user's function does not.
     registered = True
     differentiable = True
     linear = False
-    # Whether `infer` takes numbers of Python's among the arguments.
+    # Whether `infer` takes Python numbers among the arguments.
     takes_numbers = False
-    # Whether a recording takes the row apart, by `inline(*args, **params)`.
+    # Whether a recording takes the primitive apart, by `inline(*args, **params)`.
     inlines = False
-    # The operator of Python's that the row is, "" for none: of its numbers it gives another one.
+    # The operator of Python that it is, "" for none: Python numbers give a Python number.
     operator = ""
     # Whether it raises for some positions among its arguments: a program checks them even where the
     # result is not used.
     checks = False
-    # How the row runs on plain arrays of given kinds; None: by its own functions.
+    # How the primitive runs on plain arrays of given kinds; None: by its own functions.
     plan_class: Callable | None = None
     form: Callable | None = None
     simplify: Callable | None = None
@@ -170,7 +172,7 @@ class Primitive:
         raise NoRuleError(f"{self.name} has no pullback")
 
     def fused_pullback(self, ct, out, args: Sequence, need: Sequence[bool], **params) -> Sequence:
-        """The same on plain arrays, by kernels written for it; by default the rule itself."""
+        """The pullback on plain arrays by kernels written for it; by default the rule itself."""
         return self.pullback(ct, out, args, need, **params)
 
     def pushforward(self, tangents: Sequence, out, args: Sequence, **params):
@@ -180,7 +182,7 @@ class Primitive:
     def batch(self, size: int, args: Sequence, batched: Sequence[bool], **params) -> Any:
         """The results for `size` samples, stacked: arguments have a leading axis where `batched`.
 
-        By default the row runs once for each sample.
+        By default the primitive runs once for each sample.
         """
         if not size:
             avals = [
@@ -211,7 +213,7 @@ class Primitive:
         return self.unit
 
 
-class Array:
+class Tracer:
     """A value that stands for a computation. Subclasses say what an op on them means.
 
     `level` orders nested transformations: an op belongs to the highest level among its arguments.
@@ -222,7 +224,7 @@ class Array:
     is_batch = False  # whether it stands for many samples
 
     def settled(self) -> Any:
-        """The same value with a dtype of its own, where it was a number of Python's."""
+        """This value with a dtype of its own, where it was a Python number."""
         return self
 
     @classmethod
@@ -231,19 +233,19 @@ class Array:
         raise NotImplementedError
 
 
-def bind(row: Primitive, *args, **params) -> Any:
-    """Apply `row` to `args` at the highest level among them; plain arrays are evaluated."""
-    top: Array | None = None
+def bind(primitive: Primitive, *args, **params) -> Any:
+    """Apply `primitive` to `args` at the highest level among them; plain arrays are evaluated."""
+    top: Tracer | None = None
     level = -1
     for arg in args:
-        if isinstance(arg, Array) and arg.level > level:
+        if isinstance(arg, Tracer) and arg.level > level:
             top, level = arg, arg.level
     if top is None:
         for arg in args:
             if type(arg) is not np.ndarray:
-                require_unmasked(arg, row.name)
-        return row.evaluate(*args, **params)
-    return top.process(level, row, args, params)
+                require_unmasked(arg, primitive.name)
+        return primitive.evaluate(*args, **params)
+    return top.process(level, primitive, args, params)
 
 
 # Levels are never used twice: a new one lies above every array that there is. Each has one more
@@ -270,7 +272,7 @@ def level_for(values: Iterable[Any]) -> int:
     if modes.active and modes.untracked(here):
         return _fresh()
     for x in values:
-        if isinstance(x, Array) and x.level >= here:
+        if isinstance(x, Tracer) and x.level >= here:
             return _fresh()
     return here
 

@@ -1,7 +1,7 @@
 """Functions that are pickled as the call that makes them again.
 
 A closure cannot be pickled, and what it holds, such as a recorded graph, need not be: the process
-that reads the pickle makes the same again from what was given. A function that a decorator hides
+that reads the pickle makes the function again from the arguments. A function that a decorator hides
 behind its own name is found by name, as the functions of a module are.
 """
 
@@ -12,58 +12,58 @@ from typing import Any
 
 
 class Wrapper:
-    """What is made of one function, and can be made of another."""
+    """A transformed function, whose transformation can be applied to another function."""
 
     __slots__ = ()
     function: Any
 
     def of(self, f: Callable) -> Callable:
-        """The same of another function."""
+        """What this transformation makes of another function."""
         raise NotImplementedError
 
 
 class Remade(partial):
-    """A function that is pickled and copied as `make(*given)`.
+    """A function that is pickled and copied as `make(*arguments)`.
 
     It is a `partial` that fixes nothing, so that a call takes no time of its own.
     """
 
     make: Callable
-    given: tuple
-    function = property(lambda self: self.given[0])
+    arguments: tuple
+    function = property(lambda self: self.arguments[0])
 
-    def __new__(cls, computes: Callable, make: Callable, *given: Any):
+    def __new__(cls, computes: Callable, make: Callable, *arguments: Any):
         self = super().__new__(cls, computes)
-        self.make, self.given = make, given
+        self.make, self.arguments = make, arguments
         return self
 
     def __reduce__(self) -> Any:
-        return reduced(self, self.make, *self.given)
+        return reduced(self, self.make, *self.arguments)
 
     def __repr__(self) -> str:
         return f"<{getattr(self, '__name__', self.make.__name__)} of nbgrad>"
 
 
-def reduced(decorated: Any, make: Callable, *given: Any) -> Any:
-    """What `__reduce__` gives for an object that `make(*given)` makes again, the first of `given`
-    being the function that it decorates.
+def reduced(decorated: Any, make: Callable, *arguments: Any) -> Any:
+    """What `__reduce__` gives for an object that `make(*arguments)` makes again, where the first of
+    `arguments` is the function that it decorates.
 
     Where the function's name stands for the object, the object is pickled by that name. Objects of
     a script are not, as workers that get functions by value do not have its names: there the
     function is called what it is, the attribute `function` of the object, where `pickle` finds it.
     """
-    f: Any = given[0]
+    f: Any = arguments[0]
     name, module = getattr(f, "__qualname__", None), getattr(f, "__module__", None)
     if name is None or _found(module, name) is not decorated:
-        return make, given
+        return make, arguments
     if module != "__main__":
         return name
     f.__qualname__ = f"{name}.function"
-    return make, given
+    return make, arguments
 
 
 def _found(module: str | None, name: str) -> Any:
-    found: Any = sys.modules.get(module or "")
+    value: Any = sys.modules.get(module or "")
     for part in name.split("."):
-        found = getattr(found, part, None)
-    return found
+        value = getattr(value, part, None)
+    return value

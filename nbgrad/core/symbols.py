@@ -43,7 +43,7 @@ _TRACE = os.path.join("static", "trace", "record.py")
 
 
 def user_line() -> str:
-    """The same, to end a message with."""
+    """The line of code outside of this package that is running, to end a message with."""
     line = calling_line()
     return f" ({line})" if line else ""
 
@@ -56,7 +56,7 @@ class Symbol(Array):
     level: int
     builder: "Builder"
     line: str  # of the user's code, where that is known
-    weak: bool  # a number of Python's, which takes the dtype of arrays that it meets
+    weak: bool  # a Python number, which takes the dtype of arrays that it meets
     primitive: Primitive | None
     args: tuple[Any, ...]
     params: dict[str, Any]
@@ -81,7 +81,7 @@ class Symbol(Array):
         return self.builder.full(number, self.aval)
 
     def settled(self):
-        """The same with a dtype that promotes others: what is differentiated has one."""
+        """This value with a dtype that promotes others: what is differentiated has one."""
         return np.copy(self) if self.weak else self
 
     @property

@@ -1,6 +1,6 @@
-"""Reading elementwise rows by symbols, to emit their kernels.
+"""Reading elementwise primitives by symbols, to emit their kernels.
 
-The rule of a row is recorded once on scalar symbols. That gives single assignment, shared
+The rule of a primitive is recorded once on scalar symbols. That gives single assignment, shared
 subexpressions, and which arguments the pullback reads; `codegen/elementwise.py` turns it into
 loops.
 """
@@ -33,15 +33,15 @@ class Traced(NamedTuple):
     reads: tuple[str, ...]
 
 
-def body_of(row: Any, params: dict) -> Expr:
-    """The scalar code of an elementwise row."""
-    body: Any = row.body(**params) if callable(row.body) else row.body
+def body_of(primitive: Any, params: dict) -> Expr:
+    """The scalar code of an elementwise primitive."""
+    body: Any = primitive.body(**params) if callable(primitive.body) else primitive.body
     return parse(body) if isinstance(body, str) else body
 
 
-def whole_body_of(row: Any, params: dict) -> Expr:
-    """The scalar code of an elementwise row for integers."""
-    body: Any = row.whole(**params) if callable(row.whole) else row.whole
+def whole_body_of(primitive: Any, params: dict) -> Expr:
+    """The scalar code of an elementwise primitive for integers."""
+    body: Any = primitive.whole(**params) if callable(primitive.whole) else primitive.whole
     return parse(body) if isinstance(body, str) else body
 
 
@@ -82,26 +82,26 @@ def expression(f: Callable, arity: int) -> tuple[Expr, set[str], int]:
     builder = Builder(level=0)
     args = [builder.input(_SCALAR) for _ in range(arity)]
     steps, (result,), used = steps_of([f(*args)], dict(zip(args, NAMES, strict=False)))
-    made: dict[str, Expr] = {name: arg(name) for name in NAMES[:arity]}
+    expressions: dict[str, Expr] = {name: arg(name) for name in NAMES[:arity]}
 
     def operand(x: str | float) -> Expr:
-        return made[x] if isinstance(x, str) else number(x)
+        return expressions[x] if isinstance(x, str) else number(x)
 
     for target, body, operands in steps:
-        given = dict(zip(NAMES, map(operand, operands), strict=False))
-        made[target] = whole = substitute(body, given)
+        arguments = dict(zip(NAMES, map(operand, operands), strict=False))
+        expressions[target] = whole = substitute(body, arguments)
         if whole.size > _LARGEST or whole.depth > _DEEPEST:
             raise OverflowError
     return operand(result), used, len(steps)
 
 
-def pullback_of(row: Primitive, params: dict, need: tuple[bool, ...], same: bool) -> Traced:
-    """The rule of an elementwise row, recorded; `same` says that both arguments are one."""
-    return _pullback_of(row, tuple(params.items()), need, same)
+def pullback_of(primitive: Primitive, params: dict, need: tuple[bool, ...], same: bool) -> Traced:
+    """The rule of an elementwise primitive, recorded; `same` says that both arguments are one."""
+    return _pullback_of(primitive, tuple(params.items()), need, same)
 
 
 @lru_cache(maxsize=4096)
-def _pullback_of(row: Primitive, params: tuple, need: tuple[bool, ...], same: bool) -> Traced:
+def _pullback_of(primitive: Primitive, params: tuple, need: tuple[bool, ...], same: bool) -> Traced:
     builder = Builder(level=0)
     args: list[Any] = [builder.input(_SCALAR) for _ in need]
     if same:
@@ -110,7 +110,7 @@ def _pullback_of(row: Primitive, params: tuple, need: tuple[bool, ...], same: bo
     names = {ct: "ct", out: "out"} | dict(zip(args, NAMES, strict=False))
     if same:
         names[args[0]] = "x"
-    cotangents = row.pullback(ct, out, args, need, **dict(params))
+    cotangents = primitive.pullback(ct, out, args, need, **dict(params))
     if same:
         cotangents = [sum(cotangents[1:], cotangents[0])]
     wanted = {i: value for i, value in enumerate(cotangents) if value is not None}
@@ -119,29 +119,29 @@ def _pullback_of(row: Primitive, params: tuple, need: tuple[bool, ...], same: bo
     return Traced(steps, dict(zip(wanted, labels, strict=True)), reads)
 
 
-def forward_kernel(row: Any, params: dict, patterns: Sequence[Pattern]) -> Kernel:
+def forward_kernel(primitive: Any, params: dict, patterns: Sequence[Pattern]) -> Kernel:
     """`kernel(args..., out)` for arguments that lie as `patterns` say."""
-    if row.kernels and set(patterns) == {"full"}:
-        return row.kernels[0]
+    if primitive.kernels and set(patterns) == {"full"}:
+        return primitive.kernels[0]
     reads = [KernelOperand(name, pattern) for name, pattern in zip(NAMES, patterns, strict=False)]
-    label = f"{row.name}_forward"
-    steps = [Assignment("out", body_of(row, params), NAMES[: len(patterns)])]
+    label = f"{primitive.name}_forward"
+    steps = [Assignment("out", body_of(primitive, params), NAMES[: len(patterns)])]
     return kernel_from_source(
         label, loop_source(label, steps, reads, {KernelOperand("out", "full"): "out"})
     )
 
 
 def pullback_kernel(
-    row: Any, traced: Traced, patterns: Sequence[Pattern], positions: tuple[int, ...]
+    primitive: Any, traced: Traced, patterns: Sequence[Pattern], positions: tuple[int, ...]
 ) -> Kernel:
     """`kernel(ct, reads..., cotangents of positions...)`."""
-    if row.kernels and set(patterns) == {"full"}:
-        return row.kernels[1]
+    if primitive.kernels and set(patterns) == {"full"}:
+        return primitive.kernels[1]
     by_name: dict[str, Pattern] = {**dict(zip(NAMES, patterns, strict=False)), "out": "full"}
     reads = [
         KernelOperand("ct", "full"),
         *(KernelOperand(name, by_name[name]) for name in traced.reads),
     ]
     writes = {KernelOperand(f"{NAMES[i]}_bar", patterns[i]): traced.values[i] for i in positions}
-    label = f"{row.name}_pullback"
+    label = f"{primitive.name}_pullback"
     return kernel_from_source(label, loop_source(label, traced.steps, reads, writes))

@@ -1,9 +1,9 @@
 """Plans: how one op runs on plain arrays, decided once for given shapes and dtypes.
 
-A row and the kinds of its arguments give a plan: `forward(*args)` and, for each set of arguments
-that want a cotangent, a pullback. The plan of an elementwise row holds kernels emitted from the
-row itself: from its body, and from its rule recorded on symbols. Rows of other families bring
-their own plan class, or run their functions as they are (`Call`).
+A primitive and the kinds of its arguments give a plan: `forward(*args)` and, for each set of
+arguments that want a cotangent, a pullback. The plan of an elementwise primitive holds kernels
+emitted from the primitive itself: from its body, and from its rule recorded on symbols. Primitives
+of other families bring their own plan class, or run their functions as they are (`FunctionPlan`).
 """
 
 import threading
@@ -21,30 +21,30 @@ from ..kernels.shapes import Pattern
 from ..kernels.unbroadcast import unbroadcast
 from . import emission
 
-# How an argument is handed to a kernel.
+# How a kernel takes an argument.
 RAVEL, ITEM, NUMBER, WIDEN = range(4)
-# Plans kept for each row: a program with ever new shapes must not grow for ever.
+# Plans kept for each primitive: memory stays bounded in a program with ever new shapes.
 LIMIT = 4096
 _building = fork_safe(threading.RLock())
 
 
 class Plan:
-    """One row for given kinds of arguments.
+    """One primitive for given kinds of arguments.
 
     A kind is the Aval of an argument that wants a cotangent, `aval.constant` for a plain array, or
     `float` or `int` for a Python number. `need` says which want one; `forward(*args)` computes.
     """
 
-    __slots__ = ("aval", "kinds", "need", "params", "row")
+    __slots__ = ("aval", "kinds", "need", "params", "primitive")
     # Whether `add_into(buffer, ct)` adds the cotangent into a buffer for the one argument.
     adds = False
     # Whether a backward walk takes the op apart: `again(args)` computes it step by step.
     expands = False
-    row: Any
+    primitive: Any
     aval: Aval | None  # of the result, where the plan knows it
 
-    def __init__(self, row: Primitive, kinds: tuple, params: dict):
-        self.row, self.kinds, self.params, self.aval = row, kinds, params, None
+    def __init__(self, primitive: Primitive, kinds: tuple, params: dict):
+        self.primitive, self.kinds, self.params, self.aval = primitive, kinds, params, None
         self.need = (True,) if len(kinds) == 1 else tuple([type(kind) is Aval for kind in kinds])
 
     def forward(self, *args) -> np.ndarray:
@@ -69,19 +69,19 @@ class Plan:
 
     def residuals(self, need: tuple[bool, ...]) -> Sequence[int]:
         """Positions of the arguments whose values the pullback reads."""
-        return self.row.residuals(need, len(need), **self.params)
+        return self.primitive.residuals(need, len(need), **self.params)
 
 
-class Call(Plan):
-    """A row of another family, run by the functions that it brings."""
+class FunctionPlan(Plan):
+    """A primitive of another family, run by the functions that it brings."""
 
     __slots__ = ()
 
     def forward(self, *args):
-        return self.row.evaluate(*args, **self.params)
+        return self.primitive.evaluate(*args, **self.params)
 
     def pull(self, ct, out, args, need) -> Sequence:
-        cotangents = self.row.fused_pullback(ct, out, args, need, **self.params)
+        cotangents = self.primitive.fused_pullback(ct, out, args, need, **self.params)
         if len(args) == 1 and cotangents[0] is not None:
             return (fit(cotangents[0], args[0]),)
         return [
@@ -91,20 +91,21 @@ class Call(Plan):
 
 
 class ElementwisePlan(Plan):
-    """An elementwise row: emitted kernels over a collapsed loop.
+    """An elementwise primitive: emitted kernels over a collapsed loop.
 
-    One kind for a row of two arguments says that both are the same node: `x * x` has one cotangent.
+    One kind for a primitive of two arguments says that both are the same node: `x * x` has one
+    cotangent.
     """
 
     __slots__ = (
         "dtype", "forward", "loads", "patterns", "pull_all", "pulls", "same", "shape", "sizes",
     )  # fmt: skip
 
-    def __init__(self, row: Any, kinds: tuple, params: dict):
-        self.same = len(kinds) == 1 and row.arity == 2
-        super().__init__(row, (*kinds, *kinds) if self.same else kinds, params)
+    def __init__(self, primitive: Any, kinds: tuple, params: dict):
+        self.same = len(kinds) == 1 and primitive.arity == 2
+        super().__init__(primitive, (*kinds, *kinds) if self.same else kinds, params)
         avals = [abstract(kind) for kind in self.kinds]
-        aval = row.infer(*avals, **params)
+        aval = primitive.infer(*avals, **params)
         if aval.dtype.kind != "f" and any(type(kind) is Aval for kind in kinds):
             aval = Aval.of(aval.shape, np.dtype(np.float64))  # what is tracked is a float
         self.aval = aval
@@ -115,12 +116,12 @@ class ElementwisePlan(Plan):
         self.pull_all: Callable[..., Sequence] = self._first_pull
 
     def _layout(self, avals) -> tuple[list[Pattern], list[int], tuple[int, ...]]:
-        given = tuple(aval.shape if isinstance(aval, Aval) else () for aval in avals)
-        layout = shapes.collapse(given, self.shape)
+        lengths = tuple(aval.shape if isinstance(aval, Aval) else () for aval in avals)
+        layout = shapes.collapse(lengths, self.shape)
         patterns, rows, columns = layout or (["full"] * len(avals), 1, prod(self.shape))
         patterns, loads = list(patterns), []
         for i, aval in enumerate(avals):
-            condition = i in self.row.conditions
+            condition = i in self.primitive.conditions
             dtype = np.dtype(bool) if condition else self.dtype
             if not isinstance(aval, Aval):
                 patterns[i] = "number"
@@ -135,10 +136,10 @@ class ElementwisePlan(Plan):
 
     def widen(self, position: int, value) -> np.ndarray:
         """An argument that no loop can follow, or of another dtype, as a full flat copy."""
-        dtype = np.dtype(bool) if position in self.row.conditions else self.dtype
+        dtype = np.dtype(bool) if position in self.primitive.conditions else self.dtype
         return np.array(np.broadcast_to(value, self.shape), dtype, order="C").ravel()
 
-    def _handed(self, position: int, kind: Any) -> str:
+    def _argument(self, position: int, kind: Any) -> str:
         """The code that hands an argument to a kernel."""
         name, load = emission.NAMES[position], self.loads[position]
         if load == RAVEL:
@@ -149,17 +150,17 @@ class ElementwisePlan(Plan):
 
     def _forward(self) -> Callable[..., np.ndarray]:
         if self.dtype.kind != "f":
-            return lambda *args: np.asarray(self.row.plain(*args, **self.params))
-        kernel = emission.forward_kernel(self.row, self.params, self.patterns)
+            return lambda *args: np.asarray(self.primitive.plain(*args, **self.params))
+        kernel = emission.forward_kernel(self.primitive, self.params, self.patterns)
         names = emission.NAMES[: len(self.kinds)]
         avals = [abstract(kind) for kind in self.kinds]
-        given = [self._handed(i, aval) for i, aval in enumerate(avals)]
-        sizes = self._sizes_for(range(len(given)))
+        arguments = [self._argument(i, aval) for i, aval in enumerate(avals)]
+        sizes = self._sizes_for(range(len(arguments)))
         return self._launcher(
             kernel,
             f"def forward({', '.join(names)}):",
             f"out = {self._empty(self.shape)}",
-            f"call({', '.join([*given, _flat('out', self.shape), *sizes])})",
+            f"call({', '.join([*arguments, _flat('out', self.shape), *sizes])})",
             "return out",
         )
 
@@ -175,12 +176,12 @@ class ElementwisePlan(Plan):
         return contributions
 
     def residuals(self, need):
-        reads = emission.pullback_of(self.row, self.params, need, self.same).reads
+        reads = emission.pullback_of(self.primitive, self.params, need, self.same).reads
         return [emission.NAMES.index(name) for name in reads if name in emission.NAMES]
 
     def _pull(self, need: tuple[bool, ...]) -> Callable[..., Sequence]:
         """The fused pullback for one choice of arguments that want a cotangent."""
-        traced = emission.pullback_of(self.row, self.params, need, self.same)
+        traced = emission.pullback_of(self.primitive, self.params, need, self.same)
         names = emission.NAMES[: len(need)]
         # A cotangent that passes through unchanged needs no kernel and no new array.
         results = ["None"] * len(need)
@@ -195,20 +196,20 @@ class ElementwisePlan(Plan):
                 written.append(i)
         head, kernel, lines = "def pull(ct, out, args):", None, []
         if written:
-            kernel = emission.pullback_kernel(self.row, traced, self.patterns, tuple(written))
+            kernel = emission.pullback_kernel(self.primitive, traced, self.patterns, tuple(written))
             read = [names.index(name) for name in traced.reads if name != "out"]
-            given = ["ct.ravel()"]
+            arguments = ["ct.ravel()"]
             for name in traced.reads:
                 if name == "out":
-                    given.append(_flat("out", self.shape))
+                    arguments.append(_flat("out", self.shape))
                 else:
-                    given.append(self._handed(names.index(name), avals[names.index(name)]))
+                    arguments.append(self._argument(names.index(name), avals[names.index(name)]))
             lines.append(f"{', '.join(names)}, = args")
             for i in written:
                 shape = self.shape if self.loads[i] == WIDEN else avals[i].shape
                 lines.append(f"{results[i]} = {self._empty(shape)}")
-                given.append(_flat(results[i], shape))
-            lines.append(f"call({', '.join([*given, *self._sizes_for([*read, *written])])})")
+                arguments.append(_flat(results[i], shape))
+            lines.append(f"call({', '.join([*arguments, *self._sizes_for([*read, *written])])})")
             for i in written:
                 if self.loads[i] == WIDEN:
                     results[i] = f"fit({results[i]}, kinds[{i}])"
@@ -242,35 +243,40 @@ def _flat(name: str, shape: tuple[int, ...]) -> str:
     return name if len(shape) == 1 else f"{name}.ravel()"
 
 
-def plan_for(row: Primitive, kinds: tuple, params: dict) -> Plan:
-    """The plan of a row, from the row's bounded table."""
-    if isinstance(row.plans, Unplanned):
-        return (row.plan_class or Call)(row, kinds, params)
+def plan_for(primitive: Primitive, kinds: tuple, params: dict) -> Plan:
+    """The plan of a primitive for these kinds, from its bounded table."""
+    if isinstance(primitive.plans, Unplanned):
+        return (primitive.plan_class or FunctionPlan)(primitive, kinds, params)
     key = (*kinds, *params.items()) if params else kinds
-    plan = row.plans.get(key)
+    plan = primitive.plans.get(key)
     if plan is None:
         with _building:
-            plan = row.plans.get(key)
+            plan = primitive.plans.get(key)
             if plan is None:
-                if len(row.plans) >= LIMIT:
-                    row.plans.clear()
-                plan = row.plans[key] = (row.plan_class or Call)(row, kinds, params)
+                if len(primitive.plans) >= LIMIT:
+                    primitive.plans.clear()
+                plan = primitive.plans[key] = (primitive.plan_class or FunctionPlan)(
+                    primitive, kinds, params
+                )
     return plan
 
 
-def evaluate(row: Primitive, args: Sequence, params: dict) -> np.ndarray:
-    """An elementwise row on plain arrays and numbers. Raises TypeError for what is no number."""
+def evaluate(primitive: Primitive, args: Sequence, params: dict) -> np.ndarray:
+    """The value of an elementwise primitive on plain arrays and numbers.
+
+    Raises TypeError for an operand that holds no real numbers.
+    """
     values = [arg if type(arg) in (float, int) else plain_array(arg) for arg in args]
     for value in values:
         if type(value) is np.ndarray and value.dtype.kind not in "fiub":
             raise TypeError(
-                f"{row.name}: an operand of dtype {value.dtype}; nbgrad computes with real "
+                f"{primitive.name}: an operand of dtype {value.dtype}; nbgrad computes with real "
                 "numbers, so convert it to float64 or float32 first"
             )
     kinds = tuple(
         Aval.of(v.shape, v.dtype).constant if isinstance(v, np.ndarray) else type(v) for v in values
     )
-    return plan_for(row, kinds, params).forward(*values)
+    return plan_for(primitive, kinds, params).forward(*values)
 
 
 def plain_array(x: Any) -> np.ndarray:

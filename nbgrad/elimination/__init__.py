@@ -91,8 +91,8 @@ def jacobian(f: Callable, x: Any, order: str | Sequence[int] = "optimal") -> Any
         order = orders.order(graph, order)
     graph.costs(order)  # raises where it is none
     shape = shape_of(recorded.out) + shape_of(recorded.x)
-    if not recorded.steps or 0 in shape:
+    if not recorded.entries or 0 in shape:
         return np.zeros(shape, recorded.x.dtype)[()]
-    found = np.reshape(accumulate(recorded, order), shape).astype(recorded.x.dtype)
-    found = below(found, floor)
-    return found[()] if isinstance(found, np.ndarray) else found
+    out = np.reshape(accumulate(recorded, order), shape).astype(recorded.x.dtype)
+    out = below(out, floor)
+    return out[()] if isinstance(out, np.ndarray) else out

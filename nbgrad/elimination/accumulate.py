@@ -13,7 +13,7 @@ from ..core.array import Array
 from ..core.primitive import bind, shape_of
 from ..rules.families import scale
 from ..values.graph import apply_rule
-from .recording import Recording, Step
+from .recording import Recording, TapeEntry
 from .structure import Edge
 
 
@@ -39,35 +39,35 @@ class Local:
     """A local Jacobian that stays an op: rows are pulled back through it, columns pushed forward,
     each for all blocks at once."""
 
-    def __init__(self, step: Step, parent: int, edge: Edge):
-        self.step, self.positions, self.blocks = step, step.positions(parent), edge.blocks
-        self.primal = step.args[self.positions[0]]
-        self.rows = step.size // self.blocks
+    def __init__(self, entry: TapeEntry, parent: int, edge: Edge):
+        self.entry, self.positions, self.blocks = entry, entry.positions(parent), edge.blocks
+        self.primal = entry.args[self.positions[0]]
+        self.rows = entry.size // self.blocks
         self.columns = math.prod(shape_of(self.primal)) // self.blocks
 
     def pull(self, ct: Any) -> Any:
         """The product of a cotangent, flat, with the Jacobian."""
-        step = self.step
-        assert step.row is not None
-        need = [i in self.positions for i in range(len(step.args))]
-        ct = _like(ct, step.out)
-        parts = apply_rule(step.row, step.params, ct, step.out, step.args, need)
+        entry = self.entry
+        assert entry.primitive is not None
+        need = [i in self.positions for i in range(len(entry.args))]
+        ct = _like(ct, entry.out)
+        parts = apply_rule(entry.primitive, entry.params, ct, entry.out, entry.args, need)
         return sum(np.reshape(parts[i], -1) for i in self.positions)
 
     def push(self, tangent: Any) -> Any:
         """The product of the Jacobian with a tangent, flat."""
-        step = self.step
-        assert step.row is not None
+        entry = self.entry
+        assert entry.primitive is not None
         tangent = _like(tangent, self.primal)
-        tangents = [tangent if i in self.positions else None for i in range(len(step.args))]
-        pushed = step.row.pushforward(tangents, step.out, step.args, **step.params)
-        if shape_of(pushed) != shape_of(step.out):
-            pushed = np.broadcast_to(pushed, shape_of(step.out))
+        tangents = [tangent if i in self.positions else None for i in range(len(entry.args))]
+        pushed = entry.primitive.pushforward(tangents, entry.out, entry.args, **entry.params)
+        if shape_of(pushed) != shape_of(entry.out):
+            pushed = np.broadcast_to(pushed, shape_of(entry.out))
         return np.reshape(pushed, -1)
 
     def matrix(self) -> Matrix:
         """All numbers, by as many pullbacks or pushforwards as a block has rows or columns."""
-        dtype = self.step.out.dtype
+        dtype = self.entry.out.dtype
         if self.rows <= self.columns:
             return pulled(Matrix(_identities(self.blocks, self.rows, dtype)), self)
         return pushed(self, Matrix(_identities(self.blocks, self.columns, dtype)))
@@ -80,12 +80,12 @@ def accumulate(recording: Recording, order: Iterable[int]) -> Any:
     """The Jacobian of the last step with respect to the first, a matrix, by eliminating the
     vertices in that order and then those which it leaves out, whose Jacobians are put together
     without multiplications."""
-    steps = recording.steps
-    last = len(steps) - 1
+    entries = recording.entries
+    last = len(entries) - 1
     edges: dict[tuple[int, int], Jacobian] = {
-        (i, j): Local(steps[j], i, edge)
+        (i, j): Local(entries[j], i, edge)
         for (i, j), edge in recording.edges.items()
-        if steps[i].size and steps[j].size  # through nothing goes no derivative
+        if entries[i].size and entries[j].size  # through nothing goes no derivative
     }
     order = list(order)
     order += [v for v in range(last - 1, 0, -1) if v not in order]
@@ -93,7 +93,7 @@ def accumulate(recording: Recording, order: Iterable[int]) -> Any:
         for vertex in order:
             _eliminate(edges, vertex)
         if (0, last) not in edges:
-            return np.zeros((steps[last].size, steps[0].size), steps[last].out.dtype)
+            return np.zeros((entries[last].size, entries[0].size), entries[last].out.dtype)
         return _coarser(as_matrix(edges[0, last]), 1).values[0]
 
 
@@ -185,7 +185,7 @@ def _total(x: Matrix, y: Matrix) -> Matrix:
 
 
 def _coarser(matrix: Matrix, blocks: int) -> Matrix:
-    """The same matrix in fewer blocks, with the zeros between the old ones."""
+    """A matrix in fewer blocks, with the zeros between the old ones filled in."""
     b, p, q = matrix.values.shape
     if b == blocks:
         return matrix

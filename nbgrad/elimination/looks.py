@@ -8,7 +8,7 @@ from .orders import COMPARED
 from .orders import order as order_named
 from .structure import Edge
 
-_WIDTH = 60
+_WIDTH = 60  # characters of a list of vertices, so that a table fits a terminal
 
 
 def table(graph: Graph) -> str:

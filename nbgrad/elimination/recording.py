@@ -18,11 +18,11 @@ from .graph import Graph, Partial
 from .structure import Edge
 
 
-class Step(NamedTuple):
+class TapeEntry(NamedTuple):
     """One vertex: the op that made it from `args`, plain values, and the value it made. `parents`
     has the vertex, or None, that each argument is. The input is a vertex without an op."""
 
-    row: Primitive | None
+    primitive: Primitive | None
     params: dict[str, Any]
     args: Sequence[Any]
     parents: Sequence[int | None]
@@ -35,22 +35,24 @@ class Step(NamedTuple):
     @property
     def label(self) -> str:
         """What it is called: the op, and where it is an index, that."""
-        if self.row is None:
+        if self.primitive is None:
             return "x"
-        index = self.params["index"] if self.row is index_row else None
+        index = self.params["index"] if self.primitive is index_row else None
         places = index if isinstance(index, tuple) else (index,)
         if all(type(place) is int for place in places):
             return f"[{', '.join(map(str, places))}]"
-        return self.row.name
+        return self.primitive.name
 
     def edges(self) -> dict[int, Edge]:
         """The structure of the local Jacobian with respect to each parent."""
-        if self.row is None:
+        if self.primitive is None:
             return {}
         shapes = [shape_of(arg) for arg in self.args]
         out = shape_of(self.out)
         return {
-            parent: structure.local(self.row, shapes, self.positions(parent), out, self.params)
+            parent: structure.local(
+                self.primitive, shapes, self.positions(parent), out, self.params
+            )
             for parent in self.parents
             if parent is not None
         }
@@ -66,28 +68,28 @@ class Tape:
 
     def __init__(self, level: int, x: Any):
         self.level = level
-        self.steps = [Step(None, {}, (), (), x)]
+        self.entries = [TapeEntry(None, {}, (), (), x)]
         self._known: dict[tuple, int] = {}
 
-    def apply(self, row: Primitive, args: Sequence, params: dict) -> Any:
+    def apply(self, primitive: Primitive, args: Sequence, params: dict) -> Any:
         """The recorded result of an op on recorded and other values."""
         parents = [
-            arg.vertex if self.made(arg) and _has_partial(row, i) else None
+            arg.vertex if self.made(arg) and _has_partial(primitive, i) else None
             for i, arg in enumerate(args)
         ]
         # A copy of what is plain, as the function may go on to write into its own array.
-        values = [arg.below if self.made(arg) else _copied(operand(arg, row)) for arg in args]
+        values = [arg.below if self.made(arg) else _copied(operand(arg, primitive)) for arg in args]
         key = (
-            row.name,
+            primitive.name,
             tuple(map(_key, parents, values)),
             tuple((name, static_key(params[name])) for name in sorted(params)),
         )
         if key not in self._known:
-            out = bind(row, *values, **params)
-            if not row.differentiable or all(parent is None for parent in parents):
+            out = bind(primitive, *values, **params)
+            if not primitive.differentiable or all(parent is None for parent in parents):
                 return out
-            self._known[key] = len(self.steps)
-            self.steps.append(Step(row, params, values, parents, out))
+            self._known[key] = len(self.entries)
+            self.entries.append(TapeEntry(primitive, params, values, parents, out))
         return Recorded(self, self._known[key])
 
     def made(self, x: Any) -> "TypeGuard[Recorded]":
@@ -95,9 +97,9 @@ class Tape:
         return isinstance(x, Recorded) and x.level == self.level
 
 
-def _has_partial(row: Primitive, position: int) -> bool:
+def _has_partial(primitive: Primitive, position: int) -> bool:
     """A condition has none."""
-    return not isinstance(row, Elementwise) or row.partials[position] is not None
+    return not isinstance(primitive, Elementwise) or primitive.partials[position] is not None
 
 
 def _copied(x: Any) -> Any:
@@ -130,7 +132,7 @@ class Recorded(Array):
 
     @property
     def below(self) -> Any:
-        return self.tape.steps[self.vertex].out
+        return self.tape.entries[self.vertex].out
 
     @property
     def data(self) -> Any:
@@ -158,12 +160,12 @@ class Recording(NamedTuple):
 
     x: Any
     out: Any
-    steps: Sequence[Step]
+    entries: Sequence[TapeEntry]
 
     @property
     def edges(self) -> dict[tuple[int, int], Edge]:
         """All local Jacobians, as pairs of steps."""
-        return {(i, j): e for j, step in enumerate(self.steps) for i, e in step.edges().items()}
+        return {(i, j): e for j, entry in enumerate(self.entries) for i, e in entry.edges().items()}
 
     def graph(self) -> Graph:
         """Its linearised computational graph; vertices have the numbers of the steps.
@@ -173,8 +175,8 @@ class Recording(NamedTuple):
         graph, for they can be eliminated at the end for nothing. In the same way the parts that it
         puts its result together from are the outputs.
         """
-        sizes = [step.size for step in self.steps]
-        labels = [step.label for step in self.steps]
+        sizes = [entry.size for entry in self.entries]
+        labels = [entry.label for entry in self.entries]
         if not sizes:
             return Graph((), ())
         whole = Partial(sizes, self.edges)
@@ -225,7 +227,7 @@ def record(f: Callable, x: Any) -> Recording:
             return Recording(x, out, ())
         if out.vertex == 0:
             out = bind(copy, out)
-    return Recording(x, out.below, _needed(tape.steps, out.vertex))
+    return Recording(x, out.below, _needed(tape.entries, out.vertex))
 
 
 def _input(x: Any) -> Any:
@@ -239,7 +241,7 @@ def _input(x: Any) -> Any:
     return array
 
 
-def _needed(steps: Sequence[Step], last: int) -> list[Step]:
+def _needed(entries: Sequence[TapeEntry], last: int) -> list[TapeEntry]:
     """The steps that lead from the input, which is the first, to the last, numbered anew."""
     needed = {0}
     stack = [last]
@@ -247,10 +249,10 @@ def _needed(steps: Sequence[Step], last: int) -> list[Step]:
         vertex = stack.pop()
         if vertex not in needed:
             needed.add(vertex)
-            stack.extend(parent for parent in steps[vertex].parents if parent is not None)
+            stack.extend(parent for parent in entries[vertex].parents if parent is not None)
     number = {vertex: i for i, vertex in enumerate(sorted(needed))}
     return [
-        step._replace(parents=[None if p is None else number[p] for p in step.parents])
-        for vertex, step in enumerate(steps)
+        entry._replace(parents=[None if p is None else number[p] for p in entry.parents])
+        for vertex, entry in enumerate(entries)
         if vertex in needed
     ]

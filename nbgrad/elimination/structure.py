@@ -40,9 +40,13 @@ Shape = tuple[int, ...]
 
 
 def local(
-    row: Primitive, shapes: Sequence[Shape], positions: Sequence[int], out: Shape, params: dict
+    primitive: Primitive,
+    shapes: Sequence[Shape],
+    positions: Sequence[int],
+    out: Shape,
+    params: dict,
 ) -> Edge:
-    """The structure of the Jacobian of a row with respect to the argument at `positions`, more than
-    one where it stands there several times."""
-    blocks = math.gcd(*(row.blocks(shapes, i, out, **params) for i in positions))
-    return Edge(max(blocks, 1), len(positions) == 1 and row.is_unit(positions[0], **params))
+    """The structure of the Jacobian of a primitive with respect to the argument at `positions`,
+    more than one where it stands there several times."""
+    blocks = math.gcd(*(primitive.blocks(shapes, i, out, **params) for i in positions))
+    return Edge(max(blocks, 1), len(positions) == 1 and primitive.is_unit(positions[0], **params))

@@ -10,8 +10,8 @@ import typer
 import nbgrad
 from nbgrad.experiments import digits, moons
 from nbgrad.experiments.outputs import prepare
-from nbgrad.static.function import Variant
 from nbgrad.static.inspect.report import HEADER, NUMBERS, Plan, in_bytes
+from nbgrad.static.variant import Variant
 
 PROGRAMS: dict[str, Callable[[], Variant]] = {"moons": moons.program, "digits": digits.program}
 """A step of training each: loss, gradients and update."""

@@ -13,7 +13,7 @@ import nbgrad
 from nbgrad.experiments.history import History, OnStep
 from nbgrad.experiments.network import Layers, Network, accuracy, forward
 from nbgrad.experiments.race import Race, raced
-from nbgrad.static.function import Variant
+from nbgrad.static.variant import Variant
 
 STEPS = 2000
 BATCH = 64

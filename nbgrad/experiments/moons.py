@@ -14,7 +14,7 @@ import nbgrad
 from nbgrad.experiments.history import History, OnStep
 from nbgrad.experiments.network import Last, Layers, Network, accuracy, forward
 from nbgrad.experiments.race import Race, raced
-from nbgrad.static.function import Variant
+from nbgrad.static.variant import Variant
 
 STEPS = 200
 POINTS = 200

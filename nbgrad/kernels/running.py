@@ -16,7 +16,7 @@ def cumsum(x, out, rows, columns):
 
 @device
 def cumsum_back(x, out, rows, columns):
-    """The same from the end of each row."""
+    """out[i, j] = x[i, j] + ... + x[i, columns - 1]"""
     for i in range(rows * (columns > 0)):
         last = (i + 1) * columns - 1
         total = out[last] = x[last]

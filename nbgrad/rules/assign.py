@@ -157,8 +157,8 @@ class AtIndex:
     def _added(self, value: Any) -> Any:
         """Zeros of the shape of x with `value` added at the index."""
         value = np.broadcast_to(self._array_of(value, number=True), self._shape)
-        row = scatter_at if self._positions else scatter
-        return bind(row, value, *self._positions, shape=shape_of(self._x), index=self._index)
+        primitive = scatter_at if self._positions else scatter
+        return bind(primitive, value, *self._positions, shape=shape_of(self._x), index=self._index)
 
     def multiply(self, value: Any) -> Any:
         """`x` with its elements at the index multiplied by `value`.
@@ -176,7 +176,7 @@ class AtIndex:
         raise AttributeError(f"x.at[i].{name}: there are set, add and multiply")
 
     def _array_of(self, value: Any, number: bool = False) -> Any:
-        """Lists of Python's numbers, and with `number` these, in the dtype that x takes them in."""
+        """Lists of Python numbers, and with `number` these, in the dtype that x takes them in."""
         require_unmasked(value, "at[index]: a value")
         if isinstance(value, (list, tuple)) or (number and type(value) in (int, float, bool)):
             array = np.asarray(value)

@@ -1,7 +1,8 @@
-"""Rows over a batch: how an op on each sample is one op on arrays with a leading axis.
+"""Primitives over a batch: how an op on each sample is one op on arrays with a leading axis.
 
-A batch rule is `batch(row, size, args, batched, **params)`: where `batched` says so, an argument
-has a leading axis of `size` samples; the result has one. Rows without a rule run sample by sample.
+A batch rule is `batch(primitive, size, args, batched, **params)`: where `batched` says so, an
+argument has a leading axis of `size` samples; the result has one. Those without a rule run sample
+by sample.
 """
 
 from collections.abc import Callable, Sequence
@@ -41,51 +42,51 @@ def moved(axes: Any) -> Any:
     return axes + 1 if axes >= 0 else axes
 
 
-def elementwise(row: Primitive, size: int, args: Sequence, batched: Sequence[bool], **params):
+def elementwise(primitive: Primitive, size: int, args: Sequence, batched: Sequence[bool], **params):
     """Broadcasting does it."""
-    return bind(row, *aligned(args, batched), **params)
+    return bind(primitive, *aligned(args, batched), **params)
 
 
 def along(*names: str) -> Callable:
-    """The rule of a row whose parameters `names` are axes: they move by one."""
+    """The rule of a primitive whose parameters `names` are axes: they move by one."""
 
-    def batch(row, size, args, batched, **params):
+    def batch(primitive, size, args, batched, **params):
         params |= {name: moved(params[name]) for name in names}
-        return bind(row, *spread(size, args, batched), **params)
+        return bind(primitive, *spread(size, args, batched), **params)
 
     return batch
 
 
-def permuted(row, size, args, batched, *, axes):
-    return bind(row, args[0], axes=(0, *moved(axes)))
+def permuted(primitive, size, args, batched, *, axes):
+    return bind(primitive, args[0], axes=(0, *moved(axes)))
 
 
-def reshaped(row, size, args, batched, *, shape):
-    return bind(row, args[0], shape=(size, *shape))
+def reshaped(primitive, size, args, batched, *, shape):
+    return bind(primitive, args[0], shape=(size, *shape))
 
 
-def repeated(row, size, args, batched, *, shape):
-    return bind(row, lead(args[0], len(shape)), shape=(size, *shape))
+def repeated(primitive, size, args, batched, *, shape):
+    return bind(primitive, lead(args[0], len(shape)), shape=(size, *shape))
 
 
-def unrepeated(row, size, args, batched, *, shape):
+def unrepeated(primitive, size, args, batched, *, shape):
     """Sums onto `shape`, with axes of length 1 for those that the shape does not have."""
     missing = len(shape_of(args[0])) - 1 - len(shape)
-    out = bind(row, args[0], shape=(size, *(1,) * missing, *shape))
+    out = bind(primitive, args[0], shape=(size, *(1,) * missing, *shape))
     return np.reshape(out, (size, *shape))
 
 
-def prefixed(row, size, args, batched, *, shape, **params):
-    """The rule of a row whose parameter `shape` is that of its result."""
-    return bind(row, *args, shape=(size, *shape), **params)
+def prefixed(primitive, size, args, batched, *, shape, **params):
+    """The rule of a primitive whose parameter `shape` is that of its result."""
+    return bind(primitive, *args, shape=(size, *shape), **params)
 
 
-def stacked(row: Primitive, size: int, args: Sequence, batched: Sequence[bool], **params):
-    """The rule of a row that works on stacks of matrices, which broadcast."""
-    return bind(row, *aligned(args, batched), **params)
+def stacked(primitive: Primitive, size: int, args: Sequence, batched: Sequence[bool], **params):
+    """The rule of a primitive that works on stacks of matrices, which broadcast."""
+    return bind(primitive, *aligned(args, batched), **params)
 
 
-def product(row, size, args, batched):
+def product(primitive, size, args, batched):
     """Matrix products; a vector is a row on the left and a column on the right."""
     (x, y), (has_x, has_y) = args, batched
     n, m = (len(shape_of(arg)) - has for arg, has in zip(args, batched, strict=True))
@@ -97,7 +98,7 @@ def product(row, size, args, batched):
         return y @ np.swapaxes(x, -1, -2)
     x = np.expand_dims(x, -2) if n == 1 else x
     y = np.expand_dims(y, -1) if m == 1 else y
-    out = bind(row, *aligned((x, y), batched))
+    out = bind(primitive, *aligned((x, y), batched))
     out = np.squeeze(out, -2) if n == 1 else out
     return np.squeeze(out, -1) if m == 1 else out
 
@@ -129,25 +130,25 @@ def _is_whole(part: Any) -> bool:
     return isinstance(part, (int, np.integer)) and not isinstance(part, bool)
 
 
-def taken(row, size, args, batched, *, index):
+def taken(primitive, size, args, batched, *, index):
     """Elements at an index that all samples share."""
     index, at = behind(index, _axes_of_part)
-    return np.moveaxis(bind(row, args[0], index=index), at, 0)
+    return np.moveaxis(bind(primitive, args[0], index=index), at, 0)
 
 
-def scattered(row, size, args, batched, *, shape, index):
+def scattered(primitive, size, args, batched, *, shape, index):
     index, at = behind(index, _axes_of_part)
-    return bind(row, np.moveaxis(args[0], 0, at), shape=(size, *shape), index=index)
+    return bind(primitive, np.moveaxis(args[0], 0, at), shape=(size, *shape), index=index)
 
 
-def assigned(row, size, args, batched, *, index):
+def assigned(primitive, size, args, batched, *, index):
     of_all, at = behind(index, _axes_of_part)
     if isinstance(args[1], (int, float)):  # which takes the dtype of x
-        return bind(row, args[0], args[1], index=of_all)
+        return bind(primitive, args[0], args[1], index=of_all)
     x, value = spread(size, args, batched)
     shape = np.broadcast_to(np.empty(()), shape_of(x)[1:])[index].shape
     value = np.broadcast_to(lead(value, len(shape)), (size, *shape))
-    return bind(row, x, np.moveaxis(value, 0, at), index=of_all)
+    return bind(primitive, x, np.moveaxis(value, 0, at), index=of_all)
 
 
 def _axes_of_part(part: Any) -> int:

@@ -1,11 +1,15 @@
 """Choices by conditions and by numbers: select, choose, piecewise, compress and extract."""
 
+from typing import Any
+
 import numpy as np
 
 from ..core.array import Array, implements
 from ..core.primitive import shape_of
+from ..errors import NoRuleError
+from .dtypes import BOOL
 from .layout import array
-from .select import on_values
+from .select import on_shared_values
 
 
 def _given(x):
@@ -21,7 +25,7 @@ def select(condlist, choicelist, default=0):
         raise ValueError("select: needs at least one condition")
     out = _given(default)
     for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
-        if getattr(condition, "dtype", np.asarray(True).dtype) != bool:
+        if getattr(condition, "dtype", BOOL) != BOOL:
             raise TypeError("select: a condition must be an array of bools")
         out = np.where(condition, _given(choice), out)
     return out
@@ -31,7 +35,7 @@ def select(condlist, choicelist, default=0):
 def choose(a, choices, out=None, mode="raise"):
     """Elements of the choices by their numbers in `a`."""
     if out is not None:
-        raise TypeError("choose: out=... cannot be written to: use what it returns")
+        raise NoRuleError("choose: out=... cannot be written to: use what it returns")
     choices = list(choices)
     a, n = _given(a), len(choices)
     a = a if hasattr(a, "dtype") else np.asarray(a)
@@ -77,12 +81,12 @@ def piecewise(x, condlist, funclist, *args, **kw):
                          f"expected, not {len(funclist)}")  # fmt: skip
     out = np.zeros(shape_of(x), x.dtype)
     for condition, function in zip(condlist, funclist, strict=True):
-        value = function(x, *args, **kw) if callable(function) else function
+        value: Any = function(x, *args, **kw) if callable(function) else function
         out = np.where(condition, value, out)
     return out if out.dtype == x.dtype else out.astype(x.dtype)
 
 
-_places = on_values(np.flatnonzero)
+_places = on_shared_values(np.flatnonzero)
 
 
 @implements(np.compress)

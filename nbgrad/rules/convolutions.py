@@ -7,7 +7,7 @@ from ..core.primitive import Aval, bind, shape_of
 from .dtypes import held, type_of
 from .families import Bilinear, sample
 from .forms import reductions as forms
-from .layout import array
+from .layout import given
 
 
 def _compute(x, y):
@@ -24,26 +24,33 @@ def _other(ct, given, n: int):
     return bind(convolve_row, ct, np.flip(given))[m - 1 : m - 1 + n]
 
 
+def _batch(row, size, args, batched):
+    """Products of windows of one with the other, which runs backwards."""
+    (x, y), (has_x, _) = args, batched
+    if not has_x:
+        x, y = y, x
+    n, m = shape_of(x)[-1], shape_of(y)[-1]
+    wide = np.pad(x, ((0, 0), (m - 1, m - 1)))
+    windows = np.take(wide, np.arange(n + m - 1)[:, None] + np.arange(m), axis=-1)
+    return np.squeeze(windows @ np.flip(y, -1)[..., None], -1)
+
+
 convolve_row = Bilinear(
     "convolve", _compute, _infer,
     lambda ct, x, y: _other(ct, y, shape_of(x)[0]), lambda ct, x, y: _other(ct, x, shape_of(y)[0]),
     samples=[sample((4,), (3,)), sample((2,), (5,)), sample((1,), (3,)), sample((1,), (1,))],
-    function=np.convolve, form=forms.convolve,
+    function=np.convolve, form=forms.convolve, batch=_batch,
 )  # fmt: skip
 
 
 def _rows(op: str, a, v):
-    a, v = (np.reshape(_given(x), -1) if not shape_of(_given(x)) else _given(x) for x in (a, v))
+    a, v = (np.reshape(given(x), -1) if not shape_of(given(x)) else given(x) for x in (a, v))
     for x in (a, v):
         if len(shape_of(x)) != 1:
             raise ValueError(f"{op}: an array of shape {shape_of(x)}; both have one axis")
         if not shape_of(x)[0]:
             raise ValueError(f"{op}: an array is empty")
     return a, v
-
-
-def _given(x):
-    return x if hasattr(x, "dtype") else array(x) if isinstance(x, (list, tuple)) else np.asarray(x)
 
 
 def _part(full, n: int, m: int, mode: str, op: str):

@@ -7,15 +7,11 @@ from ..core.primitive import bind, shape_of
 from ..core.symbols import noted
 from ..errors import DimensionMismatch, NoRuleError
 from .index import scatter
-from .layout import array
+from .layout import given
 from .order import searchsorted
 from .select import on_values, plain
 
 _histogram, _bincount, _edges = map(on_values, (np.histogram, np.bincount, np.histogram_bin_edges))
-
-
-def _given(x):
-    return x if hasattr(x, "dtype") else array(x) if isinstance(x, (list, tuple)) else np.asarray(x)
 
 
 @implements(np.bincount)
@@ -45,7 +41,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
     a = np.asarray(plain(a))
     if a.shape != shape_of(weights):
         raise DimensionMismatch(
-            f"histogram: the shapes {a.shape} and {shape_of(weights)} of elements and weights differ"
+            f"histogram: the shapes {a.shape} of elements and {shape_of(weights)} of weights differ"
         )
     edges = np.histogram_bin_edges(a, bins, range)
     a, weights = a.ravel(), np.reshape(weights, -1)
@@ -79,7 +75,7 @@ implements(np.histogram_bin_edges)(_edges)
 @implements(np.digitize)
 def digitize(x, bins, right: bool = False):
     """The numbers of the bins in which elements lie: plain integers."""
-    bins, x = _given(bins), _given(x)
+    bins, x = given(bins), given(x)
     edges = bins
     if isinstance(bins, Array):
         edges = plain(bins)

@@ -1,4 +1,4 @@
-"""Eigenvalues, singular values and QR factors, and what is made of them.
+"""Eigenvalues and QR factors; singular values are in `singular.py`.
 
 Each row gives all factors below each other in one array, so that one pullback serves them; the
 functions take them apart. Where two eigenvalues or singular values are equal, their vectors have no
@@ -15,15 +15,15 @@ from ..core.primitive import Aval, bind, shape_of
 from ..errors import DimensionMismatch, NoRuleError
 from . import batching
 from .dtypes import float_type
-from .families import Custom, Interval, sample
+from .families import Custom, Interval, positive, sample
 from .forms import matrices as forms
 from .linalg import swap
 from .matrices import inv, solve
 
-_VECTORS = "the signs of vectors are LAPACK's, which compiled programs do not call"
+VECTORS = "the signs of vectors are LAPACK's, which compiled programs do not call"
 
 
-def _floats(x) -> np.ndarray:
+def floats(x) -> np.ndarray:
     x = np.asarray(x)
     return x.astype(float_type(x.dtype), copy=False)
 
@@ -37,13 +37,13 @@ def _square(op: str, x) -> None:
         )
 
 
-def _diagonal(x):
+def diagonal_of(x):
     """The matrices with these numbers on their diagonals."""
     n = shape_of(x)[-1]
     return x[..., None] * np.eye(n, dtype=x.dtype)
 
 
-def _over_gaps(matrix, w, touched):
+def over_gaps(matrix, w, touched):
     """matrix[i, j] / (w[j] - w[i]); 0 on the diagonal, and where `w` are equal: nan if anything
     asks for the vectors there, else 0."""
     n = shape_of(w)[-1]
@@ -55,7 +55,7 @@ def _over_gaps(matrix, w, touched):
     return np.where(off, np.where(tied, np.where(touched, np.nan, 0.0), quotient), 0.0)
 
 
-def _touched(ct):
+def touched_pairs(ct):
     """For each pair of columns whether one of them has a cotangent."""
     each = np.any(ct != 0, axis=-2)
     return np.logical_or(each[..., None, :], each[..., :, None])
@@ -75,38 +75,38 @@ def _one_more_row(x: Aval) -> Aval:
     return Aval.of((*x.shape[:-2], n + 1, n), float_type(x))
 
 
-_samples = [sample((2, 2)), sample((2, 3, 3)), sample((3, 3))]
+samples = [sample((2, 2)), sample((2, 3, 3)), sample((3, 3))]
 
 
 # -- symmetric matrices ---------------------------------------------------------------------------
 
 
-def _even(x):
+def even(x):
     return 0.5 * (x + swap(x))
 
 
 def _eigh(x):
-    w, v = np.linalg.eigh(_even(_floats(x)))
+    w, v = np.linalg.eigh(even(floats(x)))
     return _stacked(w, v)
 
 
 def _eigh_rule(ct, out, args, need):
     (w_bar, v_bar), (w, v) = _taken(ct), _taken(out)
-    turned = _over_gaps(swap(v) @ v_bar, w, _touched(v_bar))
-    return [_even(v @ (_diagonal(w_bar) + turned) @ swap(v))]
+    turned = over_gaps(swap(v) @ v_bar, w, touched_pairs(v_bar))
+    return [even(v @ (diagonal_of(w_bar) + turned) @ swap(v))]
 
 
 def _eigh_push(tangents, out, args):
     w, v = _taken(out)
-    change = swap(v) @ _even(tangents[0]) @ v
+    change = swap(v) @ even(tangents[0]) @ v
     return _stacked(
-        np.diagonal(change, 0, -2, -1), v @ _over_gaps(change, w, np.not_equal(change, 0))
+        np.diagonal(change, 0, -2, -1), v @ over_gaps(change, w, np.not_equal(change, 0))
     )
 
 
 eigh_row = Custom(
-    "eigh", _eigh, _one_more_row, _eigh_rule, _eigh_push, reads=(), samples=_samples,
-    batch=batching.stacked, eager_only=_VECTORS, spelling="`np.linalg.eigh`", reference=_eigh,
+    "eigh", _eigh, _one_more_row, _eigh_rule, _eigh_push, reads=(), samples=samples,
+    batch=batching.stacked, eager_only=VECTORS, reference=_eigh,
     notes="a function of the symmetric part of the matrix, so the gradient is symmetric; nan in "
     "vectors of equal eigenvalues",
 )  # fmt: skip
@@ -145,7 +145,7 @@ def eigvalsh(a, UPLO="L"):
 
 
 def _eig(x):
-    w, v = np.linalg.eig(_floats(x))
+    w, v = np.linalg.eig(floats(x))
     if np.iscomplexobj(w):
         raise NoRuleError(
             "eig: an eigenvalue is complex; nbgrad computes with real numbers: use np.linalg.eigh "
@@ -159,25 +159,23 @@ def _eig_rule(ct, out, args, need):
     seen = swap(v) @ v_bar
     # Vectors have length 1: what would stretch them does not count.
     seen = seen - (swap(v) @ v) * np.diagonal(seen, 0, -2, -1)[..., None, :]
-    turned = _over_gaps(seen, w, _touched(v_bar))
-    return [solve(swap(v), (_diagonal(w_bar) + turned) @ swap(v))]
+    turned = over_gaps(seen, w, touched_pairs(v_bar))
+    return [solve(swap(v), (diagonal_of(w_bar) + turned) @ swap(v))]
 
 
 def _eig_push(tangents, out, args):
     w, v = _taken(out)
     change = solve(v, tangents[0] @ v)
-    moved = v @ _over_gaps(change, w, np.not_equal(change, 0))
+    moved = v @ over_gaps(change, w, np.not_equal(change, 0))
     moved = moved - v * np.sum(v * moved, axis=-2, keepdims=True)
     return _stacked(np.diagonal(change, 0, -2, -1), moved)
 
 
-_apart = [
-    sample(np.array([[1.0, 0.3], [-0.1, 2.0]]) + np.zeros((2, 1, 1))),
-    sample(np.array([[3.0, 0.4, 0.2], [0.1, 1.0, 0.3], [-0.2, 0.5, -1.0]])),
-]
+# Of positive numbers, so that the eigenvalues of two rows are real and differ.
+_apart = [sample((2, 2), domain=positive), sample((2, 2, 2), domain=positive)]
 eig_row = Custom(
     "eig", _eig, _one_more_row, _eig_rule, _eig_push, reads=(), samples=_apart,
-    batch=batching.stacked, eager_only=_VECTORS, spelling="`np.linalg.eig`", reference=_eig,
+    batch=batching.stacked, eager_only=VECTORS, reference=_eig,
     notes="real eigenvalues only; nan in vectors of equal eigenvalues",
 )  # fmt: skip
 
@@ -204,121 +202,11 @@ def eigvals(a):
     return _taken(bind(eig_row, a))[0]
 
 
-# -- singular values ------------------------------------------------------------------------------
-
-
-def _svd(x):
-    u, s, v = np.linalg.svd(_floats(x), full_matrices=False)
-    return np.concatenate([u, s[..., None, :], swap(v)], axis=-2)
-
-
-def _parts(packed, m: int):
-    """Left vectors, values, and right vectors in columns."""
-    return packed[..., :m, :], packed[..., m, :], packed[..., m + 1 :, :]
-
-
-def _svd_infer(x: Aval) -> Aval:
-    *lead, m, n = x.shape
-    return Aval.of((*lead, m + 1 + n, min(m, n)), float_type(x))
-
-
-def _over_values(matrix, s, touched):
-    """The columns over the singular values; over 0, nan if anything asks for it, else 0."""
-    least = 8 * np.finfo(s.dtype).eps * np.max(np.abs(s), axis=-1, keepdims=True, initial=0.0)
-    zero = (s <= least)[..., None, :]
-    quotient = matrix / np.where(zero, 1.0, s[..., None, :])
-    return np.where(zero, np.where(touched, np.nan, 0.0), quotient)
-
-
-def _rest(vectors, x):
-    """What of x lies outside of the space of the vectors."""
-    return x - vectors @ (swap(vectors) @ x)
-
-
-# Townsend 2016, Differentiating the singular value decomposition, equations 19 to 21, and their
-# transposes; F[i, j] there is 1 / (s[j]**2 - s[i]**2).
-def _svd_rule(ct, out, args, need):
-    m = shape_of(args[0])[-2]
-    (u_bar, s_bar, v_bar), (u, s, v) = _parts(ct, m), _parts(out, m)
-    touched = np.logical_or(_touched(u_bar), _touched(v_bar))
-    left, right = swap(u) @ u_bar, swap(v) @ v_bar
-    left = _over_gaps(left - swap(left), s * s, touched)
-    right = _over_gaps(right - swap(right), s * s, touched)
-    row, column = s[..., None, :], s[..., :, None]
-    x_bar = u @ (_diagonal(s_bar) + left * row + column * right) @ swap(v)
-    if m > shape_of(u)[-1]:
-        x_bar = x_bar + _over_values(_rest(u, u_bar), s, _asked(u_bar)) @ swap(v)
-    if shape_of(args[0])[-1] > shape_of(u)[-1]:
-        x_bar = x_bar + u @ swap(_over_values(_rest(v, v_bar), s, _asked(v_bar)))
-    return [x_bar]
-
-
-def _asked(ct):
-    return np.any(ct != 0, axis=-2)[..., None, :]
-
-
-def _svd_push(tangents, out, args):
-    (x_dot,), m = tangents, shape_of(args[0])[-2]
-    u, s, v = _parts(out, m)
-    change = swap(u) @ x_dot @ v
-    row, column = s[..., None, :], s[..., :, None]
-    left = change * row + column * swap(change)
-    right = column * change + swap(change) * row
-    u_dot = u @ _over_gaps(left, s * s, np.not_equal(left, 0))
-    v_dot = v @ _over_gaps(right, s * s, np.not_equal(right, 0))
-    if m > shape_of(u)[-1]:
-        rest = _rest(u, x_dot @ v)
-        u_dot = u_dot + _over_values(rest, s, np.not_equal(rest, 0))
-    if shape_of(x_dot)[-1] > shape_of(u)[-1]:
-        rest = _rest(v, swap(x_dot) @ u)
-        v_dot = v_dot + _over_values(rest, s, np.not_equal(rest, 0))
-    s_dot = np.diagonal(change, 0, -2, -1)
-    return np.concatenate([u_dot, s_dot[..., None, :], v_dot], axis=-2)
-
-
-svd_row = Custom(
-    "svd", _svd, _svd_infer, _svd_rule, _svd_push, samples=[*_samples, sample((3, 2)), sample((2, 3))],
-    batch=batching.stacked, eager_only=_VECTORS, spelling="`np.linalg.svd`", reference=_svd,
-    notes="nan in vectors of equal singular values, and of those that are 0 where the matrix is "
-    "not square",
-)  # fmt: skip
-
-
-class SVDResult(NamedTuple):
-    """What np.linalg.svd gives."""
-
-    U: Any
-    S: Any
-    Vh: Any
-
-
-@implements(np.linalg.svd)
-def svd(a, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False):
-    """Singular values and their vectors. Raises NoRuleError for `full_matrices` of matrices that
-    are not square, as the vectors beyond have no derivative."""
-    shape = shape_of(a)
-    if len(shape) < 2:
-        raise DimensionMismatch(f"svd: the shape {shape} has fewer than two axes")
-    if compute_uv and full_matrices and shape[-1] != shape[-2]:
-        raise NoRuleError(
-            f"svd: of the shape {shape} the full matrices hold vectors that nothing fixes: give "
-            "full_matrices=False"
-        )
-    u, s, v = _parts(bind(svd_row, _even(a) if hermitian else a), shape[-2])
-    return SVDResult(u, s, swap(v)) if compute_uv else s
-
-
-@implements(np.linalg.svdvals)
-def svdvals(x, /):
-    """The singular values of each matrix, the largest first."""
-    return svd(x, compute_uv=False)
-
-
 # -- QR -------------------------------------------------------------------------------------------
 
 
 def _qr(x):
-    return np.concatenate(np.linalg.qr(_floats(x)), axis=-2)
+    return np.concatenate(np.linalg.qr(floats(x)), axis=-2)
 
 
 def _qr_infer(x: Aval) -> Aval:
@@ -352,7 +240,7 @@ _tall = Interval(0.5, 2.5)
 qr_row = Custom(
     "qr", _qr, _qr_infer, _qr_rule, _qr_push, reads=(), batch=batching.stacked,
     samples=[sample((3, 2)), sample((2, 2, 2)), sample((4, 3), domain=_tall)], reference=_qr,
-    form=forms.qr, spelling="`np.linalg.qr`",
+    form=forms.qr,
     notes="LinAlgError from the pullback where columns depend on each other",
 )  # fmt: skip
 

@@ -20,25 +20,26 @@ BOOL, INT = np.dtype(bool), np.dtype(np.int64)
 def known(dtype: np.dtype) -> np.dtype:
     """The dtype in which arrays of `dtype` are held: in the machine's byte order, halves as float32
     and long floats as float64."""
+    dtype = dtype if dtype.isnative else dtype.newbyteorder("=")
     if dtype.kind == "f" and dtype not in FLOATS:
         return FLOATS[dtype.itemsize < 4]
-    return dtype if dtype.isnative else dtype.newbyteorder("=")
+    return dtype
 
 
-def common_type(*given: Any) -> np.dtype:
-    """What NumPy promotes Avals, dtypes, and numbers of Python's or their types to."""
-    return known(np.result_type(*map(_given, given)))
+def common_type(*args: Any) -> np.dtype:
+    """The dtype to which NumPy promotes Avals, dtypes, and Python numbers or their types."""
+    return known(np.result_type(*map(_promoted_as, args)))
 
 
-def _given(x: Any) -> Any:
+def _promoted_as(x: Any) -> Any:
     return (
         x.dtype if isinstance(x, Aval) else x(0) if x in (int, float) and x.__class__ is type else x
     )
 
 
-def float_type(*given: Any) -> np.dtype:
-    """The same for results that are floats: float64 for what is none."""
-    dtype = np.result_type(*map(_given, given))
+def float_type(*args: Any) -> np.dtype:
+    """The dtype to which they are promoted where results are floats: float64 for integers."""
+    dtype = np.result_type(*map(_promoted_as, args))
     return dtype if dtype in FLOATS else known(dtype) if dtype.kind == "f" else FLOATS[0]
 
 
@@ -48,16 +49,16 @@ def held(x: Any) -> np.ndarray:
     return x.astype(known(x.dtype), copy=False)
 
 
-def type_of(function: Callable, *given: Any, **options: Any) -> np.dtype:
+def type_of(function: Callable, *args: Any, **options: Any) -> np.dtype:
     """The dtype of what a NumPy function gives for arrays of these dtypes and Python's numbers.
 
     Raises TypeError or ValueError as NumPy does.
     """
-    return loop_types(function, *map(kind_of, given), **options)[-1]
+    return loop_types(function, *map(kind_of, args), **options)[-1]
 
 
 def kind_of(x: Any) -> Any:
-    """What decides about dtypes: a dtype, or the type of a number of Python's."""
+    """What promotion asks of an argument: its dtype, or the type of a Python number."""
     if isinstance(x, (Aval, np.ndarray)):
         return x.dtype
     if isinstance(x, (type, np.dtype)):
@@ -82,3 +83,12 @@ def loop_types(function: Callable, *kinds: Any, **options: Any) -> tuple[np.dtyp
     given = [k for k in kinds if isinstance(k, np.dtype) and k.kind == "f"]
     narrow = not given and any(t.kind == "f" and t.itemsize < 4 for t in types)
     return tuple(FLOATS[0] if narrow and t.kind == "f" else known(t) for t in types)
+
+
+def require_real(dtype: np.dtype, what: str) -> None:
+    """Raise TypeError for a dtype that is none of floats, integers and bools."""
+    if dtype.kind not in "fiub":
+        raise TypeError(
+            f"{what} of dtype {dtype}; nbgrad computes with real numbers, so convert it to "
+            "float64 or float32 first"
+        )

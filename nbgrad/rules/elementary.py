@@ -8,7 +8,7 @@ from ..core.array import functions, implements
 from ..core.primitive import bind
 from ..core.symbols import Symbol
 from .activation import sech2, sigmoid
-from .families import Interval, above_one, elementwise, positive, reals, ufunc_rows
+from .families import Interval, above_one, elementwise, positive, reals, ufunc_primitives
 from .softmax import logsoftmax_row, softmax_row
 
 LOG2 = math.log(2)
@@ -17,7 +17,7 @@ inner = Interval(-0.7, 0.7)
 # -- exponentials and logarithms ------------------------------------------------------------------
 
 
-def _of_logarithm(row, builder, args):
+def _of_logarithm(primitive, builder, args):
     """The exponentials of logsoftmax are softmax, which shares its work."""
     (x,) = args
     if isinstance(x, Symbol) and x.primitive is logsoftmax_row:
@@ -60,7 +60,7 @@ def _quotient(x, y):
 
 
 def _xlogy(x, y):
-    # Here, as only tests ask. SciPy takes numbers of Python's for float64.
+    # Here, as only tests ask. SciPy takes Python numbers for float64.
     from scipy.special import xlogy
 
     return xlogy(x, y).astype(np.result_type(x, y))
@@ -124,7 +124,7 @@ rad2deg = elementwise(
     np.rad2deg, f"x * {180 / math.pi}", [lambda x, out: 180 / math.pi], domains=[reals]
 )
 for alias, ufunc in ((np.radians, np.deg2rad), (np.degrees, np.rad2deg)):
-    functions[alias], ufunc_rows[alias] = functions[ufunc], ufunc_rows[ufunc]
+    functions[alias], ufunc_primitives[alias] = functions[ufunc], ufunc_primitives[ufunc]
 
 
 def _sinc_slope(x, out):
@@ -189,7 +189,12 @@ def _i1_slope(x, out):
 
 
 i0 = elementwise(
-    np.i0, "i0(x)", [lambda x, out: bind(i1, x)], domains=[reals], reference=_bessel("i0")
+    None,
+    "i0(x)",
+    [lambda x, out: bind(i1, x)],
+    domains=[reals],
+    name="i0",
+    reference=_bessel("i0"),
 )
 i1 = elementwise(
     None, "i1(x)", [_i1_slope], domains=[reals], name="i1", reference=_bessel("i1"),

@@ -5,8 +5,8 @@ Conventions at kinks stand in the row: they are tested and printed in the docume
 
 import numpy as np
 
-from ..core.array import apply, implements
-from ..core.primitive import Array, bind
+from ..core.array import Array, apply, implements
+from ..core.primitive import bind
 from ..errors import require_unmasked
 from ..kernels import shapes
 from . import simpler
@@ -180,7 +180,7 @@ minimum = elementwise(
 
 
 def _share_of_number(mine, other):
-    """The same, and 1 where the other is nan."""
+    """1 where mine wins or the other is nan, and an even half where both are equal."""
     return np.where(other != other, 1.0, _share(mine, other))
 
 
@@ -201,7 +201,7 @@ fmin = elementwise(
 
 
 def _clipped(x, low, high):
-    # np.clip of two numbers of Python's gives them the dtype of the third.
+    # np.clip gives two Python numbers the dtype of the third argument.
     numbers = type(x) is float and type(low) is float
     return np.minimum(max(x, low) if numbers else np.maximum(x, low), high)
 
@@ -252,18 +252,18 @@ def where_of(condition, x, y):
 
 
 @implements(np.clip)
-def clip_of(x, a_min=None, a_max=None, *, min=None, max=None):
+def clip_of(a, a_min=None, a_max=None, *, min=None, max=None):
     """`np.clip` with any of its two bounds; bounds have derivatives too."""
     low, high = (a_min if min is None else min), (a_max if max is None else max)
-    if (type(low) is int or type(high) is int) and np.dtype(getattr(x, "dtype", None)).kind in "iu":
-        limits = np.iinfo(x.dtype)  # a bound that no element passes may lie beyond the dtype
+    if (type(low) is int or type(high) is int) and np.dtype(getattr(a, "dtype", None)).kind in "iu":
+        limits = np.iinfo(a.dtype)  # a bound that no element passes may lie beyond the dtype
         low = None if type(low) is int and low <= limits.min else low
         high = None if type(high) is int and high >= limits.max else high
     if low is not None and high is not None:
-        return bind(clip, x, low, high)
+        return bind(clip, a, low, high)
     if low is not None:
-        return np.maximum(x, low)
-    return x if high is None else np.minimum(x, high)
+        return np.maximum(a, low)
+    return a if high is None else np.minimum(a, high)
 
 
 # -- functions ------------------------------------------------------------------------------------
@@ -275,9 +275,9 @@ def abs2_of(x):
 
 
 @implements(np.copy)
-def copy_of(x):
+def copy_of(a):
     """A tracked copy; the derivative passes through."""
-    return bind(copy, x)
+    return bind(copy, a)
 
 
 @implements(np.positive)
@@ -293,12 +293,12 @@ def divmod_of(x, y):
 
 
 @implements(np.round, np.around)
-def round_of(x, decimals: int = 0):
+def round_of(a, decimals: int = 0):
     """`np.round`: to the nearest, ties to even; derivative 0. Integers stay integers."""
     decimals = shapes.whole(decimals, "round: decimals")
-    if x.dtype.kind in "iu":
-        return x if decimals >= 0 else _rounded(x, decimals).astype(x.dtype)
-    return np.rint(x) if decimals == 0 else _rounded(x, decimals)
+    if a.dtype.kind in "iu":
+        return a if decimals >= 0 else _rounded(a, decimals).astype(a.dtype)
+    return np.rint(a) if decimals == 0 else _rounded(a, decimals)
 
 
 def _rounded(x, decimals: int):

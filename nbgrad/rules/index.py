@@ -46,7 +46,7 @@ def add_into(buffer: np.ndarray, ct: np.ndarray, index) -> None:
         kernels.add_at(buffer, index, ct)
 
 
-class IndexPlan(eager.Call):
+class IndexPlan(eager.FunctionPlan):
     """Reads of one array: their cotangents are added into one buffer."""
 
     __slots__ = ()
@@ -145,23 +145,23 @@ def _gather_infer(x: Aval, *positions, index) -> Aval:
     return Aval.of(probe[_filled(index, zeros)].shape, common_type(x))
 
 
-def _gather_batch(row, size, args, batched, *, index):
+def _gather_batch(primitive, size, args, batched, *, index):
     """Positions of each sample, behind the number of the sample."""
     (x, *positions), (has_x, *has) = args, batched
     full = _over_samples(size, index, positions, has, has_x)
     if full is None:
-        return Primitive.batch(row, size, args, batched, index=index)
-    return bind(row, x, *batching.aligned(positions, has), index=full)
+        return Primitive.batch(primitive, size, args, batched, index=index)
+    return bind(primitive, x, *batching.aligned(positions, has), index=full)
 
 
-def _scatter_batch(row, size, args, batched, *, shape, index):
+def _scatter_batch(primitive, size, args, batched, *, shape, index):
     (ct, *positions), (_, *has) = args, batched
     full = _over_samples(size, index, positions, has, True)
     if full is None:
-        return Primitive.batch(row, size, args, batched, shape=shape, index=index)
+        return Primitive.batch(primitive, size, args, batched, shape=shape, index=index)
     (ct,) = batching.spread(size, (ct,), batched[:1])
     positions = batching.aligned(positions, has)
-    return bind(row, ct, *positions, shape=(size, *shape), index=full)
+    return bind(primitive, ct, *positions, shape=(size, *shape), index=full)
 
 
 def _over_samples(size: int, index, positions, has: list[bool], lead: bool) -> tuple | None:

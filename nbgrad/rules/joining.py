@@ -8,27 +8,22 @@ import numpy as np
 from ..core.array import Array, functions, implements
 from ..core.primitive import shape_of
 from ..kernels import shapes
-from .layout import array
-from .select import on_values
+from .layout import given
+from .select import on_shared_values
 from .shape import normalize_axis, vstack
-
-
-def _given(x):
-    """Nested lists as an array; numbers of Python's as arrays of none of their own axes."""
-    return x if hasattr(x, "dtype") else array(x) if isinstance(x, (list, tuple)) else np.asarray(x)
 
 
 @implements(np.append)
 def append(arr, values, axis=None):
     """`arr` with `values` behind it, along `axis`; all elements in one row where it is None."""
-    arr, values = _given(arr), _given(values)
+    arr, values = given(arr), given(values)
     if axis is None:
         return np.concatenate([np.reshape(arr, -1), np.reshape(values, -1)])
     return np.concatenate([arr, values], axis=axis)
 
 
 def _line(arr, axis, op: str):
-    arr = _given(arr)
+    arr = given(arr)
     if axis is None:
         return np.reshape(arr, -1), 0
     return arr, normalize_axis(axis, len(shape_of(arr)), op)
@@ -45,7 +40,7 @@ def delete(arr, obj, axis=None):
 def insert(arr, obj, values, axis=None):
     """`arr` with `values` before the positions `obj` along `axis`."""
     arr, axis = _line(arr, axis, "insert")
-    values = _given(values)
+    values = given(values)
     shape, n = shape_of(arr), shape_of(arr)[axis]
     single = np.ndim(obj) == 0 and not isinstance(obj, slice)
     probe = np.broadcast_to(0.0, shape_of(values))
@@ -64,7 +59,7 @@ def insert(arr, obj, values, axis=None):
 @implements(np.resize)
 def resize(a, new_shape):
     """The elements in another shape, again and again where there are too few."""
-    a, shape = _given(a), new_shape if isinstance(new_shape, (tuple, list)) else (new_shape,)
+    a, shape = given(a), new_shape if isinstance(new_shape, (tuple, list)) else (new_shape,)
     shape = tuple(shapes.whole(n, "resize: a length") for n in shape)
     if any(n < 0 for n in shape):
         raise ValueError("all elements of `new_shape` must be non-negative")
@@ -74,18 +69,15 @@ def resize(a, new_shape):
     return np.take(a, np.arange(math.prod(shape)).reshape(shape) % size)
 
 
-_ends = on_values(lambda x: np.argwhere(x))
-
-
 @implements(np.trim_zeros)
 def trim_zeros(filt, trim="fb", axis=None):
     """Without the zeros in front and behind, as the values are now."""
-    filt, trim = _given(filt), trim.lower()
+    filt, trim = given(filt), trim.lower()
     if set(trim) - set("fb"):
         raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
     shape = shape_of(filt)
     axes = shapes.axes_of(axis, len(shape), "trim_zeros")
-    places = _ends(filt)
+    places = on_shared_values(np.argwhere)(filt)
     index = [slice(None)] * len(shape)
     for i in axes:
         if not len(places):
@@ -119,20 +111,19 @@ def _depth(nested: Any) -> tuple[int, int]:
 
 def _blocked(nested: Any, depth: int, ndim: int, level: int):
     if level == depth:
-        nested = _given(nested)
+        nested = given(nested)
         return np.reshape(nested, (1,) * (ndim - len(shape_of(nested))) + shape_of(nested))
     parts = [_blocked(item, depth, ndim, level + 1) for item in nested]
     return np.concatenate(parts, axis=level - depth)
 
 
-if hasattr(np, "row_stack"):
-    functions[np.vstack] = vstack
+functions |= {vars(np)[name]: vstack for name in ("row_stack",) if name in vars(np)}
 
 
 @implements(np.broadcast_arrays)
 def broadcast_arrays(*args, subok: bool = False):
     """Each array in the shape that they have together."""
-    args = [_given(x) for x in args]
+    args = [given(x) for x in args]
     shape = shapes.broadcast("broadcast_arrays", *map(shape_of, args))
     return tuple(np.broadcast_to(x, shape) for x in args)
 
@@ -142,7 +133,7 @@ def meshgrid(*xi, copy: bool = True, sparse: bool = False, indexing="xy"):
     """Coordinates of a grid from those of its axes."""
     if indexing not in ("xy", "ij"):
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
-    n, lines = len(xi), [np.reshape(_given(x), -1) for x in xi]
+    n, lines = len(xi), [np.reshape(given(x), -1) for x in xi]
     places = list(range(n))
     if indexing == "xy" and n > 1:
         places[:2] = [1, 0]
@@ -201,7 +192,7 @@ class _Concatenator:
             raise ValueError(f"a directive such as {x!r} is for np.r_: join by np.concatenate")
         if isinstance(x, slice):
             return np.r_[x]
-        x = _given(x) if not isinstance(x, Array) else x
+        x = given(x) if not isinstance(x, Array) else x
         return x if shape_of(x) else np.reshape(x, 1)
 
 

@@ -1,6 +1,7 @@
 """Rows that only move elements: reshape, transpose, broadcast_to, concatenate, stack, astype."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -38,14 +39,14 @@ def _lengths(op: str, shape) -> list[int]:
 
 
 @implements(np.reshape)
-def reshape_of(x, shape, order="C"):
-    """The elements of x, row by row, in another shape; one length may be -1. With `order="F"`,
+def reshape_of(a, shape, order="C"):
+    """The elements of a, row by row, in another shape; one length may be -1. With `order="F"`,
     column by column."""
     if order != "C":
         _require_order("reshape", order)
         turned = shape[::-1] if isinstance(shape, (tuple, list)) else shape
-        return np.transpose(reshape_of(np.transpose(x), turned))
-    old = shape_of(x)
+        return np.transpose(reshape_of(np.transpose(a), turned))
+    old = shape_of(a)
     new = _lengths("reshape", shape)
     size = math.prod(old)
     if new.count(-1) == 1:
@@ -57,7 +58,7 @@ def reshape_of(x, shape, order="C"):
             f"reshape: {size} elements of shape {old} do not fill {shape}; its lengths must "
             f"multiply to {size}, and one of them may be -1"
         )
-    return apply(reshape, x, shape=tuple(new))
+    return apply(reshape, a, shape=tuple(new))
 
 
 def _require_order(op: str, order) -> None:
@@ -96,17 +97,17 @@ transpose = Linear(
 
 
 @implements(np.transpose)
-def transpose_of(x, axes=None):
+def transpose_of(a, axes=None):
     """Axes permuted, reversed where `axes` is None."""
-    ndim = len(shape_of(x))
+    ndim = len(shape_of(a))
     if axes is None:
-        return apply(transpose, x, axes=tuple(range(ndim))[::-1])
+        return apply(transpose, a, axes=tuple(range(ndim))[::-1])
     order = tuple([shapes.axis_of(axis, ndim, "transpose") for axis in axes])
     if sorted(order) != list(range(ndim)):
         raise ValueError(
             f"transpose: axes {axes} do not permute the {ndim} axes of the array; name each once"
         )
-    return apply(transpose, x, axes=order)
+    return apply(transpose, a, axes=order)
 
 
 def _broadcast(x, *, shape):
@@ -136,15 +137,15 @@ broadcast_to = Linear(
 
 
 @implements(np.broadcast_to)
-def broadcast_to_of(x, shape):
+def broadcast_to_of(array, shape):
     """x repeated to `shape`."""
     shape = tuple(_lengths("broadcast_to", shape))
-    if shapes.broadcast("broadcast_to", shape_of(x), shape) != shape:
+    if shapes.broadcast("broadcast_to", shape_of(array), shape) != shape:
         raise DimensionMismatch(
-            f"broadcast_to: the shape {shape_of(x)} does not fill {shape}; only an axis of "
+            f"broadcast_to: the shape {shape_of(array)} does not fill {shape}; only an axis of "
             "length 1 can be repeated"
         )
-    return apply(broadcast_to, x, shape=shape)
+    return apply(broadcast_to, array, shape=shape)
 
 
 def _concatenate_infer(*avals, axis):
@@ -260,6 +261,14 @@ def array(nested):
     require_unmasked(nested, "array")
     value = np.asarray(nested)
     return value.astype(float_type(value.dtype), copy=False)
+
+
+def given(x: Any) -> Any:
+    """What a function of NumPy is given as an array: nested lists, with tracked numbers among them,
+    and numbers of Python's."""
+    if hasattr(x, "dtype"):
+        return x
+    return array(x) if isinstance(x, (list, tuple)) else np.asarray(x)
 
 
 def hcat(*arrays):

@@ -10,7 +10,7 @@ from ..eager import plans as eager
 from ..kernels import matmul as kernels
 from . import batching, structure
 from .dtypes import FLOATS, kind_of, type_of
-from .families import Bilinear, sample, ufunc_rows
+from .families import Bilinear, sample, ufunc_primitives
 from .forms import reductions
 
 
@@ -70,13 +70,13 @@ def _fused(ct, out, args, need):
     ]
 
 
-class MatmulPlan(eager.Call):
+class MatmulPlan(eager.FunctionPlan):
     """Products of two matrices of one dtype go straight to the kernels."""
 
     __slots__ = ("dtype", "forward", "pull", "pull_all", "shape")
 
-    def __init__(self, row, kinds, params):
-        super().__init__(row, kinds, params)
+    def __init__(self, primitive, kinds, params):
+        super().__init__(primitive, kinds, params)
         x, y = map(eager.abstract, self.kinds)
         self.shape = kernels.result_shape(shape_of(x), shape_of(y))
         self.dtype = x.dtype
@@ -138,7 +138,7 @@ matmul = Bilinear(
     "for which BLAS takes twice as long",
 )  # fmt: skip
 matmul.plan_class, matmul.operator = MatmulPlan, "@"
-ufunc_rows[np.matmul] = matmul
+ufunc_primitives[np.matmul] = matmul
 
 
 @implements(np.matmul)

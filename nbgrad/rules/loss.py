@@ -159,13 +159,13 @@ def _cross_entropy_rule(ct, out, args, need):
     return [x_bar, y_bar]
 
 
-class CrossEntropyPlan(eager.Call):
+class CrossEntropyPlan(eager.FunctionPlan):
     """Cross entropy with its sizes looked up once; weights without a gradient take one kernel."""
 
     __slots__ = ("dtype", "matrix")
 
-    def __init__(self, row, kinds, params):
-        super().__init__(row, kinds, params)
+    def __init__(self, primitive, kinds, params):
+        super().__init__(primitive, kinds, params)
         x, y = map(eager.abstract, self.kinds)
         self.matrix, self.dtype = _matrix(x), x.dtype
         if x.dtype == y.dtype and x.dtype in FLOATS:
@@ -187,15 +187,15 @@ class CrossEntropyPlan(eager.Call):
         return x_bar, None
 
 
-def _cross_entropy_batch(row, size, args, batched):
+def _cross_entropy_batch(primitive, size, args, batched):
     x, y = batching.spread(size, args, batched)
     rows = shape_of(x)[1] if len(shape_of(x)) == 3 else 1
     return np.sum(y * logsoftmax(x), axis=tuple(range(1, len(shape_of(x))))) * (-1.0 / rows)
 
 
-def _labels_batch(row, size, args, batched):
+def _labels_batch(primitive, size, args, batched):
     x, labels = batching.spread(size, args, batched)
-    return _cross_entropy_batch(row, size, (x, _one_hot(x, labels)), (True, True))
+    return _cross_entropy_batch(primitive, size, (x, _one_hot(x, labels)), (True, True))
 
 
 def _cross_entropy_push(tangents, out, args):

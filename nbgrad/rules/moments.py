@@ -8,24 +8,20 @@ from ..core.array import Array, implements
 from ..core.primitive import shape_of
 from ..errors import DimensionMismatch
 from ..kernels import shapes
-from .layout import array
-
-
-def _given(x):
-    return x if hasattr(x, "dtype") else array(x)
+from .layout import given
 
 
 @implements(np.average)
 def average(a, axis=None, weights=None, returned: bool = False, *, keepdims: bool = False):
     """The mean over `axis`, each element counted by its weight; weights have a derivative too."""
-    a = _given(a)
+    a = given(a)
     shape = shape_of(a)
     axes = shapes.axes_of(axis, len(shape), "average")
     if weights is None:
         mean = np.mean(a, axis=axes, keepdims=keepdims)
         total = np.full(shape_of(mean), math.prod(shape[i] for i in axes), mean.dtype)
         return (mean, total) if returned else mean
-    weights = _given(weights)
+    weights = given(weights)
     of_axes = tuple(shape[i] for i in axes)
     if shape_of(weights) == of_axes and shape_of(weights) != shape:
         weights = np.reshape(weights, tuple(n if i in axes else 1 for i, n in enumerate(shape)))
@@ -76,7 +72,7 @@ def _nonzero(divisor) -> bool:
 
 
 def _variables(m, rowvar: bool):
-    m = _given(m)
+    m = given(m)
     if len(shape_of(m)) > 2:
         raise ValueError("m has more than 2 dimensions")
     if len(shape_of(m)) < 2:
@@ -85,10 +81,10 @@ def _variables(m, rowvar: bool):
 
 
 def _weights(fweights, aweights, n: int):
-    for name, given in (("fweights", fweights), ("aweights", aweights)):
-        if given is not None and shape_of(given) != (n,):
+    for name, weights in (("fweights", fweights), ("aweights", aweights)):
+        if weights is not None and shape_of(weights) != (n,):
             raise DimensionMismatch(
-                f"cov: {name} of shape {shape_of(given)}; there is one for each of the {n} "
+                f"cov: {name} of shape {shape_of(weights)}; there is one for each of the {n} "
                 "observations"
             )
     if fweights is None or aweights is None:

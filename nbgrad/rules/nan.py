@@ -7,6 +7,7 @@ import numpy as np
 from ..core.array import implements
 from ..core.primitive import shape_of
 from ..kernels import shapes
+from . import reduce
 from .norm import std, var
 from .reduce import chosen
 from .scans import cumprod, cumsum
@@ -28,14 +29,14 @@ def _numbers(a, where):
 def nansum(a, axis=None, dtype=None, *, keepdims: bool = False, initial=None, where=True):
     """Sum over `axis`, in which nan is 0."""
     a = _without(a, 0.0)
-    return np.sum(a, axis, dtype, keepdims=keepdims, initial=initial, where=where)
+    return reduce.sum(a, axis, dtype, keepdims=keepdims, initial=initial, where=where)
 
 
 @implements(np.nanprod)
 def nanprod(a, axis=None, dtype=None, *, keepdims: bool = False, initial=None, where=True):
     """Product over `axis`, in which nan is 1."""
     a = _without(a, 1.0)
-    return np.prod(a, axis, dtype, keepdims=keepdims, initial=initial, where=where)
+    return reduce.prod(a, axis, dtype, keepdims=keepdims, initial=initial, where=where)
 
 
 @implements(np.nancumsum)
@@ -74,14 +75,17 @@ def nanstd(a, axis=None, dtype=None, *, ddof=0, keepdims: bool = False, where=Tr
 
 def _extreme(extreme: Callable, none: float, op: str) -> Callable:
     def of_numbers(a, axis=None, *, keepdims: bool = False, initial=None, where=True):
-        shape = shape_of(a)
-        axes = shapes.axes_of(axis, len(shape), op)
+        if a.dtype.kind in "iub":
+            return extreme(a, axis, keepdims=keepdims, initial=initial, where=where)
+        axes = shapes.axes_of(axis, len(shape_of(a)), op)
         out = extreme(_without(a, none), axes, keepdims=keepdims, initial=initial, where=where)
         hidden = np.all(np.isnan(a), axis=axes, keepdims=keepdims)
         return np.where(hidden, np.nan, out) if initial is None else out
 
-    of_numbers.__doc__ = f"What np.{op[3:]} gives of the elements over `axis` that are numbers; nan " \
-        "where there are none."  # fmt: skip
+    of_numbers.__doc__ = (
+        f"What np.{op[3:]} gives of the elements over `axis` that are numbers; nan where there are "
+        "none."
+    )
     return of_numbers
 
 

@@ -100,7 +100,8 @@ def _matrix_norm(x, ord, axes, keepdims):
         return bind(norm_row, x, axes=tuple(sorted(axes)), keepdims=bool(keepdims))
     if ord in (2, -2, "nuc"):
         s = functions[np.linalg.svdvals](np.moveaxis(x, axes, (-2, -1)))
-        out = np.sum(s, axis=-1) if ord == "nuc" else s[..., 0 if ord > 0 else -1]
+        some = s if shape_of(s)[-1] else np.zeros((*shape_of(s)[:-1], 1), s.dtype)
+        out = np.sum(s, axis=-1) if ord == "nuc" else some[..., 0 if ord > 0 else -1]
         return np.reshape(out, shapes.reduced(shape_of(x), axes, True)) if keepdims else out
     if ord not in (1, -1, math.inf, -math.inf):
         raise ValueError(f"norm: invalid norm order {ord!r} for matrices")

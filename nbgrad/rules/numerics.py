@@ -10,15 +10,11 @@ from ..core.primitive import shape_of
 from ..errors import DimensionMismatch
 from ..kernels import shapes
 from .dtypes import float_type
-from .layout import array
+from .layout import given
 from .nondiff import stopped
 from .order import searchsorted
 from .select import diff, take
 from .shape import normalize_axes, normalize_axis
-
-
-def _given(x):
-    return x if hasattr(x, "dtype") else array(x) if isinstance(x, (list, tuple)) else np.asarray(x)
 
 
 def _cut(x, axis: int, *bounds):
@@ -36,8 +32,8 @@ def _column(x, axis: int, ndim: int):
 @implements(np.ediff1d)
 def ediff1d(ary, to_end=None, to_begin=None):
     """Differences of neighbours, of all elements in one row, with numbers in front and behind."""
-    out = diff(np.reshape(_given(ary), -1))
-    parts = [None if x is None else np.reshape(_given(x), -1) for x in (to_begin, to_end)]
+    out = diff(np.reshape(given(ary), -1))
+    parts = [None if x is None else np.reshape(given(x), -1) for x in (to_begin, to_end)]
     parts = [x if x is None else x.astype(out.dtype) for x in parts]
     found = [x for x in (parts[0], out, parts[1]) if x is not None]
     return np.concatenate(found) if len(found) > 1 else out
@@ -47,7 +43,7 @@ def ediff1d(ary, to_end=None, to_begin=None):
 def gradient(f, *varargs, axis=None, edge_order=1):
     """Slopes by central differences of order 2, over steps or coordinates, which have a derivative
     too."""
-    f = _given(f)
+    f = given(f)
     shape = shape_of(f)
     n = len(shape)
     axes = range(n) if axis is None else normalize_axes(axis, n, "gradient")
@@ -56,7 +52,7 @@ def gradient(f, *varargs, axis=None, edge_order=1):
     if len(varargs) not in (0, 1, len(axes)):
         raise TypeError("gradient: invalid number of arguments")
     steps = list(varargs) * (len(axes) if len(varargs) == 1 else 1) or [1.0] * len(axes)
-    if len(varargs) == 1 and len(axes) > 1 and shape_of(_given(varargs[0])):
+    if len(varargs) == 1 and len(axes) > 1 and shape_of(given(varargs[0])):
         raise ValueError("gradient: when 1d, distances must match the length of the axis")
     found = [_slope(f, at, h, edge_order) for at, h in zip(axes, steps, strict=True)]
     return found[0] if len(found) == 1 else tuple(found)
@@ -67,45 +63,43 @@ def _slope(f, axis: int, h: Any, edge_order: int):
     if n < edge_order + 1:
         raise ValueError("gradient: the shape is too small: at least (edge_order + 1) elements are "
                          "required")  # fmt: skip
-    h = h if isinstance(h, (float, int)) else _given(h)
+    h = h if isinstance(h, (float, int)) else given(h)
     if shape_of(h):
         if shape_of(h) != (n,):
-            raise ValueError(f"gradient: the coordinates have the shape {shape_of(h)}, the axis the "
-                             f"length {n}")  # fmt: skip
+            raise ValueError(
+                f"gradient: the coordinates have the shape {shape_of(h)}, the axis the length {n}"
+            )
         h = diff(h)
     steps = np.broadcast_to(h, (n - 1,)) if not isinstance(h, (float, int)) else None
     slopes = diff(f, axis=axis)  # of neighbours
     slopes = slopes / (h if steps is None else _column(steps, axis, ndim))
     first, last = _cut(slopes, axis, 0, 1), _cut(slopes, axis, n - 2, n - 1)
     left, right = _cut(slopes, axis, 0, n - 2), _cut(slopes, axis, 1, n - 1)
+    before: Any = h if steps is None else _column(steps[:-1], axis, ndim)
+    behind: Any = h if steps is None else _column(steps[1:], axis, ndim)
     if steps is None:
-        inner: Any = 0.5 * (left + right)
-        shares: Any = (0.5, 0.5)
+        inner = 0.5 * (left + right)
     else:
-        before = _column(steps[:-1], axis, ndim)
-        behind = _column(steps[1:], axis, ndim)
         inner = (behind * left + before * right) / (before + behind)
     if edge_order == 2:
         # The slope of a parabola through three points, at its ends.
-        bend = right - left
-        if steps is not None:
-            bend = 2.0 * bend / (before + behind)
-            shares = 0.5 * _column(steps[:1], axis, ndim), 0.5 * _column(steps[-1:], axis, ndim)
-        first = first - shares[0] * _cut(bend, axis, 0, 1)
-        last = last + shares[1] * _cut(bend, axis, n - 3, n - 2)
+        bend = (right - left) / (before + behind)
+        ends = (h, h) if steps is None else (steps[0], steps[-1])
+        first = first - ends[0] * _cut(bend, axis, 0, 1)
+        last = last + ends[1] * _cut(bend, axis, n - 3, n - 2)
     out = np.concatenate([first, inner, last], axis=axis)
     return out.astype(float_type(f.dtype))
 
 
 def trapezoid(y, x=None, dx=1.0, axis=-1):
     """The integral along `axis` by trapezoids, over coordinates `x` or steps `dx`."""
-    y = _given(y)
+    y = given(y)
     ndim = len(shape_of(y))
     axis = normalize_axis(axis, ndim, "trapezoid")
     pairs = _cut(y, axis, 1, None) + _cut(y, axis, 0, -1)
     if x is None:
         return np.sum(pairs * (dx * 0.5), axis=axis)
-    x = _given(x)
+    x = given(x)
     steps = diff(x, axis=-1 if len(shape_of(x)) == 1 else axis)
     steps = _column(steps, axis, ndim) if len(shape_of(x)) == 1 else steps
     return np.sum(steps * pairs * 0.5, axis=axis)
@@ -117,7 +111,7 @@ implements(*(getattr(np, name) for name in ("trapezoid", "trapz") if hasattr(np,
 @implements(np.unwrap)
 def unwrap(p, discont=None, axis=-1, *, period=2 * math.pi):
     """Angles without jumps: multiples of the period are added, which have no derivative."""
-    p = _given(p)
+    p = given(p)
     axis = normalize_axis(axis, len(shape_of(p)), "unwrap")
     steps = stopped(diff(p, axis=axis))
     discont = period / 2 if discont is None else discont
@@ -125,8 +119,9 @@ def unwrap(p, discont=None, axis=-1, *, period=2 * math.pi):
     wrapped = np.mod(steps - low, period) + low
     wrapped = np.where(np.logical_and(wrapped == low, steps > 0), -low, wrapped)
     correct = np.where(np.abs(steps) < discont, 0.0, wrapped - steps)
-    zeros = np.zeros(shape_of(_cut(p, axis, 0, 1)), p.dtype)
-    return p + np.concatenate([zeros, np.cumsum(correct, axis=axis).astype(p.dtype)], axis=axis)
+    dtype = np.result_type(p.dtype, period)
+    zeros = np.zeros(shape_of(_cut(p, axis, 0, 1)), dtype)
+    return p + np.concatenate([zeros, np.cumsum(correct, axis=axis).astype(dtype)], axis=axis)
 
 
 # -- interpolation --------------------------------------------------------------------------------
@@ -136,7 +131,7 @@ def unwrap(p, discont=None, axis=-1, *, period=2 * math.pi):
 def interp(x, xp, fp, left=None, right=None, period=None):
     """Values between the points (xp, fp), which have derivatives as x does; `left` and `right`
     beyond them. At a point the derivative in x is that to its right."""
-    x, xp, fp = map(_given, (x, xp, fp))
+    x, xp, fp = map(given, (x, xp, fp))
     if len(shape_of(xp)) != 1 or shape_of(xp) != shape_of(fp):
         raise DimensionMismatch(
             f"interp: the points have the shapes {shape_of(xp)} and {shape_of(fp)}; both have one "
@@ -174,7 +169,7 @@ def interp(x, xp, fp, left=None, right=None, period=None):
 
 def _float(x: Any) -> Any:
     """An end as floats; a number of Python's, which takes the dtype of the other, stays one."""
-    return float(x) if type(x) in (int, float) else np.multiply(_given(x), 1.0)
+    return float(x) if type(x) in (int, float) else np.multiply(given(x), 1.0)
 
 
 def _spaced(start, stop, num: int, endpoint: bool):
@@ -213,7 +208,7 @@ def logspace(start, stop, num=50, endpoint: bool = True, base: Any = 10.0, dtype
     if shape_of(base):
         shape = np.broadcast_shapes(*(shape_of(x) for x in (start, stop, base)))
         start, stop, base = (
-            x if type(x) in (int, float) else np.broadcast_to(_given(x), shape)
+            x if type(x) in (int, float) else np.broadcast_to(given(x), shape)
             for x in (start, stop, base)
         )
     exponents = _spaced(start, stop, num, bool(endpoint))[0]
@@ -249,13 +244,13 @@ def geomspace(start, stop, num=50, endpoint: bool = True, dtype=None, axis=0):
 @implements(np.apply_along_axis)
 def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     """What a function gives of each line along `axis`, in the place of the line."""
-    arr = _given(arr)
+    arr = given(arr)
     n = len(shape_of(arr))
     axis = normalize_axis(axis, n, "apply_along_axis")
     lead = shape_of(arr)[:axis] + shape_of(arr)[axis + 1 :]
     if 0 in lead:
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
-    lines = np.reshape(np.moveaxis(arr, axis, -1), (-1, shape_of(arr)[axis]))
+    lines = np.reshape(np.moveaxis(arr, axis, -1), (math.prod(lead), shape_of(arr)[axis]))
     made = [func1d(lines[i], *args, **kwargs) for i in range(math.prod(lead))]
     made = [x if isinstance(x, Array) else np.asarray(x) for x in made]
     inner = shape_of(made[0])

@@ -14,7 +14,7 @@ _STATISTICS = {"maximum": np.max, "minimum": np.min, "mean": np.mean, "median": 
 _OPTIONS = {
     "constant": {"constant_values"}, "edge": set(), "empty": set(),
     "reflect": {"reflect_type"}, "symmetric": {"reflect_type"}, "wrap": set(),
-    "linear_ramp": {"end_values"}, **dict.fromkeys(_STATISTICS, {"stat_length"}),
+    "linear_ramp": {"end_values"}, **{mode: {"stat_length"} for mode in _STATISTICS},
 }  # fmt: skip
 
 

@@ -6,14 +6,22 @@ import numpy as np
 
 from ..core.array import Array, implements
 from ..core.primitive import shape_of
+from ..errors import NoRuleError
 from .families import zeros_like
+from .nondiff import stopped
 from .select import on_values
 
 
-@implements(np.real, np.conjugate, np.real_if_close)
-def real(val, tol=100):
+@implements(np.real, np.conjugate)
+def real(val):
     """The array itself, as there are no complex tracked arrays."""
     return np.positive(val)
+
+
+@implements(np.real_if_close)
+def real_if_close(a, tol=100):
+    """The array itself, as there are no complex tracked arrays."""
+    return np.positive(a)
 
 
 @implements(np.imag)
@@ -56,8 +64,11 @@ def _number(x: Any) -> Any:
 
 
 @implements(np.fix)
-def fix(x):
+def fix(x, out=None):
     """The whole number next to x towards 0; derivative 0."""
+    if out is not None:
+        raise NoRuleError("np.fix(out=...) cannot write into or from a tracked array; use the "
+                          "returned array")  # fmt: skip
     return np.trunc(x)
 
 
@@ -68,13 +79,15 @@ def modf(x):
     return np.where(np.isinf(x), 0.0, x - whole), whole
 
 
-_frexp = on_values(np.frexp)
+@on_values
+def _exponent(x):
+    return np.frexp(x)[1]
 
 
 @implements(np.frexp)
 def frexp(x):
     """The mantissa, between 0.5 and 1, and the plain exponent of 2: x = mantissa * 2**exponent."""
-    exponent = _frexp(x)[1]
+    exponent = _exponent(x)
     return ldexp(x, -exponent), exponent
 
 
@@ -83,10 +96,24 @@ def ldexp(x1, x2):
     """x1 * 2**x2, for whole numbers `x2`."""
     if getattr(x2, "dtype", np.dtype(int)).kind not in "iu":
         raise TypeError(f"ldexp: the exponents are {x2.dtype}; they are whole numbers")
-    half = x2 // 2  # two steps reach whatever the result is
     dtype = x1.dtype if hasattr(x1, "dtype") else np.float64
-    first, second = np.exp2(np.asarray(half, dtype)), np.exp2(np.asarray(x2 - half, dtype))
+    x2 = x2 if hasattr(x2, "dtype") else np.asarray(x2)
+    half = x2 // 2  # two steps reach whatever the result is
+    first, second = np.exp2(half.astype(dtype)), np.exp2((x2 - half).astype(dtype))
     return x1 * first * second
+
+
+_next = on_values(np.nextafter)
+
+
+@implements(np.nextafter)
+def nextafter(x1, x2):
+    """The float next to `x1` on the way to `x2`; derivative 1 in `x1` and 0 in `x2`."""
+    found = _next(x1, x2)
+    finite = np.isfinite(x1)
+    # The step is exact, and so is the sum.
+    step = np.where(finite, found - stopped(np.where(finite, x1, 0.0)), 0.0)
+    return np.where(finite, x1 + step, found)
 
 
 @implements(np.astype)

@@ -52,11 +52,11 @@ def _fused(ct, out, args, need):
     return [x_bar, c_bar]
 
 
-def _batch(row, size, args, batched):
+def _batch(primitive, size, args, batched):
     """Samples that share the coefficients are one array."""
     if batched[1]:
-        return Primitive.batch(row, size, args, batched)
-    return bind(row, *args)
+        return Primitive.batch(primitive, size, args, batched)
+    return bind(primitive, *args)
 
 
 def _push(tangents, out, args):
@@ -84,7 +84,7 @@ def evalpoly(x, coefficients):
     """coefficients[0] + coefficients[1] * x + coefficients[2] * x**2 + ..., for each element of x.
 
     `coefficients` is a 1-D array or a sequence of numbers, from low to high, tracked or plain; the
-    result has the shape of x, and its dtype where they are numbers of Python's. Both get gradients.
+    result has the shape of x, and its dtype where they are Python numbers. Both get gradients.
     Raises DimensionMismatch for other shapes of the coefficients, and where there are none.
 
     >>> nbgrad.evalpoly(np.array([0.0, 2.0]), [1.0, 0.0, 3.0])

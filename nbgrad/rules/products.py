@@ -19,7 +19,7 @@ def _fitting(op: str, x, y, n: int, m: int) -> None:
 
 
 def _array(x):
-    """A number of Python's as an array: these functions promote its dtype, as NumPy's do."""
+    """A Python number as an array: these functions promote its dtype, as NumPy's do."""
     return x if hasattr(x, "dtype") else np.asarray(x)
 
 

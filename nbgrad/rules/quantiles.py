@@ -96,14 +96,12 @@ def _quantile(op: str, a, q, axis, method: str, keepdims, skip: bool):
         raise ValueError(f"{op}: quantiles lie between 0 and 1, percentiles between 0 and 100")
     times = shape_of(q)
     if not n:
-        return np.full((*times, *(opened if keepdims else lead)), np.nan, dtype)
+        raise ValueError(f"{op}: the shape {shape_of(a)} has no elements along {axis}")
     place, weight = _METHODS[method]
     ordered = take_along_axis(flat, order_of(flat, len(lead)), -1)
     isnan = np.isnan(flat)
     # One row of quantiles for each row of elements.
-    many = (
-        np.reshape(q, (1,) * len(lead) + (-1,)) if times else np.reshape(q, (1,) * (len(lead) + 1))
-    )
+    many = np.reshape(q, (*(1,) * len(lead), math.prod(times)))
     count: Any = n
     if skip:
         count = np.maximum(n - np.sum(isnan, axis=-1, keepdims=True), 1)
@@ -116,9 +114,7 @@ def _quantile(op: str, a, q, axis, method: str, keepdims, skip: bool):
     t = np.where(inside, t, 0.0 if method != "averaged_inverted_cdf" else t)
     first, second = take_along_axis(ordered, low, -1), take_along_axis(ordered, high, -1)
     out = _lerp(first, second, t.astype(dtype))
-    hidden = (
-        np.all(isnan, axis=-1, keepdims=True) if skip else np.any(isnan, axis=-1, keepdims=True)
-    )
+    hidden = (np.all if skip else np.any)(isnan, axis=-1, keepdims=True)
     out = np.where(hidden, np.nan, out)
     out = np.moveaxis(out, -1, 0)
     return np.reshape(out, (*times, *(opened if keepdims else lead)))
@@ -126,7 +122,7 @@ def _quantile(op: str, a, q, axis, method: str, keepdims, skip: bool):
 
 def _checked(op: str, out, overwrite_input, weights) -> None:
     if out is not None or overwrite_input:
-        raise TypeError(f"{op}: neither out=... nor the input can be written to: use what it "
+        raise NoRuleError(f"{op}: neither out=... nor the input can be written to: use what it "
                         "returns")  # fmt: skip
     if weights is not None:
         raise NoRuleError(
@@ -178,4 +174,6 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
 def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     """The median of the elements over `axis` that are numbers; nan where there are none."""
     _checked("nanmedian", out, overwrite_input, None)
+    if not a.size:
+        return median(a, axis, keepdims=keepdims)
     return _quantile("nanmedian", a, 0.5, axis, "linear", bool(keepdims), True)

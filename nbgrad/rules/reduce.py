@@ -60,21 +60,21 @@ def _share(shape, axes) -> float:
     return 1.0 / count if count else math.nan
 
 
-class SumPlan(eager.Call):
+class SumPlan(eager.FunctionPlan):
     """A sum or mean of neighbouring axes, with its loop sizes looked up once."""
 
     __slots__ = ("dtype", "factor", "forward", "pull_all", "shape", "sizes", "spread")
 
-    def __init__(self, row, kinds, params):
-        super().__init__(row, kinds, params)
+    def __init__(self, primitive, kinds, params):
+        super().__init__(primitive, kinds, params)
         aval = eager.abstract(self.kinds[0])
         sizes = kernels.middle(aval.shape, params["axes"])
         self.dtype, self.spread = aval.dtype, aval.shape
-        self.factor = _share(aval.shape, params["axes"]) if row is mean_row else 1.0
+        self.factor = _share(aval.shape, params["axes"]) if primitive is mean_row else 1.0
         self.forward: Callable[..., np.ndarray] = super().forward
         self.pull_all: Callable[..., Sequence] = super().pull_all
         if sizes and self.dtype in FLOATS:
-            self.aval, self.sizes = row.infer(aval, **params), sizes
+            self.aval, self.sizes = primitive.infer(aval, **params), sizes
             self.shape, whole = self.aval.shape, self.aval.size == 1
             self.forward = self._whole if whole else self._middle
             self.pull_all = self._pull_whole if whole else self._pull_middle
@@ -167,9 +167,9 @@ def chosen(op: str, a, dtype=None, where: Any = True, neutral: Any = None):
     return np.where(where, a, a.dtype.type(neutral).item())
 
 
-def _total(row, x, axis, keepdims):
-    axes = shapes.axes_of(axis, len(x.aval.shape), row.name)
-    return x.bind1(row, x, axes=axes, keepdims=bool(keepdims))
+def _total(primitive, x, axis, keepdims):
+    axes = shapes.axes_of(axis, len(x.aval.shape), primitive.name)
+    return x.bind1(primitive, x, axes=axes, keepdims=bool(keepdims))
 
 
 def _ties(x, out, axes):
@@ -216,19 +216,23 @@ max_row = _extreme(np.max, np.maximum, MAXIMUM)
 min_row = _extreme(np.min, np.minimum, MINIMUM)
 
 
-def _choose(row, x, axis, keepdims, initial, where):
+def _choose(primitive, x, axis, keepdims, initial, where):
     shape = shape_of(x)
-    axes = shapes.axes_of(axis, len(shape), row.name)
+    axes = shapes.axes_of(axis, len(shape), primitive.name)
     if where is not True:
         if initial is None:
-            raise ValueError(f"{row.name}: where=... needs initial=..., for where it chooses none")
+            raise ValueError(
+                f"{primitive.name}: where=... needs initial=..., for where it chooses none"
+            )
         x = np.where(np.broadcast_to(where, shape), x, initial)
     if any(shape[i] == 0 for i in axes):
         if initial is not None:
             return np.broadcast_to(initial, shapes.reduced(shape, axes, keepdims)).astype(x.dtype)
-        raise ValueError(f"{row.name}: the array of shape {shape} is empty along an axis in {axes}")
-    out = bind(row, x, axes=axes, keepdims=bool(keepdims))
-    join = np.maximum if row is max_row else np.minimum
+        raise ValueError(
+            f"{primitive.name}: the array of shape {shape} is empty along an axis in {axes}"
+        )
+    out = bind(primitive, x, axes=axes, keepdims=bool(keepdims))
+    join = np.maximum if primitive is max_row else np.minimum
     return out if initial is None else join(out, initial)
 
 

@@ -3,8 +3,9 @@ at values, shapes or dtypes alone."""
 
 import numpy as np
 
-from ..core.array import functions, implements, remedies
-from ..core.primitive import Array, shape_of
+from ..core.array import Array, functions, implements
+from ..core.functions import remedies
+from ..core.primitive import shape_of
 from .select import on_values
 from .shape import roll
 
@@ -14,8 +15,8 @@ _COMPLEX = (
     "of the frequencies give the real and imaginary parts"
 )
 _ARRAY = (
-    "a plain array would lose the derivative: use x itself, nbgrad.array(nested), or x.data for the "
-    "plain numbers"
+    "a plain array would lose the derivative: use x itself, nbgrad.array(nested), or x.data for "
+    "the plain numbers"
 )
 _FILE = "it writes numbers: give it x.data"
 _NUMBERS = "it makes an array of plain numbers: {}"
@@ -55,7 +56,7 @@ remedies |= {
 }  # fmt: skip
 
 UNTRACKED = (
-    np.nextafter, np.spacing, np.intersect1d, np.setdiff1d, np.setxor1d, np.union1d, np.unique,
+    np.spacing, np.intersect1d, np.setdiff1d, np.setxor1d, np.union1d, np.unique,
     np.unique_all, np.unique_counts, np.unique_inverse, np.unique_values, np.isin, np.iscomplex,
     np.isreal, np.isneginf, np.isposinf, np.lexsort, np.format_float_positional,
     np.format_float_scientific,

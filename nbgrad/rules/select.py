@@ -1,13 +1,14 @@
 """Choosing elements by position or rank, and functions whose values have no derivative."""
 
 import functools
+import inspect
 
 import numpy as np
 
 from ..core.array import Array, functions, implements
 from ..core.primitive import Aval, bind, shape_of
-from ..core.symbols import noted, user_line
-from ..errors import TraceError, require_unmasked
+from ..core.symbols import Symbol, noted, user_line
+from ..errors import NoRuleError, TraceError, UntrackedError, require_unmasked
 from .dtypes import common_type, held
 from .families import Linear, sample
 from .forms import layout as forms
@@ -30,8 +31,15 @@ def on_values(function):
     """NumPy's own function, called with the numbers of its arguments: for each sample of a
     batch."""
 
+    form = inspect.signature(on_values if isinstance(function, np.ufunc) else function)
+    writes = "out" in form.parameters
+
     @functools.wraps(function)
     def call(*args, **options):
+        if writes and form.bind(*args, **options).arguments.get("out") is not None:
+            raise NoRuleError(
+                f"{function.__name__}: out=... cannot be written to; use what it returns"
+            )
         try:
             args = [plain(x) for x in args]
             options = {key: plain(x) for key, x in options.items()}
@@ -48,6 +56,32 @@ def on_values(function):
         return top.each(call, args, options)
 
     return call
+
+
+def _is_batch(x) -> bool:
+    """Whether there are samples at some level of a value."""
+    while isinstance(x, Array) and not isinstance(x, Symbol):
+        if x.is_batch:
+            return True
+        x = x.below
+    return False
+
+
+def on_shared_values(function):
+    """`on_values` of a function by whose result a shape is chosen: all samples would have to have
+    the same."""
+    call = on_values(function)
+
+    @functools.wraps(function)
+    def checked(*args, **options):
+        if any(_is_batch(x) for x in args):
+            raise UntrackedError(
+                f"{function.__name__}: the shape of what it gives depends on values, which differ "
+                "from sample to sample: call it outside of vmap"
+            )
+        return call(*args, **options)
+
+    return checked
 
 
 def _positions(indices):

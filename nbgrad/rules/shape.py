@@ -5,6 +5,7 @@ Two of them are rows of their own, being their own kind of transpose: roll and f
 
 import operator
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -29,18 +30,18 @@ def _same(x: Aval, **params) -> Aval:
 
 
 @implements(np.swapaxes)
-def swapaxes(x, axis1, axis2):
+def swapaxes(a, axis1, axis2):
     """x with two of its axes exchanged."""
-    order = list(range(len(shape_of(x))))
+    order = list(range(len(shape_of(a))))
     first, second = (normalize_axis(axis, len(order)) for axis in (axis1, axis2))
     order[first], order[second] = order[second], order[first]
-    return np.transpose(x, order)
+    return np.transpose(a, order)
 
 
 @implements(np.moveaxis)
-def moveaxis(x, source, destination):
+def moveaxis(a, source, destination):
     """x with the axes `source` moved to the places `destination`; the others keep their order."""
-    ndim = len(shape_of(x))
+    ndim = len(shape_of(a))
     sources = normalize_axes(source, ndim, "source")
     places = normalize_axes(destination, ndim, "destination")
     if len(sources) != len(places):
@@ -50,29 +51,29 @@ def moveaxis(x, source, destination):
     order = [axis for axis in range(ndim) if axis not in sources]
     for place, axis in sorted(zip(places, sources, strict=True)):
         order.insert(place, axis)
-    return np.transpose(x, order)
+    return np.transpose(a, order)
 
 
 @implements(np.squeeze)
-def squeeze(x, axis=None):
+def squeeze(a, axis=None):
     """x without its axes of length 1, or without those in `axis`."""
-    shape = shape_of(x)
+    shape = shape_of(a)
     ones = tuple(i for i, n in enumerate(shape) if n == 1)
     axes = ones if axis is None else normalize_axes(axis, len(shape), "squeeze")
     if not set(axes) <= set(ones):
         raise ValueError(f"squeeze: not every axis of {axis} has length 1 in the shape {shape}")
-    return np.reshape(x, tuple(n for i, n in enumerate(shape) if i not in axes))
+    return np.reshape(a, tuple(n for i, n in enumerate(shape) if i not in axes))
 
 
 @implements(np.expand_dims)
-def expand_dims(x, axis):
+def expand_dims(a, axis):
     """x with new axes of length 1, at the places `axis` of the result."""
-    shape = shape_of(x)
+    shape = shape_of(a)
     listed = axis if isinstance(axis, (tuple, list)) else (axis,)
     ndim = len(shape) + len(listed)
     axes = normalize_axes(listed, ndim, "expand_dims")
     rest = iter(shape)
-    return np.reshape(x, tuple(1 if i in axes else next(rest) for i in range(ndim)))
+    return np.reshape(a, tuple(1 if i in axes else next(rest) for i in range(ndim)))
 
 
 def _at_least(x, ndim: int):
@@ -93,35 +94,35 @@ def _each(raised, arrays):
 
 
 @implements(np.atleast_1d)
-def atleast_1d(*arrays):
+def atleast_1d(*arys):
     """Each array with at least one axis."""
-    return _each(lambda x: _at_least(x, 1), arrays)
+    return _each(lambda x: _at_least(x, 1), arys)
 
 
 @implements(np.atleast_2d)
-def atleast_2d(*arrays):
+def atleast_2d(*arys):
     """Each array with at least two axes; new ones come first."""
-    return _each(lambda x: _at_least(x, 2), arrays)
+    return _each(lambda x: _at_least(x, 2), arys)
 
 
 @implements(np.atleast_3d)
-def atleast_3d(*arrays):
+def atleast_3d(*arys):
     """Each array with at least three axes: a vector becomes (1, N, 1), a matrix (M, N, 1)."""
-    return _each(_with_depth, arrays)
+    return _each(_with_depth, arys)
 
 
 # -- joining and splitting ------------------------------------------------------------------------
 
 
 @implements(np.vstack)
-def vstack(tup, *, dtype=None, casting="same_kind"):
+def vstack(tup, *, dtype=None, casting: Any = "same_kind"):
     """Arrays below each other; a vector is a row."""
     rows = [_at_least(x, 2) for x in tup]
     return np.concatenate(rows, axis=0, dtype=dtype, casting=casting)
 
 
 @implements(np.hstack)
-def hstack(tup, *, dtype=None, casting="same_kind"):
+def hstack(tup, *, dtype=None, casting: Any = "same_kind"):
     """Arrays side by side, along the second axis; vectors end to end."""
     arrays = [_at_least(x, 1) for x in tup]
     axis = 0 if len(shape_of(arrays[0])) == 1 else 1

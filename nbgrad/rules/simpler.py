@@ -1,7 +1,7 @@
 """Recorded calls that are something plainer: what rows give as `simplify`.
 
-A rule is `simplify(row, builder, args, **params)`: what the builder makes in place of the call, or
-None where there is nothing simpler.
+A rule is `simplify(primitive, builder, args, **params)`: what the builder makes in place of the
+call, or None where there is nothing simpler.
 """
 
 import math
@@ -12,14 +12,14 @@ from ..core.primitive import Aval, Primitive
 from ..core.symbols import Builder, Symbol, is_full
 
 
-def without_one(row: Primitive, builder: Builder, args: Sequence) -> Any:
+def without_one(primitive: Primitive, builder: Builder, args: Sequence) -> Any:
     """The other factor of a product with 1, where it has shape and dtype of the product."""
     x, y = args
     for one, other in ((x, y), (y, x)):
         if _is_one(one) and isinstance(other, Symbol):
             if is_full(one) and one.shape not in ((), other.shape):
                 continue
-            if builder.infer(row, args, {}).dtype == other.dtype:
+            if builder.infer(primitive, args, {}).dtype == other.dtype:
                 return other
     return None
 
@@ -30,7 +30,7 @@ def _is_one(x: Any) -> bool:
     return isinstance(x, (int, float)) and x == 1
 
 
-def of_same_shape(row: Primitive, builder: Builder, args: Sequence, *, shape: tuple) -> Any:
+def of_same_shape(primitive: Primitive, builder: Builder, args: Sequence, *, shape: tuple) -> Any:
     """The argument of a change of shape, where it has that shape or is one number everywhere."""
     (x,) = args
     if shape == x.shape:
@@ -39,9 +39,14 @@ def of_same_shape(row: Primitive, builder: Builder, args: Sequence, *, shape: tu
 
 
 def scaled_sum(
-    row: Primitive, builder: Builder, args: Sequence, total: Primitive, product: Primitive, **params
+    primitive: Primitive,
+    builder: Builder,
+    args: Sequence,
+    total: Primitive,
+    product: Primitive,
+    **params,
 ) -> Any:
-    """A mean of floats as the row `total` times a number, by the row `product`."""
+    """A mean of floats as the primitive `total` times a number, by the primitive `product`."""
     (x,) = args
     if x.dtype.kind != "f":
         return None

@@ -1,30 +1,38 @@
 """What is made of inverses, solutions and singular values: powers, tensors, least squares."""
 
 import math
+from typing import Any
 
 import numpy as np
 
-from ..core.array import functions, implements
+from ..core.array import Array, functions, implements
 from ..core.primitive import shape_of
 from ..core.symbols import is_recorded
 from ..errors import DimensionMismatch, NoRuleError
 from ..kernels import shapes
-from .decompositions import qr, svdvals
-from .layout import array
-from .linalg import matmul_of
+from .decompositions import qr
+from .dtypes import float_type
+from .layout import given
 from .matrices import inv, pinv, solve
 from .norm import norm
 from .products import outer, tensordot
 from .select import on_values
 from .shape import normalize_axes
+from .singular import svdvals
 
-functions[np.linalg.matmul] = matmul_of
-functions[np.linalg.tensordot] = tensordot
 functions[np.linalg.matrix_rank] = on_values(np.linalg.matrix_rank)
 
 
-def _given(x):
-    return x if hasattr(x, "dtype") else array(x) if isinstance(x, (list, tuple)) else np.asarray(x)
+@implements(np.linalg.matmul)
+def linalg_matmul(x1, x2, /):
+    """`x1 @ x2`."""
+    return np.matmul(x1, x2)
+
+
+@implements(np.linalg.tensordot)
+def linalg_tensordot(x1, x2, /, *, axes=2):
+    """`np.tensordot(x1, x2, axes)`."""
+    return tensordot(x1, x2, axes)
 
 
 @implements(np.linalg.outer)
@@ -32,15 +40,17 @@ def linalg_outer(x1, x2, /):
     """The products of the elements of two vectors."""
     for x in (x1, x2):
         if len(shape_of(x)) != 1:
-            raise ValueError(f"outer: the shapes {shape_of(x1)} and {shape_of(x2)} are not those of "
-                             "vectors; np.outer takes any")  # fmt: skip
+            raise ValueError(
+                f"outer: the shapes {shape_of(x1)} and {shape_of(x2)} are not those of vectors; "
+                "np.outer takes any"
+            )
     return outer(x1, x2)
 
 
 @implements(np.cross)
 def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     """Products of vectors in space, along the axes that hold their three parts."""
-    a, b = _given(a), _given(b)
+    a, b = given(a), given(b)
     if axis is not None:
         axisa = axisb = axisc = axis
     (axisa,), (axisb,) = normalize_axes(axisa, a.ndim, "a"), normalize_axes(axisb, b.ndim, "b")
@@ -66,7 +76,7 @@ def _in_space(x):
 @implements(np.linalg.cross)
 def linalg_cross(x1, x2, /, *, axis=-1):
     """Products of vectors of three parts."""
-    x1, x2 = _given(x1), _given(x2)
+    x1, x2 = given(x1), given(x2)
     if shape_of(x1)[axis] != 3 or shape_of(x2)[axis] != 3:
         raise ValueError("cross: both arrays must be (arrays of) 3-dimensional vectors, but they "
                          f"have the shapes {shape_of(x1)} and {shape_of(x2)}")  # fmt: skip
@@ -121,7 +131,7 @@ def tensorinv(a, ind=2):
 @implements(np.linalg.tensorsolve)
 def tensorsolve(a, b, axes=None):
     """The x whose product with `a` over all its axes is `b`."""
-    a, b = _given(a), _given(b)
+    a, b = given(a), given(b)
     n = len(shape_of(a))
     if axes is not None:
         moved = normalize_axes(axes, n, "tensorsolve")
@@ -152,13 +162,17 @@ def solution(op: str, a, b, rcond):
     """The least squares solution, that of least norm where columns depend on each other, and the
     plain rank. A program that is recorded takes it that they do not, and raises where they do."""
     m, n = shape_of(a)
+    a = a.astype(float_type(a.dtype))
     if not (is_recorded(a) and m >= n):
         cutoff = np.finfo(a.dtype).eps * max(m, n) if rcond is None else rcond
-        rank, other = (int(r) for r in _ranks_of(a, max(cutoff, 0.0)))
-        if rank != other and rank < min(m, n):
+        ranks: Any = _ranks_of(a, max(cutoff, 0.0))
+        while isinstance(ranks, Array):  # of samples
+            ranks = ranks.below
+        rank, most = int(ranks.min(initial=min(m, n))), int(ranks.max(initial=0))
+        if rank < most and rank < min(m, n):
             raise NoRuleError(
-                f"{op}: the matrix is nearly of rank {rank}, below its {min(m, n)} columns or "
-                "rows, where the solution has no derivative: drop columns that depend on others"
+                f"{op}: a matrix is nearly of rank {rank}, below its {min(m, n)} columns or rows, "
+                "where the solution has no derivative: drop columns that depend on others"
             )
         if rank < n:
             return pinv(a) @ b, rank
@@ -172,7 +186,7 @@ def lstsq(a, b, rcond=None):
 
     The derivative is that at constant rank.
     """
-    a, b = _given(a), _given(b)
+    a, b = given(a), given(b)
     if len(shape_of(a)) != 2 or shape_of(a)[0] != shape_of(b)[0]:
         raise DimensionMismatch(
             f"lstsq: the shapes {shape_of(a)} and {shape_of(b)} do not fit: a matrix, and as many "

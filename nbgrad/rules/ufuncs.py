@@ -1,4 +1,4 @@
-"""Methods of ufuncs: `np.add.reduce`, `np.multiply.accumulate`, `np.subtract.outer` and their kin."""
+"""Methods of ufuncs: `np.add.reduce`, `np.multiply.accumulate`, `np.subtract.outer` and others."""
 
 import functools
 import math
@@ -30,7 +30,7 @@ def _two(ufunc, method: str) -> None:
 
 
 def _no_out(ufunc, method: str, out) -> None:
-    if out is not None and out != (None,):
+    if out is not None and any(x is not None for x in out):
         raise NoRuleError(
             f"np.{ufunc.__name__}.{method}(out=...) cannot write into or from a tracked array; use "
             "the returned array"
@@ -62,6 +62,7 @@ def reduce(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=N
     flat = np.transpose(array, (*kept, *axes))
     flat = np.reshape(flat, (*(shape[i] for i in kept), count))
     if not count:
+        initial = ufunc.identity if initial is None else initial
         if initial is None:
             raise ValueError(
                 f"{name}: the shape {shape} has no elements along {axes}: give initial"

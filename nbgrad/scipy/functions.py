@@ -46,9 +46,9 @@ class Flat:
             if not rest:
                 result = inner(x)
             else:
-                given = iter(data)
+                arrays = iter(data)
                 filled = zip(rest, is_data, strict=True)
-                args, options = rebuild([next(given) if at else leaf for leaf, at in filled])
+                args, options = rebuild([next(arrays) if at else leaf for leaf, at in filled])
                 result = inner(x, *args, **options)
             return _joined(result) if joined else result
 
@@ -84,10 +84,10 @@ class _Derived:
             return self._call(_itself, self._vector(x))
 
     def _transformed(self, transform: Callable) -> Callable:
-        made = self._made.get(transform)
-        if made is None:
-            made = self._made[transform] = self._make(transform)
-        return made
+        transformed = self._made.get(transform)
+        if transformed is None:
+            transformed = self._made[transform] = self._make(transform)
+        return transformed
 
     def _make(self, transform: Callable) -> Callable:
         if not self._compiled:

@@ -159,18 +159,18 @@ def _objective(f: Callable, start: Start, args: Any, compile: bool) -> Objective
 
 def _settled(start: Start, supplied: dict, settings: dict, args: Any, options: dict) -> dict:
     """SciPy's settings: the user's, those that speak of trees translated, and the derivatives."""
-    given = {name: value for name, value in settings.items() if value is not None}
+    chosen = {name: value for name, value in settings.items() if value is not None}
     for name, translated in (("bounds", start.bounds), ("callback", start.callback)):
-        if name in given:
-            given[name] = translated(given[name])
+        if name in chosen:
+            chosen[name] = translated(chosen[name])
     for name in ("jac", "hess", "hessp"):
-        if callable(given.get(name)):
-            given[name] = with_arguments(given[name], _tuple(args), options)
-    if given.get("jac") is True:  # they come with f: as they do
-        del given["jac"]
-    if "hess" in given:
+        if callable(chosen.get(name)):
+            chosen[name] = with_arguments(chosen[name], _tuple(args), options)
+    if chosen.get("jac") is True:  # they come with f: as they do
+        del chosen["jac"]
+    if "hess" in chosen:
         supplied.pop("hessp", None)
-    return supplied | given
+    return supplied | chosen
 
 
 def _tuple(args: Any) -> tuple:

@@ -1,4 +1,7 @@
-"""`nbgrad.compile`: a function as Numba functions, one for each tree, shapes and dtypes."""
+"""`nbgrad.compile`: a function as Numba functions, one for each tree, shapes and dtypes.
+
+The compiler itself, some forty modules, loads when the first variant is made.
+"""
 
 import inspect
 import threading
@@ -17,15 +20,15 @@ from ..errors import TraceError
 from ..kernels.jit.forks import fork_safe
 from ..transforms import trees
 from .entry.flatten import UNFIT, Leaf, Tree, Unwritten, aval_of, caller, is_dynamic
-from .entry.signature import program_name
-from .inspect import report
-from .inspect.stages import Loops, Lowered, Scheduled
 from .trace.program import Program
 from .trace.record import trace
-from .variant import Variant
 
 if TYPE_CHECKING:
     from numba.core.ccallback import CFunc
+
+    from .inspect.report import Plan
+    from .inspect.stages import Loops, Lowered, Scheduled
+    from .variant import Variant
 
 # Variants of one function: past the first number a warning, past the second the oldest goes.
 _MANY, _MOST = 8, 64
@@ -80,7 +83,7 @@ class StaticFunction(Wrapper):
         another transformation."""
         return f
 
-    def variant(self, *args, **options) -> Variant:
+    def variant(self, *args, **options) -> "Variant":
         """The variant for arguments like these: example arrays and numbers."""
         return self._find(args, options)[0]
 
@@ -110,17 +113,17 @@ class StaticFunction(Wrapper):
         return self.only_variant("program").program
 
     @property
-    def lowered(self) -> Lowered:
+    def lowered(self) -> "Lowered":
         """The values that the only variant was brought to: about fifteen kinds."""
         return self.only_variant("lowered").lowered
 
     @property
-    def schedule(self) -> Scheduled:
+    def schedule(self) -> "Scheduled":
         """The values of the only variant that share a loop nest, and the order of its steps."""
         return self.only_variant("schedule").schedule
 
     @property
-    def loops(self) -> Loops:
+    def loops(self) -> "Loops":
         """The kernels and the core of the only variant, as statements over buffers."""
         return self.only_variant("loops").loops
 
@@ -130,11 +133,11 @@ class StaticFunction(Wrapper):
         return self.only_variant("source").source
 
     @property
-    def plan(self) -> report.Plan:
+    def plan(self) -> "Plan":
         """The steps of the only variant with their flops and bytes, and its buffers."""
         return self.only_variant("plan").plan
 
-    def only_variant(self, what: str) -> Variant:
+    def only_variant(self, what: str) -> "Variant":
         """The one variant that there is, as `what` asks for. Raises TraceError otherwise."""
         if len(self._variants) != 1:
             raise TraceError(
@@ -170,7 +173,7 @@ class StaticFunction(Wrapper):
             self._front = self._caller(variant, args, into=False)
         return result
 
-    def _caller(self, variant: Variant, args: tuple, into: bool) -> Callable | None:
+    def _caller(self, variant: "Variant", args: tuple, into: bool) -> Callable | None:
         """The generated way in for arguments like these, where it can be written."""
         try:
             return caller(variant.python, args, self._static, into)
@@ -180,7 +183,7 @@ class StaticFunction(Wrapper):
     def _is_static_name(self, position: int | str) -> bool:
         return position in self._static
 
-    def _find(self, args: tuple, options: dict) -> tuple[Variant, list[Leaf]]:
+    def _find(self, args: tuple, options: dict) -> "tuple[Variant, list[Leaf]]":
         """The variant for these arguments, and their dynamic leaves in order."""
         marked = [_Static(a) if self._is_static_name(i) else a for i, a in enumerate(args)]
         named = {k: _Static(v) if self._is_static_name(k) else v for k, v in options.items()}
@@ -197,6 +200,9 @@ class StaticFunction(Wrapper):
         variant = self._known(key, weak)
         if variant is not None:
             return variant, dynamic
+        from .entry.signature import program_name
+        from .variant import Variant
+
         with self._lock:
             variant = self._known(key, weak)
             if variant is None:
@@ -219,7 +225,7 @@ class StaticFunction(Wrapper):
                     del self._variants[next(iter(self._variants))]
         return variant, dynamic
 
-    def _known(self, key: tuple, weak: tuple) -> Variant | None:
+    def _known(self, key: tuple, weak: tuple) -> "Variant | None":
         """The variant of a key, unless arrays that the function closes over have changed so that
         another program is theirs."""
         for known in (key, (*key, weak)):

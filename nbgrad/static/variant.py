@@ -14,13 +14,14 @@ from .entry.flatten import entry_argument
 from .entry.module import emit
 from .entry.python_entry import PythonEntry
 from .entry.signature import module
-from .inspect import report
-from .inspect.stages import Loops, Lowered, Scheduled
 from .lower import lower
 from .trace.program import Program
 
 if TYPE_CHECKING:
     from numba.core.ccallback import CFunc
+
+    from .inspect.report import Plan
+    from .inspect.stages import Loops, Lowered, Scheduled
 
 
 class Variant:
@@ -46,26 +47,36 @@ class Variant:
     @property
     def source(self) -> str:
         """The text of the Numba module, with the user's lines as comments beside the steps."""
-        return report.annotate(self._emitted)
+        from .inspect.report import annotate
+
+        return annotate(self._emitted)
 
     @property
-    def plan(self) -> report.Plan:
+    def plan(self) -> "Plan":
         """Steps with their work, and buffers."""
-        return report.plan_of(self._emitted)
+        from .inspect.report import plan_of
+
+        return plan_of(self._emitted)
 
     @property
-    def lowered(self) -> Lowered:
+    def lowered(self) -> "Lowered":
         """The values that the program was brought to."""
+        from .inspect.stages import Lowered
+
         return Lowered(self._emitted)
 
     @property
-    def schedule(self) -> Scheduled:
+    def schedule(self) -> "Scheduled":
         """Groups of values that share a loop nest, and the order of the steps."""
+        from .inspect.stages import Scheduled
+
         return Scheduled(self._emitted)
 
     @property
-    def loops(self) -> Loops:
+    def loops(self) -> "Loops":
         """The kernels and the core of the program, as statements over buffers."""
+        from .inspect.stages import Loops
+
         return Loops(self._emitted)
 
     # -- for @njit code and C -----------------------------------------------------------------

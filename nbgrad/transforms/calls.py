@@ -1,7 +1,7 @@
 """A call of a user's function as one op of the graph.
 
-The row takes the float leaves of all arguments and gives one array. Several results are joined to
-one vector and taken apart again, since an op has one value.
+The primitive takes the float leaves of all arguments and gives one array. Several results are
+joined to one vector and taken apart again, since an op has one value.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ from ..core.primitive import Primitive, Unplanned, bind, shape_of
 from . import trees
 
 
-class Call:
+class FunctionCall:
     """One call: a function with the structure of its arguments, and of its result once it ran."""
 
     def __init__(self, op: str, f: Callable, args: tuple, options: dict[str, Any]):
@@ -31,7 +31,7 @@ class Call:
 
     @property
     def arrays(self) -> list[Any]:
-        """The float leaves: the arguments of the row."""
+        """The float leaves: the arguments of the primitive."""
         return [self.leaves[i] for i in self.places]
 
     def arguments(self, arrays: Sequence) -> tuple[list, dict]:
@@ -70,17 +70,17 @@ class Call:
         assert self._result is not None
         parts, rebuild = self._result
         floats = [part for part in parts if part.is_float]
-        found, at = [], 0
+        leaves, at = [], 0
         for part in parts:
             if not part.is_float:
-                found.append(part.value)
+                leaves.append(part.value)
                 continue
             x = packed if len(floats) == 1 else packed[at : at + prod(part.shape)]
             at += prod(part.shape)
             x = np.reshape(x, part.shape) if shape_of(x) != part.shape else x
             x = x.astype(part.dtype) if x.dtype != part.dtype else x
-            found.append(trees.scalar(x))
-        return rebuild(found)
+            leaves.append(trees.scalar(x))
+        return rebuild(leaves)
 
 
 class Part:
@@ -94,8 +94,8 @@ class Part:
         self.shape, self.dtype = shape_of(x), getattr(x, "dtype", np.dtype(np.float64))
 
 
-class CallRow(Primitive):
-    """A row whose parameter `call` says what it computes; subclasses differentiate it."""
+class CallPrimitive(Primitive):
+    """A primitive whose parameter `call` says what it computes; subclasses differentiate it."""
 
     inlines = True
     registered = False
@@ -104,15 +104,15 @@ class CallRow(Primitive):
         super().__init__(name)
         self.plans = Unplanned()
 
-    def inline(self, *args, call: Call) -> Any:
+    def inline(self, *args, call: FunctionCall) -> Any:
         """On symbols the function is recorded as if it were called."""
         return call.apply(*args)
 
 
-def called(row: CallRow, call: Call) -> Any:
+def called(primitive: CallPrimitive, call: FunctionCall) -> Any:
     """The result of a call, in its own structure, as an op where a float leaf is an Array."""
     arrays = call.arrays
     if not any(isinstance(x, Array) for x in arrays):
         args, options = call.arguments(arrays)
         return call.f(*args, **options)
-    return call.unpack(bind(row, *arrays, call=call))
+    return call.unpack(bind(primitive, *arrays, call=call))

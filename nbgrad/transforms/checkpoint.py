@@ -11,12 +11,12 @@ from ..eager import plans as eager
 from ..errors import GraphError
 from ..rules.families import zeros_like
 from ..rules.nondiff import stopped
-from ..values import graph
+from ..values import backward, graph
 from ..values.leaves import leaf_of
 from ..values.tracked import TrackedArray
 from . import trees
 from .batching import vmap
-from .calls import Call, CallRow, called
+from .calls import CallPrimitive, FunctionCall, called
 from .forward import jvp
 from .reverse import vjp
 from .state import State
@@ -47,19 +47,21 @@ def checkpoint(f: Callable) -> Callable:
     def again(*args, **options):
         state = State(f)
         if not state.holds_floats:
-            return called(_row, Call("checkpoint", f, args, options))
+            return called(_primitive, FunctionCall("checkpoint", f, args, options))
 
         def with_state(leaves, *given, **named):
             return state.rebuild(leaves)(*given, **named)
 
         with_state.__name__ = getattr(f, "__name__", type(f).__name__)
-        return called(_row, Call("checkpoint", with_state, (state.leaves, *args), options))
+        return called(
+            _primitive, FunctionCall("checkpoint", with_state, (state.leaves, *args), options)
+        )
 
     return again
 
 
 def stop_gradient(tree: Any) -> Any:
-    """The same values, as constants for every derivative.
+    """The values of nested arrays, as constants for every derivative.
 
     Arguments:
         tree: an array, or nested ones.
@@ -71,7 +73,7 @@ def stop_gradient(tree: Any) -> Any:
     return rebuild([trees.scalar(stopped(x)) for x in leaves])
 
 
-class _Again(eager.Call):
+class _Again(eager.FunctionPlan):
     """A backward walk makes the call again, and goes on through its steps: sums of cotangents
     are made in the order in which they would be without."""
 
@@ -82,11 +84,11 @@ class _Again(eager.Call):
         return self.params["call"].apply(*args)
 
 
-class _Checkpoint(CallRow):
+class _Checkpoint(CallPrimitive):
     """A call that is made again for its derivatives."""
 
     def evaluate(self, *args, **params):
-        call: Call = params["call"]
+        call: FunctionCall = params["call"]
         with outermost():
             started = graph.tick()
             leaves = [leaf_of(x, 0) for x in args]
@@ -95,32 +97,32 @@ class _Checkpoint(CallRow):
         return out.node.value if isinstance(out, TrackedArray) else np.asarray(out)
 
     def pullback(self, ct, out, args, need, **params):
-        call: Call = params["call"]
+        call: FunctionCall = params["call"]
         if any(isinstance(x, Array) for x in (ct, *args)):
             return vjp(call.apply, *args)[1](ct)
         with outermost():
             return vjp(call.apply, *args)[1](ct)
 
     def pushforward(self, tangents, out, args, **params):
-        call: Call = params["call"]
+        call: FunctionCall = params["call"]
         filled = [zeros_like(x) if t is None else t for x, t in zip(args, tangents, strict=True)]
         return jvp(call.apply, args, filled)[1]
 
     def batch(self, size: int, args: Sequence, batched: Sequence[bool], **params):
-        call: Call = params["call"]
+        call: FunctionCall = params["call"]
         return vmap(call.apply, in_axes=[0 if has else None for has in batched])(*args)
 
 
-_row = _Checkpoint("checkpoint")
-_row.plan_class = _Again
+_primitive = _Checkpoint("checkpoint")
+_primitive.plan_class = _Again
 
 
-def _require_own(call: Call, out: Any, started: int) -> None:
+def _require_own(call: FunctionCall, out: Any, started: int) -> None:
     """Raise GraphError where a result was computed from tracked arrays that are no arguments, but
     were there before the call."""
     if not isinstance(out, Array):
         return
-    nodes = graph.history(out.node) if isinstance(out, TrackedArray) and out.level == 0 else None
+    nodes = backward.history(out.node) if isinstance(out, TrackedArray) and out.level == 0 else None
     parents = [p for node in nodes or () for p in node.parents if p is not None]
     if nodes is None or any(p.time < started for p in parents):
         raise GraphError(

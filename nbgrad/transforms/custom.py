@@ -1,4 +1,4 @@
-"""`custom_rule`: a derivative that the user gives for a function of theirs."""
+"""`custom_rule`: a function with a derivative that the user gives."""
 
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
@@ -13,7 +13,7 @@ from ..core.symbols import user_line
 from ..errors import DimensionMismatch, NoRuleError, TraceError
 from ..values.tracked import below
 from . import trees
-from .calls import Call, CallRow, called
+from .calls import CallPrimitive, FunctionCall, called
 from .linear import linear_transpose
 from .run import fitted
 
@@ -26,9 +26,9 @@ class CustomRule:
         self.f, self.pullback, self.pushforward = f, pullback, pushforward
 
     def __call__(self, *args, **options):
-        call = Call(self._name, self.f, args, options)
+        call = FunctionCall(self._name, self.f, args, options)
         call.rule = self
-        return called(_row, call)
+        return called(_primitive, call)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """As a method, the instance comes first."""
@@ -85,16 +85,16 @@ def custom_rule(
     return CustomRule(f, pullback, pushforward)
 
 
-class _Custom(CallRow):
+class _Custom(CallPrimitive):
     """A call with the user's rule."""
 
     def evaluate(self, *args, **params):
-        call: Call = params["call"]
+        call: FunctionCall = params["call"]
         with new_level() as level:  # what the function tracks itself stays inside
             out = call.apply(*(trees.scalar(x) for x in args))
         return np.asarray(below(out, level))
 
-    def inline(self, *args, call: Call):
+    def inline(self, *args, call: FunctionCall):
         if _is_compiled(call.f):
             raise TraceError(
                 f"{call.name} is compiled by Numba and cannot be recorded: write it with NumPy "
@@ -103,13 +103,13 @@ class _Custom(CallRow):
         return call.apply(*args)
 
     def pullback(self, ct, out, args, need, **params):
-        call: Call = params["call"]
+        call: FunctionCall = params["call"]
         if _is_compiled(call.rule.pullback) and any(isinstance(x, Array) for x in (ct, out, *args)):
-            return _as_row(call, need, ct, out, args)
+            return _pulled_as_op(call, need, ct, out, args)
         return pulled(call, ct, out, args)
 
     def pushforward(self, tangents, out, args, **params):
-        call: Call = params["call"]
+        call: FunctionCall = params["call"]
         rule = call.rule
         if rule.pushforward is None:
             return _transposed(call, tangents, out, args)
@@ -117,19 +117,19 @@ class _Custom(CallRow):
             np.zeros(shape_of(x), getattr(x, "dtype", np.float64)) if t is None else t
             for t, x in zip(tangents, args, strict=True)
         ]
-        given, options = call.arguments(args)
-        moved, _ = call.arguments([trees.scalar(t) for t in filled])
+        operands, options = call.arguments(args)
+        directions, _ = call.arguments([trees.scalar(t) for t in filled])
         value = call.unpack(out)
-        found = rule.pushforward(tuple(moved), value, *given, **options)
-        if not trees.same_structure(found, value):
+        result = rule.pushforward(tuple(directions), value, *operands, **options)
+        if not trees.same_structure(result, value):
             raise TypeError(
-                f"{call.name}: its pushforward gave {trees.describe(found)}, and must give a "
+                f"{call.name}: its pushforward gave {trees.describe(result)}, and must give a "
                 f"tangent that nests as the result does: {trees.describe(value)}"
             )
-        return _checked(call, "pushforward", call.pack(found), out, "a result")
+        return _checked(call, "pushforward", call.pack(result), out, "a result")
 
 
-_row = _Custom("custom_rule")
+_primitive = _Custom("custom_rule")
 
 
 class _Pullback(Primitive):
@@ -139,10 +139,10 @@ class _Pullback(Primitive):
 
     def evaluate(self, *args, **params):
         call, wanted = params["call"], params["wanted"]
-        found = pulled(call, args[0], args[1], args[2:])
+        cotangents = pulled(call, args[0], args[1], args[2:])
         return np.concatenate([
             np.ravel(np.zeros(shape_of(x)) if g is None else g)
-            for g, x, needed in zip(found, args[2:], wanted, strict=True) if needed
+            for g, x, needed in zip(cotangents, args[2:], wanted, strict=True) if needed
         ])  # fmt: skip
 
     def pullback(self, ct, out, args, need, **params):
@@ -156,31 +156,37 @@ _pullback = _Pullback("custom_pullback")
 _pullback.plans = Unplanned()
 
 
-def _as_row(call: Call, need: Sequence[bool], ct: Any, out: Any, args: Sequence) -> list:
+def _pulled_as_op(
+    call: FunctionCall, need: Sequence[bool], ct: Any, out: Any, args: Sequence
+) -> list:
     flat = bind(_pullback, ct, out, *args, call=call, wanted=tuple(need))
-    found, at = [], 0
+    cotangents, at = [], 0
     for x, wanted in zip(args, need, strict=True):
         size = int(np.prod(shape_of(x)))
-        found.append(np.reshape(flat[at : at + size], shape_of(x)) if wanted else None)
+        cotangents.append(np.reshape(flat[at : at + size], shape_of(x)) if wanted else None)
         at += size if wanted else 0
-    return found
+    return cotangents
 
 
-def pulled(call: Call, ct: Any, out: Any, args: Sequence) -> list[Any]:
+def pulled(call: FunctionCall, ct: Any, out: Any, args: Sequence) -> list[Any]:
     """What the user's pullback gives for the float leaves of the arguments, checked."""
-    given, options = call.arguments([trees.scalar(x) for x in args])
+    operands, options = call.arguments([trees.scalar(x) for x in args])
     with new_level() as level:
-        found = call.rule.pullback(call.unpack(ct), call.unpack(out), *given, **options)
-    if len(given) == 1 and not (isinstance(found, tuple) and len(found) == 1):
-        found = (found,)
-    if not isinstance(found, tuple) or len(found) != len(given):
-        count = f"{len(found)} cotangents" if isinstance(found, tuple) else type(found).__name__
+        cotangents = call.rule.pullback(call.unpack(ct), call.unpack(out), *operands, **options)
+    if len(operands) == 1 and not (isinstance(cotangents, tuple) and len(cotangents) == 1):
+        cotangents = (cotangents,)
+    if not isinstance(cotangents, tuple) or len(cotangents) != len(operands):
+        count = (
+            f"{len(cotangents)} cotangents"
+            if isinstance(cotangents, tuple)
+            else type(cotangents).__name__
+        )
         raise TypeError(
-            f"{call.name}: its pullback gave {count} for {len(given)} arguments: return a tuple "
+            f"{call.name}: its pullback gave {count} for {len(operands)} arguments: return a tuple "
             "with one for each, None where there is none"
         )
     filled = []
-    for position, (g, x) in enumerate(zip(found, given, strict=True)):
+    for position, (g, x) in enumerate(zip(cotangents, operands, strict=True)):
         if g is None:
             g = trees.flatten(x)[1]([None] * len(trees.flatten(x)[0]))
         if not trees.same_structure(g, x):
@@ -195,20 +201,20 @@ def pulled(call: Call, ct: Any, out: Any, args: Sequence) -> list[Any]:
     ]
 
 
-def _checked(call: Call, rule: str, found: Any, like: Any, what: str) -> Any:
+def _checked(call: FunctionCall, rule: str, value: Any, like: Any, what: str) -> Any:
     """A cotangent or tangent of the right shape; DimensionMismatch names the function."""
-    if shape_of(found) != shape_of(like):
+    if shape_of(value) != shape_of(like):
         raise DimensionMismatch(
-            f"{call.name}: its {rule} gave shape {shape_of(found)} for {what} of shape "
+            f"{call.name}: its {rule} gave shape {shape_of(value)} for {what} of shape "
             f"{shape_of(like)}; they must be equal"
         )
-    if isinstance(found, Array):
-        return found
+    if isinstance(value, Array):
+        return value
     dtype = getattr(like, "dtype", np.dtype(np.float64))
-    return np.asarray(fitted(call.name, rule, np.asarray(found, dtype), [like], like)[0])
+    return np.asarray(fitted(call.name, rule, np.asarray(value, dtype), [like], like)[0])
 
 
-def _transposed(call: Call, tangents: Sequence, out: Any, args: Sequence) -> Any:
+def _transposed(call: FunctionCall, tangents: Sequence, out: Any, args: Sequence) -> Any:
     """J @ tangents as the transpose of the pullback."""
     if _is_compiled(call.rule.pullback):
         raise NoRuleError(
@@ -228,7 +234,7 @@ def _transposed(call: Call, tangents: Sequence, out: Any, args: Sequence) -> Any
     return linear_transpose(pull, like)(tuple(tangents[i] for i in known))[0]
 
 
-def _once(call: Call) -> NoRuleError:
+def _once(call: FunctionCall) -> NoRuleError:
     return NoRuleError(
         f"{call.name}: its pullback is compiled by Numba and cannot be differentiated again: write "
         "it with NumPy functions"
@@ -236,5 +242,5 @@ def _once(call: Call) -> NoRuleError:
 
 
 def _is_compiled(f: Any) -> bool:
-    """Whether f is a dispatcher of Numba's, which takes plain arrays only."""
+    """Whether f is a Numba dispatcher, which takes plain arrays only."""
     return hasattr(f, "py_func") and hasattr(f, "overloads")

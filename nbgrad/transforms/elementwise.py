@@ -1,4 +1,4 @@
-"""`custom_elementwise`: a user's scalar function as a row like the built-in ones."""
+"""`custom_elementwise`: a user's scalar function as a primitive like the built-in ones."""
 
 import inspect
 import re
@@ -56,12 +56,14 @@ def custom_elementwise(
         expr = _checked(name, body, len(partials))
     else:
         expr = _recorded(name, getattr(body, "py_func", body), len(partials))
-    row = _UserRow(name, expr, partials)
+    primitive = _UserElementwise(name, expr, partials)
 
     def computes(*args):
-        if len(args) != row.arity:
-            raise TypeError(f"{name}: {len(args)} arguments; it takes {row.arity}")
-        return bind(row, *(x if isinstance(x, Array) else operand(x, row) for x in args))
+        if len(args) != primitive.arity:
+            raise TypeError(f"{name}: {len(args)} arguments; it takes {primitive.arity}")
+        return bind(
+            primitive, *(x if isinstance(x, Array) else operand(x, primitive) for x in args)
+        )
 
     function: Any = UserElementwise(computes, _again, body, partials, name)
     function.__name__ = name
@@ -78,8 +80,8 @@ def _again(body: str | Callable, partials: list, name: str) -> Any:
     return custom_elementwise(body, partials=partials, name=name)
 
 
-class _UserRow(Elementwise):
-    """An elementwise row outside of the registry."""
+class _UserElementwise(Elementwise):
+    """An elementwise primitive outside of the registry."""
 
     registered = False
 

@@ -46,11 +46,11 @@ def jvp(f: Callable, primals: Sequence, tangents: Sequence, has_aux: bool = Fals
             f"jvp: {len(primals)} primals and {len(tangents)} tangents; give one for each"
         )
     flat = [trees.flatten(primal) for primal in primals]
-    given = [
+    directions = [
         fitted("jvp", "tangent", tangent, leaves, primal)
         for tangent, (leaves, _), primal in zip(tangents, flat, primals, strict=True)
     ]
-    floor = trees.level_for(*primals, *(t for ts in given for t in ts))
+    floor = trees.level_for(*primals, *(t for ts in directions for t in ts))
     with new_level() as level:
         result = f(
             *(
@@ -60,7 +60,7 @@ def jvp(f: Callable, primals: Sequence, tangents: Sequence, has_aux: bool = Fals
                         for x, t in zip(leaves, ts, strict=True)
                     ]
                 )
-                for (leaves, rebuild), ts in zip(flat, given, strict=True)
+                for (leaves, rebuild), ts in zip(flat, directions, strict=True)
             )
         )
     result, aux = with_aux("jvp", result) if has_aux else (result, None)

@@ -63,7 +63,7 @@ class LinearMap:
         for symbol in self._steps:
             if id(symbol) not in values:
                 args = [values.get(id(arg), arg) for arg in symbol.args]
-                values[id(symbol)] = bind(_row(symbol), *args, **symbol.params)
+                values[id(symbol)] = bind(_primitive_of(symbol), *args, **symbol.params)
         leaves, rebuild = trees.flatten(self._result)
         floor = self._floor_for(tangents)
         return rebuild([trees.released(values.get(id(x), x), floor) for x in self._outputs])
@@ -91,14 +91,14 @@ class LinearMap:
         for symbol in self._steps:
             if id(symbol) not in self._linear:
                 args = [constants.get(id(arg), arg) for arg in symbol.args]
-                constants[id(symbol)] = bind(_row(symbol), *args, **symbol.params)
+                constants[id(symbol)] = bind(_primitive_of(symbol), *args, **symbol.params)
         for symbol in reversed(self._steps):
             if symbol.primitive is None or id(symbol) not in cotangents:
                 continue
             g = cotangents.pop(id(symbol))
             need = [id(arg) in self._linear for arg in symbol.args]
             args = [constants.get(id(arg), arg) for arg in symbol.args]
-            pulled = apply_rule(_row(symbol), symbol.params, g, symbol, args, need)
+            pulled = apply_rule(_primitive_of(symbol), symbol.params, g, symbol, args, need)
             for arg, contribution in zip(symbol.args, pulled, strict=True):
                 if contribution is not None:
                     self._require_linear(symbol, contribution)
@@ -116,9 +116,9 @@ class LinearMap:
     def _require_linear(self, symbol: Symbol, contribution: Any) -> None:
         if isinstance(contribution, Symbol) and contribution.builder is symbol.builder:
             raise TypeError(
-                f"{self._op}: {_row(symbol).name} is not linear in its arguments of shapes "
-                f"{', '.join(str(shape_of(arg)) for arg in symbol.args)}: linearize the function "
-                "first, or use vjp" + (f" ({symbol.line})" if symbol.line else "")
+                f"{self._op}: {_primitive_of(symbol).name} is not linear in its arguments of "
+                f"shapes {', '.join(str(shape_of(arg)) for arg in symbol.args)}: linearize the "
+                "function first, or use vjp" + (f" ({symbol.line})" if symbol.line else "")
             )
 
     def __len__(self) -> int:
@@ -250,7 +250,7 @@ def _require_floats(op: str, leaves: Sequence) -> None:
         )
 
 
-def _row(symbol: Symbol) -> Any:
+def _primitive_of(symbol: Symbol) -> Any:
     return symbol.primitive
 
 

@@ -33,10 +33,10 @@ class Held:
 
     @staticmethod
     def built(about: tuple[type, tuple[str, ...]], values: Iterable[Any]) -> Any:
-        return made(*about, values)
+        return construct(*about, values)
 
 
-def made(cls: type, names: Iterable[str], values: Iterable[Any]) -> Any:
+def construct(cls: type, names: Iterable[str], values: Iterable[Any]) -> Any:
     """An instance of `cls` with these attributes, without a call of `__init__`."""
     x = object.__new__(cls)
     for name, value in zip(names, values, strict=True):

@@ -9,7 +9,7 @@ from ..core.array import Array
 from ..core.primitive import new_level, shape_of
 from ..errors import DimensionMismatch
 from ..rules.dtypes import known
-from ..values import graph, operands
+from ..values import backward, graph, operands
 from ..values.leaves import leaf_of
 from ..values.tracked import TrackedArray, below
 from . import trees
@@ -85,7 +85,7 @@ class Run:
             x = self.own(out)
             if x is not None:
                 seeds[x.node] = seeds[x.node] + ct if x.node in seeds else ct
-        found = graph.sweep(seeds, graph.history(*seeds, since=self.started)) if seeds else {}
+        found = backward.sweep(seeds, backward.history(*seeds, since=self.started)) if seeds else {}
         handed: set[int] = set()
         return tuple(
             gradient(
@@ -109,9 +109,9 @@ def array_leaves(op: str, result: Any) -> tuple[list[Any], Callable]:
     """The leaves of a result. Raises TypeError where none is an array, or one is neither that nor
     None, which gradients have in place of what is static."""
     leaves, rebuild = trees.flatten(result)
-    given = [x for x in leaves if x is not None]
-    wrong = [x for x in given if not isinstance(x, (Array, np.ndarray, np.generic, float, int))]
-    if wrong or not given:
+    values = [x for x in leaves if x is not None]
+    wrong = [x for x in values if not isinstance(x, (Array, np.ndarray, np.generic, float, int))]
+    if wrong or not values:
         gave = type(wrong[0] if wrong else result).__name__
         raise TypeError(
             f"{op}: the function gave {gave}, not an array; return an array, or nested dicts, "
@@ -120,16 +120,16 @@ def array_leaves(op: str, result: Any) -> tuple[list[Any], Callable]:
     return leaves, rebuild
 
 
-def fitted(op: str, what: str, given: Any, like: Sequence, tree: Any) -> list[Any]:
-    """The leaves of `given`, which nests as `tree` does, whose leaves are `like`; static leaves are
+def fitted(op: str, what: str, value: Any, like: Sequence, tree: Any) -> list[Any]:
+    """The leaves of `value`, which nests as `tree` does, whose leaves are `like`; static leaves are
     not looked at. Raises TypeError for another structure or dtype, DimensionMismatch for another
     shape."""
-    if not trees.same_structure(given, tree):
+    if not trees.same_structure(value, tree):
         raise TypeError(
-            f"{op}: the {what} nests as {trees.describe(given)}, and must nest as "
+            f"{op}: the {what} nests as {trees.describe(value)}, and must nest as "
             f"{trees.describe(tree)}"
         )
-    leaves, _ = trees.flatten(given)
+    leaves, _ = trees.flatten(value)
     return [_fit(op, what, x, y) for x, y in zip(leaves, like, strict=True)]
 
 
@@ -172,15 +172,15 @@ def _kind(x: Any) -> str:
     )
 
 
-def _cotangent_of(node: graph.Leaf, found: dict, handed: set[int]) -> Any:
+def _cotangent_of(node: graph.Leaf, cotangents: dict, owned: set[int]) -> Any:
     """The cotangent of a leaf, an array of its own, as contributions may be shared. `handed` are
     those that were given out before."""
-    ct = found.get(node)
+    ct = cotangents.get(node)
     if ct is None:
         return trees.scalar(np.zeros(shape_of(node.value), node.value.dtype))
     if isinstance(ct, np.ndarray):
-        if ct.base is not None or id(ct) in handed:
+        if ct.base is not None or id(ct) in owned:
             ct = np.array(ct)
         else:
-            handed.add(id(ct))
+            owned.add(id(ct))
     return trees.scalar(ct)

@@ -31,15 +31,17 @@ class State:
             return
         cycles = [] if cycles is None else cycles
         holds = lambda x: trees.is_differentiable(x) or _part(x, path, cycles) is not None  # noqa: E731
-        found, self._rebuild = trees.flatten(tree, holds)
+        contents, self._rebuild = trees.flatten(tree, holds)
         # For each leaf of the containers, the state of a function and who makes that anew.
-        parts = [None if isinstance(leaf, NUMBERS) else _part(leaf, path, cycles) for leaf in found]
+        parts = [
+            None if isinstance(leaf, NUMBERS) else _part(leaf, path, cycles) for leaf in contents
+        ]
         self._parts = parts if any(parts) else None
-        self.leaves = found
+        self.leaves = contents
         if self._parts:
             own = [
                 [x] if part is None else part[0].leaves
-                for x, part in zip(found, parts, strict=True)
+                for x, part in zip(contents, parts, strict=True)
             ]
             self.leaves = [leaf for leaves in own for leaf in leaves]
 
@@ -56,13 +58,13 @@ class State:
     def _built(self, leaves: list[Any], build: Callable) -> Any:
         if self._parts is None:
             return self._rebuild(leaves)
-        made, at = [], 0
+        parts, at = [], 0
         for part in self._parts:
             size = 1 if part is None else len(part[0].leaves)
             own = leaves[at : at + size]
-            made.append(own[0] if part is None else build(*part, own))
+            parts.append(own[0] if part is None else build(*part, own))
             at += size
-        return self._rebuild(made)
+        return self._rebuild(parts)
 
 
 def require_open(op: str, leaves: list[Any]) -> None:
@@ -116,15 +118,15 @@ def _name(f: Any) -> str:
 
 def _captured(f: types.FunctionType) -> dict[str, Any]:
     """What stands in the cells of a closure, by name, itself not."""
-    found = {}
+    cells = {}
     for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
         try:
             value = cell.cell_contents
         except ValueError:  # not yet set
             continue
         if value is not f:
-            found[name] = value
-    return found
+            cells[name] = value
+    return cells
 
 
 def _closed_over(f: types.FunctionType, values: dict[str, Any]) -> Callable:

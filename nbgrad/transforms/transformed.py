@@ -22,7 +22,7 @@ class Transformed(Remade, Wrapper):
         return lambda *args, **options: self(instance, *args, **options)
 
     def of(self, f: Callable) -> Any:
-        return self.make(f, *self.given[1:])
+        return self.make(f, *self.arguments[1:])
 
 
 def transformed(make: Callable, f: Callable, *options: Any) -> Callable:

@@ -14,7 +14,7 @@ import numpy as np
 from ..core import primitive as core
 from ..kernels.jit.forks import fork_safe
 from ..values.tracked import below
-from .objects import COMMON, NUMBERS, Held, is_float, made, opened
+from .objects import COMMON, NUMBERS, Held, construct, is_float, opened
 
 NAMESPACE = "nbgrad"
 _registering = fork_safe(threading.Lock())
@@ -45,7 +45,8 @@ def _flat(tree: Any, holds: Callable[[Any], bool] = is_float) -> tuple[list[Any]
 
 
 def _of_containers(tree: Any) -> tuple[list[Any], Any]:
-    """The same without objects, of which dataclasses are registered on sight."""
+    """The leaves and the structure of nested containers; dataclasses are registered on sight,
+    other objects stay leaves."""
     leaves, spec = _optree().tree_flatten(tree, none_is_leaf=True, namespace=NAMESPACE)
     if not COMMON.issuperset(map(type, leaves)) and _register_dataclasses(leaves):
         return _of_containers(tree)
@@ -109,7 +110,7 @@ def register(cls: type | None = None, *, fields: Sequence[str] | None = None) ->
         fields: the attributes that hold arrays or nested ones; all of `__dict__` where None. Others
             are carried along as they are.
 
-    Instances are rebuilt without calling `__init__`. Raises TypeError for what is no class or is
+    Instances are made without calling `__init__`. Raises TypeError for what is no class or is
     registered already.
 
     >>> @nbgrad.register
@@ -153,7 +154,7 @@ def _register(cls: type, names_of: Callable[[Any], tuple[str, ...]]) -> None:
         return [getattr(x, name) for name in names], _Rest(names, rest), names
 
     def built(about: "_Rest", children: Iterable[Any]) -> Any:
-        return made(cls, [*about.names, *about.rest], [*children, *about.rest.values()])
+        return construct(cls, [*about.names, *about.rest], [*children, *about.rest.values()])
 
     optree.register_pytree_node(cast(Any, cls), flat, cast(Any, built), namespace=NAMESPACE)
 

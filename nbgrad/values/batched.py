@@ -1,6 +1,6 @@
 """Batched values: many samples that a function sees as one, for `vmap`.
 
-An op on them runs through the same `bind`, once for all samples, by the batch rule of its row.
+An op on them runs once for all samples, by the batch rule of its primitive.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,9 +15,9 @@ from ..errors import UntrackedError
 from .operands import operand
 
 
-def _operand(x: Any, row: Primitive) -> Any:
-    """What all samples share: a number of Python's stays one: it takes the dtype of arrays."""
-    return x if type(x) is int else np.asarray(x) if type(x) is bool else operand(x, row)
+def _operand(x: Any, primitive: Primitive) -> Any:
+    """An argument that all samples share; an int stays one, to take the dtype of arrays."""
+    return x if type(x) is int else np.asarray(x) if type(x) is bool else operand(x, primitive)
 
 
 class Batched(Array):

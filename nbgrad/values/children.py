@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from . import graph
+from .gradients import contributions_to
 from .graph import Node
 from .operands import cotangent
 
@@ -26,8 +27,8 @@ class Children(Mapping):
 
         def pullback(ct):
             seed = cotangent(ct, child.aval, child.name, child.level)
-            found = graph.contributions_to(self._node, child.node, seed)
-            parts = [part for part in found if part is not None]
+            contributions = contributions_to(self._node, child.node, seed)
+            parts = [part for part in contributions if part is not None]
             total = sum(parts[1:], parts[0])
             return total[()] if isinstance(total, np.ndarray) and total.ndim == 0 else total
 

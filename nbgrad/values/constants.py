@@ -15,28 +15,28 @@ from .tracked import TrackedArray, nested_result, result
 
 
 @implements(np.zeros_like)
-def zeros_like(x, dtype=None):
-    """Zeros of the shape and dtype of x: a computed array without parents, which takes
+def zeros_like(a, dtype=None):
+    """Zeros of the shape and dtype of a: a computed array without parents, which takes
     assignment."""
-    return _constant_like(x, 0.0, dtype)
+    return _constant_like(a, 0.0, dtype)
 
 
 @implements(np.empty_like)
-def empty_like(x, dtype=None):
+def empty_like(prototype, dtype=None):
     """Like `zeros_like`: unset values would only hide mistakes."""
-    return _constant_like(x, 0.0, dtype)
+    return _constant_like(prototype, 0.0, dtype)
 
 
 @implements(np.ones_like)
-def ones_like(x, dtype=None):
-    """Ones of the shape and dtype of x, as `zeros_like` gives zeros."""
-    return _constant_like(x, 1.0, dtype)
+def ones_like(a, dtype=None):
+    """Ones of the shape and dtype of a, as `zeros_like` gives zeros."""
+    return _constant_like(a, 1.0, dtype)
 
 
 @implements(np.full_like)
-def full_like(x, fill_value, dtype=None):
-    """An array of the shape and dtype of x that holds one number, as `zeros_like` gives zeros."""
-    return _constant_like(x, float(fill_value), dtype)
+def full_like(a, fill_value, dtype=None):
+    """An array of the shape and dtype of a that holds one number, as `zeros_like` gives zeros."""
+    return _constant_like(a, float(fill_value), dtype)
 
 
 def _constant_like(x: Array, number: float, dtype: Any) -> Any:
@@ -44,7 +44,7 @@ def _constant_like(x: Array, number: float, dtype: Any) -> Any:
     if isinstance(x, TrackedArray):
         params = {"number": number, "shape": x.shape, "dtype": x.dtype.name}
         if x.level == 0:
-            constant = result(eager.Call(full, (), params), (), (), constant)
+            constant = result(eager.FunctionPlan(full, (), params), (), (), constant)
         else:
             constant = nested_result(full, (), (), (), params, constant, x.level)
     elif isinstance(x, Dual):

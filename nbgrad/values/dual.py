@@ -1,8 +1,8 @@
 """Dual values: a primal with its tangent, for forward mode.
 
-The pushforward of an op runs through the same `bind`: of an elementwise row from its partials, of
-a linear row from the op itself, of a bilinear row from both. An elementwise one that takes several
-steps is an op itself, a `Pushforward`: one loop, and one in its pullback.
+A pushforward is made of ops, which pass `bind` again: those of an elementwise primitive come from
+its partials, of a linear one from the op itself, of a bilinear one from both. An elementwise one of
+several steps becomes an op itself, a `Pushforward`: one loop, and one in its pullback.
 """
 
 from collections.abc import Sequence
@@ -66,59 +66,60 @@ class Dual(Array):
 
 
 class Pushforward(Elementwise):
-    """The pushforward of an elementwise row as a row. Its arguments are those of the row, the
-    result, and the tangents of the arguments that `moves` names."""
+    """The pushforward of an elementwise primitive, as a primitive. Its arguments are those of that
+    one, the result, and the tangents of the arguments that `moves` names."""
 
     registered = False
 
-    def __init__(self, row: Elementwise, moves: tuple[bool, ...], params: dict):
-        self.row, self.moves, self.row_params = row, moves, params
-        arity = row.arity + 1 + sum(moves)
+    def __init__(self, primitive: Elementwise, moves: tuple[bool, ...], params: dict):
+        self.primitive, self.moves, self.params = primitive, moves, params
+        arity = primitive.arity + 1 + sum(moves)
         body, used, self.steps = emission.expression(self.value, arity)
         super().__init__(
             None,
             body,
             [partial(self.slope, i) if emission.NAMES[i] in used else None for i in range(arity)],
             domains=[reals] * arity,
-            conditions=row.conditions,
-            name=f"{row.name}_pushforward",
+            conditions=primitive.conditions,
+            name=f"{primitive.name}_pushforward",
         )
 
     def value(self, *args):
-        """The tangent of the result, by the rule of the row."""
-        n = self.row.arity
+        """The tangent of the result, by the rule of the primitive."""
+        n = self.primitive.arity
         rest = iter(args[n + 1 :])
         tangents = [next(rest) if moves else None for moves in self.moves]
-        return self.row.pushforward(tangents, args[n], args[:n], **self.row_params)
+        return self.primitive.pushforward(tangents, args[n], args[:n], **self.params)
 
     def slope(self, i: int, *args):
         """The derivative of `value` with respect to argument i; the last argument is the result."""
-        given = list(args[:-1])
-        x = given[i]
+        operands = list(args[:-1])
+        x = operands[i]
         with new_level() as level:
             one = x.full_like(1.0) if isinstance(x, Array) else np.ones(shape_of(x), x.dtype)
-            given[i] = Dual(x, one, level)
-            found = self.value(*given)
-        return found.tangent if isinstance(found, Dual) and found.level == level else 0.0
+            operands[i] = Dual(x, one, level)
+            out = self.value(*operands)
+        return out.tangent if isinstance(out, Dual) and out.level == level else 0.0
 
 
-def pushed(row: Primitive, tangents: Sequence, out: Any, args: Sequence, params: dict) -> Any:
+def pushed(primitive: Primitive, tangents: Sequence, out: Any, args: Sequence, params: dict) -> Any:
     """The tangent of a result."""
-    if isinstance(row, Elementwise) and not any(map(is_recorded, (out, *args, *tangents))):
+    if isinstance(primitive, Elementwise) and not any(map(is_recorded, (out, *args, *tangents))):
         moves = tuple(t is not None for t in tangents)
-        op = _pushforward_of(row, moves, tuple(params.items()))
+        op = _pushforward_of(primitive, moves, tuple(params.items()))
         if op is not None:
             return bind(op, *args, out, *(t for t in tangents if t is not None))
-    return row.pushforward(tangents, out, args, **params)
+    return primitive.pushforward(tangents, out, args, **params)
 
 
 @lru_cache(maxsize=4096)
-def _pushforward_of(row: Elementwise, moves: tuple[bool, ...], params: tuple) -> Any:
-    """The row; None where the rule is as good: of one step, or of too many arguments."""
-    if row.arity + 1 + sum(moves) > len(emission.NAMES):
+def _pushforward_of(primitive: Elementwise, moves: tuple[bool, ...], params: tuple) -> Any:
+    """The pushforward as a primitive; None where the rule is as good, as it takes one step only, or
+    too many arguments."""
+    if primitive.arity + 1 + sum(moves) > len(emission.NAMES):
         return None
     try:
-        op = Pushforward(row, moves, dict(params))
+        op = Pushforward(primitive, moves, dict(params))
     except OverflowError:
         return None
     return op if op.steps > 1 else None

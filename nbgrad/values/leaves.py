@@ -7,7 +7,7 @@ import numpy as np
 from ..core.array import Array
 from ..core.primitive import current_level
 from ..rules.families import FLOATS
-from . import graph
+from . import gradients
 from .operands import float_array
 from .tracked import TrackedArray, make_leaf
 
@@ -54,7 +54,7 @@ def accum(x: TrackedArray) -> Any:
     3.0
     """
     _require_tracked("accum", x)
-    graph.accum(x.node)
+    gradients.accum(x.node)
     return x.grad
 
 
@@ -66,7 +66,7 @@ def reset(*arrays: TrackedArray) -> None:
     for x in arrays:
         if type(x) is not TrackedArray:
             _require_tracked("reset", x)
-    graph.reset(arrays)
+    gradients.reset(arrays)
 
 
 def _require_tracked(op: str, x) -> None:

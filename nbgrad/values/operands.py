@@ -9,32 +9,31 @@ from ..core.primitive import Aval, Primitive, shape_of
 from ..eager.plans import plain_array
 from ..errors import DimensionMismatch, require_unmasked
 from ..kernels.shapes import require_axes
-from ..rules.dtypes import FLOATS, known
-from ..rules.families import require_real
+from ..rules.dtypes import FLOATS, known, require_real
 
 
 def aval_of(value: Any) -> Aval:
     return Aval.of(value.shape, value.dtype)
 
 
-def plain_operand(x: Any, row: Primitive) -> tuple[Any, Any]:
+def plain_operand(x: Any, primitive: Primitive) -> tuple[Any, Any]:
     """The kind (see `eager.Plan`) and the value of an untracked argument."""
     if type(x) is float:
         return float, x
     if type(x) is np.ndarray and x.dtype in FLOATS and x.flags.carray:
         return Aval.of(x.shape, x.dtype).constant, x
-    value = operand(x, row)
+    value = operand(x, primitive)
     return (float if type(value) is float else aval_of(value).constant), value
 
 
-def operand(x: Any, row: Primitive) -> Any:
+def operand(x: Any, primitive: Primitive) -> Any:
     """An untracked argument as kernels take it: a float, or an aligned, contiguous, writeable
     array; arrays of lower levels stay themselves."""
     if type(x) is float or isinstance(x, Array):
         return x
     if type(x) is int or type(x) is bool:
         return float(x)
-    return plain_array(real_array(x, f"{row.name}: an operand"))
+    return plain_array(real_array(x, f"{primitive.name}: an operand"))
 
 
 def real_array(x: Any, what: str) -> np.ndarray:

@@ -5,8 +5,7 @@ through that case. What is tracked inside another transformation is a `NestedTra
 may itself be tracked, dual or symbolic.
 """
 
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 from weakref import ref
 
@@ -15,50 +14,29 @@ import numpy as np
 from ..core import modes
 from ..core.array import Array
 from ..core.modes import active
-from ..core.primitive import Aval, Primitive, bind
+from ..core.primitive import Primitive, bind
 from ..core.symbols import lifted
 from ..eager import plans as eager
 from ..eager.plans import ElementwisePlan
 from ..errors import DimensionMismatch, GraphError
-from ..rules.families import FLOATS, ufunc_rows
+from ..rules.families import FLOATS, ufunc_primitives
 from ..rules.index import slice_plan
-from . import graph, operands
-from .children import Children
+from . import backward, gradients, graph, operands
+from .base import GraphArray, plain_value
 from .graph import Leaf, NestedLeaf, NestedNode, Node, add_child, tick
 from .operands import aval_of, plain_operand
 
 _SEEDS = {dtype: np.ones((), dtype) for dtype in FLOATS}
 
 
-def _augmented(sign: str, plain: Callable) -> Callable:
-    """The method of an augmented assignment: refused on a leaf, else the plain operator."""
-
-    def method(self, other):
-        if self.node.step is None:
-            name = self.name or "w"
-            raise GraphError(
-                f"{name} {sign} ... would make the leaf {name} a computed array and stop its "
-                f"training: write {name}.data {sign} ..., or y = {name} {sign[:-1]} ... for a new "
-                "array"
-            )
-        return plain(self, other)
-
-    return method
-
-
-class TrackedArray(Array):
+class TrackedArray(GraphArray):
     """An array and its place in the graph. Made by `nbgrad.track` and by every op on one.
 
     Shape and dtype (float64 or float32) are fixed. NumPy functions and operators on it give
     TrackedArrays; comparisons give plain bool arrays.
     """
 
-    __slots__ = ("__weakref__", "aval", "node")
-    __array_priority__ = 1000.0
-    aval: Aval
-    node: Node
-
-    # -- ops ----------------------------------------------------------------------------------
+    __slots__ = ()
 
     @classmethod
     def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
@@ -67,124 +45,56 @@ class TrackedArray(Array):
         return record_nested(level, primitive, args, params)
 
     @staticmethod
-    def bind1(row: Primitive, x, **params):
-        """`bind(row, x, **params)`, short for an array of the base level."""
+    def bind1(primitive: Primitive, x, **params):
+        """`bind(primitive, x, **params)`, short for an array of the base level."""
         if type(x) is not TrackedArray:
-            return bind(row, x, **params)
+            return bind(primitive, x, **params)
         aval, node = x.aval, x.node
-        plan = row.plans.get((aval, *params.items()) if params else (aval,))
+        plan = primitive.plans.get((aval, *params.items()) if params else (aval,))
         if plan is None:
-            if not row.differentiable:
-                return row.evaluate(node.value, **params)
-            plan = eager.plan_for(row, (aval,), params)
+            if not primitive.differentiable:
+                return primitive.evaluate(node.value, **params)
+            plan = eager.plan_for(primitive, (aval,), params)
         value = node.value
         out = plan.forward(value)
-        if node.step is None and out.base is not None:
+        if node.plan is None and out.base is not None:
             # A leaf's data may change in place: nothing computed from it may be a view of it.
             out = np.array(out)
         return result(plan, (node,), (value,), out)
 
     @staticmethod
-    def bind2(row: Primitive, x, y):
-        """`bind(row, x, y)`, short for arrays of the base level, plain arrays and numbers."""
+    def bind2(primitive: Primitive, x, y):
+        """`bind(primitive, x, y)`, short for arrays of the base level, plain arrays and numbers."""
         if type(x) is TrackedArray:
             x_node, x_kind = x.node, x.aval
             x_value = x_node.value
         elif type(x) is int:
             x_node, x_kind, x_value = None, float, float(x)
         elif type(x) is float or type(x) is np.ndarray:
-            x_node, x_kind, x_value = None, *plain_operand(x, row)
+            x_node, x_kind, x_value = None, *plain_operand(x, primitive)
         else:
-            return bind(row, x, y)
+            return bind(primitive, x, y)
         if type(y) is TrackedArray:
             y_node, y_kind = y.node, y.aval
             y_value = y_node.value
         elif type(y) is int:
             y_node, y_kind, y_value = None, float, float(y)
         elif type(y) is float or type(y) is np.ndarray:
-            y_node, y_kind, y_value = None, *plain_operand(y, row)
+            y_node, y_kind, y_value = None, *plain_operand(y, primitive)
         else:
-            return bind(row, x, y)
-        plan = row.plans.get((x_kind,) if x_node is y_node else (x_kind, y_kind))
+            return bind(primitive, x, y)
+        plan = primitive.plans.get((x_kind,) if x_node is y_node else (x_kind, y_kind))
         if plan is None:
-            return bind(row, x, y)
+            return bind(primitive, x, y)
         out = plan.forward(x_value, y_value)
         return result(plan, (x_node, y_node), (x_value, y_value), out)
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         if method == "__call__" and not options:
-            row = ufunc_rows.get(ufunc)
-            if row is not None:
-                return (self.bind1 if len(inputs) == 1 else self.bind2)(row, *inputs)
+            primitive = ufunc_primitives.get(ufunc)
+            if primitive is not None:
+                return (self.bind1 if len(inputs) == 1 else self.bind2)(primitive, *inputs)
         return super().__array_ufunc__(ufunc, method, *inputs, **options)
-
-    @property
-    def below(self) -> Any:
-        return self.node.value
-
-    # -- what it holds ------------------------------------------------------------------------
-
-    @property
-    def data(self) -> Any:
-        """The values. Of a leaf: its own array, as in `w.data -= lr * w.grad`; of a computed
-        array: a view that cannot be written to. Setting it is one step for other threads; an
-        augmented assignment is a read and a write, which needs a lock where threads share it.
-        Ctrl-C may come between the write and its note: then only `detect_changes` tells graphs
-        from before that they are stale, so begin with a new forward pass."""
-        value = self.node.value
-        if self.node.step is None or not isinstance(value, np.ndarray):
-            return value
-        view = value.view()
-        view.setflags(write=False)
-        return view
-
-    @data.setter
-    def data(self, value):
-        leaf = self.node
-        if not isinstance(leaf, Leaf):
-            raise GraphError(
-                f"the data of a computed array ({leaf.name}) cannot be set: compute a new array"
-            )
-        if value is not leaf.value:
-            value = operands.real_array(value, f"{leaf.name or 'x'}.data: an array")
-            if value.shape != self.shape:
-                raise DimensionMismatch(
-                    f"data of shape {value.shape} for a tracked array of shape {self.shape}, "
-                    "which is fixed; track a new array"
-                )
-            leaf.value = np.array(value, self.dtype, order="C")
-        leaf.changed = graph.tick()
-
-    @property
-    def grad(self) -> Any:
-        """The gradient: a plain array of the array's shape and dtype, a NumPy scalar where it has
-        no axes, None where nothing arrived. Setting it seeds `accum`."""
-        grad = self.node.grad
-        return grad[()] if isinstance(grad, np.ndarray) and grad.ndim == 0 else grad
-
-    @grad.setter
-    def grad(self, value):
-        node = self.node
-        if value is not None:
-            # Nothing is pulled from a leaf, so its gradient may be tracked.
-            level = self.level + (node.step is None)
-            value = operands.cotangent(value, self.aval, self.name, level)
-        graph.seed(node, value)
-
-    @property
-    def name(self) -> str:
-        """The name given to `track`, or the op that made the array."""
-        return self.node.name
-
-    @property
-    def children(self) -> "Children":
-        """What was computed from this array and still lives, with the pullback to here."""
-        return Children(self.node)
-
-    @property
-    def parents(self) -> tuple["TrackedArray", ...]:
-        """The tracked arrays that this one was computed from, in the order of the arguments."""
-        return tuple(graph.handle(node) for node in self.node.parents if node is not None)
 
     def backward(
         self,
@@ -213,7 +123,7 @@ class TrackedArray(Array):
         6.0
         """
         node = self.node
-        if node.step is not None and node.parents == () and node.saved == ():
+        if node.plan is not None and node.parents == () and node.saved == ():
             raise GraphError(
                 f"backward of {node.name}, which was computed from no tracked array: there is no "
                 "graph to walk; inside of no_tracking() none is made"
@@ -230,14 +140,14 @@ class TrackedArray(Array):
             level = self.level + create_graph
             seed = operands.cotangent(cotangent, self.aval, self.name, level, copy=create_graph)
         free = not (keep_graph or create_graph)
-        found = graph.sweep(
-            {node: seed}, graph.history(node), tracked=create_graph, keep=keep_grads, free=free
+        cotangents = backward.sweep(
+            {node: seed}, backward.history(node), tracked=create_graph, keep=keep_grads, free=free
         )
         if create_graph:
-            for reached, ct in found.items():
+            for leaf, ct in cotangents.items():
                 if not isinstance(ct, Array):
-                    found[reached] = make_leaf(np.array(ct), "", self.level)
-        graph.hand_out(found, seed)
+                    cotangents[leaf] = make_leaf(np.array(ct), "", self.level)
+        gradients.hand_out(cotangents, seed)
 
     def __getitem__(self, index):
         if type(self) is TrackedArray and (type(index) is slice or type(index) is int):
@@ -250,7 +160,7 @@ class TrackedArray(Array):
         """`y[i] = v` on a computed array: y becomes `y.at[i].set(v)`, and what was computed from y
         before keeps the old values. Raises GraphError for a leaf."""
         old = self.node
-        if old.step is None:
+        if old.plan is None:
             name = self.name or "x"
             raise GraphError(
                 f"{name}[...] = ... would overwrite the leaf {name}: write y = {name}.at[i].set(v) "
@@ -261,47 +171,11 @@ class TrackedArray(Array):
         old.array = _nobody
         self.node.array = ref(self)
 
-    # -- values -------------------------------------------------------------------------------
-
-    def item(self, *index) -> float:
-        """One element as a Python float; it takes no derivative along."""
-        return _plain(self).item(*index)
-
-    def tolist(self):
-        """The values as nested lists of Python floats."""
-        return _plain(self).tolist()
-
-    def __bool__(self) -> bool:
-        return bool(_plain(self))
-
-    def __repr__(self) -> str:
-        name = f" {self.name}" if self.name else ""
-        return f"{_text(_plain(self))} (tracked{name})"
-
-    def __format__(self, spec: str) -> str:
-        if spec and self.size != 1:
-            raise TypeError(
-                f"the format {spec!r} is for one number, not an array of shape {self.shape}: "
-                "use np.array2string(x.data, ...)"
-            )
-        return format(_plain(self).item(), spec) if spec else str(self)
-
-    # -- what a leaf refuses ------------------------------------------------------------------
-
-    __iadd__ = _augmented("+=", operator.add)
-    __isub__ = _augmented("-=", operator.sub)
-    __imul__ = _augmented("*=", operator.mul)
-    __itruediv__ = _augmented("/=", operator.truediv)
-    __ifloordiv__ = _augmented("//=", operator.floordiv)
-    __imod__ = _augmented("%=", operator.mod)
-    __imatmul__ = _augmented("@=", operator.matmul)
-    __ipow__ = _augmented("**=", operator.pow)
-
     def __reduce__(self):
         """A pickle keeps the value, and the name of a leaf: it is read as a leaf of the base level.
         The gradient, the graph and the level stay behind, as other processes know nothing of them.
         """
-        return make_leaf, (np.array(_plain(self)), _label(self), 0)
+        return make_leaf, (np.array(plain_value(self)), _label(self), 0)
 
 
 class NestedTracked(TrackedArray):
@@ -318,39 +192,39 @@ class NestedTracked(TrackedArray):
 # -- recording ------------------------------------------------------------------------------------
 
 
-def record(row: Primitive, args: Sequence, params: dict):
-    """Apply a row at the base level, and note it in the graph."""
+def record(primitive: Primitive, args: Sequence, params: dict):
+    """Apply a primitive at the base level, and note it in the graph."""
     if len(args) == 1:
-        return TrackedArray.bind1(row, *args, **params)
-    parents, values, kinds = _taken_apart(0, row, args)
-    if len(kinds) == 2 and parents[0] is parents[1] and row.plan_class is ElementwisePlan:
+        return TrackedArray.bind1(primitive, *args, **params)
+    parents, values, kinds = _taken_apart(0, primitive, args)
+    if len(kinds) == 2 and parents[0] is parents[1] and primitive.plan_class is ElementwisePlan:
         kinds = kinds[:1]
-    if not row.differentiable:
-        return bind(row, *values, **params)
-    plan = eager.plan_for(row, kinds, params)
+    if not primitive.differentiable:
+        return bind(primitive, *values, **params)
+    plan = eager.plan_for(primitive, kinds, params)
     out = plan.forward(*values)
-    if out.base is not None and any(node is not None and node.step is None for node in parents):
+    if out.base is not None and any(node is not None and node.plan is None for node in parents):
         out = np.array(out)
     return result(plan, parents, values, out)
 
 
-def record_nested(level: int, row: Primitive, args: Sequence, params: dict):
-    """Apply a row above the base level: to the values below it, through `bind`."""
-    parents, values, kinds = _taken_apart(level, row, lifted(args))
-    out = bind(row, *values, **params)
-    if not row.differentiable:
+def record_nested(level: int, primitive: Primitive, args: Sequence, params: dict):
+    """Apply a primitive above the base level: to the values below it, through `bind`."""
+    parents, values, kinds = _taken_apart(level, primitive, lifted(args))
+    out = bind(primitive, *values, **params)
+    if not primitive.differentiable:
         return out
-    return nested_result(row, kinds, parents, values, params, out, level)
+    return nested_result(primitive, kinds, parents, values, params, out, level)
 
 
-def nested_result(row, kinds, parents, values, params, out, level: int) -> "NestedTracked":
+def nested_result(primitive, kinds, parents, values, params, out, level: int) -> "NestedTracked":
     """The array of a new node above the base level."""
     if active and modes.untracked(level):
         parents = values = ()
     node, array = NestedNode(), NestedTracked()
     array.node, array.aval = node, aval_of(out)
-    node.step, node.parents, node.saved, node.value = (
-        eager.Call(row, kinds, params), parents, values, out,
+    node.plan, node.parents, node.saved, node.value = (
+        eager.FunctionPlan(primitive, kinds, params), parents, values, out,
     )  # fmt: skip
     node.children = node.grad = None
     node.time, node.level = tick(), level
@@ -361,7 +235,7 @@ def nested_result(row, kinds, parents, values, params, out, level: int) -> "Nest
     return array
 
 
-def _taken_apart(level: int, row: Primitive, args: Sequence) -> tuple[tuple, tuple, tuple]:
+def _taken_apart(level: int, primitive: Primitive, args: Sequence) -> tuple[tuple, tuple, tuple]:
     """Node (or None), value and kind of each argument."""
     parents, values, kinds = [], [], []
     for arg in args:
@@ -370,7 +244,7 @@ def _taken_apart(level: int, row: Primitive, args: Sequence) -> tuple[tuple, tup
             values.append(arg.node.value)
             kinds.append(arg.aval)
         else:
-            kind, value = plain_operand(arg, row)
+            kind, value = plain_operand(arg, primitive)
             parents.append(None)
             values.append(value)
             kinds.append(kind)
@@ -380,7 +254,7 @@ def _taken_apart(level: int, row: Primitive, args: Sequence) -> tuple[tuple, tup
 def result(plan, parents: tuple, saved: tuple, value) -> TrackedArray:
     """The array of a new node of the base level, noted under its parents."""
     node = Node()
-    node.step = plan
+    node.plan = plan
     if active:
         if modes.watching():
             modes.watch_forward(node, saved, value)
@@ -452,15 +326,3 @@ def below(x: Any, level: int) -> Any:
 
 def _label(x: TrackedArray) -> str:
     return x.node.label if isinstance(x.node, Leaf) else ""
-
-
-def _plain(x: TrackedArray) -> np.ndarray:
-    """The plain values under all levels."""
-    value = x.node.value
-    while isinstance(value, Array):
-        value = value.below
-    return value
-
-
-def _text(value: np.ndarray) -> str:
-    return repr(value.item()) if value.ndim == 0 else str(value)

@@ -23,7 +23,7 @@ import nbgrad.warmup
 from nbgrad.core.primitive import Primitive
 few = ["add", "tanh"]
 rows = [Primitive.registry[name] for name in few]
-sys.modules["nbgrad.warmup"]._rows = lambda: rows
+sys.modules["nbgrad.warmup"]._sampled = lambda: rows
 names = []
 found = nbgrad.warmup(on_op=lambda done, total, name: names.append((done, total, name)))
 result = [found, names]

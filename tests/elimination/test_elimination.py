@@ -16,7 +16,7 @@ from nbgrad.elimination import Edge, Graph, exact, orders, recording
 from nbgrad.elimination.accumulate import Local, as_matrix
 from nbgrad.elimination.graph import Partial
 from nbgrad.elimination.orders import COMPARED, SMALL
-from nbgrad.elimination.recording import Step
+from nbgrad.elimination.recording import TapeEntry
 
 el = nbgrad.elimination
 
@@ -202,9 +202,9 @@ def test_the_structure_of_every_row(case):
     out = np.asarray(case(*point.args))
     for i in case.positions:
         parents = [0 if k == i else None for k in range(len(point.args))]
-        step = Step(case.row, case.params, point.args, parents, out)
-        edge = step.edges()[0]
-        local = Local(step, 0, edge)
+        entry = TapeEntry(case.row, case.params, point.args, parents, out)
+        edge = entry.edges()[0]
+        local = Local(entry, 0, edge)
         size = np.size(point.args[i])
         columns = [local.push(e) for e in np.eye(size)]
         full = np.stack(columns, axis=1) if columns else np.zeros((out.size, 0))

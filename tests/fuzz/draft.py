@@ -205,7 +205,9 @@ class Draft:
                 raise Unusable(f"{text}: {error}") from None
             # What NumPy refuses for its numbers, everything must refuse.
             self.refused, scope["out"] = True, 0.0
-        except (ArithmeticError, ValueError, TypeError, AttributeError, RuntimeError) as error:
+        except (
+            ArithmeticError, ValueError, TypeError, AttributeError, RuntimeError, MemoryError
+        ) as error:  # fmt: skip
             raise Unusable(f"{text}: {error}") from None
         value = scope["out"]
         if not isinstance(value, (np.ndarray, np.generic, float, int)):

@@ -60,16 +60,23 @@ def truth(program: Program, rng: np.random.Generator, given: Any = None) -> Trut
         if not program.floats or not wide:
             return Truth(found, directions, None)
 
-        def moved(t: complex) -> list[Any]:
+        others = tuple(
+            None if u is None else direction(np.random.default_rng(k), u)
+            for k, u in enumerate(directions)
+        )
+
+        def moved(t: float, s: float = 0.0) -> list[Any]:
             library.replaying = 0
             given = [
-                x if u is None else np.asarray(x + t * u)
-                for x, u in zip(args, directions, strict=True)
+                x if u is None else np.asarray(x + t * u + s * v)
+                for x, u, v in zip(args, directions, others, strict=True)
             ]
             return [np.asarray(x) for x in results(f(*given))]
 
         try:
             tangents = _slopes(moved, [np.asarray(x) for x in found])
+            if tangents is not None and not _adds_up(moved, tangents):
+                tangents = None
         except (ArithmeticError, ValueError, TypeError, IndexError, np.linalg.LinAlgError):
             tangents = None
     return Truth(found, directions, tangents)
@@ -140,6 +147,21 @@ def _slopes(moved: Callable[[float], list[Any]], base: list[Any]) -> tuple[Any, 
             return None
         slopes.append(fine)
     return tuple(slopes)
+
+
+def _adds_up(moved: Callable[[float, float], list[Any]], slopes: tuple[Any, ...]) -> bool:
+    """Whether the slope along two directions at once is the sum of those along each: not so where
+    values are tied, though slopes from the left and the right agree in a median of them."""
+    h = STEP / 2
+    other = zip(moved(0.0, h), moved(0.0, -h), strict=True)
+    both = zip(moved(h, h), moved(-h, -h), strict=True)
+    for (a, b), (c, d), slope in zip(other, both, slopes, strict=True):
+        if slope is None:
+            continue
+        one, two = (a - b) / (2 * h), (c - d) / (2 * h)
+        if not np.all(np.abs(two - one - slope) <= 1e-2 * (1.0 + np.abs(one) + np.abs(slope))):
+            return False
+    return True
 
 
 def near(found: Any, expected: Any, rtol: float, scale: float = 1.0) -> bool:

@@ -5,6 +5,7 @@ its samples. A function that is no row enters by the calls that NumPy accepts.
 """
 
 import inspect
+import re
 from typing import Any
 
 import numpy as np
@@ -39,10 +40,19 @@ SIGNED = {"signbit", "copysign", "arctan2"}
 
 SKIPPED = {
     "shape", "ndim", "size", "array_repr", "array_str", "array2string", "iscomplexobj", "argwhere",
-    "nonzero", "flatnonzero", "histogram", "digitize", "empty_like", "allclose", "array_equal",
+    "nonzero", "flatnonzero", "histogram", "histogram2d", "histogramdd", "digitize",
+    "empty_like", "allclose", "array_equal",
     "array_equiv", "copy", "slogdet", "where", "clip", "searchsorted", "count_nonzero",
+    "histogram2d", "histogramdd", "histogram_bin_edges", "unique", "unique_all", "unique_counts",
+    "unique_inverse", "unique_values", "intersect1d", "setdiff1d", "setxor1d", "union1d", "extract",
+    "compress", "trim_zeros", "diag_indices_from", "tril_indices_from", "triu_indices_from",
+    "row_stack",
+    "eigh", "eigvalsh", "eig", "eigvals", "svd", "svdvals", "matrix_norm", "cond", "poly",
+    "qr", "polymul",
 }  # fmt: skip
-"""Functions that give no array of floats, or one whose size depends on numbers."""
+"""Functions that give no array of floats, or one whose size depends on numbers; or whose factors
+have no derivative where some are equal, as they often are in programs that are drawn; or one whose
+leading zeros NumPy drops."""
 
 
 def spelled(row: Primitive) -> str | None:
@@ -54,8 +64,9 @@ def spelled(row: Primitive) -> str | None:
     if hasattr(nbgrad, row.name) and hasattr(Reference, row.name):
         return f"nbgrad.{row.name}"
     for text in (row.spelling, row.reference):
-        if isinstance(text, str) and "scipy.special." in text:
-            return text.strip("`").removeprefix("scipy.")
+        name = re.search(r"(np|scipy\.special)\.\w+", text) if isinstance(text, str) else None
+        if name is not None:
+            return name[0].removeprefix("scipy.")
     return None
 
 

@@ -155,7 +155,9 @@ def compiled_out_captured(c: Case) -> None:
 
 def fits_out(x: Any, y: Any) -> bool:
     """Whether the array x can take the result y."""
-    if not isinstance(x, np.ndarray) or not x.ndim or not x.flags.c_contiguous:
+    if not isinstance(x, np.ndarray) or not x.ndim:
+        return False
+    if not (x.flags.c_contiguous and x.dtype.isnative):
         return False
     return (x.shape, x.dtype) == (np.shape(y), np.asarray(y).dtype)
 

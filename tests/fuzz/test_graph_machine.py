@@ -141,7 +141,7 @@ class GraphMachine(RuleBasedStateMachine):
     def assign(self, place, source, index):
         (y, old), (v, value) = self.pick(place), self.pick(source)
         chosen = INDICES[index]
-        if y.node.step is None or y is v or old.array.ndim != 2 or old.array.shape[0] < 2:
+        if y.node.plan is None or y is v or old.array.ndim != 2 or old.array.shape[0] < 2:
             return
         if old.array[chosen].shape == value.array.shape:
             new = model.assigned(old, chosen, value)
@@ -168,7 +168,7 @@ class GraphMachine(RuleBasedStateMachine):
     @rule(place=places)
     def drop(self, place):
         if len(self.held) > len(self.leaves):
-            computed = [pair for pair in self.held if pair[0].node.step is not None]
+            computed = [pair for pair in self.held if pair[0].node.plan is not None]
             gone = computed[place % len(computed)]
             self.held = [pair for pair in self.held if pair is not gone]
 
@@ -221,7 +221,7 @@ class GraphMachine(RuleBasedStateMachine):
     @rule(place=places, number=numbers)
     def seed(self, place, number):
         x, value = self.pick(place)
-        if x.node.step is not None:
+        if x.node.plan is not None:
             self.seeds[value] = draws(number, value.array.shape)
             x.grad = self.seeds[value]
 
@@ -229,7 +229,7 @@ class GraphMachine(RuleBasedStateMachine):
     @rule(place=places)
     def take_back(self, place):
         x, value = self.pick(place)
-        if x.node.step is not None:
+        if x.node.plan is not None:
             x.grad = None
             self.seeds.pop(value, None)
 

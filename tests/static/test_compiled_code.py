@@ -154,3 +154,19 @@ def test_the_form_that_writes_for_a_program_of_numbers_alone():
 
     value, gradient = use(0.5)
     assert (value, gradient) == pytest.approx((0.5 * np.exp(0.5), 1.5 * np.exp(0.5)))
+
+
+def test_the_compiler_loads_with_the_first_program(fork):
+    """It is a quarter of the import, which programs of the eager tier need not wait for."""
+    code = """
+import sys
+parts = ("lower", "schedule", "loops", "inspect", "variant")
+def loaded(): return [p for p in parts if f"nbgrad.static.{p}" in sys.modules]
+result = [loaded()]
+f = nbgrad.compile(lambda x: x * x)
+result += [float(f(3.0)), loaded(), f.plan is not None and loaded()]
+"""
+    before, value, compiled, looked = fork(code).result
+    assert (before, value) == ([], 9.0)
+    assert compiled == ["lower", "schedule", "loops", "variant"]
+    assert looked == ["lower", "schedule", "loops", "inspect", "variant"]

@@ -14,13 +14,13 @@ def brute_force(output: Node, ct, leaf: Node):
     """The sum over all paths from `output` to `leaf`, one after the other."""
     if output is leaf:
         return ct
-    if output.step is None:
+    if output.plan is None:
         return 0.0
     total = 0.0
     for position, parent in enumerate(output.parents):
         if parent is not None:
             need = tuple(i == position for i in range(len(output.parents)))
-            if output.step.need != need and output.parents.count(parent) > 1:
+            if output.plan.need != need and output.parents.count(parent) > 1:
                 need = tuple(p is parent for p in output.parents)
                 if output.parents.index(parent) != position:
                     continue  # both positions of x * x come in one

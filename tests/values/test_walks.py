@@ -10,7 +10,7 @@ import pytest
 
 import nbgrad
 from nbgrad import GraphError, track
-from nbgrad.values import graph
+from nbgrad.values import backward
 
 # -- buffers of the walk, where an array in another order of memory was added before ---------------
 
@@ -243,6 +243,6 @@ def test_dead_children_are_not_kept():
 def test_walks_of_a_wide_graph():
     x = track(2.0)
     y = functools.reduce(operator.add, [x * float(i) for i in range(10_000)], x * 0.0)
-    assert len(graph.history(y.node)) == 20_001
+    assert len(backward.history(y.node)) == 20_001
     y.backward()
     assert x.grad == sum(range(10_000))

@@ -27,7 +27,7 @@ _OURS = re.compile(rf".+-[0-9a-f]{{32}}{re.escape(SUFFIX)}(\.[0-9a-f]{{12}}\.tmp
 # a user's profile is the user's own.
 _POSIX = os.open in os.supports_dir_fd and hasattr(os, "geteuid")
 _LINKS = 40  # as many as Linux follows
-_DAY = 86_400.0
+_DAY = 86_400.0  # seconds
 
 
 class Entry(NamedTuple):

@@ -22,7 +22,7 @@ _taken: list[Any] = []
 
 
 def fork_safe(lock: _Lock) -> _Lock:
-    """The same lock, open in every child process."""
+    """Register a lock to be open in every child process; returns it."""
     _locks.add(lock)
     return lock
 

@@ -191,7 +191,7 @@ def undisturbed() -> Iterator[None]:
 
 
 def guarded(dispatcher: Any) -> Any:
-    """The same dispatcher, whose compilations no signal breaks off.
+    """Make a dispatcher hold signals back while it compiles; returns it.
 
     A call that comes while it may not compile is a call with types that it was not prepared for,
     also where it may when the call begins, since another thread prepares it.

@@ -28,13 +28,13 @@ def _require(graph: Any, symbol: Symbol, numbers: Any, condition: str, what: str
     """LinAlgError where the least number is not so, once the program has run."""
     if numbers.size:
         least = graph.reduce(MINIMUM, numbers, range(len(numbers.shape)))
-        row: Any = symbol.primitive
-        message = f"{what} matrix in {row.name}{symbol.place}"
+        primitive: Any = symbol.primitive
+        message = f"{what} matrix in {primitive.name}{symbol.place}"
         graph.require(graph.map(condition, (least,), BOOL), np.linalg.LinAlgError, message)
 
 
 def _regular(graph: Any, symbol: Symbol, x: Any) -> tuple[Any, int, int]:
-    """The same, of matrices that must have an inverse."""
+    """Factors of matrices that must have an inverse, with their number and size."""
     lu, count, n = _factored(graph, symbol, x)
     sizes = graph.map("abs(x)", (_diagonals(graph, symbol, lu),), symbol.dtype)
     _require(graph, symbol, sizes, "x != 0.0", "a singular")

@@ -1,4 +1,4 @@
-"""The static form of rows that are scalar code: their body is their form."""
+"""The static form of primitives that are scalar code: their body is their form."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ from ...eager.emission import body_of, whole_body_of
 from ..dtypes import BOOL, INT, kind_of
 
 
-def elementwise(row: Any, graph: Any, symbol: Symbol, args: tuple) -> Any:
-    """The body of a row over arguments in the dtypes in which NumPy takes them."""
+def elementwise(primitive: Any, graph: Any, symbol: Symbol, args: tuple) -> Any:
+    """The body of a primitive over arguments in the dtypes in which NumPy takes them."""
     params, dtype = symbol.params, symbol.dtype
-    *types, result = row.loop_types(*map(_kind, symbol.args), **params)
+    *types, result = primitive.loop_types(*map(_kind, symbol.args), **params)
     whole = all(kind.kind in "iub" for kind in types)
     if whole and result == BOOL and BOOL not in types and all(v.dtype.kind in "iu" for v in args):
         typed = args  # integers of any kind are compared as they are
@@ -21,33 +21,33 @@ def elementwise(row: Any, graph: Any, symbol: Symbol, args: tuple) -> Any:
             _truth(graph, v) if kind == BOOL else _typed(graph, symbol, x, v, kind)
             for x, v, kind in zip(symbol.args, args, types, strict=True)
         ]
-    body = whole_body_of(row, params) if whole else body_of(row, params)
-    if whole and row.requires:
-        condition, message = row.requires
+    body = whole_body_of(primitive, params) if whole else body_of(primitive, params)
+    if whole and primitive.requires:
+        condition, message = primitive.requires
         holds = graph.map(condition, typed, BOOL, symbol.shape)
-        graph.require_all(holds, ValueError, f"{row.name}: {message}{symbol.place}")
-    if (whole and result != BOOL) or (row.differentiable and dtype == BOOL):
+        graph.require_all(holds, ValueError, f"{primitive.name}: {message}{symbol.place}")
+    if (whole and result != BOOL) or (primitive.differentiable and dtype == BOOL):
         return graph.whole(body, typed, dtype, symbol.shape)
     return graph.map(body, typed, dtype, symbol.shape)
 
 
 def _kind(x: Any) -> Any:
-    """What decides about dtypes: the type of numbers of Python's, of others the dtype."""
+    """What promotion asks of an argument: the dtype, or the type of a Python number."""
     if not isinstance(x, Symbol):
         return kind_of(x)
     return x.dtype if not x.weak else int if x.dtype.kind == "i" else float
 
 
 def _typed(graph: Any, symbol: Symbol, x: Any, value: Any, dtype: np.dtype) -> Any:
-    """An argument in the dtype in which an op takes it. A number of Python's must fit into it: of a
-    constant that is known, of others when the program runs."""
+    """An argument in the dtype in which an op takes it. A Python number must fit into it: that of a
+    constant is known now, that of others when the program runs."""
     if dtype.kind in "iu" and dtype != INT and _kind(x) is int:
         low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
         if not isinstance(x, Symbol):
             if not low <= x <= high:
-                row: Any = symbol.primitive
+                primitive: Any = symbol.primitive
                 raise OverflowError(
-                    f"{row.name}: Python integer {x} out of bounds for {dtype}{symbol.place}"
+                    f"{primitive.name}: Python integer {x} out of bounds for {dtype}{symbol.place}"
                 )
         else:
             most = graph.full(min(high, np.iinfo(INT).max), (), INT)

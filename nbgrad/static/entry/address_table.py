@@ -1,10 +1,14 @@
 """Tables of addresses: how programs of many arrays are given them."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ...kernels.pointers import Overlap
 from ...kernels.program import overlapping, pack
-from .signature import Signature
+
+if TYPE_CHECKING:
+    from .signature import Signature
 
 _EIGHT = 8  # as many arrays as `pack` takes
 
@@ -18,7 +22,7 @@ def table_of(flat: list[np.ndarray]) -> np.ndarray:
     return table
 
 
-def check_apart(table: np.ndarray, signature: Signature) -> None:
+def check_apart(table: np.ndarray, signature: "Signature") -> None:
     """Raise Overlap where a result of a table shares memory with another array."""
     if overlapping.dispatcher(
         table, signature.sizes, len(signature.sizes) - len(signature.arrays())

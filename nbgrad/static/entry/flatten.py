@@ -18,7 +18,9 @@ from ...kernels.shapes import require_axes
 from ...rules.dtypes import known
 from ...transforms import trees
 from .address_table import check_apart, table_of
-from .signature import Signature
+
+if TYPE_CHECKING:
+    from .signature import Signature
 
 Leaf: TypeAlias = np.ndarray | np.generic | float | int
 """An argument that a program is given."""
@@ -134,7 +136,7 @@ def caller(
 
 
 def _packed(
-    writer: "_Writer", signature: Signature, given: list[str], results: list[str], into: bool
+    writer: "_Writer", signature: "Signature", given: list[str], results: list[str], into: bool
 ) -> list[str]:
     """The table of addresses and the numbers, for a program of many arrays."""
     arrays, scalars = [], []
@@ -231,7 +233,7 @@ class _Writer:
         else:
             raise Unwritten
 
-    def places(self, tree: Any, name: str, signature: Signature) -> None:
+    def places(self, tree: Any, name: str, signature: "Signature") -> None:
         """The arrays `r0`, `r1`, ... of a result whose flat outputs `tree` counts."""
         kind = type(tree)
         if kind in (tuple, list) or is_named(kind):
@@ -257,7 +259,7 @@ class _Writer:
         elif tree is not None and kind is not int:
             raise Unwritten
 
-    def built(self, tree: Any, signature: Signature) -> str:
+    def built(self, tree: Any, signature: "Signature") -> str:
         """The expression of the result."""
         kind = type(tree)
         if is_named(kind):
@@ -271,7 +273,7 @@ class _Writer:
             return "{" + ", ".join(items) + "}"
         if (fields := trees.data_fields(tree)) is not None:
             items = [self.built(getattr(tree, field), signature) for field in fields]
-            return f"{self.new(trees.made)}({self.new(kind)}, {fields}, ({', '.join(items)},))"
+            return f"{self.new(trees.construct)}({self.new(kind)}, {fields}, ({', '.join(items)},))"
         if tree is None:
             return "None"
         if kind is int:

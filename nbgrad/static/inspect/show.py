@@ -13,7 +13,8 @@ from ...values.graph import Node
 from ...values.operands import aval_of
 from ...values.tracked import TrackedArray
 from ..entry.flatten import Leaf
-from ..function import StaticFunction, Variant
+from ..function import StaticFunction
+from ..variant import Variant
 from .page import Page
 from .report import in_bytes
 
@@ -132,7 +133,7 @@ def draw(z: object) -> Drawing:
     for node in _computed_from(z.node):
         number[node] = f"n{len(number)}"
         look = ""
-        if node.step is None:
+        if node.plan is None:
             look = ' fillcolor="#dbe9f6"'
         elif node is z.node:
             look = " penwidth=2"
@@ -180,10 +181,10 @@ def _computed_from(root: Node) -> Iterator[Node]:
 
 def _facts(node: Node) -> list[str]:
     """The lines of text in the box of a node."""
-    if node.step is None:
+    if node.plan is None:
         title = node.name or "leaf"
     else:
-        params = node.step.params.items()
+        params = node.plan.params.items()
         told = ", ".join(f"{key}={_brief.repr(v)}" for key, v in params if v is not False)
         title = _title(node) + (f"({told})" if told else "")
         if node.saved is None:

@@ -12,7 +12,7 @@ from nbgrad.core import modes
 from nbgrad.core.array import Array
 from nbgrad.kernels import index as kernels
 from nbgrad.transforms import trees
-from nbgrad.values import graph
+from nbgrad.values import backward, gradients, graph
 from nbgrad.values.tracked import make_leaf
 
 
@@ -33,7 +33,7 @@ def buffer_order() -> Iterator[None]:
         rows, outer, length, width = kernels.positions(index, buffer.shape)
         kernels.scatter_add(buffer.ravel(), rows, ct.ravel(), outer, length, width)
 
-    with patch.object(graph, "_add_into", add_into), patch.object(kernels, "add_at", add_at):
+    with patch.object(backward, "_add_into", add_into), patch.object(kernels, "add_at", add_at):
         yield
 
 
@@ -55,7 +55,7 @@ def level_inside() -> Iterator[None]:
 @contextmanager
 def memo_lost() -> Iterator[None]:
     """A gradient that was pulled goes with the last array that it was pulled from."""
-    refresh = graph._refresh
+    refresh = gradients._refresh
 
     def forgetful(node: Any, children: Any, now: int) -> None:
         if children:
@@ -63,7 +63,7 @@ def memo_lost() -> Iterator[None]:
         else:
             node.grad = None
 
-    with patch.object(graph, "_refresh", forgetful):
+    with patch.object(gradients, "_refresh", forgetful):
         yield
 
 
@@ -74,11 +74,11 @@ def unlocked_leaves() -> Iterator[None]:
     def hand_out(cotangents: dict, seed: Any) -> None:
         now = graph.tick()
         for node, ct in cotangents.items():
-            if node.grad is not None and node.step is None:
+            if node.grad is not None and node.plan is None:
                 ct = node.grad + ct
-            node.grad, node.grad_time, node.origin = ct, now, graph.SWEPT
+            node.grad, node.grad_time, node.origin = ct, now, gradients.SWEPT
 
-    with patch.object(graph, "hand_out", hand_out):
+    with patch.object(gradients, "hand_out", hand_out):
         yield
 
 

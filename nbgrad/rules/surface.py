@@ -7,13 +7,13 @@ reason, or is refused with the way round. Nothing else: a function that is none 
 
 import inspect
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .core.array import functions, remedies
-from .core.primitive import Primitive
-from .rules.families import Elementwise, Nondifferentiable
+from ..core.functions import functions, remedies
+from ..core.primitive import Primitive
+from .families import Elementwise, Nondifferentiable, ufunc_primitives
 
 __all__ = ["Entry", "surface", "unknown"]
 
@@ -50,16 +50,21 @@ IN_STEPS = """
     np.count_nonzero np.searchsorted np.digitize np.any np.all np.allclose np.array_equal
     np.array_equiv np.isclose np.nanargmax np.nanargmin np.linalg.matrix_rank np.histogram2d
     np.histogramdd np.histogram_bin_edges np.isin np.iscomplex np.isreal np.isneginf np.isposinf
-    np.lexsort np.nextafter np.spacing np.intersect1d np.setdiff1d np.setxor1d np.union1d np.unique
+    np.lexsort np.spacing np.intersect1d np.setdiff1d np.setxor1d np.union1d np.unique
     np.unique_all np.unique_counts np.unique_inverse np.unique_values"""
-NO_NUMBERS = """
+_ZERO = "its values change in steps: tracked, derivative 0"
+TEXT = """
     np.array_repr np.array_str np.array2string np.format_float_positional
-    np.format_float_scientific np.shape np.ndim np.size np.iscomplexobj np.isrealobj
+    np.format_float_scientific"""
+NO_NUMBERS = """
+    np.shape np.ndim np.size np.iscomplexobj np.isrealobj
     np.result_type np.common_type np.may_share_memory np.shares_memory np.einsum_path
     np.diag_indices_from np.tril_indices_from np.triu_indices_from np.empty_like np.zeros_like
     np.ones_like np.full_like np.imag"""
 WITHOUT = {
     **dict.fromkeys(IN_STEPS.split(), "its values change in steps: plain"),
+    **dict.fromkeys("np.angle np.around np.round np.fix".split(), _ZERO),
+    **dict.fromkeys(TEXT.split(), "it gives text"),
     **dict.fromkeys(NO_NUMBERS.split(), "it does not depend on the numbers"),
 }
 """Functions that take tracked arrays and give values without a derivative, and why."""
@@ -113,7 +118,7 @@ def _entry(function: object, names: list[str]) -> Entry | None:
     if isinstance(row, Elementwise):
         params = row.samples[0] if row.samples else {}
         if all(row.constant(i, **params) == 0 for i in range(row.arity)):
-            return Entry(name, others, "none", "its values change in steps: tracked, derivative 0")
+            return Entry(name, others, "none", _ZERO)
     return Entry(
         name, others, "yes", f"the row {row.name}" if row else _summary(functions[function])
     )
@@ -124,8 +129,10 @@ def _home(function: object) -> str:
     return home.replace("numpy", "np", 1)
 
 
-def _row_of(function: object) -> Primitive | None:
+def _row_of(function: Any) -> Primitive | None:
     """The row that a function is."""
+    if function in ufunc_primitives:
+        return ufunc_primitives[function]
     found = [row for row in Primitive.registry.values() if row.function is function]
     return found[0] if len(found) == 1 else None
 

@@ -1,0 +1,51 @@
+"""Families of primitives: what is derived from the little that a row states.
+
+* `Elementwise`: a scalar body and one partial an argument. The pullback is `scale(ct, partial)`,
+  the pushforward the sum of `scale(tangent, partial)`.
+* `Linear`: the op and its transpose. The pushforward is the op itself.
+* `Bilinear`: the op and the transposes in its left and its right argument.
+* `Custom`: pullback and pushforward written out, in NumPy terms.
+* `Nondifferentiable`: values only, such as comparisons.
+
+A partial is a straight-line NumPy expression in the arguments and the output. It is recorded on
+symbols for the kernels and for static programs, runs on tracked and dual values for higher order,
+and on plain arrays as the reference of the tests.
+"""
+
+from ..dtypes import FLOATS, float_type
+from .arrays import Bilinear, Custom, Linear, Written, zeros_like
+from .samples import Dominant, Interval, Sample, above_one, definite, positive, reals, sample
+from .scalar import (
+    Elementwise,
+    Nondifferentiable,
+    elementwise,
+    nondifferentiable,
+    scale,
+    scaled,
+    ufunc_primitives,
+)
+
+__all__ = [
+    "FLOATS",
+    "Bilinear",
+    "Custom",
+    "Dominant",
+    "Elementwise",
+    "Interval",
+    "Linear",
+    "Nondifferentiable",
+    "Sample",
+    "Written",
+    "above_one",
+    "definite",
+    "elementwise",
+    "float_type",
+    "nondifferentiable",
+    "positive",
+    "reals",
+    "sample",
+    "scale",
+    "scaled",
+    "ufunc_primitives",
+    "zeros_like",
+]

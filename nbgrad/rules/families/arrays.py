@@ -1,0 +1,177 @@
+"""Families whose rows bring functions of whole arrays, and their derivatives."""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...core.array import Array
+from ...core.primitive import Primitive, bind, shape_of
+from .. import batching, structure
+
+
+class Written(Primitive):
+    """A primitive with functions of its own: `compute(*args, **params)` on plain arrays, and
+    `infer` from Avals to an Aval. `fused`, of the signature of the family's rule, may do the
+    pullback on plain arrays by kernels.
+
+    `along` names the parameter that holds the axes along which the primitive works, "" where it
+    works along none: it keeps all others apart, so that samples are one more axis in front, and the
+    Jacobian falls into blocks. Where it is not so simple, `batch` is the rule over samples
+    (`rules/batching.py`), and `blocks` the structure of its Jacobian (`rules/structure.py`). The
+    other facts are those of a `Primitive`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        compute: Callable,
+        infer: Callable,
+        *,
+        samples: Any,
+        function: Any = None,
+        kinks: Sequence[tuple] = (),
+        along: str | None = None,
+        batch: Callable | None = None,
+        blocks: Callable[..., int] | None = None,
+        **facts: Any,
+    ):
+        super().__init__(name, function, samples=samples, **facts)
+        self.evaluate = compute
+        self.infer = infer
+        if along is not None:
+            batch = batch or batching.along(*filter(None, [along]))
+            blocks = blocks or functools.partial(_blocks_along, along)
+        if batch:
+            self.batch = functools.partial(batch, self)
+        if blocks:
+            self.blocks = blocks
+        self.kinks = tuple(kinks)
+
+
+def _blocks_along(name: str, shapes: Sequence, i: int, out: tuple, **params) -> int:
+    """The blocks of a primitive that works along the axes in the parameter of that name."""
+    return structure.before(params[name] if name else (), shapes[i])
+
+
+class Linear(Written):
+    """An op that is linear in all its array arguments together.
+
+    `transpose(ct, args, **params)` gives the cotangents of all arguments; it may read their shapes
+    and dtypes, not their values.
+    """
+
+    linear = True
+
+    def __init__(
+        self,
+        name: str,
+        compute: Callable,
+        infer: Callable,
+        transpose: Callable[..., Sequence],
+        *,
+        fused: Callable[..., Sequence] | None = None,
+        **options: Any,
+    ):
+        super().__init__(name, compute, infer, **options)
+        self.transpose = transpose
+        self.fused = fused or transpose
+
+    def pullback(self, ct, out, args, need, **params):
+        cotangents = self.transpose(ct, args, **params)
+        return [g if wanted else None for g, wanted in zip(cotangents, need, strict=True)]
+
+    def fused_pullback(self, ct, out, args, need, **params):
+        cotangents = self.fused(ct, args, **params)
+        if len(need) == 1:
+            return cotangents
+        return [g if wanted else None for g, wanted in zip(cotangents, need, strict=True)]
+
+    def pushforward(self, tangents, out, args, **params):
+        filled = [
+            zeros_like(arg) if tangent is None else tangent
+            for tangent, arg in zip(tangents, args, strict=True)
+        ]
+        return bind(self, *filled, **params)
+
+    def residuals(self, need, count, **params):
+        return ()
+
+
+class Bilinear(Written):
+    """An op that is linear in each of two arguments: `left` and `right` are its transposes.
+
+    `left(ct, x, y, **params)` is the cotangent of x, `right(ct, x, y, **params)` that of y.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        compute: Callable,
+        infer: Callable,
+        left: Callable,
+        right: Callable,
+        *,
+        fused: Callable[..., Sequence] | None = None,
+        **options: Any,
+    ):
+        super().__init__(name, compute, infer, **options)
+        self.left = left
+        self.right = right
+        self.fused_pullback = fused or self.pullback
+
+    def pullback(self, ct, out, args, need, **params):
+        x, y = args
+        return [
+            self.left(ct, x, y, **params) if need[0] else None,
+            self.right(ct, x, y, **params) if need[1] else None,
+        ]
+
+    def pushforward(self, tangents, out, args, **params):
+        (x, y), (x_dot, y_dot) = args, tangents
+        terms = []
+        if x_dot is not None:
+            terms.append(bind(self, x_dot, y, **params))
+        if y_dot is not None:
+            terms.append(bind(self, x, y_dot, **params))
+        return sum(terms[1:], terms[0])
+
+    def residuals(self, need, count, **params):
+        return tuple(i for i in (0, 1) if need[1 - i])
+
+
+class Custom(Written):
+    """Pullback and pushforward written out, for what belongs to no other family.
+
+    `rule(ct, out, args, need, **params)` and `push(tangents, out, args, **params)` are in NumPy
+    terms. `reads` are the positions of the arguments that the rule reads; all where it is None.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        compute: Callable,
+        infer: Callable,
+        rule: Callable[..., Sequence],
+        push: Callable,
+        *,
+        fused: Callable[..., Sequence] | None = None,
+        reads: Sequence[int] | None = None,
+        **options: Any,
+    ):
+        super().__init__(name, compute, infer, **options)
+        self.pullback = rule
+        self.fused_pullback = fused or rule
+        self.pushforward = push
+        self._reads = reads
+
+    def residuals(self, need, count, **params):
+        return tuple(range(count)) if self._reads is None else tuple(self._reads)
+
+
+def zeros_like(x):
+    """Plain zeros of the shape and dtype of any kind of array."""
+    if isinstance(x, Array):
+        return x.full_like(0.0)
+    return np.zeros(shape_of(x), getattr(x, "dtype", np.float64))

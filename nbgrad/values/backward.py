@@ -1,0 +1,160 @@
+"""The walk backward: from outputs with cotangents to the leaves that they were computed from.
+
+It goes from the newest node to the oldest and does not recurse, so a graph may be as deep as memory
+allows.
+"""
+
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from ..core import modes
+from ..core.array import Array
+from ..core.primitive import new_level
+from .graph import Node, check_fresh, freed, handle, tick
+
+
+def history(*roots: Node, since: int = 0) -> list[Node]:
+    """The computed nodes that `roots` depend on, and themselves, oldest first: those that were made
+    after the time `since`.
+
+    Raises GraphError where one was freed, or data that its pullback reads has changed.
+    """
+    nodes, seen, stack = [], set(roots), []
+    for root in seen:
+        if root.plan is not None and root.time > since:
+            stack.append(root)
+    while stack:
+        node = stack.pop()
+        nodes.append(node)
+        if node.saved is None:
+            raise freed(node)
+        for parent in node.parents:
+            if parent is None:
+                continue
+            if parent.plan is None:
+                if parent.changed > node.time:  # pyright: ignore[reportAttributeAccessIssue]
+                    check_fresh(node)
+            elif parent not in seen and parent.time > since:
+                seen.add(parent)
+                stack.append(parent)
+    nodes.sort(key=_made)
+    return nodes
+
+
+_made = attrgetter("time")
+
+
+def sweep(
+    seeds: dict[Node, Any],
+    nodes: list[Node],
+    *,
+    tracked: bool = False,
+    keep: bool = False,
+    free: bool = False,
+) -> dict[Node, Any]:
+    """Cotangents of the leaves below the nodes of `seeds`, or with `keep` of all nodes there.
+
+    `nodes` is what `history` gave for those, and is used up: what was made last has no more
+    contributions to wait for. Contributions may be shared: they are never added into, save where
+    this walk made the sum itself. With `free` each node is freed once it is passed, so that its
+    memory serves the rest of the walk.
+    """
+    cotangents = dict(seeds)  # of nodes not yet reached, and of leaves
+    passed: dict[Node, Any] = {}
+    own: set[Node] = set()  # of these, the cotangent is a buffer of this walk, in C order
+    plain = not tracked
+    for root, seed in seeds.items():
+        if root.level or isinstance(seed, Array):
+            plain = False
+    watch = False
+    if modes.active:
+        watch = modes.watching()
+        if modes.guarding():
+            for node in nodes:
+                modes.check_saved(node, node.saved or ())
+    while nodes:
+        node = nodes.pop()
+        plan, parents, ct = node.plan, node.parents, cotangents.pop(node, None)
+        # Read after the parents, as freeing takes it first: another thread may walk here too.
+        saved = node.saved
+        if saved is None:
+            raise freed(node)
+        if ct is None or not parents:
+            contributions = ()
+        elif plan.expands:
+            contributions = ()
+            nodes += _expanded(node, ct, cotangents)
+        elif plain:
+            if plan.adds:
+                contributions = _add_into(parents[0], plan, saved[0], ct, cotangents, own)
+            else:
+                contributions = plan.pull_all(ct, node.value, saved)
+        elif tracked:
+            contributions = node.pull_tracked(ct, plan.need)
+        else:
+            contributions = node.pull_by_rule(ct, plan.need)
+        if keep and ct is not None:
+            passed[node] = ct
+        if watch:
+            modes.watch_backward(node, contributions)
+        if free:
+            node.saved = None
+            node.parents = ()
+        for parent, contribution in zip(parents, contributions):  # noqa: B905
+            if contribution is None or parent is None:
+                continue
+            if parent not in cotangents:
+                cotangents[parent] = contribution
+            elif parent in own:
+                cotangents[parent] += contribution
+            else:
+                cotangents[parent] = total = cotangents[parent] + contribution
+                # Not a scalar, and in the order of memory that kernels which add into it need.
+                if plain and type(total) is np.ndarray and total.flags.c_contiguous:
+                    own.add(parent)
+    return {**passed, **cotangents} if keep else cotangents
+
+
+def _expanded(node: Node, ct, cotangents: dict) -> list[Node]:
+    """Compute the value of a node again, step by step from the same parents: the new nodes, oldest
+    first, of which the last has the cotangent."""
+    now = tick()
+    args = [
+        value if parent is None else handle(parent)
+        for parent, value in zip(node.parents, node.saved or (), strict=True)
+    ]
+    with new_level(node.level):
+        out = node.plan.again(args)
+    while isinstance(out, Array) and out.level > node.level:
+        out = out.below  # pyright: ignore[reportAttributeAccessIssue]
+    if not isinstance(out, Array):
+        return []
+    root: Node = out.node  # pyright: ignore[reportAttributeAccessIssue]
+    before = cotangents.get(root)
+    cotangents[root] = ct if before is None else before + ct
+    stack, new = [root], []
+    seen = {root}
+    while stack:
+        newer = stack.pop()
+        if newer.time > now:
+            new.append(newer)
+            parents = [p for p in newer.parents if p is not None and p not in seen]
+            seen.update(parents)
+            stack += parents
+    return sorted(new, key=_made)
+
+
+def _add_into(parent, plan, value, ct, cotangents: dict, own: set) -> tuple[()]:
+    """Add the cotangent of `parent[index]` into the parent's buffer: T reads of X[t] cost O(T)."""
+    buffer = cotangents.get(parent)
+    if parent not in own:
+        if buffer is None:
+            buffer = np.zeros(value.shape, value.dtype)
+        else:
+            buffer = np.array(buffer, order="C")
+        cotangents[parent] = buffer
+        own.add(parent)
+    plan.add_into(buffer, ct)
+    return ()

@@ -1,0 +1,158 @@
+"""What an array of the graph shows: its values, its gradient, its neighbours, its text."""
+
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..core.array import Array
+from ..core.primitive import Aval
+from ..errors import DimensionMismatch, GraphError
+from . import gradients, graph, operands
+from .children import Children
+from .graph import Leaf, Node
+
+if TYPE_CHECKING:
+    from .tracked import TrackedArray
+
+
+def _augmented(sign: str, plain: Callable) -> Callable:
+    """The method of an augmented assignment: refused on a leaf, else the plain operator."""
+
+    def method(self, other):
+        if self.node.plan is None:
+            name = self.name or "w"
+            raise GraphError(
+                f"{name} {sign} ... would make the leaf {name} a computed array and stop its "
+                f"training: write {name}.data {sign} ..., or y = {name} {sign[:-1]} ... for a new "
+                "array"
+            )
+        return plain(self, other)
+
+    return method
+
+
+class GraphArray(Array):
+    """An array and its place in the graph; `TrackedArray` adds the ops on it."""
+
+    __slots__ = ("__weakref__", "aval", "node")
+    __array_priority__ = 1000.0
+    aval: Aval
+    node: Node
+
+    @property
+    def below(self) -> Any:
+        return self.node.value
+
+    # -- what it holds ------------------------------------------------------------------------
+
+    @property
+    def data(self) -> Any:
+        """The values. Of a leaf: its own array, as in `w.data -= lr * w.grad`; of a computed
+        array: a view that cannot be written to. Setting it is one step for other threads; an
+        augmented assignment is a read and a write, which needs a lock where threads share it.
+        Ctrl-C may come between the write and its note: then only `detect_changes` tells graphs
+        from before that they are stale, so begin with a new forward pass."""
+        value = self.node.value
+        if self.node.plan is None or not isinstance(value, np.ndarray):
+            return value
+        view = value.view()
+        view.setflags(write=False)
+        return view
+
+    @data.setter
+    def data(self, value):
+        leaf = self.node
+        if not isinstance(leaf, Leaf):
+            raise GraphError(
+                f"the data of a computed array ({leaf.name}) cannot be set: compute a new array"
+            )
+        if value is not leaf.value:
+            value = operands.real_array(value, f"{leaf.name or 'x'}.data: an array")
+            if value.shape != self.shape:
+                raise DimensionMismatch(
+                    f"data of shape {value.shape} for a tracked array of shape {self.shape}, "
+                    "which is fixed; track a new array"
+                )
+            leaf.value = np.array(value, self.dtype, order="C")
+        leaf.changed = graph.tick()
+
+    @property
+    def grad(self) -> Any:
+        """The gradient: a plain array of the array's shape and dtype, a NumPy scalar where it has
+        no axes, None where nothing arrived. Setting it seeds `accum`."""
+        grad = self.node.grad
+        return grad[()] if isinstance(grad, np.ndarray) and grad.ndim == 0 else grad
+
+    @grad.setter
+    def grad(self, value):
+        node = self.node
+        if value is not None:
+            # Nothing is pulled from a leaf, so its gradient may be tracked.
+            level = self.level + (node.plan is None)
+            value = operands.cotangent(value, self.aval, self.name, level)
+        gradients.seed(node, value)
+
+    @property
+    def name(self) -> str:
+        """The name given to `track`, or the op that made the array."""
+        return self.node.name
+
+    @property
+    def children(self) -> "Children":
+        """What was computed from this array and still lives, with the pullback to here."""
+        return Children(self.node)
+
+    @property
+    def parents(self) -> tuple["TrackedArray", ...]:
+        """The tracked arrays that this one was computed from, in the order of the arguments."""
+        return tuple(graph.handle(node) for node in self.node.parents if node is not None)
+
+    # -- values -------------------------------------------------------------------------------
+
+    def item(self, *index) -> float:
+        """One element as a Python float; it takes no derivative along."""
+        return plain_value(self).item(*index)
+
+    def tolist(self):
+        """The values as nested lists of Python floats."""
+        return plain_value(self).tolist()
+
+    def __bool__(self) -> bool:
+        return bool(plain_value(self))
+
+    def __repr__(self) -> str:
+        name = f" {self.name}" if self.name else ""
+        return f"{_text(plain_value(self))} (tracked{name})"
+
+    def __format__(self, spec: str) -> str:
+        if spec and self.size != 1:
+            raise TypeError(
+                f"the format {spec!r} is for one number, not an array of shape {self.shape}: "
+                "use np.array2string(x.data, ...)"
+            )
+        return format(plain_value(self).item(), spec) if spec else str(self)
+
+    # -- what a leaf refuses ------------------------------------------------------------------
+
+    __iadd__ = _augmented("+=", operator.add)
+    __isub__ = _augmented("-=", operator.sub)
+    __imul__ = _augmented("*=", operator.mul)
+    __itruediv__ = _augmented("/=", operator.truediv)
+    __ifloordiv__ = _augmented("//=", operator.floordiv)
+    __imod__ = _augmented("%=", operator.mod)
+    __imatmul__ = _augmented("@=", operator.matmul)
+    __ipow__ = _augmented("**=", operator.pow)
+
+
+def plain_value(x: GraphArray) -> np.ndarray:
+    """The plain values under all levels."""
+    value = x.node.value
+    while isinstance(value, Array):
+        value = value.below
+    return value
+
+
+def _text(value: np.ndarray) -> str:
+    return repr(value.item()) if value.ndim == 0 else str(value)
