@@ -27,10 +27,10 @@ class Affine(NamedTuple):
         found = dict(self.terms)
         for variable, coefficient in other.terms:
             found[variable] = found.get(variable, 0) + coefficient
-        return combined(self.const + other.const, found)
+        return affine_of(self.const + other.const, found)
 
     def times(self, factor: int) -> "Affine":
-        return combined(self.const * factor, {v: c * factor for v, c in self.terms})
+        return affine_of(self.const * factor, {v: c * factor for v, c in self.terms})
 
     def shifted(self, by: int) -> "Affine":
         return Affine(self.const + by, self.terms)
@@ -40,7 +40,7 @@ class Affine(NamedTuple):
         return [variable for variable, _ in self.terms if isinstance(variable, int)]
 
 
-def combined(const: int, terms: dict[Variable, int]) -> Affine:
+def affine_of(const: int, terms: dict[Variable, int]) -> Affine:
     """`const` and the terms whose coefficient is not 0, in one order."""
     kept = [(v, c) for v, c in terms.items() if c]
     return Affine(const, tuple(sorted(kept, key=lambda term: str(term[0]))))
@@ -58,7 +58,7 @@ def identity(shape: Sequence[int]) -> tuple[Affine, ...]:
     return tuple(ZERO if n == 1 else variable(axis) for axis, n in enumerate(shape))
 
 
-def seen(axes: Sequence[Axis], index: Sequence[Affine]) -> tuple[Affine, ...]:
+def view_index(axes: Sequence[Axis], index: Sequence[Affine]) -> tuple[Affine, ...]:
     """The index in the source of a view."""
     return tuple(
         Affine(start, ()) if out is None else index[out].times(step).shifted(start)
@@ -66,13 +66,13 @@ def seen(axes: Sequence[Axis], index: Sequence[Affine]) -> tuple[Affine, ...]:
     )
 
 
-def taken(
+def take_index(
     axes: Sequence[Any], places: Iterable[Affine], index: Sequence[Affine]
 ) -> tuple[Affine, ...]:
     """The index in the source of a gather: `places` are the positions that were loaded."""
     dynamic = list(places)
     return tuple(
-        dynamic[axis] if isinstance(axis, int) else seen((axis,), index)[0] for axis in axes
+        dynamic[axis] if isinstance(axis, int) else view_index((axis,), index)[0] for axis in axes
     )
 
 

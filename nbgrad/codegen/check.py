@@ -59,8 +59,8 @@ class Room(NamedTuple):
 
 @dataclass
 class _Scope:
-    """What is known at a statement: dtypes of names, ranges of loop variables and of integers
-    (None for any), room behind buffers."""
+    """The names that are defined at a statement: their dtypes, ranges of loop variables and of
+    integers (None for any), room behind buffers."""
 
     dtypes: dict[str, np.dtype] = field(default_factory=dict)
     ranges: dict[Hashable, Range | None] = field(default_factory=dict)
@@ -158,7 +158,7 @@ def _steps(steps: Iterable[CoreStep], scope: _Scope, scratch: int) -> None:
 
 
 def _places(statement: CoreStatement) -> list[tuple[Hashable, Affine]]:
-    """What a step points at."""
+    """The buffers and positions that a step points at."""
     if isinstance(statement, (RunKernel, RunDevice)):
         return [(p.buffer, p.at) for p in statement.pointers]
     if isinstance(statement, RunCore):

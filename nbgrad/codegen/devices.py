@@ -63,7 +63,7 @@ def _searched(a: PointerLike, v: PointerLike, out: PointerLike, n: int, m: int, 
 
 
 def _factored(x: PointerLike, lu: PointerLike, count: int, n: int) -> None:
-    """Both factors in one matrix, and behind it the rows that were exchanged."""
+    """LU: both factors in one matrix, and behind it the rows that were exchanged."""
     matrices = _read(x, count, n, n)
     found = np.zeros((count, n + 1, n), matrices.dtype)
     for given, made in zip(matrices, found, strict=True):
@@ -108,7 +108,7 @@ def _inverted(lu: PointerLike, out: PointerLike, count: int, n: int) -> None:
 
 
 def _diagonals(lu: PointerLike, out: PointerLike, count: int, n: int) -> None:
-    """Those of the upper factors, with another sign where the row was exchanged."""
+    """The diagonals of the upper factors, with another sign where the row was exchanged."""
     every = _read(lu, count, n + 1, n)
     diagonal = np.diagonal(every[:, :n], axis1=1, axis2=2)
     _write(out, np.where(every[:, n] == np.arange(n), diagonal, -diagonal))

@@ -1,4 +1,4 @@
-"""What is known of the functions that scalar code calls: price, spelling, and a value in NumPy.
+"""The functions that scalar code calls: price, spelling, and a value in NumPy.
 
 One table for the eager kernels and the static tier. A function that is not in it cannot be called.
 """

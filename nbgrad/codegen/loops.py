@@ -32,14 +32,14 @@ Operand = str | Literal
 
 
 class Reduction(NamedTuple):
-    """How elements are joined, and with what joining begins."""
+    """An operation that joins elements, and the number with which joining begins."""
 
     name: str
     joined: Callable[[NumPyNumber, NumPyNumber], NumPyNumber]
     start: float
 
     def neutral(self, dtype: np.dtype) -> Constant:
-        """What joining begins with, in a dtype."""
+        """The number with which joining begins, in a dtype."""
         if dtype.kind == "f":
             return self.start
         if dtype.kind == "b":

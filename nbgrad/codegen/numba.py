@@ -71,7 +71,7 @@ class Module:
     text_of = staticmethod(_text_of)
 
     def name_of(self, kernel: Kernel) -> str:
-        """What the module calls a kernel."""
+        """The name of a kernel in the module."""
         return self.kernels.setdefault(_text_of(kernel), f"{kernel.label}{len(self.kernels)}")
 
     # -- cores ------------------------------------------------------------------------------------

@@ -313,7 +313,7 @@ def plain_literal(value: Constant) -> str:
 
 
 def typed_literal(dtype: np.dtype) -> Callable[[Constant], str]:
-    """How constants are written among numbers of `dtype`: one float64 widens a float32 loop."""
+    """The writer of constants among numbers of `dtype`: one float64 would widen a float32 loop."""
     if dtype.kind != "f":
         return plain_literal
 

@@ -35,7 +35,7 @@ _MANY, _MOST = 8, 64
 
 
 class StaticFunction(Wrapper):
-    """What `nbgrad.compile` gives: called like the function, it compiles a variant for new
+    """The result of `nbgrad.compile`: called like the function, it compiles a variant for new
     shapes and runs it."""
 
     def __init__(self, f: Callable, static_argnames: Iterable[str] = ()):
@@ -64,7 +64,7 @@ class StaticFunction(Wrapper):
         return self._call(args, options)
 
     def __get__(self, instance: object, owner: type | None = None) -> Callable:
-        """As a method, the instance comes first."""
+        """The method of an instance, which becomes the first argument."""
         if instance is None:
             return self
         return lambda *args, **options: self(instance, *args, **options)
@@ -75,7 +75,7 @@ class StaticFunction(Wrapper):
 
     @property
     def function(self) -> Callable:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """What was compiled."""
+        """The Python function that was compiled."""
         return self._f
 
     def of(self, f: Callable) -> Callable:
@@ -109,7 +109,7 @@ class StaticFunction(Wrapper):
 
     @property
     def program(self) -> Program:
-        """What was recorded, for the only variant."""
+        """The recorded program of the only variant."""
         return self.only_variant("program").program
 
     @property
@@ -119,7 +119,7 @@ class StaticFunction(Wrapper):
 
     @property
     def schedule(self) -> "Scheduled":
-        """What shares a loop nest in the only variant, and the order of its steps."""
+        """The values of the only variant that share a loop nest, and the order of its steps."""
         return self.only_variant("schedule").schedule
 
     @property

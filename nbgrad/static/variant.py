@@ -10,7 +10,7 @@ import numpy as np
 from ..kernels.jit.forks import fork_safe
 from ..kernels.program import cfunc, home_of, njit
 from .entry import c_abi, njit_entry
-from .entry.flatten import handed
+from .entry.flatten import entry_argument
 from .entry.module import emit
 from .entry.python_entry import PythonEntry
 from .entry.signature import module
@@ -47,9 +47,9 @@ class Variant:
     @property
     def source(self) -> str:
         """The text of the Numba module, with the user's lines as comments beside the steps."""
-        from .inspect.report import annotated
+        from .inspect.report import annotate
 
-        return annotated(self._emitted)
+        return annotate(self._emitted)
 
     @property
     def plan(self) -> "Plan":
@@ -67,14 +67,14 @@ class Variant:
 
     @property
     def schedule(self) -> "Scheduled":
-        """What shares a loop nest, and the order of the steps."""
+        """Groups of values that share a loop nest, and the order of the steps."""
         from .inspect.stages import Scheduled
 
         return Scheduled(self._emitted)
 
     @property
     def loops(self) -> "Loops":
-        """Its kernels and its core, as statements over buffers."""
+        """The kernels and the core of the program, as statements over buffers."""
         from .inspect.stages import Loops
 
         return Loops(self._emitted)
@@ -85,7 +85,7 @@ class Variant:
     def njit(self) -> Callable:
         """For `@njit` code: the arrays and numbers of the arguments in order give the outputs in
         order, arrays of another shape raise ValueError."""
-        captured = list(map(handed, self.captured))
+        captured = list(map(entry_argument, self.captured))
         return njit(self.program.name, self._emitted.source, len(self.program.inputs), 0, captured)
 
     @cached_property
@@ -95,7 +95,7 @@ class Variant:
         It returns the results that are numbers (one alone is no tuple; None where there is none)
         and allocates nothing, unless a result overlaps another array or scratch is large.
         """
-        captured = list(map(handed, self.captured))
+        captured = list(map(entry_argument, self.captured))
         name = f"{self.program.name}_into"
         text = self._module(njit_entry.into(self.signature))
         return njit(name, text, len(self.program.inputs), len(self.signature.arrays()), captured)
@@ -145,5 +145,5 @@ class Variant:
 
     @cached_property
     def python(self) -> PythonEntry:
-        """How Python calls it."""
+        """The entry that Python calls."""
         return PythonEntry(self.program, self.signature, self.captured, self._module)

@@ -11,7 +11,7 @@ from nbgrad.codegen.core import Address, CoreStep, RunDevice
 from nbgrad.codegen.loops import Begin, Literal
 from nbgrad.codegen.numba import Module, position_text
 from nbgrad.kernels import scalar
-from nbgrad.static.loops.reroll import Moving, along, rerolled
+from nbgrad.static.loops.reroll import Moving, along, reroll
 
 FLOAT = np.dtype(np.float64)
 
@@ -75,7 +75,7 @@ def test_many_layers_through_a_table_of_addresses(rng):
 
 
 class Places:
-    """Places of memory as `rerolled` asks for them: a buffer, and the element in it."""
+    """Places of memory as `reroll` asks for them: a buffer, and the element in it."""
 
     def name_of(self, kernel):
         return kernel
@@ -97,7 +97,7 @@ def calls(*given):
 
 def shown(steps):
     return [line.text for line in Module(lambda p, _, at: f"{p} + {position_text(at)}").step_lines(
-        rerolled(steps, Places()))]  # fmt: skip
+        reroll(steps, Places()))]  # fmt: skip
 
 
 def test_steps_are_rerolled_only_where_their_places_go_in_equal_distances():
@@ -115,7 +115,7 @@ def test_steps_are_rerolled_only_where_their_places_go_in_equal_distances():
         calls(*(("f", i, "ab"[i // 2]) for i in range(4))),  # of two lines of the user's
         [CoreStep(Begin("t", Literal(0.0, FLOAT)))] * 6,  # no calls
     ):
-        assert rerolled(alone, Places()) == alone
+        assert reroll(alone, Places()) == alone
 
 
 def test_another_dtype_does_not_compile(rng):

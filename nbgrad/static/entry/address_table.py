@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _EIGHT = 8  # as many arrays as `pack` takes
 
 
-def tabled(flat: list[np.ndarray]) -> np.ndarray:
+def table_of(flat: list[np.ndarray]) -> np.ndarray:
     """The addresses of flat arrays, which must stay alive, and some more at the end."""
     flat = [*flat, *flat[-1:] * (-len(flat) % _EIGHT)]
     table = np.empty(len(flat), np.int64)

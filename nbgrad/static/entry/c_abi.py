@@ -6,7 +6,7 @@ import numpy as np
 
 from ...errors import TraceError
 from ..loops.memory import ArgumentBuffer
-from .signature import Signature, called, function, kept_alive, pointer_to, scratch_of
+from .signature import Signature, call_lines, function, keep_lines, pointer_to, scratch_lines
 
 
 def addressed(signature: Signature, captured: Sequence[int]) -> str:
@@ -22,11 +22,11 @@ def addressed(signature: Signature, captured: Sequence[int]) -> str:
         lines.append(f"r{i} = {pointer_to(value, f'results[{i}]')}")
     given += [f"r{i}" for i in signature.memory.written]
     alive: list[str] = []
-    lines += scratch_of(signature, False, given, alive)
-    lines += called(signature, given, raises=False)
+    lines += scratch_lines(signature, False, given, alive)
+    lines += call_lines(signature, given, raises=False)
     lines += _copy_lines(signature, given)
     lines += [f"r{i}[0] = s{i}" for i in signature.scalars()]
-    lines += [*kept_alive(alive), *_spoiled(signature)]
+    lines += [*keep_lines(alive), *_spoiled(signature)]
     return function(f"{signature.name}_addressed", ["given", "results"], lines)
 
 
@@ -39,8 +39,11 @@ def quad(signature: Signature, captured: Sequence[int]) -> str:
     given, total = _laid_out(signature, captured, "x", 0)
     lines = [f"if n != {total}:", "    return np.nan"]
     alive: list[str] = []
-    lines += [*scratch_of(signature, False, given, alive), *called(signature, given, raises=False)]
-    lines += kept_alive(alive)
+    lines += [
+        *scratch_lines(signature, False, given, alive),
+        *call_lines(signature, given, raises=False),
+    ]
+    lines += keep_lines(alive)
     if signature.messages:
         failed = " or ".join(f"not ok{i}" for i in range(len(signature.messages)))
         lines += [f"if {failed}:", "    return np.nan"]
@@ -61,13 +64,16 @@ def ode(signature: Signature, captured: Sequence[int]) -> str:
     state = "u[0]" if first[1].shape == () else "u"
     rest, _ = _laid_out(signature, captured, "p", 2)
     given, alive = ["t", state, *rest, *(["du"] if signature.memory.written else [])], []
-    lines = [*scratch_of(signature, False, given, alive), *called(signature, given, raises=False)]
+    lines = [
+        *scratch_lines(signature, False, given, alive),
+        *call_lines(signature, given, raises=False),
+    ]
     if not signature.memory.written:
         lines.append("du[0] = s0" if state != "u" else f"move(du, u, {first[1].size})")
     if signature.messages:
         failed = " or ".join(f"not ok{i}" for i in range(len(signature.messages)))
         lines += [f"if {failed}:", f"    spoil(du, {first[1].size})"]
-    return function(f"{signature.name}_ode", ["t", "u", "du", "p"], [*lines, *kept_alive(alive)])
+    return function(f"{signature.name}_ode", ["t", "u", "du", "p"], [*lines, *keep_lines(alive)])
 
 
 def _copy_lines(signature: Signature, given: Sequence[str] = ()) -> list[str]:
@@ -91,7 +97,7 @@ def _spoiled(signature: Signature) -> list[str]:
 def _laid_out(
     signature: Signature, captured: Sequence[int], base: str, first: int
 ) -> tuple[list, int]:
-    """What the core is given where inputs from `first` on stand one after another."""
+    """The arguments of the core where inputs from `first` on stand one after another."""
     given, at, count = [], 0, len(signature.inputs) - len(captured)
     for value in signature.inputs[first:count]:
         given.append(f"shift({base}, {at})" if value.shape else f"{base}[{at}]")

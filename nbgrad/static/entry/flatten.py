@@ -17,7 +17,7 @@ from ...kernels.program import arena
 from ...kernels.shapes import require_axes
 from ...rules.dtypes import known
 from ...transforms import trees
-from .address_table import check_apart, tabled
+from .address_table import check_apart, table_of
 
 if TYPE_CHECKING:
     from .signature import Signature
@@ -28,7 +28,7 @@ Tree: TypeAlias = object
 """Leaves, or dicts, lists, tuples and registered classes of them."""
 # The dtypes of Python's numbers.
 PYTHONS = (np.dtype(np.float64), np.dtype(np.int64), np.dtype(bool))
-# What a generated caller raises where arguments are not those that it was made for.
+# A generated caller raises one of these for arguments that it was not made for.
 UNFIT = (TypeError, ValueError, KeyError, AttributeError)
 
 
@@ -58,7 +58,7 @@ def aval_of(leaf: Leaf) -> Aval:
     return Aval.of((), np.dtype(np.float64 if isinstance(leaf, float) else np.int64))
 
 
-def handed(leaf: Leaf) -> Leaf:
+def entry_argument(leaf: Leaf) -> Leaf:
     """A leaf as the entry takes it: a number, or an aligned, contiguous array of a known dtype."""
     aval = aval_of(leaf)
     if not isinstance(leaf, np.ndarray) or aval.shape == ():
@@ -105,8 +105,8 @@ def caller(
         name = writer.new(array)
         if signature.packed:  # else the entry looks at it
             writer.lines.append(f"if {name}.shape != {array.shape}: mismatch()")
-        known = isinstance(array, np.ndarray) and array.shape and handed(array) is array
-        given.append(name if known else f"{writer.new(handed)}({name})")
+        known = isinstance(array, np.ndarray) and array.shape and entry_argument(array) is array
+        given.append(name if known else f"{writer.new(entry_argument)}({name})")
     if into:
         writer.places(entry.tree, "out", signature)
     else:
@@ -142,11 +142,11 @@ def _packed(
     arrays, scalars = [], []
     for name, value in zip(given, signature.inputs, strict=True):
         (arrays if value.shape else scalars).append(name)
-    # What `ravel` copies must live as long as the call.
+    # Copies that `ravel` makes must live as long as the call.
     flat = [f"f{i}" for i in range(len(arrays) + len(results))]
     for name, array in zip(flat, [*arrays, *results], strict=True):
         writer.lines.append(f"{name} = {array}.ravel()")
-    writer.lines.append(f"table = {writer.new(tabled)}([{', '.join(flat)}])")
+    writer.lines.append(f"table = {writer.new(table_of)}([{', '.join(flat)}])")
     if into:
         writer.lines.append(f"{writer.new(check_apart)}(table, {writer.new(signature)})")
     return ["table", *scalars]

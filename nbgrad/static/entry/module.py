@@ -17,8 +17,8 @@ from ...codegen.numba import Line, Module, position_text
 from ..loops.build import CoreBuilder
 from ..loops.memory import ArgumentBuffer, ResultBuffer
 from ..loops.plan import LoopPlan, plan_loops
-from ..loops.reroll import Moving, along, rerolled
-from ..loops.share import shared
+from ..loops.reroll import Moving, along, reroll
+from ..loops.share import share_kernels
 from ..lower.graph import Graph
 from ..lower.values import Value
 from ..schedule.fuse import ScheduledStep
@@ -58,12 +58,12 @@ def emit(graph: Graph, outputs: Sequence[Value], name: str) -> Emitted:
     builder = CoreBuilder(name, plan)
     core = builder.built()
     printer = _Printer(signature)
-    core.steps = shared(core.steps, printer.text_of)
+    core.steps = share_kernels(core.steps, printer.text_of)
     parts, first = [], 0
     for planned_step, made in builder.parts:
         parts.append((planned_step, core.steps[first : first + len(made)]))
         first += len(made)
-    printed = replace(core, steps=rerolled(core.steps, printer))
+    printed = replace(core, steps=reroll(core.steps, printer))
     lines = printer.step_lines(printed.steps)
     inner = []
     for step in builder.cores[::-1]:
@@ -88,13 +88,13 @@ def _parameters(core: Core) -> list[str]:
 
 class _Printer(Module):
     """Prints a core whose arrays lie where `signature` says, or, without one, behind its
-    parameters; `shared` is the printer whose kernels it shares."""
+    parameters; `share_kernels` is the printer whose kernels it shares."""
 
-    def __init__(self, signature: Signature | None, shared: "_Printer | None" = None):
+    def __init__(self, signature: Signature | None, share_kernels: "_Printer | None" = None):
         super().__init__(self._pointed)
         self.signature = signature if signature is not None and signature.packed else None
-        if shared is not None:
-            self.kernels, self.notes = shared.kernels, shared.notes
+        if share_kernels is not None:
+            self.kernels, self.notes = share_kernels.kernels, share_kernels.notes
 
     def parameters(self, core: Core) -> list[str]:
         names = _parameters(core)

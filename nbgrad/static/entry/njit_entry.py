@@ -3,33 +3,36 @@
 from ..loops.memory import ResultBuffer
 from .signature import (
     Signature,
-    called,
-    checked,
-    core_called,
-    empty,
+    array_checks,
+    call_lines,
+    conversions,
+    core_arguments,
+    core_call_lines,
     function,
-    kept_alive,
-    returned,
-    scratch_of,
-    solid,
-    taken,
+    keep_lines,
+    new_array,
+    return_line,
+    scratch_lines,
 )
 
 
 def entry(signature: Signature, name: str = "") -> str:
     """`name(inputs)` gives new arrays and scalars in the order of the outputs."""
-    lines, given = [*checked(signature, False), *solid(signature)], taken(signature)
+    lines, given = (
+        [*array_checks(signature, False), *conversions(signature)],
+        core_arguments(signature),
+    )
     # Results are alive until they are returned.
     alive = [name for name in signature.arguments() if name[0] == "a"]
     for i in signature.memory.written:
-        lines.append(f"r{i} = {empty(signature.outputs[i])}")
+        lines.append(f"r{i} = {new_array(signature.outputs[i])}")
         given.append(f"pointer(r{i})")
-    lines += scratch_of(signature, False, given, alive)
-    lines += called(signature, given)
+    lines += scratch_lines(signature, False, given, alive)
+    lines += call_lines(signature, given)
     results = [f"s{i}" if v.shape == () else f"r{i}" for i, v in enumerate(signature.outputs)]
     for i, source in signature.memory.copies.items():
         results[i] = f"{signature.name_of(source)}.copy()"
-    lines += [*kept_alive(alive), f"return {', '.join(results)}"]
+    lines += [*keep_lines(alive), f"return {', '.join(results)}"]
     return function(name or signature.name, signature.arguments(), lines)
 
 
@@ -38,21 +41,25 @@ def into(signature: Signature) -> str:
 
     Where a result overlaps anything else, `name_apart` makes new ones, which are moved.
     """
-    scalars = returned([f"s{i}" for i in signature.scalars()])
+    scalars = return_line([f"s{i}" for i in signature.scalars()])
     apart = f"{signature.name}_apart"
     news = [f"{'t' if v.shape else 's'}{i}" for i, v in enumerate(signature.outputs)]
     moved = [f"{', '.join(news)} = {apart}({', '.join(signature.arguments())})"]
     for i in signature.arrays():
         moved.append(f"move(pointer(r{i}), pointer(t{i}), {signature.outputs[i].size})")
-    moved += [*kept_alive([f"t{i}" for i in signature.arrays()]), scalars]
-    lines, given, alive = [*checked(signature, True), *solid(signature)], taken(signature), []
+    moved += [*keep_lines([f"t{i}" for i in signature.arrays()]), scalars]
+    lines, given, alive = (
+        [*array_checks(signature, True), *conversions(signature)],
+        core_arguments(signature),
+        [],
+    )
     if signature.arrays():
         lines.append(f"writable({', '.join(f'r{i}' for i in signature.arrays())})")
         lines += [f"if {_meets(signature)}:", *("    " + line for line in moved)]
     given += [f"pointer(r{i})" for i in signature.memory.written]
     alive = [name for name in signature.arguments() if name[0] == "a"]
-    lines += scratch_of(signature, False, given, alive)
-    lines += [*called(signature, given), *_copied(signature), *kept_alive(alive), scalars]
+    lines += scratch_lines(signature, False, given, alive)
+    lines += [*call_lines(signature, given), *_copied(signature), *keep_lines(alive), scalars]
     arguments = [*signature.arguments(), *(f"r{i}" for i in signature.arrays())]
     text = function(f"{signature.name}_into", arguments, lines)
     return f"@device\n{entry(signature, apart)}\n\n{text}" if signature.arrays() else text
@@ -62,13 +69,13 @@ def given(signature: Signature) -> str:
     """`name_given(inputs, arrays)`, all contiguous, writes the results that are arrays and returns
     the numbers; large scratch is its last argument. It raises Overlap where a result overlaps
     anything else. Whoever calls it keeps the arrays alive."""
-    lines, given = checked(signature, True), taken(signature)
+    lines, given = array_checks(signature, True), core_arguments(signature)
     if signature.arrays():
         lines += [f"if {_meets(signature)}:", "    raise Overlap('results overlap')"]
     given += [f"pointer(r{i})" for i in signature.memory.written]
-    lines += scratch_of(signature, True, given, [])
-    lines += [*called(signature, given), *_copied(signature)]
-    lines.append(returned([f"s{i}" for i in signature.scalars()]))
+    lines += scratch_lines(signature, True, given, [])
+    lines += [*call_lines(signature, given), *_copied(signature)]
+    lines.append(return_line([f"s{i}" for i in signature.scalars()]))
     arguments = [*signature.arguments(), *(f"r{i}" for i in signature.arrays())]
     return function(
         f"{signature.name}_given", [*arguments, *(["work"] if signature.large else [])], lines
@@ -95,11 +102,11 @@ def packed(signature: Signature) -> str:
     array of int64; large scratch is the last argument. It returns the scalars."""
     scalars = [name for name in signature.arguments() if name[0] == "x"]
     call = ["t", *scalars, *(["pointer(work)"] if signature.large else [])]
-    lines = ["t = pointer(table)", *core_called(signature, call)]
+    lines = ["t = pointer(table)", *core_call_lines(signature, call)]
     for i, source in signature.memory.copies.items():
         to = signature.base(ResultBuffer(i))
         lines.append(f"move({to}, {signature.base(source)}, {signature.outputs[i].size})")
-    lines.append(returned([f"s{i}" for i in signature.scalars()]))
+    lines.append(return_line([f"s{i}" for i in signature.scalars()]))
     arguments = ["table", *scalars]
     return function(
         f"{signature.name}_packed", [*arguments, *(["work"] if signature.large else [])], lines

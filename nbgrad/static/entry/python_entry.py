@@ -12,13 +12,13 @@ from ...kernels.program import Entry, arena
 from ...transforms import trees
 from ..trace.program import Program
 from . import njit_entry
-from .address_table import check_apart, tabled
-from .flatten import PYTHONS, Leaf, Tree, handed
+from .address_table import check_apart, table_of
+from .flatten import PYTHONS, Leaf, Tree, entry_argument
 from .signature import Signature
 
 
 class PythonEntry:
-    """How Python calls one program.
+    """The entry of one program for Python.
 
     The entry is given the arrays for results: where they are large, NumPy makes them with fewer
     page faults than compiled code, and where they are small, sooner. A program of many arrays is
@@ -47,7 +47,7 @@ class PythonEntry:
 
     def run(self, leaves: list[Leaf], out: Tree = None) -> Tree:
         """The function's result for leaves in order, in the arrays of `out` where that is given."""
-        given = [*map(handed, leaves), *map(handed, self.captured)]
+        given = [*map(entry_argument, leaves), *map(entry_argument, self.captured)]
         results = self.fresh() if out is None else self._places(out)
         try:
             return self._built(results, self._numbers(given, results))
@@ -75,7 +75,7 @@ class PythonEntry:
         arrays = [x for x in values if isinstance(x, np.ndarray) and x.shape != ()]
         if [x.shape for x in arrays] != [v.shape for v in self.signature.blocks()]:
             raise ValueError(f"{self.program.name} was compiled for arrays of other shapes")
-        table = tabled([x.ravel() for x in arrays])
+        table = table_of([x.ravel() for x in arrays])
         check_apart(table, self.signature)
         return table
 

@@ -8,7 +8,7 @@ from ..trace.program import Program
 from .report import HEADER, NUMBERS, Buffer, Plan, in_bytes
 
 COLOURS = {"input": "#2166ac", "scratch": "#999999", "result": "#d6604d"}
-"""Of buffers."""
+"""Colours of the kinds of buffers."""
 _BAR = 14  # height of the bar of a buffer
 _STYLE = """
 .nbgrad-page {font-family: system-ui, sans-serif; font-size: 13px; line-height: 1.4}
@@ -23,7 +23,7 @@ _STYLE = """
 
 
 class Page:
-    """What `nbgrad.show` gives."""
+    """The result of `nbgrad.show`: a compiled program as text and as HTML."""
 
     def __init__(self, program: Program, plan: Plan, source: str):
         self.program, self.plan, self.source = program, plan, source

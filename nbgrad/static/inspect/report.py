@@ -1,4 +1,4 @@
-"""What a compiled program does, step by step: its work, the bytes that it moves, its buffers.
+"""The work of a compiled program, step by step: operations, bytes that move, buffers.
 
 A `Plan` is made from what was emitted when somebody asks for it, so compiling does not wait for it.
 The source is shown with the user's line beside each step; the text that is compiled has no such
@@ -89,7 +89,7 @@ class Plan:
 
     @property
     def flops(self) -> int:
-        """Of all steps whose work is known."""
+        """The operations of all steps whose work is known."""
         return sum(step.flops or 0 for step in self.steps)
 
     @property
@@ -140,7 +140,7 @@ NUMBERS = (True, False, True, True, True, False)
 
 
 def plan_of(emitted: Emitted) -> Plan:
-    """What was emitted, step by step; numbers between other steps are one step."""
+    """The plan of a program that was emitted; numbers between other steps are one step."""
     steps: list[PlanStep] = []
     numbers: list[CoreStep] = []
     for planned, made in emitted.parts:
@@ -155,7 +155,7 @@ def plan_of(emitted: Emitted) -> Plan:
     return Plan(emitted.name, tuple(steps), tuple(_buffers(steps)), memory.size)
 
 
-def annotated(emitted: Emitted) -> str:
+def annotate(emitted: Emitted) -> str:
     """The source, with the user's line beside each step and above each kernel."""
     out: list[str] = []
     lines = iter(emitted.lines)
@@ -258,7 +258,7 @@ def _uses_of_nest(nest: Nest, memory: Memory) -> Iterator[BufferUse]:
     for (value, store), accesses in found.items():
         if value in memory.dropped:
             continue
-        # Of what only later sweeps read, one row is kept.
+        # A value that only later sweeps read has one row in memory.
         shape = value.shape[nest.split :] if value in memory.rows else value.shape
         positions = {access.position: access for access in accesses}
         elements = sum(_elements(access, nest) for access in positions.values())
@@ -266,7 +266,7 @@ def _uses_of_nest(nest: Nest, memory: Memory) -> Iterator[BufferUse]:
 
 
 def _elements(access: Access, nest: Nest) -> int:
-    """How many elements an access visits, at most."""
+    """The largest number of elements that an access may visit."""
     axes = access.position.axes()
     if -1 in axes:
         return access.value.size

@@ -83,8 +83,8 @@ def _short(value: np.ndarray | float) -> str:
 
 
 def show(fn: object) -> Page:
-    """What a compiled function does: the recorded program, the plan with its work and its buffers,
-    and the emitted code of forward and backward, with your line beside each step.
+    """A page about a compiled function: the recorded program, the plan with its work and its
+    buffers, and the emitted code of forward and backward, with your line beside each step.
 
     `fn` is what `nbgrad.compile` gives, once it has been called, or one of its variants. In a
     notebook the page shows by itself; `print` shows it as text, `.save(path)` writes it as HTML.
@@ -180,7 +180,7 @@ def _computed_from(root: Node) -> Iterator[Node]:
 
 
 def _facts(node: Node) -> list[str]:
-    """What the box of a node says, line by line."""
+    """The lines of text in the box of a node."""
     if node.plan is None:
         title = node.name or "leaf"
     else:

@@ -22,7 +22,7 @@ from ..schedule.fuse import FusionGroup, Schedule, Single, reads_of
 
 
 class _Stage:
-    """What all of them have in common: `str` is their text, also in notebooks."""
+    """A stage of a compiled program; `str` is its text, also in notebooks."""
 
     def __init__(self, emitted: Emitted):
         self.name = emitted.name
@@ -57,7 +57,7 @@ class Lowered(_Stage):
 
     @property
     def outputs(self) -> list[Value]:
-        """What the program returns."""
+        """The values that the program returns."""
         return self._emitted.plan.outputs
 
     def _lines(self) -> Iterator[str]:
@@ -67,8 +67,8 @@ class Lowered(_Stage):
 
 
 class Scheduled(_Stage):
-    """Which values have a buffer, which share a loop nest, and in which order; `print` shows one
-    step after another.
+    """The values that have a buffer, the loop nests that they share, and their order; `print` shows
+    one step after another.
 
     >>> f = nbgrad.compile(lambda x: np.sum(np.exp(x) * x))
     >>> y = f(np.ones(3))
@@ -130,7 +130,7 @@ def _buffer_name(buffer: Hashable) -> str:
 
 
 class _Names:
-    """What the values of a plan's graph are called."""
+    """The names of the values of a plan's graph."""
 
     def __init__(self, plan: LoopPlan):
         self.plan = plan
@@ -171,7 +171,9 @@ class _Names:
         if isinstance(value, Full):
             return f"full of {value.number}"
         if isinstance(value, View):
-            return f"{args[0]}[{', '.join(map(position_text, affine.seen(value.axes, index)))}]"
+            return (
+                f"{args[0]}[{', '.join(map(position_text, affine.view_index(value.axes, index)))}]"
+            )
         if isinstance(value, Reduce):
             axes = ", ".join(map(str, value.axes))
             return f"{value.kind.name} over {axes} of {args[0]}"
@@ -190,7 +192,7 @@ def _is_number(value: Value) -> bool:
 
 
 def _facts(value: Value) -> Iterator[str]:
-    """What a value says beside its arguments."""
+    """The fields of a value, beside its arguments, as text."""
     if isinstance(value, Pad):
         yield f"starts={value.starts}"
     elif isinstance(value, (Concat, Iota)):
@@ -230,7 +232,7 @@ def _scheduled(plan: LoopPlan, names: _Names) -> Iterator[str]:
 
 def _members(group: FusionGroup, schedule: Schedule, names: _Names) -> Iterator[str]:
     for value in group.members:
-        reads = {names.of[read]: None for read, _ in reads_of(value, schedule.roots)}
+        reads = {names.of[read]: None for read, _ in reads_of(value, schedule.policy)}
         sweep = f"sweep {group.sweeps[value]}: " if max(group.sweeps.values()) else ""
         yield f"{sweep}{names.told(value)} from {', '.join(reads) or 'nothing'}"
 

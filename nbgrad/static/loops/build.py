@@ -20,7 +20,7 @@ class CoreBuilder(Elements):
     """Writes the steps of one core; numbers between them are lines of it."""
 
     def __init__(self, name: str, plan: LoopPlan):
-        super().__init__(plan.schedule.roots)
+        super().__init__(plan.schedule.policy)
         self.name, self.plan = name, plan
         self.steps: list[CoreStep] = []
         self.parts: list[tuple[ScheduledStep, list[CoreStep]]] = []  # what each planned step became
@@ -97,8 +97,8 @@ class CoreBuilder(Elements):
         self.add(RunKernel(use.kernel, pointers, numbers, results), use.lines)
 
     def _matmul(self, value: Matmul) -> None:
-        roots = self.plan.schedule.roots
-        (left, layout_a), (right, layout_b) = (products.operand(arg, roots) for arg in value.args)
+        policy = self.plan.schedule.policy
+        (left, layout_a), (right, layout_b) = (products.operand(arg, policy) for arg in value.args)
         given = (
             self.pointer(left, layout_a.start),
             self.pointer(right, layout_b.start),

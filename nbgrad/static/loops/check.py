@@ -118,7 +118,7 @@ class _Checker:
         """Whether the earlier of two values is not needed any more where the other is written."""
         begin = {v: self.made.get(v, -1) for v in (one, other)}
         if begin[one] == begin[other]:
-            # Of one nest: the later of them is added to, or written over, what the other was.
+            # One nest makes both: the later must be written where the other was read last.
             return self._replaces(one, other) or self._replaces(other, one)
         new, old = (one, other) if begin[one] > begin[other] else (other, one)
         if self.last[old] < begin[new]:

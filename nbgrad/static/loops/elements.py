@@ -25,7 +25,7 @@ from ..lower.values import (
     Value,
     View,
 )
-from ..schedule.materialize import Roots
+from ..schedule.materialize import BufferPolicy
 
 
 class Access(NamedTuple):
@@ -39,25 +39,25 @@ class Access(NamedTuple):
 class Elements:
     """Computes elements of values, as statements of scalar code."""
 
-    def __init__(self, roots: Roots):
-        self.roots = roots
+    def __init__(self, policy: BufferPolicy):
+        self.policy = policy
         self.accesses: list[Access] = []
         self.numbers: dict[Value, str] = {}
         self.level_of: dict[str, int] = {}
         self.lines: dict[str, None] = {}  # the user's, of what is computed
 
-    # What a loop nest, or straight-line code, makes of these.
+    # A loop nest and straight-line code each define these.
 
     def append(self, statement: Statement, level: int) -> None:
         """Put a statement inside of the first `level` loops."""
         raise NotImplementedError
 
     def memo(self, position: Sequence[Affine]) -> dict:
-        """What is known of elements at a position, as long as that is right."""
+        """The names of elements that are known at a position, as long as the names are good."""
         raise NotImplementedError
 
     def number(self, value: Value) -> Operand:
-        """A scalar root or input: its name, or the constant that it is."""
+        """A materialized scalar or an input: its name, or the constant that it is."""
         raise NotImplementedError
 
     def bounds(self, axis: int) -> tuple[int, int]:
@@ -75,7 +75,7 @@ class Elements:
     # Elements
 
     def element(self, value: Value, index: Index, inner: bool = False) -> Operand:
-        """The name of an element, or its number; `inner` computes a root instead of reading it."""
+        """The name of an element, or its number; `inner` computes it where it would be read."""
         wanted = self._seen(value, index, inner)
         if not isinstance(wanted, Read):
             return wanted
@@ -106,7 +106,7 @@ class Elements:
         while True:
             if isinstance(value, Full):
                 return Literal(value.number, value.dtype)
-            if not inner and (isinstance(value, Input) or value in self.roots):
+            if not inner and (isinstance(value, Input) or value in self.policy):
                 return self.stored(value, flat(value.shape, index))
             if isinstance(value, (View, Reshape)):
                 ((value, index),) = value.reads(index)
@@ -163,7 +163,7 @@ class Elements:
             return name
         assert isinstance(value, Take), f"{value} cannot be computed where it is read"
         places = [place_of(x) for x in operands]
-        found = self._seen(value.source, affine.taken(value.axes, places, index))
+        found = self._seen(value.source, affine.take_index(value.axes, places, index))
         assert not isinstance(found, Read)
         return found
 

@@ -112,14 +112,14 @@ def step_reads(schedule: Schedule, nests: dict[FusionGroup, Nest]) -> list[list[
 
 
 def _needed(step: Single, schedule: Schedule) -> list[Value]:
-    """What a single step reads: through what is computed where it is read."""
+    """The buffers that a single step reads, through values that have none."""
     found, stack, seen = [], list(step.value.args), set()
     while stack:
         value = stack.pop()
         if value in seen:
             continue
         seen.add(value)
-        if isinstance(value, Input) or value in schedule.roots:
+        if isinstance(value, Input) or value in schedule.policy:
             found.append(value)
         else:
             stack += value.args

@@ -1,6 +1,6 @@
 """The statements of one loop nest.
 
-A `Nest` computes the members of a group: loops, with the elements of each root inside. Loops are
+A `Nest` computes the members of a group: loops, with the elements of each member inside. Loops are
 split where a block begins or ends, so that no branch stays inside.
 """
 
@@ -26,7 +26,7 @@ from ..lower.buffered import Reduce, Scatter
 from ..lower.values import Full, Value
 from ..schedule.buffers import buffer_of
 from ..schedule.fuse import FusionGroup
-from ..schedule.materialize import Roots
+from ..schedule.materialize import BufferPolicy
 from .block import EACH, Block
 from .elements import Elements, place_of
 
@@ -39,8 +39,8 @@ class Nest(Elements):
     """The statements of a group, over values in place of buffers: `begun` is what is done before
     the loops of `body`. `totals` are the names of sums over everything, which it returns."""
 
-    def __init__(self, group: FusionGroup, roots: Roots):
-        super().__init__(roots)
+    def __init__(self, group: FusionGroup, policy: BufferPolicy):
+        super().__init__(policy)
         self.group = group
         self.domain = group.domain
         self.split = group.split or 0
@@ -89,7 +89,7 @@ class Nest(Elements):
             yield list(box)
 
     def _begun(self, value: Value) -> list[Statement]:
-        """What is done before the loops: totals and sums begin at their neutral element."""
+        """The statements before the loops: totals and sums begin at their neutral element."""
         is_reduce = isinstance(value, Reduce)
         if isinstance(value, Scatter) or (is_reduce and not value.is_row and not value.is_total):
             each = affine.variable(EACH)
@@ -139,7 +139,7 @@ class Nest(Elements):
         return Affine(start, ()) if stop - start == 1 else affine.variable(axis)
 
     def _member(self, value: Value, row: str | None) -> None:
-        """One root at the place of the loops."""
+        """One member at the place of the loops."""
         if value.line:
             self.lines[value.line] = None
         index = tuple(self._at(axis) for axis in range(len(self.domain)))
@@ -149,7 +149,9 @@ class Nest(Elements):
             at = index[value.place : value.place + value.joint]
             places = [self.element(array, at) for array in value.positions]
             element = self.element(value.block, index)
-            position = flat(value.shape, affine.taken(value.axes, map(place_of, places), index))
+            position = flat(
+                value.shape, affine.take_index(value.axes, map(place_of, places), index)
+            )
             self._store(value, position, element, SUM if value.adds else None)
         else:
             element = self.element(value, index, inner=True)
@@ -192,7 +194,7 @@ class Nest(Elements):
             self._inner.before[max(level - depth, 0)].append(statement)
 
     def memo(self, position: Sequence[Affine]) -> dict:
-        """What holds for the whole of the outer loops, or for the present box of the inner ones."""
+        """The names that hold in all of the outer loops, or in this box of the inner ones."""
         outer = self.split and all(
             self.level_of.get(name, 0) <= len(self._outer.loops) if isinstance(name, str)
             else name < self.split

@@ -21,7 +21,7 @@ STACK = 32 * 1024
 
 @dataclass(eq=False)
 class LoopPlan:
-    """How the outputs of a graph are computed."""
+    """The schedule, the loop nests and the memory that compute the outputs of a graph."""
 
     graph: Graph
     outputs: list[Value]
@@ -45,7 +45,9 @@ def plan_loops(
     for step in found.steps:
         if isinstance(step, Single) and isinstance(step.value, Scan):
             _plan_loop(step, step.value)
-    nests = {step: Nest(step, found.roots) for step in found.steps if isinstance(step, FusionGroup)}
+    nests = {
+        step: Nest(step, found.policy) for step in found.steps if isinstance(step, FusionGroup)
+    }
     where = memory.plan(found, nests, outputs, olds or {})
     return LoopPlan(graph, list(outputs), found, nests, where)
 

@@ -3,13 +3,13 @@
 import math
 from typing import NamedTuple
 
-from ...codegen.affine import ZERO, combined
+from ...codegen.affine import ZERO, affine_of
 from ...codegen.loops import SUM, Begin, Gemm, Join, Kernel, Let, Literal, Load, Loop, Store
 from ...codegen.scalar import parse
 from ..lower.buffered import Matmul
 from ..lower.values import Reshape, Value, View
 from ..schedule.buffers import strides_for_blas
-from ..schedule.materialize import Roots
+from ..schedule.materialize import BufferPolicy
 
 # Multiply-adds up to which loops beat a call of BLAS (25 ns a call; 12 of them take 6 in loops).
 SMALL = 200
@@ -22,17 +22,17 @@ class Layout(NamedTuple):
     strides: list[int]
 
 
-def operand(value: Value, roots: Roots) -> tuple[Value, Layout]:
+def operand(value: Value, policy: BufferPolicy) -> tuple[Value, Layout]:
     """The buffer that BLAS reads, and how the matrix lies in it."""
-    if isinstance(value, View) and value not in roots:
+    if isinstance(value, View) and value not in policy:
         found = strides_for_blas(value)
         if found is not None:
-            return _buffer(value.source, roots), Layout(*found)
-    return _buffer(value, roots), Layout(0, _steps(value.shape))
+            return _buffer(value.source, policy), Layout(*found)
+    return _buffer(value, policy), Layout(0, _steps(value.shape))
 
 
-def _buffer(value: Value, roots: Roots) -> Value:
-    while isinstance(value, Reshape) and value not in roots:
+def _buffer(value: Value, policy: BufferPolicy) -> Value:
+    while isinstance(value, Reshape) and value not in policy:
         value = value.source
     return value
 
@@ -53,7 +53,7 @@ def product(value: Matmul, a: Layout, b: Layout) -> Gemm | Kernel:
     lead = value.shape[:-2]
     steps = _steps(value.shape)
     starts = [
-        combined(0, {axis: s[axis] for axis in range(len(lead))})
+        affine_of(0, {axis: s[axis] for axis in range(len(lead))})
         for s in (a.strides, b.strides, steps)
     ]
     if small:
@@ -82,9 +82,9 @@ def _orientation(strides: list[int], shape: tuple) -> tuple[bool, int]:
 def _loops(value: Matmul, sizes, a: list[int], b: list[int], starts, i: int) -> Loop:
     """Dot products of rows and columns."""
     (m, n, k), dtype, j, inner = sizes, value.dtype, i + 1, i + 2
-    at_a = starts[0].plus(combined(0, {i: a[-2], inner: a[-1]}))
-    at_b = starts[1].plus(combined(0, {inner: b[-2], j: b[-1]}))
-    at_c = starts[2].plus(combined(0, {i: n, j: 1}))
+    at_a = starts[0].plus(affine_of(0, {i: a[-2], inner: a[-1]}))
+    at_b = starts[1].plus(affine_of(0, {inner: b[-2], j: b[-1]}))
+    at_c = starts[2].plus(affine_of(0, {i: n, j: 1}))
     terms = Loop(inner, 0, k, (
         Load("x", 0, at_a, dtype), Load("y", 1, at_b, dtype),
         Let("product", parse("x * y"), ("x", "y"), dtype, dtype),

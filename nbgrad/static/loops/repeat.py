@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from ...codegen.affine import Affine, combined
+from ...codegen.affine import Affine, affine_of
 from ...codegen.core import Address, CoreStep, Repeat, RunCore, RunDevice
 from ...codegen.loops import Begin, Let, Literal, Load, Operand, Store
 from ...codegen.scalar import parse
@@ -70,13 +70,13 @@ class _Writer:
 
     def _window(self, value: Value) -> tuple[Value, int]:
         """The buffer that a value is read from, its own where it has one, and where it begins."""
-        return (value, 0) if value in self.outer.roots else window_of(value)
+        return (value, 0) if value in self.outer.policy else window_of(value)
 
     def _slice(self, value: Value) -> Address | Operand:
         """The part of stacked values that belongs to a step."""
         source, start = self._window(value)
         size = value.size // max(self.step.n, 1)
-        at = combined(start, {self.each: size})
+        at = affine_of(start, {self.each: size})
         if len(value.shape) > 1:
             return self.outer.pointer(source, at)
         name = self.outer.fresh()
@@ -122,7 +122,7 @@ class _Writer:
             bit, other = self.outer.fresh(), self.outer.fresh()
             self.first.append(Let(bit, _BOTH, (self.each, _ONE), INT, INT))
             self.first.append(Let(other, _OTHER, (bit,), INT, INT))
-            read, write = combined(0, {bit: size}), combined(0, {other: size})
+            read, write = affine_of(0, {bit: size}), affine_of(0, {other: size})
             begin, done = ((n - 1) & 1, 1) if reverse else (0, n & 1)
         self._copy(self._held(start), self.outer.pointer(room, begin * size), size, self.before)
         self.given.append(self.outer.pointer(room, read))
@@ -132,7 +132,7 @@ class _Writer:
             self._copy(from_, self.outer.pointer(final), size, self.after)
 
     def _step_at(self, size: int, next_one: bool) -> Affine:
-        return combined(size if next_one else 0, {self.each: size})
+        return affine_of(size if next_one else 0, {self.each: size})
 
     @staticmethod
     def _copy(source: Address | Operand, to: Address, size: int, where: list) -> None:
@@ -146,10 +146,10 @@ class _Writer:
             self.returned.append(name)
             if item is not None:
                 storage = self.outer.plan.memory.storage(item)
-                at = combined(0, {self.each: 1})
+                at = affine_of(0, {self.each: 1})
                 self.then.append(Store(storage, at, name, value.dtype))
         elif item is not None:
-            at = combined(0, {self.each: value.size})
+            at = affine_of(0, {self.each: value.size})
             self.targets.append(self.outer.pointer(item, at))
         else:
             room = self.items["unread", self.step.states + k]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ...codegen.affine import Affine, combined
+from ...codegen.affine import Affine, affine_of
 from ...codegen.core import Address, CoreStep, Repeat, RunDevice, RunKernel
 from ...codegen.loops import Gemm, Kernel
 
@@ -27,7 +27,7 @@ class Moving(NamedTuple):
 
 
 class Addressing(Protocol):
-    """What names kernels, numbers the places of pointers, and moves them.
+    """The printer as this module needs it: names of kernels, places of pointers, moved pointers.
 
     A place is `(base, numbers)`, such as scratch and a distance in bytes; `moved` gives a pointer
     whose numbers change by `steps` from round to round.
@@ -43,13 +43,13 @@ class Addressing(Protocol):
 
 
 class _Form(NamedTuple):
-    """What a step does, apart from where: None for a step that cannot be repeated."""
+    """The work of a step, apart from the places of memory where it is done."""
 
     what: Hashable
     numbers: tuple[int, ...]
 
 
-def rerolled(steps: Sequence[CoreStep], memory: Addressing) -> list[CoreStep]:
+def reroll(steps: Sequence[CoreStep], memory: Addressing) -> list[CoreStep]:
     """Steps with loops over those that return no number, where that is possible."""
     forms = [_form(step, memory) for step in steps]
     out: list[CoreStep] = []
@@ -107,7 +107,7 @@ def _run(forms: Sequence[_Form | None], at: int) -> tuple[int, int]:
 
 
 def _rounds(forms: Sequence[_Form | None], at: int, length: int) -> int:
-    """How many times the steps from `at` on come again, at equal distances."""
+    """The number of times that the steps from `at` on come again, at equal distances."""
     count = 0  # of the steps that go on with those before
     while _goes_on(forms, at + length + count, length, count >= length):
         count += 1
@@ -148,4 +148,4 @@ def _stepping(step: CoreStep, moves: Iterator[int], memory: Addressing) -> CoreS
 
 def along(at: Affine, distance: int) -> Affine:
     """A position that moves with the number of the round."""
-    return at.plus(combined(0, {_VARIABLE: distance}))
+    return at.plus(affine_of(0, {_VARIABLE: distance}))

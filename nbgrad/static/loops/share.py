@@ -11,7 +11,7 @@ from ...codegen.core import CoreStep, RunKernel
 from ...codegen.loops import Chunks, Guarded, Kernel, Let, Literal, Loop, Statement
 
 
-def shared(steps: Sequence[CoreStep], text_of: Callable[[Kernel], str]) -> list[CoreStep]:
+def share_kernels(steps: Sequence[CoreStep], text_of: Callable[[Kernel], str]) -> list[CoreStep]:
     """The steps, with kernels that are equal but for their constants as one."""
     opened: dict[int, tuple[Kernel, list[Literal], str]] = {}
     texts: dict[str, set[str]] = {}

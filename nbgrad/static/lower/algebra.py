@@ -22,7 +22,7 @@ _KEPT = parse("select(x == 0.0, 0.0, y)")
 def simpler(
     graph: "Graph", body: Expr, args: Sequence[Value], dtype: np.dtype, shape: tuple
 ) -> Value | None:
-    """What is equal to scalar code over these values and cheaper, where that is known."""
+    """A value that equals scalar code over these values and is cheaper, where one is known."""
     if args and all(isinstance(arg, Full) for arg in args):
         number = _folded(body, args, dtype)
         return None if number is None else graph.full(number, shape, dtype)

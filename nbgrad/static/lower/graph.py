@@ -1,4 +1,4 @@
-"""What makes the values of a lowered program, each expression once.
+"""The maker of the values of a lowered program, each expression once.
 
 The `Graph` rewrites at construction, so what a transformation leaves behind (products with one,
 sums of broadcasts, views of views) never exists.
@@ -190,7 +190,7 @@ class Graph:
             axes = [Axis(None, 0, 0) if n == 1 else Axis(next(places), 0, 1) for n in value.shape]
             return self.view(value, axes, shape)
         if is_even(value) and (maps := even_maps(value)):
-            # Of what is reshaped instead, so that the maps need no buffer.
+            # Their arguments are reshaped instead, so that the maps need no buffer.
             known: dict[Value, Value] = {}
             for each in maps:
                 args = [
@@ -285,7 +285,7 @@ class Graph:
     def call(
         self, shape: tuple, dtype: DTypeLike, args: Sequence[Value], function: str, sizes: tuple
     ) -> Value:
-        """What the device function of a name gives, on pointers to args and to the result."""
+        """The result of the device function `function`, on pointers to args and to the result."""
         return self.new(DeviceCall, shape, dtype, args, function, sizes)
 
     # -- reductions and products ----------------------------------------------------------------

@@ -12,7 +12,8 @@ from ...codegen.affine import Axis
 from .graph import Graph
 from .values import Inset, Pad, Value, topological
 
-# From so many places on: before, loops that are split at the borders are as fast, without a copy.
+# From so many places on a copy is made. With 4 slices of a 100 x 100 array it makes no difference
+# (5.1 and 4.6 microseconds; 0.53 and 0.60 s to compile); loops that are split grow with the square.
 MANY = 4
 
 

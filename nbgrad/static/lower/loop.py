@@ -75,7 +75,7 @@ def _gathered(graph: Graph, value: Value, state: Value, outputs: list[Value]) ->
 
 
 def _terms(value: Value) -> list[Value]:
-    """What is added up in arrays of one shape."""
+    """The terms of a sum of arrays of one shape."""
     found: list[Value] = []
     stack = [value]
     while stack:

@@ -126,7 +126,7 @@ def _with_rolls_inside(
             copies[value] = value if args == value.args else replace(value, args=args)
             continue
         source, axis, start = rolls[value]
-        # What the parts of this roll read alone is computed once, rolled or not.
+        # Code that the parts of this roll alone read is computed once, rolled or not.
         alone = readers[source] == len(value.args) and all(
             part.args == (source,) and readers[part] == 1 for part in value.args
         )

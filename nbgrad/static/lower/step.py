@@ -8,8 +8,8 @@ from .values import Value
 
 @dataclass(eq=False)
 class LoweredStep:
-    """What `n` steps of a loop do: `graph` takes the number of the step, constants, the state and
-    the slices of xs; `outputs` are the new state and the ys."""
+    """The body of a loop of `n` steps: `graph` takes the number of the step, constants, the state
+    and the slices of xs; `outputs` are the new state and the ys."""
 
     graph: Graph
     outputs: list[Value]

@@ -50,7 +50,7 @@ class Value:
         return 1
 
     def reads(self, index: Index) -> list[Read]:
-        """What the element at `index` is computed from, for values that are not buffered."""
+        """The elements that the one at `index` is computed from; values with a buffer have none."""
         raise TypeError(f"{self} has a buffer")
 
     def fits(self) -> bool:
@@ -128,7 +128,7 @@ class View(Value):
         return self.args[0]
 
     def reads(self, index):
-        return [Read(self.source, affine.seen(self.axes, index))]
+        return [Read(self.source, affine.view_index(self.axes, index))]
 
     def fits(self):
         if len(self.axes) != len(self.source.shape) or self.dtype != self.source.dtype:
@@ -142,7 +142,7 @@ class View(Value):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reshape(Value):
-    """The same elements in the same order, in another shape; its source has a buffer."""
+    """The elements of the source, in their order, in another shape; the source has a buffer."""
 
     @property
     def source(self) -> Value:
@@ -234,7 +234,7 @@ class Take(Value):
         at = index[self.place : self.place + self.joint]
         unknown = [affine.variable(f"?{id(arg)}") for arg in self.positions]
         arrays = [Read(arg, at) for arg in self.positions]
-        return [*arrays, Read(self.source, affine.taken(self.axes, unknown, index))]
+        return [*arrays, Read(self.source, affine.take_index(self.axes, unknown, index))]
 
     def fits(self):
         lies = all(

@@ -1,4 +1,4 @@
-"""How values lie in buffers: what must have one for a value to be read behind a pointer."""
+"""The buffers behind values: which value must have one for another to be read by a pointer."""
 
 from math import prod
 
@@ -7,7 +7,7 @@ from ..lower.values import Reshape, Value, View
 
 
 def buffer_of(value: Value) -> Value:
-    """What must have a buffer for `value` to be read as one."""
+    """The value that must have a buffer for `value` to lie in one."""
     while isinstance(value, Reshape):
         value = value.source
     return value
@@ -20,7 +20,8 @@ def behind_views(value: Value) -> Value:
 
 
 def window_of(value: Value) -> tuple[Value, int]:
-    """What must have a buffer for `value` to be read behind one pointer, and where it begins."""
+    """The value that must have a buffer for `value` to be read behind one pointer, and the position
+    at which it begins."""
     # A number lies in no buffer, so a view of one is not read through its source.
     if isinstance(value, View) and value.shape != () and buffer_of(value.source).shape != ():
         start, strides = _followed(value)
@@ -68,7 +69,7 @@ _SMALL_MATRIX, _MANY_ROWS = 4096, 32
 
 
 def operand_of(product: Matmul, value: Value) -> Value:
-    """What must have a buffer so that BLAS can read `value`: itself, or the source of a view."""
+    """The value that must have a buffer for BLAS to read `value`: it, or the source of a view."""
     found = strides_for_blas(value) if isinstance(value, View) else None
     if not isinstance(value, View) or found is None:
         return buffer_of(value)

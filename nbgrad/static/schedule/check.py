@@ -11,8 +11,9 @@ from .fuse import FusionGroup, Schedule, ScheduledStep, Single, domain_of, reads
 
 
 def check_schedule(schedule: Schedule) -> None:
-    """Raise TraceError unless every root is computed once and before it is read, and the members of
-    each group fit its domain, its sweeps and its edges. The steps of loops are checked too."""
+    """Raise TraceError unless every materialized value is computed once and before it is read, and
+    the members of each group fit its domain, its sweeps and its edges. The steps of loops are
+    checked too."""
     made: set[Value] = set()
     for step in schedule.steps:
         values = _made_by(step, schedule)
@@ -25,7 +26,7 @@ def check_schedule(schedule: Schedule) -> None:
             if step.inner is not None:
                 check_schedule(step.inner.schedule)
         made.update(values)
-    missing = schedule.roots.values - made
+    missing = schedule.policy.materialized - made
     _require(not missing, f"{missing} are never computed")
     for value in schedule.outputs:
         known = value in made or isinstance(value, Input)
@@ -36,18 +37,18 @@ def check_schedule(schedule: Schedule) -> None:
 def _made_by(step: ScheduledStep, schedule: Schedule) -> list[Value]:
     if isinstance(step, FusionGroup):
         return list(step.sweeps)
-    return [step.value, *(item for item in step.items if item in schedule.roots)]
+    return [step.value, *(item for item in step.items if item in schedule.policy)]
 
 
 def _read_by(single: Single, schedule: Schedule) -> Iterator[Value]:
-    """The roots that a single step reads, through what is computed where it is read."""
+    """The materialized values that a single step reads, through values that are not."""
     stack, seen = list(single.value.args), set()
     while stack:
         value = stack.pop()
         if value in seen or isinstance(value, Input):
             continue
         seen.add(value)
-        if value in schedule.roots:
+        if value in schedule.policy:
             yield value
         else:
             _require(not isinstance(value, Scan), f"{single.value} reads a loop")
@@ -61,22 +62,25 @@ def _group(group: FusionGroup, schedule: Schedule, made: set[Value]) -> None:
         _require(fits, f"{value} does not run over the group's {group.domain}")
         if isinstance(value, Reduce) and value.is_row:
             _require(split == value.axes[0], f"the rows of {value} do not begin at axis {split}")
-        for axis, positions in domain_edges(value, schedule.roots.edges).items():
+        for axis, positions in domain_edges(value, schedule.policy.edges).items():
             cut = group.edges.get(axis, frozenset())
             _require(positions <= cut, f"the loops of {value} are not cut at {positions - cut}")
-        for root, position in reads_of(value, schedule.roots):
-            if isinstance(root, Input) or root in made:
+        for producer, position in reads_of(value, schedule.policy):
+            if isinstance(producer, Input) or producer in made:
                 continue
-            _require(root in group.sweeps, f"{value} reads {root}, which comes later")
-            sweep, own = group.sweeps[root], group.sweeps[value]
-            if isinstance(root, Reduce):
-                _require(root.is_row and split is not None, f"{value} reads {root} before its end")
+            _require(producer in group.sweeps, f"{value} reads {producer}, which comes later")
+            sweep, own = group.sweeps[producer], group.sweeps[value]
+            if isinstance(producer, Reduce):
+                _require(
+                    producer.is_row and split is not None,
+                    f"{value} reads {producer} before its end",
+                )
                 outer = group.domain[:split]
                 here = position == flat(outer, identity(outer)) and sweep < own
             else:
                 whole = position == flat(group.domain, identity(group.domain))
-                here = whole and root in done and not isinstance(root, Scatter)
-            _require(here, f"{value} reads another element of {root} than the loops are at")
+                here = whole and producer in done and not isinstance(producer, Scatter)
+            _require(here, f"{value} reads another element of {producer} than the loops are at")
         done.append(value)
 
 

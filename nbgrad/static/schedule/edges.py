@@ -20,7 +20,7 @@ def pieces(edges: Edges) -> int:
     return math.prod(len(positions) + 1 for positions in edges.values())
 
 
-def joined(every: Iterable[Edges]) -> Edges:
+def join_edges(every: Iterable[Edges]) -> Edges:
     """The edges of several values over one domain."""
     found: Edges = {}
     for edges in every:
@@ -38,7 +38,7 @@ def domain_edges(value: Value, known: dict[Value, Edges]) -> Edges:
             for positions in value.positions:
                 moved = {axis + value.place: at
                          for axis, at in known.get(positions, NONE).items()}  # fmt: skip
-                found = joined([found, moved])
+                found = join_edges([found, moved])
         return found
     return inner_edges(value, known)
 
@@ -46,17 +46,17 @@ def domain_edges(value: Value, known: dict[Value, Edges]) -> Edges:
 def inner_edges(value: Value, known: dict[Value, Edges]) -> Edges:
     """The edges of a value that is computed where it is read."""
     if isinstance(value, Map):
-        return joined(_of_broadcast(arg, value, known.get(arg, NONE)) for arg in value.args)
+        return join_edges(_of_broadcast(arg, value, known.get(arg, NONE)) for arg in value.args)
     if isinstance(value, View):
         return _seen(value, known.get(value.source, NONE))
     if isinstance(value, Pad):
         around = known.get(value.args[0], NONE) if len(value.args) > 1 else NONE
-        return joined([around, _placed(value, known.get(value.block, NONE))])
+        return join_edges([around, _placed(value, known.get(value.block, NONE))])
     if isinstance(value, Concat):
         return _one_after_another(value, known)
     if isinstance(value, Take):
         # Positions run along the axes that they have in the result; its source has a buffer.
-        return joined(
+        return join_edges(
             {axis + value.place: at for axis, at in known.get(arg, NONE).items()}
             for arg in value.positions
         )
@@ -109,4 +109,4 @@ def _one_after_another(value: Concat, known: dict[Value, Edges]) -> Edges:
         moved[value.axis] = _inside([start, start + n, *inner], value.shape[value.axis])
         every.append(moved)
         start += n
-    return _clean(joined(every))
+    return _clean(join_edges(every))

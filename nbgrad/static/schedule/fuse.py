@@ -1,8 +1,8 @@
-"""Loop nests from values: which roots share one, and in which order all is done.
+"""Loop nests from values: which materialized ones share one, and in which order all is done.
 
-Roots over one domain share a loop nest, a `FusionGroup`. Within it rows are swept over several
-times: a reduction of a row ends a sweep, and what reads it joins the next one. Reductions of
-everything, or of leading axes, end with the nest.
+Materialized values over one domain share a loop nest, a `FusionGroup`. Within it rows are swept
+over several times: a reduction of a row ends a sweep, and what reads it joins the next one.
+Reductions of everything, or of leading axes, end with the nest.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,8 +12,8 @@ from typing import Any
 from ...codegen.affine import Affine, flat, identity
 from ..lower.buffered import DeviceCall, Item, Matmul, Reduce, Scan, Scatter
 from ..lower.values import Index, Input, Read, Value, topological
-from .edges import Edges, domain_edges, joined
-from .materialize import DEAR, Roots, is_shattered
+from .edges import Edges, domain_edges, join_edges
+from .materialize import DEAR, BufferPolicy, is_shattered
 
 
 @dataclass(eq=False)
@@ -51,17 +51,17 @@ ScheduledStep = FusionGroup | Single
 
 @dataclass
 class Schedule:
-    """The steps in order, and the roots."""
+    """The steps in order, and the policy that says which values have a buffer."""
 
     steps: list[ScheduledStep]
-    roots: Roots
+    policy: BufferPolicy
     outputs: list[Value]
 
 
 def schedule(outputs: Sequence[Value]) -> Schedule:
     """Steps that compute `outputs`."""
     order = topological(outputs)
-    roots = Roots(order, outputs)
+    policy = BufferPolicy(order, outputs)
     steps: list[ScheduledStep] = []
     place: dict[Value, int] = {}
     items: dict[Value, list[Value]] = {}
@@ -72,7 +72,7 @@ def schedule(outputs: Sequence[Value]) -> Schedule:
         if isinstance(value, Scan):
             place[value] = len(steps)
             steps.append(Single(value, items.get(value, [])))
-        elif value not in roots:
+        elif value not in policy:
             continue
         elif isinstance(value, Item):
             place[value] = place[value.loop]
@@ -80,12 +80,12 @@ def schedule(outputs: Sequence[Value]) -> Schedule:
             place[value] = len(steps)
             steps.append(Single(value))
         else:
-            place[value] = _placed(value, steps, place, roots)
-    return Schedule(steps, roots, list(outputs))
+            place[value] = _placed(value, steps, place, policy)
+    return Schedule(steps, policy, list(outputs))
 
 
 def domain_of(value: Value) -> tuple[int, ...]:
-    """What the loops of a root run over."""
+    """The shape that the loops of a materialized value run over."""
     return value.args[0].shape if isinstance(value, (Reduce, Scatter)) else value.shape
 
 
@@ -95,19 +95,21 @@ def _stands_alone(value: Value) -> bool:
     return value.shape == () and not isinstance(value, (Reduce, Scatter))
 
 
-def _placed(value: Value, steps: list[ScheduledStep], place: dict[Value, int], roots: Roots) -> int:
+def _placed(
+    value: Value, steps: list[ScheduledStep], place: dict[Value, int], policy: BufferPolicy
+) -> int:
     """Enter `value` into the group that can take it in and has most of what it reads at hand, the
     last of several; else into a new one. Return the place of that."""
-    reads = list(reads_of(value, roots))
-    wanted = {root for root, _ in reads}
-    edges = domain_edges(value, roots.edges)
+    reads = list(reads_of(value, policy))
+    wanted = {producer for producer, _ in reads}
+    edges = domain_edges(value, policy.edges)
     best: tuple[int, int, int] | None = None
     if not isinstance(value, Scatter):
-        ready = max((place[root] for root in wanted if root in place), default=0)
+        ready = max((place[producer] for producer in wanted if producer in place), default=0)
         for at in range(ready, len(steps)):
             group = steps[at]
             if isinstance(group, FusionGroup):
-                sweep = _sweep_in(group, value, reads, edges, place, at, roots)
+                sweep = _sweep_in(group, value, reads, edges, place, at, policy)
                 if sweep is not None:
                     found = len(wanted & group.at_hand), at, sweep
                     best = found if best is None or found[:2] > best[:2] else best
@@ -119,8 +121,8 @@ def _placed(value: Value, steps: list[ScheduledStep], place: dict[Value, int], r
     assert isinstance(group, FusionGroup)
     group.sweeps[value] = sweep
     group.at_hand |= {value, *wanted}
-    group.edges = joined([group.edges, edges])
-    group.price += roots.prices[value]
+    group.edges = join_edges([group.edges, edges])
+    group.price += policy.prices[value]
     group.closed |= isinstance(value, Scatter)
     if isinstance(value, Reduce) and value.is_row:
         group.split = value.axes[0]
@@ -134,13 +136,13 @@ def _sweep_in(
     edges: Edges,
     place: dict[Value, int],
     at: int,
-    roots: Roots,
+    policy: BufferPolicy,
 ) -> int | None:
     """The sweep in which `value` can be computed in the group; None where it cannot."""
     if group.closed or group.domain != domain_of(value):
         return None
-    price = group.price + roots.prices[value]
-    if price > DEAR or (edges and is_shattered(joined([group.edges, edges]), price)):
+    price = group.price + policy.prices[value]
+    if price > DEAR or (edges and is_shattered(join_edges([group.edges, edges]), price)):
         return None
     split = group.split
     if isinstance(value, Reduce) and value.is_row:
@@ -149,30 +151,30 @@ def _sweep_in(
         split = value.axes[0]
     sweep = 0
     whole = flat(group.domain, identity(group.domain))
-    for root, position in reads:
-        if root not in group.sweeps:
-            if place.get(root, -1) >= at:
+    for producer, position in reads:
+        if producer not in group.sweeps:
+            if place.get(producer, -1) >= at:
                 return None
-        elif isinstance(root, Reduce):
-            if not root.is_row or split is None:
+        elif isinstance(producer, Reduce):
+            if not producer.is_row or split is None:
                 return None
             outer = group.domain[:split]
             if position != flat(outer, identity(outer)):
                 return None
-            sweep = max(sweep, group.sweeps[root] + 1)
+            sweep = max(sweep, group.sweeps[producer] + 1)
         elif position != whole:
             return None
         else:
-            sweep = max(sweep, group.sweeps[root])
+            sweep = max(sweep, group.sweeps[producer])
     return sweep
 
 
 # -- what is read ---------------------------------------------------------------------------------
 
 
-def reads_of(root: Value, roots: Roots) -> Iterable[tuple[Value, Affine]]:
-    """The inputs and roots that computing `root` reads, with positions in their buffers."""
-    stack = first_reads(root)
+def reads_of(producer: Value, policy: BufferPolicy) -> Iterable[tuple[Value, Affine]]:
+    """The inputs and materialized values that `producer` is computed from, with positions."""
+    stack = first_reads(producer)
     seen: set[Read] = set()
     while stack:
         read = stack.pop()
@@ -180,22 +182,22 @@ def reads_of(root: Value, roots: Roots) -> Iterable[tuple[Value, Affine]]:
             continue
         seen.add(read)
         value, at = read
-        if isinstance(value, Input) or value in roots:
+        if isinstance(value, Input) or value in policy:
             yield value, flat(value.shape, at)
         else:
             stack += value.reads(at)
 
 
-def first_reads(root: Value) -> list[Read]:
-    """What the element of a root at the place of its loops is computed from."""
-    index: Index = identity(domain_of(root))
-    if isinstance(root, Reduce):
-        return [Read(root.source, index)]
-    if isinstance(root, Scatter):
-        at = index[root.place : root.place + root.joint]
-        found = [Read(root.block, index), *(Read(arg, at) for arg in root.positions)]
-        below = root.below
-        return found if below is None else [*found, Read(below, identity(root.shape))]
-    if root.buffered:
-        return [Read(arg, identity(arg.shape)) for arg in root.args]
-    return root.reads(index)
+def first_reads(producer: Value) -> list[Read]:
+    """The elements that a materialized value is computed from, where its loops are."""
+    index: Index = identity(domain_of(producer))
+    if isinstance(producer, Reduce):
+        return [Read(producer.source, index)]
+    if isinstance(producer, Scatter):
+        at = index[producer.place : producer.place + producer.joint]
+        found = [Read(producer.block, index), *(Read(arg, at) for arg in producer.positions)]
+        below = producer.below
+        return found if below is None else [*found, Read(below, identity(producer.shape))]
+    if producer.buffered:
+        return [Read(arg, identity(arg.shape)) for arg in producer.args]
+    return producer.reads(index)

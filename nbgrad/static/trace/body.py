@@ -29,7 +29,7 @@ class Body:
 
     @property
     def avals(self) -> list[Aval]:
-        """Of the results: the state, the ys, the states of all steps."""
+        """Shapes and dtypes of the results: the state, the ys, the states of all steps."""
         every = [output.aval for output in self.program.outputs]
         states, ys = every[: self.states], every[self.states :]
         return [

@@ -28,7 +28,7 @@ class Fixed:
         self.made = False  # whether there is a number that NumPy made, such as `y[0]`
 
     def copy_of(self, array: np.ndarray) -> np.ndarray:
-        """What the program keeps of an array: a copy, which nobody changes."""
+        """A copy of an array, which the program keeps and nobody changes."""
         if id(array) not in self._arrays:
             self._arrays[id(array)] = array, array.copy()
         return self._arrays[id(array)][1]
@@ -71,7 +71,7 @@ class _Trace:
 
 
 class _Seen:
-    """What NumPy makes an array of: a place in the memory of another."""
+    """A place in the memory of another array, which NumPy makes an array of."""
 
     def __init__(self, interface: dict, owner: np.ndarray):
         self.__array_interface__, self._owner = interface, owner

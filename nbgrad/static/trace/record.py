@@ -19,7 +19,7 @@ from .closure import Fixed
 from .program import Operand, Program
 from .rng_guard import Generators
 
-# What is taken as it is; other things, such as lists, are arrays that are captured.
+# Arguments of these classes are recorded as they are; others, such as lists, become arrays.
 _KNOWN = (Array, float, int, np.generic)
 
 
@@ -95,7 +95,7 @@ def _is_weak(x: Operand) -> bool:
 
 
 def _weak_aval(x: Operand) -> Aval | float:
-    """What `infer` is given: a number in place of a weak symbol."""
+    """The argument of `infer` for a value: a number in place of a weak symbol."""
     if isinstance(x, Symbol) and x.weak:
         return 1 if x.dtype.kind == "i" else 1.0
     return aval_of(x)

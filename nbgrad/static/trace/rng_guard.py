@@ -51,8 +51,8 @@ class Generators:
             stack += [value for _, value in named]
         found.append(("random", np.random.mtrand._rand))  # pyright: ignore
         self._found = [(name, value, _state(value)) for name, value in found]
-        # What makes a new one is watched for: where it is only named, in a branch that is not
-        # taken, nothing is wrong.
+        # Calls that make a new generator are watched for: where one is only named, in a branch that
+        # is not taken, nothing is wrong.
         self._makers = {code: _steps(code) for code in self._codes if _names_maker(code)}
         self._made: types.CodeType | None = None
 
