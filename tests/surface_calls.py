@@ -103,6 +103,7 @@ np.angle(x)
 np.angle(x, deg=True)
 np.heaviside(x, w)
 np.nan_to_num(x)
+np.nextafter(x, w)
 np.nan_to_num(xn, nan=2.0)
 np.fix(x)
 np.modf(x)[0]

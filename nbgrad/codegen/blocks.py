@@ -1,8 +1,13 @@
 """Memory of the interpreter: blocks of bytes, and pointers into them that stay inside."""
 
-from typing import Any
+from typing import TypeAlias, overload
 
 import numpy as np
+
+from .functions import NumPyNumber
+
+Places: TypeAlias = int | np.ndarray
+"""Positions of elements: one, or an array of them."""
 
 
 class Block:
@@ -29,12 +34,18 @@ class Pointer:
         data = block.data[start:stop] if self.count else block.data[:0]
         self.elements = data.view(dtype)
 
-    def load(self, places: Any) -> Any:
+    @overload
+    def load(self, places: np.ndarray) -> np.ndarray: ...
+
+    @overload
+    def load(self, places: int) -> NumPyNumber: ...
+
+    def load(self, places: Places) -> np.ndarray | NumPyNumber:
         """The elements at places."""
         self._require_inside(places)
         return self.elements[places]
 
-    def store(self, places: Any, values: Any) -> None:
+    def store(self, places: Places, values: np.ndarray | NumPyNumber) -> None:
         """Set the elements at places, converted to the dtype."""
         self._require_inside(places)
         self.elements[places] = values
@@ -43,7 +54,7 @@ class Pointer:
         """The pointer `count` elements on."""
         return self.block.pointer(self.dtype, self.start + count * self.dtype.itemsize)
 
-    def _require_inside(self, places: Any) -> None:
+    def _require_inside(self, places: Places) -> None:
         if isinstance(places, int):
             inside = 0 <= places < self.count
         else:
@@ -51,7 +62,7 @@ class Pointer:
         if not inside:
             raise IndexError(f"{self.told(places)} lies beyond the buffer")
 
-    def told(self, places: Any) -> str:
+    def told(self, places: Places) -> str:
         """Elements for messages."""
         first, last = int(np.min(places)), int(np.max(places))
         shown = f"{first}" if first == last else f"{first}..{last}"

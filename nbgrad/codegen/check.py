@@ -7,13 +7,23 @@ loaded is not known, so those of gathers are for the interpreter to check.
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..errors import TraceError
 from .affine import Affine
-from .core import Address, Core, CoreStep, Repeat, RunCore, RunDevice, RunKernel, Scratch
+from .core import (
+    Address,
+    Core,
+    CoreStatement,
+    CoreStep,
+    Repeat,
+    RunCore,
+    RunDevice,
+    RunKernel,
+    Scratch,
+)
 from .devices import EXTENTS
 from .loops import (
     Begin,
@@ -64,13 +74,13 @@ class _Scope:
         self.dtypes[name] = dtype
         self.ranges[name] = found
 
-    def dtype_of(self, operand: Operand, user: Any) -> np.dtype:
+    def dtype_of(self, operand: Operand, user: object) -> np.dtype:
         if isinstance(operand, Literal):
             return operand.dtype
         _require(operand in self.dtypes, f"{operand} is used before it is defined", user)
         return self.dtypes[operand]
 
-    def range_of(self, at: Affine, user: Any) -> Range | None:
+    def range_of(self, at: Affine, user: object) -> Range | None:
         """The least and the largest value of a position; None where it is not known."""
         low = high = at.const
         known = True
@@ -84,13 +94,15 @@ class _Scope:
                 low, high = low + min(ends), high + max(ends)
         return (low, high) if known else None
 
-    def room(self, buffer: Hashable, user: Any) -> Room | None:
+    def room(self, buffer: Hashable, user: object) -> Room | None:
         if isinstance(buffer, Scratch):
             return Room(0, buffer.size)
         _require(buffer in self.rooms, f"{buffer} is no buffer of it", user)
         return self.rooms[buffer]
 
-    def touch(self, buffer: Hashable, at: Affine, dtype: np.dtype, count: int, user: Any) -> None:
+    def touch(
+        self, buffer: Hashable, at: Affine, dtype: np.dtype, count: int, user: object
+    ) -> None:
         """Require that `count` elements from a position on lie in a buffer."""
         room, found = self.room(buffer, user), self.range_of(at, user)
         if count and room is not None and found is not None:
@@ -145,7 +157,7 @@ def _steps(steps: Iterable[CoreStep], scope: _Scope, scratch: int) -> None:
             _statement(statement, scope)
 
 
-def _places(statement: Any) -> list[tuple[Hashable, Affine]]:
+def _places(statement: CoreStatement) -> list[tuple[Hashable, Affine]]:
     """What a step points at."""
     if isinstance(statement, (RunKernel, RunDevice)):
         return [(p.buffer, p.at) for p in statement.pointers]
@@ -156,7 +168,7 @@ def _places(statement: Any) -> list[tuple[Hashable, Affine]]:
     return [(statement.buffer, statement.at)] if isinstance(statement, (Load, Store)) else []
 
 
-def _behind(pointer: Address, scope: _Scope, user: Any) -> Room | None:
+def _behind(pointer: Address, scope: _Scope, user: object) -> Room | None:
     """The room behind a pointer."""
     room, found = scope.room(pointer.buffer, user), scope.range_of(pointer.at, user)
     if room is None or found is None:
@@ -231,7 +243,7 @@ def _body(body: Iterable[Statement], scope: _Scope, kernel: Kernel) -> None:
             _statement(statement, scope)
 
 
-def _statement(statement: Any, scope: _Scope) -> None:
+def _statement(statement: Statement | CoreStatement, scope: _Scope) -> None:
     if isinstance(statement, Let):
         _let(statement, scope)
     elif isinstance(statement, Place):
@@ -293,12 +305,12 @@ def _range_of_code(let: Let, scope: _Scope) -> Range | None:
     return None
 
 
-def _require_dtype(operand: Operand, dtype: np.dtype, scope: _Scope, user: Any) -> None:
+def _require_dtype(operand: Operand, dtype: np.dtype, scope: _Scope, user: object) -> None:
     found = scope.dtype_of(operand, user)
     _require(found == dtype, f"{operand} is {found}, not {dtype}", user)
 
 
-def _require(fits: bool, told: str, user: Any) -> None:
+def _require(fits: bool, told: str, user: object) -> None:
     if not fits:
         raise TraceError(f"{user}: {told}")
 

@@ -6,6 +6,7 @@ BLAS, compute numbers, and repeat the core of a loop's step.
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -76,13 +77,16 @@ class Repeat:
     body: tuple["CoreStep", ...]
 
 
+CoreStatement: TypeAlias = (
+    RunKernel | RunDevice | RunCore | Repeat | Gemm | Let | Load | Store | Begin | Place
+)
+
+
 @dataclass(frozen=True)
 class CoreStep:
     """A statement of a core, and the user's lines that it comes from."""
 
-    statement: (
-        "RunKernel | RunDevice | RunCore | Repeat | Gemm | Let | Load | Store | Begin | Place"
-    )
+    statement: CoreStatement
     lines: tuple[str, ...] = ()
 
 

@@ -6,17 +6,17 @@ definitions. Each takes pointers and sizes; `PointerLike` is what it needs of a 
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 
 class PointerLike(Protocol):
-    """Elements of one dtype. Places are integers, or arrays of them for arrays of elements."""
+    """Elements of one dtype. Places are arrays of integers."""
 
-    def load(self, places: Any) -> Any: ...
+    def load(self, places: np.ndarray) -> np.ndarray: ...
 
-    def store(self, places: Any, values: Any) -> None: ...
+    def store(self, places: np.ndarray, values: np.ndarray) -> None: ...
 
 
 def _read(pointer: PointerLike, *shape: int) -> np.ndarray:

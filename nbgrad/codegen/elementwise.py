@@ -17,10 +17,11 @@ The text of `x * y`, for arrays of one shape::
 import math
 import re
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..kernels import scalar as functions
 from ..kernels.shapes import Pattern
+from .functions import Constant
 from .scalar import NAMES, Expr, near_arguments, text_of
 
 __all__ = ["Assignment", "KernelOperand", "loop_source"]
@@ -78,7 +79,7 @@ class _Constants:
     def __init__(self):
         self.known: dict[str, str] = {}
 
-    def __call__(self, value: Any) -> str:
+    def __call__(self, value: Constant) -> str:
         if isinstance(value, bool):
             return str(value)
         value = float(value)

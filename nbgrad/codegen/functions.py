@@ -5,9 +5,14 @@ One table for the eager kernels and the static tier. A function that is not in i
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+
+Constant: TypeAlias = bool | int | float
+"""A number that scalar code holds."""
+NumPyNumber: TypeAlias = np.number | np.bool_ | bool | int | float
+"""An element, as NumPy and Python have it."""
 
 
 class Function(NamedTuple):
@@ -22,7 +27,7 @@ class Function(NamedTuple):
     name: str
     spelling: str
     price: int
-    numpy: Callable[..., Any]
+    numpy: Callable[..., NumPyNumber]
     binding: int = 0  # how tightly an operator binds; 0 for a function that is called
     exact: bool = False
     near: str = ""
@@ -31,22 +36,25 @@ class Function(NamedTuple):
 FUNCTIONS: dict[str, Function] = {}
 
 
-def _add(name: str, numpy: Callable, price: int, spelling: str = "", **options: Any) -> None:
-    FUNCTIONS[name] = Function(name, spelling or name, price, numpy, **options)
+def _add(
+    name: str, numpy: Callable, price: int, spelling: str = "", binding: int = 0,
+    exact: bool = False, near: str = "",
+) -> None:  # fmt: skip
+    FUNCTIONS[name] = Function(name, spelling or name, price, numpy, binding, exact, near)
 
 
-def _select(condition: Any, x: Any, y: Any) -> Any:
+def _select(condition: NumPyNumber, x: NumPyNumber, y: NumPyNumber) -> NumPyNumber:
     return x if condition else y
 
 
-def _floor_divide(x: Any, y: Any) -> Any:
+def _floor_divide(x: NumPyNumber, y: NumPyNumber) -> NumPyNumber:
     return np.floor_divide(x, y)
 
 
-def _of_scipy(name: str) -> Callable[[Any], Any]:
+def _of_scipy(name: str) -> Callable[[NumPyNumber], NumPyNumber]:
     """A special function of SciPy, in the dtype of its argument."""
 
-    def function(x: Any) -> Any:
+    def function(x: NumPyNumber) -> NumPyNumber:
         from scipy import special  # here, as only the interpreter asks
 
         return type(x)(getattr(special, name)(x))

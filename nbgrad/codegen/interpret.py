@@ -5,15 +5,27 @@ tests: each element is a few microseconds. Memory is `blocks` behind pointers; a
 see every element that is read or written passes blocks of its own.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from .affine import Affine
 from .blocks import Block, Pointer
-from .core import Address, Core, CoreStep, Repeat, RunCore, RunDevice, RunKernel, Scratch, Slot
+from .core import (
+    Address,
+    Core,
+    CoreStatement,
+    CoreStep,
+    Repeat,
+    RunCore,
+    RunDevice,
+    RunKernel,
+    Scratch,
+    Slot,
+)
 from .devices import DEVICES
+from .functions import NumPyNumber
 from .loops import (
     Begin,
     Chunks,
@@ -27,16 +39,23 @@ from .loops import (
     Loop,
     Operand,
     Place,
+    Statement,
     Store,
 )
 from .scalar import NAMES, evaluator
+
+Numbers: TypeAlias = dict[Hashable, NumPyNumber]
+"""Numbers by name, and those of loops by axis."""
+Base: TypeAlias = Callable[[Hashable, Numbers], tuple[Block, int]]
+"""From a buffer to its block and the byte at which it begins."""
+Argument: TypeAlias = Block | tuple[Block, int] | NumPyNumber
 
 
 class _Frame:
     """What a kernel or a core knows while it runs: numbers by name and by loop axis, and where its
     buffers begin."""
 
-    def __init__(self, numbers: dict[Hashable, Any], base: Callable[[Any, "_Frame"], Any]):
+    def __init__(self, numbers: Numbers, base: Base):
         self.numbers = numbers
         self._base = base
         self._pointers: dict[tuple[Hashable, np.dtype], Pointer] = {}
@@ -51,7 +70,7 @@ class _Frame:
         return found
 
     def _typed(self, buffer: Hashable, dtype: np.dtype) -> Pointer:
-        block, start = self._base(buffer, self)
+        block, start = self._base(buffer, self.numbers)
         return block.pointer(dtype, start)
 
 
@@ -60,10 +79,10 @@ class _Frame:
 
 def interpret(
     core: Core,
-    arguments: Sequence[Any],
+    arguments: Sequence[Block | np.ndarray | NumPyNumber],
     table: Sequence[Block] = (),
     scratch: Callable[[int], Block] = lambda size: Block(np.zeros(size, np.uint8)),
-) -> list[Any]:
+) -> list[NumPyNumber]:
     """Run a core; its results, numbers of NumPy's.
 
     Arguments:
@@ -79,9 +98,16 @@ def interpret(
     >>> interpret(core, [np.arange(3.0)])
     [np.float64(6.0)]
     """
-    given = [Block(x) if isinstance(x, np.ndarray) and x.ndim else x for x in arguments]
+    given = [_argument(x) for x in arguments]
     with np.errstate(all="ignore"):
         return _Machine(table).run(core, given, (scratch(core.scratch), 0))
+
+
+def _argument(x: Block | np.ndarray | NumPyNumber) -> Argument:
+    """An array as a block; one without axes as a number."""
+    if not isinstance(x, np.ndarray):
+        return x
+    return Block(x) if x.ndim else x.dtype.type(x)
 
 
 class _Machine:
@@ -91,21 +117,26 @@ class _Machine:
         self.table = table
         self._kernels: dict[int, tuple[Kernel, Callable[[_Frame], None]]] = {}
 
-    def run(self, core: Core, arguments: Sequence[Any], scratch: Any) -> list[Any]:
+    def run(
+        self, core: Core, arguments: Sequence[Argument], scratch: tuple[Block, int] | None
+    ) -> list[NumPyNumber]:
         """The results; a pointer is given as its block and byte."""
-        numbers: dict[Hashable, Any] = {}
-        places: dict[Hashable, Any] = {}
+        numbers: Numbers = {}
+        places: dict[Hashable, tuple[Block, int]] = {}
         for parameter, value in zip(core.parameters, arguments, strict=True):
-            if isinstance(parameter, str):
-                numbers[parameter] = value
+            if isinstance(value, Block):
+                places[parameter] = value, 0
+            elif isinstance(value, tuple):
+                places[parameter] = value
             else:
-                places[parameter] = value if isinstance(value, tuple) else (value, 0)
+                numbers[parameter] = value
 
-        def base(buffer: Any, frame: _Frame) -> tuple[Block, int]:
+        def base(buffer: Hashable, numbers: Numbers) -> tuple[Block, int]:
             if isinstance(buffer, Scratch):
+                assert scratch is not None
                 return scratch[0], scratch[1] + buffer.offset
             if isinstance(buffer, Slot):
-                return self.table[_position(buffer.at)(frame.numbers)], 0
+                return self.table[_position(buffer.at)(numbers)], 0
             return places[buffer]
 
         frame = _Frame(numbers, base)
@@ -116,7 +147,7 @@ class _Machine:
         for step in steps:
             self._step(step.statement, frame)
 
-    def _step(self, statement: Any, frame: _Frame) -> None:
+    def _step(self, statement: CoreStatement, frame: _Frame) -> None:
         numbers = frame.numbers
         if isinstance(statement, Repeat):
             each = range(statement.n)
@@ -137,9 +168,9 @@ class _Machine:
         else:
             _prepared(statement)(frame)
 
-    def _enter(self, enter: RunCore, frame: _Frame) -> list[Any]:
+    def _enter(self, enter: RunCore, frame: _Frame) -> list[NumPyNumber]:
         """The core of a loop's step, whose scratch is the last argument where it needs any."""
-        given: list[Any] = []
+        given: list[Argument] = []
         for x in enter.arguments:
             if isinstance(x, Address):
                 pointer = self._pointer(x, frame)
@@ -147,17 +178,23 @@ class _Machine:
             else:
                 given.append(_operand(x)(frame.numbers))
         scratch = given.pop() if enter.core.given else None
+        assert scratch is None or isinstance(scratch, tuple)
         return self.run(enter.core, given, scratch)
 
     def _pointer(self, place: Address, frame: _Frame) -> Pointer:
         pointer = frame.pointer(place.buffer, place.dtype)
         return pointer.further(_position(place.at)(frame.numbers))
 
-    def _kernel(self, kernel: Kernel, pointers: list[Pointer], given: list[Any]) -> list[Any]:
+    def _kernel(
+        self, kernel: Kernel, pointers: list[Pointer], given: list[NumPyNumber]
+    ) -> list[NumPyNumber]:
         if id(kernel) not in self._kernels:
             self._kernels[id(kernel)] = kernel, _all(kernel.body)
-        numbers: dict[Hashable, Any] = dict(zip(kernel.numbers, given, strict=True))
-        frame = _Frame(numbers, lambda i, _: (pointers[i].block, pointers[i].start))
+        numbers: Numbers = dict(zip(kernel.numbers, given, strict=True))
+        begins: dict[Hashable, tuple[Block, int]] = {
+            i: (pointer.block, pointer.start) for i, pointer in enumerate(pointers)
+        }
+        frame = _Frame(numbers, lambda buffer, _: begins[buffer])
         self._kernels[id(kernel)][1](frame)
         return [numbers[name] for name in kernel.results]
 
@@ -165,7 +202,7 @@ class _Machine:
 # -- statements, prepared as functions of a frame -------------------------------------------------
 
 
-def _all(body: Iterable[Any]) -> Callable[[_Frame], None]:
+def _all(body: Iterable[Statement]) -> Callable[[_Frame], None]:
     steps = [_prepared(statement) for statement in body]
 
     def run(frame: _Frame) -> None:
@@ -175,19 +212,19 @@ def _all(body: Iterable[Any]) -> Callable[[_Frame], None]:
     return run
 
 
-def _prepared(statement: Any) -> Callable[[_Frame], None]:
+def _prepared(statement: Statement) -> Callable[[_Frame], None]:
     return _PREPARED[type(statement)](statement)
 
 
 def _let(let: Let) -> Callable[[_Frame], None]:
     value = evaluator(let.body, let.inner)
     operands = list(zip(NAMES, map(_operand, let.operands), strict=False))
-    target, dtype, kind = let.target, let.dtype, let.dtype.type
+    target, kind = let.target, let.dtype.type
 
     def run(frame: _Frame) -> None:
         numbers = frame.numbers
-        found = value({name: operand(numbers) for name, operand in operands})
-        numbers[target] = found if type(found) is kind else np.asarray(found).astype(dtype)[()]
+        result = value({name: operand(numbers) for name, operand in operands})
+        numbers[target] = result if type(result) is kind else kind(result)
 
     return run
 
@@ -307,7 +344,7 @@ _PREPARED: dict[type, Callable[[Any], Callable[[_Frame], None]]] = {
 }  # fmt: skip
 
 
-def _operand(operand: Operand) -> Callable[[Mapping], Any]:
+def _operand(operand: Operand) -> Callable[[Numbers], NumPyNumber]:
     """The function of the numbers that gives an operand."""
     if isinstance(operand, Literal):
         number = operand.dtype.type(operand.number)
@@ -315,7 +352,7 @@ def _operand(operand: Operand) -> Callable[[Mapping], Any]:
     return lambda numbers: numbers[operand]
 
 
-def _position(at: Affine) -> Callable[[Mapping], int]:
+def _position(at: Affine) -> Callable[[Numbers], int]:
     """The function of the numbers that gives a position."""
     const, terms = at.const, at.terms
     if not terms:

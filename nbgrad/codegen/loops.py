@@ -5,13 +5,14 @@ stores and reductions. Names are of numbers; positions in buffers are affine in 
 in integers that were loaded. No statement holds text of another language.
 """
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from .affine import Affine
+from .functions import Constant, NumPyNumber
 from .scalar import NAMES, Expr, near_arguments
 
 
@@ -19,7 +20,7 @@ from .scalar import NAMES, Expr, near_arguments
 class Literal:
     """A constant operand. Two are equal where their text is: 0.0 is not -0.0, nan is nan."""
 
-    number: Any = field(compare=False)
+    number: Constant = field(compare=False)
     dtype: np.dtype
     text: str = field(init=False)
 
@@ -34,10 +35,10 @@ class Reduction(NamedTuple):
     """How elements are joined, and with what joining begins."""
 
     name: str
-    joined: Any  # of two numbers of NumPy's
+    joined: Callable[[NumPyNumber, NumPyNumber], NumPyNumber]
     start: float
 
-    def neutral(self, dtype: np.dtype) -> Any:
+    def neutral(self, dtype: np.dtype) -> Constant:
         """What joining begins with, in a dtype."""
         if dtype.kind == "f":
             return self.start

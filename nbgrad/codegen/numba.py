@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .affine import Affine
-from .core import Address, Core, CoreStep, Repeat, RunCore, RunDevice, RunKernel
+from .core import Address, Core, CoreStatement, CoreStep, Repeat, RunCore, RunDevice, RunKernel
 from .loops import (
     MAXIMUM,
     MINIMUM,
@@ -100,7 +100,7 @@ class Module:
             return [head, *(Line("    " + text, noted) for text, noted in inside)]
         return [Line(self._statement(statement, lines), lines)]
 
-    def _statement(self, statement, lines: tuple[str, ...]) -> str:
+    def _statement(self, statement: CoreStatement, lines: tuple[str, ...]) -> str:
         if isinstance(statement, RunKernel):
             name = self.name_of(statement.kernel)
             self._note(name, lines)
@@ -125,6 +125,7 @@ class Module:
             return _load(statement, self._base(statement.buffer, statement.dtype, _ZERO))
         if isinstance(statement, Store):
             return _store(statement, self._base(statement.buffer, statement.dtype, _ZERO))
+        assert not isinstance(statement, Repeat)
         return _line(statement)
 
     def _note(self, name: str, lines: tuple[str, ...]) -> None:

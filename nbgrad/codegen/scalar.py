@@ -9,15 +9,17 @@ import ast
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
 import numpy as np
 
-from .functions import CALLED, FUNCTIONS, Function
+from .functions import CALLED, FUNCTIONS, Constant, Function, NumPyNumber
 
 NAMES: tuple[str, ...] = ("x", "y", "z", "u", "v", "w", "p", "q")
-"""What bodies call their arguments."""
+"""The names of the arguments of bodies."""
+Evaluator: TypeAlias = Callable[[Mapping[str, NumPyNumber]], NumPyNumber]
+"""From arguments by name to the value of an expression."""
 _known: WeakValueDictionary[tuple, "Expr"] = WeakValueDictionary()
 
 
@@ -48,7 +50,7 @@ class Number(Expr):
     """A constant: a float, an int or a bool."""
 
     __slots__ = ("value",)
-    value: Any
+    value: Constant
 
 
 class Apply(Expr):
@@ -64,7 +66,7 @@ def arg(name: str) -> Expr:
     return _interned(Arg, (name,), ())
 
 
-def number(value: Any) -> Expr:
+def number(value: Constant) -> Expr:
     """A constant."""
     return _interned(Number, (value,), (), 0, (type(value), repr(value)))
 
@@ -200,7 +202,7 @@ def ordered(expr: Expr) -> list[Expr]:
     return order
 
 
-def substituted(expr: Expr, given: Mapping[str, Expr]) -> Expr:
+def substitute(expr: Expr, given: Mapping[str, Expr]) -> Expr:
     """The expression with other ones in place of arguments."""
     made: dict[Expr, Expr] = {}
     for node in ordered(expr):
@@ -213,20 +215,22 @@ def substituted(expr: Expr, given: Mapping[str, Expr]) -> Expr:
     return made[expr]
 
 
-def evaluate(expr: Expr, given: Mapping[str, Any], dtype: np.dtype | None = None) -> Any:
+def evaluate(
+    expr: Expr, values: Mapping[str, NumPyNumber], dtype: np.dtype | None = None
+) -> NumPyNumber:
     """The value for numbers of NumPy's; constants are of `dtype` where there is one."""
     with np.errstate(all="ignore"):
-        return evaluator(expr, dtype)(given)
+        return evaluator(expr, dtype)(values)
 
 
-def evaluator(expr: Expr, dtype: np.dtype | None = None) -> Callable[[Mapping[str, Any]], Any]:
+def evaluator(expr: Expr, dtype: np.dtype | None = None) -> Evaluator:
     """The function that gives the value for arguments by name, for expressions that are evaluated
     many times."""
     order = ordered(expr)
     places = {node: i for i, node in enumerate(order)}
     names: list[tuple[int, str]] = []
     calls: list[tuple[int, Callable, list[int]]] = []
-    start: list[Any] = [None] * len(order)
+    start: list[NumPyNumber] = [0] * len(order)
     for i, node in enumerate(order):
         if isinstance(node, Arg):
             names.append((i, node.name))
@@ -237,10 +241,10 @@ def evaluator(expr: Expr, dtype: np.dtype | None = None) -> Callable[[Mapping[st
             if dtype is not None and dtype.kind == "f" and not isinstance(node.value, bool):
                 start[i] = dtype.type(node.value)
 
-    def value_for(given: Mapping[str, Any]) -> Any:
+    def value_for(arguments: Mapping[str, NumPyNumber]) -> NumPyNumber:
         values = start.copy()
         for i, name in names:
-            values[i] = given[name]
+            values[i] = arguments[name]
         for i, function, args in calls:
             values[i] = function(*[values[a] for a in args])
         return values[-1]
@@ -256,7 +260,7 @@ def is_exact(expr: Expr) -> bool:
 def text_of(
     expr: Expr,
     names: Mapping[str, str] | None = None,
-    literal: Callable[[Any], str] | None = None,
+    literal: Callable[[Constant], str] | None = None,
     near: bool = False,
 ) -> str:
     """The text: `names` for arguments, `literal(number)` for constants; with `near`, functions
@@ -300,7 +304,7 @@ def near_arguments(expr: Expr) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def plain_literal(value: Any) -> str:
+def plain_literal(value: Constant) -> str:
     """A constant as Python has it; inf and nan by NumPy's names."""
     if isinstance(value, (bool, int)):
         return str(value) if value >= 0 else f"({value})"
@@ -308,12 +312,12 @@ def plain_literal(value: Any) -> str:
     return f"(-{text})" if math.copysign(1.0, value) < 0 else text
 
 
-def typed_literal(dtype: np.dtype) -> Callable[[Any], str]:
+def typed_literal(dtype: np.dtype) -> Callable[[Constant], str]:
     """How constants are written among numbers of `dtype`: one float64 widens a float32 loop."""
     if dtype.kind != "f":
         return plain_literal
 
-    def literal(value: Any) -> str:
+    def literal(value: Constant) -> str:
         if isinstance(value, bool):
             return str(value)
         text = plain_literal(abs(float(value)))
@@ -326,5 +330,5 @@ def typed_literal(dtype: np.dtype) -> Callable[[Any], str]:
 __all__ = [
     "NAMES", "Apply", "Arg", "Expr", "Number", "apply", "arg", "arguments", "evaluate",
     "evaluator", "is_exact", "near_arguments", "number", "ordered", "parse", "plain_literal",
-    "substituted", "text_of", "typed_literal",
+    "substitute", "text_of", "typed_literal",
 ]  # fmt: skip

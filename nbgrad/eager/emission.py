@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..codegen.elementwise import Assignment, KernelOperand, loop_source
-from ..codegen.scalar import NAMES, Expr, arg, number, parse, substituted
+from ..codegen.scalar import NAMES, Expr, arg, number, parse, substitute
 from ..core.primitive import Aval, Primitive
 from ..core.symbols import Builder, Symbol, is_full, topological
 from ..kernels.jit.kernel import Kernel, kernel_from_source
@@ -89,7 +89,7 @@ def expression(f: Callable, arity: int) -> tuple[Expr, set[str], int]:
 
     for target, body, operands in steps:
         arguments = dict(zip(NAMES, map(operand, operands), strict=False))
-        expressions[target] = whole = substituted(body, arguments)
+        expressions[target] = whole = substitute(body, arguments)
         if whole.size > _LARGEST or whole.depth > _DEEPEST:
             raise OverflowError
     return operand(result), used, len(steps)

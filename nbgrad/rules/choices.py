@@ -6,6 +6,7 @@ import numpy as np
 
 from ..core.array import Array, implements
 from ..core.primitive import shape_of
+from ..errors import NoRuleError
 from .dtypes import BOOL
 from .layout import array
 from .select import on_shared_values
@@ -34,7 +35,7 @@ def select(condlist, choicelist, default=0):
 def choose(a, choices, out=None, mode="raise"):
     """Elements of the choices by their numbers in `a`."""
     if out is not None:
-        raise TypeError("choose: out=... cannot be written to: use what it returns")
+        raise NoRuleError("choose: out=... cannot be written to: use what it returns")
     choices = list(choices)
     a, n = _given(a), len(choices)
     a = a if hasattr(a, "dtype") else np.asarray(a)

@@ -75,8 +75,9 @@ def nanstd(a, axis=None, dtype=None, *, ddof=0, keepdims: bool = False, where=Tr
 
 def _extreme(extreme: Callable, none: float, op: str) -> Callable:
     def of_numbers(a, axis=None, *, keepdims: bool = False, initial=None, where=True):
-        shape = shape_of(a)
-        axes = shapes.axes_of(axis, len(shape), op)
+        if a.dtype.kind in "iub":
+            return extreme(a, axis, keepdims=keepdims, initial=initial, where=where)
+        axes = shapes.axes_of(axis, len(shape_of(a)), op)
         out = extreme(_without(a, none), axes, keepdims=keepdims, initial=initial, where=where)
         hidden = np.all(np.isnan(a), axis=axes, keepdims=keepdims)
         return np.where(hidden, np.nan, out) if initial is None else out

@@ -119,8 +119,9 @@ def unwrap(p, discont=None, axis=-1, *, period=2 * math.pi):
     wrapped = np.mod(steps - low, period) + low
     wrapped = np.where(np.logical_and(wrapped == low, steps > 0), -low, wrapped)
     correct = np.where(np.abs(steps) < discont, 0.0, wrapped - steps)
-    zeros = np.zeros(shape_of(_cut(p, axis, 0, 1)), p.dtype)
-    return p + np.concatenate([zeros, np.cumsum(correct, axis=axis).astype(p.dtype)], axis=axis)
+    dtype = np.result_type(p.dtype, period)
+    zeros = np.zeros(shape_of(_cut(p, axis, 0, 1)), dtype)
+    return p + np.concatenate([zeros, np.cumsum(correct, axis=axis).astype(dtype)], axis=axis)
 
 
 # -- interpolation --------------------------------------------------------------------------------

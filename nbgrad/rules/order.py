@@ -5,6 +5,7 @@ import numpy as np
 from ..codegen.loops import MAXIMUM, MINIMUM
 from ..core.array import implements
 from ..core.primitive import Aval, bind, shape_of
+from ..errors import NoRuleError
 from ..kernels import shapes
 from .dtypes import INT, held
 from .families import Written, sample
@@ -79,8 +80,10 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None):
     return take_along_axis(a, order_of(a, axis, kind=kind), axis)
 
 
-def _kth(kth, n: int, op: str) -> tuple[int, ...]:
+def _kth(kth, n: int, size: int, op: str) -> tuple[int, ...]:
     places = [shapes.whole(k, f"{op}: kth") for k in np.ravel(kth)]
+    if not size:
+        return ()
     for k in places:
         if not -n <= k < n:
             raise ValueError(f"{op}: kth={k} is out of bounds for an axis of length {n}")
@@ -92,7 +95,7 @@ def argpartition(a, kth, axis=-1, kind="introselect", order=None):
     """Positions such that the `kth` element is where sorting puts it, smaller ones before it."""
     _kind(None, order, None, "argpartition")
     a, axis = _line(a, axis, "argpartition")
-    return order_of(a, axis, _kth(kth, shape_of(a)[axis], "argpartition"))
+    return order_of(a, axis, _kth(kth, shape_of(a)[axis], a.size, "argpartition"))
 
 
 @implements(np.partition)
@@ -123,7 +126,7 @@ def _extreme(function, kind):
         shape = shape_of(a)
         a, axis = _line(a, axis, row.name)
         if out is not None:
-            raise TypeError(f"{row.name}: out=... cannot be written to; use what it returns")
+            raise NoRuleError(f"{row.name}: out=... cannot be written to; use what it returns")
         if not shape_of(a)[axis]:
             raise ValueError(f"{row.name}: an axis of length 0 of an array of shape {shape}")
         found = bind(row, a, axis=axis)

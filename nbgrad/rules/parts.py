@@ -6,7 +6,9 @@ import numpy as np
 
 from ..core.array import Array, implements
 from ..core.primitive import shape_of
+from ..errors import NoRuleError
 from .families import zeros_like
+from .nondiff import stopped
 from .select import on_values
 
 
@@ -62,8 +64,11 @@ def _number(x: Any) -> Any:
 
 
 @implements(np.fix)
-def fix(x):
+def fix(x, out=None):
     """The whole number next to x towards 0; derivative 0."""
+    if out is not None:
+        raise NoRuleError("np.fix(out=...) cannot write into or from a tracked array; use the "
+                          "returned array")  # fmt: skip
     return np.trunc(x)
 
 
@@ -96,6 +101,19 @@ def ldexp(x1, x2):
     half = x2 // 2  # two steps reach whatever the result is
     first, second = np.exp2(half.astype(dtype)), np.exp2((x2 - half).astype(dtype))
     return x1 * first * second
+
+
+_next = on_values(np.nextafter)
+
+
+@implements(np.nextafter)
+def nextafter(x1, x2):
+    """The float next to `x1` on the way to `x2`; derivative 1 in `x1` and 0 in `x2`."""
+    found = _next(x1, x2)
+    finite = np.isfinite(x1)
+    # The step is exact, and so is the sum.
+    step = np.where(finite, found - stopped(np.where(finite, x1, 0.0)), 0.0)
+    return np.where(finite, x1 + step, found)
 
 
 @implements(np.astype)

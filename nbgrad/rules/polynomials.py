@@ -11,7 +11,7 @@ from ..kernels import shapes
 from .convolutions import convolve
 from .decompositions import eigvals
 from .dtypes import common_type
-from .layout import array
+from .layout import array, given
 from .polynomial import evalpoly
 from .select import on_shared_values
 from .singular import svdvals
@@ -22,9 +22,9 @@ def _given(x, op: str):
     """Coefficients or numbers as an array of at least one axis."""
     if isinstance(x, np.poly1d):
         x = x.coeffs
-    x = x if hasattr(x, "dtype") else array(x) if isinstance(x, (list, tuple)) else np.asarray(x)
+    x = given(x)
     if len(shape_of(x)) > 1:
-        raise ValueError(f"{op}: coefficients of shape {shape_of(x)}; they have one axis")
+        raise NoRuleError(f"{op}: coefficients of shape {shape_of(x)}; they have one axis")
     return np.reshape(x, -1)
 
 
@@ -32,7 +32,7 @@ def _given(x, op: str):
 def polyval(p, x):
     """The polynomial with coefficients `p`, from high to low, at each element of `x`."""
     p = _given(p, "polyval")
-    x = x if hasattr(x, "dtype") else array(x) if isinstance(x, (list, tuple)) else np.asarray(x)
+    x = given(x)
     if not shape_of(p)[0]:
         return np.zeros(shape_of(x), x.dtype)
     out = evalpoly(x, np.flip(p))
@@ -40,6 +40,9 @@ def polyval(p, x):
 
 
 def _joined(op: str, a1, a2, join):
+    a1, a2 = given(a1), given(a2)
+    if max(len(shape_of(a1)), len(shape_of(a2))) > 1 and shape_of(a1)[:1] == shape_of(a2)[:1]:
+        return join(a1, a2)
     a1, a2 = _given(a1, op), _given(a2, op)
     n = max(shape_of(a1)[0], shape_of(a2)[0])
     return join(*(np.pad(a, (n - shape_of(a)[0], 0)) for a in (a1, a2)))
@@ -59,7 +62,8 @@ def polysub(a1, a2):
 
 @implements(np.polymul)
 def polymul(a1, a2):
-    """The product of two polynomials."""
+    """The product of two polynomials. Leading zeros stay, as these coefficients have a derivative:
+    NumPy drops them."""
     return convolve(_given(a1, "polymul"), _given(a2, "polymul"))
 
 

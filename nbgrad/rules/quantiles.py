@@ -122,7 +122,7 @@ def _quantile(op: str, a, q, axis, method: str, keepdims, skip: bool):
 
 def _checked(op: str, out, overwrite_input, weights) -> None:
     if out is not None or overwrite_input:
-        raise TypeError(f"{op}: neither out=... nor the input can be written to: use what it "
+        raise NoRuleError(f"{op}: neither out=... nor the input can be written to: use what it "
                         "returns")  # fmt: skip
     if weights is not None:
         raise NoRuleError(

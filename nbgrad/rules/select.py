@@ -1,13 +1,14 @@
 """Choosing elements by position or rank, and functions whose values have no derivative."""
 
 import functools
+import inspect
 
 import numpy as np
 
 from ..core.array import Array, functions, implements
 from ..core.primitive import Aval, bind, shape_of
 from ..core.symbols import Symbol, noted, user_line
-from ..errors import TraceError, UntrackedError, require_unmasked
+from ..errors import NoRuleError, TraceError, UntrackedError, require_unmasked
 from .dtypes import common_type, held
 from .families import Linear, sample
 from .forms import layout as forms
@@ -30,8 +31,15 @@ def on_values(function):
     """NumPy's own function, called with the numbers of its arguments: for each sample of a
     batch."""
 
+    form = inspect.signature(on_values if isinstance(function, np.ufunc) else function)
+    writes = "out" in form.parameters
+
     @functools.wraps(function)
     def call(*args, **options):
+        if writes and form.bind(*args, **options).arguments.get("out") is not None:
+            raise NoRuleError(
+                f"{function.__name__}: out=... cannot be written to; use what it returns"
+            )
         try:
             args = [plain(x) for x in args]
             options = {key: plain(x) for key, x in options.items()}

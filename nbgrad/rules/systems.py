@@ -11,6 +11,7 @@ from ..core.symbols import is_recorded
 from ..errors import DimensionMismatch, NoRuleError
 from ..kernels import shapes
 from .decompositions import qr
+from .dtypes import float_type
 from .layout import given
 from .matrices import inv, pinv, solve
 from .norm import norm
@@ -161,6 +162,7 @@ def solution(op: str, a, b, rcond):
     """The least squares solution, that of least norm where columns depend on each other, and the
     plain rank. A program that is recorded takes it that they do not, and raises where they do."""
     m, n = shape_of(a)
+    a = a.astype(float_type(a.dtype))
     if not (is_recorded(a) and m >= n):
         cutoff = np.finfo(a.dtype).eps * max(m, n) if rcond is None else rcond
         ranks: Any = _ranks_of(a, max(cutoff, 0.0))

@@ -6,7 +6,7 @@ The compiler itself, some forty modules, loads when the first variant is made.
 import inspect
 import threading
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +19,13 @@ from ..core.symbols import Symbol, static_key
 from ..errors import TraceError
 from ..kernels.jit.forks import fork_safe
 from ..transforms import trees
-from .entry.flatten import UNFIT, Unwritten, aval_of, caller, is_dynamic
+from .entry.flatten import UNFIT, Leaf, Tree, Unwritten, aval_of, caller, is_dynamic
 from .trace.program import Program
 from .trace.record import trace
 
 if TYPE_CHECKING:
+    from numba.core.ccallback import CFunc
+
     from .inspect.report import Plan
     from .inspect.stages import Loops, Lowered, Scheduled
     from .variant import Variant
@@ -61,7 +63,7 @@ class StaticFunction(Wrapper):
                 pass
         return self._call(args, options)
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+    def __get__(self, instance: object, owner: type | None = None) -> Callable:
         """As a method, the instance comes first."""
         if instance is None:
             return self
@@ -101,7 +103,7 @@ class StaticFunction(Wrapper):
         """The address of the only variant's C function of two tables of pointers."""
         return self.only_variant("address").address
 
-    def cfunc(self, kind: str) -> Any:
+    def cfunc(self, kind: str) -> "CFunc":
         """The only variant as a C function that integrators ("quad") or solvers ("ode") call."""
         return self.only_variant(f'cfunc("{kind}")').cfunc(kind)
 
@@ -148,7 +150,7 @@ class StaticFunction(Wrapper):
     def _name(self) -> str:
         return getattr(self._f, "__name__", type(self._f).__name__)
 
-    def _write(self, args: tuple, options: dict, out: Any) -> Any:
+    def _write(self, args: tuple, options: dict, out: Tree) -> Tree:
         front = self._writing_front
         if front is not None and not options:
             try:
@@ -157,7 +159,7 @@ class StaticFunction(Wrapper):
                 pass
         return self._call(args, options, out)
 
-    def _call(self, args: tuple, options: dict, out: Any = None) -> Any:
+    def _call(self, args: tuple, options: dict, out: Tree = None) -> Tree:
         leaves, _ = trees.flatten((args, options) if options else list(args))
         if any(isinstance(leaf, Array) for leaf in leaves):
             if out is not None:
@@ -181,7 +183,7 @@ class StaticFunction(Wrapper):
     def _is_static_name(self, position: int | str) -> bool:
         return position in self._static
 
-    def _find(self, args: tuple, options: dict) -> "tuple[Variant, list[Any]]":
+    def _find(self, args: tuple, options: dict) -> "tuple[Variant, list[Leaf]]":
         """The variant for these arguments, and their dynamic leaves in order."""
         marked = [_Static(a) if self._is_static_name(i) else a for i, a in enumerate(args)]
         named = {k: _Static(v) if self._is_static_name(k) else v for k, v in options.items()}
@@ -248,14 +250,14 @@ class _Static:
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Any):
+    def __init__(self, value: object):
         self.value = value
 
     def __reduce__(self):  # so that it is no plain object, which trees take apart
         return _Static, (self.value,)
 
 
-def _key(leaf: Any) -> Any:
+def _key(leaf: object) -> Hashable:
     """A static leaf as part of a key. Raises TypeError for what has no hash."""
     value = leaf.value if isinstance(leaf, _Static) else leaf
     if value is leaf and hasattr(value, "__array__") and not isinstance(value, np.generic):
@@ -274,7 +276,7 @@ def _key(leaf: Any) -> Any:
     return (type(value), static_key(value))
 
 
-def _order_of(tree: Any) -> tuple:
+def _order_of(tree: Tree) -> tuple:
     """The keys of the dicts in nested arguments as they stand: a fold over them depends on it."""
     if isinstance(tree, dict):
         return tuple((static_key(key), _order_of(value)) for key, value in tree.items())

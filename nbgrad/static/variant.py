@@ -18,6 +18,8 @@ from .lower import lower
 from .trace.program import Program
 
 if TYPE_CHECKING:
+    from numba.core.ccallback import CFunc
+
     from .inspect.report import Plan
     from .inspect.stages import Loops, Lowered, Scheduled
 
@@ -105,9 +107,11 @@ class Variant:
         Both are tables of pointers in order, numbers included; results must not overlap anything.
         Integers have the width of their dtype, float32 is float, bools are bytes.
         """
-        return self.cfunc("addressed").address
+        address = self.cfunc("addressed").address
+        assert address is not None  # it is compiled
+        return address
 
-    def cfunc(self, kind: str) -> Any:
+    def cfunc(self, kind: str) -> "CFunc":
         """The program as Numba's CFunc, whose `address` and `ctypes` others take.
 
         Arguments:

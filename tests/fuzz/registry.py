@@ -43,8 +43,16 @@ SKIPPED = {
     "nonzero", "flatnonzero", "histogram", "histogram2d", "histogramdd", "digitize",
     "empty_like", "allclose", "array_equal",
     "array_equiv", "copy", "slogdet", "where", "clip", "searchsorted", "count_nonzero",
+    "histogram_bin_edges", "unique", "unique_all", "unique_counts",
+    "unique_inverse", "unique_values", "intersect1d", "setdiff1d", "setxor1d", "union1d", "extract",
+    "compress", "trim_zeros", "diag_indices_from", "tril_indices_from", "triu_indices_from",
+    "row_stack",
+    "eigh", "eigvalsh", "eig", "eigvals", "svd", "svdvals", "matrix_norm", "cond", "poly",
+    "qr", "polymul",
 }  # fmt: skip
-"""Functions that give no array of floats, or one whose size depends on numbers."""
+"""Functions that give no array of floats, or one whose size depends on numbers; or whose factors
+have no derivative where some are equal, as they often are in programs that are drawn; or one whose
+leading zeros NumPy drops."""
 
 
 def spelled(row: Primitive) -> str | None:

@@ -123,6 +123,7 @@ EAGER_ONLY = {
     "np.linalg.eigh", "np.linalg.eigvalsh", "np.linalg.eig", "np.linalg.eigvals", "np.linalg.svd",
     "np.linalg.svdvals", "np.linalg.norm", "np.linalg.matrix_norm", "np.linalg.cond",
     "np.linalg.lstsq", "np.linalg.pinv", "np.poly", "np.polyfit", "np.frexp",
+    "np.nextafter",
 }  # fmt: skip
 """What some arguments of need singular values or eigenvalues, which compiled programs have not."""
 

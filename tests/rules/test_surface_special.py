@@ -197,3 +197,20 @@ def test_methods_of_ufuncs_that_write_are_refused():
         np.add.at(x, [0], 1.0)
     with pytest.raises(NoRuleError, match="out"):
         np.add.reduce(x, out=np.zeros(()))
+
+
+def test_nothing_is_written_into_what_is_tracked():
+    x = track(np.array([1.0, -np.inf]))
+    for function in (np.isneginf, np.isposinf, np.nanargmax):
+        with pytest.raises(NoRuleError, match="out"):
+            function(x, out=x)
+    with pytest.raises(NoRuleError, match="out"):
+        np.isneginf(x, x)
+    np.testing.assert_array_equal(x.data, [1.0, -np.inf])
+
+
+def test_unwrapped_whole_numbers_are_floats():
+    """As NumPy has it, for samples of whole numbers too."""
+    found = nbgrad.vmap(lambda n: np.unwrap(n))(np.array([[0, 4], [1, 9]]))
+    np.testing.assert_allclose(found, np.unwrap([[0, 4], [1, 9]]))
+    assert found.dtype == np.float64

@@ -6,7 +6,7 @@ are Numba's to tell apart, shapes the entry's.
 """
 
 from collections.abc import Callable, Container
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -22,17 +22,25 @@ from .address_table import check_apart, tabled
 if TYPE_CHECKING:
     from .signature import Signature
 
+Leaf: TypeAlias = np.ndarray | np.generic | float | int
+"""An argument that a program is given."""
+Tree: TypeAlias = object
+"""Leaves, or dicts, lists, tuples and registered classes of them."""
 # The dtypes of Python's numbers.
 PYTHONS = (np.dtype(np.float64), np.dtype(np.int64), np.dtype(bool))
 # What a generated caller raises where arguments are not those that it was made for.
 UNFIT = (TypeError, ValueError, KeyError, AttributeError)
 
 
+if TYPE_CHECKING:
+    from .python_entry import PythonEntry
+
+
 class Unwritten(Exception):
     """A structure of registered classes, which only optree takes apart."""
 
 
-def is_dynamic(leaf: Any) -> bool:
+def is_dynamic(leaf: object) -> TypeGuard[Leaf]:
     """Numbers and arrays of numbers; strings, functions, bools and None are static."""
     if isinstance(leaf, (bool, np.bool_)):
         return False
@@ -41,7 +49,7 @@ def is_dynamic(leaf: Any) -> bool:
     return isinstance(leaf, (np.ndarray, np.generic)) and leaf.dtype.kind in "fiub"
 
 
-def aval_of(leaf: Any) -> Aval:
+def aval_of(leaf: Leaf) -> Aval:
     """The shape and dtype of a leaf in a program."""
     if isinstance(leaf, (np.ndarray, np.generic)):
         require_unmasked(leaf, "compile: an argument")
@@ -50,10 +58,10 @@ def aval_of(leaf: Any) -> Aval:
     return Aval.of((), np.dtype(np.float64 if isinstance(leaf, float) else np.int64))
 
 
-def handed(leaf: Any) -> Any:
+def handed(leaf: Leaf) -> Leaf:
     """A leaf as the entry takes it: a number, or an aligned, contiguous array of a known dtype."""
     aval = aval_of(leaf)
-    if aval.shape == ():
+    if not isinstance(leaf, np.ndarray) or aval.shape == ():
         return as_number(leaf, aval.dtype) if isinstance(leaf, (np.ndarray, np.generic)) else leaf
     flags = leaf.flags
     if (
@@ -66,21 +74,23 @@ def handed(leaf: Any) -> Any:
     return np.array(leaf, aval.dtype, order="C", ndmin=1)
 
 
-def as_number(leaf: Any, dtype: np.dtype) -> Any:
+def as_number(leaf: np.ndarray | np.generic, dtype: np.dtype) -> np.generic | float | int:
     """An array or number of NumPy's without axes as a number: one of Python's where programs take
     those to be of this dtype."""
-    number = leaf.astype(dtype)[()]
+    number = dtype.type(leaf.astype(dtype))
     return number.item() if dtype in PYTHONS else number
 
 
-def caller(way: Any, args: tuple, static: Container[int], into: bool = False) -> Callable:
+def caller(
+    entry: "PythonEntry", args: tuple, static: Container[int], into: bool = False
+) -> Callable:
     """`call(*args)` for arguments of the structure of `args`, by the entry of a `PythonEntry`; with
     `into`, `call(out, *args)`, which writes the arrays of the result into those of `out`. Arguments
     at the positions `static` are part of the program.
 
     Raises Unwritten for structures that only optree takes apart.
     """
-    signature = way.signature
+    signature = entry.signature
     writer = _Writer(signature.packed)
     names = [f"p{i}" for i in range(len(args))]
     for i, (name, arg) in enumerate(zip(names, args, strict=True)):
@@ -88,17 +98,17 @@ def caller(way: Any, args: tuple, static: Container[int], into: bool = False) ->
             writer.same(arg, name)
         else:
             writer.take(arg, name)
-    if way.program.held:
-        writer._need(f"{writer.new(way.program.is_current)}()")
+    if entry.program.held:
+        writer._need(f"{writer.new(entry.program.is_current)}()")
     given = writer.leaves
-    for array in way.captured:
+    for array in entry.captured:
         name = writer.new(array)
         if signature.packed:  # else the entry looks at it
             writer.lines.append(f"if {name}.shape != {array.shape}: mismatch()")
         known = isinstance(array, np.ndarray) and array.shape and handed(array) is array
         given.append(name if known else f"{writer.new(handed)}({name})")
     if into:
-        writer.places(way.tree, "out", signature)
+        writer.places(entry.tree, "out", signature)
     else:
         for i in signature.arrays():
             value = signature.outputs[i]
@@ -112,12 +122,12 @@ def caller(way: Any, args: tuple, static: Container[int], into: bool = False) ->
     if signature.large:
         given.append(f"{writer.new(arena)}({signature.memory.size})")
     scalars = ", ".join(f"s{i}" for i in signature.scalars())
-    call = f"{writer.new(way.entry.call)}({', '.join(given)})"
+    call = f"{writer.new(entry.entry.call)}({', '.join(given)})"
     lines = [*writer.lines, f"{scalars} = {call}" if scalars else call]
     for i in signature.scalars():
-        if way.kinds[i] not in PYTHONS:  # Numba gives Python's
-            lines.append(f"s{i} = {writer.new(way.kinds[i].type)}(s{i})")
-    lines.append(f"return {writer.built(way.tree, signature)}")
+        if entry.kinds[i] not in PYTHONS:  # Numba gives Python's
+            lines.append(f"s{i} = {writer.new(entry.kinds[i].type)}(s{i})")
+    lines.append(f"return {writer.built(entry.tree, signature)}")
     arguments = ["out", *names] if into else names
     text = f"def call({', '.join(arguments)}):\n" + "".join(f"    {line}\n" for line in lines)
     scope = dict(writer.names)
@@ -151,7 +161,7 @@ class _Writer:
         self.leaves: list[str] = []
         self.names: dict[str, Any] = {"mismatch": _mismatch}
 
-    def new(self, value: Any) -> str:
+    def new(self, value: object) -> str:
         """A name for a constant."""
         name = f"k{len(self.names)}"
         self.names[name] = value
@@ -160,12 +170,12 @@ class _Writer:
     def _need(self, condition: str) -> None:
         self.lines.append(f"if not ({condition}): mismatch()")
 
-    def _need_fields(self, value: Any, name: str, fields: tuple[str, ...]) -> None:
+    def _need_fields(self, value: object, name: str, fields: tuple[str, ...]) -> None:
         self._need(f"type({name}) is {self.new(type(value))}")
         if hasattr(value, "__dict__"):
             self._need(f"len({name}.__dict__) == {len(fields)}")
 
-    def same(self, value: Any, name: str) -> None:
+    def same(self, value: object, name: str) -> None:
         known = f"type({name}) is {self.new(type(value))} and {name} == {self.new(value)}"
         if isinstance(value, (float, tuple, frozenset)):  # equal ones may be different
             known += f" and {self.new(static_key)}({name}) == {self.new(static_key(value))}"

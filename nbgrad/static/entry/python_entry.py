@@ -13,7 +13,7 @@ from ...transforms import trees
 from ..trace.program import Program
 from . import njit_entry
 from .address_table import check_apart, tabled
-from .flatten import PYTHONS, handed
+from .flatten import PYTHONS, Leaf, Tree, handed
 from .signature import Signature
 
 
@@ -45,7 +45,7 @@ class PythonEntry:
         values = [self.signature.outputs[i] for i in self.signature.arrays()]
         return [np.empty(value.shape, value.dtype) for value in values]
 
-    def run(self, leaves: list[Any], out: Any = None) -> Any:
+    def run(self, leaves: list[Leaf], out: Tree = None) -> Tree:
         """The function's result for leaves in order, in the arrays of `out` where that is given."""
         given = [*map(handed, leaves), *map(handed, self.captured)]
         results = self.fresh() if out is None else self._places(out)
@@ -58,7 +58,7 @@ class PythonEntry:
                 place[...] = array
             return self._built(results, numbers)
 
-    def _numbers(self, given: list[Any], results: list[np.ndarray]) -> list[Any]:
+    def _numbers(self, given: list[Leaf], results: list[np.ndarray]) -> list[float]:
         """Write the arrays of the result; the numbers of it."""
         scratch = [arena(self.signature.memory.size)] if self.signature.large else []
         if self.signature.packed:
@@ -68,10 +68,10 @@ class PythonEntry:
         count = len(self.signature.scalars())
         return [numbers] if count == 1 else list(numbers or ())
 
-    def _scalars(self, given: Sequence[Any]) -> list[Any]:
+    def _scalars(self, given: Sequence[Leaf]) -> list[Leaf]:
         return [x for x, v in zip(given, self.signature.inputs, strict=True) if v.shape == ()]
 
-    def _table(self, values: Sequence[Any]) -> np.ndarray:
+    def _table(self, values: Sequence[Leaf]) -> np.ndarray:
         arrays = [x for x in values if isinstance(x, np.ndarray) and x.shape != ()]
         if [x.shape for x in arrays] != [v.shape for v in self.signature.blocks()]:
             raise ValueError(f"{self.program.name} was compiled for arrays of other shapes")
@@ -79,7 +79,7 @@ class PythonEntry:
         check_apart(table, self.signature)
         return table
 
-    def _places(self, out: Any) -> list[np.ndarray]:
+    def _places(self, out: Tree) -> list[np.ndarray]:
         """The arrays of `out`. Raises ValueError, which names the leaf."""
         name = self.program.name
         like = self.program.rebuild([0.0] * len(self.program.outputs))
@@ -106,7 +106,7 @@ class PythonEntry:
             )
         return [places[i] for i in self.signature.arrays()]
 
-    def _built(self, arrays: list[Any], numbers: list[Any]) -> Any:
+    def _built(self, arrays: list[np.ndarray], numbers: list[float]) -> Tree:
         results: list[Any] = [None] * len(self.program.outputs)
         for i, array in zip(self.signature.arrays(), arrays, strict=True):
             results[i] = array
@@ -115,5 +115,5 @@ class PythonEntry:
         return self.program.rebuild(results)
 
 
-def _boxed(tree: Any) -> Any:
+def _boxed(tree: Tree) -> Tree:
     return (None, tree)  # a bare leaf has no structure

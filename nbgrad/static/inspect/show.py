@@ -1,9 +1,8 @@
 """Looking inside: `print_tree` shows what came of a leaf, `draw` what an output came from, and
 `show` what a compiled function does."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from reprlib import Repr
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from ...values.drawing import HEAD, Drawing, quoted
 from ...values.graph import Node
 from ...values.operands import aval_of
 from ...values.tracked import TrackedArray
+from ..entry.flatten import Leaf
 from ..function import StaticFunction
 from ..variant import Variant
 from .page import Page
@@ -63,7 +63,7 @@ def _line(node: Node, show) -> str:
     return f"{_title(node)} data: {_text(array.data, show)} grad: {_text(array.grad, show)}".strip()
 
 
-def _text(value: Any, show) -> str:
+def _text(value: Leaf | TrackedArray | None, show: Callable) -> str:
     if value is None:
         return "None"
     if isinstance(value, TrackedArray):
@@ -71,7 +71,7 @@ def _text(value: Any, show) -> str:
     return show(value) if np.ndim(value) else show(float(value))
 
 
-def _short(value: Any) -> str:
+def _short(value: np.ndarray | float) -> str:
     """Two digits after the point, without trailing zeros beyond the first."""
     if isinstance(value, np.ndarray):
         return np.array2string(value, precision=2, threshold=8, edgeitems=2).replace("\n", "")
@@ -82,7 +82,7 @@ def _short(value: Any) -> str:
 # -- show -----------------------------------------------------------------------------------------
 
 
-def show(fn: Any) -> Page:
+def show(fn: object) -> Page:
     """What a compiled function does: the recorded program, the plan with its work and its buffers,
     and the emitted code of forward and backward, with your line beside each step.
 
@@ -105,7 +105,7 @@ def show(fn: Any) -> Page:
 # -- draw -----------------------------------------------------------------------------------------
 
 
-def draw(z: Any) -> Drawing:
+def draw(z: object) -> Drawing:
     """The graph that the tracked `z` was computed from, in the DOT language of Graphviz.
 
     Every value is a box with its op, shape, dtype and size; leaves carry their names. Plain numbers
@@ -193,7 +193,7 @@ def _facts(node: Node) -> list[str]:
     return [title, f"{aval.dtype} {aval.shape}", in_bytes(aval.size * aval.dtype.itemsize)]
 
 
-def _plain_facts(value: Any) -> list[str]:
+def _plain_facts(value: np.ndarray | np.generic) -> list[str]:
     if np.ndim(value) == 0:
         return [_brief.repr(np.asarray(value).item())]
     return [f"{value.dtype} {value.shape}"]

@@ -4,9 +4,11 @@ A network that is unrolled in Python calls the same few kernels over and over, a
 that lie evenly apart. Numba's time grows with the lines.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
+
+import numpy as np
 
 from ...codegen.affine import Affine, combined
 from ...codegen.core import Address, CoreStep, Repeat, RunDevice, RunKernel
@@ -33,10 +35,10 @@ class Addressing(Protocol):
 
     def name_of(self, kernel: Kernel) -> str: ...
 
-    def place(self, buffer: Hashable, at: Affine, dtype: Any) -> Moving | None: ...
+    def place(self, buffer: Hashable, at: Affine, dtype: np.dtype) -> Moving | None: ...
 
     def moved(
-        self, buffer: Hashable, at: Affine, dtype: Any, steps: Sequence[int]
+        self, buffer: Hashable, at: Affine, dtype: np.dtype, steps: Sequence[int]
     ) -> tuple[Hashable, Affine]: ...
 
 
@@ -128,10 +130,10 @@ def _distances(one: _Form, other: _Form) -> list[int]:
     return [y - x for x, y in zip(one.numbers, other.numbers, strict=True)]
 
 
-def _stepping(step: CoreStep, moves: Any, memory: Addressing) -> CoreStep:
+def _stepping(step: CoreStep, moves: Iterator[int], memory: Addressing) -> CoreStep:
     """A step of the first round, moved by the number of the round."""
 
-    def moved(buffer: Hashable, at: Affine, dtype: Any) -> tuple[Hashable, Affine]:
+    def moved(buffer: Hashable, at: Affine, dtype: np.dtype) -> tuple[Hashable, Affine]:
         place = memory.place(buffer, at, dtype)
         assert place is not None
         return memory.moved(buffer, at, dtype, [next(moves) for _ in place.numbers])

@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...codegen.functions import Constant
 from ...codegen.scalar import NAMES, Expr, evaluate, is_exact, parse
 from .values import Full, Value, is_finite, is_map, number_of
 
@@ -66,10 +67,10 @@ def _product(graph, args, dtype, shape) -> Value | None:
         if is_map(other, TIMES):
             for inner, rest in (other.args, other.args[::-1]):
                 if is_finite(inner):
-                    factor = graph.full(number_of(one) * number_of(inner), (), dtype)
+                    factor = graph.full(one.number * inner.number, (), dtype)
                     return graph.map(TIMES, (factor, rest), dtype, shape)
         if is_map(other, NEGATIVE):
-            factor = graph.full(-number_of(one), (), dtype)
+            factor = graph.full(-one.number, (), dtype)
             return graph.map(TIMES, (factor, other.args[0]), dtype, shape)
     return None
 
@@ -94,8 +95,8 @@ def _difference(graph, args, dtype, shape) -> Value | None:
 
 def _quotient(graph, args, dtype, shape) -> Value | None:
     x, y = args
-    if is_finite(y) and number_of(y) and abs(math.frexp(number_of(y))[0]) == 0.5:  # exact
-        return graph.map(TIMES, (graph.full(1.0 / number_of(y), (), dtype), x), dtype, shape)
+    if is_finite(y) and y.number and abs(math.frexp(y.number)[0]) == 0.5:  # exact
+        return graph.map(TIMES, (graph.full(1.0 / y.number, (), dtype), x), dtype, shape)
     return None
 
 
@@ -103,8 +104,8 @@ def _negative(graph, args, dtype, shape) -> Value | None:
     (x,) = args
     if is_map(x, NEGATIVE):
         return graph.broadcast(x.args[0], shape)
-    if is_map(x, TIMES) and is_finite(x.args[0]):
-        factor = graph.full(-number_of(x.args[0]), (), dtype)
+    if is_map(x, TIMES) and is_finite(first := x.args[0]):
+        factor = graph.full(-first.number, (), dtype)
         return graph.map(TIMES, (factor, x.args[1]), dtype, shape)
     return None
 
@@ -115,11 +116,11 @@ _RULES = {
 }  # fmt: skip
 
 
-def _folded(body: Expr, args: Sequence[Value], dtype: np.dtype) -> Any:
+def _folded(body: Expr, args: Sequence[Value], dtype: np.dtype) -> Constant | None:
     """The number that scalar code over numbers gives, where that is finite and sure."""
-    numbers = [number_of(arg) for arg in args]
-    if not is_exact(body) or not all(math.isfinite(number) for number in numbers):
+    constants = [arg for arg in args if is_finite(arg)]
+    if not is_exact(body) or len(constants) < len(args):
         return None
-    typed = [arg.dtype.type(number) for arg, number in zip(args, numbers, strict=True)]
+    typed = [arg.dtype.type(arg.number) for arg in constants]
     found = evaluate(body, dict(zip(NAMES, typed, strict=False)), args[0].dtype)
     return dtype.type(found).item() if np.isfinite(found) else None

@@ -4,12 +4,14 @@ The `Graph` rewrites at construction, so what a transformation leaves behind (pr
 sums of broadcasts, views of views) never exists.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ...codegen.affine import Axis
+from ...codegen.functions import Constant
 from ...codegen.loops import MAXIMUM, MINIMUM, Reduction
 from ...codegen.scalar import Expr, parse
 from ...rules.dtypes import known
@@ -50,9 +52,9 @@ class Graph:
         self.line = ""  # of the user's code, for values made from now on
 
     def new(
-        self, kind: type[Value], shape: Sequence[int], dtype: Any, args: Sequence[Value] = (),
-        *fields: Any, label: Any = None,
-    ) -> Any:  # fmt: skip
+        self, kind: Callable[..., Value], shape: Sequence[int], dtype: DTypeLike,
+        args: Sequence[Value] = (), *fields: Any, label: str | None = None,
+    ) -> Value:  # fmt: skip
         """The value of a kind with these fields, rewritten only where it has no elements: then it
         is as good as zeros, and nothing is to be computed. `label` stands for fields that do not
         compare as they should."""
@@ -65,7 +67,7 @@ class Graph:
             self._known[key] = value
         return value
 
-    def input(self, shape: tuple, dtype: Any) -> Value:
+    def input(self, shape: tuple, dtype: DTypeLike) -> Value:
         """The next argument of the program."""
         value = self.new(Input, shape, dtype, (), len(self.inputs))
         self.inputs.append(value)
@@ -88,10 +90,10 @@ class Graph:
         self._constants.add(id(array))
         return self.capture(array)
 
-    def full(self, number: Any, shape: tuple = (), dtype: Any = np.float64) -> Value:
+    def full(self, number: Constant, shape: tuple = (), dtype: DTypeLike = np.float64) -> Value:
         dtype = np.dtype(dtype)
         if dtype.kind in "iu" and isinstance(number, int):  # what does not fit wraps round
-            number = np.array(number % 2**64, np.uint64).astype(dtype)
+            number = int(np.array(number % 2**64, np.uint64).astype(dtype))
         number = dtype.type(number).item()
         # The text tells 0.0 from -0.0, 1 from True, and one nan is like another.
         return self.new(Full, shape, dtype, (), number, label=repr(number))
@@ -99,7 +101,7 @@ class Graph:
     # -- elementwise --------------------------------------------------------------------------
 
     def map(
-        self, body: Expr | str, args: Sequence[Value], dtype: Any, shape: tuple | None = None
+        self, body: Expr | str, args: Sequence[Value], dtype: DTypeLike, shape: tuple | None = None
     ) -> Value:
         """Scalar code over `x`, `y`, `z`, the elements of `args`, which broadcast."""
         body = parse(body) if isinstance(body, str) else body
@@ -114,7 +116,7 @@ class Graph:
         return self.new(Map, shape, dtype, args, body)
 
     def whole(
-        self, body: Expr | str, args: Sequence[Value], dtype: Any, shape: tuple | None = None
+        self, body: Expr | str, args: Sequence[Value], dtype: np.dtype, shape: tuple | None = None
     ) -> Value:
         """`map`, of integers and bools in 64 bits where they are narrower."""
         body = parse(body) if isinstance(body, str) else body
@@ -134,7 +136,7 @@ class Graph:
             value = source
         return value
 
-    def cast(self, value: Value, dtype: Any) -> Value:
+    def cast(self, value: Value, dtype: DTypeLike) -> Value:
         """`value` in another dtype."""
         return value if value.dtype == dtype else self.map(SAME, (value,), dtype)
 
@@ -207,10 +209,10 @@ class Graph:
             return self.full(0.0, shape, value.dtype)
         if shape == value.shape:
             return value
-        if is_map(value, TIMES) and is_finite(value.args[0]):
-            factor, rest = value.args
+        if is_map(value, TIMES) and is_finite(first := value.args[0]):
+            factor, rest = first, value.args[1]
             if rest.shape == value.shape and rest.dtype == value.dtype:
-                number = self.full(number_of(factor), (), value.dtype)
+                number = self.full(factor.number, (), value.dtype)
                 return self.map(TIMES, (number, self.pad(rest, starts, shape)), value.dtype)
         return self.new(Pad, shape, value.dtype, (value,), tuple(starts))
 
@@ -281,7 +283,7 @@ class Graph:
         return self.new(Inset, value.shape, value.dtype, (value, block), tuple(starts))
 
     def call(
-        self, shape: tuple, dtype: Any, args: Sequence[Value], function: str, sizes: tuple
+        self, shape: tuple, dtype: DTypeLike, args: Sequence[Value], function: str, sizes: tuple
     ) -> Value:
         """What the device function of a name gives, on pointers to args and to the result."""
         return self.new(DeviceCall, shape, dtype, args, function, sizes)

@@ -6,9 +6,9 @@ hold in each.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ...core.symbols import Symbol
+from ..trace.body import Body
 from .algebra import PLUS, SAME
 from .buffered import Item, Scan, Scatter
 from .graph import Graph
@@ -18,7 +18,7 @@ from .values import BOOL, Full, Input, Iota, Map, Value, is_map, topological
 
 def loop(graph: Graph, symbol: Symbol, args: Sequence[Value], lower: Callable) -> Value:
     """The wanted results of a loop, joined in one flat array; `lower` lowers its body."""
-    body: Any = symbol.params["body"]
+    body: Body = symbol.params["body"]
     if body.lowered is None:
         body.lowered = _step(body, lower)
     step: LoweredStep = body.lowered
@@ -39,7 +39,7 @@ def loop(graph: Graph, symbol: Symbol, args: Sequence[Value], lower: Callable) -
     return graph.concat(parts, 0)
 
 
-def _step(body: Any, lower: Callable) -> LoweredStep:
+def _step(body: Body, lower: Callable) -> LoweredStep:
     graph, outputs = lower(body.program)
     first = 1 + body.constants
     for k in range(body.states):

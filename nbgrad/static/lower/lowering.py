@@ -4,10 +4,10 @@ Each row has a form, which makes its value by the methods of the graph, or is ea
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from ...codegen.functions import Constant
 from ...core.symbols import Symbol
 from ...errors import TraceError
 from ...rules.dtypes import known
@@ -65,7 +65,7 @@ def _lowered(graph: Graph, symbol: Symbol, known: dict[Symbol, Value]) -> Value:
     return graph.cast(value, symbol.dtype)
 
 
-def _constant(graph: Graph, x: Any) -> Value:
+def _constant(graph: Graph, x: Constant) -> Value:
     """A number: one of Python's in the dtype that it has alone."""
     dtype = known(np.asarray(x).dtype)
     if dtype.kind == "O":

@@ -9,7 +9,7 @@ from ...codegen.affine import Axis
 from ...codegen.loops import SUM
 from .algebra import TIMES
 from .buffered import Matmul
-from .values import Value, number_of
+from .values import Full, Value
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -25,13 +25,13 @@ def product(graph: "Graph", a: Value, b: Value) -> Value:
     if dtype.kind != "f":  # BLAS knows floats
         return _summed(graph, a, b, shape, k)
     # Rows and columns of ones only sum; one term only multiplies; one element is a dot product.
-    if number_of(a) is not None:
+    if isinstance(a, Full):
         total = graph.reduce(SUM, b, [len(b.shape) - 2])
-        total = graph.map(TIMES, (graph.full(number_of(a), (), dtype), total), dtype)
+        total = graph.map(TIMES, (graph.full(a.number, (), dtype), total), dtype)
         return graph.broadcast(graph.reshape(total, (*b.shape[:-2], 1, n)), shape)
-    if number_of(b) is not None:
+    if isinstance(b, Full):
         total = graph.reduce(SUM, a, [len(a.shape) - 1])
-        total = graph.map(TIMES, (graph.full(number_of(b), (), dtype), total), dtype)
+        total = graph.map(TIMES, (graph.full(b.number, (), dtype), total), dtype)
         return graph.broadcast(graph.reshape(total, (*a.shape[:-1], 1)), shape)
     if k == 1:
         return graph.map(TIMES, (graph.broadcast(a, shape), graph.broadcast(b, shape)), dtype)

@@ -7,7 +7,7 @@ from ...codegen.affine import Axis
 from ...codegen.loops import MAXIMUM, MINIMUM, SUM, Reduction
 from .algebra import NEGATIVE, TIMES
 from .buffered import Reduce
-from .values import Full, Value, View, is_finite, is_map, number_of
+from .values import Full, Value, View, is_finite, is_map
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -72,7 +72,7 @@ def _simpler_sum(
         for factor, other in (value.args, value.args[::-1]):
             if is_finite(factor) and other.shape == value.shape:
                 total = graph.reduce(SUM, other, axes)
-                number = graph.full(number_of(factor), (), dtype)
+                number = graph.full(factor.number, (), dtype)
                 return graph.map(TIMES, (number, total), dtype, shape)
     if is_map(value, NEGATIVE) and value.args[0].shape == value.shape:
         return graph.map(NEGATIVE, (graph.reduce(SUM, value.args[0], axes),), dtype, shape)

@@ -8,12 +8,13 @@ it fits its arguments (`fits`). Values are compared by identity.
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeGuard
 
 import numpy as np
 
 from ...codegen import affine
 from ...codegen.affine import Affine, Axis
+from ...codegen.functions import Constant
 from ...codegen.scalar import Expr
 from ...rules.dtypes import BOOL, INT
 
@@ -83,7 +84,7 @@ class Input(Leaf):
 class Full(Leaf):
     """One number everywhere."""
 
-    number: Any
+    number: Constant
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -242,17 +243,17 @@ class Take(Value):
         return lies and len(self.axes) == len(self.source.shape) and self.dtype == self.source.dtype
 
 
-def number_of(value: Value) -> Any:
+def number_of(value: Value) -> Constant | None:
     """The number of a Full, else None."""
     return value.number if isinstance(value, Full) else None
 
 
-def is_finite(value: Value) -> bool:
+def is_finite(value: Value) -> TypeGuard[Full]:
     """Whether it is a Full of a finite number."""
     return isinstance(value, Full) and math.isfinite(value.number)
 
 
-def is_map(value: Value, body: Expr) -> bool:
+def is_map(value: Value, body: Expr) -> TypeGuard[Map]:
     """Whether it is a Map of this body."""
     return isinstance(value, Map) and value.body is body
 

@@ -13,7 +13,7 @@ from ...core.primitive import Aval, Primitive, new_level
 from ...core.symbols import Symbol, recording
 from ...rules.dtypes import known
 from ...values.tracked import below
-from .program import Program
+from .program import ArrayValue, Operand, Program
 from .record import Recorder
 
 _INDEX = Aval.of((), np.dtype(np.int64))
@@ -42,7 +42,7 @@ class Body:
     def ys(self) -> int:
         return len(self.program.outputs) - self.states
 
-    def parts(self, flat: Any, outs: Sequence[int]) -> list[Any]:
+    def parts(self, flat: ArrayValue, outs: Sequence[int]) -> list[ArrayValue]:
         """The results that a flat array holds."""
         found, at, avals = [], 0, self.avals
         for k in outs:
@@ -88,22 +88,23 @@ class BodyRecorder(Recorder):
     def apply(self, primitive: Primitive, args: Sequence, params: dict) -> Any:
         return super().apply(primitive, [self.lift(arg) for arg in args], params)
 
-    def lift(self, x: Any) -> Any:
+    def lift(self, x: Operand) -> Operand:
         """The input that stands for an array from outside; anything else itself."""
-        outside = isinstance(x, Array) and x.level < self.level
-        if not outside and not isinstance(x, np.ndarray):
+        if not isinstance(x, np.ndarray) and not (isinstance(x, Array) and x.level < self.level):
             return x
         if id(x) not in self.lifted:
             aval = x.aval if isinstance(x, Array) else Aval.of(x.shape, x.dtype)
             self.lifted[id(x)] = (self.input(aval, isinstance(x, Symbol) and x.weak), x)
         return self.lifted[id(x)][0]
 
-    def output(self, x: Any) -> Symbol:
+    def output(self, x: Operand) -> Symbol:
         """A result of the step as a symbol."""
         x = self.lift(below(x, self.level))
         if isinstance(x, Symbol):
             return x
-        return self.full(x, Aval.of((), np.asarray(x).dtype))
+        assert not isinstance(x, (Array, np.ndarray))
+        number: Any = x
+        return self.full(number, Aval.of((), np.asarray(x).dtype))
 
 
 def recorded(
@@ -124,10 +125,11 @@ def recorded(
     return body, [x for _, x in lifted]
 
 
-def leaf_aval(x: Any) -> Aval:
+def leaf_aval(x: Operand) -> Aval:
     """Shape and dtype of a leaf in a program."""
-    shape = x.shape if hasattr(x, "shape") else np.shape(x)
-    return Aval.of(shape, known(x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype))
+    if isinstance(x, (float, int)):
+        x = np.asarray(x)
+    return Aval.of(x.shape, known(x.dtype))
 
 
 def _stacked(rows: list[list], count: int) -> list[np.ndarray]:

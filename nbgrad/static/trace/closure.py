@@ -114,12 +114,12 @@ def _any_made(arrays: list[np.ndarray]) -> bool:
     return False
 
 
-def reachable(f: Any) -> list[np.ndarray]:
+def reachable(f: object) -> list[np.ndarray]:
     """The arrays that a function can read: from its closure, its defaults, the global names that it
     uses, and the objects there."""
     found: list[np.ndarray] = []
     seen: set[int] = set()
-    stack: list[Any] = [f]
+    stack: list[object] = [f]
     while stack and len(seen) < _MOST:
         x = stack.pop()
         if id(x) in seen or isinstance(x, (type, types.ModuleType, str, bytes, int, float)):
@@ -143,7 +143,7 @@ def reachable(f: Any) -> list[np.ndarray]:
     return found
 
 
-def _of_function(f: types.FunctionType) -> list[Any]:
+def _of_function(f: types.FunctionType) -> list[object]:
     values = [value for _, value in closed(f)]
     values += [*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()]
     if is_users(f):
@@ -157,7 +157,7 @@ def is_users(f: types.FunctionType) -> bool:
     return (f.__module__ or "").partition(".")[0] not in ("nbgrad", "numpy")
 
 
-def closed(function: types.FunctionType) -> Iterable[tuple[str, Any]]:
+def closed(function: types.FunctionType) -> Iterable[tuple[str, object]]:
     """The names in a closure, and their values."""
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:

@@ -7,7 +7,7 @@ reads them and nowhere else.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -19,10 +19,10 @@ from ...transforms import gradient
 from ...values.batched import Batched
 from ...values.dual import Dual
 from .body import Body, BodyRecorder, recorded
-from .program import replay
+from .program import ArrayValue, Operand, replay
 
 
-def run(body: Body, args: Sequence, outs: Sequence[int] | None = None) -> list[Any]:
+def run(body: Body, args: Sequence, outs: Sequence[int] | None = None) -> list[ArrayValue]:
     """Results of the loop on any values, of all the results where `outs` is None."""
     avals = body.avals
     outs = range(body.states + body.ys) if outs is None else outs
@@ -40,7 +40,9 @@ def run(body: Body, args: Sequence, outs: Sequence[int] | None = None) -> list[A
     return [found[k] for k in outs]
 
 
-def pull(body: Body, ct: Any, args: Sequence, need: Sequence[bool], outs: Sequence[int]) -> list:
+def pull(
+    body: Body, ct: ArrayValue, args: Sequence, need: Sequence[bool], outs: Sequence[int]
+) -> list:
     """Cotangents of the arguments: a loop over the steps from the last to the first."""
     c, s = body.constants, body.states
     avals = [symbol.aval for symbol in body.program.inputs[1:]]
@@ -72,7 +74,7 @@ def pull(body: Body, ct: Any, args: Sequence, need: Sequence[bool], outs: Sequen
         state_ct = {k: next(rest) for k in state_cts}
         point = [*args[:c], *state, *xs]
 
-        def paired(leaves: list) -> Any:
+        def paired(leaves: list) -> Operand:
             """The results times their cotangents: its gradient is the pullback."""
             full = list(point)
             for place, leaf in zip(places, leaves, strict=True):
@@ -102,7 +104,7 @@ def pull(body: Body, ct: Any, args: Sequence, need: Sequence[bool], outs: Sequen
     return cotangents
 
 
-def push(body: Body, tangents: Sequence, args: Sequence, outs: Sequence[int]) -> Any:
+def push(body: Body, tangents: Sequence, args: Sequence, outs: Sequence[int]) -> Operand:
     """The tangent of the wanted results: a loop over states with their tangents."""
     c, s = body.constants, body.states
     inputs = [symbol.aval for symbol in body.program.inputs[1:]]
@@ -174,7 +176,7 @@ def batch(
         return batching.spread(size, whole, mine)
 
     many, constants = recorded(step, f"{body.name}_batch", body.n, state, xs, body.reverse)
-    found = run(many, [*constants, *state, *xs], outs)
+    found: list[Any] = [*run(many, [*constants, *state, *xs], outs)]
     flat = [
         np.reshape(x if k < s else np.moveaxis(x, 1, 0), (size, -1))
         for k, x in zip(outs, found, strict=True)
@@ -208,21 +210,21 @@ loop = _Loop("loop", notes="n steps of a recorded body; so are the pullback and 
 loop.plans = Unplanned()
 
 
-def _untracked(x: Any) -> Any:
+def _untracked(x: Operand) -> Operand:
     """The value without its derivatives: a symbol, samples, or plain."""
     while isinstance(x, Array) and not isinstance(x, (Symbol, Batched)):
         x = x.below
     return x
 
 
-def _bottom(x: Any) -> Any:
+def _bottom(x: Operand) -> Operand:
     """The symbol that a value stands on, or what is plain."""
     while isinstance(x, Array) and not isinstance(x, Symbol):
         x = x.below
     return x
 
 
-def zeros(values: Sequence, aval: Aval) -> Any:
+def zeros(values: Sequence[Operand], aval: Aval) -> ArrayValue:
     """Zeros beside `values`: a symbol where one of them is."""
     for x in map(_bottom, values):
         if isinstance(x, Symbol):
@@ -230,14 +232,15 @@ def zeros(values: Sequence, aval: Aval) -> Any:
     return np.zeros(aval.shape, aval.dtype)
 
 
-def zeros_of(values: Sequence, aval: Aval, arg: Any) -> Any:
+def zeros_of(values: Sequence[Operand], aval: Aval, arg: Operand) -> ArrayValue:
     """Zeros of the shape of an argument."""
-    return zeros(values, Aval.of(arg.shape if hasattr(arg, "shape") else aval.shape, aval.dtype))
+    shape = aval.shape if isinstance(arg, (float, int)) else arg.shape
+    return zeros(values, Aval.of(shape, aval.dtype))
 
 
-def _zero_like(x: Any) -> Any:
+def _zero_like(x: Operand) -> Operand:
     return x.full_like(0.0) if isinstance(x, Array) else np.zeros(np.shape(x))
 
 
-def _is_dual(x: Any, level: int) -> bool:
+def _is_dual(x: Operand, level: int) -> TypeGuard[Dual]:
     return isinstance(x, Dual) and x.level == level

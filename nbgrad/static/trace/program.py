@@ -2,14 +2,19 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from ...core.array import Array
 from ...core.primitive import bind
 from ...core.symbols import Builder, Symbol, is_full, static_key, topological
 from ...errors import TraceError
 from ...rules.dtypes import known
+
+ArrayValue: TypeAlias = Array | np.ndarray
+Operand: TypeAlias = ArrayValue | np.generic | float | int
+"""A value of any kind: traced, tracked, or plain."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,7 @@ class Program:
                 raise TraceError(f"{self.name}: {equation} should be {inferred}")
             defined.add(equation)
 
-    def interpret(self, *args) -> list[Any]:
+    def interpret(self, *args: Operand) -> list[Any]:
         """The outputs for plain arrays, op by op: the reference for what is emitted."""
         values: dict[Symbol, Any] = dict(zip(self.inputs, args, strict=True))
         values.update(self.captured)
@@ -101,7 +106,7 @@ class Program:
         return "\n".join([*lines, f"  return {', '.join(map(label, self.outputs))}"])
 
 
-def replay(program: Program, args: Sequence, builder: Builder) -> list[Any]:
+def replay(program: Program, args: Sequence[Operand], builder: Builder) -> list[Any]:
     """The outputs for values of any kind: the program once more, as new symbols of `builder` or as
     what stands above them."""
     values: dict[Symbol, Any] = dict(zip(program.inputs, args, strict=True))

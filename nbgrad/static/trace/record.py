@@ -16,7 +16,7 @@ from ...rules.layout import transpose
 from ...transforms import trees
 from ...values.tracked import below
 from .closure import Fixed
-from .program import Program
+from .program import Operand, Program
 from .rng_guard import Generators
 
 # What is taken as it is; other things, such as lists, are arrays that are captured.
@@ -61,7 +61,7 @@ class Recorder(Builder):
         given = map(_weak_aval if primitive.takes_numbers else aval_of, args)
         return primitive.infer(*given, **params)
 
-    def capture(self, array: Any) -> Any:
+    def capture(self, array: np.ndarray) -> Symbol:
         """The symbol of an array that the function closes over, which is read at each call."""
         require_unmasked(array, "compile: a captured array")
         array = np.asarray(array)
@@ -84,17 +84,17 @@ class Recorder(Builder):
         """A copy of an array whose numbers decide about the program, such as an index."""
         return self.fixed.copy_of(array)
 
-    def _fixed_in(self, param: Any) -> Any:
+    def _fixed_in(self, param: object) -> object:
         if isinstance(param, tuple):
             return tuple(map(self._fixed_in, param))
         return self.fix(param) if isinstance(param, np.ndarray) else param
 
 
-def _is_weak(x: Any) -> bool:
+def _is_weak(x: Operand) -> bool:
     return x.weak if isinstance(x, Symbol) else type(x) in (float, int, bool)
 
 
-def _weak_aval(x: Any) -> Any:
+def _weak_aval(x: Operand) -> Aval | float:
     """What `infer` is given: a number in place of a weak symbol."""
     if isinstance(x, Symbol) and x.weak:
         return 1 if x.dtype.kind == "i" else 1.0

@@ -10,7 +10,7 @@ import os
 import sys
 import types
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from ...core.remade import Wrapper
 from ...errors import TraceError
 from .closure import closed, is_users, nested
 
+Event: TypeAlias = Literal["call", "line", "return", "exception", "opcode"]
 _GENERATORS = (np.random.Generator, np.random.RandomState)
 _MAKERS = ("default_rng", "RandomState")
 
@@ -25,7 +26,7 @@ _MAKERS = ("default_rng", "RandomState")
 class Generators:
     """The generators that a function can reach, and their states."""
 
-    def __init__(self, f: Callable, arguments: Iterable[Any]):
+    def __init__(self, f: Callable, arguments: Iterable[object]):
         self._codes: list[types.CodeType] = []
         found: list[tuple[str, Any]] = [
             ("", leaf) for leaf in arguments if isinstance(leaf, _GENERATORS)
@@ -60,7 +61,7 @@ class Generators:
         if self._makers:
             sys.settrace(self._watch)
 
-    def __exit__(self, kind: Any, *error) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         """Raise TraceError where one was drawn from, or made."""
         if self._makers:
             sys.settrace(self._outer)
@@ -72,13 +73,13 @@ class Generators:
         if self._made is not None:
             raise _error(_MAKERS, [self._made])
 
-    def _watch(self, frame: types.FrameType, event: Any, arg: Any) -> Any:
+    def _watch(self, frame: types.FrameType, event: Event, arg: object) -> Callable | None:
         if frame.f_code not in self._makers:
             return self._outer(frame, event, arg) if self._outer else None
         frame.f_trace_opcodes = True
         return self._step
 
-    def _step(self, frame: types.FrameType, event: str, arg: Any) -> Any:
+    def _step(self, frame: types.FrameType, event: str, arg: object) -> Callable:
         if event == "opcode" and frame.f_lasti in self._makers[frame.f_code]:
             self._made = frame.f_code
         return self._step
@@ -93,7 +94,7 @@ def _steps(code: types.CodeType) -> set[int]:
     return {step.offset for step in dis.get_instructions(code) if step.argval in _MAKERS}
 
 
-def _state(generator: Any) -> str:
+def _state(generator: np.random.Generator | np.random.RandomState) -> str:
     if isinstance(generator, np.random.Generator):
         return repr(generator.bit_generator.state)
     return repr([np.asarray(part).tobytes() for part in generator.get_state()])
