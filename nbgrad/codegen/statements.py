@@ -1,0 +1,221 @@
+"""Statements of the loop IR as functions of a frame: one half of the interpreter.
+
+Each is prepared once, and run for every element of the loops around it.
+"""
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from .affine import Affine
+from .blocks import Block, Pointer
+from .core import (
+    Slot,
+)
+from .functions import NumPyNumber
+from .loops import (
+    Begin,
+    Chunks,
+    Gemm,
+    Guarded,
+    Join,
+    Let,
+    Literal,
+    Load,
+    Loop,
+    Operand,
+    Place,
+    Statement,
+    Store,
+)
+from .scalar import NAMES, evaluator
+
+Numbers: TypeAlias = dict[Hashable, NumPyNumber]
+"""Numbers by name, and those of loops by axis."""
+Base: TypeAlias = Callable[[Hashable, Numbers], tuple[Block, int]]
+"""From a buffer to its block and the byte at which it begins."""
+
+
+class Frame:
+    """What a kernel or a core knows while it runs: numbers by name and by loop axis, and where its
+    buffers begin."""
+
+    def __init__(self, numbers: Numbers, base: Base):
+        self.numbers = numbers
+        self._base = base
+        self._pointers: dict[tuple[Hashable, np.dtype], Pointer] = {}
+
+    def pointer(self, buffer: Hashable, dtype: np.dtype) -> Pointer:
+        """The first element of a buffer."""
+        if isinstance(buffer, Slot):  # which may be another one in the next round
+            return self._typed(buffer, dtype)
+        found = self._pointers.get((buffer, dtype))
+        if found is None:
+            found = self._pointers[buffer, dtype] = self._typed(buffer, dtype)
+        return found
+
+    def _typed(self, buffer: Hashable, dtype: np.dtype) -> Pointer:
+        block, start = self._base(buffer, self.numbers)
+        return block.pointer(dtype, start)
+
+
+def prepare(body: Iterable[Statement]) -> Callable[[Frame], None]:
+    steps = [prepared(statement) for statement in body]
+
+    def run(frame: Frame) -> None:
+        for step in steps:
+            step(frame)
+
+    return run
+
+
+def prepared(statement: Statement) -> Callable[[Frame], None]:
+    return _PREPARED[type(statement)](statement)
+
+
+def _let(let: Let) -> Callable[[Frame], None]:
+    value = evaluator(let.body, let.inner)
+    operands = list(zip(NAMES, map(operand_of, let.operands), strict=False))
+    target, kind = let.target, let.dtype.type
+
+    def run(frame: Frame) -> None:
+        numbers = frame.numbers
+        result = value({name: operand(numbers) for name, operand in operands})
+        numbers[target] = result if type(result) is kind else kind(result)
+
+    return run
+
+
+def _place(place: Place) -> Callable[[Frame], None]:
+    position = position_of(place.at)
+
+    def run(frame: Frame) -> None:
+        frame.numbers[place.target] = np.int64(position(frame.numbers))
+
+    return run
+
+
+def _begin(begin: Begin) -> Callable[[Frame], None]:
+    start = operand_of(begin.start)
+
+    def run(frame: Frame) -> None:
+        frame.numbers[begin.target] = start(frame.numbers)
+
+    return run
+
+
+def _join(join: Join) -> Callable[[Frame], None]:
+    value, target, joined = operand_of(join.value), join.target, join.kind.joined
+
+    def run(frame: Frame) -> None:
+        numbers = frame.numbers
+        numbers[target] = joined(numbers[target], value(numbers))
+
+    return run
+
+
+def _load(load: Load) -> Callable[[Frame], None]:
+    position = position_of(load.at)
+
+    def run(frame: Frame) -> None:
+        pointer = frame.pointer(load.buffer, load.dtype)
+        frame.numbers[load.target] = pointer.load(position(frame.numbers))
+
+    return run
+
+
+def _store(store: Store) -> Callable[[Frame], None]:
+    position, value, kind = position_of(store.at), operand_of(store.value), store.kind
+
+    def run(frame: Frame) -> None:
+        pointer = frame.pointer(store.buffer, store.dtype)
+        place, new = position(frame.numbers), value(frame.numbers)
+        if kind is not None:
+            new = kind.joined(pointer.load(place), new)
+        pointer.store(place, new)
+
+    return run
+
+
+def _loop(loop: Loop) -> Callable[[Frame], None]:
+    body = [prepared(statement) for statement in loop.body]
+
+    def run(frame: Frame) -> None:
+        for i in range(loop.start, loop.stop):
+            frame.numbers[loop.axis] = i
+            for step in body:
+                step(frame)
+
+    return run
+
+
+def _chunks(chunks: Chunks) -> Callable[[Frame], None]:
+    whole, body = chunks.loop, prepare(chunks.loop.body)
+    before, after = prepare(chunks.before), prepare(chunks.after)
+
+    def run(frame: Frame) -> None:
+        for start in range(whole.start, whole.stop, chunks.size):
+            before(frame)
+            for i in range(start, min(start + chunks.size, whole.stop)):
+                frame.numbers[whole.axis] = i
+                body(frame)
+            after(frame)
+
+    return run
+
+
+def _guarded(guarded: Guarded) -> Callable[[Frame], None]:
+    body = prepare(guarded.body)
+
+    def run(frame: Frame) -> None:
+        # Where an argument is far from 0 all is done again: a second time must give the same.
+        body(frame)
+        body(frame)
+
+    return run
+
+
+def _gemm(gemm: Gemm) -> Callable[[Frame], None]:
+    (m, n, k), (lda, ldb) = gemm.sizes, gemm.strides
+    shapes = [(k, m) if gemm.turned[0] else (m, k), (n, k) if gemm.turned[1] else (k, n), (m, n)]
+    strides = (lda, ldb, n)
+    at = [position_of(at) for _, at in (gemm.a, gemm.b, gemm.c)]
+
+    def run(frame: Frame) -> None:
+        def part(i: int) -> tuple[Pointer, np.ndarray]:
+            rows, columns = shapes[i]
+            places = np.arange(rows)[:, None] * strides[i] + np.arange(columns)
+            pointer = frame.pointer(gemm[i][0], gemm.dtype)
+            return pointer, places + at[i](frame.numbers)
+
+        (a, of_a), (b, of_b), (c, of_c) = map(part, range(3))
+        x, y = a.load(of_a), b.load(of_b)
+        c.store(of_c, (x.T if gemm.turned[0] else x) @ (y.T if gemm.turned[1] else y))
+
+    return run
+
+
+_PREPARED: dict[type, Callable[[Any], Callable[[Frame], None]]] = {
+    Let: _let, Place: _place, Begin: _begin, Join: _join, Load: _load, Store: _store, Loop: _loop,
+    Chunks: _chunks, Guarded: _guarded, Gemm: _gemm,
+}  # fmt: skip
+
+
+def operand_of(operand: Operand) -> Callable[[Numbers], NumPyNumber]:
+    """The function of the numbers that gives an operand."""
+    if isinstance(operand, Literal):
+        number = operand.dtype.type(operand.number)
+        return lambda numbers: number
+    return lambda numbers: numbers[operand]
+
+
+def position_of(at: Affine) -> Callable[[Numbers], int]:
+    """The function of the numbers that gives a position."""
+    const, terms = at.const, at.terms
+    if not terms:
+        return lambda numbers: const
+    if len(terms) == 1:
+        ((name, step),) = terms
+        return lambda numbers: const + int(numbers[name]) * step
+    return lambda numbers: const + sum(int(numbers[name]) * step for name, step in terms)
