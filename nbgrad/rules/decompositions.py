@@ -18,23 +18,9 @@ from .dtypes import float_type
 from .families import Custom, Interval, positive, sample
 from .forms import matrices as forms
 from .linalg import swap
-from .matrices import inv, solve
+from .matrices import floats, inv, require_square, solve
 
 VECTORS = "the signs of vectors are LAPACK's, which compiled programs do not call"
-
-
-def floats(x) -> np.ndarray:
-    x = np.asarray(x)
-    return x.astype(float_type(x.dtype), copy=False)
-
-
-def _square(op: str, x) -> None:
-    shape = shape_of(x)
-    if len(shape) < 2 or shape[-1] != shape[-2]:
-        raise DimensionMismatch(
-            f"{op}: the shape {shape} is not that of square matrices: its last two lengths must "
-            "be equal"
-        )
 
 
 def diagonal_of(x):
@@ -128,7 +114,7 @@ def _triangle(op: str, uplo: str) -> None:
 def eigh(a, UPLO="L"):
     """Eigenvalues and eigenvectors of symmetric matrices: of the symmetric part, whose triangles
     share the gradient. Vectors of equal eigenvalues have the derivative nan."""
-    _square("eigh", a)
+    require_square("eigh", a)
     _triangle("eigh", UPLO)
     return EighResult(*_taken(bind(eigh_row, a)))
 
@@ -136,7 +122,7 @@ def eigh(a, UPLO="L"):
 @implements(np.linalg.eigvalsh)
 def eigvalsh(a, UPLO="L"):
     """Eigenvalues of symmetric matrices; where some are equal, sums over them have a gradient."""
-    _square("eigvalsh", a)
+    require_square("eigvalsh", a)
     _triangle("eigvalsh", UPLO)
     return _taken(bind(eigh_row, a))[0]
 
@@ -191,14 +177,14 @@ class EigResult(NamedTuple):
 def eig(a):
     """Eigenvalues and eigenvectors of matrices whose eigenvalues are real. Raises NoRuleError for
     complex ones."""
-    _square("eig", a)
+    require_square("eig", a)
     return EigResult(*_taken(bind(eig_row, a)))
 
 
 @implements(np.linalg.eigvals)
 def eigvals(a):
     """Eigenvalues, where they are real. Raises NoRuleError for complex ones."""
-    _square("eigvals", a)
+    require_square("eigvals", a)
     return _taken(bind(eig_row, a))[0]
 
 

@@ -10,18 +10,20 @@ from ..core.primitive import Aval, bind, shape_of
 from ..errors import DimensionMismatch
 from ..kernels.shapes import broadcast
 from . import batching
-from .families import Custom, Interval, Written, definite, float_type, sample
+from .families import Custom, Written, definite, float_type, sample
 from .forms import matrices as forms
 from .linalg import swap
 
 
-def _floats(x) -> np.ndarray:
+def floats(x) -> np.ndarray:
+    """A plain array of floats."""
     x = np.asarray(x)
     return x.astype(float_type(x.dtype), copy=False)
 
 
-def _square(op: str, x) -> None:
-    """Raises DimensionMismatch, which is a LinAlgError's kind of ValueError, for other shapes."""
+def require_square(op: str, x) -> None:
+    """Raise DimensionMismatch, a ValueError as LinAlgError is, for what is no stack of matrices of
+    n rows and n columns."""
     shape = shape_of(x)
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise DimensionMismatch(
@@ -36,14 +38,13 @@ def _spread(x):
 
 
 _samples = [sample((2, 2), domain=definite), sample((2, 3, 3), domain=definite)]
-_to_one = Interval(-1.0, 1.0)
 
 
 # -- inverse and systems --------------------------------------------------------------------------
 
 
 inv_row = Custom(
-    "inv", lambda x: np.linalg.inv(_floats(x)), lambda x: Aval.of(x.shape, float_type(x)),
+    "inv", lambda x: np.linalg.inv(floats(x)), lambda x: Aval.of(x.shape, float_type(x)),
     lambda ct, out, args, need: [-(swap(out) @ ct @ swap(out))],
     lambda tangents, out, args: -(out @ tangents[0] @ out),
     function=np.linalg.inv, samples=_samples, reads=(), batch=batching.stacked,
@@ -54,7 +55,7 @@ inv_row = Custom(
 @implements(np.linalg.inv)
 def inv(a):
     """The inverse of each matrix. Raises LinAlgError where one is singular."""
-    _square("inv", a)
+    require_square("inv", a)
     return bind(inv_row, a)
 
 
@@ -98,7 +99,7 @@ def solve(a, b):
 
     Raises LinAlgError where a matrix is singular.
     """
-    _square("solve", a)
+    require_square("solve", a)
     rows, given = shape_of(a)[-1], shape_of(b)
     if not given or given[0 if len(given) == 1 else -2] != rows:
         raise DimensionMismatch(
@@ -127,7 +128,7 @@ def _pinv_rule(ct, out, args, need):
 
 
 pinv_row = Custom(
-    "pinv", lambda x: np.linalg.pinv(_floats(x)),
+    "pinv", lambda x: np.linalg.pinv(floats(x)),
     lambda x: Aval.of((*x.shape[:-2], x.shape[-1], x.shape[-2]), float_type(x)),
     _pinv_rule, _pinv_push, function=np.linalg.pinv, batch=batching.stacked,
     samples=[sample((2, 3)), sample((3, 2)), sample((2, 3, 2)), sample((0, 2)), *_samples],
@@ -163,7 +164,7 @@ def _traces(out_inverse, x_dot):
 
 
 det_row = Custom(
-    "det", lambda x: np.asarray(np.linalg.det(_floats(x))),
+    "det", lambda x: np.asarray(np.linalg.det(floats(x))),
     lambda x: Aval.of(x.shape[:-2], float_type(x)),
     lambda ct, out, args, need: [_spread(ct * out) * swap(inv(args[0]))],
     lambda tangents, out, args: out * _traces(inv(args[0]), tangents[0]),
@@ -173,7 +174,7 @@ det_row = Custom(
     "which costs five determinants",
 )  # fmt: skip
 logabsdet_row = Custom(
-    "logabsdet", lambda x: np.asarray(np.linalg.slogdet(_floats(x))[1]),
+    "logabsdet", lambda x: np.asarray(np.linalg.slogdet(floats(x))[1]),
     lambda x: Aval.of(x.shape[:-2], float_type(x)),
     lambda ct, out, args, need: [_spread(ct) * swap(inv(args[0]))],
     lambda tangents, out, args: _traces(inv(args[0]), tangents[0]),
@@ -186,7 +187,7 @@ logabsdet_row = Custom(
 @implements(np.linalg.det)
 def det(a):
     """The determinant of each matrix. Pullback: ct * det * inv(a).T."""
-    _square("det", a)
+    require_square("det", a)
     return bind(det_row, a)
 
 
@@ -197,7 +198,7 @@ class _Sign(Written):
 
 
 detsign_row = _Sign(
-    "detsign", lambda x: np.linalg.slogdet(_floats(x))[0],
+    "detsign", lambda x: np.linalg.slogdet(floats(x))[0],
     lambda x: Aval.of(x.shape[:-2], float_type(x)), samples=_samples, batch=batching.stacked,
     form=forms.of_diagonals("select(x > 0.0, 1.0, select(x < 0.0, -1.0, x))", PRODUCT),
     reference=lambda x: np.linalg.slogdet(x).sign,
@@ -215,7 +216,7 @@ class SlogdetResult(NamedTuple):
 @implements(np.linalg.slogdet)
 def slogdet(a):
     """Sign and logarithm of the absolute value of each determinant; the sign is a plain array."""
-    _square("slogdet", a)
+    require_square("slogdet", a)
     return SlogdetResult(bind(detsign_row, a), bind(logabsdet_row, a))
 
 
@@ -242,7 +243,7 @@ def _cholesky_push(tangents, out, args):
 
 
 def _symmetric(x) -> np.ndarray:
-    x = _floats(x)
+    x = floats(x)
     return (x + swap(x)) * x.dtype.type(0.5)
 
 
@@ -262,6 +263,6 @@ def cholesky(a, /, *, upper=False):
 
     The gradient is symmetric: both triangles of `a` share it, though NumPy reads only one.
     """
-    _square("cholesky", a)
+    require_square("cholesky", a)
     out = bind(cholesky_row, a)
     return swap(out) if upper else out

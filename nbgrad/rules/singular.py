@@ -8,10 +8,11 @@ from ..core.array import implements
 from ..core.primitive import Aval, bind, shape_of
 from ..errors import DimensionMismatch, NoRuleError
 from . import batching
-from .decompositions import VECTORS, diagonal_of, even, floats, over_gaps, samples, touched_pairs
+from .decompositions import VECTORS, diagonal_of, even, over_gaps, samples, touched_pairs
 from .dtypes import float_type
 from .families import Custom, sample
 from .linalg import swap
+from .matrices import floats
 
 
 def _svd(x):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...codegen.functions import Constant
 from ...codegen.scalar import NAMES, Expr, evaluate, is_exact, parse
-from .values import Full, Map, Value, is_finite, is_map, number_of
+from .values import Full, Value, is_finite, is_map, number_of
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -124,8 +124,3 @@ def _folded(body: Expr, args: Sequence[Value], dtype: np.dtype) -> Constant | No
     typed = [arg.dtype.type(arg.number) for arg in constants]
     found = evaluate(body, dict(zip(NAMES, typed, strict=False)), args[0].dtype)
     return dtype.type(found).item() if np.isfinite(found) else None
-
-
-def is_cast(value: Value) -> bool:
-    """Whether a value is another one in another dtype."""
-    return isinstance(value, Map) and value.body is SAME
