@@ -60,7 +60,7 @@ def truth(program: Program, rng: np.random.Generator, given: Any = None) -> Trut
         if not program.floats or not wide:
             return Truth(found, directions, None)
 
-        others = tuple(
+        others: tuple[Any, ...] = tuple(
             None if u is None else direction(np.random.default_rng(k), u)
             for k, u in enumerate(directions)
         )

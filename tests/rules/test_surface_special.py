@@ -2,6 +2,7 @@
 that fall, points without derivative, nan, and what stands beside np.r_."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -67,7 +68,7 @@ def test_running_products_through_zeros():
 def test_scans_of_any_length(n, rng):
     x = rng.uniform(0.5, 1.5, n)
     for ufunc in (np.multiply, np.maximum, np.logaddexp, np.hypot):
-        found = ufunc.accumulate(track(x))
+        found: Any = ufunc.accumulate(track(x))
         np.testing.assert_allclose(found.data, ufunc.accumulate(x), rtol=1e-13)
         np.testing.assert_allclose(ufunc.reduce(track(x)).data, ufunc.reduce(x), rtol=1e-13)
 
@@ -154,7 +155,8 @@ def test_interpolation_has_the_slope_to_the_right():
     np.testing.assert_allclose(
         weights, [[1, 0, 0], [1, 0, 0], [0.5, 0.5, 0], [0, 1, 0], [0, 0.5, 0.5], [0, 0, 1]]
     )
-    np.testing.assert_allclose(np.interp(track(3.0), xp, fp).data, 0.0)
+    at_the_end: Any = np.interp(track(3.0), xp, fp)
+    np.testing.assert_allclose(at_the_end.data, 0.0)
 
 
 def test_bessel_functions(rng):
@@ -164,12 +166,14 @@ def test_bessel_functions(rng):
         np.testing.assert_allclose(function(track(x)).data, function(x), rtol=3e-15)
     np.testing.assert_allclose(slope(np.i0, x), scipy.special.i1(x), rtol=3e-15)
     np.testing.assert_array_equal(slope(scipy.special.i1, [0.0]), [0.5])
-    np.testing.assert_allclose(np.i0(track([0.0, np.inf])).data, [1.0, np.inf], rtol=4e-16)
+    ends: Any = np.i0(track([0.0, np.inf]))
+    np.testing.assert_allclose(ends.data, [1.0, np.inf], rtol=4e-16)
 
 
 def test_angles_are_unwrapped_by_constants():
     x = np.array([0.1, 3.0, 6.2, 0.4, 3.3, 6.5])
-    np.testing.assert_allclose(np.unwrap(track(x)).data, np.unwrap(x))
+    unwrapped: Any = np.unwrap(track(x))
+    np.testing.assert_allclose(unwrapped.data, np.unwrap(x))
     np.testing.assert_array_equal(slope(np.unwrap, x), np.ones(6))
 
 
@@ -200,7 +204,7 @@ def test_methods_of_ufuncs_that_write_are_refused():
 
 
 def test_nothing_is_written_into_what_is_tracked():
-    x = track(np.array([1.0, -np.inf]))
+    x: Any = track(np.array([1.0, -np.inf]))
     for function in (np.isneginf, np.isposinf, np.nanargmax):
         with pytest.raises(NoRuleError, match="out"):
             function(x, out=x)
