@@ -25,7 +25,7 @@ class Program:
 
     `value` is what it gives and `slopes` a cotangent for each argument, where they are known, to
     `digits` decimals. They belong to the cotangent `ct`; one is drawn where it is None. `branches`
-    says why Python needs values to run it, and `eager` why it cannot be compiled.
+    says why Python needs values to run it.
     """
 
     name: str
@@ -36,7 +36,6 @@ class Program:
     ct: Any = None
     digits: int = 14
     branches: str = ""
-    eager: str = ""
 
 
 def draw(*shape: int) -> Any:
@@ -454,7 +453,7 @@ PROGRAMS = [
     Program("fibonacci", fibonacci, (1.0, 1.0), slopes=None),
     Program("written", written, (draw(4), draw(2))),
     Program("counted", counted, (positive(4), np.array([0, 2, 2]), 3)),
-    Program("sorted", interpolated, (np.array([0.3, -1.0, 2.0, 0.9]), draw(4)), eager="a sort looks at numbers"),
+    Program("sorted", interpolated, (np.array([0.3, -1.0, 2.0, 0.9]), draw(4))),
     # Models and networks
     Program("dict network", dict_network, ({"in": {"w": draw(2, 3), "b": draw(3)}, "out": {"w": draw(3, 1)}}, draw(4, 2))),
     Program("tied", tied, (draw(3, 2), draw(2, 3))),

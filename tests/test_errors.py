@@ -21,7 +21,7 @@ NO_RULE = (
     "x.data where no derivative is needed"
 )
 OUT = "(out=...) cannot write into or from a tracked array; use the returned array"
-COMPLEX = (
+SPECTRUM = (
     " has no derivative rule in nbgrad: its result is complex, and nbgrad computes with real "
     "numbers: products with np.cos and np.sin of the frequencies give the real and imaginary parts"
 )
@@ -215,7 +215,7 @@ WRONG_KINDS = [
      "an array"),
 ]  # fmt: skip
 WITHOUT_A_RULE = [
-    ("np.fft.fft(x)", "np.fft.fft" + COMPLEX),
+    ("np.fft.fft(x)", "np.fft.fft" + SPECTRUM),
     (
         "np.copyto(x, 1.0)",
         "np.copyto has no derivative rule in nbgrad: it writes in place: use "

@@ -82,7 +82,8 @@ def elementwise(row: Primitive, call: str) -> Op:
         for k in range(arity):
             low, high = domains[k]
             before = [d.values[i] for i in args]
-            if k and d.chance(0.25):
+            # SciPy takes numbers of Python's for float64.
+            if k and d.chance(0.25) and not call.startswith("special."):
                 x = round(float(d.rng.uniform(max(low, -2.0), min(high, 2.0))), 2)
                 whole = round(x) if low < round(x) < high and d.chance(0.4) else None
                 texts.append(f"({x if whole is None else whole})")

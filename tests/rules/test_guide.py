@@ -13,9 +13,10 @@ import test_rows_values as values
 from compiled import assert_compiled, functions_of
 
 import nbgrad
+from nbgrad.core.functions import functions
 from nbgrad.core.primitive import Primitive
 from nbgrad.optable import table
-from nbgrad.rules import activation, norm
+from nbgrad.rules import activation, nan, norm
 from nbgrad.rules.families import Elementwise
 
 GUIDE = Path(__file__).parents[2] / "docs" / "adding_an_op.md"
@@ -28,8 +29,10 @@ def guide(monkeypatch):
     them, in a registry that forgets them afterwards."""
     monkeypatch.setattr(Primitive, "registry", dict(Primitive.registry))
     found = {}
-    row, uses, other, other_uses = BLOCK.findall(GUIDE.read_text(encoding="utf-8"))
-    for module, code in ((activation, row + uses), (norm, other + other_uses)):
+    monkeypatch.setitem(functions, np.nancumsum, functions[np.nancumsum])
+    row, uses, other, other_uses, composed = BLOCK.findall(GUIDE.read_text(encoding="utf-8"))
+    blocks = ((activation, row + uses), (norm, other + other_uses), (nan, composed))
+    for module, code in blocks:
         namespace = {**vars(module), "nbgrad": nbgrad}
         exec(code, namespace)
         found |= namespace
@@ -51,6 +54,14 @@ def test_one_row_becomes_an_op_in_every_mode(guide):
     wide = nbgrad.track(np.ones((2, 1)))
     op(wide + np.ones(3)).sum().backward()
     np.testing.assert_allclose(wide.grad, 3 * nbgrad.sigmoid(np.full((2, 1), 2.0)), rtol=1e-14)
+
+
+def test_a_function_made_of_rows(guide):
+    x = np.array([1.0, np.nan, 2.0])
+    for f in (guide["nancumsum"], np.nancumsum, nbgrad.compile(np.nancumsum)):
+        np.testing.assert_array_equal(np.asarray(f(nbgrad.track(x).data)), np.nancumsum(x))
+    slope = nbgrad.grad(lambda x: np.sum(np.nancumsum(x)))
+    np.testing.assert_array_equal(slope(x), [3.0, 0.0, 1.0])
 
 
 def test_one_row_of_another_family_too(guide):

@@ -99,6 +99,9 @@ SLOPES: dict[str, tuple[Any, np.ndarray, Any, Any]] = {
                       None),
     "xlogy": (lambda x: scipy.special.xlogy(x, 3.0), POSITIVE, lambda x: mp.log(3), None),
     "xlogy, other": (lambda x: scipy.special.xlogy(3.0, x), POSITIVE, lambda x: 3 / x, None),
+    "i0": (np.i0, np.geomspace(1e-6, 80.0, 31), lambda x: mp.besseli(1, x), None),
+    "i1": (scipy.special.i1, np.geomspace(1e-6, 80.0, 31),
+           lambda x: (mp.besseli(0, x) + mp.besseli(2, x)) / 2, None),
     "sigmoid_slope": (elementwise_grad(nbgrad.sigmoid), FAR,
                       lambda x: -logistic(x) * mp.tanh(x / 2), None),
 }  # fmt: skip

@@ -166,7 +166,7 @@ def test_errors_name_what_the_user_gave():
         nbgrad.grad(np.sum)(np.ones((1,) * 40))
     for at in (lambda x, i: x.at[i].set(0.0), lambda x, i: x.at[0, i].multiply(2.0)):
         with pytest.raises(nbgrad.TraceError, match=r"np.where\(np.arange\(n\) == i"):
-            nbgrad.compile(at)(np.ones((3, 3)), 1)
+            nbgrad.compile(at)(np.ones((3, 3)), np.array([1, 1]))
 
 
 class Table:

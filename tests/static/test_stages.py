@@ -32,7 +32,7 @@ def test_programs_of_the_emitter(program):
 
 @pytest.mark.parametrize(
     "p",
-    [p for p in test_programs.PROGRAMS if not p.branches and not p.eager],
+    [p for p in test_programs.PROGRAMS if not p.branches],
     ids=lambda p: p.name,
 )
 def test_programs_of_users(p):
