@@ -11,7 +11,7 @@ from .layout import given
 from .order import searchsorted
 from .select import on_values, plain
 
-_histogram, _bincount, _edges = map(on_values, (np.histogram, np.bincount, np.histogram_bin_edges))
+_histogram, _bincount = map(on_values, (np.histogram, np.bincount))
 
 
 @implements(np.bincount)
@@ -69,7 +69,6 @@ def _plain_weights(function):
 
 implements(np.histogram2d)(_plain_weights(np.histogram2d))
 implements(np.histogramdd)(_plain_weights(np.histogramdd))
-implements(np.histogram_bin_edges)(_edges)
 
 
 @implements(np.digitize)

@@ -44,6 +44,9 @@ remedies |= {
     ),
     "np.bmat": "matrices are not tracked: np.block joins blocks",
     **dict.fromkeys(["np.save", "np.savez", "np.savez_compressed", "np.savetxt"], _FILE),
+    "np.histogram_bin_edges": _NUMBERS.format(
+        "np.linspace(np.min(x), np.max(x), bins + 1) is tracked"
+    ),
     "np.arange": _NUMBERS.format("start + step * np.arange(n) is tracked"),
     "np.full": _NUMBERS.format("np.broadcast_to(x, shape) is tracked"),
     "np.kaiser": _NUMBERS.format("np.i0 gives the window of a tracked beta"),

@@ -49,7 +49,7 @@ IN_STEPS = """
     np.argmax np.argmin np.argsort np.argpartition np.argwhere np.nonzero np.flatnonzero
     np.count_nonzero np.searchsorted np.digitize np.any np.all np.allclose np.array_equal
     np.array_equiv np.isclose np.nanargmax np.nanargmin np.linalg.matrix_rank np.histogram2d
-    np.histogramdd np.histogram_bin_edges np.isin np.iscomplex np.isreal np.isneginf np.isposinf
+    np.histogramdd np.isin np.iscomplex np.isreal np.isneginf np.isposinf
     np.lexsort np.spacing np.intersect1d np.setdiff1d np.setxor1d np.union1d np.unique
     np.unique_all np.unique_counts np.unique_inverse np.unique_values"""
 _ZERO = "its values change in steps: tracked, derivative 0"
