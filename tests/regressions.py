@@ -596,3 +596,25 @@ def running_sum_of_a_number(nbgrad):
         return v1
 
     return f, (1.5,)
+
+
+@regression
+def bools_in_scratch(nbgrad):
+    def f(x0, x1):
+        v2 = np.percentile(x1, 1)
+        v3 = np.logical_and(nbgrad.sigmoid(x0), v2)
+        v4 = np.reciprocal(v3)
+        return v4
+
+    return f, (np.array([1.0]), np.array([[-0.617], [-0.595], [1.949]]))
+
+
+@regression
+def quantiles_of_integers(nbgrad):
+    def f(x0):
+        v1 = np.quantile(x0, 0.3)
+        v2 = np.quantile(x0, 1)
+        v3 = np.gradient(x0)
+        return v1, v2, v3
+
+    return f, (np.array([5, 3, 9, 1], np.uint8),)

@@ -8,6 +8,7 @@ from .dtypes import held, type_of
 from .families import Bilinear, sample
 from .forms import reductions as forms
 from .layout import given
+from .select import are_whole, on_values
 
 
 def _compute(x, y):
@@ -66,9 +67,14 @@ def _part(full, n: int, m: int, mode: str, op: str):
     return full[start : start + max(n, m)]
 
 
+_convolve, _correlate = on_values(np.convolve), on_values(np.correlate)
+
+
 @implements(np.convolve)
 def convolve(a, v, mode="full"):
     """Sums of products of one row of numbers with another that runs backwards."""
+    if are_whole(a, v):
+        return _convolve(a, v, mode)
     a, v = _rows("convolve", a, v)
     n, m = shape_of(a)[0], shape_of(v)[0]
     return _part(bind(convolve_row, a, v), n, m, mode, "convolve")
@@ -77,6 +83,8 @@ def convolve(a, v, mode="full"):
 @implements(np.correlate)
 def correlate(a, v, mode="valid"):
     """Sums of products of one row of numbers with another at every shift."""
+    if are_whole(a, v):
+        return _correlate(a, v, mode)
     a, v = _rows("correlate", a, v)
     n, m = shape_of(a)[0], shape_of(v)[0]
     full = bind(convolve_row, a, np.flip(v))

@@ -190,14 +190,14 @@ def _i1_slope(x, out):
 
 i0 = elementwise(
     None,
-    "i0(x)",
+    "bessel_i0(x)",
     [lambda x, out: bind(i1, x)],
     domains=[reals],
     name="i0",
     reference=_bessel("i0"),
 )
 i1 = elementwise(
-    None, "i1(x)", [_i1_slope], domains=[reals], name="i1", reference=_bessel("i1"),
+    None, "bessel_i1(x)", [_i1_slope], domains=[reals], name="i1", reference=_bessel("i1"),
     spelling="`scipy.special.i1`",
 )  # fmt: skip
 

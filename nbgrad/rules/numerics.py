@@ -44,6 +44,8 @@ def gradient(f, *varargs, axis=None, edge_order=1):
     """Slopes by central differences of order 2, over steps or coordinates, which have a derivative
     too."""
     f = given(f)
+    if f.dtype.kind in "iu":
+        f = f.astype(np.float64)
     shape = shape_of(f)
     n = len(shape)
     axes = range(n) if axis is None else normalize_axes(axis, n, "gradient")

@@ -7,6 +7,7 @@ import numpy as np
 from ..core.array import implements
 from ..core.primitive import bind, shape_of
 from .index import scatter
+from .select import are_whole, on_values
 from .shape import normalize_axis
 
 _AGAIN = {"edge", "reflect", "symmetric", "wrap"}
@@ -16,6 +17,11 @@ _OPTIONS = {
     "reflect": {"reflect_type"}, "symmetric": {"reflect_type"}, "wrap": set(),
     "linear_ramp": {"end_values"}, **{mode: {"stat_length"} for mode in _STATISTICS},
 }  # fmt: skip
+
+
+# What these make of integers is rounded.
+_ROUNDED = {"linear_ramp", "mean", "median"}
+_pad = on_values(np.pad)
 
 
 @implements(np.pad)
@@ -32,6 +38,8 @@ def pad(array, pad_width, mode: Any = "constant", **kwargs):
     widths = _widths(pad_width, len(shape_of(array)))
     if mode in ("constant", "empty"):
         return _constant(array, widths, **kwargs)
+    if mode in _ROUNDED and are_whole(array):
+        return _pad(array, pad_width, mode, **kwargs)
     for axis, (before, behind) in enumerate(widths):
         n = shape_of(array)[axis]
         if before or behind:

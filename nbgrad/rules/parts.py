@@ -51,6 +51,8 @@ def nan_to_num(x, copy: bool = True, nan: float = 0.0, posinf=None, neginf=None)
     """x with numbers in place of nan and of the infinities, which get no cotangent."""
     if not copy:
         raise ValueError("nan_to_num: copy=False would change a tracked array in place")
+    if x.dtype.kind != "f":
+        return np.copy(x)
     limits = np.finfo(x.dtype)
     high = limits.max if posinf is None else posinf
     low = limits.min if neginf is None else neginf

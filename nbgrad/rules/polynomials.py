@@ -13,7 +13,7 @@ from .decompositions import eigvals
 from .dtypes import common_type
 from .layout import array, given
 from .polynomial import evalpoly
-from .select import on_shared_values
+from .select import are_whole, on_shared_values, on_values
 from .singular import svdvals
 from .systems import solution
 
@@ -28,9 +28,14 @@ def _given(x, op: str):
     return np.reshape(x, -1)
 
 
+_polyval = on_values(np.polyval)
+
+
 @implements(np.polyval)
 def polyval(p, x):
     """The polynomial with coefficients `p`, from high to low, at each element of `x`."""
+    if are_whole(p, x):
+        return _polyval(p, x)
     p = _given(p, "polyval")
     x = given(x)
     if not shape_of(p)[0]:

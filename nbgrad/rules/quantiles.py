@@ -88,6 +88,9 @@ def _quantile(op: str, a, q, axis, method: str, keepdims, skip: bool):
     if method not in _METHODS:
         raise ValueError(f"{op}: method={method!r} must be one of {', '.join(sorted(_METHODS))}")
     flat, lead, opened = _in_a_row(a, axis, op)
+    at_ends = (q.dtype if hasattr(q, "dtype") else np.asarray(q).dtype).kind in "iub"
+    if flat.dtype.kind != "f" and not (at_ends or method in _WHOLE):
+        flat = flat.astype(np.float64)
     takes_one = method in _WHOLE or type(q) in (int, float)
     n, q = flat.shape[-1], q if hasattr(q, "dtype") else np.asarray(q, np.float64)
     dtype = flat.dtype if takes_one else common_type(flat.dtype, q.dtype)
@@ -113,9 +116,12 @@ def _quantile(op: str, a, q, axis, method: str, keepdims, skip: bool):
     inside = _both(stopped(at) >= 0, stopped(at) < count - 1) if n > 1 else np.zeros(at.shape, bool)
     t = np.where(inside, t, 0.0 if method != "averaged_inverted_cdf" else t)
     first, second = take_along_axis(ordered, low, -1), take_along_axis(ordered, high, -1)
-    out = _lerp(first, second, t.astype(dtype))
-    hidden = (np.all if skip else np.any)(isnan, axis=-1, keepdims=True)
-    out = np.where(hidden, np.nan, out)
+    if flat.dtype.kind == "f":
+        out = _lerp(first, second, t.astype(dtype))
+        hidden = (np.all if skip else np.any)(isnan, axis=-1, keepdims=True)
+        out = np.where(hidden, np.nan, out)
+    else:
+        out = np.where(t >= 0.5, second, first)
     out = np.moveaxis(out, -1, 0)
     return np.reshape(out, (*times, *(opened if keepdims else lead)))
 

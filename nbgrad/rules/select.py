@@ -27,6 +27,13 @@ def plain(x):
     return x
 
 
+def are_whole(*arrays) -> bool:
+    """Whether all are integers and bools, of which nothing has a derivative."""
+    return all(
+        (x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype).kind in "iub" for x in arrays
+    )
+
+
 def on_values(function):
     """NumPy's own function, called with the numbers of its arguments: for each sample of a
     batch."""
@@ -36,6 +43,8 @@ def on_values(function):
 
     @functools.wraps(function)
     def call(*args, **options):
+        for x in args:
+            require_unmasked(x, function.__name__)
         if writes and form.bind(*args, **options).arguments.get("out") is not None:
             raise NoRuleError(
                 f"{function.__name__}: out=... cannot be written to; use what it returns"

@@ -13,6 +13,7 @@ import nbgrad
 from nbgrad.codegen.core import Repeat, Scratch
 from nbgrad.codegen.interpret import interpret
 from nbgrad.errors import TraceError
+from nbgrad.static.entry import signature
 from nbgrad.static.loops.check import check_loops, check_memory
 from nbgrad.static.loops.nest import Nest
 from nbgrad.static.lower.buffered import Scan
@@ -238,3 +239,8 @@ def test_every_kind_of_value_and_statement_prints():
         )
         for stage in (made.lowered, made.schedule, made.loops):
             assert " object at 0x" not in str(stage) and "<" not in str(stage).splitlines()[0]
+
+
+def test_no_two_modules_of_a_program_share_a_name():
+    names = [name for names in signature._IMPORTS.values() for name in names]
+    assert sorted(set(names)) == sorted(names)

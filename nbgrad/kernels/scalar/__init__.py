@@ -13,7 +13,7 @@ import numpy as np
 
 from ..jit.kernel import DISABLED, device
 from .area import arccosh, arcsinh, arctanh
-from .bessel import i0, i1
+from .bessel import bessel_i0, bessel_i1
 from .bits import like, offset, radd, scalar, select
 from .cube import cbrt
 from .exponential import cosh, exp, exp2, expm1, sigmoid, sigmoid_slope, sinh, tanh
@@ -30,6 +30,8 @@ __all__ = [
     "arctan",
     "arctan2",
     "arctanh",
+    "bessel_i0",
+    "bessel_i1",
     "cbrt",
     "cos",
     "cosh",
@@ -42,8 +44,6 @@ __all__ = [
     "fmax",
     "fmin",
     "hypot",
-    "i0",
-    "i1",
     "is_far",
     "like",
     "log",

@@ -12,7 +12,7 @@ from ..jit.kernel import part
 from .bits import like, scalar, select, series
 from .exponential import exp
 
-__all__ = ["i0", "i1"]
+__all__ = ["bessel_i0", "bessel_i1"]
 
 _i0_near = series(
     (
@@ -121,7 +121,7 @@ def _places(x):
 
 
 @scalar(_twin("i0"))
-def i0(x):
+def bessel_i0(x):
     """I0(x), which is even."""
     a = abs(x)
     near, far = _places(a)
@@ -129,7 +129,7 @@ def i0(x):
 
 
 @scalar(_twin("i1"))
-def i1(x):
+def bessel_i1(x):
     """I1(x), which is odd."""
     a = abs(x)
     near, far = _places(a)
