@@ -38,7 +38,10 @@ def on_values(function):
     """NumPy's own function, called with the numbers of its arguments: for each sample of a
     batch."""
 
-    form = inspect.signature(on_values if isinstance(function, np.ufunc) else function)
+    try:
+        form = inspect.signature(on_values if isinstance(function, np.ufunc) else function)
+    except ValueError:  # older NumPys do not tell those of functions in C, which take no out
+        form = inspect.signature(on_values)
     writes = "out" in form.parameters
 
     @functools.wraps(function)
