@@ -80,9 +80,9 @@ def resize(a, new_shape):
 @implements(np.trim_zeros)
 def trim_zeros(filt, trim="fb", axis=None):
     """Without the zeros in front and behind, as the values are now."""
-    filt, trim = given(filt), trim.lower()
-    if set(trim) - set("fb"):
-        raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
+    filt, trim = given(filt), trim.lower() if isinstance(trim, str) else trim
+    if not isinstance(trim, str) or set(trim) - set("fb"):
+        raise ValueError(f"trim_zeros: trim={trim!r} must be made of the letters f and b")
     shape = shape_of(filt)
     axes = shapes.axes_of(axis, len(shape), "trim_zeros")
     places = on_shared_values(np.argwhere)(filt)

@@ -12,10 +12,16 @@ from .nondiff import stopped
 from .select import on_values
 
 
-@implements(np.real, np.conjugate)
+@implements(np.real)
 def real(val):
     """The array itself, as there are no complex tracked arrays."""
     return np.positive(val)
+
+
+@implements(np.conjugate)
+def conjugate(x):
+    """The array itself, as there are no complex tracked arrays; of bools NumPy makes bytes."""
+    return np.positive(x.astype(np.int8) if x.dtype == bool else x)
 
 
 @implements(np.real_if_close)

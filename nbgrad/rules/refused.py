@@ -80,7 +80,8 @@ def result_type(*arrays_and_dtypes):
 @implements(np.common_type)
 def common_type(*arrays):
     """The float dtype that arrays have in common."""
-    return np.common_type(*(np.empty(0, _kind(x)) if isinstance(x, Array) else x for x in arrays))
+    kinds = [x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype for x in arrays]
+    return np.common_type(*(np.empty(0, kind) for kind in kinds))
 
 
 @implements(np.isrealobj)

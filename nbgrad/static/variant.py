@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..kernels.jit.forks import fork_safe
+from ..kernels.jit.forks import fork_safe, with_open_properties
 from ..kernels.program import cfunc, home_of, njit
 from .entry import c_abi, njit_entry
 from .entry.flatten import entry_argument
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .inspect.stages import Loops, Lowered, Scheduled
 
 
+@with_open_properties
 class Variant:
     """A compiled function for one structure of arguments, their shapes and dtypes.
 

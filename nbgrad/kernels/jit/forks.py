@@ -7,14 +7,16 @@ and the child starts with every lock open.
 
 import os
 import weakref
+from functools import cached_property
 from typing import Any, TypeVar
 
 from llvmlite.binding import ffi
 from numba.core.compiler_lock import global_compiler_lock
 
-__all__ = ["fork_safe"]
+__all__ = ["fork_safe", "with_open_properties"]
 
 _Lock = TypeVar("_Lock")
+_Class = TypeVar("_Class", bound=type)
 # A fork does not wait for ever: the thread that compiles might wait for the one that forks.
 _PATIENCE = 60.0
 _locks: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -25,6 +27,16 @@ def fork_safe(lock: _Lock) -> _Lock:
     """Register a lock to be open in every child process; returns it."""
     _locks.add(lock)
     return lock
+
+
+def with_open_properties(owner: _Class) -> _Class:
+    """Class decorator: the locks of cached properties, one for all instances, are open in every
+    child process. Python has had none since 3.12."""
+    for part in vars(owner).values():
+        lock = getattr(part, "lock", None)
+        if isinstance(part, cached_property) and lock is not None:
+            fork_safe(lock)
+    return owner
 
 
 def _compilers() -> list[Any]:

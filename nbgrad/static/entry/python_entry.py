@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...core.primitive import Aval
+from ...kernels.jit.forks import with_open_properties
 from ...kernels.pointers import Overlap
 from ...kernels.program import Entry, arena
 from ...transforms import trees
@@ -17,6 +18,7 @@ from .flatten import PYTHONS, Leaf, Tree, entry_argument
 from .signature import Signature
 
 
+@with_open_properties
 class PythonEntry:
     """The entry of one program for Python.
 

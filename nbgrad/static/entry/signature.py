@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from ...kernels import pointers, random, scalar, sorting, systems, ways
+from ...kernels.jit.forks import with_open_properties
 from ...kernels.program import DISABLED
 from ..loops.memory import ArgumentBuffer, Memory, ResultBuffer, Storage
 from ..loops.plan import STACK
@@ -32,6 +33,7 @@ def pointer_to(value: Value, place: str) -> str:
 
 
 @dataclass
+@with_open_properties
 class Signature:
     """The inputs, outputs, memory and checks of a program, which all of its entries share.
 

@@ -13,6 +13,7 @@ from ...codegen.core import Core, Scratch, Slot
 from ...codegen.numba import indented, position_text
 from ...codegen.scalar import NAMES, text_of
 from ...codegen.show import Shown
+from ...kernels.jit.forks import with_open_properties
 from ..entry.module import Emitted
 from ..entry.signature import Signature
 from ..loops.plan import LoopPlan
@@ -21,6 +22,7 @@ from ..lower.values import Concat, Full, Input, Iota, Map, Pad, Take, Value, Vie
 from ..schedule.fuse import FusionGroup, Schedule, Single, reads_of
 
 
+@with_open_properties
 class _Stage:
     """A stage of a compiled program; `str` is its text, also in notebooks."""
 

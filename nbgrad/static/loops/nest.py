@@ -22,6 +22,7 @@ from ...codegen.loops import (
     is_ranged,
     statements,
 )
+from ...kernels.jit.forks import with_open_properties
 from ..lower.buffered import Reduce, Scatter
 from ..lower.values import Full, Value
 from ..schedule.buffers import buffer_of
@@ -35,6 +36,7 @@ from .elements import Elements, place_of
 _SHORT = 4
 
 
+@with_open_properties
 class Nest(Elements):
     """The statements of a group, over values in place of buffers: `begun` is what is done before
     the loops of `body`. `totals` are the names of sums over everything, which it returns."""
