@@ -50,6 +50,13 @@ def test_any_layout_is_captured_and_taken(layout):
         np.testing.assert_array_equal(doubled(given), given * 2.0)
 
 
+def test_a_foreign_byte_order_keeps_the_precision():
+    x = np.array([1.0, 2.0], ">f4")
+    for f in (np.sin, nbgrad.elementwise_grad(np.sin), nbgrad.vmap(np.sin)):
+        for g in (f, nbgrad.compile(f)):
+            assert g(x).dtype == np.dtype(np.float32)
+
+
 @pytest.mark.parametrize("dtype", ["complex128", "<U3", "datetime64[s]", "O"])
 def test_what_is_no_number_is_refused(dtype):
     w = np.array([1, 2, 3]).astype(dtype)
