@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 from collections.abc import Container, Iterable, Sequence
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,10 @@ from .primitive import Aval, Primitive
 _HERE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 
-def calling_line() -> str:
-    """The line of code outside of this package that is running: `file:line: text`, or ""."""
-    frame = sys._getframe(1)
+def calling_line(frame: FrameType | None = None) -> str:
+    """The line of code outside of this package that is running, here or in a frame: `file:line:
+    text`, or ""."""
+    frame = frame or sys._getframe(1)
     while frame is not None:
         code = frame.f_code
         if not code.co_filename.startswith(_HERE) or code.co_filename.startswith(_OUTSIDE):
@@ -42,9 +44,9 @@ _OUTSIDE = _HERE + "experiments" + os.sep
 _TRACE = os.path.join("static", "trace", "record.py")
 
 
-def user_line() -> str:
-    """The line of code outside of this package that is running, to end a message with."""
-    line = calling_line()
+def user_line(frame: FrameType | None = None) -> str:
+    """`calling_line` to end a message with."""
+    line = calling_line(frame)
     return f" ({line})" if line else ""
 
 

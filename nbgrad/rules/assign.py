@@ -122,10 +122,13 @@ class explaining_at:
         if not isinstance(error, AttributeError) or error.name != "at":
             return
         if isinstance(error.obj, PLAIN):
+            asked = where
+            while asked.tb_next is not None:
+                asked = asked.tb_next
             raise AttributeError(
                 f"{self._caller} asks for .at of a {type(error.obj).__name__}, which has none; "
                 "write nbgrad.at(x)[i].set(v), which takes plain arrays and tracked "
-                f"ones{user_line()}"
+                f"ones{user_line(asked.tb_frame)}"
             ) from error
 
 

@@ -402,7 +402,7 @@ class TestMinimize:
             minimize(lambda x: np.sum(x) * 1j, [1.0, 2.0], method="Nelder-Mead")
         with pytest.raises(TypeError, match="holds no float"):
             minimize(rosen, {"n": 3})
-        with pytest.raises(AttributeError, match=r"nbgrad\.scipy: .*write nbgrad\.at\(x\)\[i\]"):
+        with pytest.raises(AttributeError, match=r"nbgrad\.at\(x\)\[i\].*\(test_scipy"):
             minimize(lambda x: np.sum(x.at[0].set(1.0)), np.ones(2), method="Nelder-Mead")
         with pytest.raises(UntrackedError, match=r"\.data"):
             minimize(rosen, nbgrad.track(START))
