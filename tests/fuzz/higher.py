@@ -7,13 +7,21 @@ import numpy as np
 
 import nbgrad
 
-from .case import Case, NotHere, along, dot, dot_of, mode, or_zero, plain, second, smooth, tracked
+from .case import (
+    Case,
+    NotHere,
+    along,
+    dot,
+    dot_of,
+    mode,
+    or_zero,
+    plain,
+    second,
+    smooth,
+    steepness,
+    tracked,
+)
 from .oracle import near, results, values
-
-
-def steepness(c: Case) -> float:
-    """How large first derivatives are: the rounding of the second is relative to them, too."""
-    return 1e-3 + max(float(np.max(np.abs(g), initial=0.0)) for g in c.gradients)
 
 
 @mode

@@ -153,7 +153,8 @@ class Program:
             out = self.name(len(self.inputs) + i)
             lines += ["    " + line for line in step.lines(self.name, out)]
             if shaken:
-                lines.append(f"    {out} = shake({out}, {', '.join(map(self.name, step.args))})")
+                given = "".join(f", {self.name(i)}" for i in step.args)
+                lines.append(f"    {out} = shake({step.op!r}, {out}{given})")
         results = ", ".join(map(self.name, self.outputs))
         return "\n".join([*lines, f"    return {results}"]) + "\n"
 
@@ -177,7 +178,7 @@ class Program:
     ) -> Callable:
         """The function, with `library` in the place of nbgrad. Arrays that it closes over are made
         anew, tracked ones only for nbgrad itself. What each step makes goes through
-        `shake(value, *arguments of the step)`."""
+        `shake(op, value, *arguments of the step)`."""
         scope: dict[str, Any] = {"np": np, "special": special, "nbgrad": library or nbgrad}
         scope["shake"] = shake
         for i, x in enumerate(self.inputs):

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import modes, static
 from .modes import MODES, REFUSALS, Case, Different, NotHere
-from .oracle import Unusable, decided_by_rounding
+from .oracle import Unusable, left_open
 from .programs import Program
 
 
@@ -64,12 +64,12 @@ def record(program: Program, name: str, run: Callable, found: Outcome) -> None:
     except REFUSALS as error:
         found.refused.append((name, str(error)))
     except Different as error:
-        if error.finite and isinstance(program, Program) and decided_by_rounding(program):
+        if error.finite and isinstance(program, Program) and left_open(program):
             found.silent.append(name)
             return
         found.failures.append(Failure(program, name, "Different", str(error)))
     except Exception as error:
-        if _widened(program, error):
+        if _widened(program, error) or _dependent(program, error):
             found.refused.append((name, str(error)))
             return
         if isinstance(error.__cause__, REFUSALS):  # NumPy's word for it, as in plain[0] = tracked
@@ -78,6 +78,12 @@ def record(program: Program, name: str, run: Callable, found: Outcome) -> None:
         where = traceback.extract_tb(error.__traceback__)[-1]
         at = f"{where.filename.rsplit('/', 1)[-1]}:{where.name}"
         found.failures.append(Failure(program, name, f"{type(error).__name__} in {at}", str(error)))
+
+
+def _dependent(program: Program, error: Exception) -> bool:
+    """Whether a compiled program refuses columns that depend on each other: the shape of what
+    `lstsq` gives would depend on them."""
+    return isinstance(error, np.linalg.LinAlgError) and "lstsq" in str(program)
 
 
 def _widened(program: Program, error: Exception) -> bool:
