@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import nbgrad
+
 from . import modes, static
 from .modes import MODES, REFUSALS, Case, Different, NotHere
 from .oracle import Unusable, left_open
@@ -69,7 +71,7 @@ def record(program: Program, name: str, run: Callable, found: Outcome) -> None:
             return
         found.failures.append(Failure(program, name, "Different", str(error)))
     except Exception as error:
-        if _widened(program, error) or _dependent(program, error):
+        if _widened(program, error) or _left_open_by_numpy(program, error):
             found.refused.append((name, str(error)))
             return
         if isinstance(error.__cause__, REFUSALS):  # NumPy's word for it, as in plain[0] = tracked
@@ -80,10 +82,12 @@ def record(program: Program, name: str, run: Callable, found: Outcome) -> None:
         found.failures.append(Failure(program, name, f"{type(error).__name__} in {at}", str(error)))
 
 
-def _dependent(program: Program, error: Exception) -> bool:
-    """Whether a compiled program refuses columns that depend on each other: the shape of what
-    `lstsq` gives would depend on them."""
-    return isinstance(error, np.linalg.LinAlgError) and "lstsq" in str(program)
+def _left_open_by_numpy(program: Program, error: Exception) -> bool:
+    """Whether a compiled program refuses what NumPy leaves open: columns that depend on each other,
+    as the shape of what `lstsq` gives would depend on them, and the whole number 1 / 0."""
+    if "lstsq" in str(program):
+        return isinstance(error, (np.linalg.LinAlgError, nbgrad.DimensionMismatch))
+    return isinstance(error, ValueError) and "an integer 0 has no reciprocal" in str(error)
 
 
 def _widened(program: Program, error: Exception) -> bool:
