@@ -105,7 +105,9 @@ def left_open(program: Program) -> bool:
         if not isinstance(x, (np.ndarray, np.generic)) or x.dtype.kind != "f":
             return x
         largest = max([float(np.max(np.abs(np.asarray(y)), initial=0.0)) for y in args], default=0)
-        noise = relative * rng.uniform(-1.0, 1.0, x.shape) * np.maximum(np.abs(x), min(largest, 10.0))
+        noise = (
+            relative * rng.uniform(-1.0, 1.0, x.shape) * np.maximum(np.abs(x), min(largest, 10.0))
+        )
         if isinstance(x, np.ndarray) and x.flags.writeable:
             x += noise.astype(x.dtype)  # in place: the program may hold views of it
             return x
