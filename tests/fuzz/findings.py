@@ -20,9 +20,9 @@ Defect = Callable[[], AbstractContextManager]
 
 ELSEWHERE = {
     "cache: key-without-the-text": "tests/kernels/test_cache.py: machine code of another process",
-    "dtypes: changes-unnoticed": "tests/static/test_captured.py: arrays that change between calls",
-    "dtypes: derivatives-of-old-arrays": "tests/static/test_captured.py: arrays that change between calls",
-    "dtypes: numbers-as-they-come": "tests/static/test_integers_and_keys.py: numbers from @njit code",
+    "dtypes: changes-unnoticed": "tests/static/test_captured.py: arrays that change",
+    "dtypes: derivatives-of-old-arrays": "tests/static/test_captured.py: arrays that change",
+    "dtypes: numbers-as-they-come": "tests/static/test_integers_and_keys.py: numbers from @njit",
     "graph: detached-copies": "tests/fuzz/test_graph_defects.py: copies by copy.deepcopy",
     "graph: index-not-copied": "tests/fuzz/test_graph_defects.py: arrays that change in between",
     "graph: memo-lost": "tests/fuzz/test_graph_machine.py: arrays that are dropped",
