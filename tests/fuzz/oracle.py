@@ -111,7 +111,7 @@ def left_open(program: Program) -> bool:
         if isinstance(x, np.ndarray) and x.flags.writeable:
             x += noise.astype(x.dtype)  # in place: the program may hold views of it
             return x
-        return (x + noise).astype(x.dtype)
+        return np.add(x, noise).astype(x.dtype)
 
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
