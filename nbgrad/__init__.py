@@ -70,6 +70,7 @@ from .warmup import warmup
 
 if TYPE_CHECKING:
     from . import elimination as elimination
+    from . import linalg as linalg
     from . import scipy as scipy
     from .static.inspect.show import draw, print_tree, show
 
@@ -152,8 +153,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """What loads on first use: `scipy` loads SciPy, few need `elimination` or look inside."""
-    if name in ("elimination", "scipy"):
+    """What loads on first use: `scipy` loads SciPy, few need the other rooms or look inside."""
+    if name in ("elimination", "linalg", "scipy"):
         return import_module(f".{name}", __name__)
     if name in ("draw", "print_tree", "show"):
         return getattr(import_module(".static.inspect.show", __name__), name)

@@ -18,6 +18,7 @@ from . import (
     linalg,
     loss,
     matrices,
+    matrix_functions,
     moments,
     nan,
     nondiff,
@@ -37,7 +38,9 @@ from . import (
     shape,
     singular,
     softmax,
+    structured,
     systems,
+    triangular,
     ufuncs,
 )
 
@@ -59,6 +62,7 @@ __all__ = [
     "linalg",
     "loss",
     "matrices",
+    "matrix_functions",
     "moments",
     "nan",
     "nondiff",
@@ -78,6 +82,8 @@ __all__ = [
     "shape",
     "singular",
     "softmax",
+    "structured",
     "systems",
+    "triangular",
     "ufuncs",
 ]
