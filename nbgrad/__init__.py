@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from . import elimination as elimination
     from . import linalg as linalg
     from . import scipy as scipy
+    from . import special as special
     from .static.inspect.show import draw, print_tree, show
 
 __version__ = "0.1.0"
@@ -153,8 +154,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """What loads on first use: `scipy` loads SciPy, few need the other rooms or look inside."""
-    if name in ("elimination", "linalg", "scipy"):
+    """What loads on first use: `scipy` loads SciPy, and few need the others or look inside."""
+    if name in ("elimination", "linalg", "scipy", "special"):
         return import_module(f".{name}", __name__)
     if name in ("draw", "print_tree", "show"):
         return getattr(import_module(".static.inspect.show", __name__), name)

@@ -28,7 +28,7 @@ FLOORS = (
     ("transforms",),
     ("static",),
     ("loops", "random"),
-    ("check", "descent", "estimators", "linalg", "naive", "optable", "scipy", "warmup"),
+    ("check", "descent", "estimators", "linalg", "naive", "optable", "scipy", "special", "warmup"),
     ("",),  # nbgrad/__init__.py
     ("experiments",),
     ("cli",),

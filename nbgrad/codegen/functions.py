@@ -15,6 +15,15 @@ NumPyNumber: TypeAlias = np.number | np.bool_ | bool | int | float
 """An element, as NumPy and Python have it."""
 
 
+SPECIAL = {
+    "digamma": "psi",
+    "lgamma": "gammaln",
+    "hurwitz": "zeta",
+    **{name: name for name in "betaln erfcx jv log_ndtr ndtr".split()},
+}
+"""Special functions, and their names in SciPy."""
+
+
 class Function(NamedTuple):
     """A function of numbers.
 
@@ -51,13 +60,13 @@ def _floor_divide(x: NumPyNumber, y: NumPyNumber) -> NumPyNumber:
     return np.floor_divide(x, y)
 
 
-def _of_scipy(name: str) -> Callable[[NumPyNumber], NumPyNumber]:
-    """A special function of SciPy, in the dtype of its argument."""
+def _of_scipy(name: str) -> Callable[..., NumPyNumber]:
+    """A special function of SciPy, in the dtype of its last argument."""
 
-    def function(x: NumPyNumber) -> NumPyNumber:
+    def function(*args: NumPyNumber) -> NumPyNumber:
         from scipy import special  # here, as only the interpreter asks
 
-        return type(x)(getattr(special, name)(x))
+        return type(args[-1])(getattr(special, name)(*map(float, args)))
 
     return function
 
@@ -99,6 +108,8 @@ _add("bessel_i0", _of_scipy("i0"), 30)
 _add("bessel_i1", _of_scipy("i1"), 30)
 _add("erf", lambda x: type(x)(math.erf(x)), 12)
 _add("erfc", lambda x: type(x)(math.erfc(x)), 12)
+for _name in SPECIAL:
+    _add(_name, _of_scipy(SPECIAL[_name]), 100)
 
 CALLED = tuple(name for name, function in FUNCTIONS.items() if not function.binding)
 """The names that scalar code may call."""

@@ -20,6 +20,7 @@ from .exponential import cosh, exp, exp2, expm1, sigmoid, sigmoid_slope, sinh, t
 from .inverse import arccos, arcsin, arctan, arctan2
 from .logarithm import log, log1p, log2, log10, logaddexp, logaddexp2
 from .power import power
+from .special import betaln, digamma, erfcx, hurwitz, jv, lgamma, log_ndtr, ndtr
 from .trig import cos, is_far, near_cos, near_sin, near_sinc, near_tan, sin, sinc, tan
 
 __all__ = [
@@ -32,28 +33,36 @@ __all__ = [
     "arctanh",
     "bessel_i0",
     "bessel_i1",
+    "betaln",
     "cbrt",
     "cos",
     "cosh",
+    "digamma",
     "erf",
     "erfc",
+    "erfcx",
     "exp",
     "exp2",
     "expm1",
     "floor_divide",
     "fmax",
     "fmin",
+    "hurwitz",
     "hypot",
     "is_far",
+    "jv",
+    "lgamma",
     "like",
     "log",
     "log1p",
     "log2",
     "log10",
+    "log_ndtr",
     "logaddexp",
     "logaddexp2",
     "maximum",
     "minimum",
+    "ndtr",
     "near_cos",
     "near_sin",
     "near_sinc",
