@@ -29,6 +29,7 @@ FLOORS = (
     ("static",),
     ("loops", "random"),
     ("check", "descent", "estimators", "linalg", "naive", "optable", "scipy", "special", "warmup"),
+    ("stats",),
     ("",),  # nbgrad/__init__.py
     ("experiments",),
     ("cli",),
