@@ -1,11 +1,11 @@
-"""The normal distribution function and scaled error functions."""
+"""The error function's kin: scaled, inverted, and as the normal distribution function."""
 
 import math
 
 import numpy as np
 
 from ..core.array import apply, implements
-from .families import elementwise, reals
+from .families import Interval, elementwise, reals
 
 _ROOT_HALF = math.sqrt(0.5)
 _TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
@@ -38,6 +38,19 @@ log_ndtr_row = elementwise(
 )  # fmt: skip
 
 
+def _inverse(name: str, factor: float, rate: float, domain: Interval):
+    """The row of an inverse, whose slope is factor * exp(rate * out**2)."""
+    return elementwise(
+        None, f"{name}(x)", [lambda x, out: factor * np.exp(rate * out * out)], domains=[domain],
+        name=name, reference=f"scipy.special.{name}",
+    )  # fmt: skip
+
+
+erfinv_row = _inverse("erfinv", 1 / _TWO_OVER_ROOT_PI, 1.0, Interval(-0.9, 0.9))
+erfcinv_row = _inverse("erfcinv", -1 / _TWO_OVER_ROOT_PI, 1.0, Interval(0.1, 1.9))
+ndtri_row = _inverse("ndtri", 1 / _ONE_OVER_ROOT_2PI, 0.5, Interval(0.1, 0.9))
+
+
 @implements("scipy.special.erfcx")
 def erfcx(x):
     """exp(x * x) * erfc(x), elementwise, where the factors overflow and vanish.
@@ -63,3 +76,25 @@ def log_ndtr(x):
     -0.6931471805599453
     """
     return apply(log_ndtr_row, x)
+
+
+@implements("scipy.special.erfinv")
+def erfinv(y):
+    """The inverse of `erf`, elementwise; its derivative is inf at -1 and 1.
+
+    >>> float(nbgrad.special.erfinv(0.0))
+    0.0
+    """
+    return apply(erfinv_row, y)
+
+
+@implements("scipy.special.erfcinv")
+def erfcinv(y):
+    """The inverse of `erfc`, elementwise."""
+    return apply(erfcinv_row, y)
+
+
+@implements("scipy.special.ndtri")
+def ndtri(y):
+    """The inverse of `ndtr`, elementwise: quantiles of the standard normal."""
+    return apply(ndtri_row, y)

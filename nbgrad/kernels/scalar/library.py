@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 
@@ -41,12 +42,13 @@ _pointer.restype, _pointer.argtypes = ctypes.c_size_t, [ctypes.py_object, ctypes
 
 
 def _twin(name: str) -> Callable:
-    """The function in plain Python, in the dtype of its last argument."""
+    """The function in plain Python, in the dtype of its arguments."""
 
     def function(*args):
         from scipy import special  # here, as only plain Python asks
 
-        return type(args[-1])(getattr(special, name)(*map(float, args)))
+        kind = next((type(arg) for arg in args if isinstance(arg, np.generic)), float)
+        return kind(getattr(special, name)(*map(float, args)))
 
     return function
 
