@@ -29,7 +29,6 @@ from .errors import (
     UntrackedError,
 )
 from .estimators import TraceEstimate, divergence, trace_estimate
-from .kernels.jit.kernel import stats
 from .loops import loop, scan
 from .rules.activation import elu, erf, gelu, leaky_relu, relu, sigmoid, softplus
 from .rules.assign import at
@@ -70,9 +69,13 @@ from .warmup import warmup
 
 if TYPE_CHECKING:
     from . import elimination as elimination
+    from . import linalg as linalg
     from . import scipy as scipy
     from . import special as special
     from .static.inspect.show import draw, print_tree, show
+    from .stats import Room
+
+    stats: Room
 
 __version__ = "0.1.0"
 
@@ -154,7 +157,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """What loads on first use: `scipy` loads SciPy, and few need the others or look inside."""
-    if name in ("elimination", "scipy", "special"):
+    if name in ("elimination", "linalg", "scipy", "special", "stats"):
         return import_module(f".{name}", __name__)
     if name in ("draw", "print_tree", "show"):
         return getattr(import_module(".static.inspect.show", __name__), name)

@@ -28,7 +28,8 @@ FLOORS = (
     ("transforms",),
     ("static",),
     ("loops", "random"),
-    ("check", "descent", "estimators", "naive", "optable", "scipy", "special", "warmup"),
+    ("check", "descent", "estimators", "linalg", "naive", "optable", "scipy", "special", "warmup"),
+    ("stats",),
     ("",),  # nbgrad/__init__.py
     ("experiments",),
     ("cli",),

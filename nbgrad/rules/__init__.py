@@ -23,6 +23,7 @@ from . import (
     linalg,
     loss,
     matrices,
+    matrix_functions,
     moments,
     nan,
     nondiff,
@@ -44,7 +45,9 @@ from . import (
     shape,
     singular,
     softmax,
+    structured,
     systems,
+    triangular,
     ufuncs,
 )
 
@@ -71,6 +74,7 @@ __all__ = [
     "linalg",
     "loss",
     "matrices",
+    "matrix_functions",
     "moments",
     "nan",
     "nondiff",
@@ -92,6 +96,8 @@ __all__ = [
     "shape",
     "singular",
     "softmax",
+    "structured",
     "systems",
+    "triangular",
     "ufuncs",
 ]

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from ...codegen.imports import names_used
-from ...kernels import pointers, random, scalar, sorting, systems, ways
+from ...kernels import banded, exponentials, pointers, random, scalar, sorting, systems, ways
 from ...kernels.jit.forks import with_open_properties
 from ...kernels.program import DISABLED
 from ..loops.memory import ArgumentBuffer, Memory, ResultBuffer, Storage
@@ -104,6 +104,8 @@ _IMPORTS = {
         "float32", "float64", "int16", "int32", "int64", "int8", "uint16", "uint32", "uint64",
         "uint8",
     ),
+    "nbgrad.kernels.banded": tuple(banded.__all__),
+    "nbgrad.kernels.exponentials": tuple(exponentials.__all__),
     "nbgrad.kernels.jit.kernel": ("device",),
     "nbgrad.kernels.pointers": tuple(pointers.__all__),
     "nbgrad.kernels.random": tuple(random.__all__),
