@@ -43,6 +43,7 @@ from .rules.polynomial import evalpoly
 from .rules.softmax import logsoftmax, logsumexp, softmax
 from .static import StaticFunction, compile
 from .transforms import (
+    accum,
     checkpoint,
     custom_rule,
     elementwise_grad,
@@ -58,6 +59,7 @@ from .transforms import (
     pullback,
     pushforward,
     register,
+    reset,
     rrule,
     stop_gradient,
     value_and_grad,
@@ -66,7 +68,7 @@ from .transforms import (
 )
 from .transforms.elementwise import custom_elementwise
 from .values import constants as constants
-from .values.leaves import accum, reset, track
+from .values.leaves import track
 from .values.tracked import TrackedArray
 from .warmup import warmup
 
