@@ -4,14 +4,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from nbgrad.experiments import (
     accumulation,
     babysqrt,
     descend,
     digits,
+    flower,
     forward_reverse,
     lab_benchmark,
     moons,
+    normals,
+    polynomial,
+    surface,
     trace,
     transposition,
 )
@@ -68,6 +74,29 @@ EXPERIMENTS = (
         ),
     ),
     Experiment(
+        "surface", LAB, 20, surface.run,
+        figures=(
+            Figure("loss at the end, of its start", "below 1 %", (0, 0.01), ".2%", (0, 0.5)),
+            Figure(
+                "joined by hcat: loss at the end, of its start", "below 1 %", (0, 0.01), ".2%",
+                (0, 0.5),
+            ),
+            Figure("first step below 1 %", "2,000 to 20,000", (500, 20_000), ",.0f", (0, np.inf)),
+            Figure("both ways apart over the first 50 steps", "the same", (0, 1e-9), ".0e"),
+        ),
+        short={"steps": 500},
+    ),
+    Experiment(
+        "flower", LAB, 6, flower.run,
+        figures=(
+            Figure("points", "896", (896, 896), ".0f"),
+            Figure("gradient and 5-point differences apart", "small", (0, 1e-8), ".0e"),
+            Figure("loss at the end, of its start", "it learns", (0, 0.02), ".2%", (0, 0.2)),
+            Figure("accuracy", "at least 99 %", (0.99, 1), ".1%", (0.5, 1)),
+        ),
+        short={"steps": 2000},
+    ),
+    Experiment(
         "babysqrt", LAB, 2, babysqrt.run,
         figures=(
             Figure("largest error of both modes", "exact: 1 / (2 sqrt(2)) at 2", (0, 1e-15), ".1e"),
@@ -86,6 +115,29 @@ EXPERIMENTS = (
             Figure("gain of compiled, 20 x 30", "thousands", (50, 1e6), ".0f"),
         ),
         short={"rounds": 1},
+    ),
+    Experiment(
+        "polynomial", MICROGRAD, 9, polynomial.run,
+        figures=(
+            Figure("the four ways apart, relative", "the same result", EXACT, ".0e"),
+            Figure("loss of the target", "416.62, by its noise", (100, 2000), ".2f"),
+            Figure("loss of the analytic fit", "391.64, by its noise", (100, 2000), ".2f"),
+            Figure("descent / analytic fit", "498.50 / 391.64 = 1.27", (1, 2), ".2f", (1, 20)),
+            Figure("L-BFGS - analytic fit", "at most 1e-6", (0, 1e-6), ".0e"),
+            Figure("200 steps of 1e-4 bring the loss down to", "a part", (0, 0.1), ".1%"),
+            Figure("loss of the network, of its start", "it learns", (0, 0.2), ".1%", (0, 0.9)),
+        ),
+        short={"steps": 300},
+    ),
+    Experiment(
+        "normals", MICROGRAD, 4, normals.run,
+        figures=(
+            Figure("first loss, mean of the seeds", "near ln 3 = 1.0986", (0.9, 1.5), ".3f"),
+            Figure("mean accuracy, relu after the last layer", "about 80 %", (0.6, 1), ".1%"),
+            Figure("worst accuracy, relu after the last layer", "a third", (0.3, 0.7), ".1%"),
+            Figure("mean accuracy, linear last layer", "about 96 %", (0.93, 1), ".1%"),
+            Figure("worst accuracy, linear last layer", "about 96 %", (0.85, 1), ".1%"),
+        ),
     ),
     Experiment(
         "moons", MICROGRAD, 4, moons.run,
