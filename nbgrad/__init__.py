@@ -20,8 +20,10 @@ from .core.modes import detect_changes, detect_nan, no_tracking
 from .descent import descend, minimize
 from .errors import (
     CacheWarning,
+    CheckpointError,
     DimensionMismatch,
     GraphError,
+    MissingExtra,
     NanError,
     NbgradError,
     NoRuleError,
@@ -69,16 +71,22 @@ from .values.tracked import TrackedArray
 from .warmup import warmup
 
 if TYPE_CHECKING:
+    from . import data as data
     from . import elimination as elimination
+    from . import nn as nn
+    from . import optim as optim
     from . import scipy as scipy
+    from . import train as train
     from .static.inspect.show import draw, print_tree, show
 
 __version__ = "0.1.0"
 
 __all__ = [
     "CacheWarning",
+    "CheckpointError",
     "DimensionMismatch",
     "GraphError",
+    "MissingExtra",
     "NanError",
     "NbgradError",
     "NoRuleError",
@@ -153,7 +161,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """What loads on first use: `scipy` loads SciPy, few need `elimination` or look inside."""
-    if name in ("elimination", "scipy"):
+    if name in ("data", "elimination", "nn", "optim", "scipy", "train"):
         return import_module(f".{name}", __name__)
     if name in ("draw", "print_tree", "show"):
         return getattr(import_module(".static.inspect.show", __name__), name)

@@ -6,8 +6,10 @@ import numpy as np
 
 __all__ = [
     "CacheWarning",
+    "CheckpointError",
     "DimensionMismatch",
     "GraphError",
+    "MissingExtra",
     "NanError",
     "NbgradError",
     "NoRuleError",
@@ -59,6 +61,14 @@ class TraceError(NbgradError, TypeError):
 
 class NanError(NbgradError, FloatingPointError):
     """An op gave nan under `nbgrad.detect_nan`."""
+
+
+class CheckpointError(NbgradError, ValueError):
+    """A checkpoint that cannot be read or written, or is one of another model."""
+
+
+class MissingExtra(NbgradError, ImportError):
+    """A package that one of nbgrad's extras installs is not there."""
 
 
 class CacheWarning(UserWarning):

@@ -29,6 +29,8 @@ FLOORS = (
     ("static",),
     ("loops", "random"),
     ("check", "descent", "estimators", "naive", "optable", "scipy", "warmup"),
+    ("data", "nn", "optim"),
+    ("train",),
     ("",),  # nbgrad/__init__.py
     ("experiments",),
     ("cli",),

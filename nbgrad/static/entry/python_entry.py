@@ -88,7 +88,7 @@ class PythonEntry:
         if trees.structure(_boxed(out)) != trees.structure(_boxed(like)):
             raise ValueError(f"{name}: out= has another nesting than the result, {self.tree}")
         leaves, numbers = trees.flatten(out)[0], trees.flatten(like)[0]
-        places = [x for x, number in zip(leaves, numbers, strict=True) if number is not None]
+        places = [x for x, number in zip(leaves, numbers, strict=True) if isinstance(number, float)]
         for i in self.signature.arrays():
             place, wanted = places[i], self.signature.outputs[i]
             if isinstance(place, np.ndarray):
