@@ -4,55 +4,46 @@ A 2-16-16-3 network is trained on minibatches of 64. With a relu after the last 
 whose logit is cut to zero everywhere is lost for good; a linear last layer has no such trap.
 """
 
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 
 import nbgrad
-from nbgrad.experiments.network import Last, Network, forward
+from nbgrad.experiments.descent import descend
 from nbgrad.experiments.options import Seed, Steps
 from nbgrad.experiments.progress import progress
 from nbgrad.experiments.sheet import Sheet
 
-MEANS = ((-1.0, -1.0), (0.5, 0.5), (1.5, 1.5))
-DEVIATIONS = ((0.5, 0.5), (0.8, 0.5), (0.1, 0.1))
-EACH, BATCH, RATE, STEPS, SEEDS = 100, 64, 0.05, 500, 10
+BATCH, STEPS, SEEDS = 64, 500, 10
+PLAIN = nbgrad.optim.SGD(0.05)
+Last = Literal["relu", "linear"]
 LASTS: dict[Last, str] = {"relu": "relu after the last layer", "linear": "linear last layer"}
 
 
-def make_normals(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Points of each cloud, and their clouds."""
-    clouds = [
-        rng.normal(mean, deviation, (EACH, 2))
-        for mean, deviation in zip(MEANS, DEVIATIONS, strict=True)
-    ]
-    return np.concatenate(clouds), np.repeat(np.arange(len(MEANS)), EACH)
+def first_network(rng: np.random.Generator, last: Last) -> nbgrad.nn.Chain:
+    """2-16-16-3 with relu between, and after the last layer too where it is asked for."""
+    first, second, third = (nbgrad.nn.Dense.random(rng, *s) for s in ((2, 16), (16, 16), (16, 3)))
+    end = [nbgrad.relu] if last == "relu" else []
+    return nbgrad.nn.Chain(first, nbgrad.relu, second, nbgrad.relu, third, *end)
 
 
-@nbgrad.compile(static_argnames="last")
-def descend(p: Any, x: Any, labels: Any, batches: Any, last: Last) -> tuple[Any, Any]:
-    """A step for each row of indices: the last weights, and the loss of each batch."""
-
-    def step(p, batch):
-        def loss_of(p):
-            return nbgrad.logit_cross_entropy(forward(p, last, x[batch]), labels[batch])
-
-        loss, slopes = nbgrad.value_and_grad(loss_of)(p)
-        moved = [(w - RATE * dw, b - RATE * db) for (w, b), (dw, db) in zip(p, slopes, strict=True)]
-        return moved, loss
-
-    return nbgrad.scan(step, p, batches)
+def loss_of(network: Any, x: Any, labels: Any, batch: Any) -> Any:
+    return nbgrad.logit_cross_entropy(network(x[batch]), labels[batch])
 
 
-def train(seed: int, steps: int, last: Last) -> tuple[Network, np.ndarray, np.ndarray, Any]:
+def train(seed: int, steps: int, last: Last) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
     """The trained network, the points, their labels, and the loss of each batch."""
     rng = np.random.default_rng(seed)
-    x, labels = make_normals(rng)
-    network = Network.random(rng, (2, 16, 16, len(MEANS)), last)
+    x, labels = nbgrad.data.normals(rng)
     batches = np.stack([rng.choice(len(x), BATCH, replace=False) for _ in range(steps)])
-    layers, losses = descend(network.arrays(), x, labels, batches, last=last)
-    network.replace(layers)
+    network, losses = descend(loss_of, first_network(rng, last), (x, labels), PLAIN, each=batches)
     return network, x, labels, losses
+
+
+def classes(network: Any, x: np.ndarray) -> np.ndarray:
+    """Which cloud the network takes each point for."""
+    return nbgrad.data.one_cold(network(x))
 
 
 def run(sheet: Sheet, seed: Seed = 0, steps: Steps = STEPS) -> None:
@@ -73,7 +64,7 @@ def run(sheet: Sheet, seed: Seed = 0, steps: Steps = STEPS) -> None:
                 network, x, labels, losses = train(seed + i, steps, last)
                 runs.setdefault(last, (network, x, labels, losses))
                 first.append(float(losses[0]))
-                reached.append(float(np.mean(network.predict(x) == labels)))
+                reached.append(float(np.mean(classes(network, x) == labels)))
             tell(i + 1, SEEDS, f"linear last layer: {100 * shares['linear'][-1]:.1f} %")
     sheet.table(
         "seeds",
@@ -91,9 +82,9 @@ def run(sheet: Sheet, seed: Seed = 0, steps: Steps = STEPS) -> None:
         histories = {told: runs[last][-1] for last, told in LASTS.items()}
         pictures.losses(sheet.out / "history.png", "Loss of each minibatch", histories)
         for last, (network, x, labels, _) in runs.items():
-            right = np.mean(network.predict(x) == labels)
+            right = np.mean(classes(network, x) == labels)
             title = f"Three normals, {LASTS[last]}: {100 * right:.1f} %"
             file = sheet.out / f"regions-{last}.png"
-            pictures.regions(file, title, network.predict, x, labels)
+            pictures.regions(file, title, partial(classes, network), x, labels)
             file = sheet.out / f"points-{last}.png"
-            pictures.classes(file, title, x, labels, network.predict(x))
+            pictures.classes(file, title, x, labels, classes(network, x))

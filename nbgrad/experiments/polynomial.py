@@ -8,29 +8,18 @@ stand what linear algebra finds, a better optimiser, and a network that knows no
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import nbgrad
-from nbgrad.experiments.network import glorot_uniform
+from nbgrad.experiments.descent import descend
 from nbgrad.experiments.options import Seed, Steps
 from nbgrad.experiments.sheet import Sheet
 
 TARGET = np.array([15.0, -2.1, 13.9, 1.5])
-POINTS, NOISE, RATE, STEPS = 100, 0.2, 1e-5, 10_000
-SIZES = (1, 16, 16, 1)
-
-
-def sample(seed: int, proportional: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Points around the target curve; the noise is the same for all, or grows with the value."""
-    rng = np.random.default_rng(seed)
-    x = rng.uniform(-5, 5, POINTS)
-    y = nbgrad.evalpoly(x, TARGET)
-    scale = np.abs(y) if proportional else np.mean(np.abs(y))
-    return x, y + NOISE * scale * rng.normal(size=POINTS)
+RATE, STEPS = 1e-5, 10_000
 
 
 def by_arrays(w: Any, x: Any, y: Any) -> tuple[Any, Any]:
@@ -85,7 +74,7 @@ WAYS: dict[str, Callable] = {
 
 
 @nbgrad.compile(static_argnames=("way", "steps"))
-def descend(w: Any, x: Any, y: Any, rate: float, way: str, steps: int) -> tuple[Any, Any]:
+def fit(w: Any, x: Any, y: Any, rate: float, way: str, steps: int) -> tuple[Any, Any]:
     """Plain gradient descent: the last coefficients, and the loss before each step."""
 
     def step(w, _):
@@ -95,23 +84,14 @@ def descend(w: Any, x: Any, y: Any, rate: float, way: str, steps: int) -> tuple[
     return nbgrad.scan(step, w, length=steps)
 
 
-def network(p: Any, x: Any) -> Any:
-    """1-16-16-1 with tanh, tanh and sigmoid."""
-    (w1, b1), (w2, b2), (w3, b3) = p
-    hidden = np.tanh(np.tanh(x[:, None] @ w1 + b1) @ w2 + b2)
-    return nbgrad.sigmoid(hidden @ w3 + b3)[:, 0]
+def first_network(rng: np.random.Generator) -> nbgrad.nn.Chain:
+    """1-16-16-1 with tanh, tanh and sigmoid, for the values scaled to between 0 and 1."""
+    first, second, third = (nbgrad.nn.Dense.random(rng, *s) for s in ((1, 16), (16, 16), (16, 1)))
+    return nbgrad.nn.Chain(first, np.tanh, second, np.tanh, third, nbgrad.sigmoid)
 
 
-@nbgrad.compile(static_argnames="steps")
-def fit_network(p: Any, x: Any, y: Any, rate: float, steps: int) -> tuple[Any, Any]:
-    """The same descent on the network's weights."""
-
-    def step(p, _):
-        loss, slopes = nbgrad.value_and_grad(lambda p: nbgrad.mse(network(p, x), y))(p)
-        moved = [(w - rate * dw, b - rate * db) for (w, b), (dw, db) in zip(p, slopes, strict=True)]
-        return moved, loss
-
-    return nbgrad.scan(step, p, length=steps)
+def network_loss(network: Any, x: Any, y: Any) -> Any:
+    return nbgrad.mse(network(x[:, None])[:, 0], y)
 
 
 def run(sheet: Sheet, seed: Seed = 0, steps: Steps = STEPS) -> None:
@@ -123,9 +103,9 @@ def run(sheet: Sheet, seed: Seed = 0, steps: Steps = STEPS) -> None:
 
     [bold]nbgrad run polynomial[/]
     """
-    x, y = sample(seed)
+    x, y = nbgrad.data.polynomial(seed)
     start = np.zeros(len(TARGET))
-    fits = {way: descend(start, x, y, RATE, way=way, steps=steps) for way in WAYS}
+    fits = {way: fit(start, x, y, RATE, way=way, steps=steps) for way in WAYS}
     (found, history), others = fits["arrays"], list(fits.values())[1:]
     apart = max(float(np.max(np.abs(w / found - 1))) for w, _ in others)
 
@@ -143,12 +123,14 @@ def run(sheet: Sheet, seed: Seed = 0, steps: Steps = STEPS) -> None:
         [(name, float(loss(w)), *w.tolist()) for name, w in rows.items()],
     )
     rng = np.random.default_rng(seed)
-    layers = [(glorot_uniform(rng, m, n), np.zeros(n)) for m, n in pairwise(SIZES)]
     low, size = y.min(), np.ptp(y)
     scaled = (y - low) / size
-    p, scaled_losses = fit_network(layers, x / 5, scaled, 0.1, steps=min(steps, 1000))
-    sample_2 = sample(seed, proportional=True)
-    _, short = descend(start, *sample_2, 1e-4, way="model", steps=200)
+    network, scaled_losses = descend(
+        network_loss, first_network(rng), (x / 5, scaled), nbgrad.optim.SGD(0.1),
+        steps=min(steps, 1000),
+    )  # fmt: skip
+    proportional = nbgrad.data.polynomial(seed, relative=True)
+    _, short = fit(start, *proportional, 1e-4, way="model", steps=200)
 
     sheet.csv("history", ("step", "loss"), enumerate(history.tolist(), start=1))
     sheet.figure("the four ways apart, relative", apart)
@@ -166,8 +148,8 @@ def run(sheet: Sheet, seed: Seed = 0, steps: Steps = STEPS) -> None:
         draw_fits(sheet.out / "curves.png", x, y, rows)
         grid = np.linspace(-5, 5, 200)
         losses(sheet.out / "network-history.png", "A 1-16-16-1 network", {"loss": scaled_losses})
-        fit = {"network 1-16-16-1": low + size * network(p, grid / 5)}
-        draw_curves(sheet.out / "network.png", x, y, fit)
+        curve = {"network 1-16-16-1": low + size * network(grid[:, None] / 5)[:, 0]}
+        draw_curves(sheet.out / "network.png", x, y, curve)
 
 
 def label(coefficients: np.ndarray) -> str:

@@ -11,10 +11,12 @@ import numpy as np
 
 import nbgrad
 from nbgrad.experiments.descend import surface
+from nbgrad.experiments.descent import descend
 from nbgrad.experiments.options import Seed, Steps
 from nbgrad.experiments.sheet import Sheet
 
-POINTS, RATE, STEPS, EVERY = 30, 0.003, 20_000, 50
+POINTS, STEPS, EVERY = 30, 20_000, 50
+PLAIN = nbgrad.optim.SGD(0.003)
 SIZES = ((15, 2), (15, 15), (1, 15))
 ACROSS, UP = np.arange(-4, 4.01, 0.1), np.arange(-2, 2.01, 0.1)
 
@@ -42,23 +44,11 @@ def loss_of(p: Any, x: Any, heights: Any) -> Any:
     return np.sum(nbgrad.abs2(network(p, batch)[0] - heights))
 
 
-@nbgrad.compile(static_argnames="steps")
-def descend(p: Any, x: Any, heights: Any, steps: int) -> tuple[Any, Any]:
-    """Gradient descent: the last weights, and the loss before each step."""
-
-    def step(p, _):
-        loss, slopes = nbgrad.value_and_grad(loss_of)(p, x, heights)
-        moved = [(w - RATE * dw, b - RATE * db) for (w, b), (dw, db) in zip(p, slopes, strict=True)]
-        return moved, loss
-
-    return nbgrad.scan(step, p, length=steps)
-
-
 def learn(p: Any, x: Any, heights: np.ndarray, steps: int) -> tuple[list[Any], np.ndarray]:
     """The weights before each `EVERY` steps and at the end, and the loss before every step."""
     kept, history = [p], []
     for _ in range(0, steps, EVERY):
-        p, losses = descend(kept[-1], x, heights, steps=EVERY)
+        p, losses = descend(loss_of, kept[-1], (x, heights), PLAIN, steps=EVERY)
         kept.append(p)
         history.append(losses)
     return kept, np.concatenate(history)
