@@ -257,8 +257,11 @@ def zeta(x, q=None):
     >>> float(nbgrad.special.zeta(2.0))  # pi**2 / 6
     1.6449340668482266
     """
-    if q is not None:
-        return zeta_row_of(x, q, 0)
+    return riemann(x) if q is None else zeta_row_of(x, q, 0)
+
+
+def riemann(x):
+    """The zeta function of Riemann, elementwise."""
     # DLMF 25.4.1, with the sine exactly 0 where it is; the factors overflow in float32.
     reflects = x < -0.25
     value = riemann_row_of(np.where(reflects, 0.5, x), 0)
