@@ -18,7 +18,8 @@ unit = Interval(0.1, 0.9)
 def _polygamma_body(*, n: int) -> str:
     """n! times the sum of (x + k)**-(n + 1), with its sign."""
     sign = "" if n % 2 else "-"
-    return f"{sign}{float(math.factorial(n))} * hurwitz(0.0, {n + 1}.0, x)" if n else "digamma(x)"
+    zeta = f"whole_hurwitz({n + 1}.0, x)" if n <= 8 else f"hurwitz(0.0, {n + 1}.0, x)"
+    return f"{sign}{float(math.factorial(n))} * {zeta}"
 
 
 def _polygamma(x, *, n):

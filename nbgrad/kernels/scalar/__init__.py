@@ -60,6 +60,7 @@ from .special import (
     log_ndtr,
     ndtr,
     ndtri,
+    whole_hurwitz,
 )
 from .trig import cos, is_far, near_cos, near_sin, near_sinc, near_tan, sin, sinc, tan
 
@@ -150,6 +151,7 @@ __all__ = [
     "sqrt",
     "tan",
     "tanh",
+    "whole_hurwitz",
 ]  # fmt: skip
 
 sqrt = np.sqrt if DISABLED else math.sqrt

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from ..jit.kernel import DISABLED, device, with_twin
-from ..pointers import f8, scratch
+from ..jit.kernel import DISABLED, device, part, with_twin
+from ..pointers import alone, f8, hidden, scratch
 from .bits import like, scalar, series
 from .library import of_scipy
 from .power import power
@@ -16,6 +16,7 @@ __all__ = [
     "bessel_y1", "bessel_yv", "beta", "betainc", "betaln", "boxcox", "boxcox1p", "digamma",
     "erfcinv", "erfcx", "erfinv", "exp1", "expi", "gamma", "gammainc", "gammaincc", "hurwitz",
     "inv_boxcox", "inv_boxcox1p", "lambertw", "lgamma", "log1p_rest", "log_ndtr", "ndtr", "ndtri",
+    "whole_hurwitz",
 ]  # fmt: skip
 
 digamma, gamma, lgamma = of_scipy("psi"), of_scipy("gamma"), of_scipy("gammaln")
@@ -70,35 +71,46 @@ _BERNOULLI = (
 _TERMS = 10
 
 
-@device
+def _apart(function):
+    """A function that is not written into its callers, whatever they are."""
+    return device(function, forceinline=False)
+
+
+@_apart
 def _sum_above_zero(s, q):
     """The sum of (q + k)**-s by Euler and Maclaurin, for q > 0 (DLMF 25.11.5 with ten terms)."""
-    total = 0.0
-    for k in range(_TERMS):
-        total += power(q + k, -s)
+    alone()
+    total = last = 0.0
+    for k in range(hidden(_TERMS + 1)):
+        ends = k == _TERMS
+        last = power(q + k, 1.0 - s if ends else -s)
+        total += 0.0 if ends else last
     a = q + _TERMS
     bounded = min(s, 1e10)  # beyond, the tail is nothing
     square = 1.0 / (a * a)
     rising = bounded * square
     tail = 1.0 / (bounded - 1.0) + 0.5 / a
-    for k in range(12):
+    for k in range(hidden(12)):
         tail += _BERNOULLI[k] * rising
         rising *= (bounded + (2 * k + 1)) * (bounded + (2 * k + 2)) * square
-    last = power(a, 1.0 - s)
     return total + (last * tail if last > 0.0 else 0.0)
 
 
-@device
+@_apart
 def _slope_above_zero(n, s, q):
     """The derivative of that in s, n times, n <= 15: the sum of f(q + k) with
     f(t) = (-log t)**n t**-s."""
+    alone()
     count = int(n)
-    total = 0.0
-    for k in range(_TERMS):
-        t = q + k
-        total += (-math.log(t)) ** count * power(t, -s)
+    total = last = log = 0.0
+    for k in range(hidden(_TERMS + 1)):
+        ends = k == _TERMS
+        log = math.log(q + k)
+        last = power(q + k, 1.0 - s if ends else -s)
+        for _ in range(0 if ends else count):
+            last *= -log
+        total += 0.0 if ends else last
     a = q + _TERMS
-    log = math.log(a)
     # p[i] is the i-th derivative in log t of f(t) t**s: f' is (p[1] - s p[0]) / t**(s + 1).
     p = f8(scratch(128), 0)
     p[count] = -1.0 if count % 2 else 1.0
@@ -106,20 +118,18 @@ def _slope_above_zero(n, s, q):
         p[count] *= i + 1
     for i in range(count - 1, -1, -1):
         p[i] = p[i + 1] * log / (count - i)
-    integral, factor = 0.0, 1.0 / (s - 1.0)
+    tail, factor = 0.5 * p[0] / a, 1.0 / (s - 1.0)
     for i in range(count + 1):
-        integral += p[i] * factor
+        tail += p[i] * factor
         factor /= s - 1.0
-    tail = integral + 0.5 * p[0] / a
     scale = 1.0
-    for k in range(23):
+    for k in range(hidden(23)):
         for i in range(count):
             p[i] = p[i + 1] - (s + k) * p[i]
         p[count] *= -(s + k)
         scale /= a
         if k % 2 == 0:
             tail -= _BERNOULLI[k // 2] * p[0] * scale / a
-    last = power(a, 1.0 - s)
     return total + (last * tail if last > 0.0 else 0.0)
 
 
@@ -145,7 +155,43 @@ def _hurwitz(n, s, q):
     return like(x, _sum_above_zero(s, q - np.floor(q)) + below)
 
 
-hurwitz = _twin if DISABLED else with_twin(device(_hurwitz), _twin)
+hurwitz = _twin if DISABLED else with_twin(_apart(_hurwitz), _twin)
+
+
+def _whole_hurwitz(s, q):
+    """hurwitz(0, s, q) of a small whole number s that the caller knows: powers are products."""
+    x, q = q, np.float64(q)
+    if not q > 0.0:
+        return like(x, hurwitz(0.0, s, q))
+    total = 0.0
+    for k in range(_TERMS):
+        total += _product(1.0 / (q + k), s)
+    inverse = 1.0 / (q + _TERMS)
+    square = inverse * inverse
+    rising = s * inverse
+    tail = 0.5
+    for k in range(8):
+        tail += _BERNOULLI[k] * rising
+        rising *= (s + (2 * k + 1)) * (s + (2 * k + 2)) * square
+    last = _product(inverse, s - 1.0)
+    return like(x, total + last * (1.0 / (s - 1.0) + tail * inverse))
+
+
+@part
+def _product(x, count):
+    total = x
+    for _ in range(int(count) - 1):
+        total *= x
+    return total
+
+
+def _whole_twin(s, q):
+    return _twin(0, s, q)
+
+
+whole_hurwitz = (
+    _whole_twin if DISABLED else with_twin(device(_whole_hurwitz, forceinline=True), _whole_twin)
+)
 
 
 def _lambertw_twin(x, k):
