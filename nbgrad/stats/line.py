@@ -38,8 +38,8 @@ class Norm(Continuous):
     def logcdf(self, x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         """The logarithm of the probability of at most x, also where that is 0 to rounding.
 
-        >>> float(nbgrad.stats.norm.logcdf(-40.0))
-        -804.6084420137538
+        >>> round(float(nbgrad.stats.norm.logcdf(-40.0)), 9)
+        -804.608442014
         """
         return self._integral(log_ndtr, x, loc, scale, 1.0)
 
@@ -75,8 +75,8 @@ class T(Continuous):
         """-(df + 1) / 2 * log(1 + y**2 / df) - log(B(df / 2, 1 / 2) sqrt(df) scale), where
         y = (x - loc) / scale and B is the beta function.
 
-        >>> float(nbgrad.stats.t.logpdf(0.0, 1.0))  # log(1 / pi)
-        -1.1447298858494002
+        >>> round(float(nbgrad.stats.t.logpdf(0.0, 1.0)), 12)  # log(1 / pi)
+        -1.144729885849
         """
         return self.located(x, (df,), loc, scale)
 
