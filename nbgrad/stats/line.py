@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..rules.activation import softplus
 from ..special import betaln, log_ndtr, ndtr
 from .densities import Continuous, chosen, operand, plain
 
@@ -116,7 +117,7 @@ class Logistic(Continuous):
     (x - loc) / scale."""
 
     def standard(self, y):
-        return -np.logaddexp(0.0, y) - np.logaddexp(0.0, -y)
+        return -softplus(y) - softplus(-y)
 
     def logpdf(self, x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         """-y - 2 log(1 + exp(-y)) - log(scale), where y = (x - loc) / scale.
