@@ -18,7 +18,8 @@ unit = Interval(0.1, 0.9)
 def _polygamma_body(*, n: int) -> str:
     """n! times the sum of (x + k)**-(n + 1), with its sign."""
     sign = "" if n % 2 else "-"
-    return f"{sign}{float(math.factorial(n))} * hurwitz(0.0, {n + 1}.0, x)" if n else "digamma(x)"
+    zeta = f"whole_hurwitz({n + 1}.0, x)" if n <= 8 else f"hurwitz(0.0, {n + 1}.0, x)"
+    return f"{sign}{float(math.factorial(n))} * {zeta}"
 
 
 def _polygamma(x, *, n):
@@ -223,7 +224,7 @@ def _riemann(s, *, n):
 
     if n:
         return _zeta(s, np.ones_like(s), n=n)
-    return np.where(s < 0, np.nan, zeta(s)).astype(s.dtype)
+    return np.where(s < -0.25, np.nan, zeta(s)).astype(s.dtype)
 
 
 zeta_row = elementwise(
@@ -234,7 +235,8 @@ zeta_row = elementwise(
     spelling="`scipy.special.zeta`", notes="its derivative in the exponent, n times, up to 15",
 )  # fmt: skip
 riemann_row = elementwise(
-    None, lambda n: f"select(x < 0.0, nan, hurwitz({n}.0, x, 1.0))", [lambda s, out, n: riemann_row_of(s, n + 1)],
+    None, lambda n: f"select(x < -0.25, nan, hurwitz({n}.0, x, 1.0))",
+    [lambda s, out, n: riemann_row_of(s, n + 1)],
     domains=[above_one], name="riemann_zeta", params=[{"n": n} for n in (0, 1)],
     reference=_riemann,
     spelling="`scipy.special.zeta`", notes="its derivative n times, up to 15",
@@ -256,13 +258,23 @@ def zeta(x, q=None):
     >>> float(nbgrad.special.zeta(2.0))  # pi**2 / 6
     1.6449340668482266
     """
-    if q is not None:
-        return zeta_row_of(x, q, 0)
-    # DLMF 25.4.1, with the sine exactly 0 where it is.
-    below = np.where(x < 0, x, -0.5)
+    return riemann(x) if q is None else zeta_row_of(x, q, 0)
+
+
+def riemann(x):
+    """The zeta function of Riemann, elementwise."""
+    # DLMF 25.4.1, with the sine exactly 0 where it is; the factors overflow in float32.
+    reflects = x < -0.25
+    value = riemann_row_of(np.where(reflects, 0.5, x), 0)
+    below = np.where(reflects, x, -1.0).astype(np.float64)
     whole = np.rint(0.5 * below)
     sign = 1 - 2 * (whole - 2 * np.floor(0.5 * whole))
     sine = sign * np.sin(0.5 * math.pi * (below - 2 * whole))
-    factor = 2 * np.exp(gammaln(1 - below) + (below - 1) * math.log(2 * math.pi))
-    reflected = factor * sine * riemann_row_of(1 - below, 0)
-    return np.where(x < 0, reflected, riemann_row_of(np.where(x < 0, 0.5, x), 0))
+    moderate = np.where(below > -165, below, -1.0)
+    factor = np.where(
+        below > -165,
+        gamma(1 - moderate) * np.power(2 * math.pi, moderate - 1),
+        np.exp(gammaln(1 - below) + (below - 1) * math.log(2 * math.pi)),
+    )
+    reflected = 2 * factor * sine * riemann_row_of(1 - below, 0)
+    return np.where(reflects, reflected.astype(value.dtype), value)

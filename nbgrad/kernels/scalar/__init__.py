@@ -56,9 +56,11 @@ from .special import (
     inv_boxcox1p,
     lambertw,
     lgamma,
+    log1p_rest,
     log_ndtr,
     ndtr,
     ndtri,
+    whole_hurwitz,
 )
 from .trig import cos, is_far, near_cos, near_sin, near_sinc, near_tan, sin, sinc, tan
 
@@ -123,6 +125,7 @@ __all__ = [
     "like",
     "log",
     "log1p",
+    "log1p_rest",
     "log2",
     "log10",
     "log_ndtr",
@@ -148,6 +151,7 @@ __all__ = [
     "sqrt",
     "tan",
     "tanh",
+    "whole_hurwitz",
 ]  # fmt: skip
 
 sqrt = np.sqrt if DISABLED else math.sqrt
