@@ -20,8 +20,10 @@ from .core.modes import detect_changes, detect_nan, no_tracking
 from .descent import descend, minimize
 from .errors import (
     CacheWarning,
+    CheckpointError,
     DimensionMismatch,
     GraphError,
+    MissingExtra,
     NanError,
     NbgradError,
     NoRuleError,
@@ -40,6 +42,7 @@ from .rules.polynomial import evalpoly
 from .rules.softmax import logsoftmax, logsumexp, softmax
 from .static import StaticFunction, compile
 from .transforms import (
+    accum,
     checkpoint,
     custom_rule,
     elementwise_grad,
@@ -55,6 +58,7 @@ from .transforms import (
     pullback,
     pushforward,
     register,
+    reset,
     rrule,
     stop_gradient,
     value_and_grad,
@@ -63,15 +67,19 @@ from .transforms import (
 )
 from .transforms.elementwise import custom_elementwise
 from .values import constants as constants
-from .values.leaves import accum, reset, track
+from .values.leaves import track
 from .values.tracked import TrackedArray
 from .warmup import warmup
 
 if TYPE_CHECKING:
+    from . import data as data
     from . import elimination as elimination
     from . import linalg as linalg
+    from . import nn as nn
+    from . import optim as optim
     from . import scipy as scipy
     from . import special as special
+    from . import train as train
     from .static.inspect.show import draw, print_tree, show
     from .stats import Room
 
@@ -81,8 +89,10 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CacheWarning",
+    "CheckpointError",
     "DimensionMismatch",
     "GraphError",
+    "MissingExtra",
     "NanError",
     "NbgradError",
     "NoRuleError",
@@ -155,9 +165,14 @@ __all__ = [
 ]
 
 
+_ROOMS = {
+    "data", "elimination", "linalg", "nn", "optim", "scipy", "special", "stats", "train",
+}  # fmt: skip
+
+
 def __getattr__(name: str) -> Any:
     """What loads on first use: `scipy` loads SciPy, and few need the others or look inside."""
-    if name in ("elimination", "linalg", "scipy", "special", "stats"):
+    if name in _ROOMS:
         return import_module(f".{name}", __name__)
     if name in ("draw", "print_tree", "show"):
         return getattr(import_module(".static.inspect.show", __name__), name)

@@ -6,8 +6,10 @@ import numpy as np
 
 __all__ = [
     "CacheWarning",
+    "CheckpointError",
     "DimensionMismatch",
     "GraphError",
+    "MissingExtra",
     "NanError",
     "NbgradError",
     "NoRuleError",
@@ -58,7 +60,17 @@ class TraceError(NbgradError, TypeError):
 
 
 class NanError(NbgradError, FloatingPointError):
-    """An op gave nan under `nbgrad.detect_nan`."""
+    """An op gave nan under `nbgrad.detect_nan`, or in a training: `fitted` is what that reached."""
+
+    fitted: Any = None
+
+
+class CheckpointError(NbgradError, ValueError):
+    """A checkpoint that cannot be read or written, or is one of another model."""
+
+
+class MissingExtra(NbgradError, ImportError):
+    """A package that one of nbgrad's extras installs is not there."""
 
 
 class CacheWarning(UserWarning):

@@ -74,7 +74,8 @@ def scan(
 
 
 def _run(op: str, body: Callable, step: Callable, state: Any, xs: Any, n: int) -> tuple[Any, Any]:
-    leaves, rebuild = trees.flatten(state)
+    leaves, rebuild = trees.flatten_values(state)
+    held = _constants(state)
     for leaf in leaves:
         if not isinstance(leaf, (Array, *PLAIN)):
             raise TypeError(
@@ -88,8 +89,13 @@ def _run(op: str, body: Callable, step: Callable, state: Any, xs: Any, n: int) -
     def checked(i: Any, s: list, x: list) -> list:
         with explaining_at(f"{op}: {_name(body)}"):
             new, y = step(i, rebuild(s), rebuild_xs(x))
-        found, _ = trees.flatten(new)
+        found, _ = trees.flatten_values(new)
         _check(op, body, leaves, shape, found, new)
+        if _constants(new) != held:
+            raise TypeError(
+                f"{op}: {_name(body)} gives {_constants(new)} in its state, where it was given "
+                f"{held}: words and functions are carried along as they are{user_line()}"
+            )
         ys, made["ys"] = ([], None) if y is None else trees.flatten_values(y)
         return [*found, *ys]
 
@@ -120,6 +126,11 @@ def _carried(leaf: Any) -> Any:
     return track(leaf) if is_plain else leaf
 
 
+def _constants(state: Any) -> list:
+    """What stands in a state and is no value."""
+    return [x for x in trees.flatten(state)[0] if trees.is_constant(x)]
+
+
 def _built(rebuild: Callable | None, leaves: list) -> Any:
     return None if rebuild is None else rebuild(leaves)
 
@@ -130,7 +141,7 @@ def _stack(rows: list) -> Any:
 
 def _check(op: str, body: Callable, old: list, shape: Any, new: list, tree: Any) -> None:
     """Raise where a step changes the structure of the state, a shape or a dtype."""
-    if trees.structure([tree]) != shape:
+    if trees.structure([tree]) != shape or len(new) != len(old):
         raise TypeError(
             f"{op}: {_name(body)} changes the structure of the state: it takes {len(old)} leaves "
             f"and gives {len(new)}, or nests them in another way; return what it was given, with "

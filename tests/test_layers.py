@@ -30,6 +30,8 @@ FLOORS = (
     ("loops", "random"),
     ("check", "descent", "estimators", "linalg", "naive", "optable", "scipy", "special", "warmup"),
     ("stats",),
+    ("data", "nn", "optim"),
+    ("train",),
     ("",),  # nbgrad/__init__.py
     ("experiments",),
     ("cli",),

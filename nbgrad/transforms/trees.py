@@ -18,6 +18,7 @@ from .objects import COMMON, NUMBERS, Held, construct, is_float, opened
 
 NAMESPACE = "nbgrad"
 _registering = fork_safe(threading.Lock())
+_chosen: dict[type, tuple[str, ...]] = {}  # the fields of classes that were registered with them
 is_differentiable = is_float
 
 
@@ -68,17 +69,26 @@ def _optree() -> Any:
     return optree
 
 
-def flatten_values(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
-    """The leaves of `tree` that are not None; what is built has None where `tree` has it."""
+def is_constant(x: Any) -> bool:
+    """Whether a leaf is no value but part of what holds it: None, a word, a function."""
+    return x is None or isinstance(x, str) or (callable(x) and not isinstance(x, NUMBERS))
+
+
+def flatten_values(
+    tree: Any, is_constant: Callable[[Any], bool] = is_constant
+) -> tuple[list[Any], Callable[[list[Any]], Any]]:
+    """The leaves of `tree` but the constants, which what is built has where `tree` has them."""
     leaves, rebuild = flatten(tree)
-    if not any(leaf is None for leaf in leaves):
+    constant = [is_constant(leaf) for leaf in leaves]
+    if not any(constant):
         return leaves, rebuild
 
     def rebuild_values(values: list[Any]) -> Any:
         rest = iter(values)
-        return rebuild([None if leaf is None else next(rest) for leaf in leaves])
+        both = zip(leaves, constant, strict=True)
+        return rebuild([leaf if held else next(rest) for leaf, held in both])
 
-    return [leaf for leaf in leaves if leaf is not None], rebuild_values
+    return [x for x, held in zip(leaves, constant, strict=True) if not held], rebuild_values
 
 
 def structure(tree: Any) -> Any:
@@ -86,6 +96,11 @@ def structure(tree: Any) -> Any:
     if isinstance(tree, tuple) and all(isinstance(x, (np.ndarray, float, int)) for x in tree):
         return len(tree)
     return _flat(tree)[1]
+
+
+def paths(tree: Any) -> list[str]:
+    """Where each leaf of `tree` stands: keys, positions and attributes from the root on."""
+    return [".".join(map(str, path[1:])) for path in _flat([tree])[1].paths()]
 
 
 def same_structure(a: Any, b: Any) -> bool:
@@ -129,6 +144,8 @@ def register(cls: type | None = None, *, fields: Sequence[str] | None = None) ->
         _register(cls, lambda x: chosen if chosen is not None else tuple(vars(x)))
     except ValueError:
         raise TypeError(f"register: {cls.__name__} is registered already") from None
+    if chosen is not None:
+        _chosen[cls] = chosen
     return cls
 
 
@@ -167,16 +184,19 @@ def is_leaf(x: Any) -> bool:
     return len(leaves) == 1 and leaves[0] is x
 
 
-def data_fields(x: Any) -> tuple[str, ...] | None:
-    """The attributes of a dataclass whose instance `x` has no others, or of a plain object that
-    holds floats; else None."""
+def data_fields(x: Any) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """The attributes of an object that hold its leaves, and its others; None for what is neither a
+    dataclass nor registered with its fields nor a plain object that holds floats."""
     if isinstance(x, type):
         return None
+    chosen = _chosen.get(type(x))
+    if chosen is not None:
+        return chosen, tuple(name for name in getattr(x, "__dict__", ()) if name not in chosen)
     if not dataclasses.is_dataclass(x):
         held = opened([x], _containers, is_float)[0]
-        return held.names if isinstance(held, Held) else None
+        return (held.names, ()) if isinstance(held, Held) else None
     names = tuple(field.name for field in dataclasses.fields(x))
-    return names if set(getattr(x, "__dict__", names)) == set(names) else None
+    return (names, ()) if set(getattr(x, "__dict__", names)) == set(names) else None
 
 
 class _Rest:

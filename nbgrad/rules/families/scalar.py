@@ -226,8 +226,11 @@ ufunc_primitives: dict[np.ufunc, Primitive] = {}
 
 
 def scaled(ct, partial):
-    """`ct * partial`, where a zero `ct` gives zero even if the partial is inf or nan."""
+    """`ct * partial`, where a zero `ct` gives zero even if the partial is inf or nan, and a
+    partial that is the number 0 gives zero whatever `ct` is."""
     if isinstance(partial, (int, float)) and np.isfinite(partial):
+        if partial == 0:
+            return np.where(False, ct, 0.0)
         return ct if partial == 1 else ct * float(partial)
     return bind(scale, ct, partial)
 

@@ -28,6 +28,8 @@ Tree: TypeAlias = object
 """Leaves, or dicts, lists, tuples and registered classes of them."""
 # The dtypes of Python's numbers.
 PYTHONS = (np.dtype(np.float64), np.dtype(np.int64), np.dtype(bool))
+# Of these, what an object holds besides its leaves is compared by its value.
+_SIMPLE = (bool, int, float, str, tuple, type(None))
 # A generated caller raises one of these for arguments that it was not made for.
 UNFIT = (TypeError, ValueError, KeyError, AttributeError)
 
@@ -170,10 +172,15 @@ class _Writer:
     def _need(self, condition: str) -> None:
         self.lines.append(f"if not ({condition}): mismatch()")
 
-    def _need_fields(self, value: object, name: str, fields: tuple[str, ...]) -> None:
+    def _need_fields(self, value: object, name: str, fields: tuple, others: tuple) -> None:
         self._need(f"type({name}) is {self.new(type(value))}")
         if hasattr(value, "__dict__"):
-            self._need(f"len({name}.__dict__) == {len(fields)}")
+            self._need(f"len({name}.__dict__) == {len(fields) + len(others)}")
+        for other in others:
+            held = getattr(value, other)
+            if not isinstance(held, _SIMPLE):
+                raise Unwritten
+            self.same(held, f"{name}.{other}")
 
     def same(self, value: object, name: str) -> None:
         known = f"type({name}) is {self.new(type(value))} and {name} == {self.new(value)}"
@@ -200,9 +207,9 @@ class _Writer:
             for i, key in enumerate(_ordered(value)):
                 self.lines.append(f"{name}_{i} = {name}[{self.new(key)}]")
                 self.take(value[key], f"{name}_{i}")
-        elif (fields := trees.data_fields(value)) is not None:
-            self._need_fields(value, name, fields)
-            for i, field in enumerate(fields):
+        elif (found := trees.data_fields(value)) is not None:
+            self._need_fields(value, name, *found)
+            for i, field in enumerate(found[0]):
                 self.lines.append(f"{name}_{i} = {name}.{field}")
                 self.take(getattr(value, field), f"{name}_{i}")
         elif not trees.is_leaf(value):
@@ -244,19 +251,20 @@ class _Writer:
             self._need(f"type({name}) is dict and len({name}) == {len(tree)}")
             for key, item in tree.items():
                 self.places(item, f"{name}[{self.new(key)}]", signature)
-        elif (fields := trees.data_fields(tree)) is not None:
-            self._need_fields(tree, name, fields)
-            for field in fields:
+        elif (found := trees.data_fields(tree)) is not None:
+            self._need_fields(tree, name, *found)
+            for field in found[0]:
                 self.places(getattr(tree, field), f"{name}.{field}", signature)
-        elif kind is int and signature.outputs[tree].shape:
-            self.lines.append(f"r{tree} = {name}")
-            value = signature.outputs[tree]
+        elif kind is float and (value := signature.outputs[int(tree)]).shape:
+            place = f"r{int(tree)}"
+            self.lines.append(f"{place} = {name}")
             if self.packed:  # else the entry looks at them
+                dtype = self.new(value.dtype)
                 self._need(
-                    f"r{tree}.shape == {value.shape} and r{tree}.dtype is {self.new(value.dtype)} "
-                    f"and r{tree}.flags.carray"
+                    f"{place}.shape == {value.shape} and {place}.dtype is {dtype} "
+                    f"and {place}.flags.carray"
                 )
-        elif tree is not None and kind is not int:
+        elif not trees.is_leaf(tree):
             raise Unwritten
 
     def built(self, tree: Any, signature: "Signature") -> str:
@@ -271,14 +279,18 @@ class _Writer:
         if kind is dict:
             items = (f"{self.new(k)}: {self.built(item, signature)}" for k, item in tree.items())
             return "{" + ", ".join(items) + "}"
-        if (fields := trees.data_fields(tree)) is not None:
+        if (found := trees.data_fields(tree)) is not None:
+            fields, others = found
             items = [self.built(getattr(tree, field), signature) for field in fields]
-            return f"{self.new(trees.construct)}({self.new(kind)}, {fields}, ({', '.join(items)},))"
-        if tree is None:
-            return "None"
-        if kind is int:
-            return f"r{tree}" if signature.outputs[tree].shape else f"s{tree}"
-        raise Unwritten
+            items += [self.new(getattr(tree, other)) for other in others]
+            make = f"{self.new(trees.construct)}({self.new(kind)}, {(*fields, *others)}"
+            return f"{make}, ({''.join(item + ', ' for item in items)}))"
+        if kind is float:
+            i = int(tree)
+            return f"r{i}" if signature.outputs[i].shape else f"s{i}"
+        if not trees.is_leaf(tree):
+            raise Unwritten
+        return self.new(tree)
 
 
 def is_named(kind: type) -> bool:

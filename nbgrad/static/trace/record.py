@@ -14,6 +14,7 @@ from ...rules.dtypes import known
 from ...rules.elementwise import copy
 from ...rules.layout import transpose
 from ...transforms import trees
+from ...transforms.objects import NUMBERS
 from ...values.tracked import below
 from .closure import Fixed
 from .program import Operand, Program
@@ -113,13 +114,18 @@ def trace(
         recorder = Recorder(level)
         inputs = [recorder.input(*given) for given in zip(avals, weak, strict=True)]
         args, options = rebuild(inputs)
+        held = [x for x in trees.flatten((args, options))[0] if not isinstance(x, NUMBERS)]
         outer, recording.recorder = recording.recorder, recorder
         try:
             with Generators(f, [*args, *options.values()]):
                 result = f(*args, **options)
         finally:
             recording.recorder = outer
-    outputs, rebuild_outputs = trees.flatten_values(result)
+    # Words, None and what it was given of functions and the like are part of the result's nesting.
+    constants = {id(x) for x in held}
+    outputs, rebuild_outputs = trees.flatten_values(
+        result, lambda x: x is None or isinstance(x, str) or id(x) in constants
+    )
     found = []
     for output in outputs:
         output = below(output, level)
@@ -140,9 +146,9 @@ def trace(
         )
     captured = tuple(recorder.captured.values())
     del args, options, result
-    held = recorder.fixed.held(f, (array for _, array in captured))
+    fixed = recorder.fixed.held(f, (array for _, array in captured))
     checked = tuple(recorder.checked)
-    return Program(name, tuple(inputs), captured, tuple(found), rebuild_outputs, held, checked)
+    return Program(name, tuple(inputs), captured, tuple(found), rebuild_outputs, fixed, checked)
 
 
 def _unfit(name: str, found: str) -> TraceError:

@@ -1,0 +1,181 @@
+"""Dense layers, embeddings, dropout, and chains of callables."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from .. import random
+from ..core.primitive import shape_of
+from ..errors import DimensionMismatch
+from ..transforms.trees import register
+
+Random = np.random.Generator | int
+"""A generator of NumPy's, or a seed."""
+
+
+class Layer:
+    """What layers share: a text that shows shapes and dtypes and no numbers."""
+
+    def __repr__(self) -> str:
+        parts = [f"{f.name}={_shown(getattr(self, f.name))}" for f in fields(self)]  # pyright: ignore
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+
+def _shown(x: Any) -> str:
+    if hasattr(x, "dtype") and shape_of(x):
+        return f"{x.dtype}{list(shape_of(x))}"
+    return getattr(x, "__name__", None) or repr(x)
+
+
+def training(model: Any, x: Any) -> tuple[Any, Any]:
+    """`model(x)` as in training, and the model as it is afterwards.
+
+    A model with a method `training` gives both; any other is `model(x)` and unchanged.
+
+    >>> y, after = nbgrad.nn.training(nbgrad.nn.BatchNorm.of(2), np.array([[0.0, 2.0], [2.0, 6.0]]))
+    >>> y.round(3)[0], after.mean
+    (array([-0.707, -0.707]), array([0.1, 0.4]))
+    """
+    act = getattr(model, "training", None)
+    return (model(x), model) if act is None else act(x)
+
+
+def require_last(layer: Any, x: Any, width: int, why: str, axes: int | None = None) -> None:
+    """Raise DimensionMismatch unless the last axis of x has this width, and x so many axes."""
+    shape = shape_of(x)
+    if not shape or shape[-1] != width or (axes is not None and len(shape) != axes):
+        wanted = {3: "(samples, times, {})", 4: "(samples, height, width, {})"}
+        form = wanted.get(axes or 0, "(..., {})").format(width)
+        raise DimensionMismatch(
+            f"{type(layer).__name__}: an input of shape {shape}, where it takes {form}, as {why}"
+        )
+
+
+def glorot_uniform(
+    rng: Random, shape: tuple[int, ...], inputs: int, outputs: int, dtype: Any = np.float64
+) -> np.ndarray:
+    """Numbers uniform in +- sqrt(6 / (inputs + outputs)), so that signals keep their size from
+    layer to layer (Glorot and Bengio, 2010)."""
+    draws = np.random.default_rng(rng).random(shape) - 0.5
+    return (draws * np.sqrt(24 / (inputs + outputs))).astype(dtype)
+
+
+@dataclass(repr=False)
+class Dense(Layer):
+    """`x @ weight + bias`: weight has shape (inputs, outputs), bias (outputs,) or is None.
+
+    >>> layer = nbgrad.nn.Dense(np.ones((3, 2)), np.zeros(2))
+    >>> layer(np.ones((5, 3))).shape
+    (5, 2)
+    """
+
+    weight: Any
+    bias: Any = None
+
+    @classmethod
+    def random(
+        cls, rng: Random, inputs: int, outputs: int, *, bias: bool = True, dtype: Any = np.float64
+    ) -> "Dense":
+        """Glorot uniform weights, and a bias of zeros."""
+        weight = glorot_uniform(rng, (inputs, outputs), inputs, outputs, dtype)
+        return cls(weight, np.zeros(outputs, dtype) if bias else None)
+
+    def __call__(self, x: Any) -> Any:
+        shape = shape_of(self.weight)
+        require_last(self, x, shape[0], f"its weight has shape {shape}")
+        y = x @ self.weight
+        return y if self.bias is None else y + self.bias
+
+
+@dataclass(repr=False)
+class Embedding(Layer):
+    """Rows of `weight`, of shape (count, width), for integers: (...,) gives (..., width).
+
+    Raises ValueError for integers outside of the table, TypeError for what is no integer.
+    """
+
+    weight: Any
+
+    @classmethod
+    def random(cls, rng: Random, count: int, width: int, *, dtype: Any = np.float64) -> "Embedding":
+        """Standard normal rows."""
+        return cls(np.random.default_rng(rng).standard_normal((count, width)).astype(dtype))
+
+    def __call__(self, x: Any) -> Any:
+        x = x if hasattr(x, "dtype") else np.asarray(x)
+        if x.dtype.kind not in "iu":
+            raise TypeError(
+                f"Embedding: an input of {x.dtype}, where it takes integers, one for each row of "
+                f"its table; x.astype(int) converts"
+            )
+        count = shape_of(self.weight)[0]
+        if isinstance(x, np.ndarray) and x.size and not (0 <= x.min() and x.max() < count):
+            raise ValueError(
+                f"Embedding: inputs from {x.min()} to {x.max()}, where its table has the rows 0 "
+                f"to {count - 1}"
+            )
+        return self.weight[x]
+
+
+@dataclass(repr=False)
+class Dropout(Layer):
+    """In training each element is zero with the chance `rate`, and the others grow by
+    1 / (1 - rate); otherwise x itself. `state` is one of `nbgrad.random`."""
+
+    rate: float
+    state: Any
+
+    @classmethod
+    def of(cls, rate: float, seed: int = 0) -> "Dropout":
+        """A layer whose random numbers begin with a seed. Raises ValueError for other rates than
+        those in [0, 1)."""
+        if not 0 <= rate < 1:
+            raise ValueError(f"Dropout: a rate of {rate}; it is a chance, from 0 to below 1")
+        return cls(float(rate), random.key(seed))
+
+    def __call__(self, x: Any) -> Any:
+        return x
+
+    def training(self, x: Any) -> tuple[Any, "Dropout"]:
+        state, draws = random.uniform(self.state, shape_of(x))
+        kept = np.where(draws >= self.rate, x * (1.0 / (1.0 - self.rate)), 0.0)
+        return kept.astype(x.dtype), replace(self, state=state)
+
+
+register(Dropout, fields=["state"])
+
+
+@dataclass(init=False, repr=False)
+class Chain(Layer):
+    """Callables, each of which takes what the one before gave: layers, chains, functions.
+
+    >>> chain = nbgrad.nn.Chain(np.cos, np.sin)
+    >>> value, back = nbgrad.pullback(chain, 0.9)
+    >>> round(float(value), 4), round(float(back(1.0)[1]), 4)
+    (0.5823, -0.6368)
+    """
+
+    layers: tuple[Any, ...]
+
+    def __init__(self, *layers: Callable[..., Any]):
+        for layer in layers:
+            if not callable(layer):
+                raise TypeError(f"Chain: a {type(layer).__name__} is no layer: it cannot be called")
+        self.layers = layers
+
+    def __call__(self, x: Any) -> Any:
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+    def training(self, x: Any) -> tuple[Any, "Chain"]:
+        after = []
+        for layer in self.layers:
+            x, layer = training(layer, x)
+            after.append(layer)
+        return x, Chain(*after)
+
+    def __repr__(self) -> str:
+        return f"Chain({', '.join(map(_shown, self.layers))})"

@@ -1,0 +1,171 @@
+"""Trees of arrays in one `.npz` file, which `np.load` reads without pickle.
+
+The file is written beside its place and renamed, so that it is the old one or the new one, whatever
+happens. Its last 64 bytes, the comment of the archive, are the SHA-256 sum of all others.
+"""
+
+import hashlib
+import io
+import json
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import CheckpointError
+from ..transforms import trees
+
+_SUM = 64  # hexadecimal digits
+_KEYS = "keys"  # the array of the names of all others
+
+
+def save(path: str | Path, tree: Any) -> None:
+    """Write the numbers and arrays of a tree, such as a model, into one file.
+
+    Words, None and functions in it are kept by name, to be compared when it is read. Raises
+    CheckpointError where it cannot be written; a file that was there before then stays.
+    """
+    path = Path(path)
+    leaves, names = trees.flatten(tree)[0], trees.paths(tree)
+    arrays, constants = {}, {}
+    for name, leaf in zip(names, leaves, strict=True):
+        if trees.is_constant(leaf):
+            constants[name] = _named(leaf)
+            continue
+        array = np.asarray(leaf)
+        if array.dtype.kind not in "fiub":
+            raise CheckpointError(
+                f"{path}: {name or 'the tree'} is a {type(leaf).__name__}: a checkpoint holds "
+                "numbers and arrays of them"
+            )
+        arrays[name] = array
+    buffer = io.BytesIO()
+    keys = json.dumps({"arrays": list(arrays), "constants": constants})
+    numbered = {f"array{i}": array for i, array in enumerate(arrays.values())}
+    np.savez(buffer, **{_KEYS: np.array(keys)}, **numbered)
+    with zipfile.ZipFile(buffer, "a") as archive:
+        archive.comment = b"0" * _SUM
+    body = buffer.getvalue()[:-_SUM]
+    _replace(path, body + _sum(body))
+
+
+def load(path: str | Path, like: Any) -> Any:
+    """A tree like `like` with the numbers of a file that `save` wrote.
+
+    Raises CheckpointError, with one line that says what is wrong, for a file that is not there,
+    damaged, no checkpoint, or one of another tree: with other names, shapes, dtypes or functions.
+
+    >>> import tempfile
+    >>> path = tempfile.mkdtemp() + "/model.npz"
+    >>> nbgrad.train.save(path, {"w": np.ones(2)})
+    >>> nbgrad.train.load(path, {"w": np.zeros(2)})
+    {'w': array([1., 1.])}
+    """
+    return restored(read(path), like)
+
+
+class Found(NamedTuple):
+    """What a file holds: its arrays, and the names of words and functions, by their places."""
+
+    path: Path
+    arrays: dict[str, np.ndarray]
+    constants: dict[str, str]
+
+
+def read(path: str | Path) -> Found:
+    """A file that `save` wrote. Raises CheckpointError where it is none, or damaged."""
+    path = Path(path)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be read: {error.strerror or error}") from None
+    if not content.startswith(b"PK"):
+        raise CheckpointError(f"{path} is no checkpoint: it is no .npz file")
+    if _sum(content[:-_SUM]) != content[-_SUM:]:
+        raise CheckpointError(
+            f"{path} is damaged: its checksum is another, so it was cut short or changed since it "
+            "was saved"
+        )
+    with np.load(io.BytesIO(content), allow_pickle=False) as file:
+        keys = json.loads(str(file[_KEYS]))
+        arrays = {name: file[f"array{i}"] for i, name in enumerate(keys["arrays"])}
+    return Found(path, arrays, keys["constants"])
+
+
+def restored(found: Found, like: Any) -> Any:
+    """A tree like `like` with the numbers of a file. Raises CheckpointError as `load` does."""
+    leaves, rebuild = trees.flatten(like)
+    names = trees.paths(like)
+    constants = {n: _named(x) for n, x in zip(names, leaves, strict=True) if trees.is_constant(x)}
+    arrays = {name for name in names if name not in constants}
+    for name in [*names, *found.arrays, *found.constants]:
+        if (name in arrays) != (name in found.arrays) or (name in constants) != (
+            name in found.constants
+        ):
+            raise _other(found.path, f"{name or 'an array'} is in one of the two only")
+    for name, text in constants.items():
+        if found.constants[name] != text:
+            raise _other(found.path, f"{name} is {found.constants[name]} there, and {text} here")
+    return rebuild(
+        [
+            x if name in constants else _fitted(found.path, name, found.arrays[name], x)
+            for name, x in zip(names, leaves, strict=True)
+        ]
+    )
+
+
+def require_writable(path: str | Path) -> None:
+    """Raise CheckpointError where a file cannot be written at this path."""
+    path = Path(path)
+    try:
+        tempfile.TemporaryFile(dir=path.parent).close()
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def _fitted(path: Path, name: str, array: np.ndarray, leaf: Any) -> Any:
+    shape, dtype = np.shape(leaf), np.asarray(leaf).dtype
+    if (array.shape, array.dtype) != (shape, dtype):
+        raise _other(
+            path, f"{name or 'it'} is {array.dtype}{list(array.shape)} there, and "
+            f"{dtype}{list(shape)} here",
+        )  # fmt: skip
+    return array if isinstance(leaf, np.ndarray) else type(leaf)(array[()])
+
+
+def _other(path: Path, what: str) -> CheckpointError:
+    return CheckpointError(f"{path} is a checkpoint of another model: {what}")
+
+
+def _unwritable(path: Path, error: OSError) -> CheckpointError:
+    return CheckpointError(f"{path} cannot be written: {error.strerror or error}")
+
+
+def _named(leaf: Any) -> str:
+    return leaf if isinstance(leaf, str) else getattr(leaf, "__name__", type(leaf).__name__)
+
+
+def _sum(body: bytes) -> bytes:
+    return hashlib.sha256(body).hexdigest().encode()
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all."""
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    try:
+        with open(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException as error:
+        Path(name).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise _unwritable(path, error) from None
+        raise
