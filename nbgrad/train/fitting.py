@@ -97,8 +97,9 @@ def fit(
         watch: called with each look and the model then.
 
     Ctrl-C ends the training and gives what was reached. Raises NanError, which names the first op
-    that gave nan and has what was reached as `fitted`, where a loss is nan, ValueError for an empty data set, DimensionMismatch for
-    arrays of unequal length, CheckpointError for a file that cannot be written or resumed from.
+    that gave nan and has what was reached as `fitted`, where a loss is nan, ValueError for an empty
+    data set, DimensionMismatch for arrays of unequal length, CheckpointError for a file that cannot
+    be written or resumed from.
     """
     _require_parameters(model)
     data = tuple(map(np.asarray, data))
@@ -156,7 +157,8 @@ def _require_parameters(model: Any) -> None:
     leaves = trees.flatten(model)[0]
     if any(isinstance(x, Array) for x in leaves):
         raise TypeError("fit: the model holds tracked arrays: give it plain ones, w.data for w")
-    if len(State(model).leaves) != len(leaves):
+    inside = State(model).leaves
+    if len(inside) != len(leaves) or any(a is not b for a, b in zip(inside, leaves, strict=True)):
         raise TypeError(
             "fit: the model holds a function that holds floats, which no update can change: make "
             "it a class whose attributes they are"

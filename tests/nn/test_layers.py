@@ -102,7 +102,7 @@ def test_convolution(stride, padding, size):
                 correlate2d(wide[sample, :, :, i], layer.weight[:, :, i, out], "valid")
                 for i in range(2)
             ]
-            wanted = sum(both)[::stride, ::stride] + layer.bias[out]
+            wanted = (both[0] + both[1])[::stride, ::stride] + layer.bias[out]
             np.testing.assert_allclose(y[sample, :, :, out], wanted, rtol=1e-12, atol=1e-14)
     checked(layer, x)
 
