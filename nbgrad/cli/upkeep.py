@@ -12,7 +12,7 @@ import typer
 import nbgrad
 from nbgrad.experiments.exits import complain
 from nbgrad.experiments.groups import Group
-from nbgrad.experiments.progress import counting
+from nbgrad.experiments.progress import progress
 from nbgrad.kernels.jit import cache as _cache
 from nbgrad.kernels.jit import kernel as _jit
 
@@ -45,7 +45,7 @@ def warm_up(
     where = _cache.folder()
     if where is None:
         return complain("there is no folder to keep kernels in: set NBGRAD_CACHE_DIR to one")
-    with counting("warmup") as on_op:
+    with progress("warmup") as on_op:
         found = nbgrad.warmup(("float64", "float32") if float32 else ("float64",), on_op)
     compiled = _count(found["compiled"], "kernel")
     print(f"{compiled} compiled in {_cache.compiling.seconds:.0f} s, {found['loaded']} loaded")

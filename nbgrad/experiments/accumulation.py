@@ -16,9 +16,11 @@ import numpy as np
 import nbgrad
 from nbgrad import elimination
 from nbgrad.elimination.graph import Partial
+from nbgrad.experiments.options import Rounds, Seed
+from nbgrad.experiments.progress import Tell, progress
+from nbgrad.experiments.sheet import Sheet
 
 ORDERS = ("forward", "reverse", "markowitz", "optimal")
-OnPart = Callable[[int, int, str], None]
 
 
 class Row(NamedTuple):
@@ -102,13 +104,11 @@ def programs(seed: int) -> dict[str, tuple[Callable, np.ndarray]]:
     }
 
 
-def compare(seed: int, rounds: int = 10, on_part: OnPart | None = None) -> list[Row]:
+def compare(seed: int, rounds: int = 10, tell: Tell | None = None) -> list[Row]:
     """Count, compute and time the Jacobian of each program in each order."""
     rows = []
     chosen = programs(seed)
-    for i, (name, (f, x)) in enumerate(chosen.items()):
-        if on_part is not None:
-            on_part(i + 1, len(chosen), name)
+    for i, (name, (f, x)) in enumerate(chosen.items(), start=1):
         graph = elimination.record(f, x)
         orders = {way: elimination.order(graph, way) for way in ORDERS}
         found = {way: elimination.jacobian(f, x, order) for way, order in orders.items()}
@@ -125,7 +125,40 @@ def compare(seed: int, rounds: int = 10, on_part: OnPart | None = None) -> list[
                 float(apart / largest),
             )
         )
+        if tell is not None:
+            tell(i, len(chosen), name)
     return rows
+
+
+def run(sheet: Sheet, seed: Seed = 0, rounds: Rounds = 10) -> None:
+    """Find the cheapest order for the chain rule of a Jacobian.
+
+    Counts the multiplications of the chain rule in forward mode, in reverse
+    mode, in the order of Markowitz and in the best that is found, computes
+    the Jacobians in each order, and compares them.
+
+    [bold]nbgrad run accumulation[/]
+    """
+    with progress("accumulation") as tell:
+        rows = compare(seed, rounds, tell)
+    columns = {
+        "": "", "vertices": "d", **dict.fromkeys(ORDERS, ",d"), "gain": ".2f", "in time": ".2f",
+        "apart": ".0e",
+    }  # fmt: skip
+    sheet.table(
+        "accumulation",
+        "Multiplications of a Jacobian; gain: the better mode against the best order",
+        columns,
+        [(r.name, r.vertices, *r.costs.values(), r.saved, r.time_saved, r.error) for r in rows],
+    )
+    costs = {row.name: row.costs for row in rows}
+    for order in ORDERS:
+        sheet.figure(f"two numbers, {order}", costs["two numbers"][order])
+    sheet.figure("least gain over the better mode", min(row.saved for row in rows))
+    sheet.figure("largest difference between orders", max(row.error for row in rows))
+    if sheet.plots:
+        draw(rows, sheet.out / "accumulation.png")
+        draw_elimination(sheet.out / "elimination.png")
 
 
 def _seconds(f: Callable, x: np.ndarray, order: tuple[int, ...]) -> float:
@@ -181,7 +214,8 @@ def draw_elimination(path: Path) -> None:
         title = "the graph"
         if vertex is not None:
             total += left.eliminate(vertex)
-            title = f"without {boxes.pop(vertex).name}: {total} multiplication{'s' * (total > 1)}"
+            times = f"{total} multiplication{'s' * (total > 1)}"
+            title = f"without {boxes.pop(vertex).name}: {times} in all"
         edges = {(i, j): "" for j, into in left.into.items() for i in into}
         draw_graph(axes, boxes, edges)
         axes.set_title(title, color=INK, fontsize=11)

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import nbgrad
+from nbgrad.experiments.sheet import Sheet
 
 RATE = 0.2
 STARTS = (((1.5, -2.4), 34), ((1.8, -2.4), 16))
 """Where the descents begin, and how many steps each takes."""
 MINIMUM = (-np.pi / 2, 0.0)
-WINDOW = ((-4, 4), (-2.5, 2.5))
+WINDOW = ((-4.2, 4.8), (-2.6, 2.6))
 
 
 class Descent(NamedTuple):
@@ -31,7 +32,7 @@ def surface(x: Any, y: Any) -> Any:
     return y * y + np.sin(x)
 
 
-def run(rate: float = RATE) -> list[Descent]:
+def descents_from(rate: float = RATE) -> list[Descent]:
     """Both descents."""
     descents = []
     for start, niters in STARTS:
@@ -39,6 +40,43 @@ def run(rate: float = RATE) -> list[Descent]:
         x, y = (np.r_[first, path] for first, path in zip(start, paths, strict=True))
         descents.append(Descent(x, y, surface(x, y)))
     return descents
+
+
+def run(sheet: Sheet) -> None:
+    """Go down a hilly surface from two neighbouring points.
+
+    Shows nbgrad.minimize on y^2 + sin(x): one descent finds the minimum at
+    (-pi / 2, 0), the other leaves for the next valley. Draws both as an
+    animation, and its last picture.
+
+    [bold]nbgrad run descend[/]
+    """
+    x, y = nbgrad.descend(surface, RATE, 1.0, 1.0)
+    sheet.figure("x after a step from (1, 1)", x)
+    sheet.figure("y after a step from (1, 1)", y)
+    sheet.figure("height there", surface(x, y))
+    descents = descents_from()
+    sheet.table(
+        "descents",
+        f"Descents on y^2 + sin(x), learning rate {RATE:g}",
+        {"from x": "g", "from y": "g", "steps": "d", "to x": ".4f", "to y": ".1e", "height": ".4f"},
+        [(d.x[0], d.y[0], len(d.x) - 1, d.x[-1], d.y[-1], d.height[-1]) for d in descents],
+    )
+    sheet.csv(
+        "paths",
+        ("path", "step", "x", "y", "height"),
+        [
+            (path, step, *point)
+            for path, descent in enumerate(descents)
+            for step, point in enumerate(zip(*descent, strict=True))
+        ],
+    )
+    sheet.figure("first path's distance from -pi / 2", abs(descents[0].x[-1] + np.pi / 2))
+    sheet.figure("steps of the first path", len(descents[0].x) - 1)
+    sheet.figure("steps of the second path", len(descents[1].x) - 1)
+    sheet.say("the lab prints y = 0.8: its dictionary keeps one of the two edges of y * y")
+    if sheet.plots:
+        draw(descents, sheet.out)
 
 
 def draw(descents: list[Descent], out: Path) -> None:
@@ -75,7 +113,8 @@ def draw(descents: list[Descent], out: Path) -> None:
     def show(step: int) -> None:
         for way, descent in zip(ways, descents, strict=True):
             way.set_data(descent.x[: step + 1], descent.y[: step + 1])
-        title.set_text(f"Gradient descent, step {step}")
+        taken = (f"{min(step, len(d.x) - 1)} of {len(d.x) - 1}" for d in descents)
+        title.set_text(f"Gradient descent: {' steps, and '.join(taken)} steps")
 
     last = max(len(descent.x) for descent in descents) - 1
     writer = PillowWriter(fps=6)

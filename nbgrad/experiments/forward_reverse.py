@@ -5,14 +5,15 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+import typer
 
 import nbgrad
-
-OnPart = Callable[[int, int, str], None]
-
+from nbgrad.experiments.options import Rounds
+from nbgrad.experiments.progress import Tell, progress
+from nbgrad.experiments.sheet import Sheet
 
 # -- one graph by both modes ----------------------------------------------------------------------
 
@@ -172,12 +173,10 @@ def layers(inputs: int, outputs: int) -> tuple[Callable, np.ndarray]:
     return lambda x: np.tanh(last @ np.tanh(first @ x)), rng.normal(size=inputs)
 
 
-def race(rounds: int, on_part: OnPart | None = None) -> list[Race]:
+def race(rounds: int, tell: Tell | None = None) -> list[Race]:
     """Count and time both modes for each shape."""
     races = []
-    for i, (inputs, outputs) in enumerate(SHAPES):
-        if on_part is not None:
-            on_part(i + 1, len(SHAPES), f"{inputs} to {outputs}")
+    for i, (inputs, outputs) in enumerate(SHAPES, start=1):
         f, x = layers(inputs, outputs)
         graph = nbgrad.elimination.record(f, x)
         # One pushforward, or one pullback, multiplies once with each number of a local Jacobian.
@@ -187,6 +186,8 @@ def race(rounds: int, on_part: OnPart | None = None) -> list[Race]:
         times = [(_seconds(by_forward, f, x), _seconds(by_reverse, f, x)) for _ in range(rounds)]
         forward, reverse = (median(column) for column in zip(*times, strict=True))
         races.append(Race(inputs, outputs, inputs * once, outputs * once, forward, reverse))
+        if tell is not None:
+            tell(i, len(SHAPES), f"{inputs} to {outputs}")
     return races
 
 
@@ -194,6 +195,63 @@ def _seconds(way: Callable, f: Callable, x: np.ndarray) -> float:
     start = perf_counter()
     way(f, x)
     return perf_counter() - start
+
+
+def run(
+    sheet: Sheet,
+    a: Annotated[float, typer.Option("-a", help="In e = (a b) (b + 1).")] = 2.0,
+    b: Annotated[float, typer.Option("-b", help="In e = (a b) (b + 1).")] = 3.0,
+    at: Annotated[float, typer.Option(min=-5, max=5, help="Where to differentiate.")] = 0.5,
+    rounds: Rounds = 5,
+) -> None:
+    """Compare forward mode with reverse mode in three ways.
+
+    Walks through e = (a b) (b + 1) by both modes, with the local derivatives;
+    compares 3 x^2 + e^(2 x) by hand, by differences, symbolically and
+    automatically; and counts and times both modes on Jacobians from tall to
+    wide.
+
+    [bold]nbgrad run forward-reverse[/]
+    [bold]nbgrad run forward-reverse -a 1 -b -2 --at 1[/]
+    """
+    with progress("forward-reverse") as tell:
+        races = race(rounds, tell)
+    found, ways = walk(a, b), four_ways(at)
+    sheet.table(
+        "walk",
+        f"e = (a b) (b + 1) at a = {a:g}, b = {b:g}",
+        {"": "", "value": "g", "d/da forward": "g", "d/db forward": "g", "de/d reverse": "g"},
+        [(FORMULAS[v.name], *v[1:]) for v in found.vertices],
+    )
+    sheet.table(
+        "four-ways",
+        f"The derivative of 3 x^2 + e^(2 x) at {at:g}",
+        {"": "", "derivative": ".14f", "error": ".1e"},
+        ways,
+    )
+    sheet.table(
+        "jacobians",
+        "Jacobians by forward and by reverse mode: multiplications, milliseconds",
+        {
+            "outputs x inputs": "", "forward": ",d", "reverse": ",d", "forward ms": ",.2f",
+            "reverse ms": ",.2f", "ratio": ".2f",
+        },
+        [
+            (
+                f"{r.outputs} x {r.inputs}", r.forward_cost, r.reverse_cost, 1e3 * r.forward,
+                1e3 * r.reverse, r.forward / r.reverse,
+            )
+            for r in races
+        ],
+    )  # fmt: skip
+    by_name = {v.name: v for v in found.vertices}
+    sheet.figure("de/da", by_name["a"].of_e)
+    sheet.figure("de/db", by_name["b"].of_e)
+    sheet.figure("both modes apart", abs(by_name["e"].by_a - by_name["a"].of_e))
+    sheet.figure("largest error of automatic ways", max(way.error for way in ways[-2:]))
+    if sheet.plots:
+        draw_walk(found, sheet.out / "graph.png")
+        draw_races(races, sheet.out / "jacobians.png")
 
 
 # -- pictures -------------------------------------------------------------------------------------
@@ -210,14 +268,18 @@ def draw_walk(found: Walk, path: Path) -> None:
     edges = {(number[x], number[y]): f"{d:g}" for (x, y), d in found.local.items()}
     figure = new_figure(9, 4.2)
     panels = figure.subplots(1, 2)
-    titles = ("forward mode: d/da and d/db of each", "reverse mode: de/d of each")
+    titles = (
+        "forward mode: d/da and d/db of each",
+        "reverse mode: de/d of each, from e back",
+    )
     for axes, title in zip(panels, titles, strict=True):
         boxes = {}
         for v in found.vertices:
             told = f"{v.by_a:g}, {v.by_b:g}" if axes is panels[0] else f"{v.of_e:g}"
             text = f"{v.name} = {v.value:g}\n{told}"
             boxes[number[v.name]] = Box(text, *places[v.name], end=v.name in "abe")
-        draw_graph(axes, boxes, edges)
+        turned = {(j, i): label for (i, j), label in edges.items()}
+        draw_graph(axes, boxes, edges if axes is panels[0] else turned)
         axes.set_title(title, color=INK, fontsize=11)
     figure.suptitle("e = (a b) (b + 1), with local derivatives on the edges", color=INK)
     figure.savefig(path)

@@ -1,10 +1,8 @@
 """What a training leaves behind."""
 
-import csv
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -63,10 +61,3 @@ class History:
             with suppress(KeyboardInterrupt):
                 for step in self.steps:
                     on_step(step)
-
-    def save(self, path: Path) -> None:
-        """Write the steps as comma-separated values, under the header step,loss,accuracy."""
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(Step._fields)
-            writer.writerows(self.steps)

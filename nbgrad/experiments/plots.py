@@ -35,15 +35,17 @@ def plot_history(history: History, path: Path, title: str, accuracy_label: str) 
     width = 1 if len(steps) < 500 else len(steps) // 50
     for axes, values, color in ((above, losses, BLUE), (below, accuracies, ORANGE)):
         if width > 1:
-            axes.plot(steps, values, color=color, alpha=0.22, linewidth=0.8)
-        axes.plot(steps, smooth(values, width), color=color, linewidth=1.8)
+            axes.plot(steps, values, color=color, alpha=0.22, linewidth=0.8, label="each step")
+        mean = f"mean of {width} steps"
+        axes.plot(steps, smooth(values, width), color=color, linewidth=1.8, label=mean)
         axes.grid(color=GRID, linewidth=0.8)
         tidy(axes)
 
     above.set_yscale("log")
     above.set_ylabel("training loss")
-    # The climb of the first steps would flatten everything after it.
-    floor = min(accuracies[len(steps) // 25 :].min(), 0.9)
+    if width > 1:
+        below.legend(frameon=False, labelcolor=INK, loc="lower right")
+    floor = min(accuracies.min(), 0.9)
     margin = 0.04 * (1 - floor)
     below.set_ylim(floor - margin, 1 + margin)
     below.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))

@@ -8,6 +8,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 BLUE, ORANGE, INK, GRID = "#2166ac", "#d6604d", "#333333", "#e4e4e4"
+PALETTE = [BLUE, ORANGE, "#1b9e77", "#e6ab02", "#7570b3", "#a6761d", "#e7298a", "#66a61e"]
 
 
 def new_figure(width: float, height: float, dpi: int = 150) -> Figure:

@@ -5,15 +5,18 @@ products with the Jacobian as x has elements. An estimator takes fewer, with ran
 it is off hangs on the vectors and on how the spectrum of A falls.
 """
 
-import csv
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import Annotated, NamedTuple, get_args
 
 import numpy as np
+import typer
 
 import nbgrad
 from nbgrad.estimators import Method, Probes
+from nbgrad.experiments.options import Seed
+from nbgrad.experiments.progress import Tell, progress
+from nbgrad.experiments.sheet import Sheet
 
 SIZE = 100
 PRODUCTS = (6, 12, 24, 48, 96)
@@ -44,7 +47,7 @@ def field(spectrum: str, seed: int = 0) -> tuple[Callable, float]:
     return lambda x: a @ np.sin(x), float(np.sum(values))
 
 
-def measure(rounds: int, seed: int, on_part: Callable[[int, int, str], None]) -> list[Row]:
+def measure(rounds: int, seed: int, tell: Tell) -> list[Row]:
     """Each way at each number of products, for `rounds` draws of probes, exact ones first."""
     rows, x, done = [], np.zeros(SIZE), 0
     for spectrum in SPECTRA:
@@ -52,8 +55,6 @@ def measure(rounds: int, seed: int, on_part: Callable[[int, int, str], None]) ->
         off = abs(float(nbgrad.divergence(f)(x)) - exact) / exact
         rows.append(Row(spectrum, "divergence", "", SIZE, off, 0.0))
         for method, probes in WAYS:
-            on_part(done, len(SPECTRA) * len(WAYS), f"{spectrum}, {method}, {probes}")
-            done += 1
             for products in PRODUCTS:
                 rng = np.random.default_rng([seed, products])
                 found = [
@@ -63,35 +64,54 @@ def measure(rounds: int, seed: int, on_part: Callable[[int, int, str], None]) ->
                 error = _root_mean_square([one.value - exact for one in found]) / exact
                 told = _root_mean_square([one.standard_error for one in found]) / exact
                 rows.append(Row(spectrum, method, probes, products, error, told))
+            done += 1
+            tell(done, len(SPECTRA) * len(WAYS), f"{spectrum}, {method}, {probes}")
     return rows
 
 
-def save(rows: list[Row], path: Path) -> None:
-    """Write the rows as a CSV file."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(Row._fields)
-        writer.writerows(rows)
-
-
-def table(rows: list[Row]) -> dict[str, list[list[str]]]:
-    """For each spectrum the errors in per cent, a line for each way and the exact one last."""
-    tables = {}
-    for spectrum in SPECTRA:
-        exact, *rest = (row for row in rows if row.spectrum == spectrum)
-        lines = [
-            [f"{method.capitalize()}, {probes}"]
-            + [_per_cent(row) for row in rest if row[1:3] == (method, probes)]
-            + [""]
-            for method, probes in WAYS
+def table(rows: list[Row], spectrum: str) -> list[list]:
+    """The errors in shares of the trace, a line for each way and the exact one last."""
+    exact, *rest = (row for row in rows if row.spectrum == spectrum)
+    lines = [
+        [
+            f"{method.capitalize()}, {probes}",
+            *(row.error for row in rest if row[1:3] == (method, probes)),
+            None,
         ]
-        last = ["divergence, exact", *[""] * len(PRODUCTS), _per_cent(exact)]
-        tables[spectrum] = [*lines, last]
-    return tables
+        for method, probes in WAYS
+    ]
+    return [*lines, ["divergence, exact", *[None] * len(PRODUCTS), exact.error]]
 
 
-def _per_cent(row: Row) -> str:
-    return f"{100 * row.error:.2g}"
+def run(
+    sheet: Sheet,
+    rounds: Annotated[int, typer.Option(min=2, help="How many draws each error is over.")] = 100,
+    seed: Seed = 0,
+) -> None:
+    """Estimate a divergence from few products.
+
+    Compares Hutchinson's estimator with Hutch++, which learns the large part
+    of the spectrum first, and three kinds of random vectors, with the exact
+    divergence of 100 dimensions beside. Where the spectrum decays, Hutch++ is
+    far ahead; where it is flat, there is nothing to learn.
+
+    [bold]nbgrad run trace[/]
+    [bold]nbgrad run trace --rounds 1000[/]
+    """
+    with progress("trace") as tell:
+        rows = measure(rounds, seed, tell)
+    sheet.csv("trace", Row._fields, rows)
+    columns = {"products": "", **{str(n): ".2%" for n in (*PRODUCTS, SIZE)}}
+    for spectrum in SPECTRA:
+        title = f"{spectrum.capitalize()} spectrum: root mean square error, of the trace"
+        sheet.table(f"{spectrum}", title, columns, table(rows, spectrum))
+    error = {row[:4]: row.error for row in rows}
+    most = PRODUCTS[-1]
+    gain = (error["decaying", way, "rademacher", most] for way in ("hutchinson", "hutch++"))
+    sheet.figure("Hutchinson / Hutch++, decaying spectrum, 96 products", next(gain) / next(gain))
+    sheet.figure("error of the exact divergence", error["decaying", "divergence", "", SIZE])
+    if sheet.plots:
+        draw(rows, sheet.out / "trace.png")
 
 
 def draw(rows: list[Row], path: Path) -> None:

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import nbgrad
+from nbgrad.experiments.options import Seed
+from nbgrad.experiments.sheet import Sheet
 from nbgrad.transforms import LinearMap
 
 
@@ -98,6 +100,33 @@ def side_by_side() -> tuple[LinearMap, LinearMap]:
 
 def _flat(tree: Any) -> np.ndarray:
     return nbgrad.scipy.ravel(tree)[0]
+
+
+def run(sheet: Sheet, seed: Seed = 0) -> None:
+    """Build reverse mode out of forward mode by transposition.
+
+    Pushes symbols through a neuron, shows the linear program that is left and
+    its transpose, and compares the gradients of some programs with those of
+    the direct pullback.
+
+    [bold]nbgrad run transposition[/]
+    """
+    rows = compare(seed)
+    titles = (
+        "tanh(sum(w * x) + b), linear in its tangents:",
+        "its transpose, linear in the cotangent:",
+    )
+    for title, program in zip(titles, side_by_side(), strict=True):
+        print(f"{title}\n{program}\n")
+    sheet.table(
+        "transposition",
+        "Gradients by transposition and by the direct pullback",
+        {"": "", "linear ops": "d", "transposed": "d", "apart, relative": ".0e"},
+        rows,
+    )
+    sheet.figure("largest difference, relative", max(row.apart for row in rows))
+    if sheet.plots:
+        draw(sheet.out / "transposition.png")
 
 
 def draw(path: Path) -> None:

@@ -13,7 +13,8 @@ import pytest
 import nbgrad
 from nbgrad import cli
 from nbgrad.experiments import digits, moons
-from nbgrad.experiments.history import History
+from nbgrad.experiments.catalogue import EXPERIMENTS
+from nbgrad.experiments.sheet import Sheet
 from nbgrad.kernels.jit.folder import MAGIC
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -50,10 +51,11 @@ def interrupt_after(train, stop):
 def test_moons_writes_its_history_and_two_pictures(run, tmp_path):
     code, out, err = run("run", "moons", "--steps", 20, "--out", tmp_path / "new" / "moons")
     assert (code, err) == (0, [])
-    assert out[-1].startswith("accuracy ") and out[-1].endswith(" of 200)")
+    assert out[-2].endswith(" of 200 are right")
     written = tmp_path / "new" / "moons"
     assert sorted(p.name for p in written.iterdir()) == [
         "boundary.png",
+        "figures.csv",
         "history.csv",
         "history.png",
     ]
@@ -64,15 +66,17 @@ def test_moons_writes_its_history_and_two_pictures(run, tmp_path):
 def test_digits_writes_its_history_and_three_pictures(run, tmp_path):
     code, out, err = run("run", "digits", "--steps", 20, "--out", tmp_path)
     assert (code, err) == (0, [])
-    assert out[-1].startswith("held-out accuracy ") and out[-1].endswith(" of 450)")
+    assert out[-2].endswith(" of 450 are right")
     pictures = ["confusion.png", "history.png", "misread.png"]
-    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([*pictures, "history.csv"])
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(
+        [*pictures, "figures.csv", "history.csv"]
+    )
     assert all((tmp_path / name).read_bytes().startswith(PNG) for name in pictures)
 
 
 def test_a_history_reads_back_exactly(run, tmp_path):
     run("run", "moons", "--seed", 2, "--steps", 7, "--no-plots", "--out", tmp_path)
-    assert [p.name for p in tmp_path.iterdir()] == ["history.csv"]
+    assert {p.name for p in tmp_path.iterdir()} == {"history.csv", "figures.csv"}
     with (tmp_path / "history.csv").open(newline="") as file:
         header, *rows = csv.reader(file)
     assert header == ["step", "loss", "accuracy"]
@@ -83,7 +87,7 @@ def test_a_history_reads_back_exactly(run, tmp_path):
 def test_progress_is_a_few_plain_lines_where_there_is_no_terminal(run, tmp_path, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     _, out, _ = run("run", "moons", "--steps", 50, "--no-plots", "--out", tmp_path)
-    assert len([line for line in out if line.startswith("step ")]) == 11
+    assert len([line for line in out if line.startswith("moons ")]) == 11
     assert "".join(out).isprintable()
 
 
@@ -100,7 +104,7 @@ def test_progress_is_a_few_plain_lines_where_there_is_no_terminal(run, tmp_path,
         (["run", "moons", "--last", "tanh"], "--last"),
         (["run", "moons", "extra"], "extra"),
         (["run", "moon"], "did you mean 'nbgrad run moons'?"),
-        (["run", "lab"], "there are: digits, moons"),
+        (["run", "zzz"], "there are: descend, "),
         (["run", "babysqrt", "--at", "-1"], "--at"),
         (["rnu", "moons"], "did you mean 'nbgrad run'?"),
         (["cache", "clean"], "did you mean 'nbgrad cache clear'?"),
@@ -138,7 +142,7 @@ def test_a_full_disk_gets_one_line(run, tmp_path, monkeypatch):
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(History, "save", fail)
+    monkeypatch.setattr(Sheet, "csv", fail)
     code, _, err = run("run", "moons", "--steps", 1, "--out", tmp_path)
     assert (code, len(err)) == (1, 1)
     assert "No space left on device" in err[0]
@@ -151,7 +155,7 @@ def test_an_interrupted_training_is_kept(run, tmp_path, monkeypatch):
     assert "6 of 50 steps" in err[0]
     assert (tmp_path / "history.png").read_bytes().startswith(PNG)
     assert len((tmp_path / "history.csv").read_text().splitlines()) == 1 + 6
-    assert not any("accuracy" in line and "of 450" in line for line in out)
+    assert not any("are right" in line for line in out)
 
 
 @pytest.mark.parametrize("plots", [True, False])
@@ -185,7 +189,7 @@ def test_a_real_ctrl_c_stops_cleanly(tmp_path):
     )
     with process:
         assert process.stdout is not None and process.stderr is not None
-        assert process.stdout.readline().startswith("step ")
+        assert process.stdout.readline().startswith("moons ")
         process.send_signal(signal.SIGINT)
         error = process.stderr.read()
     assert process.returncode == 130
@@ -203,100 +207,21 @@ def test_missing_packages_are_named_with_the_remedy(run, monkeypatch):
 def test_the_experiments_are_listed(run):
     code, names, err = run("run", "--names")
     assert (code, err) == (0, [])
-    trainings, lab = ["digits", "moons"], ["descend", "babysqrt", "lab-benchmark"]
-    jacobians = ["forward-reverse", "accumulation", "transposition"]
-    assert names == [*trainings, *lab, "trace", *jacobians]
+    assert names == [row.name for row in EXPERIMENTS]
     code, lines, err = run("run", "--list")
     assert (code, err) == (0, [])
-    assert [line.split()[0] for line in lines] == names
-    assert all(len(line.split()) > 3 and line.endswith(".") for line in lines)
-
-
-def test_descend_writes_an_animation_and_a_picture(run, tmp_path):
-    code, out, err = run("run", "descend", "--out", tmp_path)
-    assert (code, err) == (0, [])
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["descend.gif", "descend.png"]
-    assert (tmp_path / "descend.png").read_bytes().startswith(PNG)
-    assert (tmp_path / "descend.gif").read_bytes().startswith(b"GIF8")
-    assert "in 34 steps to (-1.509," in out[-2] and "in 16 steps to (3.958," in out[-1]
-
-
-def test_babysqrt_shows_a_table_and_draws(run, tmp_path):
-    code, out, err = run("run", "babysqrt", "--out", tmp_path)
-    assert (code, err) == (0, [])
-    assert (tmp_path / "babysqrt.png").read_bytes().startswith(PNG)
-    assert sum("0.3535533905932737" in line for line in out) == 4
-    assert "".join(out).isprintable()
-
-
-def test_the_lab_benchmark_shows_a_table(run):
-    code, out, err = run("run", "lab-benchmark", "--rounds", 1)
-    assert (code, err) == (0, [])
-    text = "\n".join(out)
-    assert "2 x 3 by 3 x 2" in text and "20 x 30 by 30 x 20" in text
-
-
-def test_forward_reverse_shows_three_tables_and_draws(run, tmp_path):
-    code, out, err = run("run", "forward-reverse", "--rounds", 1, "--out", tmp_path)
-    assert (code, err) == (0, [])
-    written = sorted(p.name for p in tmp_path.iterdir())
-    assert written == ["forward-reverse.csv", "graph.png", "jacobians.png"]
-    assert all((tmp_path / name).read_bytes().startswith(PNG) for name in written[1:])
-    cells = [line.split() for line in out]
-    assert ["a", "2", "1", "0", "12"] in cells and ["b", "3", "0", "1", "14"] in cells
-    assert sum("8.4365636569180" in line for line in out) == 4
-    assert len((tmp_path / "forward-reverse.csv").read_text().splitlines()) == 6
-
-
-def test_accumulation_shows_a_table_and_draws(run, tmp_path):
-    code, out, err = run("run", "accumulation", "--rounds", 1, "--out", tmp_path)
-    assert (code, err) == (0, [])
-    written = sorted(p.name for p in tmp_path.iterdir())
-    assert written == ["accumulation.csv", "accumulation.png", "elimination.png"]
-    assert all((tmp_path / name).read_bytes().startswith(PNG) for name in written[1:])
-    cells = [line.split() for line in out]
-    assert any(row[:7] == ["two", "numbers", "8", "10", "7", "7", "1.14"] for row in cells)
-    with (tmp_path / "accumulation.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert all(int(row["optimal"]) <= min(int(row["forward"]), int(row["reverse"])) for row in rows)
-
-
-def test_trace_shows_tables_and_writes_them(run, tmp_path):
-    code, out, err = run("run", "trace", "--rounds", 2, "--out", tmp_path)
-    assert (code, err) == (0, [])
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["trace.csv", "trace.png"]
-    assert (tmp_path / "trace.png").read_bytes().startswith(PNG)
-    with (tmp_path / "trace.csv").open(newline="") as file:
-        header, *rows = csv.reader(file)
-    assert header == ["spectrum", "method", "probes", "products", "error", "told"]
-    assert len(rows) == 2 * (1 + 6 * 5)
-    text = "\n".join(out)
-    assert "Decaying spectrum" in text and "Hutch++, orthogonal" in text and "exact" in text
-
-
-def test_transposition_shows_programs_and_draws(run, tmp_path):
-    code, out, err = run("run", "transposition", "--out", tmp_path)
-    assert (code, err) == (0, [])
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["transposition.csv", "transposition.png"]
-    assert (tmp_path / "transposition.png").read_bytes().startswith(PNG)
-    with (tmp_path / "transposition.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert len(rows) == 6 and all(float(row["apart"]) < 1e-12 for row in rows)
-    assert sum(line.startswith("linear(") for line in out) == 2
-
-
-def test_what_draws_nothing_writes_nothing(run, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name in ("descend", "babysqrt"):
-        assert run("run", name, "--no-plots")[0] == 0
-    assert list(tmp_path.iterdir()) == []
+    rows = [line.split() for line in lines if line.startswith("  ")]
+    assert [row[0] for row in rows] == [*names, "all"]
+    assert all(row[1].isdigit() and row[2] == "s" and len(row) > 5 for row in rows)
+    assert all(len(line) <= 80 for line in lines)
 
 
 @pytest.mark.parametrize("name", ["moons", "digits"])
 def test_compiled_trainings_say_what_it_brought(run, tmp_path, name):
     code, out, err = run("run", name, "--compiled", "--steps", 5, "--no-plots", "--out", tmp_path)
     assert (code, err) == (0, [])
-    assert out[-3].startswith("a compiled step takes") and out[-3].endswith("times as long")
+    (told,) = (line for line in out if line.startswith("a compiled step takes"))
+    assert told.endswith("times as long")
     assert len((tmp_path / "history.csv").read_text().splitlines()) == 6
 
 

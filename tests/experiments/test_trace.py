@@ -8,7 +8,7 @@ from nbgrad.experiments import trace
 
 @pytest.fixture(scope="module")
 def rows():
-    return trace.measure(rounds=30, seed=0, on_part=lambda done, total, part: None)
+    return trace.measure(rounds=30, seed=0, tell=lambda done, total, part: None)
 
 
 def errors(rows, *wanted):
@@ -40,6 +40,6 @@ def test_told_errors_are_true(rows):
 def test_ways_are_told_one_by_one():
     seen = []
     trace.measure(1, 0, lambda *part: seen.append(part))
-    assert [done for done, _, _ in seen] == list(range(12))
+    assert [done for done, _, _ in seen] == list(range(1, 13))
     assert {total for _, total, _ in seen} == {12}
     assert seen[-1][2] == "flat, hutch++, orthogonal"
