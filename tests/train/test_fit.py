@@ -68,7 +68,7 @@ def test_compiled_and_eager_learn_the_same():
     quick = fit(network(), LOSS, (X, LABELS), compile=True, **settings)
     np.testing.assert_allclose(quick.losses, eager.losses, rtol=1e-11)
     np.testing.assert_allclose(quick.moments, eager.moments, rtol=1e-11)
-    assert eager.moments[-1].measure > 0.95 and eager.moments[-1].step == 60
+    assert eager.moments[-1].measure > 0.9 and eager.moments[-1].step == 60
     held = LOSS(eager.model(X), LABELS)
     assert eager.moments[-1].held_loss == held
     assert eager.losses[-5:].mean() < 0.5 * eager.losses[:5].mean()
