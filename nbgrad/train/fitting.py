@@ -86,7 +86,8 @@ def fit(
         held: data that is not trained on, `(x, *targets)`, to measure the model.
         measure: a number for what the model gives for x and the targets, such as `accuracy`, on the
             held data, or without it on all of the data.
-        every: how many steps lie between two looks at the model; an epoch where None.
+        every: how many steps lie between two looks at the model; where None an epoch, or a
+            hundredth of all steps if that is more.
         patience: end after so many looks without a lower loss (the held one, where there is one).
         seed: of the order of the rows.
         compile: compile the whole step, at the first batch.
@@ -101,7 +102,7 @@ def fit(
     data set, DimensionMismatch for arrays of unequal length, CheckpointError for a file that cannot
     be written or resumed from.
     """
-    _require_parameters(model)
+    _require(model, data, optimiser)
     data = tuple(map(np.asarray, data))
     n = require_rows("fit", data)
     if held is not None:
@@ -109,7 +110,7 @@ def fit(
         require_rows("fit: the held data", held)
     order = Order(seed, n, n if batch is None else batch, last)
     total = _steps(steps, epochs, order.batches)
-    every = order.batches if every is None else every
+    every = max(order.batches, total // 100) if every is None else every
     if every < 1:
         raise ValueError(f"fit: every is {every}; it counts the steps between two looks")
     look = _look(loss, data, held, measure)
@@ -126,8 +127,8 @@ def fit(
         with Bar(total, progress) as bar:
             while True:
                 if now.step > now.looked and (now.step % every == 0 or now.step >= total):
-                    now = now.after(look(now))
-                    moment = now.seen()[-1]
+                    moment = look(now)
+                    now = now.after(moment)
                     bar.update(now.step, _report(moment))
                     _save(now, checkpoint)
                     if watch is not None:
@@ -152,8 +153,18 @@ def fit(
     return _fitted(now, ended)
 
 
-def _require_parameters(model: Any) -> None:
-    """Raise TypeError for floats in a model that no update can change."""
+def _require(model: Any, data: Any, optimiser: Any) -> None:
+    """Raise TypeError for what is no model, data or optimiser, and for floats in a model that no
+    update can change."""
+    if not callable(model):
+        raise TypeError(f"fit: a {type(model).__name__} is no model: it cannot be called")
+    if not isinstance(data, (tuple, list)):
+        raise TypeError(f"fit: the data is a {type(data).__name__}; give a tuple, (x, *targets)")
+    if not hasattr(optimiser, "update"):
+        raise TypeError(
+            f"fit: the optimiser is a {type(optimiser).__name__}; give one such as "
+            "nbgrad.optim.Adam(0.01)"
+        )
     leaves = trees.flatten(model)[0]
     if any(isinstance(x, Array) for x in leaves):
         raise TypeError("fit: the model holds tracked arrays: give it plain ones, w.data for w")

@@ -308,7 +308,7 @@ def test_float32_stays():
     ],
 )
 def test_mistakes_are_told(call, text):
-    with pytest.raises((ValueError, TypeError)) as caught:
+    with pytest.raises((ValueError, TypeError, IndexError)) as caught:
         call()
     assert str(caught.value) == text
 
@@ -328,6 +328,22 @@ def test_summary_counts():
         "       total                          15     76",
     ]
     assert repr(model).startswith("Chain(Dense(weight=float32[4, 3], bias=float32[3]), tanh, Chain")
+
+
+def test_summary_opens_models():
+    class Net:
+        def __init__(self):
+            self.scale, self.name = 2.0, "net"
+            self.blocks = [nn.Dense.random(0, 2, 3), np.tanh, nn.Dense.random(0, 3, 1)]
+
+        def __call__(self, x):
+            return self.scale * nn.Chain(*self.blocks)(x)
+
+    text = str(nn.summary(nn.Chain(Net(), np.sum))).splitlines()
+    assert [line.split()[:2] for line in text[1:-1]] == [
+        ["0.blocks.0", "Dense"], ["0.blocks.2", "Dense"], ["0.scale", "float"], ["1", "sum"],
+    ]  # fmt: skip
+    assert text[-1].split() == ["total", "14", "112"]
 
 
 def test_summary_on_a_terminal_and_off_it(capsys, monkeypatch):
