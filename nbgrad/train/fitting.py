@@ -172,7 +172,7 @@ def _require(model: Any, data: Any, optimiser: Any) -> None:
     if len(inside) != len(leaves) or any(a is not b for a, b in zip(inside, leaves, strict=True)):
         raise TypeError(
             "fit: the model holds a function that holds floats, which no update can change: make "
-            "it a class whose attributes they are"
+            "it a class whose attributes they are, or write constants into the function"
         )
 
 

@@ -207,6 +207,26 @@ def test_compiled_functions_give_back_what_models_hold_besides_arrays():
     assert step(model, X)[1].layers[0].order == 3 and len(step._variants) == 2
 
 
+def test_a_whole_number_that_shapes_the_program_is_named():
+    def layer() -> type:
+        @dataclass
+        class Heads:
+            weight: Any
+            heads: int
+
+            def __call__(self, x):
+                return np.reshape(x * self.weight, (self.heads, -1))
+
+        return Heads
+
+    call = nbgrad.compile(lambda m, x: m(x))
+    with pytest.raises(
+        nbgrad.TraceError, match=r"or the attributes .* in nbgrad\.register\(fields"
+    ):
+        call(layer()(np.ones(4), 2), X)
+    assert call(nbgrad.register(layer(), fields=["weight"])(np.ones(4), 2), X).shape == (2, 2)
+
+
 def test_out_takes_models():
     step = nbgrad.compile(lambda m, x: Chain(Power(m.layers[0].scale * x), m.layers[1], "word"))
     model = Chain(Power(np.ones(4)), np.sin)
