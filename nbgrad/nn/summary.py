@@ -1,5 +1,6 @@
 """What a model holds: layer by layer, with shapes, parameters and bytes."""
 
+import math
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -125,11 +126,12 @@ def _arrays(layer: Any) -> list[Any]:
 
 def _row(place: str, layer: Any) -> Row:
     arrays = _arrays(layer)
-    floats = [x for x in arrays if trees.is_differentiable(x)]
+    counts = [math.prod(shape_of(x)) for x in arrays]
+    sizes = [getattr(x, "dtype", np.dtype(float)).itemsize for x in arrays]
     return Row(
         place,
         getattr(layer, "__name__", type(layer).__name__),
         ", ".join(str(shape_of(x)) for x in arrays),
-        sum(int(np.size(x)) for x in floats),
-        sum(np.asarray(x).nbytes for x in arrays),
+        sum(n for n, x in zip(counts, arrays, strict=True) if trees.is_differentiable(x)),
+        sum(n * size for n, size in zip(counts, sizes, strict=True)),
     )

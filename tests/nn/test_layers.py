@@ -334,12 +334,14 @@ def test_summary_opens_models():
     class Net:
         def __init__(self):
             self.scale, self.name = 2.0, "net"
-            self.blocks = [nn.Dense.random(0, 2, 3), np.tanh, nn.Dense.random(0, 3, 1)]
+            self.blocks: Any = [nn.Dense.random(0, 2, 3), np.tanh, nn.Dense.random(0, 3, 1)]
 
         def __call__(self, x):
             return self.scale * nn.Chain(*self.blocks)(x)
 
-    text = str(nn.summary(nn.Chain(Net(), np.sum))).splitlines()
+    net = Net()
+    net.blocks[2].weight = nbgrad.track(net.blocks[2].weight)
+    text = str(nn.summary(nn.Chain(net, np.sum))).splitlines()
     assert [line.split()[:2] for line in text[1:-1]] == [
         ["0.blocks.0", "Dense"], ["0.blocks.2", "Dense"], ["0.scale", "float"], ["1", "sum"],
     ]  # fmt: skip

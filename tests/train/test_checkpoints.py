@@ -108,6 +108,8 @@ def test_what_cannot_be_read_or_written(tmp_path):
         from fractions import Fraction
 
         save(tmp_path / "x.npz", model(w=Fraction(1, 2)))
+    with pytest.raises(CheckpointError, match=r"two parts of the tree have the name a\.b"):
+        save(tmp_path / "x.npz", {"a": {"b": 1.0}, "a.b": 2.0})
     assert sorted(x.name for x in tmp_path.iterdir()) == ["file", "plain.npz"]
 
 
