@@ -98,9 +98,9 @@ def fit(
         watch: called with each look and the model then.
 
     Ctrl-C ends the training and gives what was reached. Raises NanError, which names the first op
-    that gave nan and has what was reached as `fitted`, where a loss is nan, ValueError for an empty
-    data set, DimensionMismatch for arrays of unequal length, CheckpointError for a file that cannot
-    be written or resumed from.
+    that gave nan and has what was reached as `fitted`, where a loss or, at a look, a number of the
+    model is nan, ValueError for an empty data set, DimensionMismatch for arrays of unequal length,
+    CheckpointError for a file that cannot be written or resumed from.
     """
     _require(model, data, optimiser)
     data = tuple(map(np.asarray, data))
@@ -127,6 +127,8 @@ def fit(
         with Bar(total, progress) as bar:
             while True:
                 if now.step > now.looked and (now.step % every == 0 or now.step >= total):
+                    if _holds_nan(now.model):
+                        raise _nan("the model after", step, now, [previous])
                     moment = look(now)
                     now = now.after(moment)
                     bar.update(now.step, _report(moment))
@@ -142,7 +144,7 @@ def fit(
                 given = now.model, now.state, tuple(x[rows] for x in data)
                 value, model, state = run(*given)
                 if np.isnan(value):
-                    raise _nan(step, now, [previous, given])
+                    raise _nan("the loss of", step, now, [previous, given])
                 now.losses[now.step] = value
                 now = now._replace(step=now.step + 1, model=model, state=state)
                 previous = given
@@ -238,17 +240,22 @@ def _report(moment: Moment) -> str:
     return "  ".join(parts)
 
 
-def _nan(step: Callable, now: Standing, given: list) -> NanError:
-    """The error about a nan: the last two steps are taken again, eagerly, to find the op."""
-    what, advice = f"fit: the loss of step {now.step} is nan", "a smaller rate, or gradients "
+def _holds_nan(model: Any) -> bool:
+    leaves = trees.flatten(model)[0]
+    return any(trees.is_differentiable(x) and bool(np.isnan(x).any()) for x in leaves)
+
+
+def _nan(what: str, step: Callable, now: Standing, given: list) -> NanError:
+    """The error about a nan: the last steps are taken again, eagerly, to find the op."""
+    message, advice = f"fit: {what} step {now.step} is nan", "a smaller rate, or gradients "
     advice += "clipped by nbgrad.optim.Clipped, may help"
-    found = NanError(f"{what}; {advice}")
+    found = NanError(f"{message}; {advice}")
     try:
         with detect_nan():
             for arguments in given:
                 if arguments is not None:
                     step(*arguments)
     except NanError as error:
-        found = NanError(f"{what}: {error}; {advice}")
+        found = NanError(f"{message}: {error}; {advice}")
     found.fitted = _fitted(now, "nan")
     return found

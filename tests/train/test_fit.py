@@ -173,8 +173,10 @@ def test_a_nan_of_the_step_before_is_found():
         return np.sum(np.sqrt(abs(scores) * 0.0) * scores) + np.sum(y)
 
     model = nn.Dense(np.array([[1.0]]), None)
-    with pytest.raises(nbgrad.NanError, match=r"step 1 is nan: .* in the backward pass"):
-        fit(model, loss, (np.ones((2, 1)), np.ones(2)), steps=9, batch=None)
+    for steps, every, text in ((9, 5, "the loss of step 1"), (1, 1, "the model after step 1")):
+        with pytest.raises(nbgrad.NanError, match=rf"{text} is nan: .* in the backward pass"):
+            data = (np.ones((2, 1)), np.ones(2))
+            fit(model, loss, data, steps=steps, every=every, batch=None)
 
 
 def test_a_full_disk_costs_a_warning(tmp_path, monkeypatch):
