@@ -142,6 +142,14 @@ def test_normalise_keeps_the_scaling():
             lambda: data.split(0, 0.01, np.zeros(4)),
             "split: a share of 0.01 of 4 rows leaves one part empty",
         ),
+        (
+            lambda: list(data.minibatches(0, 2.5, np.zeros(4))),  # pyright: ignore
+            "the size of a batch is 2.5; it must be a whole number",
+        ),
+        (
+            lambda: list(data.minibatches(-1, 2, np.zeros(4))),
+            "the seed of batches is -1; give one from 0 on",
+        ),
         (lambda: list(data.minibatches(0, 0, np.zeros(4))), "batches of 0 rows: give one or more"),
         (lambda: data.moons(0, 0), "moons: 0 points; give one or more"),
         (

@@ -283,6 +283,15 @@ def test_float32_stays():
             "channels) of 2 x 2 pixels or more",
         ),
         (
+            lambda: nn.Conv2d.random(0, 1, 2, stride=0),
+            "Conv2d: a stride of 0 and a padding of 0: windows begin 1 pixel apart or more, and 0 "
+            "or more zeros are put on every side",
+        ),
+        (
+            lambda: nn.MeanPool2d(0)(np.ones((5, 4, 4, 1))),
+            "MeanPool2d: squares of 0 pixels; give 1 or more",
+        ),
+        (
             lambda: nn.GRU.random(0, 3, 2)(np.ones((5, 3))),
             "GRU: an input of shape (5, 3), where it takes (samples, times, 3), as its input "
             "weights have shape (3, 6)",
