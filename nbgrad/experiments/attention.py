@@ -1,7 +1,7 @@
 """A small transformer reads Python's own manual, character by character.
 
 Two blocks of causal attention and a dense layer each, with layer norm and residuals, predict the
-next of 48 characters; AdamW, warm-up and cosine. Beside its loss stands that of counting pairs of
+next of 32 characters; AdamW, warm-up and cosine. Beside its loss stands that of counting pairs of
 characters. The text is the manual that every Python brings for its help.
 """
 
@@ -15,7 +15,7 @@ from nbgrad.experiments.options import Seed, Steps
 from nbgrad.experiments.progress import progress
 from nbgrad.experiments.sheet import Sheet
 
-CONTEXT, WIDTH, HEADS, BLOCKS, BATCH, STEPS, EVERY = 48, 48, 4, 2, 16, 1600, 100
+CONTEXT, WIDTH, HEADS, BLOCKS, BATCH, STEPS, EVERY = 32, 32, 4, 2, 16, 1500, 100
 CHARACTERS = 200_000
 
 

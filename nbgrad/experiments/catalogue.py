@@ -263,7 +263,7 @@ EXPERIMENTS = (
     Experiment(
         "hmc", OURS, 8, hmc.run,
         figures=(
-            Figure("largest distance from a moment, in standard errors", "at most 4", (0, 4), ".2f"),
+            Figure("largest distance from a moment, in errors", "at most 4", (0, 4), ".2f"),
             Figure("accepted", "most", (0.6, 1), ".1%"),
             Figure("shrink factor of four chains", "near 1", (1, 1.02), ".4f", (1, 1.1)),
             Figure("effective samples a second", "many", (1000, 1e8), ",.0f", (10, 1e8)),

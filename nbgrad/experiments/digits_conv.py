@@ -1,8 +1,8 @@
 """Handwritten digits by a small convolutional network, in float32.
 
-Two convolutions with pooling between, a dense layer with dropout, and Adam; each step of training is
-one compiled function. Three quarters of the digits train it, shifted by up to a pixel, so that no
-image is seen twice; the rest measure it.
+Two convolutions with pooling between, a dense layer with dropout, and Adam; each step of training
+is one compiled function. Three quarters of the digits train it, every other batch shifted by up to
+a pixel; the rest measure it.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from nbgrad.experiments.progress import progress
 from nbgrad.experiments.race import raced
 from nbgrad.experiments.sheet import Sheet
 
-BATCH, STEPS, EVERY, RATE = 64, 1500, 50, 0.003
+BATCH, STEPS, EVERY, RATE = 64, 2000, 50, 0.003
 
 
 def first_network(rng: np.random.Generator) -> nbgrad.nn.Chain:
@@ -49,7 +49,7 @@ def shifted(rng: np.random.Generator, x: np.ndarray) -> np.ndarray:
     """Images moved by up to a pixel in each direction."""
     down, across = rng.integers(-1, 2, 2)
     padded = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
-    return padded[:, 1 + down : 9 + down, 1 + across : 9 + across]
+    return padded[:, 1 + down : 9 + down, 1 + across : 9 + across].copy()
 
 
 def run(sheet: Sheet, seed: Seed = 0, steps: Steps = STEPS) -> None:
@@ -72,7 +72,7 @@ def run(sheet: Sheet, seed: Seed = 0, steps: Steps = STEPS) -> None:
     with progress("digits-conv") as tell:
         batches = nbgrad.data.minibatches(seed, BATCH, x, y, epochs=steps)
         for i, (some_x, some_y) in zip(range(1, steps + 1), batches, strict=False):
-            some_x = np.ascontiguousarray(shifted(rng, some_x))
+            some_x = shifted(rng, some_x) if i % 2 else some_x
             loss, network, state = compiled_step(network, state, some_x, some_y, optimiser)
             losses.append(float(loss))
             if i % EVERY == 0 or i == steps:

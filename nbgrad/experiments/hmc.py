@@ -97,7 +97,7 @@ def run(
     worth = [sum(effective(chain[:, k]) for chain in chains) for k in range(2)]
     x, y = chains[..., 0].ravel(), chains[..., 1].ravel()
     found = (x.mean(), x.var(), y.mean(), y.var())
-    errors = (1, np.sqrt(2), 1.5, np.sqrt(np.var((y - 1) ** 2)))
+    errors = (1.0, np.sqrt(2), 1.5, float(np.std((y - 1) ** 2)))
     rows = [
         (name, float(value), exact, float(error / np.sqrt(min(worth))))
         for (name, exact), value, error in zip(MOMENTS.items(), found, errors, strict=True)
@@ -105,7 +105,7 @@ def run(
     columns = {"": "", "sampled": ".4f", "exact": "g", "standard error": ".4f"}
     sheet.table("moments", "Moments of the banana", columns, rows)
     off = max(abs(value - exact) / error for _, value, exact, error in rows)
-    sheet.figure("largest distance from a moment, in standard errors", off)
+    sheet.figure("largest distance from a moment, in errors", off)
     sheet.figure("accepted", float(np.mean([accepted for _, accepted in runs])))
     sheet.figure("shrink factor of four chains", max(shrink(chains[..., k]) for k in range(2)))
     sheet.figure("effective samples a second", min(worth) / seconds)

@@ -1,4 +1,4 @@
-"""What is a rod made of? Its conductivity from temperatures, an inverse problem of the heat equation.
+"""What is a rod made of? Its conductivity from temperatures: the heat equation, backwards.
 
 u_t = (k(x) u_x)_x on 0 to 1, with cold ends and a hot middle at first. The temperature is measured
 at nine places over time, with noise; the conductivity at 20 places is sought. A step of the

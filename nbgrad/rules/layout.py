@@ -271,8 +271,57 @@ def given(x: Any) -> Any:
     return array(x) if isinstance(x, (list, tuple)) else np.asarray(x)
 
 
+def _side_by_side(*arrays):
+    """Vectors as columns, and matrices as they are, beside each other."""
+    columns = [np.reshape(a, (-1, 1)) if np.ndim(a) < 2 else a for a in map(held, arrays)]
+    return np.concatenate(columns, axis=1)
+
+
+def _hcat_infer(*avals):
+    full = [aval.shape if len(aval.shape) > 1 else (math.prod(aval.shape), 1) for aval in avals]
+    width = sum(shape[1] for shape in full)
+    return Aval.of((full[0][0], width, *full[0][2:]), common_type(*avals))
+
+
+def _hcat_transpose(ct, args):
+    cotangents, start = [], 0
+    for arg in args:
+        shape = shape_of(arg)
+        stop = start + (shape[1] if len(shape) > 1 else 1)
+        part = ct[:, start:stop]
+        cotangents.append(part if len(shape) > 1 else np.reshape(part, shape))
+        start = stop
+    return cotangents
+
+
+def _hcat_batch(primitive, size, args, batched):
+    columns = []
+    for x in batching.spread(size, args, batched):
+        shape = shape_of(x)
+        columns.append(np.reshape(x, (size, -1, 1)) if len(shape) < 3 else x)
+    return np.concatenate(columns, axis=2)
+
+
+hcat_row = Linear(
+    "hcat",
+    _side_by_side,
+    _hcat_infer,
+    _hcat_transpose,
+    batch=_hcat_batch,
+    unit=True,
+    form=forms.hcat,
+    reference=lambda *arrays: np.concatenate(
+        [a if a.ndim > 1 else a.reshape(-1, 1) for a in arrays], axis=1
+    ),
+    spelling="`nbgrad.hcat`",
+    samples=[sample((3,), (3,)), sample((2,), (2, 3), (2,)), sample((2, 3), (2, 1))],
+)
+
+
 def hcat(*arrays):
     """Arrays side by side: 1-D arrays become columns, matrices keep theirs.
+
+    Raises DimensionMismatch where they have not as many rows.
 
     >>> nbgrad.hcat(np.array([1.0, 2.0]), np.eye(2))
     array([[1., 1., 0.],
@@ -280,8 +329,14 @@ def hcat(*arrays):
     """
     if not arrays:
         raise ValueError("hcat: need at least one array")
-    columns = [np.reshape(a, (-1, 1)) if len(shape_of(a)) < 2 else a for a in arrays]
-    return np.concatenate(columns, axis=1)
+    arrays = [given(a) for a in arrays]
+    full = [s if len(s) > 1 else (math.prod(s), 1) for s in map(shape_of, arrays)]
+    if len({(shape[0], *shape[2:]) for shape in full}) > 1:
+        listed = ", ".join(str(shape_of(a)) for a in arrays)
+        raise DimensionMismatch(f"hcat: arrays of shapes {listed} have not as many rows")
+    if not any(isinstance(a, Array) for a in arrays):
+        return _side_by_side(*arrays)
+    return bind(hcat_row, *arrays)
 
 
 astype = Linear(
