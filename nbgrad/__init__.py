@@ -31,7 +31,6 @@ from .errors import (
     UntrackedError,
 )
 from .estimators import TraceEstimate, divergence, trace_estimate
-from .kernels.jit.kernel import stats
 from .loops import loop, scan
 from .rules.activation import elu, erf, gelu, leaky_relu, relu, sigmoid, softplus
 from .rules.assign import at
@@ -43,6 +42,7 @@ from .rules.polynomial import evalpoly
 from .rules.softmax import logsoftmax, logsumexp, softmax
 from .static import StaticFunction, compile
 from .transforms import (
+    accum,
     checkpoint,
     custom_rule,
     elementwise_grad,
@@ -58,6 +58,7 @@ from .transforms import (
     pullback,
     pushforward,
     register,
+    reset,
     rrule,
     stop_gradient,
     value_and_grad,
@@ -66,18 +67,23 @@ from .transforms import (
 )
 from .transforms.elementwise import custom_elementwise
 from .values import constants as constants
-from .values.leaves import accum, reset, track
+from .values.leaves import track
 from .values.tracked import TrackedArray
 from .warmup import warmup
 
 if TYPE_CHECKING:
     from . import data as data
     from . import elimination as elimination
+    from . import linalg as linalg
     from . import nn as nn
     from . import optim as optim
     from . import scipy as scipy
+    from . import special as special
     from . import train as train
     from .static.inspect.show import draw, print_tree, show
+    from .stats import Room
+
+    stats: Room
 
 __version__ = "0.1.0"
 
@@ -159,9 +165,14 @@ __all__ = [
 ]
 
 
+_ROOMS = {
+    "data", "elimination", "linalg", "nn", "optim", "scipy", "special", "stats", "train",
+}  # fmt: skip
+
+
 def __getattr__(name: str) -> Any:
-    """What loads on first use: `scipy` loads SciPy, few need `elimination` or look inside."""
-    if name in ("data", "elimination", "nn", "optim", "scipy", "train"):
+    """What loads on first use: `scipy` loads SciPy, and few need the others or look inside."""
+    if name in _ROOMS:
         return import_module(f".{name}", __name__)
     if name in ("draw", "print_tree", "show"):
         return getattr(import_module(".static.inspect.show", __name__), name)

@@ -60,7 +60,9 @@ class TraceError(NbgradError, TypeError):
 
 
 class NanError(NbgradError, FloatingPointError):
-    """An op gave nan under `nbgrad.detect_nan`."""
+    """An op gave nan under `nbgrad.detect_nan`, or in a training: `fitted` is what that reached."""
+
+    fitted: Any = None
 
 
 class CheckpointError(NbgradError, ValueError):

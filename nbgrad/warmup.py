@@ -78,9 +78,10 @@ def calls_of(primitive: Primitive, dtype: np.dtype) -> Iterator[Example]:
             ]
             yield Example(primitive, tuple(args), tuple(tracked), params)
             if primitive.arity == 2 and specs == _EQUAL * 2:
-                yield Example(primitive, tuple(args), (0,), params)
-                yield Example(primitive, tuple(args), (1,), params)
-                yield Example(primitive, (args[0], args[0]), (0, 1), params)  # x * x is one leaf
+                for i in tracked:
+                    yield Example(primitive, tuple(args), (i,), params)
+                if len(tracked) == 2:  # x * x is one leaf
+                    yield Example(primitive, (args[0], args[0]), (0, 1), params)
 
 
 _EQUAL: tuple[tuple[int, ...]] = ((3,),)

@@ -226,10 +226,12 @@ def _specs(row: Elementwise, arity: int) -> list[tuple]:
 
 
 def _is_usable(row: Elementwise, specs: tuple) -> bool:
-    """A condition is an array, since a number is no choice; so is some other argument."""
+    """A condition is an array, since a number is no choice; so is some argument with a
+    derivative."""
     numbers = {i for i, spec in enumerate(specs) if spec is float}
     conditions = set(row.conditions)
-    return not numbers & conditions and numbers | conditions != set(range(row.arity))
+    plain = numbers | conditions | set(row.refusals)
+    return not numbers & conditions and plain != set(range(row.arity))
 
 
 def _is_drawn(arg) -> bool:

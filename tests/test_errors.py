@@ -179,8 +179,11 @@ WRONG_KINDS = [
     ("np.where(x > 0, x)", "np.where: missing a required argument: 'y'; with tracked arrays it is "
      "np.where(condition, x, y)"),
     ("len(s)", "len() of unsized object: the array has no axes"),
-    ("nbgrad.reset([x])", "reset: a list is not tracked; track it with nbgrad.track"),
-    ("nbgrad.accum(1.0)", "accum: a float is not tracked; track it with nbgrad.track"),
+    ("nbgrad.reset([1.0])", "reset: a list holds nothing that is tracked; track arrays with "
+     "nbgrad.track"),
+    ("nbgrad.accum(1.0)", "accum: a float is not tracked; track arrays with nbgrad.track"),
+    ("np.sum(x).backward(retain=[plain])", "backward: retain holds a ndarray; give tracked arrays, "
+     "[h1, h2]"),
     ("nbgrad.grad(lambda x: None)(1.0)", "gradient: the function gave NoneType" + NUMBER),
     ("nbgrad.grad(lambda x: 'a')(1.0)", "gradient: the function gave str" + NUMBER),
     ("nbgrad.grad(lambda x: (x, x))(1.0)", "gradient: the function gave tuple" + NUMBER
@@ -249,6 +252,11 @@ UNTRACKED = [
     ("complex(s)", "nbgrad has no complex numbers: use .item() for the plain number"),
 ]
 GRAPH = [
+    (
+        "z.backward(retain=[y])",
+        "backward: the output was not computed from the multiply of shape (3,) that retain holds, "
+        "so it has no gradient",
+    ),
     ("z.backward(); z.backward()", FREED),
     ("nbgrad.reset(x); z.backward()", FREED),
     ("x.data -= 1.0; z.backward()", STALE),

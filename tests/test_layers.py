@@ -28,7 +28,8 @@ FLOORS = (
     ("transforms",),
     ("static",),
     ("loops", "random"),
-    ("check", "descent", "estimators", "naive", "optable", "scipy", "warmup"),
+    ("check", "descent", "estimators", "linalg", "naive", "optable", "scipy", "special", "warmup"),
+    ("stats",),
     ("data", "nn", "optim"),
     ("train",),
     ("",),  # nbgrad/__init__.py

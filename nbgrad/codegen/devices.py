@@ -131,6 +131,65 @@ def _reflected(x: PointerLike, out: PointerLike, count: int, m: int, n: int) -> 
     _write(out, np.concatenate(np.linalg.qr(_read(x, count, m, n)), axis=1))
 
 
+def _swept(
+    a: PointerLike, y: PointerLike, out: PointerLike, count: int, n: int, m: int, lower: int,
+    unit: int,
+) -> None:  # fmt: skip
+    """Triangular systems, row by row."""
+    matrices, found = _read(a, count, n, n), _read(y, count, n, m).copy()
+    for matrix, x in zip(matrices, found, strict=True):
+        for i in range(n) if lower else reversed(range(n)):
+            known = slice(0, i) if lower else slice(i + 1, n)
+            x[i] -= matrix[i, known] @ x[known]
+            if not unit:
+                x[i] /= matrix[i, i]
+    _write(out, found)
+
+
+def _banded(
+    ab: PointerLike, y: PointerLike, out: PointerLike, count: int, n: int, m: int, lower: int,
+    upper: int,
+) -> None:  # fmt: skip
+    """Banded systems: row i of the result is the band of the upper factor, and the solution."""
+    diagonals, right = _read(ab, count, lower + upper + 1, n), _read(y, count, n, m)
+    width = 2 * lower + upper + 1
+    found = np.zeros((count, n, width + m), diagonals.dtype)
+    for given, b, made in zip(diagonals, right, found, strict=True):
+        a, x = np.zeros((n, n), given.dtype), b.copy()
+        for i, j in np.ndindex(n, n):
+            if -upper <= i - j <= lower:
+                a[i, j] = given[upper + i - j, j]
+        for j in range(n):
+            best = j + int(np.argmax(np.abs(a[j : j + lower + 1, j])))
+            a[[j, best], j:], x[[j, best]] = a[[best, j], j:], x[[best, j]]
+            if a[j, j] != 0.0:
+                below = slice(j + 1, j + lower + 1)
+                factors = a[below, j] / a[j, j]
+                a[below, j + 1 :] -= np.outer(factors, a[j, j + 1 :])
+                x[below] -= np.outer(factors, x[j])
+        for i in reversed(range(n)):
+            x[i] = (x[i] - a[i, i + 1 :] @ x[i + 1 :]) / a[i, i]
+            for c in range(width):
+                made[i, c] = a[i, i + c - lower] if 0 <= i + c - lower < n else 0.0
+        made[:, width:] = x
+    _write(out, found)
+
+
+def _exponentials(x: PointerLike, out: PointerLike, count: int, n: int) -> None:
+    """Exponentials by Taylor's sum, and the room that others need."""
+    matrices = _read(x, count, n, n)
+    found = np.zeros((count, 6, n, n), matrices.dtype)
+    for given, made in zip(matrices, found, strict=True):
+        norm = float(np.linalg.norm(given, np.inf))
+        halvings = max(math.frexp(norm)[1], 0) if math.isfinite(norm) else 0
+        term = total = np.eye(n)
+        for k in range(1, 24):
+            term = term @ given * (0.5**halvings / k)
+            total = total + term
+        made[0] = np.linalg.matrix_power(total, 2**halvings)
+    _write(out, found)
+
+
 # -- random numbers -------------------------------------------------------------------------------
 
 _LOW = 0xFFFFFFFF
@@ -197,21 +256,28 @@ def _fill_permutation(state: PointerLike, out: PointerLike, n: int) -> None:
 
 
 DEVICES: dict[str, Callable[..., None]] = {
-    "choleskied": _choleskied, "convolved": _convolved, "cumsum": _cumsum,
-    "cumsum_back": _cumsum_back,
-    "diagonals": _diagonals, "factored": _factored, "fill_integers": _fill_integers,
+    "banded": _banded, "choleskied": _choleskied, "convolved": _convolved, "cumsum": _cumsum,
+    "cumsum_back": _cumsum_back, "diagonals": _diagonals, "exponentials": _exponentials,
+    "factored": _factored, "fill_integers": _fill_integers,
     "fill_normal": _fill_normal, "fill_permutation": _fill_permutation,
     "fill_uniform": _fill_uniform, "inverted": _inverted, "move": _move, "ordered": _ordered,
     "reflected": _reflected, "searched": _searched, "spoil": _spoil, "substituted": _substituted,
+    "swept": _swept,
 }  # fmt: skip
 """By the names that `core.RunDevice` calls them."""
 
 EXTENTS: dict[str, Callable[..., tuple[int, ...]]] = {
+    "banded": lambda count, n, m, lower, upper: (
+        count * (lower + upper + 1) * n,
+        count * n * m,
+        count * n * (2 * lower + upper + 1 + m),
+    ),
     "choleskied": lambda count, n: (count * n * n, count * n * n),
     "convolved": lambda n, m: (n, m, n + m - 1),
     "cumsum": lambda rows, columns: (rows * columns,) * 2,
     "cumsum_back": lambda rows, columns: (rows * columns,) * 2,
     "diagonals": lambda count, n: (count * (n + 1) * n, count * n),
+    "exponentials": lambda count, n: (count * n * n, 6 * count * n * n),
     "factored": lambda count, n: (count * n * n, count * (n + 1) * n),
     "fill_integers": lambda n, *_: (2, n),
     "fill_normal": lambda n, *_: (2, n),
@@ -224,5 +290,6 @@ EXTENTS: dict[str, Callable[..., tuple[int, ...]]] = {
     "searched": lambda n, m, right: (n, m, m),
     "spoil": lambda n: (n,),
     "substituted": lambda count, n, m: (count * (n + 1) * n, count * n * m, count * n * m),
+    "swept": lambda count, n, m, *_: (count * n * n, count * n * m, count * n * m),
 }
 """From its sizes, how many elements each touches behind each of its pointers."""

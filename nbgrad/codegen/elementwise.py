@@ -15,19 +15,18 @@ The text of `x * y`, for arrays of one shape::
 """
 
 import math
-import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..kernels import scalar as functions
 from ..kernels.shapes import Pattern
 from .functions import Constant
+from .imports import names_used
 from .scalar import NAMES, Expr, near_arguments, text_of
 
 __all__ = ["Assignment", "KernelOperand", "loop_source"]
 
 _INDEX = {"full": "k", "row": "j", "column": "i"}
-_NAME = re.compile(r"[A-Za-z_]\w*")
 # One accumulator over a whole long array would lose digits: this many at a time.
 _CHUNK = 4096
 
@@ -60,7 +59,7 @@ def loop_source(
 ) -> str:
     """Source of the module of one kernel: the function and the imports that it needs."""
     text = _function(name, steps, reads, writes)
-    used = sorted(set(_NAME.findall(text)) & set(functions.__all__))
+    used = sorted(names_used(text) & set(functions.__all__))
     head = "import numpy as np\n"
     if used:
         head += "from nbgrad.kernels.pointers import wide\n"

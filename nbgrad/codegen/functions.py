@@ -9,6 +9,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from ..kernels.scalar import bessel, special
+
 Constant: TypeAlias = bool | int | float
 """A number that scalar code holds."""
 NumPyNumber: TypeAlias = np.number | np.bool_ | bool | int | float
@@ -51,17 +53,6 @@ def _floor_divide(x: NumPyNumber, y: NumPyNumber) -> NumPyNumber:
     return np.floor_divide(x, y)
 
 
-def _of_scipy(name: str) -> Callable[[NumPyNumber], NumPyNumber]:
-    """A special function of SciPy, in the dtype of its argument."""
-
-    def function(x: NumPyNumber) -> NumPyNumber:
-        from scipy import special  # here, as only the interpreter asks
-
-        return type(x)(getattr(special, name)(x))
-
-    return function
-
-
 for _name, _sign, _binding, _price, _function in (
     ("or", "|", 2, 1, np.bitwise_or), ("xor", "^", 3, 1, np.bitwise_xor),
     ("and", "&", 4, 1, np.bitwise_and),
@@ -95,10 +86,14 @@ _add("floor_divide", _floor_divide, 12)
 _add("power", np.float_power, 12)
 _add("sigmoid", lambda x: 1 / (1 + np.exp(-x)), 12)
 _add("sigmoid_slope", lambda x: np.exp(-np.abs(x)) / (1 + np.exp(-np.abs(x))) ** 2, 12)
-_add("bessel_i0", _of_scipy("i0"), 30)
-_add("bessel_i1", _of_scipy("i1"), 30)
+for _name in ("bessel_i0", "bessel_i1"):
+    _function = getattr(bessel, _name)
+    _add(_name, getattr(_function, "twin", _function), 30)
 _add("erf", lambda x: type(x)(math.erf(x)), 12)
 _add("erfc", lambda x: type(x)(math.erfc(x)), 12)
+for _name in special.__all__:
+    _function = getattr(special, _name)
+    _add(_name, getattr(_function, "twin", _function), 100)
 
 CALLED = tuple(name for name, function in FUNCTIONS.items() if not function.binding)
 """The names that scalar code may call."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import GraphError, NoRuleError, UntrackedError, lost_mask
-from .functions import check_call, functions, name_of, no_rule, of_ufunc
+from .functions import check_call, functions, in_scipy, name_of, no_rule, of_ufunc
 from .functions import implements as implements
 from .primitive import Aval, Primitive, Tracer, bind
 
@@ -213,6 +213,7 @@ class Array(Tracer):
         if sys._getframe(1).f_globals.get("__name__", "").startswith("numpy.ma"):
             raise TypeError(lost_mask("an operand beside a tracked array"))
         raise UntrackedError(
+            f"{in_scipy(sys._getframe(1))}"
             "a tracked array cannot become a plain one without losing its derivative: use .data "
             "or .item() for plain numbers, np.stack or nbgrad.array(nested) to build arrays, and "
             "np functions instead of math functions; elements of a plain array at positions x are "
@@ -271,6 +272,7 @@ class Array(Tracer):
     cumsum = _method(np.cumsum)
     clip = _method(np.clip)
     round = _method(np.round)
+    conj = conjugate = _method(np.conjugate)
     swapaxes = _method(np.swapaxes)
     squeeze = _method(np.squeeze)
     repeat = _method(np.repeat)

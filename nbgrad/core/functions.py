@@ -2,7 +2,8 @@
 
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ functions: dict[Any, Callable] = {}
 """NumPy functions (and ufuncs) and what stands in for them, with NumPy's own signature."""
 
 remedies: dict[str, str] = {}
-"""Why functions of NumPy are refused, by their full names, and what to write in their place."""
+"""Why functions of NumPy are refused, by their full names, and what to write in their place; those
+of SciPy too, or all of a module of SciPy's by its name."""
 
 
 def implements(*targets: Any) -> Callable[[Callable], Callable]:
@@ -62,3 +64,32 @@ def no_rule(name: str) -> NoRuleError:
             "needed",
         )
     )
+
+
+def in_scipy(frame: FrameType | None) -> str:
+    """Which function of SciPy asks for plain numbers, and what to write in its place; empty where
+    none does that has a remedy."""
+    names = list(_scipy_names(frame))
+    for name in [*names, *(".".join(name.split(".")[:2]) for name in names)]:
+        if name in remedies:
+            return f"{names[-1]}: {remedies[name]}; "
+    return ""
+
+
+def _scipy_names(frame: FrameType | None) -> Iterator[str]:
+    """The full names of the functions of SciPy that run, the innermost first."""
+    while frame is not None:
+        library, _, module = frame.f_globals.get("__name__", "").partition(".")
+        if library not in ("numpy", "scipy"):
+            return
+        # Of a method, the distribution that it belongs to; of a wrapper, what it wraps.
+        owner, wrapped = frame.f_locals.get("self"), frame.f_locals.get("f")
+        names = [type(owner).__name__.removesuffix("_gen")] if owner is not None else []
+        if inspect.isfunction(wrapped) and wrapped.__module__.startswith("scipy."):
+            library, _, module = wrapped.__module__.partition(".")
+            names.append(wrapped.__name__)
+        else:
+            names.append(frame.f_code.co_name)
+        if library == "scipy":
+            yield ".".join([library, module.partition(".")[0], *names])
+        frame = frame.f_back

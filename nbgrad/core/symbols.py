@@ -18,6 +18,7 @@ import numpy as np
 
 from ..errors import TraceError
 from .array import Array
+from .functions import in_scipy
 from .primitive import Aval, Primitive
 
 _HERE = os.path.dirname(os.path.dirname(__file__)) + os.sep
@@ -131,6 +132,7 @@ class Symbol(Array):
 
     def __array__(self, dtype=None, copy=None):
         raise TraceError(
+            f"{in_scipy(sys._getframe(1))}"
             "a traced value cannot become a plain array: it has no numbers while the function is "
             "recorded; use np functions on it, np.stack to join values, and "
             "nbgrad.at(plain)[x].get() for elements at positions x" + user_line()

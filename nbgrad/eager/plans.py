@@ -104,6 +104,8 @@ class ElementwisePlan(Plan):
     def __init__(self, primitive: Any, kinds: tuple, params: dict):
         self.same = len(kinds) == 1 and primitive.arity == 2
         super().__init__(primitive, (*kinds, *kinds) if self.same else kinds, params)
+        if any(type(kind) is Aval for kind in kinds):
+            primitive.require_partials(self.need)
         avals = [abstract(kind) for kind in self.kinds]
         aval = primitive.infer(*avals, **params)
         if aval.dtype.kind != "f" and any(type(kind) is Aval for kind in kinds):

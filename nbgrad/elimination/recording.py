@@ -98,8 +98,12 @@ class Tape:
 
 
 def _has_partial(primitive: Primitive, position: int) -> bool:
-    """A condition has none."""
-    return not isinstance(primitive, Elementwise) or primitive.partials[position] is not None
+    """A condition has none; one that is refused raises when it is asked for."""
+    return (
+        not isinstance(primitive, Elementwise)
+        or primitive.partials[position] is not None
+        or position in primitive.refusals
+    )
 
 
 def _copied(x: Any) -> Any:

@@ -57,19 +57,24 @@ def axis_of(axis, ndim: int, op: str) -> int:
     return np.lib.array_utils.normalize_axis_index(whole(axis, f"{op}: an axis"), ndim, op)
 
 
-def axes_of(axis, ndim: int, op: str = "reduction") -> tuple[int, ...]:
-    """`axis` as sorted non-negative ints; None means all. Raises NumPy's AxisError."""
+def axes_of(axis, ndim: int, op: str = "reduction", of_ufunc: bool = False) -> tuple[int, ...]:
+    """`axis` as sorted non-negative ints; None means all. Raises NumPy's AxisError.
+
+    The reductions of ufuncs take 0 and -1 for a number too, and reduce it along nothing.
+    """
     try:
-        return _axes_of(axis, ndim, op)
+        return _axes_of(axis, ndim, op, of_ufunc)
     except TypeError:
         whole(axis, f"{op}: an axis")
         raise
 
 
 @lru_cache(maxsize=1024, typed=True)
-def _axes_of(axis, ndim: int, op: str) -> tuple[int, ...]:
+def _axes_of(axis, ndim: int, op: str, of_ufunc: bool) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(ndim))
+    if of_ufunc and not ndim and axis in (0, -1):
+        return ()
     listed = axis if isinstance(axis, tuple) else (axis,)
     axes = sorted(np.lib.array_utils.normalize_axis_index(a, ndim, op) for a in listed)
     if len(set(axes)) != len(axes):

@@ -19,6 +19,7 @@ __all__ = [
     "inverted",
     "reflected",
     "substituted",
+    "swept",
 ]
 
 
@@ -80,6 +81,22 @@ def substituted(lu, y, out, count, n, m):
         out[i] = y[i]
     for k in range(count):
         replace(shift(lu, k * (n + 1) * n), shift(out, k * n * m), n, m)
+
+
+@device
+def swept(a, y, out, count, n, m, lower, unit):
+    """The solutions of triangular systems for right-hand sides of n x m."""
+    for i in range(count * n * m):
+        out[i] = y[i]
+    for k in range(count):
+        given, to = shift(a, k * n * n), shift(out, k * n * m)
+        for step in range(n):
+            i = step if lower else n - 1 - step
+            for c in range(0 if lower else i + 1, i if lower else n):
+                subtract(shift(to, i * m), shift(to, c * m), given[i * n + c], m)
+            if not unit:
+                for c in range(m):
+                    to[i * m + c] /= given[i * n + i]
 
 
 @device

@@ -157,7 +157,7 @@ class Chain(Layer):
     (0.5823, -0.6368)
     """
 
-    layers: tuple[Callable[..., Any], ...]
+    layers: tuple[Any, ...]
 
     def __init__(self, *layers: Callable[..., Any]):
         for layer in layers:

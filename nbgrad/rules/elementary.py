@@ -54,36 +54,6 @@ logaddexp2 = elementwise(
 )  # fmt: skip
 
 
-def _quotient(x, y):
-    """x / y, and 0 for 0 / 0."""
-    return x / np.where(x == 0, np.where(y == 0, 1.0, y), y)
-
-
-def _xlogy(x, y):
-    # Here, as only tests ask. SciPy takes Python numbers for float64.
-    from scipy.special import xlogy
-
-    return xlogy(x, y).astype(np.result_type(x, y))
-
-
-xlogy = elementwise(
-    None, "select((x == 0.0) & (y == y), 0.0, x * log(y))",
-    [lambda x, y, out: np.log(y), lambda x, y, out: _quotient(x, y)],
-    domains=[reals, positive], name="xlogy",
-    reference=_xlogy, spelling="`scipy.special.xlogy`",
-    kinks=[
-        ((0.0, 0.0), (-np.inf, 0.0)), ((0.0, 1.0), (0.0, 0.0)), ((2.0, 0.0), (-np.inf, np.inf)),
-    ],
-    notes="x * log(y), and 0 where x is 0; derivative log(y) in x, also there, and 0 in y at the "
-    "origin",
-)  # fmt: skip
-
-
-@implements("scipy.special.xlogy")
-def xlogy_of(x, y):
-    return bind(xlogy, x, y)
-
-
 # -- angles ---------------------------------------------------------------------------------------
 
 sin = elementwise(np.sin, "sin(x)", [lambda x, out: np.cos(x)], domains=[reals])
@@ -164,51 +134,3 @@ arctanh = elementwise(
     np.arctanh, "arctanh(x)", [lambda x, out: 1 / ((1 - x) * (1 + x))], domains=[inner],
     notes="derivative inf at -1 and 1",
 )  # fmt: skip
-
-
-# -- Bessel functions -----------------------------------------------------------------------------
-
-
-def _bessel(name):
-    """What a row means: SciPy's function, which its own scale keeps from overflowing too soon."""
-
-    def reference(x):
-        from scipy import special  # here, as only tests ask
-
-        root = np.exp(0.5 * np.abs(x))
-        value = getattr(special, f"{name}e")(x) * root * root
-        return np.where(np.isinf(x), np.abs(x) if name == "i0" else x, value).astype(x.dtype)
-
-    return reference
-
-
-def _i1_slope(x, out):
-    """i0(x) - i1(x) / x, which is 1/2 at 0."""
-    zero = x == 0
-    return np.where(zero, 0.5, np.i0(x) - out / np.where(zero, 1.0, x))
-
-
-i0 = elementwise(
-    None,
-    "bessel_i0(x)",
-    [lambda x, out: bind(i1, x)],
-    domains=[reals],
-    name="i0",
-    reference=_bessel("i0"),
-)
-i1 = elementwise(
-    None, "bessel_i1(x)", [_i1_slope], domains=[reals], name="i1", reference=_bessel("i1"),
-    spelling="`scipy.special.i1`",
-)  # fmt: skip
-
-
-@implements(np.i0, "scipy.special.i0")
-def i0_of(x):
-    """The modified Bessel function of the first kind of order 0."""
-    return bind(i0, x)
-
-
-@implements("scipy.special.i1")
-def i1_of(x):
-    """The modified Bessel function of the first kind of order 1."""
-    return bind(i1, x)

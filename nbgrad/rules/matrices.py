@@ -64,7 +64,7 @@ def _solve(x, y):
     return np.linalg.solve(np.asarray(x, dtype), np.asarray(y, dtype))
 
 
-def _solve_infer(x, y):
+def solve_infer(x, y):
     shape = broadcast("solve", x.shape[:-2], y.shape[:-2]) + y.shape[-2:]
     return Aval.of(shape, float_type(x, y))
 
@@ -83,7 +83,7 @@ def _solve_push(tangents, out, args):
 
 
 solve_row = Custom(
-    "solve", _solve, _solve_infer, _solve_rule, _solve_push, reads=(0,),
+    "solve", _solve, solve_infer, _solve_rule, _solve_push, reads=(0,),
     batch=batching.stacked, form=forms.solve, function=np.linalg.solve,
     samples=[
         sample((2, 2), (2, 3), domain=definite), sample((3, 3), (3, 1), domain=definite),

@@ -62,6 +62,7 @@ def nanvar(a, axis=None, dtype=None, *, ddof=0, keepdims: bool = False, where=Tr
            mean=None, correction=None):  # fmt: skip
     """Variance of the elements over `axis` that are numbers; nan where too few are."""
     a, where = chosen("nanvar", a, dtype), _numbers(a, where)
+    axis = shapes.axes_of(axis, len(shape_of(a)), "nanvar", of_ufunc=True)
     return var(a, axis, ddof=ddof, keepdims=keepdims, where=where, mean=mean, correction=correction)
 
 
@@ -70,6 +71,7 @@ def nanstd(a, axis=None, dtype=None, *, ddof=0, keepdims: bool = False, where=Tr
            mean=None, correction=None):  # fmt: skip
     """Standard deviation of the elements over `axis` that are numbers; nan where too few are."""
     a, where = chosen("nanstd", a, dtype), _numbers(a, where)
+    axis = shapes.axes_of(axis, len(shape_of(a)), "nanstd", of_ufunc=True)
     return std(a, axis, ddof=ddof, keepdims=keepdims, where=where, mean=mean, correction=correction)
 
 
@@ -77,7 +79,7 @@ def _extreme(extreme: Callable, none: float, op: str) -> Callable:
     def of_numbers(a, axis=None, *, keepdims: bool = False, initial=None, where=True):
         if a.dtype.kind in "iub":
             return extreme(a, axis, keepdims=keepdims, initial=initial, where=where)
-        axes = shapes.axes_of(axis, len(shape_of(a)), op)
+        axes = shapes.axes_of(axis, len(shape_of(a)), op, of_ufunc=True)
         out = extreme(_without(a, none), axes, keepdims=keepdims, initial=initial, where=where)
         hidden = np.all(np.isnan(a), axis=axes, keepdims=keepdims)
         return np.where(hidden, np.nan, out) if initial is None else out

@@ -48,9 +48,10 @@ def order_of(x, axis: int, kth=(), kind=None):
     return bind(order_row, x, axis=axis, kth=tuple(kth), kind=kind)
 
 
-def _line(a, axis, op: str):
-    """The array and the axis to sort along: None means all elements in one row."""
-    if axis is None:
+def _line(a, axis, op: str, take_number: bool = False):
+    """The array and the axis to sort along: None means all elements in one row. A number is such a
+    row where NumPy's function takes it for one."""
+    if axis is None or (take_number and axis in (0, -1) and not shape_of(a)):
         return np.reshape(a, -1), 0
     return a, shapes.axis_of(axis, len(shape_of(a)), op)
 
@@ -66,7 +67,7 @@ def _kind(kind, order, stable, op: str):
 @implements(np.argsort)
 def argsort(a, axis=-1, kind=None, order=None, *, stable=None):
     """The positions of the elements in ascending order along `axis`: plain integers."""
-    a, axis = _line(a, axis, "argsort")
+    a, axis = _line(a, axis, "argsort", take_number=True)
     return order_of(a, axis, kind=_kind(kind, order, stable, "argsort"))
 
 
@@ -94,7 +95,7 @@ def _kth(kth, n: int, size: int, op: str) -> tuple[int, ...]:
 def argpartition(a, kth, axis=-1, kind="introselect", order=None):
     """Positions such that the `kth` element is where sorting puts it, smaller ones before it."""
     _kind(None, order, None, "argpartition")
-    a, axis = _line(a, axis, "argpartition")
+    a, axis = _line(a, axis, "argpartition", take_number=True)
     return order_of(a, axis, _kth(kth, shape_of(a)[axis], a.size, "argpartition"))
 
 
@@ -122,9 +123,9 @@ def _extreme(function, kind):
     )  # fmt: skip
 
     def position(a, axis=None, out=None, *, keepdims: bool = False):
-        whole = axis is None
         shape = shape_of(a)
-        a, axis = _line(a, axis, row.name)
+        whole = axis is None or not shape
+        a, axis = _line(a, axis, row.name, take_number=True)
         if out is not None:
             raise NoRuleError(f"{row.name}: out=... cannot be written to; use what it returns")
         if not shape_of(a)[axis]:

@@ -98,7 +98,7 @@ def _quantile(op: str, a, q, axis, method: str, keepdims, skip: bool):
     if isinstance(values, np.ndarray) and not np.all(_both(values >= 0, values <= 1)):
         raise ValueError(f"{op}: quantiles lie between 0 and 1, percentiles between 0 and 100")
     times = shape_of(q)
-    if not n:
+    if not n and math.prod(times):
         raise ValueError(f"{op}: the shape {shape_of(a)} has no elements along {axis}")
     place, weight = _METHODS[method]
     ordered = take_along_axis(flat, order_of(flat, len(lead)), -1)

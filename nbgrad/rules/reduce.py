@@ -133,7 +133,8 @@ def sum(a, axis=None, dtype=None, *, keepdims: bool = False, initial=None, where
     """Sum over `axis`: an int, a tuple of ints, or None for all. Pullback: ct spread over x."""
     if dtype is not None or where is not True:
         a = chosen("sum", a, dtype, where, 0)
-    total = _total(sum_row, a, axis, keepdims)
+    axes = shapes.axes_of(axis, len(a.aval.shape), "sum", of_ufunc=True)
+    total = a.bind1(sum_row, a, axes=axes, keepdims=bool(keepdims))
     return total if initial is None else total + initial
 
 
@@ -145,7 +146,8 @@ def mean(a, axis=None, dtype=None, *, keepdims: bool = False, where=True):
         if where is not True:
             total = sum(a, axis, keepdims=keepdims, where=where)
             return total / count(a, axis, keepdims, where).astype(total.dtype)
-    return _total(mean_row, a, axis, keepdims)
+    axes = shapes.axes_of(axis, len(a.aval.shape), "mean")
+    return a.bind1(mean_row, a, axes=axes, keepdims=bool(keepdims))
 
 
 def count(a, axis, keepdims, where):
@@ -165,11 +167,6 @@ def chosen(op: str, a, dtype=None, where: Any = True, neutral: Any = None):
             f"{op}: where of shape {shape_of(where)} does not broadcast to the shape {shape}"
         )
     return np.where(where, a, a.dtype.type(neutral).item())
-
-
-def _total(primitive, x, axis, keepdims):
-    axes = shapes.axes_of(axis, len(x.aval.shape), primitive.name)
-    return x.bind1(primitive, x, axes=axes, keepdims=bool(keepdims))
 
 
 def _ties(x, out, axes):
@@ -218,7 +215,7 @@ min_row = _extreme(np.min, np.minimum, MINIMUM)
 
 def _choose(primitive, x, axis, keepdims, initial, where):
     shape = shape_of(x)
-    axes = shapes.axes_of(axis, len(shape), primitive.name)
+    axes = shapes.axes_of(axis, len(shape), primitive.name, of_ufunc=True)
     if where is not True:
         if initial is None:
             raise ValueError(
@@ -322,7 +319,7 @@ prod_row = Custom(
 def prod(a, axis=None, dtype=None, *, keepdims: bool = False, initial=None, where=True):
     """Product over `axis`. Pullback: ct times the product of the other elements."""
     a = chosen("prod", a, dtype, where, 1)
-    axes = shapes.axes_of(axis, len(shape_of(a)), "prod")
+    axes = shapes.axes_of(axis, len(shape_of(a)), "prod", of_ufunc=True)
     out = bind(prod_row, a, axes=axes, keepdims=bool(keepdims))
     return out if initial is None else out * initial
 

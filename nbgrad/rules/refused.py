@@ -6,6 +6,7 @@ import numpy as np
 from ..core.array import Array, functions, implements
 from ..core.functions import remedies
 from ..core.primitive import shape_of
+from . import matrix_functions, structured, triangular
 from .select import on_values
 from .shape import roll
 
@@ -57,6 +58,16 @@ remedies |= {
     "np.ix_": "positions are whole numbers: give it plain ones",
     "np.nested_iters": "it hands out plain numbers: index the array, or use x.data",
 }  # fmt: skip
+
+remedies |= {
+    "scipy.linalg": "np.linalg and nbgrad.linalg have what takes tracked arrays",
+    "scipy.stats": "nbgrad.stats has log densities that take tracked arrays",
+    **{
+        f"scipy.linalg.{name}": f"nbgrad.linalg.{name} takes tracked arrays"
+        for module in (matrix_functions, structured, triangular)
+        for name in module.__all__
+    },
+}
 
 UNTRACKED = (
     np.spacing, np.intersect1d, np.setdiff1d, np.setxor1d, np.union1d, np.unique,

@@ -114,7 +114,7 @@ def take(a, indices, axis=None, *, mode="raise"):
 
     An element that is taken twice gets both cotangents.
     """
-    if axis is None:
+    if axis is None or (axis in (0, -1) and not shape_of(a)):
         a, axis = np.reshape(a, -1), 0
     shape = shape_of(a)
     axis = normalize_axis(axis, len(shape), "take")

@@ -59,7 +59,10 @@ def squeeze(a, axis=None):
     """x without its axes of length 1, or without those in `axis`."""
     shape = shape_of(a)
     ones = tuple(i for i, n in enumerate(shape) if n == 1)
-    axes = ones if axis is None else normalize_axes(axis, len(shape), "squeeze")
+    if axis is None or (not shape and axis in (0, -1)):
+        axes = ones
+    else:
+        axes = normalize_axes(axis, len(shape), "squeeze")
     if not set(axes) <= set(ones):
         raise ValueError(f"squeeze: not every axis of {axis} has length 1 in the shape {shape}")
     return np.reshape(a, tuple(n for i, n in enumerate(shape) if i not in axes))
@@ -221,7 +224,7 @@ def tile(A, reps):
 @implements(np.repeat)
 def repeat(a, repeats, axis=None):
     """Each element `repeats` times in a row along `axis`; `repeats` may be one for each."""
-    if axis is None:
+    if axis is None or (axis in (0, -1) and not shape_of(a)):
         a, axis = np.reshape(a, -1), 0
     shape = shape_of(a)
     axis = normalize_axis(axis, len(shape), "repeat")

@@ -163,8 +163,9 @@ def solution(op: str, a, b, rcond):
     plain rank. A program that is recorded takes it that they do not, and raises where they do."""
     m, n = shape_of(a)
     a = a.astype(float_type(a.dtype))
-    if not (is_recorded(a) and m >= n):
-        cutoff = np.finfo(a.dtype).eps * max(m, n) if rcond is None else rcond
+    cutoff = np.finfo(a.dtype).eps * max(m, n) if rcond is None else rcond
+    recorded = is_recorded(a) and m >= n
+    if not recorded:
         ranks: Any = _ranks_of(a, max(cutoff, 0.0))
         while isinstance(ranks, Array):  # of samples
             ranks = ranks.below
@@ -177,6 +178,10 @@ def solution(op: str, a, b, rcond):
         if rank < n:
             return pinv(a) @ b, rank
     q, r = qr(a)
+    if recorded and n:
+        sizes = np.abs(np.diagonal(r))
+        dependent = np.reshape(np.where(sizes <= cutoff * np.max(sizes), 1.0, 0.0), (n, 1))
+        r = np.where(np.eye(n) * dependent > 0, 0.0, r)  # which `solve` then refuses
     return solve(r, np.transpose(q) @ b), n
 
 

@@ -54,7 +54,7 @@ def reduce(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=N
         raise NoRuleError(f"np.{name}(where=...): put the neutral element there by np.where")
     array = chosen(name, array, dtype)
     shape = shape_of(array)
-    axes = shapes.axes_of(axis, len(shape), name)
+    axes = shapes.axes_of(axis, len(shape), name, of_ufunc=True)
     if len(axes) > 1 and ufunc not in _ASSOCIATIVE:
         raise ValueError(f"{name}: the order of elements matters, so `axis` is one axis")
     kept = [i for i in range(len(shape)) if i not in axes]

@@ -1,5 +1,6 @@
 """`fit`: minibatches, steps of an optimiser, looks at what is held out."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,18 +8,21 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ..core.array import Array
 from ..core.modes import detect_nan
 from ..data.batches import Last, Order, require_rows
-from ..errors import NanError
+from ..errors import CheckpointError, NanError
 from ..nn.layers import training
 from ..optim import SGD
 from ..static import compile as compiled
+from ..transforms import trees
 from ..transforms.reverse import value_and_grad
+from ..transforms.state import State
 from .checkpoints import require_writable
 from .progress import Bar
 from .standing import Moment, Standing
 
-Ended = Literal["done", "patience", "interrupted"]
+Ended = Literal["done", "patience", "interrupted", "nan"]
 
 
 @dataclass(frozen=True)
@@ -93,9 +97,10 @@ def fit(
         watch: called with each look and the model then.
 
     Ctrl-C ends the training and gives what was reached. Raises NanError, which names the first op
-    that gave nan, where a loss is nan, ValueError for an empty data set, DimensionMismatch for
+    that gave nan and has what was reached as `fitted`, where a loss is nan, ValueError for an empty data set, DimensionMismatch for
     arrays of unequal length, CheckpointError for a file that cannot be written or resumed from.
     """
+    _require_parameters(model)
     data = tuple(map(np.asarray, data))
     n = require_rows("fit", data)
     if held is not None:
@@ -106,23 +111,10 @@ def fit(
     every = order.batches if every is None else every
     if every < 1:
         raise ValueError(f"fit: every is {every}; it counts the steps between two looks")
-    seen = data if held is None else held
-
-    def look(now: Standing, before: int) -> Standing:
-        """The standing with another look."""
-        mean = float(np.mean(now.losses[before : now.step]))
-        scores = now.model(seen[0]) if held is not None or measure is not None else None
-        moment = Moment(
-            now.step,
-            mean,
-            np.nan if held is None else float(loss(scores, *seen[1:])),
-            np.nan if measure is None else float(measure(scores, *seen[1:])),
-        )
-        return now.after(moment)
-
+    look = _look(loss, data, held, measure)
     step = _step(loss, optimiser)
     run = compiled(step) if compile else step
-    now = Standing.first(model, optimiser.init(model), total, -(-total // every))
+    now = Standing.first(model, optimiser.init(model), total)
     if checkpoint is not None:
         require_writable(checkpoint)
         if resume and Path(checkpoint).exists():
@@ -132,13 +124,11 @@ def fit(
     try:
         with Bar(total, progress) as bar:
             while True:
-                before = now.looked
-                if now.step > before and (now.step % every == 0 or now.step >= total):
-                    now = look(now, before)
+                if now.step > now.looked and (now.step % every == 0 or now.step >= total):
+                    now = now.after(look(now))
                     moment = now.seen()[-1]
                     bar.update(now.step, _report(moment))
-                    if checkpoint is not None:
-                        now.save(checkpoint)
+                    _save(now, checkpoint)
                     if watch is not None:
                         watch(moment, now.model)
                 if now.step >= total:
@@ -146,21 +136,60 @@ def fit(
                 if patience is not None and now.waited >= patience:
                     ended = "patience"
                     break
-                rows = order.rows(now.step) if batch is not None else slice(None)
+                rows = slice(None) if batch is None else order.rows(now.step)
                 given = now.model, now.state, tuple(x[rows] for x in data)
                 value, model, state = run(*given)
                 if np.isnan(value):
-                    _raise_nan(step, now.step, [previous, given])
+                    raise _nan(step, now, [previous, given])
                 now.losses[now.step] = value
                 now = now._replace(step=now.step + 1, model=model, state=state)
                 previous = given
                 bar.update(now.step, f"loss {value:.4g}")
     except KeyboardInterrupt:
         ended = "interrupted"
-        if checkpoint is not None:
-            now.save(checkpoint)
+        _save(now, checkpoint)
+    return _fitted(now, ended)
+
+
+def _require_parameters(model: Any) -> None:
+    """Raise TypeError for floats in a model that no update can change."""
+    leaves = trees.flatten(model)[0]
+    if any(isinstance(x, Array) for x in leaves):
+        raise TypeError("fit: the model holds tracked arrays: give it plain ones, w.data for w")
+    if len(State(model).leaves) != len(leaves):
+        raise TypeError(
+            "fit: the model holds a function that holds floats, which no update can change: make "
+            "it a class whose attributes they are"
+        )
+
+
+def _fitted(now: Standing, ended: Ended) -> Fitted:
     best = now.best if now.looked else now.model
     return Fitted(now.model, now.state, best, now.losses[: now.step], now.seen(), ended)
+
+
+def _look(
+    loss: Callable, data: tuple, held: tuple | None, measure: Callable | None
+) -> Callable[[Standing], Moment]:
+    x, *targets = data if held is None else held
+
+    def look(now: Standing) -> Moment:
+        mean = float(np.mean(now.losses[now.looked : now.step]))
+        scores = None if held is None and measure is None else now.model(x)
+        held_loss = np.nan if held is None else float(loss(scores, *targets))
+        found = np.nan if measure is None else float(measure(scores, *targets))
+        return Moment(now.step, mean, held_loss, found)
+
+    return look
+
+
+def _save(now: Standing, checkpoint: str | Path | None) -> None:
+    """Save where that is asked for; what fails costs a warning, and not what was learned."""
+    if checkpoint is not None:
+        try:
+            now.save(checkpoint)
+        except CheckpointError as error:
+            warnings.warn(f"fit: {error}; the training goes on", stacklevel=3)
 
 
 def _step(loss: Callable, optimiser: Any) -> Callable:
@@ -196,14 +225,17 @@ def _report(moment: Moment) -> str:
     return "  ".join(parts)
 
 
-def _raise_nan(step: Callable, number: int, given: list) -> None:
-    """Take the last two steps again, eagerly, to find the first op that gave nan."""
-    advice = "a smaller rate, or gradients clipped by nbgrad.optim.Clipped, may help"
-    for arguments in given:
-        try:
-            with detect_nan():
+def _nan(step: Callable, now: Standing, given: list) -> NanError:
+    """The error about a nan: the last two steps are taken again, eagerly, to find the op."""
+    what, advice = f"fit: the loss of step {now.step} is nan", "a smaller rate, or gradients "
+    advice += "clipped by nbgrad.optim.Clipped, may help"
+    found = NanError(f"{what}; {advice}")
+    try:
+        with detect_nan():
+            for arguments in given:
                 if arguments is not None:
                     step(*arguments)
-        except NanError as error:
-            raise NanError(f"fit: the loss of step {number} is nan: {error}; {advice}") from None
-    raise NanError(f"fit: the loss of step {number} is nan; {advice}")
+    except NanError as error:
+        found = NanError(f"{what}: {error}; {advice}")
+    found.fitted = _fitted(now, "nan")
+    return found

@@ -9,11 +9,13 @@ from .jacobians import hessian, hvp, jacobian
 from .linear import LinearMap, linear_transpose, linearize
 from .pullbacks import pullback, rrule
 from .reverse import elementwise_grad, grad, gradient, value_and_grad, vjp
+from .seeded import accum, reset
 from .trees import register
 
 __all__ = [
     "CustomRule",
     "LinearMap",
+    "accum",
     "checkpoint",
     "custom_rule",
     "elementwise_grad",
@@ -29,6 +31,7 @@ __all__ = [
     "pullback",
     "pushforward",
     "register",
+    "reset",
     "rrule",
     "stop_gradient",
     "value_and_grad",

@@ -4,6 +4,7 @@ It goes from the newest node to the oldest and does not recurse, so a graph may 
 allows.
 """
 
+from collections.abc import Container, Iterable
 from operator import attrgetter
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from ..core import modes
 from ..core.array import Array
 from ..core.primitive import new_level
+from ..errors import GraphError
 from .graph import Node, check_fresh, freed, handle, tick
 
 
@@ -46,15 +48,35 @@ def history(*roots: Node, since: int = 0) -> list[Node]:
 _made = attrgetter("time")
 
 
+def retained(nodes: list[Node], arrays: Iterable) -> list[Node]:
+    """The nodes of arrays whose gradients are wanted. Raises TypeError for what is no array of a
+    graph, GraphError for one that is not among `nodes`, from which gradients come."""
+    found = []
+    known = set(nodes)
+    for x in [arrays] if isinstance(arrays, Array) else arrays:
+        node = getattr(x, "node", None)
+        if not isinstance(node, Node):
+            raise TypeError(
+                f"backward: retain holds a {type(x).__name__}; give tracked arrays, [h1, h2]"
+            )
+        if node.plan is not None and node not in known:
+            raise GraphError(
+                f"backward: the output was not computed from the {node.name} of shape {x.shape} "
+                "that retain holds, so it has no gradient"
+            )
+        found.append(node)
+    return found
+
+
 def sweep(
     seeds: dict[Node, Any],
     nodes: list[Node],
     *,
     tracked: bool = False,
-    keep: bool = False,
+    keep: Container[Node] = (),
     free: bool = False,
 ) -> dict[Node, Any]:
-    """Cotangents of the leaves below the nodes of `seeds`, or with `keep` of all nodes there.
+    """Cotangents of the leaves below the nodes of `seeds`, and of the nodes in `keep`.
 
     `nodes` is what `history` gave for those, and is used up: what was made last has no more
     contributions to wait for. Contributions may be shared: they are never added into, save where
@@ -95,7 +117,7 @@ def sweep(
             contributions = node.pull_tracked(ct, plan.need)
         else:
             contributions = node.pull_by_rule(ct, plan.need)
-        if keep and ct is not None:
+        if keep and ct is not None and node in keep:
             passed[node] = ct
         if watch:
             modes.watch_backward(node, contributions)

@@ -5,7 +5,7 @@ through that case. What is tracked inside another transformation is a `NestedTra
 may itself be tracked, dual or symbolic.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 from weakref import ref
 
@@ -100,6 +100,7 @@ class TrackedArray(GraphArray):
         self,
         cotangent=None,
         *,
+        retain: "Iterable[TrackedArray] | None" = None,
         keep_grads: bool = False,
         keep_graph: bool = False,
         create_graph: bool = False,
@@ -108,12 +109,14 @@ class TrackedArray(GraphArray):
 
         Arguments:
             cotangent: what to pull back, of this array's shape; may be left out for one element.
-            keep_grads: also set `.grad` of every array between.
+            retain: arrays between, such as `[h1, h2]`, whose `.grad` is set too.
+            keep_grads: set `.grad` of every array between.
             keep_graph: leave the graph as it is, for another backward pass.
             create_graph: make gradients tracked, to be differentiated again; keeps the graph.
 
         Raises DimensionMismatch for a cotangent of another shape or a missing one, GraphError
-        where the graph was freed or data that it needs has changed. All gradients are added in one
+        where the graph was freed, data that it needs has changed, or this array was not computed
+        from one to retain. All gradients are added in one
         step, or none: threads may share leaves. Those that walk one graph keep it, or get a
         GraphError where another one has freed a part.
 
@@ -140,9 +143,11 @@ class TrackedArray(GraphArray):
             level = self.level + create_graph
             seed = operands.cotangent(cotangent, self.aval, self.name, level, copy=create_graph)
         free = not (keep_graph or create_graph)
-        cotangents = backward.sweep(
-            {node: seed}, backward.history(node), tracked=create_graph, keep=keep_grads, free=free
-        )
+        nodes = backward.history(node)
+        keep = set(nodes) if keep_grads else ()
+        if retain is not None:
+            keep = {*keep, *backward.retained(nodes, retain)}
+        cotangents = backward.sweep({node: seed}, nodes, tracked=create_graph, keep=keep, free=free)
         if create_graph:
             for leaf, ct in cotangents.items():
                 if not isinstance(ct, Array):

@@ -23,7 +23,11 @@ MODES: dict[str, Mode] = {}
 
 
 class Different(AssertionError):
-    """A mode gives something else."""
+    """A mode gives something else; `finite` where that is numbers."""
+
+    def __init__(self, message: str, finite: bool = True):
+        super().__init__(message)
+        self.finite = finite
 
 
 class NotHere(Exception):
@@ -127,7 +131,7 @@ class Case:
         )
         for x, y in zip(found, expected, strict=True):
             if not near(x, y, self.rtol if rtol is None else rtol, top if scale is None else scale):
-                raise Different(f"{what}: {shown(x)} for {shown(y)}")
+                raise Different(f"{what}: {shown(x)} for {shown(y)}", bool(np.all(np.isfinite(x))))
 
     def typed(self, what: str, found: Any, like: Any) -> None:
         """Each found array has the shape and dtype of the other."""
@@ -184,3 +188,8 @@ def second(c: Case) -> tuple[Any, ...]:
     smooth(c)
     every = tuple(range(len(c.moving)))
     return tuple(nbgrad.jvp(lambda *x: nbgrad.grad(c.scalar, every)(*x), c.moving, c.directions)[1])
+
+
+def steepness(c: Case) -> float:
+    """How large first derivatives are: the rounding of the second is relative to them, too."""
+    return 1e-3 + max(float(np.max(np.abs(g), initial=0.0)) for g in c.gradients)

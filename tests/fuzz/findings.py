@@ -19,9 +19,10 @@ Defect = Callable[[], AbstractContextManager]
 
 
 ELSEWHERE = {
-    "cache: key-without-the-text": "tests/test_cache.py: machine code of another process",
-    "dtypes: changes-unnoticed": "tests/test_captured.py: arrays that change between calls",
-    "dtypes: derivatives-of-old-arrays": "tests/test_captured.py: arrays that change between calls",
+    "cache: key-without-the-text": "tests/kernels/test_cache.py: machine code of another process",
+    "dtypes: changes-unnoticed": "tests/static/test_captured.py: arrays that change",
+    "dtypes: derivatives-of-old-arrays": "tests/static/test_captured.py: arrays that change",
+    "dtypes: numbers-as-they-come": "tests/static/test_integers_and_keys.py: numbers from @njit",
     "graph: detached-copies": "tests/fuzz/test_graph_defects.py: copies by copy.deepcopy",
     "graph: index-not-copied": "tests/fuzz/test_graph_defects.py: arrays that change in between",
     "graph: memo-lost": "tests/fuzz/test_graph_machine.py: arrays that are dropped",

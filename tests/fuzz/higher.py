@@ -7,7 +7,20 @@ import numpy as np
 
 import nbgrad
 
-from .case import Case, NotHere, along, dot, dot_of, mode, or_zero, plain, second, smooth, tracked
+from .case import (
+    Case,
+    NotHere,
+    along,
+    dot,
+    dot_of,
+    mode,
+    or_zero,
+    plain,
+    second,
+    smooth,
+    steepness,
+    tracked,
+)
 from .oracle import near, results, values
 
 
@@ -16,7 +29,7 @@ def hvp(c: Case) -> None:
     smooth(c)
     found = nbgrad.hvp(lambda x: c.scalar(*x))(tuple(c.moving), tuple(c.directions))
     expected = second(c)
-    c.alike("hvp", found, expected)
+    c.alike("hvp", found, expected, scale=steepness(c))
     if c.point.tangents is None or "stop_gradient" in c.program.source:
         return
     step = 1e-4
@@ -48,7 +61,8 @@ def grad_of_grad(c: Case) -> None:
         pairs = zip(nbgrad.grad(c.scalar, every)(*x), c.directions, strict=True)
         return reduce(lambda a, b: a + b, [np.sum(g * u) for g, u in pairs])
 
-    c.alike("grad of grad", nbgrad.grad(slope, every)(*c.moving), second(c))
+    found = nbgrad.grad(slope, every)(*c.moving)
+    c.alike("grad of grad", found, second(c), scale=steepness(c))
 
 
 @mode
@@ -63,7 +77,8 @@ def backward_twice(c: Case) -> None:
     if not isinstance(total, nbgrad.TrackedArray):
         raise NotHere
     total.backward()
-    c.alike("backward of vjp", [or_zero(x.grad, x) for x in leaves], second(c))
+    found = [or_zero(x.grad, x) for x in leaves]
+    c.alike("backward of vjp", found, second(c), scale=steepness(c))
 
 
 @mode
@@ -84,6 +99,7 @@ def third_order(c: Case) -> None:
         nbgrad.grad(curved, tuple(range(len(c.moving))))(*c.moving),
         slopes,
         1e-7,
+        size,
     )
 
 

@@ -132,9 +132,14 @@ def _place(d: Draft, i: int) -> str:
         raise Unusable("no place") from None
 
 
+def _written_to(d: Draft) -> int:
+    dtype = "float32" if d.chance(0.3) and "float32" in d.dtypes else "float64"
+    return d.pick(lambda x: is_array(x) and is_float(x), shape=(3,), dtype=dtype)
+
+
 @op
 def at(d: Draft) -> int:
-    i = d.pick(lambda x: is_array(x) and is_float(x), shape=(3,), dtype="float64")
+    i = _written_to(d)
     place = _place(d, i)
     args, value = _value_for(d, i, place)
     way = d.one(["set", "set", "add", "multiply"])
@@ -143,12 +148,22 @@ def at(d: Draft) -> int:
 
 @op
 def assign(d: Draft) -> int:
-    i = d.pick(lambda x: is_array(x) and is_float(x), shape=(3,), dtype="float64")
+    i = _written_to(d)
     place = _place(d, i)
     args, value = _value_for(d, i, place)
     way = d.one(["=", "=", "+=", "*="])
     start = d.one(["{0} * 1.0", "np.copy({0})", "np.sin({0})"])
     return d.step("assign", [i, *args], f"{{out}} = {start}\n{{out}}[{place}] {way} {value}")
+
+
+@op
+def equal_to_python(d: Draft) -> int:
+    """One array at two indices that are equal numbers in Python, and mean other elements."""
+    i = d.pick(lambda x: np.ndim(x) > 0 and np.shape(x)[0] > 1 and is_float(x), shape=(2, 3))
+    one, other = d.one([("1", "True"), ("0", "False"), ("True", "1")])
+    j = d.step("equal_to_python", [i], f"{{0}}[{one}]")
+    k = d.step("equal_to_python", [i], f"{{0}}[{other}]")
+    return d.step("equal_to_python", [j, k], "np.sum({0}) * 2.0 + np.sum({1})")
 
 
 @op

@@ -7,7 +7,7 @@ import numpy as np
 
 import nbgrad
 
-from . import first, higher
+from . import first, held, higher
 from .case import MODES, REFUSALS, Case, Different, NotHere, tracked
 from .programs import Program
 
@@ -18,6 +18,7 @@ __all__ = [
     "Different",
     "NotHere",
     "first",
+    "held",
     "higher",
     "refuses",
     "refusing",

@@ -72,6 +72,8 @@ def einsum(d: Draft) -> int:
     i = d.pick(lambda x: is_array(x) and np.ndim(x) <= 3, shape=(2, 3))
     x = np.shape(d.values[i])
     letters = "".join(d.one("ijk"[: len(x)]) if d.chance(0.2) else "ijk"[a] for a in range(len(x)))
+    if any(len({n for m, n in zip(letters, x, strict=True) if m == c}) > 1 for c in letters):
+        letters = "ijk"[: len(x)]  # NumPy reads beyond a diagonal of unequal axes, one of them 0
     result = "".join(c for c in dict.fromkeys(letters) if d.chance(0.5))
     if d.chance(0.4):
         return d.step("einsum", [i], f"np.einsum('{letters}->{result}', {{0}})")

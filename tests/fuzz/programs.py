@@ -145,10 +145,16 @@ class Program:
     @cached_property
     def source(self) -> str:
         """The function alone; what it closes over are globals."""
+        return self._text(shaken=False)
+
+    def _text(self, shaken: bool) -> str:
         lines = [f"def f({', '.join(map(self.name, self.arguments))}):"]
         for i, step in enumerate(self.steps):
-            number = len(self.inputs) + i
-            lines += ["    " + line for line in step.lines(self.name, self.name(number))]
+            out = self.name(len(self.inputs) + i)
+            lines += ["    " + line for line in step.lines(self.name, out)]
+            if shaken:
+                given = "".join(f", {self.name(i)}" for i in step.args)
+                lines.append(f"    {out} = shake({step.op!r}, {out}{given})")
         results = ", ".join(map(self.name, self.outputs))
         return "\n".join([*lines, f"    return {results}"]) + "\n"
 
@@ -164,15 +170,22 @@ class Program:
         body = "".join(f"    {line}\n" if line else "\n" for line in lines)
         return f"@regression\ndef name_me(nbgrad):\n{body.lstrip(chr(10))}"
 
-    def function(self, library: Any = None, captured: Sequence[Any] | None = None) -> Callable:
+    def function(
+        self,
+        library: Any = None,
+        captured: Sequence[Any] | None = None,
+        shake: Callable | None = None,
+    ) -> Callable:
         """The function, with `library` in the place of nbgrad. Arrays that it closes over are made
-        anew, tracked ones only for nbgrad itself."""
+        anew, tracked ones only for nbgrad itself. What each step makes goes through
+        `shake(op, value, *arguments of the step)`."""
         scope: dict[str, Any] = {"np": np, "special": special, "nbgrad": library or nbgrad}
+        scope["shake"] = shake
         for i, x in enumerate(self.inputs):
             if x.role != "argument":
                 value = x.make() if captured is None else captured[i]
                 scope[f"c{i}"] = nbgrad.track(value) if x.role == "leaf" and not library else value
-        exec(_code(self.source), scope)
+        exec(_code(self._text(shaken=True) if shake else self.source), scope)
         return scope["f"]
 
     def at(self, args: Sequence[Any]) -> "Program":

@@ -88,7 +88,7 @@ class Reference:
 
     @classmethod
     def logit_cross_entropy(cls, x: Any, y: Any) -> Any:
-        if y.dtype.kind in "iu":
+        if y.dtype.kind in "iu" and y.ndim < x.ndim:
             if np.any(y >= x.shape[-1]) or np.any(y < 0):
                 raise IndexError("a label out of range")
             y = np.eye(x.shape[-1], dtype=x.dtype)[y]
@@ -96,7 +96,7 @@ class Reference:
 
     @staticmethod
     def cross_entropy(p: Any, y: Any) -> Any:
-        if y.dtype.kind in "iu":
+        if y.dtype.kind in "iu" and y.ndim < p.ndim:
             y = np.eye(p.shape[-1], dtype=p.dtype)[y]
         return -np.sum(y * np.log(p)) / p.real.dtype.type(1 if p.ndim == 1 else len(p))
 

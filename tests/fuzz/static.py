@@ -186,7 +186,8 @@ def compiled_jvp(c: Case) -> None:
 def compiled_hvp(c: Case) -> None:
     case.smooth(c)
     f = nbgrad.compile(nbgrad.hvp(lambda x: c.scalar(*x)))
-    agree(c, "compiled hvp", run(f, tuple(c.moving), tuple(c.directions)), case.second(c))
+    found = run(f, tuple(c.moving), tuple(c.directions))
+    agree(c, "compiled hvp", found, case.second(c), case.steepness(c))
 
 
 @mode

@@ -2,6 +2,7 @@
 
 import functools
 from collections import deque
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -169,3 +170,84 @@ def test_results_and_out_may_be_plain_objects():
     assert given.slope is out.slope
     np.testing.assert_array_equal(out.slope, 2.0 * X)
     np.testing.assert_array_equal(f(Affine(2.0, 1.0), X).shift, X + 1.0)
+
+
+@dataclass
+class Power:
+    scale: Any
+    order: int = 2
+
+    def __call__(self, x):
+        return self.scale * x**self.order
+
+
+nbgrad.register(Power, fields=["scale"])
+
+
+def descended(model, x):
+    """A step of descent on the sum: the value, and the model afterwards."""
+    value, slopes = nbgrad.value_and_grad(lambda m: np.sum(m(x)))(model)
+    leaves, rebuild = nbgrad.transforms.trees.flatten(model)
+    moves = nbgrad.transforms.trees.flatten(slopes)[0]
+    pairs = zip(leaves, moves, strict=True)
+    return value, rebuild([w if g is None else w - 0.1 * g for w, g in pairs])
+
+
+def test_compiled_functions_give_back_what_models_hold_besides_arrays():
+    step = nbgrad.compile(descended)
+    model = Chain(Power(np.ones(4)), np.sin, Power(np.full(4, 2.0), order=3))
+    for order in (2, 2, 3):  # the second call goes by the generated way in
+        model.layers[0].order = order
+        value, after = step(model, X)
+        wanted, reference = descended(model, X)
+        assert np.isclose(value, wanted, rtol=1e-14) and after.layers[1] is np.sin
+        assert [layer.order for layer in after.layers[::2]] == [order, 3]
+        for found, right in zip(after.layers[::2], reference.layers[::2], strict=True):
+            np.testing.assert_allclose(found.scale, right.scale, rtol=1e-13)
+    assert step(model, X)[1].layers[0].order == 3 and len(step._variants) == 2
+
+
+def test_out_takes_models():
+    step = nbgrad.compile(lambda m, x: Chain(Power(m.layers[0].scale * x), m.layers[1], "word"))
+    model = Chain(Power(np.ones(4)), np.sin)
+    out = Chain(Power(np.zeros(4)), np.sin, "word")
+    for _ in range(2):
+        found = step(model, X, out=out)
+        assert found.layers[1:] == (np.sin, "word")
+        np.testing.assert_array_equal(out.layers[0].scale, X)
+
+
+def test_what_a_compiled_function_may_not_give():
+    with pytest.raises(nbgrad.TraceError, match="this one returned a function"):
+        nbgrad.compile(lambda x: (x, lambda y: x * y))(1.0)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, nbgrad.compile])
+def test_loops_carry_functions_along(wrap):
+    model = Chain(Power(np.ones(4)), np.sin)
+    train = wrap(lambda m, x: nbgrad.scan(lambda m, _: descended(m, x)[::-1], m, length=3))
+    after, values = train(model, X)
+    for value in values:
+        wanted, model = descended(model, X)
+        assert np.isclose(value, wanted, rtol=1e-13)
+    assert after.layers[1] is np.sin
+    np.testing.assert_allclose(after.layers[0].scale, model.layers[0].scale, rtol=1e-13)
+
+    with pytest.raises(TypeError, match="words and functions are carried along as they are"):
+        nbgrad.loop(2, lambda i, s: (s[0], np.cos), (1.0, np.sin))
+    with pytest.raises(TypeError, match="changes the structure of the state"):
+        nbgrad.loop(2, lambda i, s: (s[0], 1.0), (1.0, np.sin))
+
+
+def test_accum_and_reset_take_models():
+    model = Chain(Affine(nbgrad.track(2.0), nbgrad.track(1.0)), np.tanh)
+    z: Any = model(0.5)
+    z.grad = 1.0
+    slopes = nbgrad.accum(model)
+    assert np.isclose(slopes.layers[0].shift, 1.0 / np.cosh(2.0) ** 2)
+    assert np.isclose(model.layers[0].slope.grad, 0.5 / np.cosh(2.0) ** 2)
+    assert slopes.layers[1] is None
+    nbgrad.reset(model, nbgrad.track(1.0))
+    assert model.layers[0].slope.grad is None
+    with pytest.raises(nbgrad.GraphError):
+        z.backward()

@@ -395,6 +395,18 @@ def test_a_cotangent_is_kept_from_the_caller():
     np.testing.assert_array_equal(y.grad, [[1.0], [1.0]])
 
 
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_backward_retains_the_gradients_of_what_is_named(create_graph):
+    x = track([1.0, 2.0])
+    square = x * x
+    sine = np.sin(square)
+    total = np.sum(sine * 3.0)
+    total.backward(retain=[sine, x], create_graph=create_graph)
+    for found, right in ((sine.grad, [3.0, 3.0]), (x.grad, 6.0 * x.data * np.cos(square.data))):
+        np.testing.assert_allclose(found.data if create_graph else found, right)
+    assert square.grad is None and total.grad is None
+
+
 # -- copies ---------------------------------------------------------------------------------------
 
 

@@ -1,6 +1,6 @@
 """Families whose rows are a scalar body: elementwise functions, and comparisons and their kin."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from ...codegen.scalar import Expr
 from ...core.array import functions
 from ...core.primitive import Aval, Primitive, bind, shape_of
 from ...eager import plans as eager
+from ...errors import NoRuleError
 from ...kernels import shapes
 from ...kernels.jit.kernel import Kernel
 from .. import batching, dtypes, simpler, structure
@@ -24,9 +25,11 @@ class Elementwise(Primitive):
     `body` is scalar code over `x`, `y`, `z`, as text or parsed (or a function from static
     parameters to it).
     `partials[i](*args, out, **params)` is the derivative with respect to argument i; None where
-    there is none, as for a condition. `kinks` lists `(arguments, gradient)` at points where the
-    derivative is a convention. `kernels` are a forward and a pullback written by hand, used in
-    place of the emitted ones where all arguments have one shape; they take what those take.
+    there is none, as for a condition; a text where it is refused, such as the name of the argument
+    and the way round: then that argument must be plain. `kinks` lists `(arguments, gradient)` at
+    points where the derivative is a convention. `kernels` are a forward and a pullback written by
+    hand, used in place of the emitted ones where all arguments have one shape; they take what those
+    take.
 
     Of integers and bools a primitive is what `plain` is, its NumPy function where that is a ufunc:
     dtypes are NumPy's, and so are plain values. `whole` is the scalar body for integers, where it
@@ -44,7 +47,7 @@ class Elementwise(Primitive):
         self,
         function: Any,
         body: str | Expr | Callable[..., str],
-        partials: Sequence[Callable | None],
+        partials: Sequence[Callable | str | None],
         *,
         domains: Sequence[Interval],
         name: str = "",
@@ -66,7 +69,8 @@ class Elementwise(Primitive):
         self.whole = whole or body
         self.requires = requires
         self.kernels = kernels
-        self.partials = tuple(partials)
+        self.partials = tuple(None if isinstance(p, str) else p for p in partials)
+        self.refusals = {i: p for i, p in enumerate(partials) if isinstance(p, str)}
         self.domains = tuple(domains)
         self.conditions = tuple(conditions)
         self.kinks = tuple(kinks)
@@ -125,7 +129,14 @@ class Elementwise(Primitive):
     def is_unit(self, i, **params):
         return self.constant(i, **params) in (0, 1, -1)
 
+    def require_partials(self, wanted: Iterable[bool]) -> None:
+        """Raise NoRuleError where an argument is differentiated whose derivative is refused."""
+        for i, is_wanted in enumerate(wanted):
+            if is_wanted and i in self.refusals:
+                raise NoRuleError(f"{self.name} has no derivative in {self.refusals[i]}")
+
     def pullback(self, ct, out, args, need, **params):
+        self.require_partials(need)
         args = self._floats(args, out)
         return [
             scaled(ct, partial(*args, out, **params)) if wanted and partial else None
@@ -133,6 +144,7 @@ class Elementwise(Primitive):
         ]
 
     def pushforward(self, tangents, out, args, **params):
+        self.require_partials(tangent is not None for tangent in tangents)
         args = self._floats(args, out)
         terms = [
             scaled(tangent, partial(*args, out, **params))
@@ -214,8 +226,11 @@ ufunc_primitives: dict[np.ufunc, Primitive] = {}
 
 
 def scaled(ct, partial):
-    """`ct * partial`, where a zero `ct` gives zero even if the partial is inf or nan."""
+    """`ct * partial`, where a zero `ct` gives zero even if the partial is inf or nan, and a
+    partial that is the number 0 gives zero whatever `ct` is."""
     if isinstance(partial, (int, float)) and np.isfinite(partial):
+        if partial == 0:
+            return np.where(False, ct, 0.0)
         return ct if partial == 1 else ct * float(partial)
     return bind(scale, ct, partial)
 

@@ -1,4 +1,4 @@
-"""Static forms of inverses, systems, determinants, Cholesky and QR factors: calls on pointers."""
+"""Static forms of inverses, systems, determinants, factors and exponentials: calls on pointers."""
 
 import math
 from collections.abc import Callable
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...codegen.affine import Axis
 from ...codegen.loops import MINIMUM, Reduction
 from ...core.symbols import Symbol
 from ..dtypes import BOOL
@@ -84,3 +85,46 @@ def qr(graph, symbol, x):
     x = graph.reshape(graph.cast(x, symbol.dtype), (count, m, n))
     out = graph.call((count, m + n, n), symbol.dtype, (x,), "reflected", (count, m, n))
     return graph.reshape(out, symbol.shape)
+
+
+def triangular(graph, symbol, a, y):
+    lead, (n, m) = symbol.shape[:-2], symbol.shape[-2:]
+    count, lower, unit = math.prod(lead), symbol.params["lower"], symbol.params["unit"]
+    a, y = (graph.cast(x, symbol.dtype) for x in (a, y))
+    if not unit and a.size:
+        places = [*(Axis(i, 0, 1) for i in range(len(a.shape) - 1)), Axis(len(a.shape) - 2, 0, 1)]
+        sizes = graph.map("abs(x)", (graph.view(a, places, a.shape[:-1]),), symbol.dtype)
+        _require(graph, symbol, sizes, "x != 0.0", "a singular")
+    a = graph.reshape(graph.broadcast(a, (*lead, n, n)), (count, n, n))
+    y = graph.reshape(graph.broadcast(y, symbol.shape), (count, n, m))
+    sizes = (count, n, m, int(lower), int(unit))
+    return graph.reshape(graph.call(y.shape, y.dtype, (a, y), "swept", sizes), symbol.shape)
+
+
+def banded(graph, symbol, ab, y):
+    """Beside the solution, each row has the room for its band that pivoting needs."""
+    lead, (n, m) = symbol.shape[:-2], symbol.shape[-2:]
+    count, (lower, upper) = math.prod(lead), (symbol.params[key] for key in ("lower", "upper"))
+    bands, width = lower + upper + 1, 2 * lower + upper + 1
+    ab, y = (graph.cast(x, symbol.dtype) for x in (ab, y))
+    ab = graph.reshape(graph.broadcast(ab, (*lead, bands, n)), (count, bands, n))
+    y = graph.reshape(graph.broadcast(y, symbol.shape), (count, n, m))
+    sizes = (count, n, m, lower, upper)
+    both = graph.call((count, n, width + m), y.dtype, (ab, y), "banded", sizes)
+
+    def part(first, columns):
+        axes = [Axis(0, 0, 1), Axis(1, 0, 1), Axis(2, first, 1)]
+        return graph.view(both, axes, (count, n, columns))
+
+    pivots = graph.map("abs(x)", (part(lower, 1),), symbol.dtype)
+    _require(graph, symbol, pivots, "x != 0.0", "a singular")
+    return graph.reshape(part(width, m), symbol.shape)
+
+
+def exponential(graph, symbol, x):
+    """The first of six matrices that the sum needs room for."""
+    n, count = x.shape[-1], math.prod(x.shape[:-2])
+    x = graph.reshape(graph.cast(x, symbol.dtype), (count, n, n))
+    room = graph.call((count, 6, n, n), x.dtype, (x,), "exponentials", (count, n))
+    axes = [Axis(0, 0, 1), Axis(None, 0, 0), Axis(1, 0, 1), Axis(2, 0, 1)]
+    return graph.reshape(graph.view(room, axes, (count, n, n)), symbol.shape)

@@ -255,13 +255,14 @@ class _Writer:
             self._need_fields(tree, name, *found)
             for field in found[0]:
                 self.places(getattr(tree, field), f"{name}.{field}", signature)
-        elif kind is int and signature.outputs[tree].shape:
-            self.lines.append(f"r{tree} = {name}")
-            value = signature.outputs[tree]
+        elif kind is float and (value := signature.outputs[int(tree)]).shape:
+            place = f"r{int(tree)}"
+            self.lines.append(f"{place} = {name}")
             if self.packed:  # else the entry looks at them
+                dtype = self.new(value.dtype)
                 self._need(
-                    f"r{tree}.shape == {value.shape} and r{tree}.dtype is {self.new(value.dtype)} "
-                    f"and r{tree}.flags.carray"
+                    f"{place}.shape == {value.shape} and {place}.dtype is {dtype} "
+                    f"and {place}.flags.carray"
                 )
         elif not trees.is_leaf(tree):
             raise Unwritten
@@ -284,8 +285,9 @@ class _Writer:
             items += [self.new(getattr(tree, other)) for other in others]
             make = f"{self.new(trees.construct)}({self.new(kind)}, {(*fields, *others)}"
             return f"{make}, ({''.join(item + ', ' for item in items)}))"
-        if kind is int:
-            return f"r{tree}" if signature.outputs[tree].shape else f"s{tree}"
+        if kind is float:
+            i = int(tree)
+            return f"r{i}" if signature.outputs[i].shape else f"s{i}"
         if not trees.is_leaf(tree):
             raise Unwritten
         return self.new(tree)

@@ -31,7 +31,8 @@ class PythonEntry:
         self.program, self.signature, self.captured = program, signature, captured
         self._module = module
         self.kinds = [value.dtype for value in signature.outputs]
-        self.tree = program.rebuild(list(range(len(program.outputs))))
+        # Numbered by floats, so that objects count as trees of what they hold.
+        self.tree = program.rebuild([float(i) for i in range(len(program.outputs))])
 
     @cached_property
     def entry(self) -> Entry:
@@ -84,10 +85,10 @@ class PythonEntry:
     def _places(self, out: Tree) -> list[np.ndarray]:
         """The arrays of `out`. Raises ValueError, which names the leaf."""
         name = self.program.name
-        like = self.program.rebuild([0.0] * len(self.program.outputs))
-        if trees.structure(_boxed(out)) != trees.structure(_boxed(like)):
-            raise ValueError(f"{name}: out= has another nesting than the result, {self.tree}")
-        leaves, numbers = trees.flatten(out)[0], trees.flatten(like)[0]
+        if trees.structure(_boxed(out)) != trees.structure(_boxed(self.tree)):
+            numbered = self.program.rebuild(list(range(len(self.program.outputs))))
+            raise ValueError(f"{name}: out= has another nesting than the result, {numbered}")
+        leaves, numbers = trees.flatten(out)[0], trees.flatten(self.tree)[0]
         places = [x for x, number in zip(leaves, numbers, strict=True) if isinstance(number, float)]
         for i in self.signature.arrays():
             place, wanted = places[i], self.signature.outputs[i]

@@ -13,7 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ...kernels import pointers, random, scalar, sorting, systems, ways
+from ...codegen.imports import names_used
+from ...kernels import banded, exponentials, pointers, random, scalar, sorting, systems, ways
 from ...kernels.jit.forks import with_open_properties
 from ...kernels.program import DISABLED
 from ..loops.memory import ArgumentBuffer, Memory, ResultBuffer, Storage
@@ -24,7 +25,6 @@ from ..lower.values import Value
 # 100 arrays it compiles in 1.6 s in place of 3.3, with 48 in 1.0 in place of 1.1; a call takes 25
 # microseconds in place of 8, so that few arrays are better as arguments.
 MANY = 24
-_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def pointer_to(value: Value, place: str) -> str:
@@ -104,6 +104,8 @@ _IMPORTS = {
         "float32", "float64", "int16", "int32", "int64", "int8", "uint16", "uint32", "uint64",
         "uint8",
     ),
+    "nbgrad.kernels.banded": tuple(banded.__all__),
+    "nbgrad.kernels.exponentials": tuple(exponentials.__all__),
     "nbgrad.kernels.jit.kernel": ("device",),
     "nbgrad.kernels.pointers": tuple(pointers.__all__),
     "nbgrad.kernels.random": tuple(random.__all__),
@@ -128,7 +130,7 @@ def program_name(name: str) -> str:
 
 def header(text: str) -> str:
     """The imports of a module's text."""
-    used = set(_NAME.findall(text))
+    used = names_used(text)
     lines = ["import numpy as np"]
     for module, names in _IMPORTS.items():
         known = sorted(used & set(names))

@@ -1,0 +1,28 @@
+"""SciPy's linear algebra with derivatives, where no protocol of NumPy reaches it.
+
+Names, arguments and results are those of `scipy.linalg`: `scipy.linalg.expm(x)` of a tracked array
+is `nbgrad.linalg.expm(x)`. Plain arrays give plain arrays. What NumPy has too is plain
+`np.linalg`, on tracked arrays as on others.
+
+>>> slope = nbgrad.grad(lambda a: np.trace(nbgrad.linalg.expm(a)))(np.zeros((2, 2)))
+>>> slope
+array([[1., 0.],
+       [0., 1.]])
+"""
+
+from ..rules.matrix_functions import expm, logm, sqrtm
+from ..rules.structured import block_diag, matmul_toeplitz, solve_banded, toeplitz
+from ..rules.triangular import cho_factor, cho_solve, solve_triangular
+
+__all__ = [
+    "block_diag",
+    "cho_factor",
+    "cho_solve",
+    "expm",
+    "logm",
+    "matmul_toeplitz",
+    "solve_banded",
+    "solve_triangular",
+    "sqrtm",
+    "toeplitz",
+]

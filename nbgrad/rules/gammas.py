@@ -1,0 +1,268 @@
+"""The gamma function and its kin."""
+
+import math
+
+import numpy as np
+
+from ..core.array import apply, implements
+from ..core.primitive import bind
+from ..kernels import shapes
+from .entropies import xlog1py, xlogy
+from .families import Interval, above_one, elementwise, positive
+
+unit = Interval(0.1, 0.9)
+
+# -- logarithms of the gamma function and their derivatives ---------------------------------------
+
+
+def _polygamma_body(*, n: int) -> str:
+    """n! times the sum of (x + k)**-(n + 1), with its sign."""
+    sign = "" if n % 2 else "-"
+    return f"{sign}{float(math.factorial(n))} * hurwitz(0.0, {n + 1}.0, x)" if n else "digamma(x)"
+
+
+def _polygamma(x, *, n):
+    from scipy.special import polygamma  # here, as only tests ask
+
+    return polygamma(n, x).astype(x.dtype)
+
+
+gammaln_row = elementwise(
+    None, "lgamma(x)", [lambda x, out: digamma(x)], domains=[positive], name="gammaln",
+    reference="scipy.special.gammaln",
+    notes="log of the absolute value; inf at 0 and the negative integers",
+)  # fmt: skip
+loggamma_row = elementwise(
+    None, "select(x < 0.0, nan, lgamma(x))", [lambda x, out: np.where(x < 0, np.nan, digamma(x))],
+    domains=[positive], name="loggamma", reference="scipy.special.loggamma",
+    notes="real: nan below 0, where `gammaln` is the real part",
+)  # fmt: skip
+digamma_row = elementwise(
+    None, "digamma(x)", [lambda x, out: polygamma(1, x)], domains=[positive], name="digamma",
+    reference="scipy.special.psi",
+)  # fmt: skip
+polygamma_row = elementwise(
+    None, _polygamma_body, [lambda x, out, n: polygamma(n + 1, x)], domains=[positive],
+    name="polygamma", params=[{"n": n} for n in (1, 2, 5)], reference=_polygamma,
+    spelling="`nbgrad.special.polygamma`", notes="derivative of digamma, n times",
+)  # fmt: skip
+
+
+@implements("scipy.special.gammaln")
+def gammaln(x):
+    """log(abs(gamma(x))), elementwise; its derivative is `digamma(x)`.
+
+    >>> float(nbgrad.special.gammaln(5.0))  # log(24)
+    3.178053830347946
+    """
+    return apply(gammaln_row, x)
+
+
+@implements("scipy.special.loggamma")
+def loggamma(z):
+    """log(gamma(z)) of real numbers, elementwise: nan below 0. Its derivative is `digamma(z)`."""
+    return apply(loggamma_row, z)
+
+
+@implements("scipy.special.psi")
+def digamma(x):
+    """The derivative of log(gamma(x)), elementwise; its own derivative is `polygamma(1, x)`.
+
+    >>> float(nbgrad.special.digamma(1.0))
+    -0.5772156649015329
+    """
+    return apply(digamma_row, x)
+
+
+psi = digamma
+
+
+def polygamma(n: int, x):
+    """The derivative of order n + 1 of log(gamma(x)), elementwise.
+
+    `n` is a whole number, not an array. Raises TypeError for another, ValueError below 0.
+
+    >>> float(nbgrad.special.polygamma(1, 1.0))  # pi**2 / 6
+    1.6449340668482266
+    """
+    n = shapes.whole(n, "polygamma: n")
+    if n < 0:
+        raise ValueError(f"polygamma: n is {n}, and must be 0 or more")
+    return digamma(x) if n == 0 else apply(polygamma_row, x, n=n)
+
+
+# -- the functions themselves ---------------------------------------------------------------------
+
+gamma_row = elementwise(
+    None, "gamma(x)", [lambda x, out: out * digamma(x)], domains=[positive], name="gamma",
+    reference="scipy.special.gamma", notes="nan at the negative integers, and their slope",
+)  # fmt: skip
+beta_row = elementwise(
+    None, "beta(x, y)",
+    [lambda x, y, out: out * (digamma(x) - digamma(x + y)),
+     lambda x, y, out: out * (digamma(y) - digamma(x + y))],
+    domains=[positive, positive], name="beta", reference="scipy.special.beta",
+)  # fmt: skip
+betaln_row = elementwise(
+    None, "betaln(x, y)",
+    [lambda x, y, out: digamma(x) - digamma(x + y), lambda x, y, out: digamma(y) - digamma(x + y)],
+    domains=[positive, positive], name="betaln", reference="scipy.special.betaln",
+)  # fmt: skip
+
+
+@implements("scipy.special.gamma")
+def gamma(z):
+    """The gamma function of real numbers, elementwise.
+
+    >>> float(nbgrad.special.gamma(5.0))
+    24.0
+    """
+    return apply(gamma_row, z)
+
+
+@implements("scipy.special.beta")
+def beta(a, b):
+    """gamma(a) gamma(b) / gamma(a + b), elementwise."""
+    return bind(beta_row, a, b)
+
+
+@implements("scipy.special.betaln")
+def betaln(a, b):
+    """log(abs(beta(a, b))), elementwise.
+
+    >>> float(nbgrad.special.betaln(2.0, 3.0))  # log(1 / 12)
+    -2.4849066497880004
+    """
+    return bind(betaln_row, a, b)
+
+
+# -- incomplete integrals -------------------------------------------------------------------------
+
+_A = "a: pass a plain number or array, such as a.data"
+_A_AND_B = "a and b: pass plain numbers or arrays, such as a.data"
+
+
+def _gamma_density(a, x):
+    """x**(a - 1) exp(-x) / gamma(a)."""
+    return np.where(x < 0, np.nan, np.exp(xlogy(a - 1, x) - x - gammaln(a)))
+
+
+def _beta_density(a, b, x):
+    """x**(a - 1) (1 - x)**(b - 1) / beta(a, b)."""
+    return np.exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b))
+
+
+gammainc_row = elementwise(
+    None, "gammainc(x, y)", [_A, lambda a, x, out: _gamma_density(a, x)],
+    domains=[positive, positive], name="gammainc", reference="scipy.special.gammainc",
+    notes="derivative in x; refused in a",
+)  # fmt: skip
+gammaincc_row = elementwise(
+    None, "gammaincc(x, y)", [_A, lambda a, x, out: -_gamma_density(a, x)],
+    domains=[positive, positive], name="gammaincc", reference="scipy.special.gammaincc",
+    notes="derivative in x; refused in a",
+)  # fmt: skip
+betainc_row = elementwise(
+    None, "betainc(x, y, z)", [_A_AND_B, _A_AND_B, lambda a, b, x, out: _beta_density(a, b, x)],
+    domains=[positive, positive, unit], name="betainc", reference="scipy.special.betainc",
+    notes="derivative in x; refused in a and b",
+)  # fmt: skip
+
+
+@implements("scipy.special.gammainc")
+def gammainc(a, x):
+    """The lower incomplete gamma function over gamma(a), elementwise; a is plain.
+
+    >>> float(nbgrad.special.gammainc(1.0, 2.0))  # 1 - exp(-2)
+    0.8646647167633873
+    """
+    return bind(gammainc_row, a, x)
+
+
+@implements("scipy.special.gammaincc")
+def gammaincc(a, x):
+    """1 - gammainc(a, x), accurate where that is small; a is plain."""
+    return bind(gammaincc_row, a, x)
+
+
+@implements("scipy.special.betainc")
+def betainc(a, b, x):
+    """The incomplete beta function over beta(a, b), elementwise; a and b are plain.
+
+    >>> float(nbgrad.special.betainc(1.0, 1.0, 0.25))
+    0.25
+    """
+    return bind(betainc_row, a, b, x)
+
+
+# -- zeta -----------------------------------------------------------------------------------------
+
+
+def _zeta_in_q(s, q, out, n):
+    steps = zeta_row_of(s + 1, q, n)
+    return -s * steps - n * zeta_row_of(s + 1, q, n - 1) if n else -s * steps
+
+
+def _zeta(s, q, *, n):
+    if n:
+        import mpmath  # here, as only tests ask
+
+        slopes = np.vectorize(
+            lambda s, q: float(mpmath.zeta(float(s), float(q), n)), otypes=[float]
+        )
+        return slopes(s, q).astype(np.result_type(s, q))
+    from scipy.special import zeta  # here, as only tests ask
+
+    # SciPy's is nan where 1 / q**s is 0, and inf for nan at its poles.
+    value = np.where(np.isnan(s) | np.isnan(q), np.nan, zeta(np.minimum(s, 1e4), q))
+    return value.astype(np.result_type(s, q))
+
+
+def _riemann(s, *, n):
+    from scipy.special import zeta  # here, as only tests ask
+
+    if n:
+        return _zeta(s, np.ones_like(s), n=n)
+    return np.where(s < 0, np.nan, zeta(s)).astype(s.dtype)
+
+
+zeta_row = elementwise(
+    None,
+    lambda n: f"select(x > 1.0, hurwitz({n}.0, x, y), select(x == 1.0, {'-' * (n % 2)}inf, nan))",
+    [lambda s, q, out, n: zeta_row_of(s, q, n + 1), _zeta_in_q],
+    domains=[above_one, positive], name="zeta", params=[{"n": n} for n in (0, 1)], reference=_zeta,
+    spelling="`scipy.special.zeta`", notes="its derivative in the exponent, n times, up to 15",
+)  # fmt: skip
+riemann_row = elementwise(
+    None, lambda n: f"select(x < 0.0, nan, hurwitz({n}.0, x, 1.0))", [lambda s, out, n: riemann_row_of(s, n + 1)],
+    domains=[above_one], name="riemann_zeta", params=[{"n": n} for n in (0, 1)],
+    reference=_riemann,
+    spelling="`scipy.special.zeta`", notes="its derivative n times, up to 15",
+)  # fmt: skip
+
+
+def zeta_row_of(s, q, n: int):
+    return bind(zeta_row, s, q, n=n)
+
+
+def riemann_row_of(s, n: int):
+    return bind(riemann_row, s, n=n)
+
+
+def zeta(x, q=None):
+    """The sum of (q + k)**-x over k = 0, 1, 2, ..., elementwise, for x > 1; without q the zeta
+    function of Riemann, of any x.
+
+    >>> float(nbgrad.special.zeta(2.0))  # pi**2 / 6
+    1.6449340668482266
+    """
+    if q is not None:
+        return zeta_row_of(x, q, 0)
+    # DLMF 25.4.1, with the sine exactly 0 where it is.
+    below = np.where(x < 0, x, -0.5)
+    whole = np.rint(0.5 * below)
+    sign = 1 - 2 * (whole - 2 * np.floor(0.5 * whole))
+    sine = sign * np.sin(0.5 * math.pi * (below - 2 * whole))
+    factor = 2 * np.exp(gammaln(1 - below) + (below - 1) * math.log(2 * math.pi))
+    reflected = factor * sine * riemann_row_of(1 - below, 0)
+    return np.where(x < 0, reflected, riemann_row_of(np.where(x < 0, 0.5, x), 0))

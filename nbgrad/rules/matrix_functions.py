@@ -1,0 +1,162 @@
+"""Functions of square matrices, as of numbers: exponential, square root, logarithm; public in
+`nbgrad.linalg`.
+
+The derivative of any such function at x, along a direction d, stands in that function of one larger
+matrix (Mathias 1996, A chain rule for matrix functions and applications, theorem 2.1):
+
+    f([[x, d], [0, x]]) = [[f(x), derivative], [0, f(x)]]
+
+and its transpose is the derivative at x.T. So one rule serves all functions, all modes and orders,
+and equal eigenvalues.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..core.primitive import Aval, bind, shape_of
+from ..errors import NoRuleError
+from . import batching
+from .dtypes import float_type
+from .families import Custom, definite, sample
+from .forms import matrices as forms
+from .layout import given
+from .linalg import swap
+from .matrices import floats, require_square
+from .nondiff import stopped
+from .triangular import over_stacks, scipy_function
+
+__all__ = ["expm", "logm", "sqrtm"]
+
+
+def _along(row: Custom, x, direction):
+    """The derivative at x along a direction, which is taken in steps of the size 1."""
+    n = shape_of(x)[-1]
+    size = np.max(np.abs(stopped(direction)), axis=(-2, -1), keepdims=True, initial=0.0)
+    size = np.where(size > 0, size, 1.0)
+    zeros = np.zeros(np.broadcast_shapes(shape_of(x), shape_of(direction)), direction.dtype)
+    x, step = x + zeros, direction / size + zeros
+    upper = np.concatenate([x, step], axis=-1)
+    both = np.concatenate([upper, np.concatenate([zeros, x], axis=-1)], axis=-2)
+    return bind(row, both)[..., :n, n:] * size
+
+
+def _row(name: str, compute: Callable, fused: Callable, **facts: Any) -> Custom:
+    """The row of a function of matrices; `fused(x, out, ct)` is its pullback of one plain matrix,
+    by an algorithm of its own."""
+
+    def evaluate(x):
+        x = floats(x)
+        return over_stacks(compute, x.shape[-2:], x)
+
+    def rule(ct, out, args, need):
+        return [_along(row, swap(args[0]), ct)]
+
+    def push(tangents, out, args):
+        return _along(row, args[0], tangents[0])
+
+    def fused_rule(ct, out, args, need):
+        return [over_stacks(fused, out.shape[-2:], args[0], out, ct)]
+
+    row = Custom(
+        name, evaluate, lambda x: Aval.of(x.shape, float_type(x)), rule, push, fused=fused_rule,
+        samples=[sample((2, 2), domain=definite), sample((2, 3, 3), domain=definite)],
+        reference=lambda x: over_stacks(scipy_function(name), x.shape[-2:], x),
+        batch=batching.stacked, spelling=f"`nbgrad.linalg.{name}`", **facts,
+    )  # fmt: skip
+    return row
+
+
+def _real(name: str) -> Callable:
+    """SciPy's function of one matrix, where what it gives is real."""
+
+    def compute(x):
+        out = scipy_function(name)(x.astype(np.float64))  # its logarithm is none of float32
+        if np.iscomplexobj(out) and np.isfinite(out).all():
+            raise NoRuleError(
+                f"{name}: a matrix has a negative eigenvalue, so that it is complex, and nbgrad "
+                "computes with real numbers: use x.data for the value"
+            )
+        return out.real
+
+    return compute
+
+
+def _exponential(x):
+    return scipy_function("expm")(x)
+
+
+def _exponential_back(x, out, ct):
+    return scipy_function("expm_frechet")(x.T, ct, compute_expm=False, check_finite=False)
+
+
+def _root_back(x, out, ct):
+    """The X with root.T @ X + X @ root.T = ct."""
+    return scipy_function("solve_sylvester")(out.T, out.T, ct)
+
+
+def _logarithm_back(x, out, ct):
+    return np.asarray(_along(logm_row, x.T, ct))
+
+
+_SCHUR = "it needs Schur factors, which compiled programs do not compute"
+_SLOW = "slow: the derivative is a function of matrices of twice the rows"
+expm_row = _row("expm", _exponential, _exponential_back, form=forms.exponential, notes=_SLOW)
+sqrtm_row = _row(
+    "sqrtm", _real("sqrtm"), _root_back, eager_only=_SCHUR,
+    notes="the principal root, of matrices without negative eigenvalues, which are refused; "
+    f"{_SLOW}",
+)  # fmt: skip
+logm_row = _row(
+    "logm", _real("logm"), _logarithm_back, eager_only=_SCHUR,
+    notes="the principal logarithm, of matrices without negative eigenvalues, which are refused; "
+    f"{_SLOW}",
+)  # fmt: skip
+
+
+def expm(A: Any) -> Any:
+    """The exponential of each matrix (..., n, n): the sum of A**k / k!.
+
+    Raises DimensionMismatch for a shape that is not square.
+
+    >>> nbgrad.linalg.expm(np.array([[0.0, 1.0], [0.0, 0.0]]))
+    array([[1., 1.],
+           [0., 1.]])
+    """
+    A = given(A)
+    require_square("expm", A)
+    return bind(expm_row, A)
+
+
+def sqrtm(A: Any) -> Any:
+    """The principal square root of each matrix (..., n, n): X with X @ X = A, whose eigenvalues
+    have positive real parts.
+
+    The derivative exists where no eigenvalue is 0. Eager only.
+
+    Raises DimensionMismatch for a shape that is not square, NoRuleError where a root is complex.
+
+    >>> nbgrad.linalg.sqrtm(np.diag([4.0, 9.0]))
+    array([[2., 0.],
+           [0., 3.]])
+    """
+    A = given(A)
+    require_square("sqrtm", A)
+    return bind(sqrtm_row, A)
+
+
+def logm(A: Any) -> Any:
+    """The principal logarithm of each matrix (..., n, n): the X with expm(X) = A whose eigenvalues
+    have imaginary parts between -pi and pi.
+
+    Eager only. Raises DimensionMismatch for a shape that is not square, NoRuleError where a
+    logarithm is complex.
+
+    >>> nbgrad.linalg.logm(np.eye(2))
+    array([[0., 0.],
+           [0., 0.]])
+    """
+    A = given(A)
+    require_square("logm", A)
+    return bind(logm_row, A)

@@ -1,0 +1,100 @@
+"""The error function's kin: scaled, inverted, and as the normal distribution function."""
+
+import math
+
+import numpy as np
+
+from ..core.array import apply, implements
+from .families import Interval, elementwise, reals
+
+_ROOT_HALF = math.sqrt(0.5)
+_TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
+_ROOT_TWO_OVER_PI = math.sqrt(2 / math.pi)
+_ONE_OVER_ROOT_2PI = 1 / math.sqrt(2 * math.pi)
+
+
+def _erfcx_slope(x, out):
+    """2 x erfcx(x) - 2 / sqrt(pi); where that cancels, the asymptotic series (DLMF 7.12.1)."""
+    far = np.where(x > 25.0, x, np.inf)
+    t = 0.5 / far / far
+    series = 1.0
+    for k in range(17, 1, -2):
+        series = 1 - k * t * series
+    series = -0.5 * _TWO_OVER_ROOT_PI * series * (t + t)
+    return np.where(x > 25.0, series, 2 * x * out - _TWO_OVER_ROOT_PI)
+
+
+erfcx_row = elementwise(
+    None, "erfcx(x)", [_erfcx_slope], domains=[reals], name="erfcx",
+    reference="scipy.special.erfcx", notes="exp(x * x) * erfc(x)",
+)  # fmt: skip
+ndtr_row = elementwise(
+    None, "ndtr(x)", [lambda x, out: _ONE_OVER_ROOT_2PI * np.exp(-0.5 * x * x)], domains=[reals],
+    name="ndtr", reference="scipy.special.ndtr",
+)  # fmt: skip
+log_ndtr_row = elementwise(
+    None, "log_ndtr(x)", [lambda x, out: _ROOT_TWO_OVER_PI / erfcx(-_ROOT_HALF * x)],
+    domains=[reals], name="log_ndtr", reference="scipy.special.log_ndtr",
+)  # fmt: skip
+
+
+def _inverse(name: str, factor: float, rate: float, domain: Interval):
+    """The row of an inverse, whose slope is factor * exp(rate * out**2)."""
+    return elementwise(
+        None, f"{name}(x)", [lambda x, out: factor * np.exp(rate * out * out)], domains=[domain],
+        name=name, reference=f"scipy.special.{name}",
+    )  # fmt: skip
+
+
+erfinv_row = _inverse("erfinv", 1 / _TWO_OVER_ROOT_PI, 1.0, Interval(-0.9, 0.9))
+erfcinv_row = _inverse("erfcinv", -1 / _TWO_OVER_ROOT_PI, 1.0, Interval(0.1, 1.9))
+ndtri_row = _inverse("ndtri", 1 / _ONE_OVER_ROOT_2PI, 0.5, Interval(0.1, 0.9))
+
+
+@implements("scipy.special.erfcx")
+def erfcx(x):
+    """exp(x * x) * erfc(x), elementwise, where the factors overflow and vanish.
+
+    >>> float(nbgrad.special.erfcx(0.0))
+    1.0
+    """
+    return apply(erfcx_row, x)
+
+
+@implements("scipy.special.ndtr")
+def ndtr(x):
+    """The distribution function of the standard normal, elementwise."""
+    return apply(ndtr_row, x)
+
+
+@implements("scipy.special.log_ndtr")
+def log_ndtr(x):
+    """log(ndtr(x)), elementwise, also where ndtr(x) is 0; its derivative is the inverse
+    of Mills' ratio at -x.
+
+    >>> float(nbgrad.special.log_ndtr(0.0))  # log(1 / 2)
+    -0.6931471805599453
+    """
+    return apply(log_ndtr_row, x)
+
+
+@implements("scipy.special.erfinv")
+def erfinv(y):
+    """The inverse of `erf`, elementwise; its derivative is inf at -1 and 1.
+
+    >>> float(nbgrad.special.erfinv(0.0))
+    0.0
+    """
+    return apply(erfinv_row, y)
+
+
+@implements("scipy.special.erfcinv")
+def erfcinv(y):
+    """The inverse of `erfc`, elementwise."""
+    return apply(erfcinv_row, y)
+
+
+@implements("scipy.special.ndtri")
+def ndtri(y):
+    """The inverse of `ndtr`, elementwise: quantiles of the standard normal."""
+    return apply(ndtri_row, y)

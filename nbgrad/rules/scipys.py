@@ -1,0 +1,82 @@
+"""Functions of `scipy.special` that are others of NumPy's or nbgrad's, in SciPy's spelling."""
+
+from typing import Any
+
+import numpy as np
+
+from ..core.array import functions, implements
+from ..core.primitive import bind, shape_of
+from . import softmax as nbgrads
+from .families import scale
+from .nondiff import stopped
+
+for ufunc in (np.cbrt, np.exp2, np.expm1, np.log1p, np.rint):
+    name = {np.rint: "round"}.get(ufunc, ufunc.__name__)
+    functions[f"scipy.special.{name}"] = functions[ufunc]
+
+
+@implements("scipy.special.exp10")
+def exp10(x):
+    """10**x, elementwise."""
+    return np.power(10.0, x)
+
+
+def cbrt(x):
+    """The cube root, elementwise: `np.cbrt`."""
+    return functions[np.cbrt](x)
+
+
+def exp2(x):
+    """2**x, elementwise: `np.exp2`."""
+    return functions[np.exp2](x)
+
+
+def expm1(x):
+    """exp(x) - 1, elementwise, accurate near 0: `np.expm1`."""
+    return functions[np.expm1](x)
+
+
+def log1p(x):
+    """log(1 + x), elementwise, accurate near 0: `np.log1p`."""
+    return functions[np.log1p](x)
+
+
+def logsumexp(a, axis=None, b=None, keepdims: bool = False, return_sign: bool = False) -> Any:
+    """log(sum(b * exp(a))) over `axis`: an int, a tuple of ints, or None for all.
+
+    `b` broadcasts with a, has a derivative too, and may be 0 or negative. A negative sum gives nan,
+    but with `return_sign` the logarithm of its size, and its sign beside it.
+
+    >>> float(nbgrad.special.logsumexp(np.zeros(2), b=np.array([3.0, 1.0])))  # log(4)
+    1.3862943611198906
+    """
+    if b is None:
+        out = nbgrads.logsumexp(a, axis, keepdims)
+        return (out, np.ones(shape_of(out), out.dtype)) if return_sign else out
+    top = np.max(np.where(np.equal(b, 0), -np.inf, stopped(a)), axis=axis, keepdims=True)
+    top = stopped(np.where(np.isfinite(top), top, 0.0))
+    total = np.sum(bind(scale, b, np.exp(a - top)), axis=axis, keepdims=keepdims)
+    top = np.reshape(top, shape_of(total))
+    if return_sign:
+        return np.log(np.abs(total)) + top, np.sign(stopped(total))
+    return np.log(total) + top
+
+
+def softmax(x, axis=None):
+    """exp(x) / sum(exp(x)) along `axis`, an int, or over all elements.
+
+    >>> nbgrad.special.softmax(np.zeros((1, 2)))
+    array([[0.5, 0.5]])
+    """
+    return _along(nbgrads.softmax, x, axis)
+
+
+def log_softmax(x, axis=None):
+    """The logarithm of `softmax(x, axis)`, accurate where that is small."""
+    return _along(nbgrads.logsoftmax, x, axis)
+
+
+def _along(function, x, axis):
+    if axis is not None:
+        return function(x, axis)
+    return np.reshape(function(np.reshape(x, -1), 0), shape_of(x))

@@ -1,0 +1,84 @@
+"""Log densities in SciPy's parametrisation, with derivatives in the value and in all continuous
+parameters.
+
+Each name of `scipy.stats` stands for an object with `logpdf` or `logpmf`, whose arguments have
+SciPy's names, order and defaults and broadcast as NumPy's do; lists are taken too. Plain arrays
+give plain arrays, float32 stays float32, and all modes, orders and compiled programs take them.
+Outside of the support the logarithm is -inf with derivative 0; of parameters that there is no
+distribution for, it is nan.
+
+>>> data = np.array([4.9, 5.3, 5.1])
+>>> def loss(p):
+...     return -np.sum(nbgrad.stats.norm.logpdf(data, p["loc"], np.exp(p["log_scale"])))
+>>> float(nbgrad.grad(loss)({"loc": 5.0, "log_scale": 0.0})["log_scale"])  # 3 - 0.11
+2.89
+
+`nbgrad.stats()` counts kernels: what was compiled, loaded and called in this process.
+"""
+
+import sys
+from types import ModuleType
+
+from ..kernels.jit import kernel
+from .bounded import Beta, Chi2, Expon, Gamma, Lognorm
+from .counts import Bernoulli, Binom, Poisson
+from .line import Cauchy, Laplace, Logistic, Norm, T
+from .vectors import Dirichlet, Multinomial, MultivariateNormal
+
+__all__ = [
+    "bernoulli",
+    "beta",
+    "binom",
+    "cauchy",
+    "chi2",
+    "dirichlet",
+    "expon",
+    "gamma",
+    "laplace",
+    "logistic",
+    "lognorm",
+    "multinomial",
+    "multivariate_normal",
+    "norm",
+    "poisson",
+    "t",
+]
+
+bernoulli, binom, poisson = Bernoulli(), Binom(), Poisson()
+beta, chi2, expon, gamma, lognorm = Beta(), Chi2(), Expon(), Gamma(), Lognorm()
+cauchy, laplace, logistic, norm, t = Cauchy(), Laplace(), Logistic(), Norm(), T()
+dirichlet, multinomial, multivariate_normal = Dirichlet(), Multinomial(), MultivariateNormal()
+
+
+class Room(ModuleType):
+    """The type of this module, which is called as `nbgrad.stats()`: SciPy's name for distributions
+    is that of the counters of kernels, too."""
+
+    bernoulli: Bernoulli
+    beta: Beta
+    binom: Binom
+    cauchy: Cauchy
+    chi2: Chi2
+    dirichlet: Dirichlet
+    expon: Expon
+    gamma: Gamma
+    laplace: Laplace
+    logistic: Logistic
+    lognorm: Lognorm
+    multinomial: Multinomial
+    multivariate_normal: MultivariateNormal
+    norm: Norm
+    poisson: Poisson
+    t: T
+
+    def __call__(self) -> dict[str, int]:
+        """How many kernels were compiled, loaded from the disk cache, and called in this process.
+
+        >>> sorted(nbgrad.stats())
+        ['called', 'compiled', 'loaded']
+        """
+        return kernel.stats()
+
+
+# What `()` means is looked up on the type of an object: a function in a module does not do.
+sys.modules[__name__].__class__ = Room

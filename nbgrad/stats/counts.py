@@ -1,0 +1,77 @@
+"""Distributions of counts."""
+
+from typing import Any
+
+import numpy as np
+
+from ..special import gammaln, xlog1py, xlogy
+from .densities import Discrete, whole
+
+__all__ = ["Bernoulli", "Binom", "Poisson"]
+
+
+def _is_share(p: Any) -> Any:
+    return np.logical_and(np.greater_equal(p, 0), np.less_equal(p, 1))
+
+
+class Poisson(Discrete):
+    """The Poisson distribution of mean `mu`."""
+
+    def logarithm(self, k, mu):
+        return xlogy(k, mu) - gammaln(k + 1.0) - mu
+
+    def valid(self, mu):
+        return np.greater_equal(mu, 0)
+
+    def logpmf(self, k: Any, mu: Any, loc: Any = 0) -> Any:
+        """k log(mu) - mu - log(k!), of k - loc; -inf where that is no count. Its derivative is one
+        in mu alone.
+
+        >>> float(nbgrad.stats.poisson.logpmf(0, 2.0))
+        -2.0
+        """
+        return self.located(k, (mu,), loc)
+
+
+class Binom(Discrete):
+    """The binomial distribution: of `n` draws, each has the probability `p`."""
+
+    def logarithm(self, k, n, p):
+        choices = gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0)
+        return choices + xlogy(k, p) + xlog1py(n - k, -p)
+
+    def highest(self, n, p):
+        return n
+
+    def valid(self, n, p):
+        return np.logical_and(np.logical_and(np.greater_equal(n, 0), whole(n)), _is_share(p))
+
+    def logpmf(self, k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
+        """k log(p) + (n - k) log(1 - p) + log(n! / k! / (n - k)!), of k - loc; -inf where that is
+        no count up to n. Its derivative is one in p; n is a whole number.
+
+        >>> float(nbgrad.stats.binom.logpmf(1, 2, 0.5))
+        -0.6931471805599453
+        """
+        return self.located(k, (n, p), loc)
+
+
+class Bernoulli(Discrete):
+    """The distribution of one draw, 1 with the probability `p` and else 0."""
+
+    def logarithm(self, k, p):
+        return xlogy(k, p) + xlog1py(1.0 - k, -p)
+
+    def highest(self, p):
+        return 1.0
+
+    def valid(self, p):
+        return _is_share(p)
+
+    def logpmf(self, k: Any, p: Any, loc: Any = 0) -> Any:
+        """log(p) for k - loc = 1 and log(1 - p) for 0, else -inf. Its derivative is one in p alone.
+
+        >>> float(nbgrad.stats.bernoulli.logpmf(1, 0.25))
+        -1.3862943611198906
+        """
+        return self.located(k, (p,), loc)

@@ -1,0 +1,102 @@
+"""What log densities have in common: location and scale, supports, parameters that are none."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..rules.layout import given
+from ..rules.nondiff import stopped
+
+__all__ = ["Continuous", "Discrete", "chosen", "operand", "plain", "whole"]
+
+
+def operand(x: Any) -> Any:
+    """An argument as an array of floats; numbers of Python's stay, as they promote nothing."""
+    if isinstance(x, (int, float)):
+        return x
+    x = given(x)
+    return x.astype("float64") if x.dtype.kind in "iub" else x
+
+
+def chosen(condition: Any, x: Any, other: float) -> Any:
+    """x where the condition holds: a truth, or many."""
+    return x if condition is True or condition is np.True_ else np.where(condition, x, other)
+
+
+def plain(out: Any) -> Any:
+    """A plain array without axes as the number that it is."""
+    return out[()] if isinstance(out, np.ndarray) else out
+
+
+def whole(x: Any) -> Any:
+    """Which elements are integers."""
+    return np.equal(x, np.floor(x))
+
+
+def _less(x: Any, loc: Any) -> Any:
+    return x if isinstance(loc, (int, float)) and loc == 0 else x - loc
+
+
+class Continuous:
+    """A distribution on the line: `standard` is its log density at loc 0 and scale 1.
+
+    `outside(y, *shapes)` tells what lies outside of its support, in which `inner` is a point, and
+    `valid(*shapes)` for which shape parameters it is one.
+    """
+
+    inner = 0.5
+
+    def standard(self, y: Any, *shapes: Any) -> Any:
+        raise NotImplementedError
+
+    def outside(self, y: Any, *shapes: Any) -> Any:
+        return False
+
+    def valid(self, *shapes: Any) -> Any:
+        return True
+
+    def located(self, x: Any, shapes: tuple, loc: Any, scale: Any) -> Any:
+        """The log density at x."""
+        x, loc, scale = operand(x), operand(loc), operand(scale)
+        shapes = tuple(map(operand, shapes))
+        with np.errstate(all="ignore"):
+            y, is_one = _less(x, loc), isinstance(scale, (int, float)) and scale == 1
+            y = y if is_one else y / scale
+            outside = self.outside(y, *shapes)
+            # Where no density is, none is computed: its derivative might be no number.
+            inside = y if outside is False else np.where(outside, self.inner, y)
+            out = self.standard(inside, *shapes)
+            out = out if is_one else out - np.log(scale)
+            out = out if outside is False else np.where(outside, -np.inf, out)
+        return plain(chosen(self._valid(shapes, scale), out, np.nan))
+
+    def _valid(self, shapes: tuple, scale: Any) -> Any:
+        valid, is_scale = self.valid(*shapes), np.greater(scale, 0)
+        return is_scale if valid is True else np.logical_and(valid, is_scale)
+
+
+class Discrete:
+    """A distribution of counts, by `logarithm`, that of its probabilities; `highest` is the last
+    count."""
+
+    def logarithm(self, k: Any, *shapes: Any) -> Any:
+        raise NotImplementedError
+
+    def highest(self, *shapes: Any) -> Any:
+        return math.inf
+
+    def valid(self, *shapes: Any) -> Any:
+        raise NotImplementedError
+
+    def located(self, k: Any, shapes: tuple, loc: Any) -> Any:
+        """The log probability of k, which is none of a real number: it has no derivative in k."""
+        shapes = tuple(map(operand, shapes))
+        k = _less(stopped(operand(k)), stopped(operand(loc)))
+        with np.errstate(all="ignore"):
+            possible = np.logical_and(whole(k), np.greater_equal(k, 0))
+            possible = np.logical_and(possible, np.less_equal(k, self.highest(*shapes)))
+            possible = np.logical_or(possible, np.isnan(k))
+            out = self.logarithm(np.where(possible, k, 0.0), *shapes)
+        out = np.where(possible, out, -np.inf)
+        return plain(np.where(self.valid(*shapes), out, np.nan))

@@ -1,0 +1,176 @@
+"""Distributions of vectors."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..core.primitive import shape_of
+from ..errors import DimensionMismatch
+from ..rules.matrices import cholesky
+from ..rules.nondiff import stopped
+from ..rules.triangular import solve_triangular
+from ..special import gammaln, xlogy
+from .densities import operand, plain, whole
+
+__all__ = ["Dirichlet", "Multinomial", "MultivariateNormal"]
+
+
+class MultivariateNormal:
+    """The normal distribution of vectors."""
+
+    def logpdf(self, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
+        """-(x - mean).T @ inv(cov) @ (x - mean) / 2 - log(det(2 pi cov)) / 2.
+
+        Arguments:
+            x: vectors (..., d); numbers (...) of one dimension, as in SciPy.
+            mean: a vector (d,); zeros where it is None.
+            cov: a positive definite matrix (d, d), of which the symmetric part counts; a vector
+                (d,) is its diagonal, and a number a multiple of the unit matrix.
+            allow_singular: refused where true.
+
+        Returns the numbers (...), without axes of length 1 as in SciPy. The gradient in a matrix
+        is symmetric.
+
+        Raises DimensionMismatch for shapes that do not fit, np.linalg.LinAlgError for a matrix that
+        is not positive definite, NotImplementedError for `allow_singular`.
+
+        >>> float(nbgrad.stats.multivariate_normal.logpdf(np.zeros(2), np.zeros(2), np.eye(2)))
+        -1.8378770664093453
+        """
+        if allow_singular:
+            raise NotImplementedError(
+                "multivariate_normal: of a singular cov there is no derivative: leave "
+                "allow_singular out, and add a multiple of the unit matrix"
+            )
+        x, cov = operand(x), operand(cov)
+        mean = mean if mean is None else operand(mean)
+        d = _dimension(mean, cov)
+        x = _points(x, d)
+        centred = x if mean is None else x - np.reshape(mean, (d,))
+        if len(shape_of(cov)) < 2:
+            variances = np.broadcast_to(np.reshape(cov, -1), (d,))
+            if np.any(stopped(variances) <= 0) is np.True_:
+                raise np.linalg.LinAlgError("multivariate_normal: cov is not positive definite")
+            scaled, logarithms = centred / np.sqrt(variances), 0.5 * np.log(variances)
+        else:
+            lower = cholesky(np.reshape(cov, (d, d)))
+            flat = np.reshape(centred, (-1, d))
+            scaled = np.transpose(solve_triangular(lower, np.transpose(flat), lower=True))
+            scaled = np.reshape(scaled, shape_of(centred))
+            logarithms = np.log(np.diagonal(lower))
+        log_det = np.sum(logarithms) + 0.5 * d * math.log(2 * math.pi)
+        out = -0.5 * np.sum(np.square(scaled), axis=-1) - log_det
+        return plain(np.reshape(out, tuple(n for n in shape_of(out) if n != 1)))
+
+
+def _dimension(mean: Any, cov: Any) -> int:
+    """The dimension that mean and covariance have. Raises DimensionMismatch where they differ."""
+    shape = shape_of(cov)
+    d = math.prod(shape_of(mean)) if mean is not None else shape[0] if len(shape) > 1 else 1
+    wrong = len(shape) > 2 or (d != 1 and shape not in ((), (d,), (d, d)))
+    if wrong or (d == 1 and math.prod(shape) != 1) or (d != 1 and len(shape_of(mean)) > 1):
+        raise DimensionMismatch(
+            f"multivariate_normal: a mean of the shape {shape_of(mean) if mean is not None else ()}"
+            f" and cov of the shape {shape} do not fit: give (d,) and (d, d), (d,) or a number"
+        )
+    return d
+
+
+def _points(x: Any, d: int) -> Any:
+    """The vectors along the last axis."""
+    shape = shape_of(x)
+    if not shape or (len(shape) == 1 and d == 1):
+        x = np.reshape(x, (-1, 1))
+    if shape_of(x)[-1] != d:
+        raise DimensionMismatch(
+            f"multivariate_normal: x of the shape {shape} has no vectors of {d} components along "
+            "its last axis"
+        )
+    return x
+
+
+def _close(total: Any, dtype: Any) -> Any:
+    """Whether sums are 1 to rounding."""
+    return np.less_equal(np.abs(1.0 - total), max(1e-9, 10 * float(np.finfo(dtype).eps)))
+
+
+class Multinomial:
+    """The distribution of how often each of several outcomes comes, in `n` draws."""
+
+    def logpmf(self, x: Any, n: Any, p: Any) -> Any:
+        """The sum of x log(p) - log(x!) along the last axis, and log(n!).
+
+        Arguments:
+            x: counts (..., k), whose sum is n.
+            n: the numbers (...) of draws.
+            p: probabilities (..., k), whose sum is 1: the last one is taken for 1 minus the others,
+                as in SciPy, so that its derivative is in them.
+
+        Returns the numbers (...): -inf where x are no counts with the sum n, nan where n or p are
+        no such numbers. Its derivative is one in p alone.
+
+        >>> float(nbgrad.stats.multinomial.logpmf([1, 1], 2, [0.5, 0.5]))
+        -0.6931471805599453
+        """
+        x, n, p = stopped(operand(x)), stopped(operand(n)), operand(p)
+        if not shape_of(x) or not shape_of(p) or shape_of(x)[-1] != shape_of(p)[-1]:
+            raise DimensionMismatch(
+                f"multinomial: x and p of the shapes {shape_of(x)} and {shape_of(p)} do not fit: "
+                "their last axis holds the outcomes"
+            )
+        rest = 1.0 - np.sum(p[..., :-1], axis=-1, keepdims=True)
+        # The number that is given, where it is that to rounding, with the derivative of the rest.
+        last = stopped(p[..., -1:])
+        near = _close(stopped(np.sum(p, axis=-1, keepdims=True)), p.dtype)
+        rest = rest + np.where(near, last - stopped(rest), 0.0)
+        p = np.concatenate([p[..., :-1], rest], axis=-1)
+        counts = np.logical_and(whole(x), np.greater_equal(x, 0))
+        possible = np.logical_and(np.all(counts, axis=-1), np.equal(np.sum(x, axis=-1), n))
+        share = np.logical_and(np.greater_equal(p, 0), np.less_equal(p, 1))
+        valid = np.logical_and(np.all(share, axis=-1), np.greater_equal(n, 0))
+        x = np.where(counts, x, 0.0)
+        with np.errstate(all="ignore"):
+            out = gammaln(n + 1.0) + np.sum(xlogy(x, p) - gammaln(x + 1.0), axis=-1)
+        return plain(np.where(valid, np.where(possible, out, -np.inf), np.nan))
+
+
+class Dirichlet:
+    """The Dirichlet distribution on vectors of positive numbers with the sum 1."""
+
+    def logpdf(self, x: Any, alpha: Any) -> Any:
+        """The sum of (alpha - 1) log(x) - log(gamma(alpha)) over the components, and
+        log(gamma(sum(alpha))).
+
+        Arguments:
+            x: components (k,) or (k, n), along the first axis as in SciPy; or the first k - 1 of
+                them, from which the last one follows.
+            alpha: the vector (k,) of positive numbers.
+
+        Returns the numbers () or (n,): -inf where x are no positive numbers with the sum 1, nan
+        where a number of alpha is not positive; SciPy raises ValueError there. The derivative in
+        all k components is that of the formula.
+
+        >>> float(nbgrad.stats.dirichlet.logpdf([0.5, 0.5], [1.0, 1.0]))
+        0.0
+        """
+        x, alpha = operand(x), operand(alpha)
+        k = shape_of(alpha)[0] if len(shape_of(alpha)) == 1 else 0
+        if not k or len(shape_of(x)) not in (1, 2) or shape_of(x)[0] not in (k, k - 1):
+            raise DimensionMismatch(
+                f"dirichlet: x and alpha of the shapes {shape_of(x)} and {shape_of(alpha)} do not "
+                "fit: alpha is (k,), and x has k or k - 1 rows"
+            )
+        total = np.sum(x, axis=0)
+        if shape_of(x)[0] < k:
+            x = np.concatenate([x, np.expand_dims(1.0 - total, 0)])
+            total = np.ones(shape_of(total), x.dtype)
+        inside = np.logical_and(np.all(np.greater_equal(x, 0), axis=0), _close(total, x.dtype))
+        inside = np.logical_or(inside, np.isnan(np.sum(x, axis=0)))
+        powers = alpha - 1.0 if len(shape_of(x)) == 1 else np.expand_dims(alpha - 1.0, 1)
+        x = np.where(inside, x, 0.5)
+        with np.errstate(all="ignore"):
+            norm = gammaln(np.sum(alpha)) - np.sum(gammaln(alpha))
+            out = norm + np.sum(xlogy(powers, x), axis=0)
+        valid = np.all(np.greater(alpha, 0))
+        return plain(np.where(valid, np.where(inside, out, -np.inf), np.nan))

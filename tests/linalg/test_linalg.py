@@ -1,0 +1,256 @@
+"""`nbgrad.linalg` against SciPy, differences, and NumPy on the same matrices written out."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.linalg
+from children import environment
+
+import nbgrad
+from nbgrad import DimensionMismatch, NoRuleError, UntrackedError, linalg
+
+RNG = np.random.default_rng(7)
+A = RNG.normal(size=(3, 3)) + 3 * np.eye(3)
+B, V = RNG.normal(size=(3, 2)), RNG.normal(size=3)
+SMALL = A[:2, :2]
+STACK = RNG.normal(size=(2, 2, 2)) + 3 * np.eye(2)
+BAND = RNG.normal(size=(4, 5)) + np.array([[0.0], [4.0], [0.0], [0.0]])
+RIGHT = RNG.normal(size=(5, 2))
+BOTH = ("reverse", "forward")
+
+
+def _definite(a):
+    return a @ np.swapaxes(a, -1, -2)
+
+
+CALLS = {
+    "solve_triangular": (lambda m, a, b: m.solve_triangular(a, b), (A, B)),
+    "solve_triangular_lower_unit": (
+        lambda m, a, b: m.solve_triangular(a, b, lower=True, unit_diagonal=True), (A, V)
+    ),
+    "solve_triangular_trans": (
+        lambda m, a, b: m.solve_triangular(a, b, "T", lower=True), (STACK, B[:2])
+    ),
+    "cho_solve": (lambda m, a, b: m.cho_solve(m.cho_factor(_definite(a)), b), (A, V)),
+    "cho_solve_lower": (
+        lambda m, a, b: m.cho_solve(m.cho_factor(_definite(a), lower=True), b), (SMALL, B[:2])
+    ),
+    "expm": (lambda m, a: m.expm(a), (0.3 * STACK,)),
+    "sqrtm": (lambda m, a: m.sqrtm(a), (SMALL,)),
+    "logm": (lambda m, a: m.logm(a), (SMALL,)),
+    "solve_banded": (lambda m, ab, b: m.solve_banded((2, 1), ab, b), (BAND, RIGHT)),
+    "solve_banded_vector": (
+        lambda m, ab, b: m.solve_banded((1, 2), ab, b), (BAND[::-1, :3], V)
+    ),
+    "block_diag": (lambda m, a, b, v: m.block_diag(a, b, v), (A, B, V)),
+    "block_diag_stacks": (lambda m, a, b: m.block_diag(a, b), (STACK, STACK[:, :1])),
+    "toeplitz": (lambda m, c, r: m.toeplitz(c, r), (V, RIGHT[:, 0])),
+    "toeplitz_symmetric": (lambda m, c: m.toeplitz(c), (V,)),
+    "matmul_toeplitz": (lambda m, c, r, x: m.matmul_toeplitz((c, r), x), (V, A[0], V)),
+    "matmul_toeplitz_matrix": (lambda m, c, x: m.matmul_toeplitz(c, x), (V, B)),
+}  # fmt: skip
+EAGER_ONLY = {"sqrtm", "logm"}
+every_call = pytest.mark.parametrize("name", CALLS)
+
+
+@every_call
+def test_values_are_scipys(name):
+    f, args = CALLS[name]
+    expected = f(scipy.linalg, *args)
+    for given in (args, tuple(np.asfortranarray(x) for x in args)):
+        found = f(linalg, *given)
+        assert type(found) is np.ndarray
+        np.testing.assert_allclose(found, expected, 1e-12, 1e-13)
+        tracked = f(linalg, *map(nbgrad.track, given))
+        np.testing.assert_allclose(tracked.data, expected, 1e-12, 1e-13)
+
+
+@every_call
+def test_derivatives_are_those_of_differences(name):
+    f, args = CALLS[name]
+    nbgrad.check_grads(lambda *args: f(linalg, *args), args, BOTH, order=2, rtol=2e-6)
+
+
+@every_call
+def test_float32_is_kept(name):
+    f, args = CALLS[name]
+    narrow = [x.astype(np.float32) for x in args]
+    expected = f(linalg, *args)
+    found = f(linalg, *narrow)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected, 3e-5, 3e-5)
+    slopes = nbgrad.grad(lambda *args: np.sum(f(linalg, *args)), tuple(range(len(args))))(*narrow)
+    assert {slope.dtype for slope in slopes} == {np.dtype(np.float32)}
+
+
+@every_call
+def test_samples_are_computed_together(name):
+    f, args = CALLS[name]
+    stacked = [np.stack([x, x * 1.0625]) for x in args]
+    found = nbgrad.vmap(lambda *args: f(linalg, *args))(*stacked)
+    for i in range(2):
+        np.testing.assert_allclose(found[i], f(linalg, *(x[i] for x in stacked)), 1e-12, 1e-13)
+
+
+@pytest.mark.parametrize(
+    "name", ["solve_triangular_trans", "expm", "solve_banded", "matmul_toeplitz", "cho_solve"]
+)
+def test_compiled_is_eager(name):
+    f, args = CALLS[name]
+    weights = RNG.normal(size=f(linalg, *args).shape)
+
+    def loss(*args):
+        return np.sum(np.sin(f(linalg, *args)) * weights)
+
+    both = nbgrad.value_and_grad(loss, tuple(range(len(args))))
+    value, slopes = both(*args)
+    found, mine = nbgrad.compile(both)(*args)
+    np.testing.assert_allclose(found, value, 1e-11)
+    for x, y in zip(mine, slopes, strict=True):
+        np.testing.assert_allclose(x, y, 1e-9, 1e-11)
+
+
+def test_what_needs_schur_factors_is_eager_only():
+    for name in EAGER_ONLY:
+        with pytest.raises(nbgrad.TraceError, match=f"{name} is eager only: it needs Schur"):
+            nbgrad.compile(getattr(linalg, name))(A)
+
+
+# -- functions of matrices ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("function", [linalg.expm, linalg.sqrtm, linalg.logm])
+@pytest.mark.parametrize(
+    "matrix", [np.eye(3), np.diag([2.0, 2.0, 3.0]), np.array([[1.0, 1.0], [0.0, 1.0]])]
+)
+def test_equal_eigenvalues_are_no_trouble(function, matrix):
+    """Also where there are fewer eigenvectors than rows."""
+    nbgrad.check_grads(function, (matrix,), BOTH, order=2)
+
+
+def test_the_exponential_of_large_and_small_matrices_compiled():
+    found = nbgrad.compile(linalg.expm)
+    for n, size in ((1, 1e-3), (4, 1.0), (4, 1e-9), (4, 40.0)):
+        x = size * RNG.normal(size=(n, n))
+        expected = scipy.linalg.expm(x)
+        np.testing.assert_allclose(found(x), expected, 1e-12, 1e-12 * abs(expected).max())
+    # Of a rotation: exact, whatever the angle.
+    angle = 30.0
+    turned = found(np.array([[0.0, -angle], [angle, 0.0]]))
+    np.testing.assert_allclose(turned[0], [np.cos(angle), -np.sin(angle)], atol=1e-13)
+    assert np.isnan(found(np.full((2, 2), np.nan))).all()
+
+
+def test_directions_of_any_size_along_an_exponential():
+    _, small = nbgrad.jvp(linalg.expm, (SMALL,), (1e-150 * STACK[0],))
+    _, large = nbgrad.jvp(linalg.expm, (SMALL,), (1e150 * STACK[0],))
+    expected = scipy.linalg.expm_frechet(SMALL, STACK[0])[1]
+    np.testing.assert_allclose(small * 1e150, expected, 1e-11)
+    np.testing.assert_allclose(large * 1e-150, expected, 1e-11)
+
+
+def test_negative_eigenvalues_are_refused():
+    for function in (linalg.sqrtm, linalg.logm):
+        with pytest.raises(NoRuleError, match=r"negative eigenvalue.* x\.data"):
+            function(nbgrad.track(-np.eye(2)))
+
+
+# -- shapes and errors ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("function", [linalg.expm, linalg.sqrtm, linalg.logm])
+@pytest.mark.parametrize("shape", [(0, 0), (2, 0, 0), (0, 2, 2), (1, 1), (3, 2, 2)])
+def test_empty_matrices_and_stacks_of_them(function, shape):
+    x = nbgrad.track(0.5 + np.broadcast_to(2 * np.eye(shape[-1]), shape))
+    out = function(x)
+    np.sum(out).backward()
+    assert out.shape == x.grad.shape == shape
+
+
+def test_small_systems():
+    for shape in ((0,), (0, 2)):
+        out = linalg.solve_triangular(nbgrad.track(np.ones((0, 0))), np.ones(shape))
+        assert (
+            out.shape == linalg.solve_banded((0, 0), np.ones((1, 0)), np.ones(shape)).shape == shape
+        )
+    for n in (1, 2, 3):  # fewer columns than diagonals
+        ab, b = RNG.normal(size=(6, n)), RNG.normal(size=n)
+        ab[2] += 4
+        expected = scipy.linalg.solve_banded((3, 2), ab, b)
+        np.testing.assert_allclose(linalg.solve_banded((3, 2), ab, b), expected)
+        nbgrad.check_grads(lambda ab, b: linalg.solve_banded((3, 2), ab, b), (ab, b), BOTH)
+    assert linalg.block_diag().shape == scipy.linalg.block_diag().shape == (1, 0)
+    numbers = linalg.block_diag(nbgrad.track(2.0), [3.0, 4.0])
+    np.testing.assert_array_equal(numbers.data, scipy.linalg.block_diag(2.0, [3.0, 4.0]))
+    factors = linalg.cho_factor(np.stack([_definite(a) for a in STACK]))
+    found = linalg.cho_solve(factors, V[:2])
+    np.testing.assert_allclose(found, [np.linalg.solve(_definite(a), V[:2]) for a in STACK])
+
+
+def test_corners_of_a_band_are_not_read():
+    ab = np.array([[np.nan, 1.0], [2.0, 2.0], [1.0, np.nan]])
+    slope = nbgrad.grad(lambda ab: np.sum(linalg.solve_banded((1, 1), ab, np.ones(2))))(ab)
+    assert slope[0, 0] == slope[2, 1] == 0.0 and np.isfinite(slope).all()
+
+
+SINGULAR = np.array([[1.0, 2.0], [0.0, 0.0]])
+
+
+def test_singular_systems_raise_as_scipys_do():
+    with pytest.raises(np.linalg.LinAlgError, match="singular"):
+        linalg.solve_triangular(nbgrad.track(SINGULAR), np.ones(2))
+    with pytest.raises(np.linalg.LinAlgError, match="singular"):
+        linalg.solve_banded((1, 0), nbgrad.track(SINGULAR[::-1]), np.ones(2))
+    with pytest.raises(np.linalg.LinAlgError, match="positive definite"):
+        linalg.cho_factor(nbgrad.track(-np.eye(2)))
+    compiled = nbgrad.compile(linalg.solve_triangular)
+    with pytest.raises(np.linalg.LinAlgError, match="a singular matrix in solve_triangular"):
+        compiled(SINGULAR, np.ones(2))
+    unit = linalg.solve_triangular(SINGULAR, np.ones(2), unit_diagonal=True)
+    np.testing.assert_array_equal(unit, [-1.0, 1.0])
+
+
+def test_wrong_shapes_are_named():
+    x = nbgrad.track(np.ones((2, 3)))
+    for function in (linalg.expm, linalg.sqrtm, linalg.logm, linalg.cho_factor):
+        with pytest.raises(DimensionMismatch, match=r"\(2, 3\) is not that of square"):
+            function(x)
+    with pytest.raises(DimensionMismatch, match=r"\(2, 2\) and \(3,\).*2 rows"):
+        linalg.solve_triangular(np.eye(2), nbgrad.track(np.ones(3)))
+    with pytest.raises(DimensionMismatch, match=r"cho_solve.*\(2, 2\)|\(3,\)"):
+        linalg.cho_solve((np.eye(2), True), np.ones(3))
+    with pytest.raises(DimensionMismatch, match=r"\(2, 3\) does not fit l = 1 and u = 1"):
+        linalg.solve_banded((1, 1), x, np.ones(3))
+    with pytest.raises(DimensionMismatch, match="give vectors"):
+        linalg.toeplitz(x)
+    with pytest.raises(DimensionMismatch, match="x must have 2 rows"):
+        linalg.matmul_toeplitz(nbgrad.track(np.ones(2)), np.ones(3))
+    with pytest.raises(ValueError, match="trans=3"):
+        linalg.solve_triangular(np.eye(2), np.ones(2), trans=3)
+
+
+def test_scipys_own_functions_name_ours():
+    x = nbgrad.track(A)
+    for name in linalg.__all__:
+        args = {"solve_banded": ((1, 1), x, V), "cho_solve": ((A, True), x)}.get(name, (x, x))
+        args = args[:1] if name in ("expm", "sqrtm", "logm", "cho_factor") else args
+        args = (x[0], x[0]) if "toeplitz" in name else args
+        with pytest.raises(UntrackedError, match=rf"nbgrad\.linalg\.{name} takes tracked arrays"):
+            getattr(scipy.linalg, name)(*args)
+    with pytest.raises(UntrackedError, match=r"scipy\.linalg\.svd: np\.linalg and nbgrad\.linalg"):
+        scipy.linalg.svd(x)
+    with pytest.raises(nbgrad.TraceError, match=r"nbgrad\.linalg\.expm takes tracked arrays"):
+        nbgrad.compile(lambda x: scipy.linalg.expm(x))(A)
+
+
+def test_scipy_is_loaded_with_the_first_call():
+    code = (
+        "import sys, nbgrad; before = 'nbgrad.linalg' in sys.modules; nbgrad.linalg.expm; "
+        "print(before, 'scipy.linalg' in sys.modules)"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", code], env=environment({}), capture_output=True, text=True
+    )
+    assert answer.stdout.split() == ["False", "False"], answer.stderr
