@@ -82,7 +82,7 @@ def run(sheet: Sheet, seed: Seed = 0, steps: Steps = STEPS) -> None:
     sheet.csv("losses", ("step", "loss"), enumerate(losses, start=1))
     sheet.csv("held-out", ("step", "accuracy"), seen)
     sheet.figure("held-out accuracy", seen[-1][1])
-    given = (network, state, some_x, some_y, optimiser)
+    given = (network, state, x[:BATCH], y[:BATCH], optimiser)
     race = raced(lambda: step(*given), lambda: compiled_step(*given), rounds=5)
     sheet.figure("eager step / compiled step", race.ratio)
     sheet.say(str(race))
@@ -101,7 +101,8 @@ def draw(
     found = nbgrad.data.one_cold(network(x))
     title = f"Digits: held-out accuracy {100 * seen[-1][1]:.1f} %"
     pictures.losses(sheet.out / "history.png", title, {"training loss": losses})
-    lines = {"held-out accuracy": tuple(zip(*seen, strict=True))}
+    steps, accuracies = zip(*seen, strict=True)
+    lines = {"held-out accuracy": (steps, accuracies)}
     pictures.curves(sheet.out / "accuracy.png", title, lines, "step", "held-out accuracy")
     plot_confusion(y, found, sheet.out / "confusion.png", title)
     figure = new_figure(6, 1.9)

@@ -26,7 +26,7 @@ class Pullback(Remade):
 
     def __repr__(self) -> str:
         f = self.arguments[1]
-        return f"\N{PARTIAL DIFFERENTIAL}({getattr(f, '__name__', type(f).__name__)})"
+        return f"∂({getattr(f, '__name__', type(f).__name__)})"
 
 
 def rrule(f: Callable, *args, **options) -> tuple[Any, Callable[[Any], tuple]]:
