@@ -54,8 +54,8 @@ polygamma_row = elementwise(
 def gammaln(x):
     """log(abs(gamma(x))), elementwise; its derivative is `digamma(x)`.
 
-    >>> float(nbgrad.special.gammaln(5.0))  # log(24)
-    3.178053830347946
+    >>> round(float(nbgrad.special.gammaln(5.0)), 12)  # log(24)
+    3.178053830348
     """
     return apply(gammaln_row, x)
 
@@ -84,8 +84,8 @@ def polygamma(n: int, x):
 
     `n` is a whole number, not an array. Raises TypeError for another, ValueError below 0.
 
-    >>> float(nbgrad.special.polygamma(1, 1.0))  # pi**2 / 6
-    1.6449340668482266
+    >>> round(float(nbgrad.special.polygamma(1, 1.0)), 12)  # pi**2 / 6
+    1.644934066848
     """
     n = shapes.whole(n, "polygamma: n")
     if n < 0:
@@ -274,8 +274,8 @@ def zeta(x, q=None):
     """The sum of (q + k)**-x over k = 0, 1, 2, ..., elementwise, for x > 1; without q the zeta
     function of Riemann, of any x.
 
-    >>> float(nbgrad.special.zeta(2.0))  # pi**2 / 6
-    1.6449340668482266
+    >>> round(float(nbgrad.special.zeta(2.0)), 12)  # pi**2 / 6
+    1.644934066848
     """
     return riemann(x) if q is None else zeta_row_of(x, q, 0)
 
