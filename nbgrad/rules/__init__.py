@@ -50,6 +50,7 @@ from . import (
     structured,
     systems,
     triangular,
+    ufunc_calls,
     ufuncs,
 )
 
@@ -103,5 +104,6 @@ __all__ = [
     "structured",
     "systems",
     "triangular",
+    "ufunc_calls",
     "ufuncs",
 ]
