@@ -54,8 +54,8 @@ polygamma_row = elementwise(
 def gammaln(x):
     """log(abs(gamma(x))), elementwise; its derivative is `digamma(x)`.
 
-    >>> float(nbgrad.special.gammaln(5.0))  # log(24)
-    3.178053830347946
+    >>> round(float(nbgrad.special.gammaln(5.0)), 12)  # log(24)
+    3.178053830348
     """
     return apply(gammaln_row, x)
 
@@ -70,8 +70,8 @@ def loggamma(z):
 def digamma(x):
     """The derivative of log(gamma(x)), elementwise; its own derivative is `polygamma(1, x)`.
 
-    >>> float(nbgrad.special.digamma(1.0))
-    -0.5772156649015329
+    >>> round(float(nbgrad.special.digamma(1.0)), 12)
+    -0.577215664902
     """
     return apply(digamma_row, x)
 
@@ -84,8 +84,8 @@ def polygamma(n: int, x):
 
     `n` is a whole number, not an array. Raises TypeError for another, ValueError below 0.
 
-    >>> float(nbgrad.special.polygamma(1, 1.0))  # pi**2 / 6
-    1.6449340668482266
+    >>> round(float(nbgrad.special.polygamma(1, 1.0)), 12)  # pi**2 / 6
+    1.644934066848
     """
     n = shapes.whole(n, "polygamma: n")
     if n < 0:
@@ -132,8 +132,8 @@ def beta(a, b):
 def betaln(a, b):
     """log(abs(beta(a, b))), elementwise.
 
-    >>> float(nbgrad.special.betaln(2.0, 3.0))  # log(1 / 12)
-    -2.4849066497880004
+    >>> round(float(nbgrad.special.betaln(2.0, 3.0)), 12)  # log(1 / 12)
+    -2.484906649788
     """
     return bind(betaln_row, a, b)
 
@@ -175,8 +175,8 @@ betainc_row = elementwise(
 def gammainc(a, x):
     """The lower incomplete gamma function over gamma(a), elementwise; a is plain.
 
-    >>> float(nbgrad.special.gammainc(1.0, 2.0))  # 1 - exp(-2)
-    0.8646647167633873
+    >>> round(float(nbgrad.special.gammainc(1.0, 2.0)), 12)  # 1 - exp(-2)
+    0.864664716763
     """
     return bind(gammainc_row, a, x)
 
@@ -274,8 +274,8 @@ def zeta(x, q=None):
     """The sum of (q + k)**-x over k = 0, 1, 2, ..., elementwise, for x > 1; without q the zeta
     function of Riemann, of any x.
 
-    >>> float(nbgrad.special.zeta(2.0))  # pi**2 / 6
-    1.6449340668482266
+    >>> round(float(nbgrad.special.zeta(2.0)), 12)  # pi**2 / 6
+    1.644934066848
     """
     return riemann(x) if q is None else zeta_row_of(x, q, 0)
 

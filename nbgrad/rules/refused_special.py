@@ -5,7 +5,7 @@ A ufunc that is not named here, as a later SciPy may add, is refused all the sam
 
 from ..core.functions import remedies
 
-__all__ = ["REFUSED"]
+__all__ = ["OURS", "REFUSED"]
 
 _COMPLEX = "its result is complex, and nbgrad computes with real numbers"
 _SEVERAL = "it gives several arrays: nbgrad.custom_rule gives one of them a derivative"
@@ -79,3 +79,8 @@ REFUSED = {
 remedies |= {
     f"scipy.special.{name}": remedy for remedy, names in REFUSED.items() for name in names.split()
 }
+
+OURS = ("log_softmax", "logsumexp", "polygamma", "softmax")
+"""Functions in Python, which ask for plain numbers: nbgrad.special has them with a derivative."""
+remedies |= {f"scipy.special.{name}": f"write nbgrad.special.{name}" for name in OURS}
+remedies["scipy.special"] = "nbgrad.special has what has a derivative"
