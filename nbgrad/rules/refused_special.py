@@ -19,23 +19,24 @@ _OWN = "nbgrad.custom_elementwise or nbgrad.custom_rule takes its derivative fro
 REFUSED = {
     _COMPLEX: """
         hankel1 hankel1e hankel2 hankel2e wofz kelvin modfresnelm modfresnelp sph_harm_y
-        sph_harm_y_all h1vp h2vp""",
+        sph_harm_y_all h1vp h2vp clpmn""",
     _SEVERAL: """
         airy airye ellipj fresnel sici shichi it2i0k0 it2j0y0 iti0k0 itj0y0 itairy pbdv
         pbvv pbwa mathieu_cem mathieu_modcem1 mathieu_modcem2 mathieu_modsem1
         mathieu_modsem2 mathieu_sem obl_ang1 obl_ang1_cv obl_rad1 obl_rad1_cv obl_rad2
         obl_rad2_cv pro_ang1 pro_ang1_cv pro_rad1 pro_rad1_cv pro_rad2 pro_rad2_cv""",
     _INVERSE: """
-        bdtri bdtrik bdtrin betaincinv betainccinv btdtria btdtrib chdtri chdtriv
+        bdtri btdtri bdtrik bdtrin betaincinv betainccinv btdtria btdtrib chdtri chdtriv
         chndtridf chndtrinc chndtrix fdtri fdtridfd gammaincinv gammainccinv gdtria
         gdtrib gdtrix kolmogi nbdtri nbdtrik nbdtrin ncfdtri ncfdtridfd ncfdtridfn
         ncfdtrinc nctdtridf nctdtrinc nctdtrit ndtri_exp nrdtrimn nrdtrisd pdtri pdtrik
         smirnovi stdtridf stdtrit tklmbda""",
     _ORDERS: """
-        lmbda lqmn lqn pbdn_seq pbdv_seq pbvv_seq riccati_jn riccati_yn obl_cv_seq
+        lmbda lpmn lpn lqmn lqn pbdn_seq pbdv_seq pbvv_seq riccati_jn riccati_yn obl_cv_seq
         pro_cv_seq assoc_legendre_p_all legendre_p_all sph_legendre_p_all""",
     "write special.betainc(n - k, k + 1, 1 - p)": "bdtr",
     "write special.betainc(k + 1, n - k, p)": "bdtrc",
+    "write special.betainc(a, b, x)": "btdtr",
     "write special.gammainc(v / 2, x / 2)": "chdtr",
     "write special.gammaincc(v / 2, x / 2)": "chdtrc",
     "write special.betainc(a / 2, b / 2, a * x / (b + a * x))": "fdtr",

@@ -66,7 +66,7 @@ def test_functions_of_scipy_in_python_that_take_tracked_arrays():
     x = np.array([0.3, 1.7])
     for f in (
         lambda x: scipy.special.zeta(x + 1), lambda x: scipy.special.zeta(x + 1, 0.4),
-        lambda x: scipy.special.sinc(x), lambda x: scipy.special.softplus(x),
+        lambda x: scipy.special.sinc(x),
         lambda x: scipy.special.jvp(1, x), lambda x: scipy.special.ivp(1, x),
         lambda x: scipy.special.kvp(1, x), lambda x: scipy.special.yvp(1, x),
         lambda x: scipy.special.kn(2, x), lambda x: scipy.special.yn(2, x),
@@ -101,7 +101,8 @@ def test_what_has_a_gradient_is_in_nbgrad_special():
     }
     aside = {"jvp", "ivp", "kvp", "yvp", "jn", "kn", "yn"}
     assert names - aside <= set(special.__all__)
-    assert all(hasattr(scipy.special, name) for name in special.__all__)
+    old = {"softplus"}  # SciPy 1.13 has none
+    assert all(hasattr(scipy.special, name) for name in set(special.__all__) - old)
 
 
 @pytest.mark.parametrize(
