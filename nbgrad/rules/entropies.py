@@ -66,7 +66,8 @@ def xlog1py(x, y):
 # -- entropies ------------------------------------------------------------------------------------
 
 # Where x / y is near 1 its logarithm is lost in rounding; where it over- or underflows, it is not.
-_RATIO = "select(abs(x / y - 1.0) < 0.5, log1p((x - y) / y), log(x) - log(y))"
+_LOG = "select((x / y > 1e-300) & (x / y < 1e300), log(x / y), log(x) - log(y))"
+_RATIO = f"select(abs(x / y - 1.0) < 0.5, log1p((x - y) / y), {_LOG})"
 
 
 def _kl_div(x, y):
@@ -95,7 +96,7 @@ rel_entr_row = elementwise(
 kl_div_row = elementwise(
     None,
     "select((x > 0.0) & (y > 0.0), select(abs(y - x) < 0.5 * x, -x * log1p_rest((y - x) / x), "
-    "x * (log(x) - log(y)) - x + y), "
+    f"x * {_LOG} - x + y), "
     "select((x == 0.0) & (y >= 0.0), y, select((x == x) & (y == y), inf, x + y)))",
     [lambda x, y, out: np.log(x) - np.log(y), lambda x, y, out: 1 - _quotient(x, y)],
     domains=[positive, positive], name="kl_div", reference=_kl_div,

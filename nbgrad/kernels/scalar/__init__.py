@@ -60,6 +60,7 @@ from .special import (
     log_ndtr,
     ndtr,
     ndtri,
+    riemann,
     whole_hurwitz,
 )
 from .trig import cos, is_far, near_cos, near_sin, near_sinc, near_tan, sin, sinc, tan
@@ -142,6 +143,7 @@ __all__ = [
     "offset",
     "power",
     "radd",
+    "riemann",
     "select",
     "sigmoid",
     "sigmoid_slope",

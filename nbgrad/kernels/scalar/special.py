@@ -16,6 +16,7 @@ __all__ = [
     "bessel_y1", "bessel_yv", "beta", "betainc", "betaln", "boxcox", "boxcox1p", "digamma",
     "erfcinv", "erfcx", "erfinv", "exp1", "expi", "gamma", "gammainc", "gammaincc", "hurwitz",
     "inv_boxcox", "inv_boxcox1p", "lambertw", "lgamma", "log1p_rest", "log_ndtr", "ndtr", "ndtri",
+    "riemann",
     "whole_hurwitz",
 ]  # fmt: skip
 
@@ -24,7 +25,7 @@ gammainc, gammaincc = of_scipy("gammainc", 2), of_scipy("gammaincc", 2)
 beta, betaln, betainc = of_scipy("beta", 2), of_scipy("betaln", 2), of_scipy("betainc", 3)
 erfcx, erfinv, erfcinv = of_scipy("erfcx"), of_scipy("erfinv"), of_scipy("erfcinv")
 ndtr, log_ndtr, ndtri = of_scipy("ndtr"), of_scipy("log_ndtr"), of_scipy("ndtri")
-exp1, expi = of_scipy("exp1"), of_scipy("expi")
+exp1, expi, zetac = of_scipy("exp1"), of_scipy("expi"), of_scipy("zetac")
 boxcox, inv_boxcox = of_scipy("boxcox", 2), of_scipy("inv_boxcox", 2)
 boxcox1p, inv_boxcox1p = of_scipy("boxcox1p", 2), of_scipy("inv_boxcox1p", 2)
 bessel_j0, bessel_j1, bessel_jv = of_scipy("j0"), of_scipy("j1"), of_scipy("jv", 2)
@@ -187,6 +188,33 @@ def _product(x, count):
 
 def _whole_twin(s, q):
     return _twin(0, s, q)
+
+
+def _riemann_twin(x):
+    from scipy import special  # here, as only plain Python asks
+
+    return type(x)(special.zeta(float(x)))
+
+
+def _riemann(x):
+    """The zeta function of Riemann; below by reflection (DLMF 25.4.1), with the sine exactly 0
+    where it is."""
+    z = np.float64(x)
+    if not z < -0.25:
+        return like(x, zetac(z) + 1.0)
+    whole = np.rint(0.5 * z)
+    sine = math.sin(0.5 * math.pi * (z - 2.0 * whole))
+    sine = -sine if whole != 2.0 * np.floor(0.5 * whole) else sine
+    if sine == 0.0 or z != z:
+        return like(x, 0.0 * z)
+    if z > -170.0:
+        factor = gamma(1.0 - z) * power(2.0 * math.pi, z - 1.0)
+    else:
+        factor = math.exp(lgamma(1.0 - z) + (z - 1.0) * math.log(2.0 * math.pi))
+    return like(x, 2.0 * factor * sine * (zetac(1.0 - z) + 1.0))
+
+
+riemann = _riemann_twin if DISABLED else with_twin(_apart(_riemann), _riemann_twin)
 
 
 whole_hurwitz = (
