@@ -7,7 +7,7 @@ import numpy as np
 
 from ..core.primitive import shape_of
 from ..errors import DimensionMismatch, NoRuleError
-from ..rules.matrices import cholesky
+from ..rules.cholesky import cholesky
 from ..rules.nondiff import stopped
 from ..rules.triangular import solve_triangular
 from ..special import gammaln, xlogy
