@@ -303,7 +303,8 @@ OTHERS = [
      "Use a.any() or a.all()"),
     ("nbgrad.compile(lambda x: x if x > 0 else -x)(1.0)", TraceError, "the truth of a traced value "
      "is not known while the function is recorded: use np.where(condition, x, y), or name the "
-     "argument in static_argnames (<mistake>:1)"),
+     "argument in static_argnames, or the attributes of its class that hold arrays in "
+     "nbgrad.register(fields=...) (<mistake>:1)"),
 ]  # fmt: skip
 TABLE = [
     *((code, DimensionMismatch, text) for code, text in SHAPES),
