@@ -48,13 +48,17 @@ def _well(size: int, count: int) -> np.ndarray:
     return x @ np.swapaxes(x, -1, -2) + size * np.eye(size)
 
 
+def _reference(name: str) -> Callable:
+    return rows.reference(Primitive.registry[name])
+
+
 _x, _v = _drawn((-2.5, 2.5), MATRIX), _drawn((-2.5, 2.5), SIZE)
 _square = _drawn((-2.5, 2.5), (300, 300))
 _rows = np.random.default_rng(0).integers(0, 400, 400)
 _each = np.random.default_rng(0).integers(0, 250, MATRIX)
 _mask = _x > 0
 _labels, _hot = _rows % 250, np.eye(250)[_rows % 250]
-_share = rows.REFERENCES["softmax"](_x)
+_share = _reference("softmax")(_x)
 
 
 def _row(name: str, *args, **params) -> Call:
@@ -109,7 +113,7 @@ CALLS |= {
     "logit_cross_entropy": _row("logit_cross_entropy", _x, _hot),
     "label_cross_entropy": _mine(
         lambda x: nbgrad.logit_cross_entropy(x, _labels),
-        lambda x: rows.REFERENCES["logit_cross_entropy"](x, _hot), _x,
+        lambda x: _reference("logit_cross_entropy")(x, _hot), _x,
     ),
     "cross_entropy": _mine(
         lambda p: nbgrad.cross_entropy(p, _hot),

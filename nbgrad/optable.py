@@ -9,7 +9,8 @@ from typing import Any
 from .core.array import functions
 from .core.primitive import Primitive
 from .rules.families import Elementwise
-from .rules.surface import surface
+from .rules.surface import Entry, surface
+from .rules.surface_special import special
 
 __all__ = ["table"]
 
@@ -48,6 +49,16 @@ that of the row which it is or of the rows which it calls; **none** where there 
 |---|---|---|
 """
 
+SPECIAL = """
+## The functions of SciPy
+
+Every public function of `scipy.special`, in the same words. Its ufuncs take tracked arrays; what
+`nbgrad.special` alone has are functions that SciPy writes in Python.
+
+| SciPy | gradient | what |
+|---|---|---|
+"""
+
 METHODS = """
 Of ufuncs, the methods `reduce`, `accumulate`, `reduceat` and `outer` have a gradient too; `at` is
 refused: `nbgrad.at(x)[i].add(v)` gives a new array.
@@ -71,11 +82,14 @@ def table() -> str:
         cells = name, numpy, *modes, primitive.notes
         lines.append(f"| {' | '.join(cells)} |\n")
     lines.append(FUNCTIONS)
-    for entry in surface():
-        names = ", ".join(f"`{name}`" for name in (entry.name, *entry.others))
-        what = entry.what.replace("|", r"\|")
-        lines.append(f"| {names} | {entry.kind} | {what} |\n")
-    return "".join([*lines, METHODS])
+    lines += [*map(_line, surface()), METHODS, SPECIAL, *map(_line, special())]
+    return "".join(lines)
+
+
+def _line(entry: Entry) -> str:
+    names = ", ".join(f"`{name}`" for name in (entry.name, *entry.others))
+    what = entry.what.replace("|", r"\|")
+    return f"| {names} | {entry.kind} | {what} |\n"
 
 
 def _spelling(function: Any) -> str:

@@ -49,6 +49,26 @@ def _convolved(x: PointerLike, y: PointerLike, out: PointerLike, n: int, m: int)
     _write(out, np.convolve(_read(x, n), _read(y, m)))
 
 
+def _overlapped(x: PointerLike, y: PointerLike, out: PointerLike, n: int, m: int) -> None:
+    _write(out, np.convolve(_read(x, n), _read(y, m), "valid"))
+
+
+def _recurred(a: PointerLike, b: PointerLike, out: PointerLike, rows: int, columns: int) -> None:
+    factors, values = _read(a, rows, columns), _read(b, rows, columns).copy()
+    for j in range(1, columns):
+        values[:, j] += factors[:, j] * values[:, j - 1]
+    _write(out, values)
+
+
+def _recurred_back(
+    a: PointerLike, b: PointerLike, out: PointerLike, rows: int, columns: int
+) -> None:
+    factors, values = _read(a, rows, columns), _read(b, rows, columns).copy()
+    for j in range(columns - 2, -1, -1):
+        values[:, j] += factors[:, j + 1] * values[:, j + 1]
+    _write(out, values)
+
+
 def _ordered(x: PointerLike, out: PointerLike, rows: int, columns: int) -> None:
     """The orders, and the room to merge in, which is left as the orders again."""
     order = np.argsort(_read(x, rows, columns), axis=1, kind="stable")
@@ -261,6 +281,7 @@ DEVICES: dict[str, Callable[..., None]] = {
     "factored": _factored, "fill_integers": _fill_integers,
     "fill_normal": _fill_normal, "fill_permutation": _fill_permutation,
     "fill_uniform": _fill_uniform, "inverted": _inverted, "move": _move, "ordered": _ordered,
+    "overlapped": _overlapped, "recurred": _recurred, "recurred_back": _recurred_back,
     "reflected": _reflected, "searched": _searched, "spoil": _spoil, "substituted": _substituted,
     "swept": _swept,
 }  # fmt: skip
@@ -286,6 +307,9 @@ EXTENTS: dict[str, Callable[..., tuple[int, ...]]] = {
     "inverted": lambda count, n: (count * (n + 1) * n, count * n * n),
     "move": lambda n: (n, n),
     "ordered": lambda rows, columns: (rows * columns, 2 * rows * columns),
+    "overlapped": lambda n, m: (n, m, n - m + 1),
+    "recurred": lambda rows, columns: (rows * columns,) * 3,
+    "recurred_back": lambda rows, columns: (rows * columns,) * 3,
     "reflected": lambda count, m, n: (count * m * n, count * (m + n) * n),
     "searched": lambda n, m, right: (n, m, m),
     "spoil": lambda n: (n,),

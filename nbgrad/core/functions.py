@@ -49,8 +49,10 @@ def of_ufunc(ufunc: np.ufunc) -> tuple[str, Callable | None]:
     name = ufunc.__name__
     if getattr(np, name, None) is ufunc:
         return f"np.{name}", functions.get(ufunc)
-    if getattr(sys.modules.get("scipy.special"), name, None) is ufunc:
-        return f"scipy.special.{name}", functions.get(f"scipy.special.{name}")
+    # Private ones are called by functions of SciPy in Python.
+    for home in ("scipy.special", "scipy.special._ufuncs"):
+        if getattr(sys.modules.get(home), name, None) is ufunc:
+            return f"scipy.special.{name}", functions.get(f"scipy.special.{name}")
     return name, functions.get(ufunc)
 
 

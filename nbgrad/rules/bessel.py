@@ -45,10 +45,9 @@ def _over_x(x, out, sign: float, scale=1.0):
 def _scaled_slope(v, x, sign: float):
     """(k + 1/2) a(k) (sign / x)**k in sum, of far x, where a(k) are the coefficients of the scaled
     functions (DLMF 10.40.1), over x**1.5: their slope, which differences would lose."""
-    square, total = 4.0 * v * v, 0.0
+    square, t, total = 4.0 * v * v, 0.125 * sign / x, 0.0
     for k in range(14, 0, -1):
-        ratio = (square - (2 * k - 1) ** 2) * sign / (8 * k * x)
-        total = ratio * (k + 0.5 + total)
+        total = (square - (2 * k - 1) ** 2) * (1 / k) * t * (k + 0.5 + total)
     return (0.5 + total) / (x * np.sqrt(x))
 
 

@@ -10,37 +10,53 @@ from .forms import reductions as forms
 from .layout import given
 from .select import are_whole, on_values
 
-
-def _compute(x, y):
-    return np.convolve(held(x), held(y))
-
-
-def _infer(x: Aval, y: Aval) -> Aval:
-    return Aval.of((x.shape[0] + y.shape[0] - 1,), type_of(np.multiply, x, y))
+# Both rows are closed under transposition: what is given meets the cotangent where they overlap
+# wholly, or at every shift, so that no sum is made that is thrown away.
 
 
-def _other(ct, given, n: int):
-    """The transpose: ct correlated with what is given, where both overlap wholly."""
-    m = shape_of(given)[0]
-    return bind(convolve_row, ct, np.flip(given))[m - 1 : m - 1 + n]
+def _full(x, y):
+    return bind(convolve_row, x, y)
 
 
-def _batch(row, size, args, batched):
-    """Products of windows of one with the other, which runs backwards."""
-    (x, y), (has_x, _) = args, batched
-    if not has_x:
-        x, y = y, x
+def _inside(x, y):
+    return bind(overlap_row, x, y)
+
+
+def _windows(x, y):
+    """Products of windows of samples of x with y, which runs backwards."""
     n, m = shape_of(x)[-1], shape_of(y)[-1]
-    wide = np.pad(x, ((0, 0), (m - 1, m - 1)))
-    windows = np.take(wide, np.arange(n + m - 1)[:, None] + np.arange(m), axis=-1)
+    windows = np.take(x, np.arange(n - m + 1)[:, None] + np.arange(m), axis=-1)
     return np.squeeze(windows @ np.flip(y, -1)[..., None], -1)
 
 
+def _full_batch(row, size, args, batched):
+    (x, y), (has_x, _) = args, batched
+    if not has_x:
+        x, y = y, x
+    m = shape_of(y)[-1]
+    return _windows(np.pad(x, ((0, 0), (m - 1, m - 1))), y)
+
+
+def _inside_batch(row, size, args, batched):
+    (x, y), (has_x, _) = args, batched
+    return _windows(x if has_x else np.broadcast_to(x, (size, *shape_of(x))), y)
+
+
 convolve_row = Bilinear(
-    "convolve", _compute, _infer,
-    lambda ct, x, y: _other(ct, y, shape_of(x)[0]), lambda ct, x, y: _other(ct, x, shape_of(y)[0]),
+    "convolve", lambda x, y: np.convolve(held(x), held(y)),
+    lambda x, y: Aval.of((x.shape[0] + y.shape[0] - 1,), type_of(np.multiply, x, y)),
+    lambda ct, x, y: _inside(ct, np.flip(y)), lambda ct, x, y: _inside(ct, np.flip(x)),
     samples=[sample((4,), (3,)), sample((2,), (5,)), sample((1,), (3,)), sample((1,), (1,))],
-    function=np.convolve, form=forms.convolve, batch=_batch,
+    function=np.convolve, form=forms.convolve, batch=_full_batch,
+)  # fmt: skip
+overlap_row = Bilinear(
+    "overlap", lambda x, y: np.convolve(held(x), held(y), "valid"),
+    lambda x, y: Aval.of((x.shape[0] - y.shape[0] + 1,), type_of(np.multiply, x, y)),
+    lambda ct, x, y: _full(ct, np.flip(y)), lambda ct, x, y: np.flip(_inside(x, np.flip(ct))),
+    samples=[sample((4,), (3,)), sample((5,), (2,)), sample((3,), (1,)), sample((1,), (1,))],
+    reference=lambda x, y: np.convolve(x, y, "valid"), form=forms.overlap, batch=_inside_batch,
+    notes="sums of products where the second, not longer and running backwards, lies inside of the "
+    "first",
 )  # fmt: skip
 
 
@@ -54,17 +70,16 @@ def _rows(op: str, a, v):
     return a, v
 
 
-def _part(full, n: int, m: int, mode: str, op: str):
-    """What a mode keeps of n + m - 1 sums."""
+def _sums(a, v, mode: str, op: str):
+    """The sums of products of a and v, which runs backwards, that a mode keeps."""
     if mode not in ("full", "same", "valid"):
         raise ValueError(f"{op}: mode={mode!r} must be 'full', 'same' or 'valid'")
-    less = min(n, m)
-    if mode == "full":
-        return full
+    n, m = shape_of(a)[0], shape_of(v)[0]
     if mode == "valid":
-        return full[less - 1 : max(n, m)]
-    start = (less - 1) // 2
-    return full[start : start + max(n, m)]
+        return _inside(a, v) if n >= m else _inside(v, a)
+    full = _full(a, v)
+    start = (min(n, m) - 1) // 2
+    return full if mode == "full" else full[start : start + max(n, m)]
 
 
 _convolve, _correlate = on_values(np.convolve), on_values(np.correlate)
@@ -75,9 +90,7 @@ def convolve(a, v, mode="full"):
     """Sums of products of one row of numbers with another that runs backwards."""
     if are_whole(a, v):
         return _convolve(a, v, mode)
-    a, v = _rows("convolve", a, v)
-    n, m = shape_of(a)[0], shape_of(v)[0]
-    return _part(bind(convolve_row, a, v), n, m, mode, "convolve")
+    return _sums(*_rows("convolve", a, v), mode, "convolve")
 
 
 @implements(np.correlate)
@@ -87,7 +100,6 @@ def correlate(a, v, mode="valid"):
         return _correlate(a, v, mode)
     a, v = _rows("correlate", a, v)
     n, m = shape_of(a)[0], shape_of(v)[0]
-    full = bind(convolve_row, a, np.flip(v))
     if n < m and mode == "same":  # NumPy keeps as much at the other end
-        return full[n // 2 : n // 2 + m]
-    return _part(full, n, m, mode, "correlate")
+        return _full(a, np.flip(v))[n // 2 : n // 2 + m]
+    return _sums(a, np.flip(v), mode, "correlate")

@@ -140,13 +140,15 @@ def _product(x, mine: str, y, theirs: str, kept: Collection[str]):
     left = [label for label in mine if label not in theirs]
     right = [label for label in theirs if label not in mine]
     batch = [label for label in mine if label in theirs and label in kept]
-    summed = [label for label in mine if label in theirs and label not in kept]
-    x, y = _arranged(x, mine, batch + left + summed), _arranged(y, theirs, batch + summed + right)
+    inner = [label for label in mine if label in theirs and label not in kept]
+    x, y = _arranged(x, mine, batch + left + inner), _arranged(y, theirs, batch + inner + right)
     ends = len(batch), len(batch) + len(left)
     x_shape, y_shape = shape_of(x), shape_of(y)
     common, rows, columns = x_shape[: ends[0]], x_shape[ends[0] : ends[1]], y_shape[ends[0] :]
-    if summed:
-        columns = columns[len(summed) :]
+    if batch and inner and not (left or right):
+        out = summed(x * y, tuple(range(len(batch), len(batch) + len(inner))))
+    elif inner:
+        columns = columns[len(inner) :]
         length = math.prod(x_shape[ends[1] :])
         stacked = (math.prod(common),) if batch else ()
         a = _shaped(x, (*stacked, *((math.prod(rows),) if rows or batch else ()), length))

@@ -14,6 +14,7 @@ from .dtypes import common_type, held
 from .families import Linear, sample
 from .forms import layout as forms
 from .layout import given
+from .runs import taken
 from .select import on_shared_values
 from .shape import normalize_axis, vstack
 
@@ -44,7 +45,7 @@ def delete(arr, obj, axis=None):
     """`arr` without the positions `obj` along `axis`."""
     _require_positions("delete", obj)
     arr, axis = _line(arr, axis, "delete")
-    return np.take(arr, np.delete(np.arange(shape_of(arr)[axis]), obj), axis)
+    return taken(arr, np.delete(np.arange(shape_of(arr)[axis]), obj), axis)
 
 
 @implements(np.insert)
@@ -65,6 +66,11 @@ def insert(arr, obj, values, axis=None):
     values = np.broadcast_to(values, (*shape[:axis], count, *shape[axis + 1 :]))
     values = values.astype(arr.dtype) if hasattr(values, "astype") else values
     places = np.insert(np.arange(n), obj, np.arange(n, n + count))
+    if single:
+        place = int(np.flatnonzero(places >= n)[0]) if count else 0
+        lead = (slice(None),) * axis
+        parts = [arr[(*lead, slice(0, place))], values, arr[(*lead, slice(place, n))]]
+        return np.concatenate(parts, axis=axis)
     return np.take(np.concatenate([arr, values], axis=axis), places, axis)
 
 

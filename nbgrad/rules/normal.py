@@ -15,13 +15,13 @@ _ONE_OVER_ROOT_2PI = 1 / math.sqrt(2 * math.pi)
 
 def _erfcx_slope(x, out):
     """2 x erfcx(x) - 2 / sqrt(pi); where that cancels, the asymptotic series (DLMF 7.12.1)."""
-    far = np.where(x > 25.0, x, np.inf)
+    far = np.where(x > 8.0, x, np.inf)
     t = 0.5 / far / far
     series = 1.0
-    for k in range(17, 1, -2):
+    for k in range(41, 1, -2):
         series = 1 - k * t * series
     series = -0.5 * _TWO_OVER_ROOT_PI * series * (t + t)
-    return np.where(x > 25.0, series, 2 * x * out - _TWO_OVER_ROOT_PI)
+    return np.where(x > 8.0, series, 2 * x * out - _TWO_OVER_ROOT_PI)
 
 
 erfcx_row = elementwise(

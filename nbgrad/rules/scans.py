@@ -10,6 +10,7 @@ from ..kernels import shapes
 from .dtypes import held, kind_of, type_of
 from .families import Linear, sample
 from .forms import reductions as forms
+from .recurrences import products
 from .reduce import chosen
 
 
@@ -90,7 +91,7 @@ def cumprod(a, axis=None, dtype=None):
     elements are 0, at every order."""
     a, axis = _along(chosen("cumprod", a, dtype), axis, "cumprod")
     a = a.astype(type_of(np.cumprod, a.dtype))
-    return np.moveaxis(scanned(np.multiply, np.moveaxis(a, axis, -1)), -1, axis)
+    return np.moveaxis(products(np.moveaxis(a, axis, -1)), -1, axis)
 
 
 def _cumulative(running: Callable, first: float, op: str) -> Callable:

@@ -7,12 +7,33 @@ import numpy as np
 from ..core.array import functions, implements
 from ..core.primitive import bind, shape_of
 from . import softmax as nbgrads
+from .bessel import kv, yv
 from .families import scale
+from .gammas import riemann, zeta_row_of
+from .integrals import lambertw
 from .nondiff import stopped
+from .select import on_values
 
 for ufunc in (np.cbrt, np.exp2, np.expm1, np.log1p, np.rint):
     name = {np.rint: "round"}.get(ufunc, ufunc.__name__)
     functions[f"scipy.special.{name}"] = functions[ufunc]
+
+functions |= {
+    "scipy.special.kn": kv,
+    "scipy.special.yn": yv,
+    # What SciPy's functions in Python call.
+    "scipy.special._riemann_zeta": riemann,
+    "scipy.special._zeta": lambda x, q: zeta_row_of(x, q, 0),
+    "scipy.special._lambertw": lambda z, k, tol: lambertw(z, k),
+}
+
+
+@implements("scipy.special.gammasgn")
+def gammasgn(x):
+    """The sign of gamma(x), plain."""
+    from scipy import special  # here, as few programs ask
+
+    return on_values(special.gammasgn)(x)
 
 
 @implements("scipy.special.exp10")

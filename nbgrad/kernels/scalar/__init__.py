@@ -56,9 +56,12 @@ from .special import (
     inv_boxcox1p,
     lambertw,
     lgamma,
+    log1p_rest,
     log_ndtr,
     ndtr,
     ndtri,
+    riemann,
+    whole_hurwitz,
 )
 from .trig import cos, is_far, near_cos, near_sin, near_sinc, near_tan, sin, sinc, tan
 
@@ -123,6 +126,7 @@ __all__ = [
     "like",
     "log",
     "log1p",
+    "log1p_rest",
     "log2",
     "log10",
     "log_ndtr",
@@ -139,6 +143,7 @@ __all__ = [
     "offset",
     "power",
     "radd",
+    "riemann",
     "select",
     "sigmoid",
     "sigmoid_slope",
@@ -148,6 +153,7 @@ __all__ = [
     "sqrt",
     "tan",
     "tanh",
+    "whole_hurwitz",
 ]  # fmt: skip
 
 sqrt = np.sqrt if DISABLED else math.sqrt

@@ -100,10 +100,10 @@ class Elementwise(Primitive):
         return batching.elementwise(self, size, args, batched, **params)
 
     def _floats(self, args, out):
-        """Arguments as partials take them: integers and bools in the dtype of the result."""
+        """Arguments as partials take them: in the dtype of the result, as a loop has them."""
         return [
             x.astype(out.dtype)
-            if i not in self.conditions and getattr(x, "dtype", out.dtype).kind in "iub"
+            if i not in self.conditions and getattr(x, "dtype", out.dtype) != out.dtype
             else x
             for i, x in enumerate(args)
         ]

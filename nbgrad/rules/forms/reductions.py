@@ -52,9 +52,21 @@ def cumsum(graph, symbol, x):
     return graph.transpose(sums, tuple(sorted(range(n), key=order.__getitem__)))
 
 
+def recurrence(graph, symbol, a, b):
+    a, b = graph.cast(a, symbol.dtype), graph.cast(b, symbol.dtype)
+    name = "recurred_back" if symbol.params["reverse"] else "recurred"
+    sizes = (math.prod(b.shape[:-1]), b.shape[-1])
+    return graph.call(symbol.shape, symbol.dtype, (a, b), name, sizes)
+
+
 def convolve(graph, symbol, x, y):
     x, y = graph.cast(x, symbol.dtype), graph.cast(y, symbol.dtype)
     return graph.call(symbol.shape, symbol.dtype, (x, y), "convolved", (x.size, y.size))
+
+
+def overlap(graph, symbol, x, y):
+    x, y = graph.cast(x, symbol.dtype), graph.cast(y, symbol.dtype)
+    return graph.call(symbol.shape, symbol.dtype, (x, y), "overlapped", (x.size, y.size))
 
 
 def matmul(graph, symbol, x, y):

@@ -109,7 +109,9 @@ _IMPORTS = {
     "nbgrad.kernels.jit.kernel": ("device",),
     "nbgrad.kernels.pointers": tuple(pointers.__all__),
     "nbgrad.kernels.random": tuple(random.__all__),
-    "nbgrad.kernels.running": ("convolved", "cumsum", "cumsum_back"),
+    "nbgrad.kernels.running": (
+        "convolved", "cumsum", "cumsum_back", "overlapped", "recurred", "recurred_back",
+    ),
     "nbgrad.kernels.scalar": tuple(scalar.__all__),
     "nbgrad.kernels.sorting": tuple(sorting.__all__),
     "nbgrad.kernels.systems": tuple(systems.__all__),

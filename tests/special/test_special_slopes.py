@@ -1,0 +1,198 @@
+"""Slopes of special functions against mpmath, where they are small, large, or next to a singular
+point, and of higher order."""
+
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from rows import PLAIN_PYTHON
+
+import nbgrad
+from nbgrad import NoRuleError, special
+
+inf, nan = np.inf, np.nan
+
+
+def slopes(f, x, order=1):
+    for _ in range(order):
+        f = nbgrad.elementwise_grad(f)
+    return f(np.asarray(x, float))
+
+
+def exact(f, x, order=1):
+    with mpmath.workdps(60):
+        step = mpmath.mpf(10) ** -18
+        return [float(mpmath.diff(f, mpmath.mpf(z), order, h=step * max(abs(z), 1e-3))) for z in x]
+
+
+def _i(v, x):
+    return mpmath.besseli(v, x) * mpmath.exp(-abs(x))
+
+
+def _k(v, x):
+    return mpmath.besselk(v, x) * mpmath.exp(x)
+
+
+CASES: dict[str, Any] = {
+    "gammaln": (lambda x: mpmath.log(abs(mpmath.gamma(x))), [0.01, 1.4, 30.0, 1e5, -0.5, -2.3]),
+    "digamma": (mpmath.digamma, [0.01, 1.4, 30.0, 1e5, -0.5, -2.3]),
+    "gamma": (mpmath.gamma, [0.01, 1.4, 30.0, -0.5, -2.3]),
+    "erfcx": (lambda x: mpmath.exp(x * x) * mpmath.erfc(x), [-3.0, 0.5, 7.9, 8.1, 40.0, 1e6]),
+    "log_ndtr": (lambda x: mpmath.log(mpmath.ncdf(x)), [-1e4, -40.0, -5.0, 0.1, 2.0, 8.0]),
+    "j0": (lambda x: mpmath.besselj(0, x), [-3.0, 0.01, 0.99, 20.0]),
+    "j1": (lambda x: mpmath.besselj(1, x), [-3.0, 0.01, 0.99, 1.01, 20.0]),
+    "y1": (lambda x: mpmath.bessely(1, x), [0.01, 0.99, 1.01, 20.0]),
+    "i0e": (lambda x: _i(0, x), [-70.0, -2.0, 0.1, 1.1, 58.0, 61.0, 1e4, 1e8]),
+    "i1e": (lambda x: _i(1, x), [-90.0, -2.0, 0.1, 0.9, 1.1, 68.0, 71.0, 1e8]),
+    "k0e": (lambda x: _k(0, x), [0.01, 1.1, 5.0, 61.0, 1e8]),
+    "k1e": (lambda x: _k(1, x), [0.01, 1.1, 5.0, 71.0, 1e8]),
+    "exp1": (mpmath.e1, [0.01, 2.0, 50.0]),
+    "expi": (mpmath.ei, [-3.0, 0.01, 2.0, 50.0]),
+    "lambertw": (lambda x: mpmath.lambertw(x).real, [-0.36, -0.2, -0.01, 0.5, 1e9]),
+    "logit": (lambda x: mpmath.log(x / (1 - x)), [0.01, 0.3, 0.8]),
+    "zeta": (mpmath.zeta, [-7.3, -3.3, -0.26, -0.24, 0.5, 1.2, 3.0, 20.0]),
+    "log_expit": (lambda x: -mpmath.log1p(mpmath.exp(-x)), [-30.0, 0.1, 30.0]),
+    "entr": (lambda x: -x * mpmath.log(x), [0.01, 1.0, 30.0]),
+    "erfinv": (mpmath.erfinv, [-0.999, 0.1, 0.99]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_slopes(name):
+    f, x = CASES[name]
+    mine = getattr(special, name)
+    np.testing.assert_allclose(slopes(mine, x), exact(f, x), 1e-13)
+
+
+@pytest.mark.skipif(not PLAIN_PYTHON, reason="many kernels, and the rules are the same")
+@pytest.mark.parametrize("name", CASES)
+def test_slopes_of_slopes(name):
+    f, x = CASES[name]
+    if name == "zeta":  # from the second on by the sum
+        x = x[3:]
+    mine = getattr(special, name)
+    np.testing.assert_allclose(slopes(mine, x, 2), exact(f, x, 2), 2e-11, 1e-290)
+
+
+@pytest.mark.skipif(not PLAIN_PYTHON, reason="many kernels, and the rules are the same")
+def test_orders_of_entire_functions_at_zero():
+    """Series, not conventions: all orders are right."""
+    third = nbgrad.grad(nbgrad.grad(nbgrad.grad(special.i1)))
+    assert third(0.0) == pytest.approx(0.375, rel=1e-15)
+    assert nbgrad.grad(nbgrad.grad(nbgrad.grad(special.j1)))(0.0) == pytest.approx(-0.375)
+
+
+def test_scaled_functions_of_large_numbers_of_real_order():
+    v, x = np.array([0.3, 2.5, 5.0, 1.5]), np.array([0.7, 40.0, 400.0, 1e6])
+    expected = [exact(lambda z, v=v: _k(v, z), [z])[0] for v, z in zip(v, x, strict=True)]
+    found = nbgrad.elementwise_grad(lambda z: special.kve(v, z))(x)
+    np.testing.assert_allclose(found, expected, 3e-13)
+    expected = [exact(lambda z, v=v: _i(v, z), [z])[0] for v, z in zip(v, x, strict=True)]
+    found = nbgrad.elementwise_grad(lambda z: special.ive(v, z))(x)
+    np.testing.assert_allclose(found, expected, 3e-13)
+
+
+def test_zeta_of_two_in_both():
+    s, q = np.array([1.01, 1.5, 2.0, 9.0]), np.array([0.2, 1.0, 7.0, 0.9])
+    in_s = nbgrad.elementwise_grad(lambda s: special.zeta(s, q))(s)
+    np.testing.assert_allclose(
+        in_s, [float(mpmath.zeta(*z, 1)) for z in zip(s, q, strict=True)], 1e-14
+    )
+    in_q = nbgrad.elementwise_grad(lambda q: special.zeta(s, q))(q)
+    np.testing.assert_allclose(in_q, -s * special.zeta(s + 1, q), 1e-14)
+    both = nbgrad.grad(nbgrad.grad(lambda s, q: special.zeta(s, q)), 1)(2.5, 0.7)
+    step = 1e-5
+    expected = (
+        mpmath.zeta(2.5, 0.7 + step, 1) - mpmath.zeta(2.5, 0.7 - step, 1)
+    ) / (2 * step)  # fmt: skip
+    assert both == pytest.approx(float(expected), rel=1e-8)
+
+
+@pytest.mark.parametrize("power", [0.0, 1e-12, -1e-3, 0.3, -1.5])
+def test_powers_of_box_and_cox(power):
+    """In the power, at and next to 0."""
+
+    def grown(x, p):
+        return mpmath.log(x) if p == 0 else (x**p - 1) / p
+
+    def back(y, p):
+        return mpmath.exp(y) if p == 0 else (1 + p * y) ** (1 / p)
+
+    def in_power(f, x):
+        with mpmath.workdps(80):
+            h = mpmath.mpf(10) ** -25
+            return float((f(mpmath.mpf(x), power + h) - f(mpmath.mpf(x), power - h)) / (2 * h))
+
+    for x in (0.4, 1.0 + 1e-9, 2.0):
+        found = nbgrad.grad(lambda p, x=x: special.boxcox(x, p))(power)
+        assert found == pytest.approx(in_power(grown, x), rel=2e-14)
+        found = nbgrad.grad(lambda p, x=x: special.boxcox1p(x - 1.0, p))(power)
+        assert found == pytest.approx(in_power(grown, x), rel=1e-7)
+    for y in (-0.5, 1e-9, 0.6):
+        found = nbgrad.grad(lambda p, y=y: special.inv_boxcox(y, p))(power)
+        assert found == pytest.approx(in_power(back, y), rel=1e-13)
+
+
+SINGULAR = {
+    "gammaln": ([0.0, -1.0, inf], [-inf, nan, inf]),
+    "entr": ([0.0, -1.0], [inf, nan]),
+    "logit": ([0.0, 1.0], [inf, inf]),
+    "erfinv": ([-1.0, 1.0], [inf, inf]),
+    "ndtri": ([0.0, 1.0], [inf, inf]),
+    "ndtr": ([-inf, inf, nan], [0.0, 0.0, nan]),
+    "exp1": ([0.0, -1.0], [-inf, nan]),
+    "lambertw": ([-1 / np.e, 0.0, -1.0], [inf, 1.0, nan]),
+    "log_expit": ([-inf, inf], [1.0, 0.0]),
+    "y0": ([0.0], [inf]),
+    "y1": ([0.0], [inf]),
+    "k1": ([0.0], [-inf]),
+    "i0e": ([0.0], [0.0]),
+    "j1": ([0.0], [0.5]),
+    "zeta": ([1.0], [-inf]),
+}
+
+
+@pytest.mark.parametrize("name", SINGULAR)
+def test_singular_points(name):
+    x, expected = SINGULAR[name]
+    np.testing.assert_array_equal(slopes(getattr(special, name), x), expected)
+
+
+def test_zero_cotangents_stay_zero_at_singular_points():
+    x = np.array([0.0, 0.5])
+    for f in (special.gammaln, special.logit, special.entr, special.k0):
+        found = nbgrad.grad(lambda x, f=f: np.sum(np.where(x > 0, f(x), 0.0)))(x)
+        assert found[0] == 0.0
+        assert np.isfinite(found[1])
+
+
+# -- what has no derivative -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["jv", "yv", "iv", "ive", "kv", "kve", "gammainc", "gammaincc"])
+def test_orders_are_refused(name):
+    f = getattr(special, name)
+    with pytest.raises(NoRuleError, match=f"{name} has no derivative in .*: pass a plain"):
+        f(nbgrad.track(1.5), 2.0)
+    with pytest.raises(NoRuleError, match=name):
+        nbgrad.jvp(lambda v: f(v, 2.0), (1.5,), (1.0,))
+    for mode in ("forward", "reverse", "optimal"):
+        with pytest.raises(NoRuleError, match=name):
+            nbgrad.jacobian(lambda v: f(v, 2.0), mode=mode)(np.array([1.5]))
+    with pytest.raises(NoRuleError, match=name):
+        nbgrad.compile(nbgrad.grad(lambda v: f(v, 2.0)))(1.5)
+    # A constant, and samples of constants, are none.
+    nbgrad.grad(lambda x: f(nbgrad.stop_gradient(x), x))(1.5)
+    assert nbgrad.vmap(lambda v: f(v, 2.0))(np.array([1.0, 2.0])).shape == (2,)
+
+
+def test_other_refusals():
+    with pytest.raises(NoRuleError, match="betainc has no derivative in a and b"):
+        nbgrad.grad(lambda a: special.betainc(a, 2.0, 0.3))(1.0)
+    with pytest.raises(NoRuleError, match="branch 1 is complex"):
+        special.lambertw(1.0, 1)
+    with pytest.raises(ValueError, match="must be 0 or more"):
+        special.polygamma(-1, 2.0)
+    with pytest.raises(TypeError, match="whole number"):
+        special.polygamma(1.5, 2.0)  # pyright: ignore[reportArgumentType]
