@@ -75,12 +75,12 @@ def minimize(
         return scan(step, args, length=niters)[1]
     leaves, rebuild = trees.flatten(args)
     paths: list[list[Any]] = [[] for _ in leaves]
-    for step in range(1, niters + 1):
+    for i in range(1, niters + 1):
         args = descend(f, lr, *args)
         for path, leaf in zip(paths, trees.flatten(args)[0], strict=True):
             path.append(leaf)
         if callback is not None:
-            callback(step, f(*args), *args)
+            callback(i, f(*args), *args)
     if niters == 0:
         return rebuild([np.empty((0, *np.shape(leaf)), _dtype(leaf)) for leaf in leaves])
     return rebuild([np.stack(path) for path in paths])

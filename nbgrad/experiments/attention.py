@@ -149,12 +149,11 @@ def run(sheet: Sheet, seed: Seed = 0, steps: Steps = STEPS) -> None:
     (sheet.out / "written.txt").write_text("".join(letters[i] for i in written), encoding="utf-8")
     sheet.say("it writes: " + " ".join("".join(letters[i] for i in written).split()))
     if sheet.plots:
-        from nbgrad.experiments import pictures
+        from nbgrad.experiments.pictures import losses as draw_losses
 
-        count = np.arange(1, steps + 1)
-        lines = {
-            "each batch": (count, losses), "held out": tuple(zip(*seen, strict=True)),
-            "held out, by pairs": ([1, steps], [pairs, pairs]),
-        }  # fmt: skip
-        title = "The next character of Python's manual"
-        pictures.curves(sheet.out / "history.png", title, lines, "step", "cross entropy")
+        done, held_losses = zip(*seen, strict=True)
+        marks = {"held out": (done, held_losses), "by pairs": ((1, steps), (pairs, pairs))}
+        draw_losses(
+            sheet.out / "history.png", "The next character of Python's manual",
+            {"training": losses}, marks, "cross entropy", "linear",
+        )  # fmt: skip

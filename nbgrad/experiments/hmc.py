@@ -120,13 +120,12 @@ def draw(path: Path, chains: np.ndarray) -> None:
     from nbgrad.experiments.pictures import finish
     from nbgrad.experiments.style import BLUE, ORANGE, new_figure
 
-    across, up = np.meshgrid(np.linspace(-3.5, 3.5, 200), np.linspace(-2, 9, 200))
+    across, up = np.meshgrid(np.linspace(-4, 4, 200), np.linspace(-2.5, 14, 200))
     figure = new_figure(7.4, 5.2)
     axes = figure.subplots()
     axes.contourf(across, up, np.exp(log_density(np.stack([across, up]))), 12, cmap="Greys")
     some = chains[:, :: max(1, chains.shape[1] // 500)].reshape(-1, 2)
     axes.plot(*some.T, ".", color=BLUE, markersize=2, label=f"{len(some):,} samples")
     axes.plot(*chains[0, :15].T, "o-", color=ORANGE, markersize=4, lw=1, label="the first 15")
-    axes.set(xlim=(-3.5, 3.5), ylim=(-2, 9))
     finish(axes, "A banana, sampled along compiled gradients", "x", "y")
     figure.savefig(path)

@@ -114,22 +114,11 @@ def run(
     sheet.figure("names made up that are new", float(np.mean([n not in set(names) for n in made])))
     sheet.say("made up: " + ", ".join(made))
     if sheet.plots:
-        draw(sheet.out / "history.png", np.concatenate(history), seen)
+        from nbgrad.experiments.pictures import losses
 
-
-def draw(path: Path, history: np.ndarray, seen: list[tuple[int, float]]) -> None:
-    """Draw the loss of the batches, its mean, and the held-out loss, and write a PNG."""
-    from nbgrad.experiments.pictures import finish
-    from nbgrad.experiments.plots import smooth
-    from nbgrad.experiments.style import BLUE, ORANGE, new_figure
-
-    width = max(1, len(history) // 50)
-    figure = new_figure(7.4, 4.6)
-    axes = figure.subplots()
-    steps = np.arange(1, len(history) + 1)
-    axes.plot(steps, history, color=BLUE, alpha=0.15, linewidth=0.5, label="each batch")
-    axes.plot(steps, smooth(history, width), color=BLUE, label=f"mean of {width} batches")
-    axes.plot(*zip(*seen, strict=True), color=ORANGE, linewidth=1.8, label="held-out tenth")
-    axes.axhline(2.15, color="#999999", linestyle="--", linewidth=1, label="2.15")
-    finish(axes, "The next character of a name", "step", "cross entropy")
-    figure.savefig(path)
+        done, held_losses = zip(*seen, strict=True)
+        marks = {"held-out tenth": (done, held_losses), "2.15": ((1, steps), (2.15, 2.15))}
+        losses(
+            sheet.out / "history.png", "The next character of a name",
+            {"training": np.concatenate(history)}, marks, "cross entropy", "linear",
+        )  # fmt: skip

@@ -92,11 +92,13 @@ def draw_tails(path: Path) -> None:
     from nbgrad.experiments.pictures import curves
 
     x = np.linspace(-45, 45, 400)
-    ways = {"sigmoid'": nbgrad.sigmoid, "tanh'": np.tanh}
-    lines = {name: (x, nbgrad.elementwise_grad(f)(x)) for name, f in ways.items()}
     out = nbgrad.sigmoid(x)
     rounded = np.where(out * (1 - out) > 0, out * (1 - out), np.nan)
-    lines["y (1 - y), rounded to 0 right of 37"] = (x, rounded)
+    lines = {
+        "y (1 - y) as it is rounded: 0 right of 37": (x, rounded),
+        "tanh'": (x, nbgrad.elementwise_grad(np.tanh)(x)),
+        "sigmoid'": (x, nbgrad.elementwise_grad(nbgrad.sigmoid)(x)),
+    }
     curves(path, "The tails of two slopes", lines, "x", "slope", yscale="log")
 
 
@@ -132,6 +134,6 @@ def draw_secants(path: Path) -> None:
     slope = float(nbgrad.grad(f)(at))
     axes.plot(xs, f(at) + slope * (xs - at), color=ORANGE, lw=2, label=f"tangent: slope {slope:g}")
     axes.plot([at], [f(at)], "o", color=ORANGE)
-    axes.set_ylim(-3, 4)
+    axes.set_ylim(-4.2, 4)
     finish(axes, "The secant becomes the tangent", "x", "")
     figure.savefig(path)
