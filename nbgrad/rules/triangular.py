@@ -2,8 +2,8 @@
 `nbgrad.linalg`."""
 
 import functools
-import pkgutil
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ __all__ = ["solve_triangular"]
 @functools.cache
 def scipy_function(name: str) -> Any:
     """A function of scipy.linalg, which is loaded when it is first called."""
-    return pkgutil.resolve_name(f"scipy.linalg.{name}")
+    return getattr(import_module("scipy.linalg"), name)
 
 
 def over_stacks(function: Callable, shape: tuple[int, ...], *arrays: np.ndarray) -> np.ndarray:
