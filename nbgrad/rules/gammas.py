@@ -32,7 +32,8 @@ def _polygamma(x, *, n):
 gammaln_row = elementwise(
     None, "lgamma(x)", [lambda x, out: digamma(x)], domains=[positive], name="gammaln",
     reference="scipy.special.gammaln",
-    notes="log of the absolute value; inf at 0 and the negative integers",
+    notes="log of the absolute value; inf at 0 and the negative integers, where its derivative is "
+    "-inf and nan",
 )  # fmt: skip
 loggamma_row = elementwise(
     None, "select(x < 0.0, nan, lgamma(x))", [lambda x, out: np.where(x < 0, np.nan, digamma(x))],
@@ -41,7 +42,7 @@ loggamma_row = elementwise(
 )  # fmt: skip
 digamma_row = elementwise(
     None, "digamma(x)", [lambda x, out: polygamma(1, x)], domains=[positive], name="digamma",
-    reference="scipy.special.psi",
+    reference="scipy.special.psi", notes="-inf at 0, nan at the negative integers",
 )  # fmt: skip
 polygamma_row = elementwise(
     None, _polygamma_body, [lambda x, out, n: polygamma(n + 1, x)], domains=[positive],
