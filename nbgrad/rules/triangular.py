@@ -2,7 +2,7 @@
 `nbgrad.linalg`."""
 
 import functools
-import pkgutil
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -24,7 +24,8 @@ __all__ = ["solve_triangular"]
 @functools.cache
 def scipy_function(name: str) -> Any:
     """A function of scipy.linalg, which is loaded when it is first called."""
-    return pkgutil.resolve_name(f"scipy.linalg.{name}")
+    module, _, function = f"scipy.linalg.{name}".rpartition(".")
+    return getattr(importlib.import_module(module), function)
 
 
 def over_stacks(function: Callable, shape: tuple[int, ...], *arrays: np.ndarray) -> np.ndarray:
