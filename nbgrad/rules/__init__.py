@@ -51,6 +51,7 @@ from . import (
     structured,
     systems,
     triangular,
+    ufunc_calls,
     ufuncs,
 )
 
@@ -105,5 +106,6 @@ __all__ = [
     "structured",
     "systems",
     "triangular",
+    "ufunc_calls",
     "ufuncs",
 ]

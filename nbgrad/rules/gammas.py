@@ -7,7 +7,7 @@ import numpy as np
 from ..core.array import apply, implements
 from ..core.primitive import bind
 from ..kernels import shapes
-from .entropies import xlog1py, xlogy
+from .entropies import kl_div, xlog1py, xlogy
 from .families import Interval, above_one, elementwise, positive
 
 unit = Interval(0.1, 0.9)
@@ -54,8 +54,8 @@ polygamma_row = elementwise(
 def gammaln(x):
     """log(abs(gamma(x))), elementwise; its derivative is `digamma(x)`.
 
-    >>> float(nbgrad.special.gammaln(5.0))  # log(24)
-    3.178053830347946
+    >>> round(float(nbgrad.special.gammaln(5.0)), 12)  # log(24)
+    3.178053830348
     """
     return apply(gammaln_row, x)
 
@@ -70,8 +70,8 @@ def loggamma(z):
 def digamma(x):
     """The derivative of log(gamma(x)), elementwise; its own derivative is `polygamma(1, x)`.
 
-    >>> float(nbgrad.special.digamma(1.0))
-    -0.5772156649015329
+    >>> round(float(nbgrad.special.digamma(1.0)), 12)
+    -0.577215664902
     """
     return apply(digamma_row, x)
 
@@ -84,8 +84,8 @@ def polygamma(n: int, x):
 
     `n` is a whole number, not an array. Raises TypeError for another, ValueError below 0.
 
-    >>> float(nbgrad.special.polygamma(1, 1.0))  # pi**2 / 6
-    1.6449340668482266
+    >>> round(float(nbgrad.special.polygamma(1, 1.0)), 12)  # pi**2 / 6
+    1.644934066848
     """
     n = shapes.whole(n, "polygamma: n")
     if n < 0:
@@ -132,8 +132,8 @@ def beta(a, b):
 def betaln(a, b):
     """log(abs(beta(a, b))), elementwise.
 
-    >>> float(nbgrad.special.betaln(2.0, 3.0))  # log(1 / 12)
-    -2.4849066497880004
+    >>> round(float(nbgrad.special.betaln(2.0, 3.0)), 12)  # log(1 / 12)
+    -2.484906649788
     """
     return bind(betaln_row, a, b)
 
@@ -144,9 +144,20 @@ _A = "a: pass a plain number or array, such as a.data"
 _A_AND_B = "a and b: pass plain numbers or arrays, such as a.data"
 
 
+# Of log(gamma(a)), what Stirling's formula lacks, times a (DLMF 5.11.1).
+_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
+
+
 def _gamma_density(a, x):
-    """x**(a - 1) exp(-x) / gamma(a)."""
-    return np.where(x < 0, np.nan, np.exp(xlogy(a - 1, x) - x - gammaln(a)))
+    """x**(a - 1) exp(-x) / gamma(a); of large a by Stirling's formula, as the terms cancel."""
+    near = np.exp(xlogy(a - 1, x) - x - gammaln(a))
+    large = a > 10
+    wide, over = np.where(large, a, 10.0), np.where(x == 0, 1.0, x)
+    lacking = 0.0
+    for number in reversed(_STIRLING):
+        lacking = number + lacking / (wide * wide)
+    far = np.sqrt(wide / (2 * math.pi)) * np.exp(-kl_div(wide, x) - lacking / wide) / over
+    return np.where(x < 0, np.nan, np.where(large, far, near))
 
 
 def _beta_density(a, b, x):
@@ -175,8 +186,8 @@ betainc_row = elementwise(
 def gammainc(a, x):
     """The lower incomplete gamma function over gamma(a), elementwise; a is plain.
 
-    >>> float(nbgrad.special.gammainc(1.0, 2.0))  # 1 - exp(-2)
-    0.8646647167633873
+    >>> round(float(nbgrad.special.gammainc(1.0, 2.0)), 12)  # 1 - exp(-2)
+    0.864664716763
     """
     return bind(gammainc_row, a, x)
 
@@ -274,8 +285,8 @@ def zeta(x, q=None):
     """The sum of (q + k)**-x over k = 0, 1, 2, ..., elementwise, for x > 1; without q the zeta
     function of Riemann, of any x.
 
-    >>> float(nbgrad.special.zeta(2.0))  # pi**2 / 6
-    1.6449340668482266
+    >>> round(float(nbgrad.special.zeta(2.0)), 12)  # pi**2 / 6
+    1.644934066848
     """
     return riemann(x) if q is None else zeta_row_of(x, q, 0)
 

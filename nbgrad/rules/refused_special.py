@@ -5,7 +5,7 @@ A ufunc that is not named here, as a later SciPy may add, is refused all the sam
 
 from ..core.functions import remedies
 
-__all__ = ["REFUSED"]
+__all__ = ["OURS", "REFUSED"]
 
 _COMPLEX = "its result is complex, and nbgrad computes with real numbers"
 _SEVERAL = "it gives several arrays: nbgrad.custom_rule gives one of them a derivative"
@@ -19,23 +19,24 @@ _OWN = "nbgrad.custom_elementwise or nbgrad.custom_rule takes its derivative fro
 REFUSED = {
     _COMPLEX: """
         hankel1 hankel1e hankel2 hankel2e wofz kelvin modfresnelm modfresnelp sph_harm_y
-        sph_harm_y_all h1vp h2vp""",
+        sph_harm_y_all h1vp h2vp clpmn""",
     _SEVERAL: """
         airy airye ellipj fresnel sici shichi it2i0k0 it2j0y0 iti0k0 itj0y0 itairy pbdv
         pbvv pbwa mathieu_cem mathieu_modcem1 mathieu_modcem2 mathieu_modsem1
         mathieu_modsem2 mathieu_sem obl_ang1 obl_ang1_cv obl_rad1 obl_rad1_cv obl_rad2
         obl_rad2_cv pro_ang1 pro_ang1_cv pro_rad1 pro_rad1_cv pro_rad2 pro_rad2_cv""",
     _INVERSE: """
-        bdtri bdtrik bdtrin betaincinv betainccinv btdtria btdtrib chdtri chdtriv
+        bdtri btdtri bdtrik bdtrin betaincinv betainccinv btdtria btdtrib chdtri chdtriv
         chndtridf chndtrinc chndtrix fdtri fdtridfd gammaincinv gammainccinv gdtria
         gdtrib gdtrix kolmogi nbdtri nbdtrik nbdtrin ncfdtri ncfdtridfd ncfdtridfn
         ncfdtrinc nctdtridf nctdtrinc nctdtrit ndtri_exp nrdtrimn nrdtrisd pdtri pdtrik
         smirnovi stdtridf stdtrit tklmbda""",
     _ORDERS: """
-        lmbda lqmn lqn pbdn_seq pbdv_seq pbvv_seq riccati_jn riccati_yn obl_cv_seq
+        lmbda lpmn lpn lqmn lqn pbdn_seq pbdv_seq pbvv_seq riccati_jn riccati_yn obl_cv_seq
         pro_cv_seq assoc_legendre_p_all legendre_p_all sph_legendre_p_all""",
     "write special.betainc(n - k, k + 1, 1 - p)": "bdtr",
     "write special.betainc(k + 1, n - k, p)": "bdtrc",
+    "write special.betainc(a, b, x)": "btdtr",
     "write special.gammainc(v / 2, x / 2)": "chdtr",
     "write special.gammaincc(v / 2, x / 2)": "chdtrc",
     "write special.betainc(a / 2, b / 2, a * x / (b + a * x))": "fdtr",
@@ -79,3 +80,8 @@ REFUSED = {
 remedies |= {
     f"scipy.special.{name}": remedy for remedy, names in REFUSED.items() for name in names.split()
 }
+
+OURS = ("log_softmax", "logsumexp", "polygamma", "softmax")
+"""Functions in Python, which ask for plain numbers: nbgrad.special has them with a derivative."""
+remedies |= {f"scipy.special.{name}": f"write nbgrad.special.{name}" for name in OURS}
+remedies["scipy.special"] = "nbgrad.special has what has a derivative"

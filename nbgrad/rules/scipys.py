@@ -14,8 +14,10 @@ from .integrals import lambertw
 from .nondiff import stopped
 from .select import on_values
 
-for ufunc in (np.cbrt, np.exp2, np.expm1, np.log1p, np.rint):
-    name = {np.rint: "round"}.get(ufunc, ufunc.__name__)
+for name, ufunc in (
+    ("cbrt", np.cbrt), ("exp2", np.exp2), ("expm1", np.expm1), ("log1p", np.log1p),
+    ("round", np.rint),
+):  # fmt: skip
     functions[f"scipy.special.{name}"] = functions[ufunc]
 
 functions |= {
@@ -68,8 +70,8 @@ def logsumexp(a, axis=None, b=None, keepdims: bool = False, return_sign: bool = 
     `b` broadcasts with a, has a derivative too, and may be 0 or negative. A negative sum gives nan,
     but with `return_sign` the logarithm of its size, and its sign beside it.
 
-    >>> float(nbgrad.special.logsumexp(np.zeros(2), b=np.array([3.0, 1.0])))  # log(4)
-    1.3862943611198906
+    >>> round(float(nbgrad.special.logsumexp(np.zeros(2), b=np.array([3.0, 1.0]))), 12)  # log(4)
+    1.38629436112
     """
     if b is None:
         out = nbgrads.logsumexp(a, axis, keepdims)

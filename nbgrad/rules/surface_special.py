@@ -13,6 +13,7 @@ import numpy as np
 
 from ..core.functions import functions, no_rule, remedies
 from ..core.primitive import Primitive
+from .refused_special import OURS
 from .surface import Entry
 
 __all__ = ["special", "unknown_special"]
@@ -37,8 +38,6 @@ NONE = {
 }
 """Functions without a derivative, by the reason."""
 
-ONLY_OURS = "log_softmax logsumexp polygamma softmax"
-"""Functions in Python with a derivative."""
 COMPOSED = "ivp jvp kvp softplus yvp"
 """Functions in Python that are made of ufuncs with a derivative."""
 
@@ -74,7 +73,7 @@ def _entry(thing: object, names: list[str]) -> Entry | None:
         if names[0] in listed.split():
             return Entry(name, others, "none", reason)
     called = getattr(thing, "__name__", "")
-    if called in ONLY_OURS.split():
+    if called in OURS:
         return Entry(name, others, "yes", f"as `nbgrad.special.{called}`")
     if called in COMPOSED.split():
         return Entry(name, others, "yes", "made of functions that have one")

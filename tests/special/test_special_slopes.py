@@ -93,6 +93,27 @@ def test_scaled_functions_of_large_numbers_of_real_order():
     np.testing.assert_allclose(found, expected, 3e-13)
 
 
+def test_densities_of_large_parameters():
+    """Slopes of the incomplete gamma function."""
+    a = np.array([0.3, 1.0, 9.9, 10.1, 300.0, 1e6, 1e6, 1e12])
+    x = np.array([0.1, 2.0, 30.0, 8.0, 250.0, 1.001e6, 0.5e6, 1e12 + 1e6])
+    with mpmath.workdps(60):
+        expected = [
+            float(mpmath.exp((p - 1) * mpmath.log(z) - z - mpmath.loggamma(p)))
+            for p, z in zip(map(mpmath.mpf, a.tolist()), map(mpmath.mpf, x.tolist()), strict=True)
+        ]
+    found = nbgrad.elementwise_grad(lambda x: special.gammainc(a, x))(x)
+    np.testing.assert_allclose(found, expected, 2e-13, 1e-300)
+    found = nbgrad.elementwise_grad(lambda x: special.gammaincc(a, x))(x)
+    np.testing.assert_allclose(found, -np.array(expected), 2e-13, 1e-300)
+    np.testing.assert_array_equal(
+        nbgrad.elementwise_grad(lambda x: special.gammainc(np.array([0.5, 1.0, 2.0, 20.0]), x))(
+            np.zeros(4)
+        ),
+        [inf, 1.0, 0.0, 0.0],
+    )
+
+
 def test_zeta_of_two_in_both():
     s, q = np.array([1.01, 1.5, 2.0, 9.0]), np.array([0.2, 1.0, 7.0, 0.9])
     in_s = nbgrad.elementwise_grad(lambda s: special.zeta(s, q))(s)
