@@ -1,7 +1,7 @@
 """What NumPy's functions that are made of several rows cost on about 100,000 elements.
 
     pytest benchmarks/test_surface.py -n 0 --benchmark-enable -rP
-    python benchmarks/test_surface.py [part of a call ...]      a table, the slowest last
+    python benchmarks/test_surface.py [part of a call ...]      a table
 
 The forward pass and the pullback are in multiples of NumPy's forward pass, compiled values in
 multiples of the eager forward pass.
@@ -28,8 +28,9 @@ _square = _rng.normal(size=(200, 200))
 DATA: dict[str, np.ndarray] = {
     "v": _v, "w": np.sin(_v), "x": _x, "y": np.cos(_x), "xn": _xn, "p": np.abs(_x) + 0.1,
     "a": _square + 20 * np.eye(200), "s": _square @ _square.T + 200 * np.eye(200),
-    "k": _rng.normal(size=9), "t": np.sort(_rng.uniform(0, 1, 1000)), "f": np.sin(np.arange(1000.0)),
-    "u": _rng.uniform(0, 1, 100_000), "b": _rng.normal(size=(100_000, 3)), "e": np.exp(_rng.normal(size=(100_000, 3))),
+    "k": _rng.normal(size=9), "t": np.sort(_rng.uniform(0, 1, 1000)),
+    "f": np.sin(np.arange(1000.0)), "u": _rng.uniform(0, 1, 100_000),
+    "b": _rng.normal(size=(100_000, 3)), "e": np.exp(_rng.normal(size=(100_000, 3))),
     "m3": _rng.normal(size=(10_000, 3, 3)) + 4 * np.eye(3), "h": _rng.normal(size=200),
 }  # fmt: skip
 PLAIN = {"np": np, "mask": _x > 0, "rows": _rng.integers(0, 400, 400)}
@@ -168,8 +169,9 @@ def test_call(benchmark, note, text):
 
 
 def table(parts: list[str]) -> None:
-    """Print the ratios of the least times of the calls that contain one of `parts`, or of all."""
-    found = []
+    """Print the ratios of the least times of the calls that contain one of `parts`, or of all,
+    as they come: sort by a column to see the slowest."""
+    print(f"{'call':46}{'numpy us':>10}{'forward':>9}{'pullback':>9}{'compiled':>9}")
     for text in CALLS:
         if parts and not any(part in text for part in parts):
             continue
@@ -184,11 +186,9 @@ def table(parts: list[str]) -> None:
         least = {kind: times[kind].least for kind in functions}
         ratios = [least[kind] / least["numpy"] for kind in ("forward", "pullback")]
         against = least["compiled"] / least["forward"] if "compiled" in least else float("nan")
-        found.append((max(ratios), text, least["numpy"] * 1e6, *ratios, against))
-        print(".", end="", file=sys.stderr, flush=True)
-    print(f"{'call':46}{'numpy us':>10}{'forward':>9}{'pullback':>9}{'compiled':>9}")
-    for _, text, least, forward, pullback, against in sorted(found):
-        print(f"{text:46}{least:10.1f}{forward:9.2f}{pullback:9.2f}{against:9.2f}")
+        forward, pullback = ratios
+        line = f"{text:46}{least['numpy'] * 1e6:10.1f}{forward:9.2f}{pullback:9.2f}{against:9.2f}"
+        print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -35,8 +35,8 @@ from .loops import loop, scan
 from .rules.activation import elu, erf, gelu, leaky_relu, relu, sigmoid, softplus
 from .rules.assign import at
 from .rules.elementwise import abs2_of as abs2
-from .rules.joining import c_, r_
-from .rules.layout import array, hcat
+from .rules.joining import c_, hcat, r_
+from .rules.layout import array
 from .rules.loss import cross_entropy, hinge_loss, logit_cross_entropy, mse
 from .rules.polynomial import evalpoly
 from .rules.softmax import logsoftmax, logsumexp, softmax

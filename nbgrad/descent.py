@@ -5,6 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from .core.symbols import user_line
+from .errors import TraceError
+from .loops import scan
+from .static.trace.record import is_recording
 from .transforms import gradient, trees
 
 
@@ -31,11 +35,25 @@ def descend(f: Callable, lr: float, *args) -> tuple:
     )
 
 
-def minimize(f: Callable, *args, niters: int = 20, lr: float = 0.01) -> tuple:
+def minimize(
+    f: Callable,
+    *args,
+    niters: int = 20,
+    lr: float = 0.01,
+    callback: Callable[..., Any] | None = None,
+) -> tuple:
     """The path of each argument over `niters` steps of gradient descent on `f`.
 
     A path has the arguments after each step along its first axis, so `path[-1]` is where the
     descent ended; the start itself is not in it. Where an argument is nested, so is its path.
+    Paths can be differentiated, and inside of `nbgrad.compile` the steps are one compiled loop.
+
+    Arguments:
+        f, lr, args: those of `descend`.
+        niters: how many steps. Raises ValueError for a negative number.
+        callback: called after each step as `callback(step, value, *args)`, with the number of the
+            step from 1 on, and the value of f at the arguments. A compiled loop has none: it raises
+            TraceError.
 
     >>> (xs,) = nbgrad.minimize(lambda x: (x - 3.0) ** 2, 0.0, niters=3, lr=0.25)
     >>> xs
@@ -43,13 +61,29 @@ def minimize(f: Callable, *args, niters: int = 20, lr: float = 0.01) -> tuple:
     """
     if niters < 0:
         raise ValueError(f"minimize: niters is {niters}; it counts steps, from 0 on")
+    if is_recording():
+        if callback is not None:
+            raise TraceError(
+                "minimize: a callback is Python, which a compiled loop does not call: log the "
+                "paths that it returns" + user_line()
+            )
+
+        def step(now: tuple, _: Any) -> tuple[tuple, tuple]:
+            after = descend(f, lr, *now)
+            return after, after
+
+        return scan(step, args, length=niters)[1]
     leaves, rebuild = trees.flatten(args)
-    paths: list[Any] = [np.empty((niters, *np.shape(leaf)), _dtype(leaf)) for leaf in leaves]
-    for step in range(niters):
+    paths: list[list[Any]] = [[] for _ in leaves]
+    for i in range(1, niters + 1):
         args = descend(f, lr, *args)
         for path, leaf in zip(paths, trees.flatten(args)[0], strict=True):
-            path[step] = leaf
-    return rebuild(paths)
+            path.append(leaf)
+        if callback is not None:
+            callback(i, f(*args), *args)
+    if niters == 0:
+        return rebuild([np.empty((0, *np.shape(leaf)), _dtype(leaf)) for leaf in leaves])
+    return rebuild([np.stack(path) for path in paths])
 
 
 def _dtype(leaf: Any) -> np.dtype:

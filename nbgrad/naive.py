@@ -224,6 +224,41 @@ def reset(x: Any) -> None:
         number.grad, number.children = None, {}
 
 
+def print_tree(x: TrackedReal) -> str:
+    """Print what was computed from a number, with values and gradients, and return the text, as
+    `nbgrad.print_tree` does.
+
+    >>> from nbgrad import naive
+    >>> x, y = naive.track(2.0, "x"), naive.track(3.0, "y")
+    >>> z = x * y + np.sin(x)
+    >>> text = naive.print_tree(x)
+    x data: 2.0 grad: None
+    ├─ * data: 6.0 grad: None
+    │  └─ + data: 6.91 grad: None
+    └─ sin data: 0.91 grad: None
+       └─ + data: 6.91 grad: None
+    """
+    if not isinstance(x, TrackedReal):
+        raise TypeError(f"print_tree: a {type(x).__name__} is no tracked number; give one of them")
+    lines = [f"{x.name} data: {x.data} grad: {x.grad}".strip()]
+    stack = _branches(x, "")
+    while stack:
+        number, indent, last = stack.pop()
+        grad = number.grad if number.grad is None else round(number.grad, 2)
+        told = f"{number.name} data: {round(number.data, 2)} grad: {grad}".strip()
+        lines.append(f"{indent}{'└─' if last else '├─'} {told}")
+        stack += _branches(number, indent + ("   " if last else "│  "))
+    text = "\n".join(lines)
+    print(text)
+    return text
+
+
+def _branches(x: TrackedReal, indent: str) -> list[tuple[TrackedReal, str, bool]]:
+    """Children with their indent and whether they come last, reversed for a stack."""
+    children = list(x.children)
+    return [(child, indent, child is children[-1]) for child in reversed(children)]
+
+
 def gradient(f: Callable, *args) -> tuple:
     """The gradient of a scalar function with respect to each argument, as `nbgrad.gradient`.
 

@@ -4,6 +4,7 @@
 """
 
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from .core.array import functions
@@ -59,6 +60,14 @@ Every public function of `scipy.special`, in the same words. Its ufuncs take tra
 |---|---|---|
 """
 
+ROOMS = """
+Of `scipy.linalg` and `scipy.stats`, which ask no protocol, `nbgrad.linalg` and `nbgrad.stats` have
+these; of the others, calls of SciPy's raise an error that names the two.
+
+| SciPy | gradient | what |
+|---|---|---|
+"""
+
 METHODS = """
 Of ufuncs, the methods `reduce`, `accumulate`, `reduceat` and `outer` have a gradient too; `at` is
 refused: `nbgrad.at(x)[i].add(v)` gives a new array.
@@ -83,7 +92,27 @@ def table() -> str:
         lines.append(f"| {' | '.join(cells)} |\n")
     lines.append(FUNCTIONS)
     lines += [*map(_line, surface()), METHODS, SPECIAL, *map(_line, special())]
-    return "".join(lines)
+    return "".join([*lines, ROOMS, *map(_line, _rooms())])
+
+
+def _rooms() -> Iterator[Entry]:
+    """The functions of SciPy's that stand in rooms of their own."""
+    nbgrad = sys.modules["nbgrad"]
+    for name in nbgrad.linalg.__all__:
+        primitive = Primitive.registry.get(name)
+        where = "; eager only" if primitive is not None and primitive.eager_only else ""
+        yield Entry(f"scipy.linalg.{name}", (), "yes", f"as `nbgrad.linalg.{name}`{where}")
+    for name in nbgrad.stats.__all__:
+        distribution = type(getattr(nbgrad.stats, name))
+        methods = [f"`{key}`" for key, part in vars(distribution).items() if _is_documented(part)]
+        yield Entry(
+            f"scipy.stats.{name}", (), "yes", f"{', '.join(methods)} of `nbgrad.stats.{name}`"
+        )
+
+
+def _is_documented(part: Any) -> bool:
+    """Whether it is a method that is shown to users."""
+    return callable(part) and bool(part.__doc__) and not part.__name__.startswith("_")
 
 
 def _line(entry: Entry) -> str:

@@ -55,3 +55,35 @@ def test_no_steps_give_empty_paths():
     assert path.shape == (0, 3)
     with pytest.raises(ValueError, match="niters"):
         nbgrad.minimize(np.sum, np.ones(3), niters=-1)
+
+
+def test_a_descent_compiles_to_the_same_path():
+    def paths(x, y):
+        return nbgrad.minimize(g, x, y, niters=34, lr=0.2)
+
+    for path, compiled in zip(paths(1.5, -2.4), nbgrad.compile(paths)(1.5, -2.4), strict=True):
+        np.testing.assert_allclose(compiled, path, rtol=0, atol=1e-14)
+    step = nbgrad.compile(lambda x, y: nbgrad.descend(g, 0.2, x, y))
+    assert step(1.0, 1.0) == (0.891939538826372, 0.6)
+
+
+def test_a_descent_is_differentiated_through():
+    """How far the end moves with the start: the product of 1 - 0.2 f'' along the way."""
+
+    def end(x):
+        return nbgrad.minimize(g, x, -2.4, niters=34, lr=0.2)[0][-1]
+
+    way = np.r_[1.5, nbgrad.minimize(g, 1.5, -2.4, niters=34, lr=0.2)[0][:-1]]
+    moved = np.prod(1 + 0.2 * np.sin(way))
+    assert nbgrad.grad(end)(1.5) == pytest.approx(moved, rel=1e-13)
+    assert nbgrad.compile(nbgrad.grad(end))(1.5) == pytest.approx(moved, rel=1e-13)
+
+
+def test_a_callback_logs_each_step():
+    seen = []
+    xs, ys = nbgrad.minimize(
+        g, 1.0, 1.0, niters=3, lr=0.2, callback=lambda *step: seen.append(step)
+    )
+    assert seen == [(i, g(x, y), x, y) for i, x, y in zip((1, 2, 3), xs, ys, strict=True)]
+    with pytest.raises(nbgrad.TraceError, match="callback"):
+        nbgrad.compile(lambda x: nbgrad.minimize(g, x, 1.0, callback=print))(1.0)

@@ -37,6 +37,18 @@ def test_the_tour_of_derivatives_runs():
     assert namespace["aux"]["largest"] > 0.0
 
 
+def test_the_page_on_training_runs_and_names_what_there_is(capsys):
+    page = ROOT / "docs" / "training.md"
+    namespace: dict = {}
+    for block in blocks(page):
+        exec(block, namespace)
+    assert "Dense" in capsys.readouterr().out
+    text = page.read_text()
+    for room in (nbgrad.nn, nbgrad.optim, nbgrad.data, nbgrad.train):
+        inner = {"glorot_uniform", "flatten", "clip", "norm", "Fitted", "Moment"}
+        assert [name for name in room.__all__ if name not in text and name not in inner] == []
+
+
 def test_the_tour_names_what_there_is():
     text = (ROOT / "docs" / "derivatives.md").read_text()
     for name in nbgrad.transforms.__all__:

@@ -97,3 +97,18 @@ def test_track_returns_what_is_tracked():
     assert naive.track(x) is x and naive.track(xs) is xs
     assert xs.shape == (1, 2) and repr(xs[0, 1]) == "2.0 (tracked)"
     assert repr(naive.track(2, "x")) == "2.0 (tracked x)"
+
+
+def test_the_tree_is_drawn_as_that_of_arrays(capsys):
+    trees = []
+    for module in (naive, nbgrad):
+        x, y = module.track(2.0, "x"), module.track(3.0, "y")
+        z = x * y + np.sin(x)
+        z.grad = 1.0
+        module.accum(x)
+        trees.append([module.print_tree(x), module.print_tree(y)])
+    assert trees[0] == trees[1]
+    assert trees[0][1].splitlines()[0] == "y data: 3.0 grad: None"
+    assert capsys.readouterr().out == "".join(f"{text}\n" for text in trees[0] + trees[1])
+    with pytest.raises(TypeError, match="print_tree"):
+        naive.print_tree(naive.track(np.ones(2)))

@@ -63,10 +63,15 @@ def command(row: Experiment) -> Callable[..., int]:
     """The command of an experiment: the options of its ``run``, and where to write."""
 
     def call(out: Path | None, no_plots: bool, **options: Any) -> int:
+        import scipy.linalg  # noqa: F401 (the BLAS that it loads is limited too)
+        from threadpoolctl import threadpool_limits
+
         sheet = Sheet(row.name, out or Path("nbgrad-out") / row.name, not no_plots, row.figures)
         prepare(sheet.out)
         try:
-            row.run(sheet, **options)
+            # Small products gain nothing from threads, and lose much where others compute too.
+            with threadpool_limits(1):
+                row.run(sheet, **options)
         except KeyboardInterrupt as stop:
             return complain(str(stop) or "stopped", STOPPED)
         sheet.close()

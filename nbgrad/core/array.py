@@ -185,16 +185,13 @@ class Array(Tracer):
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         if method != "__call__":
             return functions[f"ufunc.{method}"](ufunc, *inputs, **options)
-        if options.get("out") is not None:
-            raise NoRuleError(
-                f"np.{ufunc.__name__}(out=...) cannot write into or from a tracked array; "
-                "use the returned array"
-            )
+        if options:
+            return functions["ufunc.call"](ufunc, inputs, **options)
         name, function = of_ufunc(ufunc)
         if function is None:
             raise no_rule(name)
         try:
-            return function(*inputs, **options)
+            return function(*inputs)
         except TypeError:
             check_call(name, function, inputs, options)
             raise

@@ -21,6 +21,7 @@ from ..errors import GraphError, NanError
 # The blocks that are open anywhere: all that ops look at when there are none.
 active: set["ref[_Block]"] = set()
 _HERE = str(Path(__file__).parent.parent)
+_EXPERIMENTS = str(Path(_HERE, "experiments"))
 _lines: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 _sums: WeakKeyDictionary[Any, dict[int, int]] = WeakKeyDictionary()
 
@@ -190,7 +191,7 @@ def user_line() -> str:
     numpy = str(Path(np.__file__).parent)
     while frame is not None:
         name = frame.f_code.co_filename
-        ours = name.startswith((_HERE, numpy)) and "experiments" not in name
+        ours = name.startswith((_HERE, numpy)) and not name.startswith(_EXPERIMENTS)
         if not ours and not (name == "<string>" and "kernel" in frame.f_globals):
             return f"{name}:{frame.f_lineno}"
         frame = frame.f_back

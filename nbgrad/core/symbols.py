@@ -51,6 +51,13 @@ def user_line(frame: FrameType | None = None) -> str:
     return f" ({line})" if line else ""
 
 
+# How a number becomes part of a program.
+_STATIC = (
+    "name the argument in static_argnames, or the attributes of its class that hold arrays in "
+    "nbgrad.register(fields=...)"
+)
+
+
 class Symbol(Array):
     """An input of a program (no primitive), or the result of one op."""
 
@@ -107,7 +114,7 @@ class Symbol(Array):
     def __bool__(self):
         raise TraceError(
             "the truth of a traced value is not known while the function is recorded: use "
-            "np.where(condition, x, y), or name the argument in static_argnames" + user_line()
+            f"np.where(condition, x, y), or {_STATIC}{user_line()}"
         )
 
     def __float__(self):
@@ -118,8 +125,8 @@ class Symbol(Array):
 
     def __int__(self):
         raise TraceError(
-            "int() of a traced value: it has no number while the function is recorded; name the "
-            "argument in static_argnames, or use nbgrad.loop in place of range" + user_line()
+            "int() of a traced value: it has no number while the function is recorded; "
+            f"{_STATIC}, or use nbgrad.loop in place of range{user_line()}"
         )
 
     __index__ = __int__

@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ..errors import DimensionMismatch
+from ..kernels.shapes import whole
 from .sets import Random
 
 Last = Literal["drop", "keep"]
@@ -79,8 +80,10 @@ class Order:
     """Which rows each batch has: known for any step, whatever was asked before."""
 
     def __init__(self, seed: int, n: int, size: int, last: Last):
-        if size < 1:
+        if whole(size, "the size of a batch") < 1:
             raise ValueError(f"batches of {size} rows: give one or more")
+        if whole(seed, "the seed of batches") < 0:
+            raise ValueError(f"the seed of batches is {seed}; give one from 0 on")
         if last not in ("drop", "keep"):
             raise ValueError(f'last is {last!r}; it is "drop" or "keep"')
         self.seed, self.n, self.size = seed, n, min(size, n)

@@ -8,18 +8,26 @@ import numpy as np
 
 from nbgrad.experiments import (
     accumulation,
+    attention,
     babysqrt,
+    backprop,
     descend,
     digits,
+    digits_conv,
     flower,
     forward_reverse,
+    hmc,
+    inverse_heat,
     lab_benchmark,
     moons,
+    names,
     normals,
+    pendulum,
     polynomial,
     surface,
     trace,
     transposition,
+    vanishing,
 )
 from nbgrad.experiments.sheet import Figure
 
@@ -34,7 +42,8 @@ class Experiment:
     """One experiment. ``run`` puts what it finds on a sheet; its docstring is the help.
 
     ``seconds`` is its usual time on one core with compiled kernels at hand. ``full`` are the
-    options that ``nbgrad run all`` gives, ``short`` those of a quick look.
+    options that ``nbgrad run all`` gives, ``short`` those of a quick look. ``needs`` is a package
+    of an extra of the same name.
     """
 
     name: str
@@ -44,6 +53,7 @@ class Experiment:
     figures: tuple[Figure, ...] = ()
     full: Mapping[str, Any] = field(default_factory=dict)
     short: Mapping[str, Any] = field(default_factory=dict)
+    needs: str | None = None
 
     @property
     def title(self) -> str:
@@ -149,6 +159,34 @@ EXPERIMENTS = (
         full={"seeds": 100}, short={"seeds": 5},
     ),
     Experiment(
+        "backprop", FOOTGUN, 4, backprop.run,
+        figures=(
+            Figure("parameters", "4,137", (4137, 4137), ",.0f"),
+            Figure("gradients compared", "26", (26, 26), ".0f"),
+            Figure("largest difference, eager", "at most 1e-12", EXACT, ".0e"),
+            Figure("largest difference, compiled", "at most 1e-12", EXACT, ".0e"),
+        ),
+    ),
+    Experiment(
+        "names", FOOTGUN, 30, names.run,
+        figures=(
+            Figure("distinct names", "5,163", (1000, 1e6), ",.0f", (10, 1e6)),
+            Figure("held-out loss", "below 2.15, 2.05 is usual", (1.8, 2.15), ".3f", (1, 3.4)),
+            Figure("names made up that are new", "most", (0.5, 1), ".0%", (0, 1)),
+        ),
+        short={"steps": 500}, needs="names",
+    ),
+    Experiment(
+        "vanishing", FOOTGUN, 3, vanishing.run,
+        figures=(
+            Figure("first layer's gradient, plain", "1e-105", (1e-150, 1e-60), ".0e"),
+            Figure("first layer's gradient, batch norm", "0.3", (0.01, 10), ".2f"),
+            Figure("sigmoid' at 40", "4.2e-18", (4.2e-18, 4.3e-18), ".3e"),
+            Figure("sigmoid' at 40, relative error", "rounding", EXACT, ".0e"),
+            Figure("tanh' at 20, relative error", "rounding", EXACT, ".0e"),
+        ),
+    ),
+    Experiment(
         "forward-reverse", FOOTGUN, 3, forward_reverse.run,
         figures=(
             Figure("de/da", "12", (12, 12), "g"),
@@ -191,6 +229,56 @@ EXPERIMENTS = (
             Figure("held-out accuracy", "at least 97 %", (0.97, 1.0), ".1%", short=(0.8, 1.0)),
         ),
         short={"steps": 200},
+    ),
+    Experiment(
+        "digits-conv", OURS, 30, digits_conv.run,
+        figures=(
+            Figure("held-out accuracy", "at least 98.5 %", (0.985, 1), ".1%", (0.3, 1)),
+            Figure("eager step / compiled step", "at least 2", (2, 100), ".1f", (0.5, 1000)),
+        ),
+        short={"steps": 60},
+    ),
+    Experiment(
+        "attention", OURS, 45, attention.run,
+        figures=(
+            Figure("first loss / ln of the letters", "near 1", (0.8, 1.6), ".2f"),
+            Figure("held-out loss", "below that by pairs", (1, 2.3), ".3f", (1, 5)),
+            Figure("held-out loss by pairs of characters", "the mark to beat", (2.3, 3), ".3f"),
+        ),
+        short={"steps": 20},
+    ),
+    Experiment(
+        "pendulum", OURS, 5, pendulum.run,
+        figures=(
+            Figure(
+                "largest distance from the truth, in standard errors", "at most 3", (0, 3), ".2f",
+            ),
+            Figure("least squares and BFGS apart, relative", "the same", (0, 1e-4), ".0e"),
+            Figure(
+                "mean square residual, in units of the noise", "near 1", (0.6, 1.5), ".2f",
+            ),
+            Figure("eager gradient / compiled gradient, time", "many", (2, 1e5), ",.0f"),
+        ),
+    ),
+    Experiment(
+        "hmc", OURS, 8, hmc.run,
+        figures=(
+            Figure("largest distance from a moment, in errors", "at most 4", (0, 4), ".2f"),
+            Figure("accepted", "most", (0.6, 1), ".1%"),
+            Figure("shrink factor of four chains", "near 1", (1, 1.02), ".4f"),
+            Figure("effective samples a second", "many", (1000, 1e8), ",.0f"),
+        ),
+    ),
+    Experiment(
+        "inverse-heat", OURS, 10, inverse_heat.run,
+        figures=(
+            Figure("error of the conductivity, relative", "at most 10 %", (0, 0.1), ".1%"),
+            Figure("error of the first guess, relative", "it was worse", (0.2, 1), ".1%"),
+            Figure("mean square residual, in units of the noise", "near 1", (0.9, 1.1), ".3f"),
+            Figure(
+                "gradient and 5-point differences apart, relative", "small", (0, 1e-7), ".0e",
+            ),
+        ),
     ),
 )  # fmt: skip
 BY_NAME = {experiment.name: experiment for experiment in EXPERIMENTS}

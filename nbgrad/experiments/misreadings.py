@@ -21,9 +21,9 @@ def confusion(labels: np.ndarray, read: np.ndarray) -> np.ndarray:
     return counts
 
 
-def plot_confusion(history: History, path: Path, title: str) -> None:
+def plot_confusion(labels: np.ndarray, read: np.ndarray, path: Path, title: str) -> None:
     """Draw the confusion matrix, right ones blue and wrong ones orange, and write it as a PNG."""
-    counts = confusion(history.labels, history.network.predict(history.x))
+    counts = confusion(labels, read)
     totals = counts.sum(axis=1)
     figure = new_figure(7, 6.4)
     axes = figure.subplots()

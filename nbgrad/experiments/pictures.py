@@ -35,35 +35,53 @@ def curves(
     """Draw lines with a legend, and write them as a PNG; ``scales`` are settings of the axes."""
     figure = new_figure(7.4, 4.6)
     axes = figure.subplots()
-    for (label, (x, y)), color in zip(lines.items(), PALETTE * 3, strict=False):
-        axes.plot(x, y, color=color, linewidth=1.8, label=label)
+    for i, ((label, (x, y)), color) in enumerate(zip(lines.items(), PALETTE * 3, strict=False)):
+        axes.plot(x, y, color=color, linewidth=_width(i, len(lines)), label=label)
     axes.set(**scales)
     finish(axes, title, xlabel, ylabel, legend=len(lines) > 1)
     figure.savefig(path)
 
 
-def losses(path: Path, title: str, histories: Mapping[str, Points], every: int = 1) -> None:
-    """Draw losses against steps, each raw and, where it is long, smoothed, and write a PNG."""
+def _width(i: int, count: int) -> float:
+    """Of lines that may coincide the first are wider, and show under the later ones."""
+    return 1.8 + 1.2 * (count - 1 - i)
+
+
+def losses(
+    path: Path,
+    title: str,
+    histories: Mapping[str, Points],
+    seen: Mapping[str, tuple[Points, Points]] | None = None,
+    ylabel: str = "loss",
+    yscale: str = "log",
+) -> None:
+    """Draw losses of every step, each raw and, where it is noisy, smoothed, and what was ``seen``
+    at some steps, and write a PNG."""
     figure = new_figure(7.4, 4.6)
     axes = figure.subplots()
-    for (label, history), color in zip(histories.items(), PALETTE * 3, strict=False):
-        values = np.asarray(history, dtype=float)
-        steps = every * np.arange(1, len(values) + 1)
+    colors = iter(PALETTE * 3)
+    for i, (label, history) in enumerate(histories.items()):
+        color, values = next(colors), np.asarray(history, dtype=float)
+        steps = np.arange(1, len(values) + 1)
+        line = _width(i, len(histories))
         width = max(1, len(values) // 50) if len(values) >= 300 else 1
         noisy = width > 1 and bool(np.any(np.diff(values) > 0))
         raw = f"{label}, each step" if noisy else label
-        axes.plot(steps, values, color=color, alpha=0.3 if noisy else 1, lw=1, label=raw)
+        thin: dict[str, Any] = {"alpha": 0.3, "linewidth": 0.7} if noisy else {"linewidth": line}
+        axes.plot(steps, values, color=color, label=raw, **thin)
         if noisy:
             mean = f"{label}, mean of {width} steps"
-            axes.plot(steps, smooth(values, width), color=color, linewidth=1.8, label=mean)
-    axes.set_yscale("log")
-    finish(axes, title, "step", "loss")
+            axes.plot(steps, smooth(values, width), color=color, linewidth=line, label=mean)
+    for label, points in (seen or {}).items():
+        axes.plot(*points, color=next(colors), linewidth=1.8, label=label)
+    axes.set_yscale(yscale)
+    finish(axes, title, "step", ylabel)
     figure.savefig(path)
 
 
 def classes(path: Path, title: str, x: np.ndarray, labels: np.ndarray, found: np.ndarray) -> None:
     """Draw points with a marker for each class, ringed where ``found`` is another, as a PNG."""
-    figure = new_figure(6.6, 5.6)
+    figure = new_figure(6.6, 6.4)
     axes = figure.subplots()
     draw_points(axes, x, labels)
     wrong = labels != found
@@ -72,7 +90,8 @@ def classes(path: Path, title: str, x: np.ndarray, labels: np.ndarray, found: np
         label=f"taken for another: {wrong.sum()} of {len(x)}",
     )  # fmt: skip
     axes.set_aspect("equal")
-    finish(axes, title, "$x_1$", "$x_2$")
+    finish(axes, title, "$x_1$", "$x_2$", legend=False)
+    figure.legend(loc="outside lower center", ncols=3, frameon=False, labelcolor=INK)
     figure.savefig(path)
 
 

@@ -21,7 +21,8 @@ def draw(history: History, out: Path, title: str, accuracy_label: str) -> None:
     if history.x.shape[1] == 2:
         plot_boundary(history, out / "boundary.png", title)
     elif history.x.shape[1] == 64:
-        plot_confusion(history, out / "confusion.png", title)
+        read = history.network.predict(history.x)
+        plot_confusion(history.labels, read, out / "confusion.png", title)
         plot_misread(history, out / "misread.png")
 
 

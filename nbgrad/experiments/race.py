@@ -20,11 +20,13 @@ class Race(NamedTuple):
         )
 
 
-def raced(eager: Callable[[], Any], compiled: Callable[[], Any], rounds: int = 40) -> Race:
+def raced(
+    eager: Callable[[], Any], compiled: Callable[[], Any], rounds: int = 40, repeat: int = 5
+) -> Race:
     """Time both in turns: machines drift, so only what ran side by side is compared."""
     eager()
     compiled()  # and compile
-    times = [(_seconds(eager), _seconds(compiled)) for _ in range(rounds)]
+    times = [(_seconds(eager, repeat), _seconds(compiled, repeat)) for _ in range(rounds)]
     return Race(
         median(time for time, _ in times),
         median(time for _, time in times),
@@ -32,7 +34,7 @@ def raced(eager: Callable[[], Any], compiled: Callable[[], Any], rounds: int = 4
     )
 
 
-def _seconds(step: Callable[[], Any], repeat: int = 5) -> float:
+def _seconds(step: Callable[[], Any], repeat: int) -> float:
     """Seconds a step."""
     start = perf_counter()
     for _ in range(repeat):

@@ -10,6 +10,7 @@ import sys
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from html import escape
+from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any, NamedTuple
@@ -72,22 +73,27 @@ def run_all(
     [bold]nbgrad run all --short --out look[/]
     """
     prepare(out)
+    missing = [one for one in EXPERIMENTS if one.needs and find_spec(one.needs) is None]
+    chosen = [experiment for experiment in EXPERIMENTS if experiment not in missing]
     outcomes, stopped = [], False
     try:
         with progress("all") as tell:
-            for i, experiment in enumerate(EXPERIMENTS):
-                tell(i, len(EXPERIMENTS), experiment.name)
+            for i, experiment in enumerate(chosen):
+                tell(i, len(chosen), experiment.name)
                 outcomes.append(run_one(experiment, out / experiment.name, no_plots, short))
-            tell(len(EXPERIMENTS), len(EXPERIMENTS), "")
+            tell(len(chosen), len(chosen), "")
     except KeyboardInterrupt:
         stopped = True
     if outcomes:
-        (out / PAGE).write_text(page(outcomes, short), encoding="utf-8")
+        left_out = [f'{one.name}: pip install "nbgrad[{one.needs}]"' for one in missing]
+        (out / PAGE).write_text(page(outcomes, short, left_out), encoding="utf-8")
         for one in outcomes:
             print(f"{one.experiment.name:<16}{one.seconds:>5.0f} s  {one.verdict(short)}")
+        for told in left_out:
+            print(f"left out {told}")
         print(f"kept in {out / PAGE}")
     if stopped:
-        return complain(f"stopped after {len(outcomes)} of {len(EXPERIMENTS)}", STOPPED)
+        return complain(f"stopped after {len(outcomes)} of {len(chosen)}", STOPPED)
     wrong = [one.experiment.name for one in outcomes if one.code or one.off(short)]
     return complain(f"not as it should be: {', '.join(wrong)}", FAILED) if wrong else 0
 
@@ -145,7 +151,7 @@ pre { background: #f6f6f6; padding: 1rem; overflow-x: auto; font-size: 13px; lin
 """
 
 
-def page(outcomes: Sequence[Outcome], short: bool) -> str:
+def page(outcomes: Sequence[Outcome], short: bool, left_out: Sequence[str] = ()) -> str:
     """The report as one HTML file that needs no other."""
     note = " Short forms: fewer steps than the sources take." if short else ""
     rows = "".join(
@@ -161,6 +167,7 @@ def page(outcomes: Sequence[Outcome], short: bool) -> str:
         f"<title>nbgrad: the experiments</title><style>{STYLE}</style></head><body>"
         f"<h1>The experiments of nbgrad</h1><p>{len(outcomes)} experiments in {total:.0f} s, each "
         f"with its figures beside those of the document that it comes from.{note}</p>"
+        f"{''.join(f'<p>Left out {escape(told)}</p>' for told in left_out)}"
         f"<table><tr><th></th><th>what it shows</th><th>time</th><th></th></tr>{rows}</table>"
         f"{''.join(_section(one, short) for one in outcomes)}</body></html>\n"
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 
 def print_table(
@@ -17,7 +18,7 @@ def print_table(
     """Print a table. Its first column is text and the others are numbers, unless `numbers` says so
     of each column."""
     numbers = numbers or [bool(i) for i in range(len(columns))]
-    table = Table(title=title, box=SIMPLE_HEAD, title_justify="left", title_style="bold")
+    table = Table(box=SIMPLE_HEAD)
     rows = list(rows)
     for i, (column, number) in enumerate(zip(columns, numbers, strict=True)):
         # On a narrow terminal text is cut, numbers are not.
@@ -28,4 +29,5 @@ def print_table(
         table.add_row(*row)
     # Into a file or a pipe a table goes as plain text of its own width.
     plain = not sys.stdout.isatty()
-    Console(width=1000 if plain else None, color_system=None if plain else "auto").print(table)
+    console = Console(width=1000 if plain else None, color_system=None if plain else "auto")
+    console.print(Text(title, style="bold"), table, sep="")

@@ -90,8 +90,7 @@ def run(sheet: Sheet, seed: Seed = 0, steps: Steps = STEPS) -> None:
 
 def animate(out: Path, kept: list[Any], points: np.ndarray, history: np.ndarray) -> None:
     """Write ``surface.gif``, truth and network side by side, and ``surface.png``, its end."""
-    from matplotlib.animation import PillowWriter  # slow to import
-
+    from nbgrad.experiments.animation import grab, write_gif
     from nbgrad.experiments.style import INK, new_figure, tidy
 
     plane = np.meshgrid(ACROSS, UP)
@@ -119,9 +118,11 @@ def animate(out: Path, kept: list[Any], points: np.ndarray, history: np.ndarray)
         return filled
 
     figure.colorbar(show(0), ax=panels, label="$y^2 + \\sin x$", pad=0.02)
-    writer = PillowWriter(fps=8)
-    with writer.saving(figure, str(out / "surface.gif"), dpi=80):
-        for frame in [*frames, *[frames[-1]] * 8]:  # the end stays for a second
-            show(frame)
-            writer.grab_frame()
+
+    def frame(i: int) -> Any:
+        show(i)
+        figure.canvas.draw()
+        return grab(figure)
+
+    write_gif(out / "surface.gif", map(frame, frames), milliseconds=120)
     figure.savefig(out / "surface.png", dpi=150)

@@ -28,14 +28,16 @@ WAYS = tuple((method, probes) for method in get_args(Method) for probes in get_a
 
 
 class Row(NamedTuple):
-    """One way to estimate, with its errors: the root of the mean square over the rounds, and the
-    same of the standard errors that it told. Both in shares of the trace."""
+    """One way to estimate, with its errors: the root of the mean square over the rounds, the
+    variance of the estimates, and the root of the mean square of the standard errors that it told.
+    All in shares of the trace, or of its square."""
 
     spectrum: str
     method: str
     probes: str
     products: int
     error: float
+    variance: float
     told: float
 
 
@@ -53,7 +55,7 @@ def measure(rounds: int, seed: int, tell: Tell) -> list[Row]:
     for spectrum in SPECTRA:
         f, exact = field(spectrum, seed)
         off = abs(float(nbgrad.divergence(f)(x)) - exact) / exact
-        rows.append(Row(spectrum, "divergence", "", SIZE, off, 0.0))
+        rows.append(Row(spectrum, "divergence", "", SIZE, off, 0.0, 0.0))
         for method, probes in WAYS:
             for products in PRODUCTS:
                 rng = np.random.default_rng([seed, products])
@@ -63,7 +65,8 @@ def measure(rounds: int, seed: int, tell: Tell) -> list[Row]:
                 ]
                 error = _root_mean_square([one.value - exact for one in found]) / exact
                 told = _root_mean_square([one.standard_error for one in found]) / exact
-                rows.append(Row(spectrum, method, probes, products, error, told))
+                variance = float(np.var([one.value for one in found])) / exact**2
+                rows.append(Row(spectrum, method, probes, products, error, variance, told))
             done += 1
             tell(done, len(SPECTRA) * len(WAYS), f"{spectrum}, {method}, {probes}")
     return rows
@@ -115,37 +118,42 @@ def run(
 
 
 def draw(rows: list[Row], path: Path) -> None:
-    """Draw the errors against the products, one picture for each spectrum, and write them as a
+    """Draw errors and variances against the products, a column for each spectrum, and write a
     PNG."""
     from nbgrad.experiments.style import BLUE, GRID, INK, ORANGE, new_figure, tidy
 
-    figure = new_figure(9.5, 4.6)
+    figure = new_figure(9.5, 7.4)
     figure.suptitle(f"A divergence of {SIZE} dimensions from few products", color=INK, fontsize=13)
-    panels = figure.subplots(1, len(SPECTRA), sharey=True)
+    panels = figure.subplots(2, len(SPECTRA), sharex=True, sharey="row")
     colors = dict(zip(get_args(Method), (BLUE, ORANGE), strict=True))
     looks = dict(zip(get_args(Probes), ("o-", "s--", "^:"), strict=True))
     guide = np.array([PRODUCTS[0], PRODUCTS[-1]])
-    for axes, spectrum in zip(panels, SPECTRA, strict=True):
-        errors = {way: [row.error for row in rows if row[:3] == (spectrum, *way)] for way in WAYS}
-        for (method, probes), found in errors.items():
-            axes.plot(
-                PRODUCTS, found, looks[probes], color=colors[method], markersize=5, linewidth=1.5,
-                label=f"{method.capitalize()}, {probes}",
-            )  # fmt: skip
-        height = errors["hutchinson", "gaussian"][0] * np.sqrt(PRODUCTS[0])
-        axes.plot(
-            guide, 2 * height / np.sqrt(guide), color="#bbbbbb", linewidth=1,
-            label=r"slope of $1\,/\,\sqrt{products}$",
-        )  # fmt: skip
-        axes.axvline(SIZE, color=INK, linewidth=1, label=f"exact: {SIZE} products")
-        axes.set(xscale="log", yscale="log", xlabel="products with the Jacobian")
-        axes.set_xticks(PRODUCTS, [str(n) for n in PRODUCTS])
-        axes.minorticks_off()
+    names = {"error": "root mean square error / trace", "variance": "variance / trace squared"}
+    for (fact, label), line in zip(names.items(), panels, strict=True):
+        for axes, spectrum in zip(line, SPECTRA, strict=True):
+            for way in WAYS:
+                found = [getattr(row, fact) for row in rows if row[:3] == (spectrum, *way)]
+                method, probes = way
+                axes.plot(
+                    PRODUCTS, found, looks[probes], color=colors[method], markersize=5,
+                    linewidth=1.5, label=f"{method.capitalize()}, {probes}",
+                )  # fmt: skip
+            power = 0.5 if fact == "error" else 1.0
+            first = next(getattr(r, fact) for r in rows if r[:3] == (spectrum, *WAYS[1]))
+            falling = 2 * first * (PRODUCTS[0] / guide) ** power
+            axes.plot(guide, falling, color="#bbbbbb", linewidth=1, label="slope of more samples")
+            axes.axvline(SIZE, color=INK, linewidth=1, label=f"exact: {SIZE} products")
+            axes.set(xscale="log", yscale="log")
+            axes.set_xticks(PRODUCTS, [str(n) for n in PRODUCTS])
+            axes.minorticks_off()
+            axes.grid(color=GRID, linewidth=0.8)
+            tidy(axes)
+        line[0].set_ylabel(label)
+    for axes, spectrum in zip(panels[0], SPECTRA, strict=True):
         axes.set_title(f"{spectrum} spectrum", color=INK, fontsize=11)
-        axes.grid(color=GRID, linewidth=0.8)
-        tidy(axes)
-    panels[0].set_ylabel("root mean square error, in shares of the trace")
-    handles, labels = panels[0].get_legend_handles_labels()
+    for axes in panels[1]:
+        axes.set_xlabel("products with the Jacobian")
+    handles, labels = panels[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right center", frameon=False, labelcolor=INK)
     figure.savefig(path)
 

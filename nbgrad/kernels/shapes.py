@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..errors import DimensionMismatch
+from ..errors import DimensionMismatch, TraceError
 
 Shape = tuple[int, ...]
 Pattern = Literal["full", "row", "column", "number"]
@@ -45,9 +45,12 @@ def broadcast(op: str, *shapes: Shape) -> Shape:
 
 
 def whole(n: Any, what: str) -> int:
-    """`n` as an int. Raises TypeError where it is no whole number."""
+    """`n` as an int. Raises TypeError where it is no whole number, TraceError where that is not
+    known yet."""
     try:
         return operator.index(n)
+    except TraceError:
+        raise
     except TypeError:
         raise TypeError(f"{what} is {n!r}; it must be a whole number") from None
 

@@ -10,9 +10,10 @@ array([[1., 0.],
        [0., 1.]])
 """
 
+from ..rules.cholesky import cho_factor, cho_solve
 from ..rules.matrix_functions import expm, logm, sqrtm
 from ..rules.structured import block_diag, matmul_toeplitz, solve_banded, toeplitz
-from ..rules.triangular import cho_factor, cho_solve, solve_triangular
+from ..rules.triangular import solve_triangular
 
 __all__ = [
     "block_diag",

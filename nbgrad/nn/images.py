@@ -34,6 +34,13 @@ class Conv2d(Layer):
     stride: int = 1
     padding: int = 0
 
+    def __post_init__(self) -> None:
+        if self.stride < 1 or self.padding < 0:
+            raise ValueError(
+                f"Conv2d: a stride of {self.stride} and a padding of {self.padding}: windows begin "
+                "1 pixel apart or more, and 0 or more zeros are put on every side"
+            )
+
     @classmethod
     def random(
         cls,
@@ -110,6 +117,8 @@ register(MeanPool2d, fields=[])
 
 def _squares(layer: Layer, x: Any, size: int) -> Any:
     shape = shape_of(x)
+    if size < 1:
+        raise ValueError(f"{type(layer).__name__}: squares of {size} pixels; give 1 or more")
     if len(shape) != 4 or min(shape[1:3]) < size:
         raise DimensionMismatch(
             f"{type(layer).__name__}: an input of shape {shape}, where it takes images "

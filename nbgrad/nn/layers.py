@@ -93,7 +93,8 @@ class Dense(Layer):
 class Embedding(Layer):
     """Rows of `weight`, of shape (count, width), for integers: (...,) gives (..., width).
 
-    Raises ValueError for integers outside of the table, TypeError for what is no integer.
+    Negative ones count from the end, as in NumPy. Raises IndexError for integers outside of the
+    table, TypeError for what is no integer.
     """
 
     weight: Any
@@ -111,8 +112,8 @@ class Embedding(Layer):
                 f"its table; x.astype(int) converts"
             )
         count = shape_of(self.weight)[0]
-        if isinstance(x, np.ndarray) and x.size and not (0 <= x.min() and x.max() < count):
-            raise ValueError(
+        if isinstance(x, np.ndarray) and x.size and not (-count <= x.min() and x.max() < count):
+            raise IndexError(
                 f"Embedding: inputs from {x.min()} to {x.max()}, where its table has the rows 0 "
                 f"to {count - 1}"
             )

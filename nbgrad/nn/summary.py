@@ -1,12 +1,16 @@
 """What a model holds: layer by layer, with shapes, parameters and bytes."""
 
+import math
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ..core.primitive import shape_of
 from ..transforms import trees
+from ..transforms.objects import NUMBERS, attributes
 from .layers import Chain
 
 
@@ -80,7 +84,7 @@ _HEAD = ("layer", "kind", "shapes", "parameters", "bytes")
 def summary(model: Any) -> Summary:
     """The layers of a model with their shapes, parameters and bytes.
 
-    Chains are listed layer by layer; any other model is one row.
+    Chains, and objects whose attributes are callables that hold numbers, are listed part by part.
 
     >>> nbgrad.nn.summary(nbgrad.nn.Chain(nbgrad.nn.Dense.random(0, 2, 3), np.tanh))
     layer  kind   shapes        parameters  bytes
@@ -88,25 +92,46 @@ def summary(model: Any) -> Summary:
     1      tanh                          0      0
            total                         9     72
     """
-    return Summary([_row(place, layer) for place, layer in _layers(model, "")])
+    return Summary([_row(place, layer) for place, layer in _parts(model, "")])
 
 
-def _layers(model: Any, place: str) -> Iterator[tuple[str, Any]]:
-    if not isinstance(model, Chain):
+def _parts(model: Any, place: str) -> Iterator[tuple[str, Any]]:
+    """The layers that a model is made of, by their places; a layer itself."""
+    if isinstance(model, Chain):
+        parts = {str(i): layer for i, layer in enumerate(model.layers)}
+    elif isinstance(model, (list, tuple)):
+        parts = {str(i): part for i, part in enumerate(model)}
+    elif isinstance(model, dict):
+        parts = {str(key): part for key, part in model.items()}
+    else:
+        held = {} if isinstance(model, NUMBERS) else attributes(model)
+        parts = held if any(map(_has_layers, held.values())) else {}
+    if not parts:
         yield place, model
-        return
-    for i, layer in enumerate(model.layers):
-        yield from _layers(layer, f"{place}.{i}" if place else str(i))
+    for name, part in parts.items():
+        if isinstance(model, Chain) or _arrays(part):
+            yield from _parts(part, f"{place}.{name}" if place else name)
+
+
+def _has_layers(x: Any) -> bool:
+    if isinstance(x, (list, tuple, dict)):
+        return any(map(_has_layers, x.values() if isinstance(x, dict) else x))
+    return callable(x) and not isinstance(x, NUMBERS) and bool(_arrays(x))
+
+
+def _arrays(layer: Any) -> list[Any]:
+    leaves = trees.flatten(layer)[0]
+    return [x for x in leaves if hasattr(x, "dtype") or isinstance(x, float)]
 
 
 def _row(place: str, layer: Any) -> Row:
-    leaves = [x for x in trees.flatten(layer)[0] if hasattr(x, "dtype") or isinstance(x, float)]
-    floats = [x for x in leaves if trees.is_differentiable(x)]
-    sizes = [int(getattr(x, "size", 1)) for x in leaves]
+    arrays = _arrays(layer)
+    counts = [math.prod(shape_of(x)) for x in arrays]
+    sizes = [getattr(x, "dtype", np.dtype(float)).itemsize for x in arrays]
     return Row(
         place,
         getattr(layer, "__name__", type(layer).__name__),
-        ", ".join(str(shape_of(x)) for x in leaves),
-        sum(int(getattr(x, "size", 1)) for x in floats),
-        sum(n * getattr(getattr(x, "dtype", None), "itemsize", 8) for n, x in zip(sizes, leaves)),  # noqa: B905
+        ", ".join(str(shape_of(x)) for x in arrays),
+        sum(n for n, x in zip(counts, arrays, strict=True) if trees.is_differentiable(x)),
+        sum(n * size for n, size in zip(counts, sizes, strict=True)),
     )

@@ -6,6 +6,7 @@ from . import (
     bessel,
     boxcox,
     choices,
+    cholesky,
     convolutions,
     counting,
     decompositions,
@@ -50,6 +51,7 @@ from . import (
     structured,
     systems,
     triangular,
+    ufunc_calls,
     ufuncs,
 )
 
@@ -59,6 +61,7 @@ __all__ = [
     "bessel",
     "boxcox",
     "choices",
+    "cholesky",
     "convolutions",
     "counting",
     "decompositions",
@@ -103,5 +106,6 @@ __all__ = [
     "structured",
     "systems",
     "triangular",
+    "ufunc_calls",
     "ufuncs",
 ]

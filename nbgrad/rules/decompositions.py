@@ -1,9 +1,17 @@
 """Eigenvalues and QR factors; singular values are in `singular.py`.
 
 Each row gives all factors below each other in one array, so that one pullback serves them; the
-functions take them apart. Where two eigenvalues or singular values are equal, their vectors have no
-derivative: nan, wherever vectors are asked for, and never a number that only looks right. The
-values themselves keep theirs, so that sums over all of them are right there too.
+functions take them apart.
+
+Where eigenvalues or singular values are equal, any rotation of their vectors serves as well, and
+LAPACK gives one of them. The values keep derivatives, whose sums over equal ones are right. In
+vectors a gradient exists for functions which no rotation of equal ones changes, such as the
+projector onto their space: a pullback sees in its cotangent that a small rotation does not, and
+counts the pair 0. Else it is nan; as it is where values of the pair have a cotangent beside its
+vectors, as in `(v * w) @ v.T`, of which cotangents of v and w do not tell the derivative:
+`nbgrad.linalg.expm`, `np.linalg.inv` and their kin have it. Forward mode does not see what becomes
+of vectors, so their tangents are nan along directions that part equal values, and so are second
+derivatives.
 """
 
 from typing import Any, NamedTuple
@@ -15,10 +23,11 @@ from ..core.primitive import Aval, bind, shape_of
 from ..errors import DimensionMismatch, NoRuleError
 from . import batching
 from .dtypes import float_type
-from .families import Custom, Interval, positive, sample
+from .families import Custom, Interval, positive, sample, scaled
 from .forms import matrices as forms
 from .linalg import swap
 from .matrices import floats, inv, require_square, solve
+from .nondiff import stopped
 
 VECTORS = "the signs of vectors are LAPACK's, which compiled programs do not call"
 
@@ -29,21 +38,42 @@ def diagonal_of(x):
     return x[..., None] * np.eye(n, dtype=x.dtype)
 
 
-def over_gaps(matrix, w, touched):
-    """matrix[i, j] / (w[j] - w[i]); 0 on the diagonal, and where `w` are equal: nan if anything
-    asks for the vectors there, else 0."""
+def over_gaps(matrix, w, beside=False):
+    """matrix[i, j] / (w[j] - w[i]), and 0 on the diagonal. Where `w` are equal to rounding, it is 0
+    for 0 and else nan, and nan where `beside` is; its derivative is nan there."""
     n = shape_of(w)[-1]
     gap = w[..., None, :] - w[..., :, None]
-    least = 8 * np.finfo(w.dtype).eps * np.max(np.abs(w), axis=-1, initial=0.0)
-    tied = np.abs(gap) <= least[..., None, None]
-    off = ~np.eye(n, dtype=bool)
-    quotient = matrix / np.where(tied, 1.0, gap)
-    return np.where(off, np.where(tied, np.where(touched, np.nan, 0.0), quotient), 0.0)
+    least = rounding(w, n) * np.max(np.abs(w), axis=-1, initial=0.0)
+    tied, off = np.abs(gap) <= least[..., None, None], ~np.eye(n, dtype=bool)
+    inverse = np.where(tied, np.nan, 1.0 / np.where(tied, 1.0, gap))
+    matrix = np.where(np.logical_and(tied, beside), np.nan, matrix)
+    return np.where(off, scaled(matrix, inverse), 0.0)
 
 
-def touched_pairs(ct):
-    """For each pair of columns whether one of them has a cotangent."""
-    each = np.any(ct != 0, axis=-2)
+def rounding(x, n: int) -> float:
+    """Up to which part of the largest numbers n of them add up to nothing."""
+    return 8 * max(n, 1) * float(np.finfo(x.dtype).eps)
+
+
+def without_rounding(matrix, *columns):
+    """The matrix with 0 for what may be rounding of products with the columns of some matrices,
+    which give its rows and columns; its derivative is as it was."""
+    size: Any = sum(np.sqrt(np.sum(np.square(stopped(x)), axis=-2)) for x in columns)
+    least = rounding(matrix, shape_of(matrix)[-1]) * (size[..., None, :] + size[..., :, None])
+    value = stopped(matrix)
+    return matrix - np.where(np.abs(value) <= least, value, 0.0)
+
+
+def values_beside(w_bar, *vector_bars):
+    """For each pair whether values of it have a cotangent, and vectors."""
+    vectors = np.any(np.not_equal(vector_bars[0], 0), axis=-2)
+    for ct in vector_bars[1:]:
+        vectors = np.logical_or(vectors, np.any(np.not_equal(ct, 0), axis=-2))
+    return np.logical_and(_of_pairs(np.not_equal(w_bar, 0)), _of_pairs(vectors))
+
+
+def _of_pairs(each):
+    """For each pair whether one of it is."""
     return np.logical_or(each[..., None, :], each[..., :, None])
 
 
@@ -76,25 +106,31 @@ def _eigh(x):
     return _stacked(w, v)
 
 
+def odd(x):
+    return 0.5 * (x - swap(x))
+
+
 def _eigh_rule(ct, out, args, need):
     (w_bar, v_bar), (w, v) = _taken(ct), _taken(out)
-    turned = over_gaps(swap(v) @ v_bar, w, touched_pairs(v_bar))
+    turning = without_rounding(odd(swap(v) @ v_bar), v_bar)
+    turned = over_gaps(turning, w, values_beside(w_bar, v_bar))
     return [even(v @ (diagonal_of(w_bar) + turned) @ swap(v))]
 
 
 def _eigh_push(tangents, out, args):
     w, v = _taken(out)
     change = swap(v) @ even(tangents[0]) @ v
-    return _stacked(
-        np.diagonal(change, 0, -2, -1), v @ over_gaps(change, w, np.not_equal(change, 0))
-    )
+    turned = v @ over_gaps(without_rounding(change, change), w)
+    return _stacked(np.diagonal(change, 0, -2, -1), turned)
 
 
 eigh_row = Custom(
     "eigh", _eigh, _one_more_row, _eigh_rule, _eigh_push, reads=(), samples=samples,
     batch=batching.stacked, eager_only=VECTORS, reference=_eigh,
-    notes="a function of the symmetric part of the matrix, so the gradient is symmetric; nan in "
-    "vectors of equal eigenvalues",
+    notes="a function of the symmetric part of the matrix, so the gradient is symmetric; in "
+    "vectors of equal eigenvalues it is that of functions which no rotation of these vectors "
+    "changes, else nan, as it is in forward mode and second order, and where their eigenvalues are "
+    "used beside",
 )  # fmt: skip
 
 
@@ -113,7 +149,12 @@ def _triangle(op: str, uplo: str) -> None:
 @implements(np.linalg.eigh)
 def eigh(a, UPLO="L"):
     """Eigenvalues and eigenvectors of symmetric matrices: of the symmetric part, whose triangles
-    share the gradient. Vectors of equal eigenvalues have the derivative nan."""
+    share the gradient.
+
+    Vectors of equal eigenvalues have a gradient in functions which no rotation of them changes, as
+    in `v[:, :2] @ v[:, :2].T` where the first two are equal. It is nan in others, in forward mode,
+    and where eigenvalues of theirs are used beside: functions of the whole matrix, such as
+    `nbgrad.linalg.expm`, have one there."""
     require_square("eigh", a)
     _triangle("eigh", UPLO)
     return EighResult(*_taken(bind(eigh_row, a)))
@@ -145,14 +186,14 @@ def _eig_rule(ct, out, args, need):
     seen = swap(v) @ v_bar
     # Vectors have length 1: what would stretch them does not count.
     seen = seen - (swap(v) @ v) * np.diagonal(seen, 0, -2, -1)[..., None, :]
-    turned = over_gaps(seen, w, touched_pairs(v_bar))
+    turned = over_gaps(seen, w, _of_pairs(np.any(np.not_equal(v_bar, 0), axis=-2)))
     return [solve(swap(v), (diagonal_of(w_bar) + turned) @ swap(v))]
 
 
 def _eig_push(tangents, out, args):
     w, v = _taken(out)
     change = solve(v, tangents[0] @ v)
-    moved = v @ over_gaps(change, w, np.not_equal(change, 0))
+    moved = v @ over_gaps(change, w)
     moved = moved - v * np.sum(v * moved, axis=-2, keepdims=True)
     return _stacked(np.diagonal(change, 0, -2, -1), moved)
 

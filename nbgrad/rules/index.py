@@ -223,10 +223,12 @@ gather.checks = scatter_at.checks = True
 
 
 def without_lists(index):
-    """An index with arrays in place of lists and ranges, as NumPy reads them."""
+    """An index with arrays in place of lists, ranges and inner tuples, as NumPy reads them."""
     if isinstance(index, tuple):
-        if any(isinstance(part, (list, range, np.ndarray)) for part in index):
-            return tuple(map(without_lists, index))
+        if any(isinstance(part, (list, tuple, range, np.ndarray)) for part in index):
+            return tuple(
+                without_lists(list(part) if isinstance(part, tuple) else part) for part in index
+            )
     elif isinstance(index, (list, range)):
         index = np.asarray(index)
         return index if index.size else index.astype(np.intp)

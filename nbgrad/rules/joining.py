@@ -6,10 +6,15 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array, functions, implements
-from ..core.primitive import shape_of
-from ..errors import NoRuleError
+from ..core.primitive import Aval, bind, shape_of
+from ..errors import DimensionMismatch, NoRuleError
 from ..kernels import shapes
+from . import batching
+from .dtypes import common_type, held
+from .families import Linear, sample
+from .forms import layout as forms
 from .layout import given
+from .runs import taken
 from .select import on_shared_values
 from .shape import normalize_axis, vstack
 
@@ -40,7 +45,7 @@ def delete(arr, obj, axis=None):
     """`arr` without the positions `obj` along `axis`."""
     _require_positions("delete", obj)
     arr, axis = _line(arr, axis, "delete")
-    return np.take(arr, np.delete(np.arange(shape_of(arr)[axis]), obj), axis)
+    return taken(arr, np.delete(np.arange(shape_of(arr)[axis]), obj), axis)
 
 
 @implements(np.insert)
@@ -61,6 +66,11 @@ def insert(arr, obj, values, axis=None):
     values = np.broadcast_to(values, (*shape[:axis], count, *shape[axis + 1 :]))
     values = values.astype(arr.dtype) if hasattr(values, "astype") else values
     places = np.insert(np.arange(n), obj, np.arange(n, n + count))
+    if single:
+        place = int(np.flatnonzero(places >= n)[0]) if count else 0
+        lead = (slice(None),) * axis
+        parts = [arr[(*lead, slice(0, place))], values, arr[(*lead, slice(place, n))]]
+        return np.concatenate(parts, axis=axis)
     return np.take(np.concatenate([arr, values], axis=axis), places, axis)
 
 
@@ -208,3 +218,71 @@ r_ = _Concatenator(False)
 """`np.r_` for tracked arrays: `nbgrad.r_[x, 0.0, 1:4]` joins them along the first axis."""
 c_ = _Concatenator(True)
 """`np.c_` for tracked arrays: `nbgrad.c_[x, y]` has them as columns."""
+
+
+def _side_by_side(*arrays):
+    """Vectors as columns, and matrices as they are, beside each other."""
+    columns = [np.reshape(a, (-1, 1)) if np.ndim(a) < 2 else a for a in map(held, arrays)]
+    return np.concatenate(columns, axis=1)
+
+
+def _hcat_infer(*avals):
+    full = [aval.shape if len(aval.shape) > 1 else (math.prod(aval.shape), 1) for aval in avals]
+    width = sum(shape[1] for shape in full)
+    return Aval.of((full[0][0], width, *full[0][2:]), common_type(*avals))
+
+
+def _hcat_transpose(ct, args):
+    cotangents, start = [], 0
+    for arg in args:
+        shape = shape_of(arg)
+        stop = start + (shape[1] if len(shape) > 1 else 1)
+        part = ct[:, start:stop]
+        cotangents.append(part if len(shape) > 1 else np.reshape(part, shape))
+        start = stop
+    return cotangents
+
+
+def _hcat_batch(primitive, size, args, batched):
+    columns = []
+    for x in batching.spread(size, args, batched):
+        shape = shape_of(x)
+        columns.append(np.reshape(x, (size, -1, 1)) if len(shape) < 3 else x)
+    return np.concatenate(columns, axis=2)
+
+
+hcat_row = Linear(
+    "hcat",
+    _side_by_side,
+    _hcat_infer,
+    _hcat_transpose,
+    batch=_hcat_batch,
+    unit=True,
+    form=forms.hcat,
+    reference=lambda *arrays: np.concatenate(
+        [a if a.ndim > 1 else a.reshape(-1, 1) for a in arrays], axis=1
+    ),
+    spelling="`nbgrad.hcat`",
+    samples=[sample((3,), (3,)), sample((2,), (2, 3), (2,)), sample((2, 3), (2, 1))],
+)
+
+
+def hcat(*arrays):
+    """Arrays side by side: 1-D arrays become columns, matrices keep theirs.
+
+    Raises DimensionMismatch where they have not as many rows.
+
+    >>> nbgrad.hcat(np.array([1.0, 2.0]), np.eye(2))
+    array([[1., 1., 0.],
+           [2., 0., 1.]])
+    """
+    if not arrays:
+        raise ValueError("hcat: need at least one array")
+    arrays = [given(a) for a in arrays]
+    full = [s if len(s) > 1 else (math.prod(s), 1) for s in map(shape_of, arrays)]
+    if len({(shape[0], *shape[2:]) for shape in full}) > 1:
+        listed = ", ".join(str(shape_of(a)) for a in arrays)
+        raise DimensionMismatch(f"hcat: arrays of shapes {listed} have not as many rows")
+    if not any(isinstance(a, Array) for a in arrays):
+        return _side_by_side(*arrays)
+    return bind(hcat_row, *arrays)

@@ -271,19 +271,6 @@ def given(x: Any) -> Any:
     return array(x) if isinstance(x, (list, tuple)) else np.asarray(x)
 
 
-def hcat(*arrays):
-    """Arrays side by side: 1-D arrays become columns, matrices keep theirs.
-
-    >>> nbgrad.hcat(np.array([1.0, 2.0]), np.eye(2))
-    array([[1., 1., 0.],
-           [2., 0., 1.]])
-    """
-    if not arrays:
-        raise ValueError("hcat: need at least one array")
-    columns = [np.reshape(a, (-1, 1)) if len(shape_of(a)) < 2 else a for a in arrays]
-    return np.concatenate(columns, axis=1)
-
-
 astype = Linear(
     "astype",
     lambda x, *, dtype: np.asarray(x).astype(dtype),

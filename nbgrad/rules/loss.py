@@ -57,20 +57,23 @@ def hinge_loss(prediction, target):
     return np.mean(relu(1.0 - target * prediction))
 
 
-def cross_entropy(probabilities, targets):
-    """Mean over samples of -sum(targets * log(probabilities)): a scalar.
+def cross_entropy(probabilities, targets, *, epsilon: float = 0.0):
+    """Mean over samples of -sum(targets * log(probabilities + epsilon)): a scalar.
 
     `probabilities` has shape (samples, classes), or (classes,) for one sample. `targets` is one-hot
     or any weights of the same shape, which get a gradient too, or integer labels of shape
-    (samples,). A probability of 0 with a target of 0 adds 0. For logits, `logit_cross_entropy` is
-    stable where `cross_entropy(softmax(x), y)` is not. Raises DimensionMismatch for other shapes,
-    ValueError for labels outside of the classes.
+    (samples,). A probability of 0 with a target of 0 adds 0; an `epsilon` such as 1e-6 keeps the
+    loss of others finite, and its derivatives below 1 / epsilon. For logits,
+    `logit_cross_entropy` is stable where `cross_entropy(softmax(x), y)` is not. Raises
+    DimensionMismatch for other shapes, ValueError for labels outside of the classes.
 
     >>> float(nbgrad.cross_entropy(np.array([[0.5, 0.5], [0.0, 1.0]]), np.array([0, 1])))
     0.34657359027997264
     """
     targets = _targets("cross_entropy", probabilities, targets)
     rows, columns = _matrix(probabilities)
+    if epsilon:
+        probabilities = probabilities + epsilon
     if targets.dtype.kind in "iu" and targets.shape != shape_of(probabilities):
         table = np.reshape(probabilities, (rows, columns))
         return -np.mean(apply(log, table[np.arange(rows), targets.ravel()]))

@@ -1,4 +1,4 @@
-"""Inverse, linear systems, determinants and Cholesky factors of square matrices, and of stacks."""
+"""Inverse, linear systems and determinants of square matrices, and of stacks of them."""
 
 from typing import Any, NamedTuple
 
@@ -218,51 +218,3 @@ def slogdet(a):
     """Sign and logarithm of the absolute value of each determinant; the sign is a plain array."""
     require_square("slogdet", a)
     return SlogdetResult(bind(detsign_row, a), bind(logabsdet_row, a))
-
-
-# -- Cholesky -------------------------------------------------------------------------------------
-
-
-def _halved(x):
-    """The lower triangle with half of the diagonal: Phi in the reference below."""
-    rows = shape_of(x)[-1]
-    return x * (np.tri(rows) - 0.5 * np.eye(rows)).astype(x.dtype)
-
-
-def _cholesky_rule(ct, out, args, need):
-    # Murray 2016, Differentiation of the Cholesky decomposition, arXiv:1602.07527, equation 10.
-    inverse = inv(out)
-    x_bar = swap(inverse) @ _halved(swap(out) @ ct) @ inverse
-    return [0.5 * (x_bar + swap(x_bar))]
-
-
-def _cholesky_push(tangents, out, args):
-    x_dot = 0.5 * (tangents[0] + swap(tangents[0]))
-    inverse = inv(out)
-    return out @ _halved(inverse @ x_dot @ swap(inverse))
-
-
-def _symmetric(x) -> np.ndarray:
-    x = floats(x)
-    return (x + swap(x)) * x.dtype.type(0.5)
-
-
-cholesky_row = Custom(
-    "cholesky", lambda x: np.linalg.cholesky(_symmetric(x)),
-    lambda x: Aval.of(x.shape, float_type(x)), _cholesky_rule, _cholesky_push,
-    samples=_samples, reads=(), batch=batching.stacked, form=forms.cholesky,
-    reference=lambda x: np.linalg.cholesky((x + np.swapaxes(x, -1, -2)) / 2),
-    notes="a function of the symmetric part of the matrix, so the gradient is symmetric; slow: "
-    "the pullback inverts the factor, which costs five factors, and takes two products",
-)  # fmt: skip
-
-
-@implements(np.linalg.cholesky)
-def cholesky(a, /, *, upper=False):
-    """The lower factor L with L @ L.T = a, or the upper one L.T, of positive definite matrices.
-
-    The gradient is symmetric: both triangles of `a` share it, though NumPy reads only one.
-    """
-    require_square("cholesky", a)
-    out = bind(cholesky_row, a)
-    return swap(out) if upper else out

@@ -62,17 +62,22 @@ def _row(name: str, compute: Callable, fused: Callable, **facts: Any) -> Custom:
     row = Custom(
         name, evaluate, lambda x: Aval.of(x.shape, float_type(x)), rule, push, fused=fused_rule,
         samples=[sample((2, 2), domain=definite), sample((2, 3, 3), domain=definite)],
-        reference=lambda x: over_stacks(scipy_function(name), x.shape[-2:], x),
+        reference=lambda x: over_stacks(_wide(name), x.shape[-2:], x),
         batch=batching.stacked, spelling=f"`nbgrad.linalg.{name}`", **facts,
     )  # fmt: skip
     return row
+
+
+def _wide(name: str) -> Callable:
+    """SciPy's function of one matrix in float64: its logarithm knows no other."""
+    return lambda x: scipy_function(name)(x.astype(np.float64))
 
 
 def _real(name: str) -> Callable:
     """SciPy's function of one matrix, where what it gives is real."""
 
     def compute(x):
-        out = scipy_function(name)(x.astype(np.float64))  # its logarithm is none of float32
+        out = _wide(name)(x)
         if np.iscomplexobj(out) and np.isfinite(out).all():
             raise NoRuleError(
                 f"{name}: a matrix has a negative eigenvalue, so that it is complex, and nbgrad "

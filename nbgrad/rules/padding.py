@@ -7,6 +7,7 @@ import numpy as np
 from ..core.array import implements
 from ..core.primitive import bind, shape_of
 from .index import scatter
+from .runs import taken
 from .select import are_whole, on_values
 from .shape import normalize_axis
 
@@ -88,7 +89,7 @@ def _constant(x, widths, constant_values: Any = 0):
 def _padded(x, axis: int, n: int, widths: tuple[int, int], mode: str, options: dict, ndim: int):
     before, behind = widths
     if mode in _AGAIN and options.get("reflect_type", "even") == "even":
-        return np.take(x, np.pad(np.arange(n), widths, mode), axis)  # pyright: ignore
+        return taken(x, np.pad(np.arange(n), widths, mode), axis)  # pyright: ignore
     if mode in _AGAIN:
         # Odd reflections are sums of elements with whole weights.
         weights = np.pad(np.eye(n), (widths, (0, 0)), mode, reflect_type="odd")  # pyright: ignore

@@ -8,11 +8,22 @@ from ..core.array import implements
 from ..core.primitive import Aval, bind, shape_of
 from ..errors import DimensionMismatch, NoRuleError
 from . import batching
-from .decompositions import VECTORS, diagonal_of, even, over_gaps, samples, touched_pairs
+from .decompositions import (
+    VECTORS,
+    diagonal_of,
+    even,
+    odd,
+    over_gaps,
+    rounding,
+    samples,
+    values_beside,
+    without_rounding,
+)
 from .dtypes import float_type
-from .families import Custom, sample
+from .families import Custom, sample, scaled
 from .linalg import swap
 from .matrices import floats
+from .nondiff import stopped
 
 
 def _svd(x):
@@ -30,56 +41,55 @@ def _svd_infer(x: Aval) -> Aval:
     return Aval.of((*lead, m + 1 + n, min(m, n)), float_type(x))
 
 
-def _over_values(matrix, s, touched):
-    """The columns over the singular values; over 0, nan if anything asks for it, else 0."""
-    least = 8 * np.finfo(s.dtype).eps * np.max(np.abs(s), axis=-1, keepdims=True, initial=0.0)
-    zero = (s <= least)[..., None, :]
-    quotient = matrix / np.where(zero, 1.0, s[..., None, :])
-    return np.where(zero, np.where(touched, np.nan, 0.0), quotient)
+def _over(matrix, divisor, s):
+    """matrix / divisor; where that is 0 beside the largest of `s`, 0 for 0 and else nan."""
+    least = rounding(s, shape_of(s)[-1]) * np.max(np.abs(s), axis=-1, keepdims=True, initial=0.0)
+    zero = divisor <= least[..., None, :]
+    return scaled(matrix, np.where(zero, np.nan, 1.0 / np.where(zero, 1.0, divisor)))
 
 
-def _rest(vectors, x):
-    """What of x lies outside of the space of the vectors."""
-    return x - vectors @ (swap(vectors) @ x)
+def _rest_over(vectors, x, s):
+    """What of the columns of x lies outside of the space of the vectors, over singular values."""
+    size = np.sqrt(np.sum(np.square(stopped(x)), axis=-2, keepdims=True))
+    rest = x - vectors @ (swap(vectors) @ x)
+    value = stopped(rest)
+    small = np.abs(value) <= rounding(s, shape_of(x)[-2]) * size
+    return _over(rest - np.where(small, value, 0.0), s[..., None, :], s)
 
 
 # Townsend 2016, Differentiating the singular value decomposition, equations 19 to 21, and their
-# transposes; F[i, j] there is 1 / (s[j]**2 - s[i]**2).
+# transposes. The sum of the turns of left and right vectors goes over differences of singular
+# values, and their difference over sums: (a s[j] + b s[i]) / (s[j]**2 - s[i]**2) is
+# (a + b) / 2 / (s[j] - s[i]) + (a - b) / 2 / (s[j] + s[i]).
+def _turned(left, right, s, columns, beside=False):
+    """Half the sum of two matrices over the gaps, and half the difference over the sums of `s`."""
+    both, apart = (without_rounding(0.5 * x, *columns) for x in (left + right, left - right))
+    return over_gaps(both, s, beside), _over(apart, s[..., None, :] + s[..., :, None], s)
+
+
 def _svd_rule(ct, out, args, need):
-    m = shape_of(args[0])[-2]
+    m, n = shape_of(args[0])[-2:]
     (u_bar, s_bar, v_bar), (u, s, v) = _parts(ct, m), _parts(out, m)
-    touched = np.logical_or(touched_pairs(u_bar), touched_pairs(v_bar))
-    left, right = swap(u) @ u_bar, swap(v) @ v_bar
-    left = over_gaps(left - swap(left), s * s, touched)
-    right = over_gaps(right - swap(right), s * s, touched)
-    row, column = s[..., None, :], s[..., :, None]
-    x_bar = u @ (diagonal_of(s_bar) + left * row + column * right) @ swap(v)
-    if m > shape_of(u)[-1]:
-        x_bar = x_bar + _over_values(_rest(u, u_bar), s, _asked(u_bar)) @ swap(v)
-    if shape_of(args[0])[-1] > shape_of(u)[-1]:
-        x_bar = x_bar + u @ swap(_over_values(_rest(v, v_bar), s, _asked(v_bar)))
+    left, right = 2.0 * odd(swap(u) @ u_bar), 2.0 * odd(swap(v) @ v_bar)
+    gaps, sums = _turned(left, right, s, (u_bar, v_bar), values_beside(s_bar, u_bar, v_bar))
+    x_bar = u @ (diagonal_of(s_bar) + gaps + sums) @ swap(v)
+    if m > shape_of(s)[-1]:
+        x_bar = x_bar + _rest_over(u, u_bar, s) @ swap(v)
+    if n > shape_of(s)[-1]:
+        x_bar = x_bar + u @ swap(_rest_over(v, v_bar, s))
     return [x_bar]
 
 
-def _asked(ct):
-    return np.any(ct != 0, axis=-2)[..., None, :]
-
-
 def _svd_push(tangents, out, args):
-    (x_dot,), m = tangents, shape_of(args[0])[-2]
+    (x_dot,), (m, n) = tangents, shape_of(args[0])[-2:]
     u, s, v = _parts(out, m)
     change = swap(u) @ x_dot @ v
-    row, column = s[..., None, :], s[..., :, None]
-    left = change * row + column * swap(change)
-    right = column * change + swap(change) * row
-    u_dot = u @ over_gaps(left, s * s, np.not_equal(left, 0))
-    v_dot = v @ over_gaps(right, s * s, np.not_equal(right, 0))
-    if m > shape_of(u)[-1]:
-        rest = _rest(u, x_dot @ v)
-        u_dot = u_dot + _over_values(rest, s, np.not_equal(rest, 0))
-    if shape_of(x_dot)[-1] > shape_of(u)[-1]:
-        rest = _rest(v, swap(x_dot) @ u)
-        v_dot = v_dot + _over_values(rest, s, np.not_equal(rest, 0))
+    gaps, sums = _turned(change, swap(change), s, (change, swap(change)))
+    u_dot, v_dot = u @ (gaps + sums), v @ (gaps - sums)
+    if m > shape_of(s)[-1]:
+        u_dot = u_dot + _rest_over(u, x_dot @ v, s)
+    if n > shape_of(s)[-1]:
+        v_dot = v_dot + _rest_over(v, swap(x_dot) @ u, s)
     s_dot = np.diagonal(change, 0, -2, -1)
     return np.concatenate([u_dot, s_dot[..., None, :], v_dot], axis=-2)
 
@@ -88,8 +98,9 @@ svd_row = Custom(
     "svd", _svd, _svd_infer, _svd_rule, _svd_push,
     samples=[*samples, sample((3, 2)), sample((2, 3))],
     batch=batching.stacked, eager_only=VECTORS, reference=_svd,
-    notes="nan in vectors of equal singular values, and of those that are 0 where the matrix is "
-    "not square",
+    notes="in vectors of equal singular values that of functions which no rotation of both sides "
+    "changes, such as `u @ vh`, else nan, as it is in forward mode and second order, where their "
+    "values are used beside, and in vectors of those that are 0",
 )  # fmt: skip
 
 

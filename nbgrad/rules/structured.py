@@ -92,7 +92,7 @@ def _banded_push(tangents, out, args, *, lower, upper):
 
 def _dense(ab, lower, upper):
     n = ab.shape[-1]
-    out = np.zeros((*ab.shape[:-2], n, n))
+    out = np.zeros((*ab.shape[:-2], n, n), ab.dtype)
     for i, j in np.ndindex(n, n):
         if -upper <= i - j <= lower:
             out[..., i, j] = ab[..., upper + i - j, j]

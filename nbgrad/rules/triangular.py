@@ -1,6 +1,7 @@
-"""Triangular systems, and systems by Cholesky factors: functions of SciPy's that no protocol of
-NumPy reaches, public as `nbgrad.linalg`."""
+"""Triangular systems: SciPy's function, which no protocol of NumPy reaches, in
+`nbgrad.linalg`."""
 
+import functools
 import importlib
 from collections.abc import Callable
 from typing import Any
@@ -15,21 +16,26 @@ from .families import Custom, definite, sample
 from .forms import matrices as forms
 from .layout import given
 from .linalg import swap
-from .matrices import cholesky, require_square, solve_infer
+from .matrices import require_square, solve_infer
 
-__all__ = ["cho_factor", "cho_solve", "solve_triangular"]
+__all__ = ["solve_triangular"]
 
 
+@functools.cache
 def scipy_function(name: str) -> Any:
     """A function of scipy.linalg, which is loaded when it is first called."""
-    return getattr(importlib.import_module("scipy.linalg"), name)
+    module, _, function = f"scipy.linalg.{name}".rpartition(".")
+    return getattr(importlib.import_module(module), function)
 
 
 def over_stacks(function: Callable, shape: tuple[int, ...], *arrays: np.ndarray) -> np.ndarray:
     """The results, matrices of `shape` at their end, for each of the matrices of stacks that
     broadcast."""
+    dtype = np.result_type(*arrays)
+    if all(x.ndim == 2 and x.size for x in arrays):
+        return np.asarray(function(*arrays), dtype, order="C")
     lead = np.broadcast_shapes(*(x.shape[:-2] for x in arrays))
-    out = np.empty((*lead, *shape), np.result_type(*arrays))
+    out = np.empty((*lead, *shape), dtype)
     if out.size:
         spread = [np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in arrays]
         for place in np.ndindex(lead):
@@ -57,11 +63,18 @@ def right_hand_sides(op: str, a: Any, rows: int, b: Any, function: Callable) -> 
 def _solve(a, b, *, lower, unit):
     dtype = float_type(a.dtype, b.dtype)
     a, b = np.asarray(a, dtype), np.asarray(b, dtype)
-    solve = scipy_function("solve_triangular")
-    return over_stacks(
-        lambda a, b: solve(a, b, lower=lower, unit_diagonal=unit, check_finite=False),
-        b.shape[-2:], a, b,
-    )  # fmt: skip
+    substitute = scipy_function("lapack.dtrtrs" if dtype == np.float64 else "lapack.strtrs")
+
+    def solve(a, b):
+        # LAPACK reads by columns, and so takes the rows of a for columns of the transposed matrix.
+        out, info = substitute(a.T, b, lower=not lower, trans=True, unitdiag=unit)
+        if info > 0:
+            raise np.linalg.LinAlgError(
+                f"solve_triangular: a singular matrix: element {info - 1} on its diagonal is 0"
+            )
+        return out
+
+    return over_stacks(solve, b.shape[-2:], a, b)
 
 
 def _seen(x, lower: bool, unit: bool):
@@ -82,9 +95,8 @@ def _push(tangents, out, args, *, lower, unit):
 
 
 def _reference(a, b, *, lower, unit):
-    eye = np.eye(a.shape[-1])
     a = np.tril(a) if lower else np.triu(a)
-    return np.linalg.solve(np.where(eye, 1.0, a) if unit else a, b)
+    return np.linalg.solve(np.where(np.eye(a.shape[-1], dtype=bool), 1.0, a) if unit else a, b)
 
 
 triangular_row = Custom(
@@ -137,50 +149,3 @@ def solve_triangular(
         "solve_triangular", a, shape_of(a)[-1], b,
         lambda b: bind(triangular_row, a, b, lower=bool(lower), unit=bool(unit_diagonal)),
     )  # fmt: skip
-
-
-# -- Cholesky -------------------------------------------------------------------------------------
-
-
-def cho_factor(
-    a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
-) -> tuple[Any, bool]:
-    """The Cholesky factor of positive definite matrices (..., n, n), and `lower`: for `cho_solve`.
-
-    It is a function of the symmetric part of `a`, whose triangles share the gradient; SciPy reads
-    one triangle. The other triangle of the factor holds zeros, where SciPy leaves what was there.
-
-    Raises DimensionMismatch for a shape that is not square, np.linalg.LinAlgError for a matrix
-    that is not positive definite.
-
-    >>> nbgrad.linalg.cho_factor(np.array([[4.0, 2.0], [2.0, 2.0]]))
-    (array([[2., 1.],
-           [0., 1.]]), False)
-    """
-    a = given(a)
-    require_square("cho_factor", a)
-    return cholesky(a, upper=not lower), bool(lower)
-
-
-def cho_solve(
-    c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True
-) -> Any:
-    """The x with a @ x = b, from the factor of `a` that `cho_factor` gives: of SciPy's or of this.
-
-    `b` is a vector (n,), or matrices (..., n, k); stacks broadcast. Gradients go to the factor and
-    to `b`.
-
-    Raises DimensionMismatch for shapes that do not fit.
-
-    >>> factor = nbgrad.linalg.cho_factor(np.array([[4.0, 2.0], [2.0, 2.0]]))
-    >>> nbgrad.linalg.cho_solve(factor, np.array([2.0, 2.0]))
-    array([0., 1.])
-    """
-    c, lower = c_and_lower
-    c, b = given(c), given(b)
-    require_square("cho_solve", c)
-    first = solve_triangular(c, b, 0 if lower else 1, lower)
-    if len(shape_of(b)) == 1 and len(shape_of(first)) > 1:  # one vector for a stack of factors
-        first = first[..., None]
-        return solve_triangular(c, first, 1 if lower else 0, lower)[..., 0]
-    return solve_triangular(c, first, 1 if lower else 0, lower)

@@ -32,8 +32,8 @@ def _two(ufunc, method: str) -> None:
 def _no_out(ufunc, method: str, out) -> None:
     if out is not None and any(x is not None for x in out):
         raise NoRuleError(
-            f"np.{ufunc.__name__}.{method}(out=...) cannot write into or from a tracked array; use "
-            "the returned array"
+            f"np.{ufunc.__name__}.{method}(out=...) cannot write a tracked array into a plain one: "
+            "use what it returns"
         )
 
 

@@ -1,6 +1,7 @@
 """What log densities have in common: location and scale, supports, parameters that are none."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -46,15 +47,9 @@ class Continuous:
     """
 
     inner = 0.5
-
-    def standard(self, y: Any, *shapes: Any) -> Any:
-        raise NotImplementedError
-
-    def outside(self, y: Any, *shapes: Any) -> Any:
-        return False
-
-    def valid(self, *shapes: Any) -> Any:
-        return True
+    standard: Callable[..., Any]
+    outside: Callable[..., Any] = lambda self, y, *shapes: False
+    valid: Callable[..., Any] = lambda self, *shapes: True
 
     def located(self, x: Any, shapes: tuple, loc: Any, scale: Any) -> Any:
         """The log density at x."""
@@ -80,14 +75,9 @@ class Discrete:
     """A distribution of counts, by `logarithm`, that of its probabilities; `highest` is the last
     count."""
 
-    def logarithm(self, k: Any, *shapes: Any) -> Any:
-        raise NotImplementedError
-
-    def highest(self, *shapes: Any) -> Any:
-        return math.inf
-
-    def valid(self, *shapes: Any) -> Any:
-        raise NotImplementedError
+    logarithm: Callable[..., Any]
+    valid: Callable[..., Any]
+    highest: Callable[..., Any] = lambda self, *shapes: math.inf
 
     def located(self, k: Any, shapes: tuple, loc: Any) -> Any:
         """The log probability of k, which is none of a real number: it has no derivative in k."""

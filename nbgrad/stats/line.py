@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..rules.activation import softplus
 from ..special import betaln, log_ndtr, ndtr
 from .densities import Continuous, chosen, operand, plain
 
@@ -38,8 +39,8 @@ class Norm(Continuous):
     def logcdf(self, x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         """The logarithm of the probability of at most x, also where that is 0 to rounding.
 
-        >>> float(nbgrad.stats.norm.logcdf(-40.0))
-        -804.6084420137538
+        >>> round(float(nbgrad.stats.norm.logcdf(-40.0)), 9)
+        -804.608442014
         """
         return self._integral(log_ndtr, x, loc, scale, 1.0)
 
@@ -75,8 +76,8 @@ class T(Continuous):
         """-(df + 1) / 2 * log(1 + y**2 / df) - log(B(df / 2, 1 / 2) sqrt(df) scale), where
         y = (x - loc) / scale and B is the beta function.
 
-        >>> float(nbgrad.stats.t.logpdf(0.0, 1.0))  # log(1 / pi)
-        -1.1447298858494002
+        >>> round(float(nbgrad.stats.t.logpdf(0.0, 1.0)), 12)  # log(1 / pi)
+        -1.144729885849
         """
         return self.located(x, (df,), loc, scale)
 
@@ -116,7 +117,7 @@ class Logistic(Continuous):
     (x - loc) / scale."""
 
     def standard(self, y):
-        return -np.logaddexp(0.0, y) - np.logaddexp(0.0, -y)
+        return -softplus(y) - softplus(-y)
 
     def logpdf(self, x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         """-y - 2 log(1 + exp(-y)) - log(scale), where y = (x - loc) / scale.

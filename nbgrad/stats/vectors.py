@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from ..core.primitive import shape_of
-from ..errors import DimensionMismatch
-from ..rules.matrices import cholesky
+from ..errors import DimensionMismatch, NoRuleError
+from ..rules.cholesky import cholesky
 from ..rules.nondiff import stopped
 from ..rules.triangular import solve_triangular
 from ..special import gammaln, xlogy
@@ -33,13 +33,13 @@ class MultivariateNormal:
         is symmetric.
 
         Raises DimensionMismatch for shapes that do not fit, np.linalg.LinAlgError for a matrix that
-        is not positive definite, NotImplementedError for `allow_singular`.
+        is not positive definite, NoRuleError for `allow_singular`.
 
         >>> float(nbgrad.stats.multivariate_normal.logpdf(np.zeros(2), np.zeros(2), np.eye(2)))
         -1.8378770664093453
         """
         if allow_singular:
-            raise NotImplementedError(
+            raise NoRuleError(
                 "multivariate_normal: of a singular cov there is no derivative: leave "
                 "allow_singular out, and add a multiple of the unit matrix"
             )
@@ -48,6 +48,8 @@ class MultivariateNormal:
         d = _dimension(mean, cov)
         x = _points(x, d)
         centred = x if mean is None else x - np.reshape(mean, (d,))
+        if isinstance(cov, (int, float)):
+            cov = np.asarray(cov, centred.dtype)
         if len(shape_of(cov)) < 2:
             variances = np.broadcast_to(np.reshape(cov, -1), (d,))
             if np.any(stopped(variances) <= 0) is np.True_:

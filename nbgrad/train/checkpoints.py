@@ -4,10 +4,12 @@ The file is written beside its place and renamed, so that it is the old one or t
 happens. Its last 64 bytes, the comment of the archive, are the SHA-256 sum of all others.
 """
 
+import contextlib
 import hashlib
 import io
 import json
 import os
+import secrets
 import tempfile
 import zipfile
 from pathlib import Path
@@ -31,6 +33,9 @@ def save(path: str | Path, tree: Any) -> None:
     path = Path(path)
     leaves, names = trees.flatten(tree)[0], trees.paths(tree)
     arrays, constants = {}, {}
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise CheckpointError(f"{path}: two parts of the tree have the name {twice}")
     for name, leaf in zip(names, leaves, strict=True):
         if trees.is_constant(leaf):
             constants[name] = _named(leaf)
@@ -154,18 +159,15 @@ def _sum(body: bytes) -> bytes:
 
 def _replace(path: Path, content: bytes) -> None:
     """Write a file whole or not at all."""
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except OSError as error:
-        raise _unwritable(path, error) from None
-    try:
-        with open(handle, "wb") as file:
+        with open(beside, "xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException as error:
-        Path(name).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise _unwritable(path, error) from None
-        raise
+        os.replace(beside, path)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    finally:
+        with contextlib.suppress(OSError):
+            beside.unlink()

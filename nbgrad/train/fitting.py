@@ -86,7 +86,8 @@ def fit(
         held: data that is not trained on, `(x, *targets)`, to measure the model.
         measure: a number for what the model gives for x and the targets, such as `accuracy`, on the
             held data, or without it on all of the data.
-        every: how many steps lie between two looks at the model; an epoch where None.
+        every: how many steps lie between two looks at the model; where None an epoch, or a
+            hundredth of all steps if that is more.
         patience: end after so many looks without a lower loss (the held one, where there is one).
         seed: of the order of the rows.
         compile: compile the whole step, at the first batch.
@@ -97,10 +98,11 @@ def fit(
         watch: called with each look and the model then.
 
     Ctrl-C ends the training and gives what was reached. Raises NanError, which names the first op
-    that gave nan and has what was reached as `fitted`, where a loss is nan, ValueError for an empty data set, DimensionMismatch for
-    arrays of unequal length, CheckpointError for a file that cannot be written or resumed from.
+    that gave nan and has what was reached as `fitted`, where a loss or, at a look, a number of the
+    model is nan, ValueError for an empty data set, DimensionMismatch for arrays of unequal length,
+    CheckpointError for a file that cannot be written or resumed from.
     """
-    _require_parameters(model)
+    _require(model, data, optimiser)
     data = tuple(map(np.asarray, data))
     n = require_rows("fit", data)
     if held is not None:
@@ -108,7 +110,7 @@ def fit(
         require_rows("fit: the held data", held)
     order = Order(seed, n, n if batch is None else batch, last)
     total = _steps(steps, epochs, order.batches)
-    every = order.batches if every is None else every
+    every = max(order.batches, total // 100) if every is None else every
     if every < 1:
         raise ValueError(f"fit: every is {every}; it counts the steps between two looks")
     look = _look(loss, data, held, measure)
@@ -125,8 +127,10 @@ def fit(
         with Bar(total, progress) as bar:
             while True:
                 if now.step > now.looked and (now.step % every == 0 or now.step >= total):
-                    now = now.after(look(now))
-                    moment = now.seen()[-1]
+                    if _holds_nan(now.model):
+                        raise _nan("the model after", step, now, [previous])
+                    moment = look(now)
+                    now = now.after(moment)
                     bar.update(now.step, _report(moment))
                     _save(now, checkpoint)
                     if watch is not None:
@@ -140,7 +144,7 @@ def fit(
                 given = now.model, now.state, tuple(x[rows] for x in data)
                 value, model, state = run(*given)
                 if np.isnan(value):
-                    raise _nan(step, now, [previous, given])
+                    raise _nan("the loss of", step, now, [previous, given])
                 now.losses[now.step] = value
                 now = now._replace(step=now.step + 1, model=model, state=state)
                 previous = given
@@ -151,15 +155,26 @@ def fit(
     return _fitted(now, ended)
 
 
-def _require_parameters(model: Any) -> None:
-    """Raise TypeError for floats in a model that no update can change."""
+def _require(model: Any, data: Any, optimiser: Any) -> None:
+    """Raise TypeError for what is no model, data or optimiser, and for floats in a model that no
+    update can change."""
+    if not callable(model):
+        raise TypeError(f"fit: a {type(model).__name__} is no model: it cannot be called")
+    if not isinstance(data, (tuple, list)):
+        raise TypeError(f"fit: the data is a {type(data).__name__}; give a tuple, (x, *targets)")
+    if not hasattr(optimiser, "update"):
+        raise TypeError(
+            f"fit: the optimiser is a {type(optimiser).__name__}; give one such as "
+            "nbgrad.optim.Adam(0.01)"
+        )
     leaves = trees.flatten(model)[0]
     if any(isinstance(x, Array) for x in leaves):
         raise TypeError("fit: the model holds tracked arrays: give it plain ones, w.data for w")
-    if len(State(model).leaves) != len(leaves):
+    inside = State(model).leaves
+    if len(inside) != len(leaves) or any(a is not b for a, b in zip(inside, leaves, strict=True)):
         raise TypeError(
             "fit: the model holds a function that holds floats, which no update can change: make "
-            "it a class whose attributes they are"
+            "it a class whose attributes they are, or write constants into the function"
         )
 
 
@@ -225,17 +240,22 @@ def _report(moment: Moment) -> str:
     return "  ".join(parts)
 
 
-def _nan(step: Callable, now: Standing, given: list) -> NanError:
-    """The error about a nan: the last two steps are taken again, eagerly, to find the op."""
-    what, advice = f"fit: the loss of step {now.step} is nan", "a smaller rate, or gradients "
+def _holds_nan(model: Any) -> bool:
+    leaves = trees.flatten(model)[0]
+    return any(trees.is_differentiable(x) and bool(np.isnan(x).any()) for x in leaves)
+
+
+def _nan(what: str, step: Callable, now: Standing, given: list) -> NanError:
+    """The error about a nan: the last steps are taken again, eagerly, to find the op."""
+    message, advice = f"fit: {what} step {now.step} is nan", "a smaller rate, or gradients "
     advice += "clipped by nbgrad.optim.Clipped, may help"
-    found = NanError(f"{what}; {advice}")
+    found = NanError(f"{message}; {advice}")
     try:
         with detect_nan():
             for arguments in given:
                 if arguments is not None:
                     step(*arguments)
     except NanError as error:
-        found = NanError(f"{what}: {error}; {advice}")
+        found = NanError(f"{message}: {error}; {advice}")
     found.fitted = _fitted(now, "nan")
     return found

@@ -130,17 +130,29 @@ class LinearMap:
         for symbol in self._inputs:
             if symbol is not None:
                 names[id(symbol)] = f"t{len(names)}"
+        constants: dict[int, tuple[str, Any]] = {}
+
+        def told(x: Any) -> str:
+            """A symbol's name, a number, or the name of an array that depends on no tangent."""
+            if id(x) in names or not shape_of(x):
+                return names.get(id(x)) or _constant(x)
+            return constants.setdefault(id(x), (f"c{len(constants)}", x))[0]
+
         head = ", ".join(f"{names[id(s)]}: {s.aval}" for s in self._inputs if s is not None)
         lines = [f"linear({head}):"]
         for symbol in self._steps:
             if symbol.primitive is not None:
                 names[id(symbol)] = f"v{len(lines) - 1}"
-                args = [names.get(id(arg)) or _constant(arg) for arg in symbol.args]
+                args = [told(arg) for arg in symbol.args]
                 args += [f"{key}={value}" for key, value in symbol.params.items()]
                 call = f"{symbol.primitive.name}({', '.join(args)})"
                 lines.append(f"  {names[id(symbol)]}: {symbol.aval} = {call}")
-        results = [names.get(id(x)) or _constant(x) for x in self._outputs]
-        return "\n".join([*lines, f"  return {', '.join(results)}"])
+        lines.append(f"  return {', '.join(map(told, self._outputs))}")
+        for name, x in constants.values():
+            short = isinstance(x, np.ndarray) and x.size <= 8 and x.ndim < 2
+            values = f" = {x}" if short else ""
+            lines.append(f"where {name}: {Aval.of(x.shape, x.dtype)}{values}")
+        return "\n".join(lines)
 
 
 def linearize(f: Callable, *primals, **options) -> tuple[Any, LinearMap]:

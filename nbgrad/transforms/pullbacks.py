@@ -19,6 +19,16 @@ from .run import Run
 _HOMES = ("_operator", "nbgrad.rules")
 
 
+class Pullback(Remade):
+    """A pullback, which is shown as the derivative of its function."""
+
+    function = property(lambda self: self.arguments[1])
+
+    def __repr__(self) -> str:
+        f = self.arguments[1]
+        return f"∂({getattr(f, '__name__', type(f).__name__)})"
+
+
 def rrule(f: Callable, *args, **options) -> tuple[Any, Callable[[Any], tuple]]:
     """The value of `f(*args)` and the pullback of that one rule.
 
@@ -47,7 +57,7 @@ def rrule(f: Callable, *args, **options) -> tuple[Any, Callable[[Any], tuple]]:
         )
     run = Run("rrule", f, args, range(len(args)), options, demand=False)
     value, back = _differentiated(run)
-    return value, Remade(lambda ct: (None, *back(ct)), _again, rrule, f, args, options)
+    return value, Pullback(lambda ct: (None, *back(ct)), _again, rrule, f, args, options)
 
 
 def pullback(f: Callable, *args, **options) -> tuple[Any, Callable[[Any], tuple]]:
@@ -78,7 +88,7 @@ def pullback(f: Callable, *args, **options) -> tuple[Any, Callable[[Any], tuple]
     whole = (f, *args)
     run = Run("pullback", _call, whole, range(len(whole)), options, demand=False)
     value, back = _differentiated(run)
-    return value, Remade(back, _again, pullback, f, args, options)
+    return value, Pullback(back, _again, pullback, f, args, options)
 
 
 def _again(op: Callable, f: Callable, args: tuple, options: dict) -> Callable:

@@ -123,7 +123,7 @@ def register(cls: type | None = None, *, fields: Sequence[str] | None = None) ->
         cls: any class; dataclasses need no registration, nor do plain classes whose objects hold
             floats and are copied by their attributes.
         fields: the attributes that hold arrays or nested ones; all of `__dict__` where None. Others
-            are carried along as they are.
+            are carried along as they are, by dataclasses that are made of this one too.
 
     Instances are made without calling `__init__`. Raises TypeError for what is no class or is
     registered already.
@@ -153,13 +153,32 @@ def _register_dataclasses(leaves: Iterable[Any]) -> bool:
     """Register the dataclasses among `leaves`; whether there were new ones."""
     found = {type(leaf) for leaf in leaves if dataclasses.is_dataclass(leaf)} - {type}
     for cls in found:
-        names = tuple(field.name for field in dataclasses.fields(cast(Any, cls)))
+        names = _fields_of(cls)
         with _registering:
             try:
                 _register(cls, lambda x, names=names: names)
             except ValueError:  # by another thread
                 continue
+            if _carried(cls):
+                _chosen[cls] = names
     return bool(found)
+
+
+def _fields_of(cls: Any) -> tuple[str, ...]:
+    """The fields of a dataclass but those that a class below it carries along."""
+    carried = _carried(cls)
+    return tuple(field.name for field in dataclasses.fields(cls) if field.name not in carried)
+
+
+def _carried(cls: Any) -> set[str]:
+    """The fields of dataclasses below a class that were registered without them."""
+    return {
+        field.name
+        for base in cls.__mro__[1:]
+        if base in _chosen and hasattr(base, "__dataclass_fields__")
+        for field in dataclasses.fields(base)
+        if field.name not in _chosen[base]
+    }
 
 
 def _register(cls: type, names_of: Callable[[Any], tuple[str, ...]]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.array import Array
-from ..core.primitive import Aval
+from ..core.primitive import Aval, Primitive
 from ..errors import DimensionMismatch, GraphError
 from . import gradients, graph, operands
 from .children import Children
@@ -123,8 +123,8 @@ class GraphArray(Array):
         return bool(plain_value(self))
 
     def __repr__(self) -> str:
-        name = f" {self.name}" if self.name else ""
-        return f"{_text(plain_value(self))} (tracked{name})"
+        title = titled(self.node)
+        return f"{_text(plain_value(self))} (tracked{title and f' {title}'})"
 
     def __format__(self, spec: str) -> str:
         if spec and self.size != 1:
@@ -144,6 +144,13 @@ class GraphArray(Array):
     __imod__ = _augmented("%=", operator.mod)
     __imatmul__ = _augmented("@=", operator.matmul)
     __ipow__ = _augmented("**=", operator.pow)
+
+
+def titled(node: Node) -> str:
+    """What stands for a node in texts: the sign of its operator, or the name of its op or leaf."""
+    row = None if isinstance(node, Leaf) else Primitive.registry.get(node.name)
+    sign = row.operator if row else ""
+    return node.name if not sign or sign.isalpha() else sign
 
 
 def plain_value(x: GraphArray) -> np.ndarray:

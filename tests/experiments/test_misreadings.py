@@ -65,5 +65,6 @@ def test_a_sheet_has_room_for_so_many(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("read", [[0, 1, 2], [7, 7, 7], [0, 1, 7]])
 def test_any_confusion_can_be_drawn(tmp_path, read):
-    misreadings.plot_confusion(history([0, 1, 2], read), tmp_path / "confusion.png", "Digits")
+    path = tmp_path / "confusion.png"
+    misreadings.plot_confusion(np.array([0, 1, 2]), np.array(read), path, "Digits")
     assert imread(tmp_path / "confusion.png").shape[0] > 500

@@ -102,6 +102,20 @@ def _linalg(d: Draft, name: str) -> int:
     if name == "solve":
         rest = d.one([(n,), (n, 2), (n, 0)]) if not lead else (2, n, 1)
         return d.step("solve", [i, d.shaped(rest)], f"np.linalg.solve({a}, {{1}})")
+    if name == "solve_triangular":
+        rest = d.one([(n,), (n, 2), (n, 0)]) if not lead else (2, n, 1)
+        options = "".join(
+            f", {key}" for key in ("trans=1", "lower=True", "unit_diagonal=True") if d.chance(0.4)
+        )
+        call = f"nbgrad.linalg.solve_triangular({a}, {{1}}{options})"
+        return d.step("solve_triangular", [i, d.shaped(rest)], call)
+    if name == "solve_banded":
+        j = d.shaped((3, 4), 0.1, 0.4)
+        rows = "{0} + 2.0 * np.eye(3)[1][:, None]"
+        call = f"nbgrad.linalg.solve_banded((1, 1), {rows}, {{1}})"
+        return d.step("solve_banded", [j, d.shaped(d.one([(4,), (4, 2)]))], call)
+    if name == "expm":
+        return d.step("expm", [i], "nbgrad.linalg.expm({0})")
     if name == "logabsdet":
         return d.step("logabsdet", [i], f"np.linalg.slogdet({a})[1]")
     if name == "cholesky":
@@ -109,7 +123,9 @@ def _linalg(d: Draft, name: str) -> int:
     return d.step(name, [i], f"np.linalg.{name}({a})")
 
 
-for _name in ("solve", "inv", "det", "logabsdet", "cholesky"):
+for _name in (
+    "solve", "inv", "det", "logabsdet", "cholesky", "solve_triangular", "solve_banded", "expm",
+):  # fmt: skip
     OPS[_name] = partial(_linalg, name=_name)
 
 

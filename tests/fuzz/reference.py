@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 import scipy.special
 
 
@@ -58,6 +59,7 @@ class Reference:
     mse = staticmethod(lambda p, t: np.mean((p - t) ** 2))
     hinge_loss = staticmethod(lambda p, t: np.mean(np.maximum(0, 1 - p * t)))
     checkpoint = staticmethod(lambda f: f)
+    linalg = scipy.linalg
 
     def __init__(self) -> None:
         self.frozen: list[Any] = []

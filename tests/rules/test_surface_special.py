@@ -83,7 +83,7 @@ def test_sums_of_equal_eigenvalues_have_a_gradient():
     np.testing.assert_allclose(square, 2 * a, atol=1e-14)
 
 
-def test_vectors_of_equal_eigenvalues_have_none():
+def test_what_is_rebuilt_of_equal_eigenvalues_has_none():
     """The function is smooth, but its derivative cannot be told from that of the factors: nan, not
     a number that is wrong."""
 

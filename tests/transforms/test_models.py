@@ -207,6 +207,39 @@ def test_compiled_functions_give_back_what_models_hold_besides_arrays():
     assert step(model, X)[1].layers[0].order == 3 and len(step._variants) == 2
 
 
+def test_a_whole_number_that_shapes_the_program_is_named():
+    def layer() -> type:
+        @dataclass
+        class Heads:
+            weight: Any
+            heads: int
+
+            def __call__(self, x):
+                return np.reshape(x * self.weight, (self.heads, -1))
+
+        return Heads
+
+    call = nbgrad.compile(lambda m, x: m(x))
+    with pytest.raises(nbgrad.TraceError, match=r"or the attributes .* nbgrad\.register\("):
+        call(layer()(np.ones(4), 2), X)
+    assert call(nbgrad.register(layer(), fields=["weight"])(np.ones(4), 2), X).shape == (2, 2)
+
+
+def test_what_a_class_carries_along_its_subclasses_carry():
+    @dataclass
+    class Shifted(Power):
+        shift: Any = 1.0
+
+        def __call__(self, x):
+            return super().__call__(x) + self.shift
+
+    model = Shifted(np.ones(4), 3, np.zeros(4))
+    for wrap in (lambda f: f, nbgrad.compile):
+        slope = wrap(grad(lambda m, x: np.sum(m(x))))(model, X)
+        np.testing.assert_allclose(slope.scale, X**3)
+        assert slope.order == 3 and slope.shift.tolist() == [1.0] * 4
+
+
 def test_out_takes_models():
     step = nbgrad.compile(lambda m, x: Chain(Power(m.layers[0].scale * x), m.layers[1], "word"))
     model = Chain(Power(np.ones(4)), np.sin)

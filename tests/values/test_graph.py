@@ -429,6 +429,18 @@ def test_pullbacks_of_the_lab(f, derivative):
     assert_grad(x, derivative(x.data))
 
 
+def test_hcat_has_one_edge_from_each_argument():
+    """A vector comes from its column, and an argument that stands twice from both."""
+    x, y = track(np.array([1.0, 2.0])), track(np.ones((2, 3)))
+    z: Any = nbgrad.hcat(x, y, x)
+    ct = np.arange(10.0).reshape(2, 5)
+    np.testing.assert_array_equal(x.children[z](ct), ct[:, 0] + ct[:, 4])
+    np.testing.assert_array_equal(y.children[z](ct), ct[:, 1:4])
+    assert (len(x.children), z.name) == (1, "hcat")
+    with pytest.raises(nbgrad.DimensionMismatch, match=r"shapes \(2,\), \(3,\)"):
+        nbgrad.hcat(x, np.ones(3))
+
+
 def test_hcat_makes_columns_of_vectors():
     x, y = track(np.array([1.0, 2.0])), track(np.array([[3.0, 4.0], [5.0, 6.0]]))
     z: Any = nbgrad.hcat(x, y)

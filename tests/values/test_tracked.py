@@ -288,7 +288,9 @@ def test_text():
     assert repr(loss) == "0.123456 (tracked loss)"
     assert f"{loss}" == str(loss) == repr(loss)
     assert "[1. 2.]" in repr(track([1.0, 2.0]))
-    assert "multiply" in repr(loss * 2.0)
+    assert repr(loss * 2.0) == "0.246912 (tracked *)"
+    assert repr(np.sin(track(0.0))) == "0.0 (tracked sin)"
+    assert repr(track(1.0, "add")) == "1.0 (tracked add)", "a name is a name"
 
 
 # -- what would lose the derivative ---------------------------------------------------------------

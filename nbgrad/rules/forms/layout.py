@@ -40,6 +40,12 @@ def concatenate(graph, symbol, *args):
     return graph.concat(args, symbol.params["axis"])
 
 
+def hcat(graph, symbol, *args):
+    args = [graph.cast(a, symbol.dtype) for a in args]
+    columns = [a if len(a.shape) > 1 else graph.reshape(a, (symbol.shape[0], 1)) for a in args]
+    return graph.concat(columns, 1)
+
+
 def stack(graph, symbol, *args):
     axis, shape = symbol.params["axis"], symbol.shape
     opened = (*shape[:axis], 1, *shape[axis + 1 :])

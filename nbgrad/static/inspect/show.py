@@ -6,8 +6,8 @@ from reprlib import Repr
 
 import numpy as np
 
-from ...core.primitive import Primitive
 from ...values import graph
+from ...values.base import titled
 from ...values.drawing import HEAD, Drawing, quoted
 from ...values.graph import Node
 from ...values.operands import aval_of
@@ -51,16 +51,9 @@ def _children(node: Node) -> list[tuple[Node, bool]]:
     return [(child, i == len(children) - 1) for i, child in enumerate(children)][::-1]
 
 
-def _title(node: Node) -> str:
-    """The sign of an operator, or the name of another op."""
-    row = Primitive.registry.get(node.name)
-    sign = row.operator if row else ""
-    return node.name if not sign or sign.isalpha() else sign
-
-
 def _line(node: Node, show) -> str:
     array = graph.handle(node)
-    return f"{_title(node)} data: {_text(array.data, show)} grad: {_text(array.grad, show)}".strip()
+    return f"{titled(node)} data: {_text(array.data, show)} grad: {_text(array.grad, show)}".strip()
 
 
 def _text(value: Leaf | TrackedArray | None, show: Callable) -> str:
@@ -186,7 +179,7 @@ def _facts(node: Node) -> list[str]:
     else:
         params = node.plan.params.items()
         told = ", ".join(f"{key}={_brief.repr(v)}" for key, v in params if v is not False)
-        title = _title(node) + (f"({told})" if told else "")
+        title = titled(node) + (f"({told})" if told else "")
         if node.saved is None:
             title += " (freed)"
     aval = aval_of(node.value)

@@ -102,7 +102,7 @@ def test_convolution(stride, padding, size):
                 correlate2d(wide[sample, :, :, i], layer.weight[:, :, i, out], "valid")
                 for i in range(2)
             ]
-            wanted = sum(both)[::stride, ::stride] + layer.bias[out]
+            wanted = (both[0] + both[1])[::stride, ::stride] + layer.bias[out]
             np.testing.assert_allclose(y[sample, :, :, out], wanted, rtol=1e-12, atol=1e-14)
     checked(layer, x)
 
@@ -283,6 +283,15 @@ def test_float32_stays():
             "channels) of 2 x 2 pixels or more",
         ),
         (
+            lambda: nn.Conv2d.random(0, 1, 2, stride=0),
+            "Conv2d: a stride of 0 and a padding of 0: windows begin 1 pixel apart or more, and 0 "
+            "or more zeros are put on every side",
+        ),
+        (
+            lambda: nn.MeanPool2d(0)(np.ones((5, 4, 4, 1))),
+            "MeanPool2d: squares of 0 pixels; give 1 or more",
+        ),
+        (
             lambda: nn.GRU.random(0, 3, 2)(np.ones((5, 3))),
             "GRU: an input of shape (5, 3), where it takes (samples, times, 3), as its input "
             "weights have shape (3, 6)",
@@ -308,7 +317,7 @@ def test_float32_stays():
     ],
 )
 def test_mistakes_are_told(call, text):
-    with pytest.raises((ValueError, TypeError)) as caught:
+    with pytest.raises((ValueError, TypeError, IndexError)) as caught:
         call()
     assert str(caught.value) == text
 
@@ -328,6 +337,24 @@ def test_summary_counts():
         "       total                          15     76",
     ]
     assert repr(model).startswith("Chain(Dense(weight=float32[4, 3], bias=float32[3]), tanh, Chain")
+
+
+def test_summary_opens_models():
+    class Net:
+        def __init__(self):
+            self.scale, self.name = 2.0, "net"
+            self.blocks: Any = [nn.Dense.random(0, 2, 3), np.tanh, nn.Dense.random(0, 3, 1)]
+
+        def __call__(self, x):
+            return self.scale * nn.Chain(*self.blocks)(x)
+
+    net = Net()
+    net.blocks[2].weight = nbgrad.track(net.blocks[2].weight)
+    text = str(nn.summary(nn.Chain(net, np.sum))).splitlines()
+    assert [line.split()[:2] for line in text[1:-1]] == [
+        ["0.blocks.0", "Dense"], ["0.blocks.2", "Dense"], ["0.scale", "float"], ["1", "sum"],
+    ]  # fmt: skip
+    assert text[-1].split() == ["total", "14", "112"]
 
 
 def test_summary_on_a_terminal_and_off_it(capsys, monkeypatch):
