@@ -247,6 +247,10 @@ def _zeta(s, q, *, n):
     return value.astype(dtype)
 
 
+def _zeta_above_one(s, q, *, n):
+    return _zeta(np.where(s < 1, np.nan, s), q, n=n).astype(np.result_type(s, q))
+
+
 def _riemann(s, *, n):
     from scipy.special import zeta  # here, as only tests ask
 
@@ -260,7 +264,7 @@ zeta_row = elementwise(
     lambda n: f"select(x > 1.0, hurwitz({n}.0, x, y), select(x == 1.0, {'-' * (n % 2)}inf, nan))",
     [lambda s, q, out, n: zeta_row_of(s, q, n + 1), _zeta_in_q],
     domains=[above_one, positive], name="zeta", params=[{"n": n} for n in (0, 1)],
-    reference=lambda s, q, *, n: _zeta(np.where(s < 1, np.nan, s), q, n=n),
+    reference=_zeta_above_one,
     spelling="`scipy.special.zeta`", notes="its derivative in the exponent, n times, up to 15",
 )  # fmt: skip
 
