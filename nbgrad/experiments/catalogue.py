@@ -62,6 +62,8 @@ class Experiment:
 
 
 EXACT = (0.0, 1e-12)
+ANY = (0.0, np.inf)
+"""What a clock says depends on who else computes, so a quick look takes any."""
 
 
 def near(value: float, within: float = 1e-13) -> tuple[float, float]:
@@ -88,7 +90,7 @@ EXPERIMENTS = (
         figures=(
             Figure("loss at the end, of its start", "below 1 %", (0, 0.01), ".2%", (0, 0.5)),
             Figure(
-                "joined by hcat: loss at the end, of its start", "below 1 %", (0, 0.01), ".2%",
+                "loss at the end, of its start, joined by hcat", "below 1 %", (0, 0.01), ".2%",
                 (0, 0.5),
             ),
             Figure("first step below 1 %", "2,000 to 20,000", (500, 20_000), ",.0f", (0, np.inf)),
@@ -117,12 +119,12 @@ EXPERIMENTS = (
     Experiment(
         "lab-benchmark", LAB, 4, lab_benchmark.run,
         figures=(
-            Figure("gain of arrays, accum, 2 x 3", "7.5 in Julia", (1.0, 100), ".1f"),
-            Figure("gain of compiled, 2 x 3", "more than 7.5", (3.0, 1000), ".1f"),
+            Figure("gain of arrays, accum, 2 x 3", "7.5 in Julia", (1.0, 100), ".1f", ANY),
+            Figure("gain of compiled, 2 x 3", "more than 7.5", (7.5, 1000), ".1f", ANY),
             Figure("blocks held, number by number, 2 x 3", "392 in Julia, made", (50, 500), ".0f"),
             Figure("blocks held, arrays, accum, 2 x 3", "31 in Julia, made", (5, 60), ".0f"),
-            Figure("gain of arrays, accum, 20 x 30", "hundreds", (50, 1e5), ".0f"),
-            Figure("gain of compiled, 20 x 30", "thousands", (50, 1e6), ".0f"),
+            Figure("gain of arrays, accum, 20 x 30", "hundreds", (50, 1e5), ".0f", ANY),
+            Figure("gain of compiled, 20 x 30", "thousands", (50, 1e6), ".0f", ANY),
         ),
         short={"rounds": 1},
     ),
@@ -155,6 +157,7 @@ EXPERIMENTS = (
             Figure("accuracy", "100 %", (1.0, 1.0), ".1%"),
             Figure("seeds at 100 %, relu on the logits", "59 of 100", (0.5, 0.7), ".0%", (0.2, 1)),
             Figure("seeds at 100 %, linear last layer", "97 of 100", (0.9, 1), ".0%", (0.6, 1)),
+            Figure("seeds at 100 %, rate 0.5, 500 steps", "9 of 10", (0.85, 1), ".0%", (0.6, 1)),
         ),
         full={"seeds": 100}, short={"seeds": 5},
     ),
@@ -216,7 +219,7 @@ EXPERIMENTS = (
         "trace", FOOTGUN, 9, trace.run,
         figures=(
             Figure(
-                "Hutchinson / Hutch++, decaying spectrum, 96 products", "Hutch++ below", (5, 1e4),
+                "Hutchinson / Hutch++, 96 products, decaying", "Hutch++ below", (5, 1e4),
                 ".0f",
             ),
             Figure("error of the exact divergence", "rounding", EXACT, ".0e"),
@@ -234,7 +237,7 @@ EXPERIMENTS = (
         "digits-conv", OURS, 30, digits_conv.run,
         figures=(
             Figure("held-out accuracy", "at least 98.5 %", (0.985, 1), ".1%", (0.3, 1)),
-            Figure("eager step / compiled step", "at least 2", (2, 100), ".1f", (0.5, 1000)),
+            Figure("eager step / compiled step", "at least 2", (2, 100), ".1f", ANY),
         ),
         short={"steps": 60},
     ),
@@ -251,13 +254,13 @@ EXPERIMENTS = (
         "pendulum", OURS, 5, pendulum.run,
         figures=(
             Figure(
-                "largest distance from the truth, in standard errors", "at most 3", (0, 3), ".2f",
+                "farthest from the truth, in standard errors", "at most 3", (0, 3), ".2f",
             ),
             Figure("least squares and BFGS apart, relative", "the same", (0, 1e-4), ".0e"),
             Figure(
                 "mean square residual, in units of the noise", "near 1", (0.6, 1.5), ".2f",
             ),
-            Figure("eager gradient / compiled gradient, time", "many", (2, 1e5), ",.0f"),
+            Figure("eager gradient / compiled gradient, time", "many", (2, 1e5), ",.0f", ANY),
         ),
     ),
     Experiment(
@@ -266,7 +269,7 @@ EXPERIMENTS = (
             Figure("largest distance from a moment, in errors", "at most 4", (0, 4), ".2f"),
             Figure("accepted", "most", (0.6, 1), ".1%"),
             Figure("shrink factor of four chains", "near 1", (1, 1.02), ".4f"),
-            Figure("effective samples a second", "many", (1000, 1e8), ",.0f"),
+            Figure("effective samples a second", "many", (1000, 1e8), ",.0f", ANY),
         ),
     ),
     Experiment(
@@ -276,7 +279,7 @@ EXPERIMENTS = (
             Figure("error of the first guess, relative", "it was worse", (0.2, 1), ".1%"),
             Figure("mean square residual, in units of the noise", "near 1", (0.9, 1.1), ".3f"),
             Figure(
-                "gradient and 5-point differences apart, relative", "small", (0, 1e-7), ".0e",
+                "gradient and differences apart, relative", "small", (0, 1e-7), ".0e",
             ),
         ),
     ),
