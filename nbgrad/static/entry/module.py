@@ -83,7 +83,7 @@ def _parameters(core: Core) -> list[str]:
         Signature.name_of(p) if isinstance(p, (ArgumentBuffer, ResultBuffer)) else str(p)
         for p in core.parameters
     ]
-    return [*names, "w"] if core.given else names
+    return [*names, "w"] if core.takes_scratch else names
 
 
 class _Printer(Module):
@@ -101,7 +101,7 @@ class _Printer(Module):
         if self.signature is None:
             return names
         numbers = [p for p in core.parameters if isinstance(p, str)]
-        return ["t", *numbers, *(["w"] if core.given else [])]
+        return ["t", *numbers, *(["w"] if core.takes_scratch else [])]
 
     def _pointed(self, buffer: Any, dtype: np.dtype, at: Affine) -> str:
         """The expression for a pointer to an element."""

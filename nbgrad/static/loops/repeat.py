@@ -53,7 +53,7 @@ class _Writer:
             self._result(k, value)
         for k in range(len(step.graph.checks)):
             self._check(k)
-        if core.given:
+        if core.takes_scratch:
             self.targets.append(outer.pointer(self.items["work", 0]))
         enter = RunCore(core, (*self.given, *self.targets), tuple(self.returned))
         lines = (loop.line,) if loop.line else ()
