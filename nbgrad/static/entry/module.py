@@ -60,9 +60,9 @@ def emit(graph: Graph, outputs: Sequence[Value], name: str) -> Emitted:
     printer = _Printer(signature)
     core.steps = share_kernels(core.steps, printer.text_of)
     parts, first = [], 0
-    for planned_step, made in builder.parts:
-        parts.append((planned_step, core.steps[first : first + len(made)]))
-        first += len(made)
+    for planned_step, steps in builder.parts:
+        parts.append((planned_step, core.steps[first : first + len(steps)]))
+        first += len(steps)
     printed = replace(core, steps=reroll(core.steps, printer))
     lines = printer.step_lines(printed.steps)
     inner = []
