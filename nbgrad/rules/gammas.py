@@ -6,6 +6,7 @@ import numpy as np
 
 from ..core.array import apply, implements
 from ..core.primitive import bind
+from ..errors import NoRuleError
 from ..kernels import shapes
 from .entropies import kl_div, xlog1py, xlogy
 from .families import Interval, above_one, elementwise, in_doubles, positive
@@ -294,12 +295,22 @@ riemann_row = elementwise(
 )  # fmt: skip
 
 
+# The kernel has room for so many powers of a logarithm.
+_MOST_SLOPES = 15
+
+
+def _require_order(n: int) -> int:
+    if n > _MOST_SLOPES:
+        raise NoRuleError(f"zeta: its slope in the exponent is known up to order {_MOST_SLOPES}")
+    return n
+
+
 def zeta_row_of(s, q, n: int):
-    return bind(zeta_row, s, q, n=n)
+    return bind(zeta_row, s, q, n=_require_order(n))
 
 
 def riemann_row_of(s, n: int):
-    return bind(riemann_row, s, n=n)
+    return bind(riemann_row, s, n=_require_order(n))
 
 
 def zeta(x, q=None):
