@@ -69,6 +69,11 @@ def _recurred_back(
     _write(out, values)
 
 
+def _slid(v: PointerLike, x: PointerLike, out: PointerLike, rows: int, length: int, n: int) -> None:
+    windows = np.lib.stride_tricks.sliding_window_view(_read(v, rows, length), n, -1)
+    _write(out, np.einsum("rij,rj->ri", windows, _read(x, rows, n)))
+
+
 def _ordered(x: PointerLike, out: PointerLike, rows: int, columns: int) -> None:
     """The orders, and the room to merge in, which is left as the orders again."""
     order = np.argsort(_read(x, rows, columns), axis=1, kind="stable")
@@ -282,8 +287,8 @@ DEVICES: dict[str, Callable[..., None]] = {
     "fill_normal": _fill_normal, "fill_permutation": _fill_permutation,
     "fill_uniform": _fill_uniform, "inverted": _inverted, "move": _move, "ordered": _ordered,
     "overlapped": _overlapped, "recurred": _recurred, "recurred_back": _recurred_back,
-    "reflected": _reflected, "searched": _searched, "spoil": _spoil, "substituted": _substituted,
-    "swept": _swept,
+    "reflected": _reflected, "searched": _searched, "slid": _slid, "spoil": _spoil,
+    "substituted": _substituted, "swept": _swept,
 }  # fmt: skip
 """By the names that `core.RunDevice` calls them."""
 
@@ -312,6 +317,7 @@ EXTENTS: dict[str, Callable[..., tuple[int, ...]]] = {
     "recurred_back": lambda rows, columns: (rows * columns,) * 3,
     "reflected": lambda count, m, n: (count * m * n, count * (m + n) * n),
     "searched": lambda n, m, right: (n, m, m),
+    "slid": lambda rows, length, n: (rows * length, rows * n, rows * (length - n + 1)),
     "spoil": lambda n: (n,),
     "substituted": lambda count, n, m: (count * (n + 1) * n, count * n * m, count * n * m),
     "swept": lambda count, n, m, *_: (count * n * n, count * n * m, count * n * m),

@@ -84,7 +84,7 @@ def run(
     seed: Seed = 0,
     samples: Annotated[int, typer.Option(min=100, help="Samples of each chain.")] = SAMPLES,
 ) -> None:
-    """Sample a banana by Hamiltonian Monte Carlo in plain Numba.
+    """Sample a banana by Hamiltonian Monte Carlo in Numba.
 
     The sampler is a user's own njit function that calls a compiled gradient;
     four chains are compared with the known moments, and their effective

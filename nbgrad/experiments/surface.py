@@ -76,7 +76,7 @@ def run(sheet: Sheet, seed: Seed = 0, steps: Steps = STEPS) -> None:
     )
     below = np.flatnonzero(batch < 0.01 * batch[0])
     sheet.figure("loss at the end, of its start", float(batch[-1] / batch[0]))
-    sheet.figure("joined by hcat: loss at the end, of its start", float(joined[-1] / joined[0]))
+    sheet.figure("loss at the end, of its start, joined by hcat", float(joined[-1] / joined[0]))
     sheet.figure("first step below 1 %", float(below[0]) if below.size else np.inf)
     apart = np.max(np.abs(joined[:EVERY] / batch[:EVERY] - 1))
     sheet.figure("both ways apart over the first 50 steps", float(apart))

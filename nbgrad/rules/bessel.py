@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.array import apply, implements
 from ..core.primitive import bind
-from .families import Interval, elementwise, positive, reals
+from .families import Interval, elementwise, in_doubles, positive, reals
 
 _ORDER = "its order: pass a plain number or array, such as v.data"
 orders = Interval(0.0, 3.0)
@@ -28,7 +28,7 @@ def _of_order(name: str, slope, notes: str = "the order is plain"):
     """The row of a function of an order and a number."""
     return elementwise(
         None, f"bessel_{name}(x, y)", [_ORDER, slope], domains=[orders, positive], name=name,
-        reference=f"scipy.special.{name}", notes=notes,
+        reference=in_doubles(name), spelling=f"`scipy.special.{name}`", notes=notes,
     )  # fmt: skip
 
 
@@ -177,7 +177,7 @@ i0e_row = _scipys(
     kinks=[((0.0,), (0.0,))],
     notes="i0(x) * exp(-abs(x)); derivative 0 at 0",
 )
-i1e_row = _scipys("i1e", reals, _i1e_slope, notes="i1(x) * exp(-abs(x))")
+i1e_row = _scipys("i1e", Interval(-1.2, 1.2), _i1e_slope, notes="i1(x) * exp(-abs(x))")
 k0_row = _scipys("k0", positive, lambda x, out: -k1(x))
 k1_row = _scipys("k1", positive, lambda x, out: -k0(x) - out / x)
 k0e_row = _scipys("k0e", positive, _k_slope(0.0), notes="k0(x) * exp(x)")

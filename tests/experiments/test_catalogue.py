@@ -3,6 +3,7 @@
 import csv
 
 import matplotlib.font_manager  # noqa: F401 (its first import can report on stderr)
+import numpy as np
 import pytest
 
 from nbgrad import cli
@@ -52,6 +53,8 @@ def test_every_experiment_says_what_it_shows():
         for figure in row.figures:
             low, high = figure.within
             assert low <= high and figure.source
+            shown = figure.shown(high if np.isfinite(high) else 20_000.0)
+            assert len(figure.name) + len(shown) + len(figure.source) <= 72, "80 columns hold it"
 
 
 @pytest.fixture

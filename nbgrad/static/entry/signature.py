@@ -111,6 +111,7 @@ _IMPORTS = {
     "nbgrad.kernels.random": tuple(random.__all__),
     "nbgrad.kernels.running": (
         "convolved", "cumsum", "cumsum_back", "overlapped", "recurred", "recurred_back",
+        "slid",
     ),
     "nbgrad.kernels.scalar": tuple(scalar.__all__),
     "nbgrad.kernels.sorting": tuple(sorting.__all__),
