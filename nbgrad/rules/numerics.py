@@ -267,9 +267,9 @@ def apply_over_axes(func, a, axes):
     """A function over one axis after the other, which stay, of length 1."""
     if not callable(func):
         raise TypeError(f"apply_over_axes: {func!r} is no function of an array and an axis")
-    a = given(a)
-    n = len(shape_of(a))
+    array: Any = given(a)
+    n = len(shape_of(array))
     for axis in [axes] if np.ndim(axes) == 0 else axes:
-        out = func(a, normalize_axis(axis, n, "apply_over_axes"))
-        a = out if len(shape_of(out)) == n else np.expand_dims(out, axis)
-    return a
+        out: Any = func(array, normalize_axis(axis, n, "apply_over_axes"))
+        array = out if len(shape_of(out)) == n else np.expand_dims(out, axis)
+    return array

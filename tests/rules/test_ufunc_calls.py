@@ -1,5 +1,7 @@
 """Ufuncs with keywords: dtype=, casting=, where= and out= of computed arrays."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -52,7 +54,7 @@ def test_dtypes_and_casting(make, options):
 
 
 def test_what_does_not_fit():
-    x = nbgrad.track(X)
+    x: Any = nbgrad.track(X)
     with pytest.raises(TypeError, match="No loop matching"):
         np.sin(x, dtype=int)
     with pytest.raises(TypeError, match="casting rule"):
