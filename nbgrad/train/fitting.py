@@ -168,6 +168,11 @@ def _require(model: Any, data: Any, optimiser: Any) -> None:
             "nbgrad.optim.Adam(0.01)"
         )
     leaves = trees.flatten(model)[0]
+    if not any(map(trees.is_differentiable, leaves)) and not State(model).holds_floats:
+        raise TypeError(
+            f"fit: a {type(model).__name__} that holds no floats has nothing to train; the "
+            "arguments are fit(model, loss, (x, *targets))"
+        )
     if any(isinstance(x, Array) for x in leaves):
         raise TypeError("fit: the model holds tracked arrays: give it plain ones, w.data for w")
     inside = State(model).leaves
