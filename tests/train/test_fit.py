@@ -241,7 +241,7 @@ def closure(a):
         ({"steps": 1, "model": nn.Chain(closure(2.0))}, TypeError, "fit: the model holds a "
          "function that holds floats, which no update can change: make it a class whose"),
         ({"steps": 1, "model": {"w": X}}, TypeError, "fit: a dict is no model: it cannot be"),
-        ({"steps": 1, "model": np.tanh}, TypeError, "fit: a ufunc that holds no floats has nothing"),
+        ({"steps": 1, "model": np.tanh}, TypeError, "fit: a ufunc that holds no floats has"),
         ({"steps": 1, "data": X}, TypeError, "fit: the data is a ndarray; give a tuple, (x, *t"),
         ({"steps": 1, "optimiser": 0.1}, TypeError, "fit: the optimiser is a float; give one such "
          "as nbgrad.optim.Adam(0.01)"),
