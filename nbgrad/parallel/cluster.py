@@ -1,8 +1,9 @@
 """A Dask cluster, by `dask.distributed`: data stays on its workers, sums are made there."""
 
+import time
+import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
-from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -11,7 +12,8 @@ from .engines import Tell
 from .versions import here, require_same
 from .work import TOGETHER, Part, Share, fold
 
-_TRIES = 5
+_TRIES = 6
+_PAUSE = 0.1  # seconds, doubled at each try
 
 
 class Cluster:
@@ -32,14 +34,23 @@ class Cluster:
         if import_module("dask.config").get("scheduler-address", None):
             return cls(distributed.Client(), owned=True)
         cluster = {"n_workers": workers, "threads_per_worker": 1 if workers else None}
-        return cls(distributed.Client(**cluster, dashboard_address=None), owned=True)
+        return cls(distributed.Client(**cluster, dashboard_address=":0"), owned=True)
 
     def step(self, share: Share, params: Any, shards: Sequence[Any]) -> Part:
-        """A step is tried again where a worker died with data that only the caller can send."""
-        for _ in range(_TRIES):
-            with suppress(CancelledError):
+        """Dask computes again what a worker took with it. A step begins anew where that was data
+        that only the caller can send, or where the worker died while it was sent."""
+        distributed = import_module("distributed")
+        again = CancelledError, distributed.comm.CommClosedError
+        for i in range(_TRIES):
+            try:
                 return self._step(share, params, shards)
-            self._placed = {}
+            except distributed.KilledWorker as error:
+                raise WorkerError(
+                    f"parallel: a shard kills its worker, for want of memory perhaps: {error}"
+                ) from error
+            except again:
+                self._placed = {}
+                time.sleep(_PAUSE * 2**i)  # until the scheduler knows
         raise WorkerError(
             f"parallel: workers died {_TRIES} times in this step, and data with them. Give shards "
             "as functions that load them, or as client.submit(load, ...), which Dask does again; "
@@ -52,7 +63,9 @@ class Cluster:
         (sent,) = client.scatter([params], broadcast=True, hash=False)
         made: list[Any] = [sent]
         try:
-            parts = client.map(share, range(len(shards)), futures, params=sent, pure=False)
+            step = uuid.uuid4().hex
+            keys = [f"shard-{i}-{step}" for i in range(len(shards))]
+            parts = client.map(share, range(len(shards)), futures, params=sent, key=keys)
             made += parts
             while len(parts) > 1:
                 groups = [parts[i : i + TOGETHER] for i in range(0, len(parts), TOGETHER)]
