@@ -25,8 +25,12 @@ class Cluster:
         self._placed: dict[
             int, tuple[Any, Any]
         ] = {}  # by identity: a shard, and what stands for it
-        for worker, versions in client.run(here).items():
-            require_same(here(), versions, worker)
+        for worker, found in client.run(here, on_error="return").items():
+            if isinstance(found, OSError):  # it died just now; its tasks go to others
+                continue
+            if isinstance(found, Exception):
+                raise WorkerError(f"parallel: the worker {worker} cannot run nbgrad: {found}")
+            require_same(here(), found, worker)
 
     @classmethod
     def local(cls, distributed: Any, workers: int | None) -> "Cluster":
@@ -58,12 +62,15 @@ class Cluster:
         )
 
     def _step(self, share: Share, params: Any, shards: Sequence[Any]) -> Part:
-        client = self._client
+        dask = import_module("dask")
+        client, step = self._client, uuid.uuid4().hex
         futures = self._place(shards)
-        (sent,) = client.scatter([params], broadcast=True, hash=False)
+        # Parameters are the result of a task, which Dask does again where their worker died; workers
+        # copy them from each other. Dask's warning that a task is large is about those that stay.
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+            sent = client.submit(_opened, _Sealed(params), key=f"parameters-{step}")
         made: list[Any] = [sent]
         try:
-            step = uuid.uuid4().hex
             keys = [f"shard-{i}-{step}" for i in range(len(shards))]
             parts = client.map(share, range(len(shards)), futures, params=sent, key=keys)
             made += parts
@@ -122,3 +129,14 @@ class Cluster:
 
 def _together(*arrays: Any) -> tuple:
     return arrays
+
+
+class _Sealed:
+    """Parameters in a task: Dask does not look inside them for keys of others."""
+
+    def __init__(self, params: Any):
+        self.params = params
+
+
+def _opened(sealed: _Sealed) -> Any:
+    return sealed.params
