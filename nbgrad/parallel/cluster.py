@@ -65,8 +65,8 @@ class Cluster:
         dask = import_module("dask")
         client, step = self._client, uuid.uuid4().hex
         futures = self._place(shards)
-        # Parameters are the result of a task, which Dask does again where their worker died; workers
-        # copy them from each other. Dask's warning that a task is large is about those that stay.
+        # Parameters are the result of a task, which Dask does again where their worker died, and
+        # workers copy them from each other. Its warning about large tasks is meant for many.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
             sent = client.submit(_opened, _Sealed(params), key=f"parameters-{step}")
         made: list[Any] = [sent]
