@@ -2,6 +2,7 @@
 
 import os
 import signal
+from typing import cast
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from losses import (
 
 import nbgrad
 from nbgrad import parallel
+from nbgrad.parallel.cluster import Cluster
 from nbgrad.parallel.versions import here
 
 distributed = pytest.importorskip(
@@ -69,13 +71,14 @@ def test_sums_and_shards_that_are_there_already(client):
 def test_data_goes_out_once(client):
     vg = parallel.value_and_grad(mean_loss, client, compile=False)
     shards = cut(3)
+    engine = cast(Cluster, vg._engine)
     vg(PARAMS, shards)
-    placed = [future for _, future in vg._engine._placed.values()]
+    placed = [future for _, future in engine._placed.values()]
     vg(PARAMS, shards)
-    again = [future for _, future in vg._engine._placed.values()]
+    again = [future for _, future in engine._placed.values()]
     assert all(a is b for a, b in zip(placed, again, strict=True))
     vg(PARAMS, cut(2))
-    assert len(vg._engine._placed) == 2, "what is no shard any more is let go"
+    assert len(engine._placed) == 2, "what is no shard any more is let go"
 
 
 def test_more_shards_than_one_sum_takes(client):
