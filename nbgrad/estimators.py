@@ -100,8 +100,8 @@ def trace_estimate(
     and for too few samples.
 
     >>> a = np.diag([3.0, 2.0, 1.0])
-    >>> found = nbgrad.trace_estimate(lambda x: a @ x, np.ones(3), samples=4, rng=0)
-    >>> float(found.value), float(found.standard_error)
+    >>> estimate = nbgrad.trace_estimate(lambda x: a @ x, np.ones(3), samples=4, rng=0)
+    >>> float(estimate.value), float(estimate.standard_error)
     (6.0, 0.0)
     """
     trees.require_function("trace_estimate", f)
@@ -114,11 +114,11 @@ def trace_estimate(
 
     def products(vectors: np.ndarray) -> Any:
         if linear:
-            given = [v.reshape(x.shape) for v in vectors]
-            return np.stack([np.ravel(_applied(f, v)) for v in given])
+            directions = [v.reshape(x.shape) for v in vectors]
+            return np.stack([np.ravel(_applied(f, v)) for v in directions])
         blocks = range(0, len(vectors), _BLOCK)
-        found = [_pushed("trace_estimate", f, x, vectors[i : i + _BLOCK]) for i in blocks]
-        return found[0] if len(found) == 1 else np.concatenate(found)
+        rows = [_pushed("trace_estimate", f, x, vectors[i : i + _BLOCK]) for i in blocks]
+        return rows[0] if len(rows) == 1 else np.concatenate(rows)
 
     sketched = min(samples // 3, n) if method == "hutch++" else 0
     basis = np.zeros((0, n), x.dtype)
@@ -139,16 +139,16 @@ def trace_estimate(
 def _drawn(rng: np.random.Generator, kind: str, basis: np.ndarray, count: int) -> np.ndarray:
     """`count` probes v as rows, at right angles to the orthonormal rows of `basis`: the mean of
     v v' is the projection on what they leave. Fewer where fewer span that."""
-    taken, n = basis.shape
-    if kind == "orthogonal" or taken == n:
-        count = min(count, n - taken)
+    rank, n = basis.shape
+    if kind == "orthogonal" or rank == n:
+        count = min(count, n - rank)
     if kind == "rademacher":
         draws = rng.choice([-1.0, 1.0], (count, n))
     else:
         draws = rng.standard_normal((count, n))
     if kind == "orthogonal":
-        directions = np.linalg.qr(np.vstack([basis, draws]).T)[0].T[taken:]
-        probes = math.sqrt(n - taken) * directions
+        directions = np.linalg.qr(np.vstack([basis, draws]).T)[0].T[rank:]
+        probes = math.sqrt(n - rank) * directions
     else:
         probes = draws - (draws @ basis.T) @ basis
     return np.ascontiguousarray(probes, basis.dtype)

@@ -82,41 +82,41 @@ def _run(op: str, body: Callable, step: Callable, state: Any, xs: Any, n: int) -
                 f"{op}: the state of {_name(body)} holds a {type(leaf).__name__}: only numbers and "
                 "arrays can be carried; close over anything else"
             )
-    given, rebuild_xs = ([], lambda _: None) if xs is None else trees.flatten_values(xs)
+    inputs, rebuild_xs = ([], lambda _: None) if xs is None else trees.flatten_values(xs)
     shape = trees.structure([state])
-    made: dict[str, Any] = {}
+    rebuilds: dict[str, Any] = {}
 
     def checked(i: Any, s: list, x: list) -> list:
         with explaining_at(f"{op}: {_name(body)}"):
             new, y = step(i, rebuild(s), rebuild_xs(x))
-        found, _ = trees.flatten_values(new)
-        _check(op, body, leaves, shape, found, new)
+        new_leaves, _ = trees.flatten_values(new)
+        _check(op, body, leaves, shape, new_leaves, new)
         if _constants(new) != held:
             raise TypeError(
                 f"{op}: {_name(body)} gives {_constants(new)} in its state, where it was given "
                 f"{held}: words and functions are carried along as they are{user_line()}"
             )
-        ys, made["ys"] = ([], None) if y is None else trees.flatten_values(y)
-        return [*found, *ys]
+        ys, rebuilds["ys"] = ([], None) if y is None else trees.flatten_values(y)
+        return [*new_leaves, *ys]
 
     # Without a step, only a recorded one can tell the shapes of the ys.
     unseen = op == "scan" and not n
-    if unseen or is_recording() or any(isinstance(_bottom(x), Symbol) for x in [*leaves, *given]):
-        given = [x if isinstance(x, Array) else np.asarray(x) for x in given]
+    if unseen or is_recording() or any(isinstance(_bottom(x), Symbol) for x in [*leaves, *inputs]):
+        inputs = [x if isinstance(x, Array) else np.asarray(x) for x in inputs]
         record = lambda recorder, i, s, x: checked(i, s, x)  # noqa: E731
-        traced, constants = recorded(record, _name(body), n, leaves, given)
-        results = run(traced, [*constants, *leaves, *given])
-        return rebuild(results[: len(leaves)]), _built(made["ys"], results[len(leaves) :])
+        traced, constants = recorded(record, _name(body), n, leaves, inputs)
+        results = run(traced, [*constants, *leaves, *inputs])
+        return rebuild(results[: len(leaves)]), _built(rebuilds["ys"], results[len(leaves) :])
     rows: list[list] = []
     current = [_carried(leaf) for leaf in leaves] if current_level() else leaves
     for i in range(n):
-        results = checked(i, current, [x[i] for x in given])
+        results = checked(i, current, [x[i] for x in inputs])
         current = results[: len(leaves)]
         rows.append(results[len(leaves) :])
     if not n:
         return state, None
     stacked = [_stack([row[k] for row in rows]) for k in range(len(rows[0]))]
-    return rebuild(current), _built(made["ys"], stacked)
+    return rebuild(current), _built(rebuilds["ys"], stacked)
 
 
 def _carried(leaf: Any) -> Any:

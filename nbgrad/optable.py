@@ -129,7 +129,7 @@ def _spelling(function: Any) -> str:
 
 def _spellings() -> dict[str, list[str]]:
     """Functions of NumPy by the row that they are: it names them, or has their name."""
-    found: dict[str, list[str]] = {}
+    spellings: dict[str, list[str]] = {}
     for target in functions:
         if not callable(target):
             continue
@@ -137,8 +137,8 @@ def _spellings() -> dict[str, list[str]]:
             if primitive.function is target or (
                 primitive.function is None and target.__name__ == name
             ):
-                found.setdefault(name, []).append(_spelling(target))
-    return found
+                spellings.setdefault(name, []).append(_spelling(target))
+    return spellings
 
 
 def _own(name: str) -> str:

@@ -27,6 +27,13 @@ PLAIN_PYTHON = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 F64, F32 = np.dtype(np.float64), np.dtype(np.float32)
 COMPILED_F32 = set("add exp index log matmul maximum multiply softmax sum tanh where".split())
 COMPILED_BROADCASTS = {"multiply"}
+KIN = set(
+    "loggamma betaln beta gamma gammainc gammaincc riemann_zeta erfcx erfcinv ndtr ndtri j0 y0 y1 "
+    "yv i0e i1e iv ive k0 k1 k0e k1e kv exp1 expi boxcox1p inv_boxcox inv_boxcox1p xlog1py entr "
+    "rel_entr huber pseudo_huber log_expit".split()
+)
+"""Rows of the same form as another that is compiled. Their kernels are compiled in tests/special,
+against SciPy and mpmath; the rest of their tests with `-m full`."""
 
 EXEMPT = {
     "full", "labels", "loop", "one_hot", "random_integers", "random_normal", "random_permutation",
@@ -240,7 +247,7 @@ def _is_drawn(arg) -> bool:
 
 def _is_compiled(row: Primitive, call: Sample, number: int, dtype: np.dtype) -> bool:
     """Whether the default run compiles this case; `-m full` compiles the others."""
-    if dtype == F32 and row.name not in COMPILED_F32:
+    if row.name in KIN or (dtype == F32 and row.name not in COMPILED_F32):
         return False
     if row.name in COMPILED_BROADCASTS:
         return dtype == F64 or number < 2

@@ -24,10 +24,10 @@ class Affine(NamedTuple):
     terms: tuple[tuple[Variable, int], ...]
 
     def plus(self, other: "Affine") -> "Affine":
-        found = dict(self.terms)
+        terms = dict(self.terms)
         for variable, coefficient in other.terms:
-            found[variable] = found.get(variable, 0) + coefficient
-        return affine_of(self.const + other.const, found)
+            terms[variable] = terms.get(variable, 0) + coefficient
+        return affine_of(self.const + other.const, terms)
 
     def times(self, factor: int) -> "Affine":
         return affine_of(self.const * factor, {v: c * factor for v, c in self.terms})
@@ -42,8 +42,8 @@ class Affine(NamedTuple):
 
 def affine_of(const: int, terms: dict[Variable, int]) -> Affine:
     """`const` and the terms whose coefficient is not 0, in one order."""
-    kept = [(v, c) for v, c in terms.items() if c]
-    return Affine(const, tuple(sorted(kept, key=lambda term: str(term[0]))))
+    nonzero = [(v, c) for v, c in terms.items() if c]
+    return Affine(const, tuple(sorted(nonzero, key=lambda term: str(term[0]))))
 
 
 ZERO = Affine(0, ())

@@ -66,13 +66,13 @@ class _Scope:
     ranges: dict[Hashable, Range | None] = field(default_factory=dict)
     rooms: dict[Hashable, Room | None] = field(default_factory=dict)
 
-    def inside(self, variable: Hashable, found: Range) -> "_Scope":
+    def inside(self, variable: Hashable, bounds: Range) -> "_Scope":
         """The scope of a loop: what it defines is gone after it."""
-        return replace(self, dtypes=dict(self.dtypes), ranges={**self.ranges, variable: found})
+        return replace(self, dtypes=dict(self.dtypes), ranges={**self.ranges, variable: bounds})
 
-    def define(self, name: str, dtype: np.dtype, found: Range | None = None) -> None:
+    def define(self, name: str, dtype: np.dtype, bounds: Range | None = None) -> None:
         self.dtypes[name] = dtype
-        self.ranges[name] = found
+        self.ranges[name] = bounds
 
     def dtype_of(self, operand: Operand, user: object) -> np.dtype:
         if isinstance(operand, Literal):
@@ -86,11 +86,11 @@ class _Scope:
         known = True
         for name, step in at.terms:
             _require(name in self.ranges, f"{name} is used before it is defined", user)
-            found = self.ranges[name]
-            if found is None:
+            bounds = self.ranges[name]
+            if bounds is None:
                 known = False
             else:
-                ends = found[0] * step, found[1] * step
+                ends = bounds[0] * step, bounds[1] * step
                 low, high = low + min(ends), high + max(ends)
         return (low, high) if known else None
 
@@ -104,9 +104,9 @@ class _Scope:
         self, buffer: Hashable, at: Affine, dtype: np.dtype, count: int, user: object
     ) -> None:
         """Require that `count` elements from a position on lie in a buffer."""
-        room, found = self.room(buffer, user), self.range_of(at, user)
-        if count and room is not None and found is not None:
-            low, high = found[0] * dtype.itemsize, (found[1] + count) * dtype.itemsize
+        room, bounds = self.room(buffer, user), self.range_of(at, user)
+        if count and room is not None and bounds is not None:
+            low, high = bounds[0] * dtype.itemsize, (bounds[1] + count) * dtype.itemsize
             told = f"bytes {low} to {high} of {buffer} lie outside of {tuple(room)}"
             _require(room.low <= low and high <= room.high, told, user)
 
@@ -170,10 +170,10 @@ def _places(statement: CoreStatement) -> list[tuple[Hashable, Affine]]:
 
 def _behind(pointer: Address, scope: _Scope, user: object) -> Room | None:
     """The room behind a pointer."""
-    room, found = scope.room(pointer.buffer, user), scope.range_of(pointer.at, user)
-    if room is None or found is None:
+    room, bounds = scope.room(pointer.buffer, user), scope.range_of(pointer.at, user)
+    if room is None or bounds is None:
         return None
-    low, high = found[0] * pointer.dtype.itemsize, found[1] * pointer.dtype.itemsize
+    low, high = bounds[0] * pointer.dtype.itemsize, bounds[1] * pointer.dtype.itemsize
     return Room(room.low - low, room.high - high)
 
 
@@ -191,8 +191,8 @@ def _run(run: RunKernel, scope: _Scope) -> None:
     rooms: dict[Hashable, Room | None] = {}
     for i, pointer in enumerate(run.pointers):
         rooms[i] = _behind(pointer, scope, label)
-    given = [scope.dtype_of(x, label) for x in run.numbers]
-    inner = _Scope(dict(zip(kernel.numbers, given, strict=True)), {}, rooms)
+    number_dtypes = [scope.dtype_of(x, label) for x in run.numbers]
+    inner = _Scope(dict(zip(kernel.numbers, number_dtypes, strict=True)), {}, rooms)
     inner.ranges.update(dict.fromkeys(kernel.numbers))
     _body(kernel.body, inner, kernel)
     for name, result in zip(run.results, kernel.results, strict=True):
@@ -208,18 +208,18 @@ def _meet(one: Address, other: Address) -> bool:
 
 def _enter(enter: RunCore, scope: _Scope) -> None:
     core = enter.core
-    given = list(enter.arguments)
-    if core.given:
-        room = given.pop()
+    operands = list(enter.arguments)
+    if core.takes_scratch:
+        room = operands.pop()
         assert isinstance(room, Address)
         scope.touch(room.buffer, room.at, room.dtype, core.scratch, core.name)
     inner = _Scope()
-    for parameter, x in zip(core.parameters, given, strict=True):
+    for parameter, x in zip(core.parameters, operands, strict=True):
         if isinstance(x, Address):
             inner.rooms[parameter] = _behind(x, scope, core.name)
         else:
-            found = scope.ranges.get(x) if isinstance(x, str) else None
-            inner.define(str(parameter), scope.dtype_of(x, core.name), found)
+            bounds = scope.ranges.get(x) if isinstance(x, str) else None
+            inner.define(str(parameter), scope.dtype_of(x, core.name), bounds)
     for name, dtype in zip(enter.results, _core(core, inner), strict=True):
         scope.define(name, dtype)
 
@@ -271,15 +271,15 @@ def _statement(statement: Statement | CoreStatement, scope: _Scope) -> None:
 
 def _let(let: Let, scope: _Scope) -> None:
     dtypes = [scope.dtype_of(x, let) for x in let.operands]
-    given = dict(zip(NAMES, dtypes, strict=False))
-    missing = arguments(let.body) - set(given)
+    dtypes_by_name = dict(zip(NAMES, dtypes, strict=False))
+    missing = arguments(let.body) - set(dtypes_by_name)
     _require(
         not missing, f"the code reads {', '.join(sorted(missing))}, which it is not given", let
     )
     if not isinstance(let.body, Arg):  # a cast takes any dtype
         kinds = {dtype for dtype in dtypes if dtype.kind == "f"}
         _require(kinds <= {let.inner}, f"constants are {let.inner} among {kinds}", let)
-        kind = _kind_of(let.body, given, let)
+        kind = _kind_of(let.body, dtypes_by_name, let)
         fits = kind == let.dtype.kind or {kind, let.dtype.kind} <= {"i", "u"}
         _require(fits, f"the code gives {kind!r}, not {let.dtype}", let)
     scope.define(let.target, let.dtype, _range_of_code(let, scope))
@@ -300,14 +300,14 @@ def _range_of_code(let: Let, scope: _Scope) -> Range | None:
     if let.body is _BOTH and let.operands[1] == Literal(1, _INT):
         return 0, 1
     if let.body is _OTHER and isinstance(let.operands[0], str):
-        found = scope.ranges[let.operands[0]]
-        return found and (1 - found[1], 1 - found[0])
+        bounds = scope.ranges[let.operands[0]]
+        return bounds and (1 - bounds[1], 1 - bounds[0])
     return None
 
 
 def _require_dtype(operand: Operand, dtype: np.dtype, scope: _Scope, user: object) -> None:
-    found = scope.dtype_of(operand, user)
-    _require(found == dtype, f"{operand} is {found}, not {dtype}", user)
+    actual = scope.dtype_of(operand, user)
+    _require(actual == dtype, f"{operand} is {actual}, not {dtype}", user)
 
 
 def _require(fits: bool, told: str, user: object) -> None:

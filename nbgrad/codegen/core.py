@@ -93,14 +93,14 @@ class CoreStep:
 @dataclass(eq=False)
 class Core:
     """A program or the step of a loop. Its parameters, in order, are `buffers` and `numbers` as
-    `order` has them, and scratch where it is `given`; it returns `results`."""
+    `order` has them, and scratch where it `takes_scratch`; it returns `results`."""
 
     name: str
     parameters: tuple[Hashable, ...]
     steps: list[CoreStep]
     results: tuple[Operand, ...]
     scratch: int
-    given: bool  # whether the caller gives the scratch
+    takes_scratch: bool  # of its caller, and makes none
 
 
 def all_steps(core: Core) -> Iterator[CoreStep]:

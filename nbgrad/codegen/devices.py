@@ -69,6 +69,11 @@ def _recurred_back(
     _write(out, values)
 
 
+def _slid(v: PointerLike, x: PointerLike, out: PointerLike, rows: int, length: int, n: int) -> None:
+    windows = np.lib.stride_tricks.sliding_window_view(_read(v, rows, length), n, -1)
+    _write(out, np.einsum("rij,rj->ri", windows, _read(x, rows, n)))
+
+
 def _ordered(x: PointerLike, out: PointerLike, rows: int, columns: int) -> None:
     """The orders, and the room to merge in, which is left as the orders again."""
     order = np.argsort(_read(x, rows, columns), axis=1, kind="stable")
@@ -85,10 +90,10 @@ def _searched(a: PointerLike, v: PointerLike, out: PointerLike, n: int, m: int, 
 def _factored(x: PointerLike, lu: PointerLike, count: int, n: int) -> None:
     """LU: both factors in one matrix, and behind it the rows that were exchanged."""
     matrices = _read(x, count, n, n)
-    found = np.zeros((count, n + 1, n), matrices.dtype)
-    for given, made in zip(matrices, found, strict=True):
-        a, exchanged = made[:n], made[n]
-        a[...] = given
+    blocks = np.zeros((count, n + 1, n), matrices.dtype)
+    for matrix, block in zip(matrices, blocks, strict=True):
+        a, exchanged = block[:n], block[n]
+        a[...] = matrix
         for j in range(n):
             column = np.abs(a[j:, j])
             # A nan at the diagonal stays there, others are never the largest.
@@ -98,7 +103,7 @@ def _factored(x: PointerLike, lu: PointerLike, count: int, n: int) -> None:
             if a[j, j] != 0.0:
                 a[j + 1 :, j] /= a[j, j]
                 a[j + 1 :, j + 1 :] -= np.outer(a[j + 1 :, j], a[j, j + 1 :])
-    _write(lu, found)
+    _write(lu, blocks)
 
 
 def _solved(lu: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -123,8 +128,8 @@ def _substituted(
 
 def _inverted(lu: PointerLike, out: PointerLike, count: int, n: int) -> None:
     every = _read(lu, count, n + 1, n)
-    found = [_solved(a, np.eye(n, dtype=a.dtype)) for a in every]
-    _write(out, np.array(found).reshape(count, n, n))
+    inverses = [_solved(a, np.eye(n, dtype=a.dtype)) for a in every]
+    _write(out, np.array(inverses).reshape(count, n, n))
 
 
 def _diagonals(lu: PointerLike, out: PointerLike, count: int, n: int) -> None:
@@ -137,14 +142,14 @@ def _diagonals(lu: PointerLike, out: PointerLike, count: int, n: int) -> None:
 def _choleskied(x: PointerLike, out: PointerLike, count: int, n: int) -> None:
     """Lower factors; nan where a matrix is not positive definite."""
     matrices = _read(x, count, n, n)
-    found = np.zeros_like(matrices)
-    for given, a in zip(matrices, found, strict=True):
+    factors = np.zeros_like(matrices)
+    for matrix, a in zip(matrices, factors, strict=True):
         for i in range(n):
             for j in range(i):
-                a[i, j] = (given[i, j] - a[i, :j] @ a[j, :j]) / a[j, j]
-            rest = given[i, i] - a[i, :i] @ a[i, :i]
+                a[i, j] = (matrix[i, j] - a[i, :j] @ a[j, :j]) / a[j, j]
+            rest = matrix[i, i] - a[i, :i] @ a[i, :i]
             a[i, i] = np.sqrt(rest) if rest > 0.0 else np.nan
-    _write(out, found)
+    _write(out, factors)
 
 
 def _reflected(x: PointerLike, out: PointerLike, count: int, m: int, n: int) -> None:
@@ -156,14 +161,14 @@ def _swept(
     unit: int,
 ) -> None:  # fmt: skip
     """Triangular systems, row by row."""
-    matrices, found = _read(a, count, n, n), _read(y, count, n, m).copy()
-    for matrix, x in zip(matrices, found, strict=True):
+    matrices, solutions = _read(a, count, n, n), _read(y, count, n, m).copy()
+    for matrix, x in zip(matrices, solutions, strict=True):
         for i in range(n) if lower else reversed(range(n)):
             known = slice(0, i) if lower else slice(i + 1, n)
             x[i] -= matrix[i, known] @ x[known]
             if not unit:
                 x[i] /= matrix[i, i]
-    _write(out, found)
+    _write(out, solutions)
 
 
 def _banded(
@@ -173,12 +178,12 @@ def _banded(
     """Banded systems: row i of the result is the band of the upper factor, and the solution."""
     diagonals, right = _read(ab, count, lower + upper + 1, n), _read(y, count, n, m)
     width = 2 * lower + upper + 1
-    found = np.zeros((count, n, width + m), diagonals.dtype)
-    for given, b, made in zip(diagonals, right, found, strict=True):
-        a, x = np.zeros((n, n), given.dtype), b.copy()
+    results = np.zeros((count, n, width + m), diagonals.dtype)
+    for band, b, result in zip(diagonals, right, results, strict=True):
+        a, x = np.zeros((n, n), band.dtype), b.copy()
         for i, j in np.ndindex(n, n):
             if -upper <= i - j <= lower:
-                a[i, j] = given[upper + i - j, j]
+                a[i, j] = band[upper + i - j, j]
         for j in range(n):
             best = j + int(np.argmax(np.abs(a[j : j + lower + 1, j])))
             a[[j, best], j:], x[[j, best]] = a[[best, j], j:], x[[best, j]]
@@ -190,24 +195,24 @@ def _banded(
         for i in reversed(range(n)):
             x[i] = (x[i] - a[i, i + 1 :] @ x[i + 1 :]) / a[i, i]
             for c in range(width):
-                made[i, c] = a[i, i + c - lower] if 0 <= i + c - lower < n else 0.0
-        made[:, width:] = x
-    _write(out, found)
+                result[i, c] = a[i, i + c - lower] if 0 <= i + c - lower < n else 0.0
+        result[:, width:] = x
+    _write(out, results)
 
 
 def _exponentials(x: PointerLike, out: PointerLike, count: int, n: int) -> None:
     """Exponentials by Taylor's sum, and the room that others need."""
     matrices = _read(x, count, n, n)
-    found = np.zeros((count, 6, n, n), matrices.dtype)
-    for given, made in zip(matrices, found, strict=True):
-        norm = float(np.linalg.norm(given, np.inf))
+    results = np.zeros((count, 6, n, n), matrices.dtype)
+    for matrix, result in zip(matrices, results, strict=True):
+        norm = float(np.linalg.norm(matrix, np.inf))
         halvings = max(math.frexp(norm)[1], 0) if math.isfinite(norm) else 0
         term = total = np.eye(n)
         for k in range(1, 24):
-            term = term @ given * (0.5**halvings / k)
+            term = term @ matrix * (0.5**halvings / k)
             total = total + term
-        made[0] = np.linalg.matrix_power(total, 2**halvings)
-    _write(out, found)
+        result[0] = np.linalg.matrix_power(total, 2**halvings)
+    _write(out, results)
 
 
 # -- random numbers -------------------------------------------------------------------------------
@@ -248,13 +253,13 @@ def _fill_uniform(state: PointerLike, out: PointerLike, n: int, low: float, widt
 
 def _fill_normal(state: PointerLike, out: PointerLike, n: int, mean: float, std: float) -> None:
     """By Box and Muller, a pair from each block."""
-    found: list[float] = []
+    draws: list[float] = []
     words = iter(_words(state, n + n % 2))
     for a, b in zip(words, words, strict=True):
         radius = math.sqrt(-2.0 * math.log(1.0 - _unit(a)))
         angle = 6.283185307179586 * _unit(b)
-        found += [mean + std * (radius * math.cos(angle)), mean + std * (radius * math.sin(angle))]
-    _write(out, np.array(found[:n]))
+        draws += [mean + std * (radius * math.cos(angle)), mean + std * (radius * math.sin(angle))]
+    _write(out, np.array(draws[:n]))
 
 
 def _below(word: int, high: int) -> int:
@@ -282,8 +287,8 @@ DEVICES: dict[str, Callable[..., None]] = {
     "fill_normal": _fill_normal, "fill_permutation": _fill_permutation,
     "fill_uniform": _fill_uniform, "inverted": _inverted, "move": _move, "ordered": _ordered,
     "overlapped": _overlapped, "recurred": _recurred, "recurred_back": _recurred_back,
-    "reflected": _reflected, "searched": _searched, "spoil": _spoil, "substituted": _substituted,
-    "swept": _swept,
+    "reflected": _reflected, "searched": _searched, "slid": _slid, "spoil": _spoil,
+    "substituted": _substituted, "swept": _swept,
 }  # fmt: skip
 """By the names that `core.RunDevice` calls them."""
 
@@ -312,6 +317,7 @@ EXTENTS: dict[str, Callable[..., tuple[int, ...]]] = {
     "recurred_back": lambda rows, columns: (rows * columns,) * 3,
     "reflected": lambda count, m, n: (count * m * n, count * (m + n) * n),
     "searched": lambda n, m, right: (n, m, m),
+    "slid": lambda rows, length, n: (rows * length, rows * n, rows * (length - n + 1)),
     "spoil": lambda n: (n,),
     "substituted": lambda count, n, m: (count * (n + 1) * n, count * n * m, count * n * m),
     "swept": lambda count, n, m, *_: (count * n * n, count * n * m, count * n * m),

@@ -57,9 +57,9 @@ def interpret(
     >>> interpret(core, [np.arange(3.0)])
     [np.float64(6.0)]
     """
-    given = [_argument(x) for x in arguments]
+    operands = [_argument(x) for x in arguments]
     with np.errstate(all="ignore"):
-        return _Machine(table).run(core, given, (scratch(core.scratch), 0))
+        return _Machine(table).run(core, operands, (scratch(core.scratch), 0))
 
 
 def _argument(x: Block | np.ndarray | NumPyNumber) -> Argument:
@@ -115,41 +115,41 @@ class _Machine:
                 self._steps(statement.body, frame)
         elif isinstance(statement, RunKernel):
             pointers = [self._pointer(p, frame) for p in statement.pointers]
-            given = [operand_of(x)(numbers) for x in statement.numbers]
-            found = self._kernel(statement.kernel, pointers, given)
-            numbers.update(zip(statement.results, found, strict=True))
+            operands = [operand_of(x)(numbers) for x in statement.numbers]
+            results = self._kernel(statement.kernel, pointers, operands)
+            numbers.update(zip(statement.results, results, strict=True))
         elif isinstance(statement, RunDevice):
             pointers = [self._pointer(p, frame) for p in statement.pointers]
             DEVICES[statement.function](*pointers, *statement.sizes)
         elif isinstance(statement, RunCore):
-            found = self._enter(statement, frame)
-            numbers.update(zip(statement.results, found, strict=True))
+            results = self._enter(statement, frame)
+            numbers.update(zip(statement.results, results, strict=True))
         else:
             prepare(statement)(frame)
 
     def _enter(self, enter: RunCore, frame: Frame) -> list[NumPyNumber]:
         """The core of a loop's step, whose scratch is the last argument where it needs any."""
-        given: list[Argument] = []
+        operands: list[Argument] = []
         for x in enter.arguments:
             if isinstance(x, Address):
                 pointer = self._pointer(x, frame)
-                given.append((pointer.block, pointer.start))
+                operands.append((pointer.block, pointer.start))
             else:
-                given.append(operand_of(x)(frame.numbers))
-        scratch = given.pop() if enter.core.given else None
+                operands.append(operand_of(x)(frame.numbers))
+        scratch = operands.pop() if enter.core.takes_scratch else None
         assert scratch is None or isinstance(scratch, tuple)
-        return self.run(enter.core, given, scratch)
+        return self.run(enter.core, operands, scratch)
 
     def _pointer(self, place: Address, frame: Frame) -> Pointer:
         pointer = frame.pointer(place.buffer, place.dtype)
         return pointer.further(position_of(place.at)(frame.numbers))
 
     def _kernel(
-        self, kernel: Kernel, pointers: list[Pointer], given: list[NumPyNumber]
+        self, kernel: Kernel, pointers: list[Pointer], operands: list[NumPyNumber]
     ) -> list[NumPyNumber]:
         if id(kernel) not in self._kernels:
             self._kernels[id(kernel)] = kernel, prepare_all(kernel.body)
-        numbers: Numbers = dict(zip(kernel.numbers, given, strict=True))
+        numbers: Numbers = dict(zip(kernel.numbers, operands, strict=True))
         begins: dict[Hashable, tuple[Block, int]] = {
             i: (pointer.block, pointer.start) for i, pointer in enumerate(pointers)
         }

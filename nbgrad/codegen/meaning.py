@@ -50,10 +50,10 @@ class Frame:
         """The first element of a buffer."""
         if isinstance(buffer, Slot):  # which may be another one in the next round
             return self._typed(buffer, dtype)
-        found = self._pointers.get((buffer, dtype))
-        if found is None:
-            found = self._pointers[buffer, dtype] = self._typed(buffer, dtype)
-        return found
+        pointer = self._pointers.get((buffer, dtype))
+        if pointer is None:
+            pointer = self._pointers[buffer, dtype] = self._typed(buffer, dtype)
+        return pointer
 
     def _typed(self, buffer: Hashable, dtype: np.dtype) -> Pointer:
         block, start = self._base(buffer, self.numbers)

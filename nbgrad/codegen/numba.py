@@ -83,7 +83,7 @@ class Module:
     def core_text(self, core: Core, parameters: Iterable[str], lines: Iterable[Line]) -> str:
         """The function of a core."""
         body = ["tuned()", *(line.text for line in lines)]
-        if core.scratch and not core.given:
+        if core.scratch and not core.takes_scratch:
             body.insert(1, f"w = scratch({core.scratch})")
         results = ", ".join(map(operand_text, core.results))
         body.append(f"return ({results},)" if results else "return ()")
@@ -104,19 +104,22 @@ class Module:
         if isinstance(statement, RunKernel):
             name = self.name_of(statement.kernel)
             self._note(name, lines)
-            given = [*map(self._pointer, statement.pointers), *map(operand_text, statement.numbers)]
-            return _call(name, given, statement.results)
+            operands = [
+                *map(self._pointer, statement.pointers),
+                *map(operand_text, statement.numbers),
+            ]
+            return _call(name, operands, statement.results)
         if isinstance(statement, RunDevice):
             self._note(statement.function, lines)
-            given = [*map(self._pointer, statement.pointers), *map(str, statement.sizes)]
-            return _call(statement.function, given)
+            operands = [*map(self._pointer, statement.pointers), *map(str, statement.sizes)]
+            return _call(statement.function, operands)
         if isinstance(statement, RunCore):
-            given = [
+            operands = [
                 self._pointer(x) if isinstance(x, Address) else operand_text(x)
                 for x in statement.arguments
             ]
             results = ", ".join(statement.results)
-            call = f"{statement.core.name}({', '.join(given)})"
+            call = f"{statement.core.name}({', '.join(operands)})"
             return f"{results}, = {call}" if results else call
         if isinstance(statement, Gemm):
             dtype = statement.dtype
@@ -235,8 +238,8 @@ def _store(store: Store, pointer: str) -> str:
 
 def _gemm(gemm: Gemm, pointer: Callable) -> str:
     (m, n, k), (ta, tb), (lda, ldb) = gemm.sizes, gemm.turned, gemm.strides
-    given = ", ".join(pointer(place) for place in (gemm.a, gemm.b, gemm.c))
-    return f"gemm_at({given}, {m}, {n}, {k}, {ta}, {tb}, {lda}, {ldb}, {n})"
+    places = ", ".join(pointer(place) for place in (gemm.a, gemm.b, gemm.c))
+    return f"gemm_at({places}, {m}, {n}, {k}, {ta}, {tb}, {lda}, {ldb}, {n})"
 
 
 def _shifted(place: tuple[Hashable, Affine]) -> str:
@@ -244,8 +247,8 @@ def _shifted(place: tuple[Hashable, Affine]) -> str:
     return f"shift(p{buffer}, {position_text(at)})" if at != _ZERO else f"p{buffer}"
 
 
-def _call(name: str, given: list[str], results: tuple[str, ...] = ()) -> str:
-    call = f"{name}({', '.join(given)})"
+def _call(name: str, operands: list[str], results: tuple[str, ...] = ()) -> str:
+    call = f"{name}({', '.join(operands)})"
     return f"{', '.join(results)} = {call}" if results else call
 
 

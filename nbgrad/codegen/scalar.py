@@ -158,10 +158,10 @@ def _read(node: ast.AST) -> Expr:
 
 def _joined(name: str, conditions: Sequence[Expr]) -> Expr:
     """Conditions that must hold together, or one of them."""
-    found = conditions[0]
+    joint = conditions[0]
     for condition in conditions[1:]:
-        found = apply(FUNCTIONS[name], [found, condition])
-    return found
+        joint = apply(FUNCTIONS[name], [joint, condition])
+    return joint
 
 
 def _is_constant(node: ast.AST) -> bool:
@@ -202,17 +202,17 @@ def ordered(expr: Expr) -> list[Expr]:
     return order
 
 
-def substitute(expr: Expr, given: Mapping[str, Expr]) -> Expr:
+def substitute(expr: Expr, replacements: Mapping[str, Expr]) -> Expr:
     """The expression with other ones in place of arguments."""
-    made: dict[Expr, Expr] = {}
+    memo: dict[Expr, Expr] = {}
     for node in ordered(expr):
         if isinstance(node, Arg):
-            made[node] = given.get(node.name, node)
+            memo[node] = replacements.get(node.name, node)
         elif isinstance(node, Apply):
-            made[node] = apply(node.function, [made[a] for a in node.args])
+            memo[node] = apply(node.function, [memo[a] for a in node.args])
         else:
-            made[node] = node
-    return made[expr]
+            memo[node] = node
+    return memo[expr]
 
 
 def evaluate(
@@ -296,12 +296,12 @@ def _is_atom(node: Expr) -> bool:
 
 def near_arguments(expr: Expr) -> list[str]:
     """The arguments that must not be far from 0 for the forms of `text_of(near=True)`."""
-    found = [
+    names = [
         e.args[0].name
         for e in ordered(expr)
         if isinstance(e, Apply) and e.function.near and isinstance(e.args[0], Arg)
     ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(names))
 
 
 def plain_literal(value: Constant) -> str:

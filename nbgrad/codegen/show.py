@@ -45,17 +45,17 @@ class Shown:
         if isinstance(s, RunKernel):
             text = _kernel(s.kernel)
             name = self._kernels.setdefault(text, f"{s.kernel.label}{len(self._kernels)}")
-            given = [*map(self._pointer, s.pointers), *map(operand_text, s.numbers)]
-            return [_call(name, given, s.results)]
+            operands = [*map(self._pointer, s.pointers), *map(operand_text, s.numbers)]
+            return [_call(name, operands, s.results)]
         if isinstance(s, RunDevice):
             return [_call(s.function, [*map(self._pointer, s.pointers), *map(str, s.sizes)])]
         if isinstance(s, RunCore):
             if id(s.core) not in self._cores:
                 self._cores[id(s.core)] = self._core(s.core)
-            given = [
+            operands = [
                 self._pointer(x) if isinstance(x, Address) else operand_text(x) for x in s.arguments
             ]
-            return [_call(s.core.name, given, s.results)]
+            return [_call(s.core.name, operands, s.results)]
         return _statement(s, self._name_of)
 
     def _pointer(self, pointer: Address) -> str:
@@ -109,8 +109,8 @@ def _at(buffer: str, at: Affine) -> str:
     return f"{buffer} + {position_text(at)}" if at != Affine(0, ()) else buffer
 
 
-def _call(name: str, given: Iterable[str], results: Iterable[str] = ()) -> str:
-    call = f"{name}({', '.join(given)})"
+def _call(name: str, operands: Iterable[str], results: Iterable[str] = ()) -> str:
+    call = f"{name}({', '.join(operands)})"
     return f"{', '.join(results)} = {call}" if results else call
 
 

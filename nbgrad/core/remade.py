@@ -54,7 +54,7 @@ def reduced(decorated: Any, make: Callable, *arguments: Any) -> Any:
     """
     f: Any = arguments[0]
     name, module = getattr(f, "__qualname__", None), getattr(f, "__module__", None)
-    if name is None or _found(module, name) is not decorated:
+    if name is None or _look_up(module, name) is not decorated:
         return make, arguments
     if module != "__main__":
         return name
@@ -62,7 +62,7 @@ def reduced(decorated: Any, make: Callable, *arguments: Any) -> Any:
     return make, arguments
 
 
-def _found(module: str | None, name: str) -> Any:
+def _look_up(module: str | None, name: str) -> Any:
     value: Any = sys.modules.get(module or "")
     for part in name.split("."):
         value = getattr(value, part, None)

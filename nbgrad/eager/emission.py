@@ -113,10 +113,10 @@ def _pullback_of(primitive: Primitive, params: tuple, need: tuple[bool, ...], sa
     cotangents = primitive.pullback(ct, out, args, need, **dict(params))
     if same:
         cotangents = [sum(cotangents[1:], cotangents[0])]
-    wanted = {i: value for i, value in enumerate(cotangents) if value is not None}
-    steps, labels, used = steps_of(list(wanted.values()), names)
+    outputs = {i: value for i, value in enumerate(cotangents) if value is not None}
+    steps, labels, used = steps_of(list(outputs.values()), names)
     reads = tuple(name for name in (*NAMES, "out") if name in used)
-    return Traced(steps, dict(zip(wanted, labels, strict=True)), reads)
+    return Traced(steps, dict(zip(outputs, labels, strict=True)), reads)
 
 
 def forward_kernel(primitive: Any, params: dict, patterns: Sequence[Pattern]) -> Kernel:

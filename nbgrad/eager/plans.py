@@ -85,8 +85,8 @@ class FunctionPlan(Plan):
         if len(args) == 1 and cotangents[0] is not None:
             return (fit(cotangents[0], args[0]),)
         return [
-            fit(g, arg) if wanted and g is not None else None
-            for g, arg, wanted in zip(cotangents, args, need, strict=True)
+            fit(g, arg) if needs and g is not None else None
+            for g, arg, needs in zip(cotangents, args, need, strict=True)
         ]
 
 

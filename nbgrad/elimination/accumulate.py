@@ -102,9 +102,9 @@ def _eliminate(edges: dict[tuple[int, int], Jacobian], vertex: int) -> None:
     into = {i: edges.pop((i, k)) for i, k in list(edges) if k == vertex}
     for k, left in out_of.items():
         for i, right in into.items():
-            found = product(left, right)
+            partial = product(left, right)
             known = edges.get((i, k))
-            edges[i, k] = found if known is None else _total(as_matrix(known), found)
+            edges[i, k] = partial if known is None else _total(as_matrix(known), partial)
 
 
 def product(left: Jacobian, right: Jacobian) -> Matrix:

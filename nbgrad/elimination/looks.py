@@ -25,10 +25,10 @@ def table(graph: Graph) -> str:
     require_graph("table", graph)
     lines = ["order      multiplications  eliminates"]
     for name in COMPARED:
-        found = order_named(graph, name)
-        told = " ".join(graph.labels[v] for v in found)
+        order = order_named(graph, name)
+        told = " ".join(graph.labels[v] for v in order)
         told = told if len(told) <= _WIDTH else told[: _WIDTH - 4] + " ..."
-        lines.append(f"{name:<9}  {graph.cost(found):>15,}  {told}".rstrip())
+        lines.append(f"{name:<9}  {graph.cost(order):>15,}  {told}".rstrip())
     return "\n".join(lines)
 
 

@@ -55,8 +55,8 @@ def local(graph: Graph, effort: int = EFFORT) -> Order:
                 if effort < 0:
                     return best
                 moved = (*rest[:place], vertex, *rest[place:])
-                if (found := graph.cost(moved)) < cost:
-                    best, cost, improved = moved, found, True
+                if (price := graph.cost(moved)) < cost:
+                    best, cost, improved = moved, price, True
     return best
 
 

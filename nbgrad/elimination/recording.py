@@ -74,11 +74,11 @@ class Tape:
     def apply(self, primitive: Primitive, args: Sequence, params: dict) -> Any:
         """The recorded result of an op on recorded and other values."""
         parents = [
-            arg.vertex if self.made(arg) and _has_partial(primitive, i) else None
+            arg.vertex if self.owns(arg) and _has_partial(primitive, i) else None
             for i, arg in enumerate(args)
         ]
         # A copy of what is plain, as the function may go on to write into its own array.
-        values = [arg.below if self.made(arg) else _copied(operand(arg, primitive)) for arg in args]
+        values = [arg.below if self.owns(arg) else _copied(operand(arg, primitive)) for arg in args]
         key = (
             primitive.name,
             tuple(map(_key, parents, values)),
@@ -92,7 +92,7 @@ class Tape:
             self.entries.append(TapeEntry(primitive, params, values, parents, out))
         return Recorded(self, self._known[key])
 
-    def made(self, x: Any) -> "TypeGuard[Recorded]":
+    def owns(self, x: Any) -> "TypeGuard[Recorded]":
         """Whether it is a value of this tape."""
         return isinstance(x, Recorded) and x.level == self.level
 
@@ -186,8 +186,8 @@ class Recording(NamedTuple):
         whole = Partial(sizes, self.edges)
         _take_apart(0, whole.out_of, whole.into, sizes)
         _take_apart(len(sizes) - 1, whole.into, whole.out_of, sizes)
-        kept = {(i, j): edge for j, into in whole.into.items() for i, edge in into.items()}
-        return Graph(sizes, kept, labels)
+        edges = {(i, j): edge for j, into in whole.into.items() for i, edge in into.items()}
+        return Graph(sizes, edges, labels)
 
 
 Edges = dict[int, dict[int, Edge]]
@@ -227,7 +227,7 @@ def record(f: Callable, x: Any) -> Recording:
                 f"elimination: the function gave {type(out).__name__}, not an array; return one "
                 "array (np.stack and np.concatenate join several)"
             )
-        if not tape.made(out):
+        if not tape.owns(out):
             return Recording(x, out, ())
         if out.vertex == 0:
             out = bind(copy, out)

@@ -62,6 +62,8 @@ class Experiment:
 
 
 EXACT = (0.0, 1e-12)
+ANY = (0.0, np.inf)
+"""What a clock says depends on who else computes, so a quick look takes any."""
 
 
 def near(value: float, within: float = 1e-13) -> tuple[float, float]:
@@ -71,7 +73,7 @@ def near(value: float, within: float = 1e-13) -> tuple[float, float]:
 
 EXPERIMENTS = (
     Experiment(
-        "descend", LAB, 6, descend.run,
+        "descend", LAB, 4, descend.run,
         figures=(
             Figure(
                 "x after a step from (1, 1)", "0.891939538826372", near(0.891939538826372), ".15f",
@@ -84,11 +86,11 @@ EXPERIMENTS = (
         ),
     ),
     Experiment(
-        "surface", LAB, 20, surface.run,
+        "surface", LAB, 14, surface.run,
         figures=(
             Figure("loss at the end, of its start", "below 1 %", (0, 0.01), ".2%", (0, 0.5)),
             Figure(
-                "joined by hcat: loss at the end, of its start", "below 1 %", (0, 0.01), ".2%",
+                "loss at the end, of its start, joined by hcat", "below 1 %", (0, 0.01), ".2%",
                 (0, 0.5),
             ),
             Figure("first step below 1 %", "2,000 to 20,000", (500, 20_000), ",.0f", (0, np.inf)),
@@ -107,7 +109,7 @@ EXPERIMENTS = (
         short={"steps": 2000},
     ),
     Experiment(
-        "babysqrt", LAB, 2, babysqrt.run,
+        "babysqrt", LAB, 4, babysqrt.run,
         figures=(
             Figure("largest error of both modes", "exact: 1 / (2 sqrt(2)) at 2", (0, 1e-15), ".1e"),
             Figure("error of central differences", "2.9e-11", (1e-13, 1e-9), ".1e"),
@@ -115,19 +117,19 @@ EXPERIMENTS = (
         ),
     ),
     Experiment(
-        "lab-benchmark", LAB, 4, lab_benchmark.run,
+        "lab-benchmark", LAB, 7, lab_benchmark.run,
         figures=(
-            Figure("gain of arrays, accum, 2 x 3", "7.5 in Julia", (1.0, 100), ".1f"),
-            Figure("gain of compiled, 2 x 3", "more than 7.5", (3.0, 1000), ".1f"),
+            Figure("gain of arrays, accum, 2 x 3", "7.5 in Julia", (1.0, 100), ".1f", ANY),
+            Figure("gain of compiled, 2 x 3", "more than 7.5", (7.5, 1000), ".1f", ANY),
             Figure("blocks held, number by number, 2 x 3", "392 in Julia, made", (50, 500), ".0f"),
             Figure("blocks held, arrays, accum, 2 x 3", "31 in Julia, made", (5, 60), ".0f"),
-            Figure("gain of arrays, accum, 20 x 30", "hundreds", (50, 1e5), ".0f"),
-            Figure("gain of compiled, 20 x 30", "thousands", (50, 1e6), ".0f"),
+            Figure("gain of arrays, accum, 20 x 30", "hundreds", (50, 1e5), ".0f", ANY),
+            Figure("gain of compiled, 20 x 30", "thousands", (50, 1e6), ".0f", ANY),
         ),
         short={"rounds": 1},
     ),
     Experiment(
-        "polynomial", MICROGRAD, 9, polynomial.run,
+        "polynomial", MICROGRAD, 8, polynomial.run,
         figures=(
             Figure("the four ways apart, relative", "the same result", EXACT, ".0e"),
             Figure("loss of the target", "416.62, by its noise", (100, 2000), ".2f"),
@@ -140,7 +142,7 @@ EXPERIMENTS = (
         short={"steps": 300},
     ),
     Experiment(
-        "normals", MICROGRAD, 4, normals.run,
+        "normals", MICROGRAD, 6, normals.run,
         figures=(
             Figure("first loss, mean of the seeds", "near ln 3 = 1.0986", (0.9, 1.5), ".3f"),
             Figure("mean accuracy, relu after the last layer", "about 80 %", (0.6, 1), ".1%"),
@@ -150,16 +152,17 @@ EXPERIMENTS = (
         ),
     ),
     Experiment(
-        "moons", MICROGRAD, 4, moons.run,
+        "moons", MICROGRAD, 6, moons.run,
         figures=(
             Figure("accuracy", "100 %", (1.0, 1.0), ".1%"),
             Figure("seeds at 100 %, relu on the logits", "59 of 100", (0.5, 0.7), ".0%", (0.2, 1)),
             Figure("seeds at 100 %, linear last layer", "97 of 100", (0.9, 1), ".0%", (0.6, 1)),
+            Figure("seeds at 100 %, rate 0.5, 500 steps", "9 of 10", (0.85, 1), ".0%", (0.6, 1)),
         ),
         full={"seeds": 100}, short={"seeds": 5},
     ),
     Experiment(
-        "backprop", FOOTGUN, 4, backprop.run,
+        "backprop", FOOTGUN, 3, backprop.run,
         figures=(
             Figure("parameters", "4,137", (4137, 4137), ",.0f"),
             Figure("gradients compared", "26", (26, 26), ".0f"),
@@ -168,7 +171,7 @@ EXPERIMENTS = (
         ),
     ),
     Experiment(
-        "names", FOOTGUN, 30, names.run,
+        "names", FOOTGUN, 7, names.run,
         figures=(
             Figure("distinct names", "5,163", (1000, 1e6), ",.0f", (10, 1e6)),
             Figure("held-out loss", "below 2.15, 2.05 is usual", (1.8, 2.15), ".3f", (1, 3.4)),
@@ -177,7 +180,7 @@ EXPERIMENTS = (
         short={"steps": 500}, needs="names",
     ),
     Experiment(
-        "vanishing", FOOTGUN, 3, vanishing.run,
+        "vanishing", FOOTGUN, 4, vanishing.run,
         figures=(
             Figure("first layer's gradient, plain", "1e-105", (1e-150, 1e-60), ".0e"),
             Figure("first layer's gradient, batch norm", "0.3", (0.01, 10), ".2f"),
@@ -187,7 +190,7 @@ EXPERIMENTS = (
         ),
     ),
     Experiment(
-        "forward-reverse", FOOTGUN, 3, forward_reverse.run,
+        "forward-reverse", FOOTGUN, 4, forward_reverse.run,
         figures=(
             Figure("de/da", "12", (12, 12), "g"),
             Figure("de/db", "14", (14, 14), "g"),
@@ -209,14 +212,14 @@ EXPERIMENTS = (
         short={"rounds": 1},
     ),
     Experiment(
-        "transposition", FOOTGUN, 2, transposition.run,
+        "transposition", FOOTGUN, 3, transposition.run,
         figures=(Figure("largest difference, relative", "the same gradients", EXACT, ".0e"),),
     ),
     Experiment(
-        "trace", FOOTGUN, 9, trace.run,
+        "trace", FOOTGUN, 6, trace.run,
         figures=(
             Figure(
-                "Hutchinson / Hutch++, decaying spectrum, 96 products", "Hutch++ below", (5, 1e4),
+                "Hutchinson / Hutch++, 96 products, decaying", "Hutch++ below", (5, 1e4),
                 ".0f",
             ),
             Figure("error of the exact divergence", "rounding", EXACT, ".0e"),
@@ -224,22 +227,22 @@ EXPERIMENTS = (
         short={"rounds": 5},
     ),
     Experiment(
-        "digits", OURS, 8, digits.run,
+        "digits", OURS, 6, digits.run,
         figures=(
             Figure("held-out accuracy", "at least 97 %", (0.97, 1.0), ".1%", short=(0.8, 1.0)),
         ),
         short={"steps": 200},
     ),
     Experiment(
-        "digits-conv", OURS, 30, digits_conv.run,
+        "digits-conv", OURS, 7, digits_conv.run,
         figures=(
             Figure("held-out accuracy", "at least 98.5 %", (0.985, 1), ".1%", (0.3, 1)),
-            Figure("eager step / compiled step", "at least 2", (2, 100), ".1f", (0.5, 1000)),
+            Figure("eager step / compiled step", "at least 2", (2, 100), ".1f", ANY),
         ),
         short={"steps": 60},
     ),
     Experiment(
-        "attention", OURS, 45, attention.run,
+        "attention", OURS, 17, attention.run,
         figures=(
             Figure("first loss / ln of the letters", "near 1", (0.8, 1.6), ".2f"),
             Figure("held-out loss", "below that by pairs", (1, 2.3), ".3f", (1, 5)),
@@ -251,33 +254,32 @@ EXPERIMENTS = (
         "pendulum", OURS, 5, pendulum.run,
         figures=(
             Figure(
-                "largest distance from the truth, in standard errors", "at most 3", (0, 3), ".2f",
+                "farthest from the truth, in standard errors", "at most 3", (0, 3), ".2f",
             ),
             Figure("least squares and BFGS apart, relative", "the same", (0, 1e-4), ".0e"),
             Figure(
                 "mean square residual, in units of the noise", "near 1", (0.6, 1.5), ".2f",
             ),
-            Figure("eager gradient / compiled gradient, time", "many", (2, 1e5), ",.0f"),
+            Figure("eager gradient / compiled gradient, time", "many", (2, 1e5), ",.0f", ANY),
         ),
     ),
     Experiment(
-        "hmc", OURS, 8, hmc.run,
+        "hmc", OURS, 6, hmc.run,
         figures=(
             Figure("largest distance from a moment, in errors", "at most 4", (0, 4), ".2f"),
             Figure("accepted", "most", (0.6, 1), ".1%"),
-            Figure("shrink factor of four chains", "near 1", (1, 1.02), ".4f", (1, 1.1)),
-            Figure("effective samples a second", "many", (1000, 1e8), ",.0f", (10, 1e8)),
+            Figure("shrink factor of four chains", "near 1", (1, 1.02), ".4f"),
+            Figure("effective samples a second", "many", (1000, 1e8), ",.0f", ANY),
         ),
-        short={"samples": 2000},
     ),
     Experiment(
-        "inverse-heat", OURS, 10, inverse_heat.run,
+        "inverse-heat", OURS, 6, inverse_heat.run,
         figures=(
             Figure("error of the conductivity, relative", "at most 10 %", (0, 0.1), ".1%"),
             Figure("error of the first guess, relative", "it was worse", (0.2, 1), ".1%"),
             Figure("mean square residual, in units of the noise", "near 1", (0.9, 1.1), ".3f"),
             Figure(
-                "gradient and 5-point differences apart, relative", "small", (0, 1e-7), ".0e",
+                "gradient and differences apart, relative", "small", (0, 1e-7), ".0e",
             ),
         ),
     ),

@@ -81,8 +81,7 @@ def run(sheet: Sheet) -> None:
 
 def draw(descents: list[Descent], out: Path) -> None:
     """Write ``descend.gif``, step by step, and ``descend.png``, all at once."""
-    from matplotlib.animation import PillowWriter  # slow to import
-
+    from nbgrad.experiments.animation import grab, write_gif
     from nbgrad.experiments.style import INK, new_figure, tidy
 
     figure = new_figure(8, 4.4, dpi=100)
@@ -109,17 +108,20 @@ def draw(descents: list[Descent], out: Path) -> None:
     bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
     figure.legend(loc="outside right upper", frameon=False, labelcolor=INK)
     title = axes.set_title(" ", color=INK, fontsize=13)
+    canvas: Any = figure.canvas
+    canvas.draw()  # what stands still is drawn once, and copied under each frame
+    ground = canvas.copy_from_bbox(figure.bbox)
 
-    def show(step: int) -> None:
-        for way, descent in zip(ways, descents, strict=True):
-            way.set_data(descent.x[: step + 1], descent.y[: step + 1])
+    def frame(step: int) -> Any:
+        canvas.restore_region(ground)
         taken = (f"{min(step, len(d.x) - 1)} of {len(d.x) - 1}" for d in descents)
         title.set_text(f"Gradient descent: {' steps, and '.join(taken)} steps")
+        for way, descent in zip(ways, descents, strict=True):
+            way.set_data(descent.x[: step + 1], descent.y[: step + 1])
+        for artist in (*ways, title):
+            axes.draw_artist(artist)
+        return grab(figure)
 
-    last = max(len(descent.x) for descent in descents) - 1
-    writer = PillowWriter(fps=6)
-    with writer.saving(figure, str(out / "descend.gif"), dpi=100):
-        for step in [*range(last + 1), *[last] * 6]:  # the end stays for a second
-            show(step)
-            writer.grab_frame()
+    steps = range(max(len(descent.x) for descent in descents))
+    write_gif(out / "descend.gif", map(frame, steps), milliseconds=160)
     figure.savefig(out / "descend.png", dpi=150)

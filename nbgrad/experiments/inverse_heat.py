@@ -52,7 +52,7 @@ def misfit(log_k: Any, measured: Any) -> Any:
 
 
 def run(sheet: Sheet, seed: Seed = 0) -> None:
-    """Find what a rod is made of from temperatures: inverse heat.
+    """Find what a rod is made of from its temperatures.
 
     2,400 steps of the heat equation are one compiled loop, and so is their
     gradient by the conductivity; L-BFGS finds it from nine noisy sensors.
@@ -82,7 +82,7 @@ def run(sheet: Sheet, seed: Seed = 0) -> None:
     sheet.figure("error of the first guess, relative", float(np.sqrt(np.mean((1 - truth) ** 2))))
     error = (temperatures(k) - measured) / NOISE
     sheet.figure("mean square residual, in units of the noise", float(np.mean(error**2)))
-    sheet.figure("gradient and 5-point differences apart, relative", abs(difference / slope - 1))
+    sheet.figure("gradient and differences apart, relative", abs(difference / slope - 1))
     sheet.say(f"{found.nit} steps of L-BFGS, {found.nfev} gradients")
     if sheet.plots:
         draw(sheet.out / "conductivity.png", k, path)

@@ -16,8 +16,21 @@ from nbgrad.experiments.progress import progress
 from nbgrad.experiments.sheet import Sheet
 
 BLOCK, EMBEDDING, HIDDEN, BATCH, STEPS, EVERY = 3, 10, 64, 32, 40_000, 1000
+FEWEST = 50
+"""Fewer names leave nothing to hold out."""
 LETTERS = ".abcdefghijklmnopqrstuvwxyz"
 """The point stands before the first letter and after the last."""
+
+
+def known_names(file: Path | None) -> list[str]:
+    """The names of a file, or those of the US census."""
+    try:
+        names = nbgrad.data.names(file)
+        if len(names) < FEWEST:
+            raise ValueError(f"{file} holds {len(names)} names; give {FEWEST} or more")
+    except ValueError as error:  # no text, or none that is a name
+        raise typer.BadParameter(str(error), param_hint="'--file'") from None
+    return names
 
 
 def windows(names: list[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -82,17 +95,17 @@ def run(
     seed: Seed = 0,
     steps: Steps = STEPS,
 ) -> None:
-    """Learn first names, character by character, and make up new ones.
+    """Learn first names and make up new ones.
 
     A network of three characters, an embedding, batch norm and tanh, trained
     on minibatches of 32 in a compiled loop. The names are those of the US census
-    (pip install "nbgrad[names]"), or of a file.
+    (pip install "nbgrad\\[names]"), or of a file.
 
     [bold]nbgrad run names[/]
     [bold]nbgrad run names --file towns.txt[/]
     """
     rng = np.random.default_rng(seed)
-    names = nbgrad.data.names(file)
+    names = known_names(file)
     (train,), (held,) = nbgrad.data.split(rng, 0.1, np.array(names))
     (x, y), (held_x, held_y) = windows(train.tolist()), windows(held.tolist())
     network, history, seen = first_network(rng), [], []

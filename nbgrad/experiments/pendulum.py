@@ -66,7 +66,7 @@ def residuals(p: Any, measured: Any) -> Any:
 
 
 def run(sheet: Sheet, seed: Seed = 0) -> None:
-    """Fit a pendulum's parameters through its differential equation.
+    """Fit a pendulum's parameters through its equation.
 
     800 steps of Runge-Kutta are one compiled loop, and so is their gradient;
     least squares and BFGS find frequency, damping and the start from 80 noisy
@@ -90,7 +90,7 @@ def run(sheet: Sheet, seed: Seed = 0) -> None:
         rows,
     )
     off = max(abs(found - truth) / error for _, _, found, error, truth in rows)
-    sheet.figure("largest distance from the truth, in standard errors", off)
+    sheet.figure("farthest from the truth, in standard errors", off)
     apart = max(abs(float(fit.x[name] / bfgs.x[name] - 1)) for name in TRUTH)
     sheet.figure("least squares and BFGS apart, relative", apart)
     sheet.figure("mean square residual, in units of the noise", 2 * float(fit.cost) / TIMES)

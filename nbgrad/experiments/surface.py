@@ -76,7 +76,7 @@ def run(sheet: Sheet, seed: Seed = 0, steps: Steps = STEPS) -> None:
     )
     below = np.flatnonzero(batch < 0.01 * batch[0])
     sheet.figure("loss at the end, of its start", float(batch[-1] / batch[0]))
-    sheet.figure("joined by hcat: loss at the end, of its start", float(joined[-1] / joined[0]))
+    sheet.figure("loss at the end, of its start, joined by hcat", float(joined[-1] / joined[0]))
     sheet.figure("first step below 1 %", float(below[0]) if below.size else np.inf)
     apart = np.max(np.abs(joined[:EVERY] / batch[:EVERY] - 1))
     sheet.figure("both ways apart over the first 50 steps", float(apart))
@@ -90,8 +90,7 @@ def run(sheet: Sheet, seed: Seed = 0, steps: Steps = STEPS) -> None:
 
 def animate(out: Path, kept: list[Any], points: np.ndarray, history: np.ndarray) -> None:
     """Write ``surface.gif``, truth and network side by side, and ``surface.png``, its end."""
-    from matplotlib.animation import PillowWriter  # slow to import
-
+    from nbgrad.experiments.animation import grab, write_gif
     from nbgrad.experiments.style import INK, new_figure, tidy
 
     plane = np.meshgrid(ACROSS, UP)
@@ -119,9 +118,11 @@ def animate(out: Path, kept: list[Any], points: np.ndarray, history: np.ndarray)
         return filled
 
     figure.colorbar(show(0), ax=panels, label="$y^2 + \\sin x$", pad=0.02)
-    writer = PillowWriter(fps=8)
-    with writer.saving(figure, str(out / "surface.gif"), dpi=80):
-        for frame in [*frames, *[frames[-1]] * 8]:  # the end stays for a second
-            show(frame)
-            writer.grab_frame()
+
+    def frame(i: int) -> Any:
+        show(i)
+        figure.canvas.draw()
+        return grab(figure)
+
+    write_gif(out / "surface.gif", map(frame, frames), milliseconds=120)
     figure.savefig(out / "surface.png", dpi=150)

@@ -111,7 +111,7 @@ def run(
     error = {row[:4]: row.error for row in rows}
     most = PRODUCTS[-1]
     gain = (error["decaying", way, "rademacher", most] for way in ("hutchinson", "hutch++"))
-    sheet.figure("Hutchinson / Hutch++, decaying spectrum, 96 products", next(gain) / next(gain))
+    sheet.figure("Hutchinson / Hutch++, 96 products, decaying", next(gain) / next(gain))
     sheet.figure("error of the exact divergence", error["decaying", "divergence", "", SIZE])
     if sheet.plots:
         draw(rows, sheet.out / "trace.png")

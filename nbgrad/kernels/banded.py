@@ -17,9 +17,9 @@ def banded(ab, y, out, count, n, m, lower, upper):
     """
     row = 2 * lower + upper + 1 + m
     for k in range(count):
-        given, right = shift(ab, k * (lower + upper + 1) * n), shift(y, k * n * m)
+        band, right = shift(ab, k * (lower + upper + 1) * n), shift(y, k * n * m)
         to = shift(out, k * n * row)
-        unfold(given, right, to, n, m, lower, upper)
+        unfold(band, right, to, n, m, lower, upper)
         eliminate(to, n, m, lower, upper)
         for i in range(n - 1, -1, -1):
             solution = shift(to, i * row + row - m)

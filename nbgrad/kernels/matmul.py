@@ -120,5 +120,5 @@ def _batched(x: np.ndarray, batch: tuple[int, ...]) -> tuple[np.ndarray, bool]:
     serves all."""
     if math.prod(x.shape[:-2]) != 1 and x.shape[:-2] != batch:
         x = np.broadcast_to(x, batch + x.shape[-2:])
-    found, turned = stored(x)
-    return found.reshape(math.prod(found.shape[:-2]), *found.shape[-2:]), turned
+    matrices, turned = stored(x)
+    return matrices.reshape(math.prod(matrices.shape[:-2]), *matrices.shape[-2:]), turned

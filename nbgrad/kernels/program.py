@@ -57,21 +57,21 @@ class Entry:
             *(np.float64(x) if type(x) is float else x for x in args)
         )
 
-    def run(self, given: Sequence[Any]) -> Any:
-        """Call it, compiled for the types of the arguments `given` where that is not done."""
+    def run(self, arguments: Sequence[Any]) -> Any:
+        """Call it, compiled for the types of `arguments` where that is not done."""
         if not self._types:
-            self.prepare(given)
+            self.prepare(arguments)
         try:
-            return self.call(*given)
+            return self.call(*arguments)
         except TypeError:
-            self.prepare(given)
-            return self.call(*given)
+            self.prepare(arguments)
+            return self.call(*arguments)
 
-    def prepare(self, given: Sequence[Any]) -> None:
-        """Compile, or load, for the types of the arguments `given`, unless that is done."""
+    def prepare(self, arguments: Sequence[Any]) -> None:
+        """Compile, or load, for the types of `arguments`, unless that is done."""
         if DISABLED:
             return
-        types = tuple(map(numba.typeof, given))
+        types = tuple(map(numba.typeof, arguments))
         with global_compiler_lock:
             if types not in self._types:
                 maker: Any = self._kernel.dispatcher  # that of every entry of this text
@@ -88,16 +88,16 @@ def home_of(name: str, source: str) -> str:
 def njit(name: str, source: str, count: int, results: int, captured: Sequence[Any]) -> Callable:
     """The function `name` for `@njit` code, of `count` arguments and `results` arrays; `captured`
     arrays are filled in between them as they are now."""
-    made = kernel_from_source(name, source)
+    entry = kernel_from_source(name, source)
     if not captured:
-        return made.dispatcher
+        return entry.dispatcher
     names = [f"x{i}" for i in range(count)]
     places = [f"r{i}" for i in range(results)]
     arrays = {f"captured{i}": array for i, array in enumerate(captured)}
-    text = f"from {made.function.__module__} import {name}_entry\n\n\n"
+    text = f"from {entry.function.__module__} import {name}_entry\n\n\n"
     text += f"def closed({', '.join([*names, *places])}):\n"
     text += f"    return {name}_entry({', '.join([*names, *arrays, *places])})\n"
-    sys.modules[made.function.__module__].__dict__[f"{name}_entry"] = made.dispatcher
+    sys.modules[entry.function.__module__].__dict__[f"{name}_entry"] = entry.dispatcher
     closed = module_of(text, **arrays).__dict__["closed"]
     return closed if DISABLED else guarded(jitted(closed))
 

@@ -70,13 +70,13 @@ def choice_pullback(ct, x, out, x_bar, scratch, outer, length, inner):
             best, share, ties = out[o], ct[o], zero
             end = (o + 1) * length
             for start in range(o * length, end, _BLOCK):
-                stop, found = min(start + _BLOCK, end), zero
+                stop, count = min(start + _BLOCK, end), zero
                 for j in range(start, stop):
-                    found = radd(found, select(x[offset(j)] == best, one, zero))
+                    count = radd(count, select(x[offset(j)] == best, one, zero))
                 for j in range(start, stop):
                     x_bar[offset(j)] = zero
-                if found > zero:
-                    ties += found
+                if count > zero:
+                    ties += count
                     for j in range(start, stop):
                         x_bar[offset(j)] = select(x[offset(j)] == best, share, zero)
             if ties > one:
@@ -196,8 +196,8 @@ def pulled(
     flat, sizes = _view(x, axes)
     order = None if middle(x.shape, axes) else _order(x.ndim, axes)
     x_bar = np.empty([x.shape[axis] for axis in order] if order else x.shape, x.dtype)
-    given = [array.ravel() for array in (ct, *more)]
-    kernel(given[0], flat, *given[1:], x_bar.ravel(), np.empty(sizes[2], x.dtype), *sizes)
+    operands = [array.ravel() for array in (ct, *more)]
+    kernel(operands[0], flat, *operands[1:], x_bar.ravel(), np.empty(sizes[2], x.dtype), *sizes)
     return np.array(x_bar.transpose(np.argsort(order)), order="C") if order else x_bar
 
 

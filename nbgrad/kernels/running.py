@@ -70,3 +70,17 @@ def overlapped(x, y, out, n, m):
         row, factor = shift(x, m - 1 - j), y[j]
         for i in range(count):
             out[i] += row[i] * factor
+
+
+@device
+def slid(v, x, out, rows, length, n):
+    """The sums of a row x with all windows of a row v, for each row."""
+    size = length - n + 1
+    for r in range(rows):
+        window, to = shift(v, r * length), shift(out, r * size)
+        for i in range(size):
+            to[i] = 0.0
+        for j in range(n):
+            factor = x[r * n + j]
+            for i in range(size):
+                to[i] += factor * window[i + j]

@@ -27,10 +27,10 @@ __all__ = [
 def factored(x, lu, count, n):
     """Factors with partial pivoting."""
     for k in range(count):
-        a, given = shift(lu, k * (n + 1) * n), shift(x, k * n * n)
+        a, matrix = shift(lu, k * (n + 1) * n), shift(x, k * n * n)
         exchanged = shift(a, n * n)
         for i in range(n * n):
-            a[i] = given[i]
+            a[i] = matrix[i]
         for j in range(n):
             best = j
             for i in range(j + 1, n):
@@ -89,14 +89,14 @@ def swept(a, y, out, count, n, m, lower, unit):
     for i in range(count * n * m):
         out[i] = y[i]
     for k in range(count):
-        given, to = shift(a, k * n * n), shift(out, k * n * m)
+        matrix, to = shift(a, k * n * n), shift(out, k * n * m)
         for step in range(n):
             i = step if lower else n - 1 - step
             for c in range(0 if lower else i + 1, i if lower else n):
-                subtract(shift(to, i * m), shift(to, c * m), given[i * n + c], m)
+                subtract(shift(to, i * m), shift(to, c * m), matrix[i * n + c], m)
             if not unit:
                 for c in range(m):
-                    to[i * m + c] /= given[i * n + i]
+                    to[i * m + c] /= matrix[i * n + i]
 
 
 @device
@@ -124,13 +124,13 @@ def diagonals(lu, out, count, n):
 def choleskied(x, out, count, n):
     """Lower factors, row by row; nan where a matrix is not positive definite."""
     for k in range(count):
-        a, given = shift(out, k * n * n), shift(x, k * n * n)
+        a, matrix = shift(out, k * n * n), shift(x, k * n * n)
         for i in range(n):
             for j in range(i + 1):
-                total = given[0] - given[0]
+                total = matrix[0] - matrix[0]
                 for c in range(j):
                     total = radd(total, a[i * n + c] * a[j * n + c])
-                rest = given[i * n + j] - total
+                rest = matrix[i * n + j] - total
                 if i != j:
                     a[i * n + j] = rest / a[j * n + j]
                 else:
@@ -145,9 +145,9 @@ def reflected(x, out, count, m, n):
     signs of LAPACK: m rows of Q, and n of R below them."""
     for k in range(count):
         q, r = shift(out, k * (m + n) * n), shift(out, k * (m + n) * n + m * n)
-        given = shift(x, k * m * n)
+        matrix = shift(x, k * m * n)
         for i in range(m * n):
-            q[i] = given[i]
+            q[i] = matrix[i]
         for j in range(n):  # column j below the diagonal becomes the reflection, up to its length
             reflect(q, r, j, m, n)
         for i in range(n):

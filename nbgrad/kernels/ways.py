@@ -18,8 +18,8 @@ __all__ = ["addresses", "contiguous", "fits", "meet", "number", "writable"]
 
 def _described(text: str) -> list[tuple[Any, tuple[int, ...]]]:
     """The dtypes and shapes that `fits` is given."""
-    found = re.findall(r"(\w+)\[([\d, ]*)\]", text)
-    return [(np.dtype(n), tuple(int(x) for x in s.split(",") if x.strip())) for n, s in found]
+    matches = re.findall(r"(\w+)\[([\d, ]*)\]", text)
+    return [(np.dtype(n), tuple(int(x) for x in s.split(",") if x.strip())) for n, s in matches]
 
 
 def _fits(text, *arrays):
@@ -43,9 +43,9 @@ def fits(typingctx, text, *arrays):
         for i, (array, (_, shape)) in enumerate(zip(arrays, described, strict=True)):
             if array.ndim != len(shape):
                 return cgutils.false_bit
-            given = context.make_array(array)(context, builder, builder.extract_value(args[1], i))
-            for found, size in zip(cgutils.unpack_tuple(builder, given.shape), shape, strict=True):
-                same = builder.icmp_signed("==", found, found.type(size))
+            value = context.make_array(array)(context, builder, builder.extract_value(args[1], i))
+            for extent, size in zip(cgutils.unpack_tuple(builder, value.shape), shape, strict=True):
+                same = builder.icmp_signed("==", extent, extent.type(size))
                 fit = builder.and_(fit, same)
         return fit
 
@@ -91,14 +91,14 @@ def meet(typingctx, first, *arrays):
             start = builder.ptrtoint(array.data, context.get_value_type(types.intp))
             size = builder.mul(array.nitems, array.itemsize)
             ends.append((start, builder.add(start, size)))
-        found = context.get_constant(types.boolean, False)
+        overlap = context.get_constant(types.boolean, False)
         for j in range(first.literal_value, len(ends)):
             for i in range(j):
                 (low, high), (start, stop) = ends[i], ends[j]
                 before = builder.icmp_unsigned("<", low, stop)
                 after = builder.icmp_unsigned("<", start, high)
-                found = builder.or_(found, builder.and_(before, after))
-        return found
+                overlap = builder.or_(overlap, builder.and_(before, after))
+        return overlap
 
     return types.boolean(first, types.StarArgTuple(arrays)), codegen
 
@@ -113,16 +113,16 @@ def number(typingctx, text, x):
     a float, and no float an integer."""
     if not isinstance(text, types.StringLiteral):
         raise errors.TypingError("number takes a literal")
-    wanted = getattr(types, text.literal_value)
+    target = getattr(types, text.literal_value)
     x = types.unliteral(x)
     fits = isinstance(x, (types.Integer, types.Boolean))
-    if not fits and not (isinstance(x, types.Float) and isinstance(wanted, types.Float)):
-        raise errors.TypingError(f"a compiled program takes a number of dtype {wanted}, not {x}")
+    if not fits and not (isinstance(x, types.Float) and isinstance(target, types.Float)):
+        raise errors.TypingError(f"a compiled program takes a number of dtype {target}, not {x}")
 
     def codegen(context, builder, signature, args):
-        return context.cast(builder, args[1], x, wanted)
+        return context.cast(builder, args[1], x, target)
 
-    return wanted(text, x), codegen
+    return target(text, x), codegen
 
 
 @instruction(np.ascontiguousarray)
@@ -152,12 +152,12 @@ def addresses(typingctx, *arrays):
         with builder.goto_entry_block():
             block = builder.alloca(place, place(len(arrays)))
         for i, array in enumerate(arrays):
-            found = builder.extract_value(args[0], i)
+            word = builder.extract_value(args[0], i)
             if isinstance(array, types.Array):
-                found = context.make_array(array)(context, builder, found).data
+                word = context.make_array(array)(context, builder, word).data
             if not isinstance(array, types.Integer):
-                found = builder.ptrtoint(found, place)
-            builder.store(found, builder.gep(block, [place(i)]))
+                word = builder.ptrtoint(word, place)
+            builder.store(word, builder.gep(block, [place(i)]))
         return block
 
     return table(types.StarArgTuple(arrays)), codegen

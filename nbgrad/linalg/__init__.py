@@ -12,7 +12,8 @@ array([[1., 0.],
 
 from ..rules.cholesky import cho_factor, cho_solve
 from ..rules.matrix_functions import expm, logm, sqrtm
-from ..rules.structured import block_diag, matmul_toeplitz, solve_banded, toeplitz
+from ..rules.structured import block_diag, solve_banded
+from ..rules.toeplitz import matmul_toeplitz, toeplitz
 from ..rules.triangular import solve_triangular
 
 __all__ = [

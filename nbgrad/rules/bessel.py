@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.array import apply, implements
 from ..core.primitive import bind
-from .families import Interval, elementwise, positive, reals
+from .families import Interval, elementwise, in_doubles, positive, reals
 
 _ORDER = "its order: pass a plain number or array, such as v.data"
 orders = Interval(0.0, 3.0)
@@ -24,11 +24,11 @@ def _scipys(name: str, domain: Interval, slope, **facts):
     )  # fmt: skip
 
 
-def _of_order(name: str, slope):
+def _of_order(name: str, slope, notes: str = "the order is plain"):
     """The row of a function of an order and a number."""
     return elementwise(
         None, f"bessel_{name}(x, y)", [_ORDER, slope], domains=[orders, positive], name=name,
-        reference=f"scipy.special.{name}", notes="the order is plain",
+        reference=in_doubles(name), spelling=f"`scipy.special.{name}`", notes=notes,
     )  # fmt: skip
 
 
@@ -57,18 +57,27 @@ def _far(v, x):
     return far, np.where(far, abs(x), 1e3 + 1e3 * v * v)
 
 
+def _above_a_pole(x, slope):
+    """The slope of what rises from -inf at 0."""
+    return np.where(x == 0, np.inf, slope)
+
+
 _I_FAR, _K_FAR = -1 / math.sqrt(2 * math.pi), -math.sqrt(math.pi / 2)
 
 # -- Bessel functions -----------------------------------------------------------------------------
 
 j0_row = _scipys("j0", reals, lambda x, out: -j1(x))
 j1_row = _scipys("j1", reals, lambda x, out: j0(x) - _over_x(x, out, -1.0))
-y0_row = _scipys("y0", positive, lambda x, out: -y1(x))
+y0_row = _scipys("y0", positive, lambda x, out: -y1(x), notes="-inf at 0, with derivative inf")
 y1_row = _scipys(
-    "y1", positive, lambda x, out: np.where(x == 0, np.inf, y0(x) - out / np.where(x == 0, 1, x))
-)
+    "y1", positive, lambda x, out: _above_a_pole(x, y0(x) - out / np.where(x == 0, 1, x)),
+    notes="-inf at 0, with derivative inf",
+)  # fmt: skip
 jv_row = _of_order("jv", lambda v, x, out: 0.5 * (jv(v - 1, x) - jv(v + 1, x)))
-yv_row = _of_order("yv", lambda v, x, out: 0.5 * (yv(v - 1, x) - yv(v + 1, x)))
+yv_row = _of_order(
+    "yv", lambda v, x, out: _above_a_pole(x, 0.5 * (yv(v - 1, x) - yv(v + 1, x))),
+    notes="the order is plain; -inf at 0, with derivative inf",
+)  # fmt: skip
 
 
 @implements("scipy.special.j0")
@@ -168,7 +177,7 @@ i0e_row = _scipys(
     kinks=[((0.0,), (0.0,))],
     notes="i0(x) * exp(-abs(x)); derivative 0 at 0",
 )
-i1e_row = _scipys("i1e", reals, _i1e_slope, notes="i1(x) * exp(-abs(x))")
+i1e_row = _scipys("i1e", Interval(-1.2, 1.2), _i1e_slope, notes="i1(x) * exp(-abs(x))")
 k0_row = _scipys("k0", positive, lambda x, out: -k1(x))
 k1_row = _scipys("k1", positive, lambda x, out: -k0(x) - out / x)
 k0e_row = _scipys("k0e", positive, _k_slope(0.0), notes="k0(x) * exp(x)")

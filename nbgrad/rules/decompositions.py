@@ -142,7 +142,7 @@ class EighResult(NamedTuple):
 
 
 def _triangle(op: str, uplo: str) -> None:
-    if uplo.upper() not in ("L", "U"):
+    if not isinstance(uplo, str) or uplo.upper() not in ("L", "U"):
         raise ValueError(f"{op}: UPLO={uplo!r} must be 'L' or 'U'")
 
 

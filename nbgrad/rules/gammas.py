@@ -6,9 +6,10 @@ import numpy as np
 
 from ..core.array import apply, implements
 from ..core.primitive import bind
+from ..errors import NoRuleError
 from ..kernels import shapes
 from .entropies import kl_div, xlog1py, xlogy
-from .families import Interval, above_one, elementwise, positive
+from .families import Interval, above_one, elementwise, in_doubles, positive
 
 unit = Interval(0.1, 0.9)
 _LOG_2PI = math.log(2 * math.pi)
@@ -32,7 +33,8 @@ def _polygamma(x, *, n):
 gammaln_row = elementwise(
     None, "lgamma(x)", [lambda x, out: digamma(x)], domains=[positive], name="gammaln",
     reference="scipy.special.gammaln",
-    notes="log of the absolute value; inf at 0 and the negative integers",
+    notes="log of the absolute value; inf at 0 and the negative integers, where its derivative is "
+    "-inf and nan",
 )  # fmt: skip
 loggamma_row = elementwise(
     None, "select(x < 0.0, nan, lgamma(x))", [lambda x, out: np.where(x < 0, np.nan, digamma(x))],
@@ -41,11 +43,11 @@ loggamma_row = elementwise(
 )  # fmt: skip
 digamma_row = elementwise(
     None, "digamma(x)", [lambda x, out: polygamma(1, x)], domains=[positive], name="digamma",
-    reference="scipy.special.psi",
+    reference="scipy.special.psi", notes="-inf at 0, nan at the negative integers",
 )  # fmt: skip
 polygamma_row = elementwise(
     None, _polygamma_body, [lambda x, out, n: polygamma(n + 1, x)], domains=[positive],
-    name="polygamma", params=[{"n": n} for n in (1, 2, 5)], reference=_polygamma,
+    name="polygamma", params=[{"n": n} for n in (1, 2)], reference=_polygamma,
     spelling="`nbgrad.special.polygamma`", notes="derivative of digamma, n times",
 )  # fmt: skip
 
@@ -103,12 +105,14 @@ beta_row = elementwise(
     None, "beta(x, y)",
     [lambda x, y, out: out * (digamma(x) - digamma(x + y)),
      lambda x, y, out: out * (digamma(y) - digamma(x + y))],
-    domains=[positive, positive], name="beta", reference="scipy.special.beta",
+    domains=[positive, positive], name="beta", reference=in_doubles("beta"),
+    spelling="`scipy.special.beta`",
 )  # fmt: skip
 betaln_row = elementwise(
     None, "betaln(x, y)",
     [lambda x, y, out: digamma(x) - digamma(x + y), lambda x, y, out: digamma(y) - digamma(x + y)],
-    domains=[positive, positive], name="betaln", reference="scipy.special.betaln",
+    domains=[positive, positive], name="betaln", reference=in_doubles("betaln"),
+    spelling="`scipy.special.betaln`",
 )  # fmt: skip
 
 
@@ -167,17 +171,20 @@ def _beta_density(a, b, x):
 
 gammainc_row = elementwise(
     None, "gammainc(x, y)", [_A, lambda a, x, out: _gamma_density(a, x)],
-    domains=[positive, positive], name="gammainc", reference="scipy.special.gammainc",
+    domains=[positive, positive], name="gammainc", reference=in_doubles("gammainc"),
+    spelling="`scipy.special.gammainc`",
     notes="derivative in x; refused in a",
 )  # fmt: skip
 gammaincc_row = elementwise(
     None, "gammaincc(x, y)", [_A, lambda a, x, out: -_gamma_density(a, x)],
-    domains=[positive, positive], name="gammaincc", reference="scipy.special.gammaincc",
+    domains=[positive, positive], name="gammaincc", reference=in_doubles("gammaincc"),
+    spelling="`scipy.special.gammaincc`",
     notes="derivative in x; refused in a",
 )  # fmt: skip
 betainc_row = elementwise(
     None, "betainc(x, y, z)", [_A_AND_B, _A_AND_B, lambda a, b, x, out: _beta_density(a, b, x)],
-    domains=[positive, positive, unit], name="betainc", reference="scipy.special.betainc",
+    domains=[positive, positive, unit], name="betainc", reference=in_doubles("betainc"),
+    spelling="`scipy.special.betainc`",
     notes="derivative in x; refused in a and b",
 )  # fmt: skip
 
@@ -217,18 +224,32 @@ def _zeta_in_q(s, q, out, n):
 
 
 def _zeta(s, q, *, n):
+    dtype = np.result_type(s, q)
     if n:
         import mpmath  # here, as only tests ask
 
-        slopes = np.vectorize(
-            lambda s, q: float(mpmath.zeta(float(s), float(q), n)), otypes=[float]
-        )
-        return slopes(s, q).astype(np.result_type(s, q))
+        def slope(s, q):
+            if s == 1:
+                return (-1) ** n * np.inf
+            if not (-0.25 <= s < np.inf and 0 < q < np.inf):
+                return np.nan
+            digits = s * np.log10(max(q, 1.0))
+            if digits > 330 or s > 1e3:
+                return (-np.log(q)) ** n * np.power(q, -s)
+            with mpmath.workdps(30 + int(digits)):
+                return float(mpmath.zeta(s, q, n))
+
+        slopes = np.vectorize(slope, otypes=[float])
+        return slopes(np.asarray(s, float), np.asarray(q, float)).astype(dtype)
     from scipy.special import zeta  # here, as only tests ask
 
     # SciPy's is nan where 1 / q**s is 0, and inf for nan at its poles.
     value = np.where(np.isnan(s) | np.isnan(q), np.nan, zeta(np.minimum(s, 1e4), q))
-    return value.astype(np.result_type(s, q))
+    return value.astype(dtype)
+
+
+def _zeta_above_one(s, q, *, n):
+    return _zeta(np.where(s < 1, np.nan, s), q, n=n).astype(np.result_type(s, q))
 
 
 def _riemann(s, *, n):
@@ -243,7 +264,8 @@ zeta_row = elementwise(
     None,
     lambda n: f"select(x > 1.0, hurwitz({n}.0, x, y), select(x == 1.0, {'-' * (n % 2)}inf, nan))",
     [lambda s, q, out, n: zeta_row_of(s, q, n + 1), _zeta_in_q],
-    domains=[above_one, positive], name="zeta", params=[{"n": n} for n in (0, 1)], reference=_zeta,
+    domains=[above_one, positive], name="zeta", params=[{"n": n} for n in (0, 1)],
+    reference=_zeta_above_one,
     spelling="`scipy.special.zeta`", notes="its derivative in the exponent, n times, up to 15",
 )  # fmt: skip
 
@@ -273,12 +295,22 @@ riemann_row = elementwise(
 )  # fmt: skip
 
 
+# The kernel has room for so many powers of a logarithm.
+_MOST_SLOPES = 15
+
+
+def _require_order(n: int) -> int:
+    if n > _MOST_SLOPES:
+        raise NoRuleError(f"zeta: its slope in the exponent is known up to order {_MOST_SLOPES}")
+    return n
+
+
 def zeta_row_of(s, q, n: int):
-    return bind(zeta_row, s, q, n=n)
+    return bind(zeta_row, s, q, n=_require_order(n))
 
 
 def riemann_row_of(s, n: int):
-    return bind(riemann_row, s, n=n)
+    return bind(riemann_row, s, n=_require_order(n))
 
 
 def zeta(x, q=None):

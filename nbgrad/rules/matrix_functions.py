@@ -24,48 +24,87 @@ from .forms import matrices as forms
 from .layout import given
 from .linalg import swap
 from .matrices import floats, require_square
-from .nondiff import stopped
 from .triangular import over_stacks, scipy_function
 
 __all__ = ["expm", "logm", "sqrtm"]
 
 
-def _along(row: Custom, x, direction):
-    """The derivative at x along a direction, which is taken in steps of the size 1."""
-    n = shape_of(x)[-1]
-    size = np.max(np.abs(stopped(direction)), axis=(-2, -1), keepdims=True, initial=0.0)
-    size = np.where(size > 0, size, 1.0)
-    zeros = np.zeros(np.broadcast_shapes(shape_of(x), shape_of(direction)), direction.dtype)
-    x, step = x + zeros, direction / size + zeros
-    upper = np.concatenate([x, step], axis=-1)
-    both = np.concatenate([upper, np.concatenate([zeros, x], axis=-1)], axis=-2)
-    return bind(row, both)[..., :n, n:] * size
+def _blocks(x, upper):
+    """[[x, upper], [0, x]]"""
+    zeros = np.zeros(shape_of(x), x.dtype)
+    lower = np.concatenate([zeros, x], axis=-1)
+    return np.concatenate([np.concatenate([x, upper], axis=-1), lower], axis=-2)
 
 
-def _row(name: str, compute: Callable, fused: Callable, **facts: Any) -> Custom:
-    """The row of a function of matrices; `fused(x, out, ct)` is its pullback of one plain matrix,
-    by an algorithm of its own."""
+def _corner(compute: Callable, x, direction):
+    """The derivative at x along a direction, in steps of the size 1, of plain matrices."""
+    size = np.max(np.abs(direction), axis=(-2, -1), keepdims=True, initial=0.0)
+    size = np.where(size > 0, size, 1.0).astype(direction.dtype)
+    n = x.shape[-1]
+    wide = over_stacks(compute, (2 * n, 2 * n), _blocks(x, direction / size))
+    return wide[..., :n, n:] * size
+
+
+def _derivative(name: str, compute: Callable, **facts: Any) -> Custom:
+    """The row of the derivative at x along a direction, which is linear in the direction."""
+
+    def evaluate(x, direction):
+        return _corner(compute, floats(x), floats(direction))
+
+    def rule(ct, out, args, need):
+        x, direction = args
+        n = shape_of(x)[-1]
+        of_x = None
+        if need[0]:
+            corner = _blocks(np.zeros(shape_of(x), ct.dtype), ct)
+            wide = bind(row, swap(_blocks(x, direction)), corner)
+            of_x = wide[..., :n, :n] + wide[..., n:, n:]
+        return [of_x, bind(row, swap(x), ct) if need[1] else None]
+
+    def push(tangents, out, args):
+        x, direction = args
+        x_dot, direction_dot = tangents
+        terms = [] if direction_dot is None else [bind(row, x, direction_dot)]
+        if x_dot is not None:
+            n = shape_of(x)[-1]
+            both = _blocks(x_dot, np.zeros(shape_of(x), x_dot.dtype))
+            terms.append(bind(row, _blocks(x, direction), both)[..., :n, n:])
+        return sum(terms[1:], terms[0])
+
+    row = Custom(
+        f"{name}_along", evaluate, lambda x, direction: Aval.of(x.shape, float_type(x, direction)),
+        rule, push,
+        samples=[sample((2, 2), (2, 2), domain=definite)],
+        reference=lambda x, d: _corner(_wide(name), x, d),
+        batch=lambda row, size, args, batched: bind(row, *batching.spread(size, args, batched)),
+        notes=f"the derivative of nbgrad.linalg.{name} at x along a direction", **facts,
+    )  # fmt: skip
+    return row
+
+
+def _row(name: str, compute: Callable, fused: Callable, along: Custom, **facts: Any) -> Custom:
+    """The row of a function of matrices, whose derivative is the row `along`; `fused(x, out, ct)`
+    is its pullback of one plain matrix, by an algorithm of its own."""
 
     def evaluate(x):
         x = floats(x)
         return over_stacks(compute, x.shape[-2:], x)
 
     def rule(ct, out, args, need):
-        return [_along(row, swap(args[0]), ct)]
+        return [bind(along, swap(args[0]), ct)]
 
     def push(tangents, out, args):
-        return _along(row, args[0], tangents[0])
+        return bind(along, args[0], tangents[0])
 
     def fused_rule(ct, out, args, need):
         return [over_stacks(fused, out.shape[-2:], args[0], out, ct)]
 
-    row = Custom(
+    return Custom(
         name, evaluate, lambda x: Aval.of(x.shape, float_type(x)), rule, push, fused=fused_rule,
         samples=[sample((2, 2), domain=definite), sample((2, 3, 3), domain=definite)],
         reference=lambda x: over_stacks(_wide(name), x.shape[-2:], x),
         batch=batching.stacked, spelling=f"`nbgrad.linalg.{name}`", **facts,
     )  # fmt: skip
-    return row
 
 
 def _wide(name: str) -> Callable:
@@ -102,19 +141,24 @@ def _root_back(x, out, ct):
 
 
 def _logarithm_back(x, out, ct):
-    return np.asarray(_along(logm_row, x.T, ct))
+    return _corner(_real("logm"), x.T, ct)
 
 
 _SCHUR = "it needs Schur factors, which compiled programs do not compute"
 _SLOW = "slow: the derivative is a function of matrices of twice the rows"
-expm_row = _row("expm", _exponential, _exponential_back, form=forms.exponential, notes=_SLOW)
+_expm_along = _derivative("expm", _exponential, form=forms.exponential_along)
+_sqrtm_along = _derivative("sqrtm", _real("sqrtm"), eager_only=_SCHUR)
+_logm_along = _derivative("logm", _real("logm"), eager_only=_SCHUR)
+expm_row = _row(
+    "expm", _exponential, _exponential_back, _expm_along, form=forms.exponential, notes=_SLOW
+)
 sqrtm_row = _row(
-    "sqrtm", _real("sqrtm"), _root_back, eager_only=_SCHUR,
+    "sqrtm", _real("sqrtm"), _root_back, _sqrtm_along, eager_only=_SCHUR,
     notes="the principal root, of matrices without negative eigenvalues, which are refused; "
     f"{_SLOW}",
 )  # fmt: skip
 logm_row = _row(
-    "logm", _real("logm"), _logarithm_back, eager_only=_SCHUR,
+    "logm", _real("logm"), _logarithm_back, _logm_along, eager_only=_SCHUR,
     notes="the principal logarithm, of matrices without negative eigenvalues, which are refused; "
     f"{_SLOW}",
 )  # fmt: skip

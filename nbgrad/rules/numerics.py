@@ -265,6 +265,9 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
 @implements(np.apply_over_axes)
 def apply_over_axes(func, a, axes):
     """A function over one axis after the other, which stay, of length 1."""
+    if not callable(func):
+        raise TypeError(f"apply_over_axes: {func!r} is no function of an array and an axis")
+    a = given(a)
     n = len(shape_of(a))
     for axis in [axes] if np.ndim(axes) == 0 else axes:
         out = func(a, normalize_axis(axis, n, "apply_over_axes"))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.array import functions, implements
+from ..core.array import Array, functions, implements
 from ..core.primitive import Aval, bind, shape_of
 from ..core.symbols import noted
 from ..errors import DimensionMismatch
@@ -261,6 +261,8 @@ def roll(a, shift, axis=None):
     if axis is None:
         return np.reshape(roll(np.reshape(a, -1), shift, 0), shape_of(a))
     axes = axis if isinstance(axis, Sequence) else (axis,)
+    if isinstance(shift, Array) or any(isinstance(n, Array) for n in axes):
+        raise TypeError("roll: shifts and axes are whole numbers, not tracked arrays")
     shifts, axes = np.broadcast_arrays(shift, axes)
     listed = [[shapes.whole(n, "roll: a shift or axis") for n in a.flat] for a in (shifts, axes)]
     axes = normalize_axes(listed[1], len(shape_of(a)), "axis", allow_duplicate=True)

@@ -1,4 +1,4 @@
-"""Matrices with a structure: banded systems, blocks on the diagonal, Toeplitz matrices; public in
+"""Matrices with a structure: banded systems, and blocks on the diagonal; public in
 `nbgrad.linalg`."""
 
 from typing import Any
@@ -14,10 +14,9 @@ from .dtypes import float_type
 from .families import Custom, Dominant, sample
 from .forms import matrices as forms
 from .layout import given
-from .select import take
 from .triangular import over_stacks, right_hand_sides, scipy_function
 
-__all__ = ["block_diag", "matmul_toeplitz", "solve_banded", "toeplitz"]
+__all__ = ["block_diag", "solve_banded"]
 
 # -- banded systems -------------------------------------------------------------------------------
 
@@ -177,58 +176,3 @@ def block_diag(*arrs: Any) -> Any:
         rows.append(np.pad(x, sides))
         start += n
     return np.concatenate(rows, axis=-2) if len(rows) > 1 else rows[0]
-
-
-def _ends(op: str, c: Any, r: Any) -> tuple[Any, int, int]:
-    """The numbers of a Toeplitz matrix, from its lower left corner to the upper right one, and its
-    rows and columns."""
-    c = given(c)
-    r = c if r is None else given(r)
-    if len(shape_of(c)) != 1 or len(shape_of(r)) != 1:
-        raise DimensionMismatch(
-            f"{op}: the first column and the first row have the shapes {shape_of(c)} and "
-            f"{shape_of(r)}: give vectors, or nbgrad.vmap over many"
-        )
-    return np.concatenate([np.flip(c), r[1:]]), shape_of(c)[0], shape_of(r)[0]
-
-
-def toeplitz(c: Any, r: Any = None) -> Any:
-    """The matrix (m, n) that has one number on each diagonal: c[i - j] below, r[j - i] above.
-
-    `c`, of m numbers, is its first column, and `r`, of n numbers, its first row, but for r[0],
-    which is not read; `c` again where it is None.
-
-    >>> nbgrad.linalg.toeplitz(np.array([1.0, 2.0]), np.array([1.0, 3.0, 4.0]))
-    array([[1., 3., 4.],
-           [2., 1., 3.]])
-    """
-    numbers, m, n = _ends("toeplitz", c, r)
-    return take(numbers, np.arange(n) + np.arange(m)[::-1, None], axis=0)
-
-
-def matmul_toeplitz(
-    c_or_cr: Any, x: Any, check_finite: bool = False, workers: int | None = None
-) -> Any:
-    """The product `toeplitz(c, r) @ x`, where `c_or_cr` is c or the pair (c, r).
-
-    `x` is a vector (n,) or a matrix (n, k). The product with a vector is a convolution, and takes
-    no memory for the matrix. `check_finite` and `workers` are as in SciPy's signature, whose
-    Fourier transforms are not used here: sums are exact to rounding, in n * m steps.
-
-    Raises DimensionMismatch for shapes that do not fit.
-
-    >>> nbgrad.linalg.matmul_toeplitz((np.array([1.0, 2.0]), np.array([1.0, 3.0])), np.ones(2))
-    array([4., 3.])
-    """
-    is_pair = isinstance(c_or_cr, tuple) and len(c_or_cr) == 2
-    c, r = c_or_cr if is_pair else (c_or_cr, None)
-    x = given(x)
-    numbers, m, n = _ends("matmul_toeplitz", c, r)
-    if len(shape_of(x)) not in (1, 2) or shape_of(x)[0] != n:
-        raise DimensionMismatch(
-            f"matmul_toeplitz: a matrix of the shape {(m, n)} and x of the shape {shape_of(x)} do "
-            f"not fit: x must have {n} rows"
-        )
-    if len(shape_of(x)) == 2 or not n or not m:
-        return toeplitz(c, r) @ x
-    return np.flip(np.correlate(numbers, x, "valid"))

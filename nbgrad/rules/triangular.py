@@ -2,8 +2,8 @@
 `nbgrad.linalg`."""
 
 import functools
+import importlib
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,8 @@ __all__ = ["solve_triangular"]
 @functools.cache
 def scipy_function(name: str) -> Any:
     """A function of scipy.linalg, which is loaded when it is first called."""
-    return getattr(import_module("scipy.linalg"), name)
+    module, _, function = f"scipy.linalg.{name}".rpartition(".")
+    return getattr(importlib.import_module(module), function)
 
 
 def over_stacks(function: Callable, shape: tuple[int, ...], *arrays: np.ndarray) -> np.ndarray:

@@ -135,8 +135,8 @@ class Variant:
                     for array, value in zip(self.captured, inputs, strict=True)
                 ]
                 text = makers[kind](self.signature, [array.ctypes.data for array in captured])
-                made = cfunc(f"{self.program.name}_{kind}", self._module(text), kind)
-                self._cfuncs[kind] = (made, captured)
+                function = cfunc(f"{self.program.name}_{kind}", self._module(text), kind)
+                self._cfuncs[kind] = (function, captured)
             return self._cfuncs[kind][0]
 
     def _module(self, text: str) -> str:

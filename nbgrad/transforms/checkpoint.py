@@ -49,8 +49,8 @@ def checkpoint(f: Callable) -> Callable:
         if not state.holds_floats:
             return called(_primitive, FunctionCall("checkpoint", f, args, options))
 
-        def with_state(leaves, *given, **named):
-            return state.rebuild(leaves)(*given, **named)
+        def with_state(leaves, *inputs, **keywords):
+            return state.rebuild(leaves)(*inputs, **keywords)
 
         with_state.__name__ = getattr(f, "__name__", type(f).__name__)
         return called(

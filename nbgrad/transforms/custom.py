@@ -77,7 +77,7 @@ def custom_rule(
     np.float64(10.0)
     """
     if f is None:
-        return lambda given: custom_rule(given, pullback=pullback, pushforward=pushforward)
+        return lambda function: custom_rule(function, pullback=pullback, pushforward=pushforward)
     trees.require_function("custom_rule", f)
     trees.require_function("custom_rule: pullback", pullback)
     if pushforward is not None:
@@ -138,11 +138,11 @@ class _Pullback(Primitive):
     registered = False
 
     def evaluate(self, *args, **params):
-        call, wanted = params["call"], params["wanted"]
+        call, mask = params["call"], params["mask"]
         cotangents = pulled(call, args[0], args[1], args[2:])
         return np.concatenate([
             np.ravel(np.zeros(shape_of(x)) if g is None else g)
-            for g, x, needed in zip(cotangents, args[2:], wanted, strict=True) if needed
+            for g, x, needed in zip(cotangents, args[2:], mask, strict=True) if needed
         ])  # fmt: skip
 
     def pullback(self, ct, out, args, need, **params):
@@ -159,12 +159,12 @@ _pullback.plans = Unplanned()
 def _pulled_as_op(
     call: FunctionCall, need: Sequence[bool], ct: Any, out: Any, args: Sequence
 ) -> list:
-    flat = bind(_pullback, ct, out, *args, call=call, wanted=tuple(need))
+    flat = bind(_pullback, ct, out, *args, call=call, mask=tuple(need))
     cotangents, at = [], 0
-    for x, wanted in zip(args, need, strict=True):
+    for x, needs in zip(args, need, strict=True):
         size = int(np.prod(shape_of(x)))
-        cotangents.append(np.reshape(flat[at : at + size], shape_of(x)) if wanted else None)
-        at += size if wanted else 0
+        cotangents.append(np.reshape(flat[at : at + size], shape_of(x)) if needs else None)
+        at += size if needs else 0
     return cotangents
 
 
@@ -224,8 +224,8 @@ def _transposed(call: FunctionCall, tangents: Sequence, out: Any, args: Sequence
     moving = [i for i, t in enumerate(tangents) if t is not None]
 
     def pull(ct: Any) -> tuple:
-        found = pulled(call, ct, out, args)
-        return tuple(found[i] for i in moving if found[i] is not None)
+        cotangents = pulled(call, ct, out, args)
+        return tuple(cotangents[i] for i in moving if cotangents[i] is not None)
 
     like = np.zeros(shape_of(out), out.dtype)
     known = [i for i in moving if pulled(call, like, out, args)[i] is not None]

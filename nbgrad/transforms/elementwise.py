@@ -44,7 +44,7 @@ def custom_elementwise(
     np.float64(0.5)
     """
     if body is None:
-        return lambda given: custom_elementwise(given, partials=partials, name=name)
+        return lambda code: custom_elementwise(code, partials=partials, name=name)
     partials = list(partials)
     name = name or getattr(body, "__name__", "elementwise")
     if not 1 <= len(partials) <= len(NAMES) or not all(p is None or callable(p) for p in partials):

@@ -49,21 +49,21 @@ def jacobian(f: Callable, argnums: int | tuple[int, ...] = 0, mode: str = "auto"
 
     @transformed(jacobian, f, argnums, mode)
     def jacobian_of(*args, **options):
-        wanted = existing("jacobian", argnums, positions, args)
+        places = existing("jacobian", argnums, positions, args)
 
-        def partial(*given):
+        def partial(*inputs):
             full = list(args)
-            for position, x in zip(wanted, given, strict=True):
+            for position, x in zip(places, inputs, strict=True):
                 full[position] = x
             return f(*full, **options)
 
-        point = tuple(args[position] for position in wanted)
+        point = tuple(args[position] for position in places)
         floor = trees.level_for(*args, *options.values())
         with trees.apart(*args, *options.values()):
             if mode == "optimal":
                 return _by_elimination(partial, point, argnums)
-            found = _jacobian(partial, point, mode, isinstance(argnums, tuple))
-        leaves, rebuild = trees.flatten(found)
+            blocks = _jacobian(partial, point, mode, isinstance(argnums, tuple))
+        leaves, rebuild = trees.flatten(blocks)
         return rebuild([trees.released(x, floor) for x in leaves])
 
     return jacobian_of
@@ -100,15 +100,15 @@ def hvp(f: Callable, argnums: int = 0) -> Callable:
             raise DimensionMismatch(
                 "hvp: give the arguments of the function and then the direction, as in hvp(f)(x, v)"
             )
-        *given, v = args
-        (place,) = existing("hvp", argnums, positions, tuple(given))
+        *primals, v = args
+        (place,) = existing("hvp", argnums, positions, tuple(primals))
 
         def of_one(x):
-            return f(*given[:place], x, *given[place + 1 :], **options)
+            return f(*primals[:place], x, *primals[place + 1 :], **options)
 
         # Reverse mode outside has the kernels of the ops for its pullbacks.
         with trees.apart(*args, *options.values()):
-            return grad(lambda x: jvp(of_one, (x,), (v,))[1])(given[place])
+            return grad(lambda x: jvp(of_one, (x,), (v,))[1])(primals[place])
 
     return product
 
@@ -118,8 +118,8 @@ def _by_elimination(f: Callable, point: tuple, argnums: Any) -> Any:
 
     if len(point) != 1:
         raise TypeError("jacobian: mode 'optimal' is for one argument; name one in argnums")
-    found = eliminated(f, point[0])
-    return (found,) if isinstance(argnums, tuple) else found
+    result = eliminated(f, point[0])
+    return (result,) if isinstance(argnums, tuple) else result
 
 
 class _Flat:

@@ -31,16 +31,16 @@ class LinearMap:
         op: str,
         inputs: list[Symbol | None],
         outputs: list,
-        given: tuple,
+        arguments: tuple,
         result: Any,
         floor: int,
-        made: tuple,
+        recipe: tuple,
     ):
         self._op, self._inputs, self._outputs = op, inputs, outputs
-        self._given, self._result, self._floor = given, result, floor
+        self._arguments, self._result, self._floor = arguments, result, floor
         level = next(x.level for x in inputs if x is not None)
         self._steps = topological(outputs, level=level)
-        self._made = made
+        self._recipe = recipe
         known = {id(x) for x in inputs if x is not None}
         for symbol in self._steps:
             if any(id(arg) in known for arg in symbol.args):
@@ -49,15 +49,15 @@ class LinearMap:
 
     def __call__(self, *tangents):
         """The result for directions that nest as the arguments do."""
-        if len(tangents) != len(self._given):
+        if len(tangents) != len(self._arguments):
             raise TypeError(
-                f"{self._op}: {len(tangents)} directions for {len(self._given)} arguments"
+                f"{self._op}: {len(tangents)} directions for {len(self._arguments)} arguments"
             )
-        leaves, _ = trees.flatten(self._given)
-        given = fitted(self._op, "tangent", tangents, leaves, self._given)
+        leaves, _ = trees.flatten(self._arguments)
+        directions = fitted(self._op, "tangent", tangents, leaves, self._arguments)
         values = {
             id(symbol): x
-            for symbol, x in zip(self._inputs, given, strict=True)
+            for symbol, x in zip(self._inputs, directions, strict=True)
             if symbol is not None
         }
         for symbol in self._steps:
@@ -70,7 +70,7 @@ class LinearMap:
 
     def __reduce__(self) -> Any:
         """Pickled and copied as the call that recorded it, which runs again where it is read."""
-        return self._made
+        return self._recipe
 
     def _floor_for(self, directions: Any) -> int:
         """From which level on arrays are constants of what comes of directions or a cotangent."""
@@ -82,9 +82,9 @@ class LinearMap:
         Raises TypeError where an op of the program is not linear in what depends on the arguments.
         """
         leaves, _ = trees.flatten(self._result)
-        given = fitted(self._op, "cotangent", ct, leaves, self._result)
+        seeds = fitted(self._op, "cotangent", ct, leaves, self._result)
         cotangents: dict[int, Any] = {}
-        for symbol, g in zip(self._outputs, given, strict=True):
+        for symbol, g in zip(self._outputs, seeds, strict=True):
             if isinstance(symbol, Symbol) and id(symbol) in self._linear:
                 _add(cotangents, symbol, g)
         constants: dict[int, Any] = {}
@@ -103,15 +103,15 @@ class LinearMap:
                 if contribution is not None:
                     self._require_linear(symbol, contribution)
                     _add(cotangents, arg, contribution)
-        given, rebuild = trees.flatten(self._given)
+        _, rebuild = trees.flatten(self._arguments)
         floor = self._floor_for(ct)
-        found = [
+        results = [
             None
             if symbol is None
             else trees.released(cotangents.get(id(symbol), _zeros(symbol.aval)), floor)
             for symbol in self._inputs
         ]
-        return rebuild(found)
+        return rebuild(results)
 
     def _require_linear(self, symbol: Symbol, contribution: Any) -> None:
         if isinstance(contribution, Symbol) and contribution.builder is symbol.builder:
@@ -182,16 +182,16 @@ def linearize(f: Callable, *primals, **options) -> tuple[Any, LinearMap]:
         builder = Builder(level)
         inputs = _inputs(builder, leaves)
         with new_level() as above:
-            given = [
+            duals = [
                 x if symbol is None else Dual(float_array(x, op="linearize"), symbol, above)
                 for x, symbol in zip(leaves, inputs, strict=True)
             ]
-            result = f(*rebuild(given), **options)
-    found, rebuild_result = array_leaves("linearize", result)
-    value = rebuild_result([primal_of(x, above, floor) for x in found])
-    tangents = [tangent_of(x, above, floor) for x in found]
-    made = _linearized, (f, primals, options)
-    return value, LinearMap("linearize", inputs, tangents, primals, value, floor, made)
+            result = f(*rebuild(duals), **options)
+    outputs, rebuild_result = array_leaves("linearize", result)
+    value = rebuild_result([primal_of(x, above, floor) for x in outputs])
+    tangents = [tangent_of(x, above, floor) for x in outputs]
+    recipe = _linearized, (f, primals, options)
+    return value, LinearMap("linearize", inputs, tangents, primals, value, floor, recipe)
 
 
 def _linearized(f: Callable, primals: tuple, options: dict) -> LinearMap:
@@ -221,13 +221,13 @@ def linear_transpose(f: Callable, *examples) -> Callable[[Any], tuple]:
     with new_level() as level:
         builder = Builder(level)
         inputs = _inputs(builder, leaves)
-        given = [x if s is None else s for x, s in zip(leaves, inputs, strict=True)]
-        result = f(*rebuild(given))
+        operands = [x if s is None else s for x, s in zip(leaves, inputs, strict=True)]
+        result = f(*rebuild(operands))
     outputs, rebuild_result = array_leaves("linear_transpose", result)
     outputs = [below(x, level) for x in outputs]
     like = rebuild_result([_zeros(x.aval) if isinstance(x, Symbol) else x for x in outputs])
-    made = _untransposed, (f, examples)
-    linear = LinearMap("linear_transpose", inputs, outputs, examples, like, floor, made)
+    recipe = _untransposed, (f, examples)
+    linear = LinearMap("linear_transpose", inputs, outputs, examples, like, floor, recipe)
     # What is not linear at all is refused first, by its op.
     linear.transpose(like)
     zeros = rebuild(

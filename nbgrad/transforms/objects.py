@@ -55,15 +55,15 @@ def is_float(x: Any) -> bool:
 
 def attributes(x: Any) -> dict[str, Any]:
     """The attributes of an object, of `__dict__` and `__slots__`, sorted by name."""
-    found = dict(getattr(x, "__dict__", {}))
+    values = dict(getattr(x, "__dict__", {}))
     for cls in type(x).__mro__:
         slots = cls.__dict__.get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else slots:
             if name not in ("__dict__", "__weakref__"):
                 name = f"_{cls.__name__.lstrip('_')}{name}" if _is_private(name) else name
                 if hasattr(x, name):
-                    found[name] = getattr(x, name)
-    return dict(sorted(found.items()))
+                    values[name] = getattr(x, name)
+    return dict(sorted(values.items()))
 
 
 def is_plain(x: Any) -> bool:
@@ -88,13 +88,13 @@ def opened(
     true; the same list where there is none. `flatten` takes containers apart, and no objects."""
     if COMMON.issuperset(map(type, leaves)):
         return leaves
-    found = [
+    parts = [
         x
         if isinstance(x, _OPAQUE) or dataclasses.is_dataclass(x)
         else _opened(x, flatten, holds, path)
         for x in leaves
     ]
-    return leaves if all(a is b for a, b in zip(leaves, found, strict=True)) else found
+    return leaves if all(a is b for a, b in zip(leaves, parts, strict=True)) else parts
 
 
 def _opened(x: Any, flatten: Callable, holds: Callable, path: tuple) -> Any:

@@ -52,8 +52,8 @@ def grad(f: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False)
 
     @transformed(grad, f, argnums, has_aux)
     def gradient_of(*args, **options):
-        wanted = existing("gradient", argnums, positions, args)
-        value, gradients = _value_and_gradients("gradient", f, args, wanted, options, has_aux)
+        places = existing("gradient", argnums, positions, args)
+        value, gradients = _value_and_gradients("gradient", f, args, places, options, has_aux)
         slope = gradients if isinstance(argnums, tuple) else gradients[0]
         return (slope, value[1]) if has_aux else slope
 
@@ -78,8 +78,8 @@ def value_and_grad(
 
     @transformed(value_and_grad, f, argnums, has_aux)
     def value_and_gradient_of(*args, **options):
-        wanted = existing("gradient", argnums, positions, args)
-        value, gradients = _value_and_gradients("gradient", f, args, wanted, options, has_aux)
+        places = existing("gradient", argnums, positions, args)
+        value, gradients = _value_and_gradients("gradient", f, args, places, options, has_aux)
         return value, gradients if isinstance(argnums, tuple) else gradients[0]
 
     return value_and_gradient_of
@@ -100,8 +100,8 @@ def elementwise_grad(f: Callable, argnums: int = 0) -> Callable:
 
     @transformed(elementwise_grad, f, argnums)
     def slope_of(*args, **options):
-        wanted = existing("elementwise_grad", argnums, positions, args)
-        run = Run("elementwise_grad", f, args, wanted, options)
+        places = existing("elementwise_grad", argnums, positions, args)
+        run = Run("elementwise_grad", f, args, places, options)
         outputs, _ = array_leaves("elementwise_grad", run.result)
         return run.pull(outputs, [ones_like(out) for out in outputs])[0]
 
@@ -145,8 +145,8 @@ def pullback_of(run: Run, result: Any) -> tuple[Any, Callable[[Any], tuple]]:
     value = rebuild([run.plain(x) for x in outputs])
 
     def pullback(ct):
-        given = fitted(run.op, "cotangent", ct, outputs, value)
-        return run.pull(outputs, given)
+        seeds = fitted(run.op, "cotangent", ct, outputs, value)
+        return run.pull(outputs, seeds)
 
     return value, pullback
 
@@ -178,10 +178,10 @@ def existing(op: str, argnums: Any, positions: tuple[int, ...], args: tuple) -> 
                 f"{op}: argnums {argnums} with {len(args)} positional arguments: give the "
                 "argument to differentiate by position"
             )
-    wanted = tuple([position % len(args) for position in positions])
-    if len(wanted) > 1 and len(set(wanted)) < len(wanted):
+    places = tuple([position % len(args) for position in positions])
+    if len(places) > 1 and len(set(places)) < len(places):
         raise ValueError(f"{op}: argnums {argnums} names an argument twice")
-    return wanted
+    return places
 
 
 def _value_and_gradients(

@@ -46,7 +46,7 @@ class Run:
         passed = [leaf for state in states for leaf in state.leaves]
         self.level, self.started = trees.level_for(*passed, *rest, *options.values()), graph.tick()
         with new_level(self.level):
-            given = list(args)
+            inputs = list(args)
             for position, state in zip(positions, states, strict=True):
                 require_open(op, state.leaves)
                 tracked = [
@@ -60,9 +60,9 @@ class Run:
                         f"to ({_named(args[position])}); all but floats are static, so "
                         "write 2.0 for 2 or convert the array to float64"
                     )
-                given[position] = state.rebuild(tracked)
+                inputs[position] = state.rebuild(tracked)
                 self.leaves.append(nodes)
-            self.result = f(*given, **options)
+            self.result = f(*inputs, **options)
 
     def own(self, x: Any) -> TrackedArray | None:
         """The array of this run's level behind x, which may depend on its leaves."""
@@ -85,11 +85,13 @@ class Run:
             x = self.own(out)
             if x is not None:
                 seeds[x.node] = seeds[x.node] + ct if x.node in seeds else ct
-        found = backward.sweep(seeds, backward.history(*seeds, since=self.started)) if seeds else {}
-        handed: set[int] = set()
+        gradients = (
+            backward.sweep(seeds, backward.history(*seeds, since=self.started)) if seeds else {}
+        )
+        ids: set[int] = set()
         return tuple(
             gradient(
-                [None if node is None else _cotangent_of(node, found, handed) for node in nodes_of]
+                [None if node is None else _cotangent_of(node, gradients, ids) for node in nodes_of]
             )
             for gradient, nodes_of in zip(self.gradient, self.leaves, strict=True)
         )
@@ -172,15 +174,15 @@ def _kind(x: Any) -> str:
     )
 
 
-def _cotangent_of(node: graph.Leaf, cotangents: dict, owned: set[int]) -> Any:
-    """The cotangent of a leaf, an array of its own, as contributions may be shared. `handed` are
-    those that were given out before."""
+def _cotangent_of(node: graph.Leaf, cotangents: dict, ids: set[int]) -> Any:
+    """The cotangent of a leaf, an array of its own, as contributions may be shared. `ids` are
+    those of what was given out before."""
     ct = cotangents.get(node)
     if ct is None:
         return trees.scalar(np.zeros(shape_of(node.value), node.value.dtype))
     if isinstance(ct, np.ndarray):
-        if ct.base is not None or id(ct) in owned:
+        if ct.base is not None or id(ct) in ids:
             ct = np.array(ct)
         else:
-            owned.add(id(ct))
+            ids.add(id(ct))
     return trees.scalar(ct)

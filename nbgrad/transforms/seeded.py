@@ -41,8 +41,8 @@ def reset(*arrays: Any) -> None:
     """
     for x in arrays:
         if type(x) is not TrackedArray:
-            found = [_leaves("reset", x)[0] for x in arrays]
-            gradients.reset([y for leaves in found for y in leaves if _is_tracked(y)])
+            groups = [_leaves("reset", x)[0] for x in arrays]
+            gradients.reset([y for leaves in groups for y in leaves if _is_tracked(y)])
             return
     gradients.reset(arrays)
 

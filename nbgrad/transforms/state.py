@@ -131,9 +131,9 @@ def _captured(f: types.FunctionType) -> dict[str, Any]:
 
 def _closed_over(f: types.FunctionType, values: dict[str, Any]) -> Callable:
     """`f` with other values in its cells; where it names itself, the new one."""
-    kept = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
-    own = [name for name in kept if name not in values and _is_of(kept[name], f)]
-    cells = kept | {name: types.CellType(value) for name, value in values.items()}
+    closure = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
+    own = [name for name in closure if name not in values and _is_of(closure[name], f)]
+    cells = closure | {name: types.CellType(value) for name, value in values.items()}
     cells |= {name: types.CellType() for name in own}
     new = types.FunctionType(
         f.__code__, f.__globals__, f.__name__, f.__defaults__, tuple(cells.values())

@@ -136,7 +136,7 @@ def register(cls: type | None = None, *, fields: Sequence[str] | None = None) ->
     np.float64(3.0)
     """
     if cls is None:
-        return lambda given: register(given, fields=fields)
+        return lambda kind: register(kind, fields=fields)
     if not isinstance(cls, type):
         raise TypeError(f"register: a {type(cls).__name__} is no class; give the class itself")
     chosen = None if fields is None else tuple(fields)
@@ -151,8 +151,8 @@ def register(cls: type | None = None, *, fields: Sequence[str] | None = None) ->
 
 def _register_dataclasses(leaves: Iterable[Any]) -> bool:
     """Register the dataclasses among `leaves`; whether there were new ones."""
-    found = {type(leaf) for leaf in leaves if dataclasses.is_dataclass(leaf)} - {type}
-    for cls in found:
+    kinds = {type(leaf) for leaf in leaves if dataclasses.is_dataclass(leaf)} - {type}
+    for cls in kinds:
         names = _fields_of(cls)
         with _registering:
             try:
@@ -161,7 +161,7 @@ def _register_dataclasses(leaves: Iterable[Any]) -> bool:
                 continue
             if _carried(cls):
                 _chosen[cls] = names
-    return bool(found)
+    return bool(kinds)
 
 
 def _fields_of(cls: Any) -> tuple[str, ...]:

@@ -41,17 +41,17 @@ def history(*roots: Node, since: int = 0) -> list[Node]:
             elif parent not in seen and parent.time > since:
                 seen.add(parent)
                 stack.append(parent)
-    nodes.sort(key=_made)
+    nodes.sort(key=_time_of)
     return nodes
 
 
-_made = attrgetter("time")
+_time_of = attrgetter("time")
 
 
 def retained(nodes: list[Node], arrays: Iterable) -> list[Node]:
     """The nodes of arrays whose gradients are wanted. Raises TypeError for what is no array of a
     graph, GraphError for one that is not among `nodes`, from which gradients come."""
-    found = []
+    targets = []
     known = set(nodes)
     for x in [arrays] if isinstance(arrays, Array) else arrays:
         node = getattr(x, "node", None)
@@ -64,8 +64,8 @@ def retained(nodes: list[Node], arrays: Iterable) -> list[Node]:
                 f"backward: the output was not computed from the {node.name} of shape {x.shape} "
                 "that retain holds, so it has no gradient"
             )
-        found.append(node)
-    return found
+        targets.append(node)
+    return targets
 
 
 def sweep(
@@ -165,7 +165,7 @@ def _expanded(node: Node, ct, cotangents: dict) -> list[Node]:
             parents = [p for p in newer.parents if p is not None and p not in seen]
             seen.update(parents)
             stack += parents
-    return sorted(new, key=_made)
+    return sorted(new, key=_time_of)
 
 
 def _add_into(parent, plan, value, ct, cotangents: dict, own: set) -> tuple[()]:

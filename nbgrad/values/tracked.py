@@ -201,7 +201,7 @@ def record(primitive: Primitive, args: Sequence, params: dict):
     """Apply a primitive at the base level, and note it in the graph."""
     if len(args) == 1:
         return TrackedArray.bind1(primitive, *args, **params)
-    parents, values, kinds = _taken_apart(0, primitive, args)
+    parents, values, kinds = _take_apart(0, primitive, args)
     if len(kinds) == 2 and parents[0] is parents[1] and primitive.plan_class is ElementwisePlan:
         kinds = kinds[:1]
     if not primitive.differentiable:
@@ -215,7 +215,7 @@ def record(primitive: Primitive, args: Sequence, params: dict):
 
 def record_nested(level: int, primitive: Primitive, args: Sequence, params: dict):
     """Apply a primitive above the base level: to the values below it, through `bind`."""
-    parents, values, kinds = _taken_apart(level, primitive, lifted(args))
+    parents, values, kinds = _take_apart(level, primitive, lifted(args))
     out = bind(primitive, *values, **params)
     if not primitive.differentiable:
         return out
@@ -240,7 +240,7 @@ def nested_result(primitive, kinds, parents, values, params, out, level: int) ->
     return array
 
 
-def _taken_apart(level: int, primitive: Primitive, args: Sequence) -> tuple[tuple, tuple, tuple]:
+def _take_apart(level: int, primitive: Primitive, args: Sequence) -> tuple[tuple, tuple, tuple]:
     """Node (or None), value and kind of each argument."""
     parents, values, kinds = [], [], []
     for arg in args:

@@ -119,6 +119,24 @@ def test_bad_values_get_one_line(run, arguments, named, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [(b"", "begins with a letter"), (b"anna\nbob\n", "holds 2 names"), (b"\xff\xfe", "decode")],
+)
+def test_a_file_without_names_gets_one_line(run, tmp_path, content, told):
+    (tmp_path / "names.txt").write_bytes(content)
+    code, out, err = run("run", "names", "--file", tmp_path / "names.txt", "--out", tmp_path)
+    assert (code, out, len(err)) == (2, [], 1)
+    assert "--file" in err[0] and told in err[0]
+
+
+def test_without_the_package_of_names_one_line_says_what_to_do(run, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "names", None)
+    code, out, err = run("run", "names", "--out", tmp_path)
+    assert (code, out, len(err)) == (1, [], 1)
+    assert 'pip install "nbgrad[names]"' in err[0] and "text file" in err[0]
+
+
 @pytest.mark.parametrize("below", ["", "folder"])
 def test_an_output_folder_that_is_a_file_gets_one_line(run, tmp_path, below):
     (tmp_path / "file").write_text("kept")

@@ -3,24 +3,34 @@
 import csv
 
 import matplotlib.font_manager  # noqa: F401 (its first import can report on stderr)
+import numpy as np
 import pytest
 
 from nbgrad import cli
 from nbgrad.experiments import report
 from nbgrad.experiments.catalogue import BY_NAME, EXPERIMENTS
 
-STARTS = {".png": b"\x89PNG\r\n\x1a\n", ".gif": b"GIF8", ".csv": b""}
+STARTS = {".png": b"\x89PNG\r\n\x1a\n", ".gif": b"GIF8", ".csv": b"", ".txt": b""}
+
+
+def names_file(folder):
+    """A text file of names, in place of the package that brings some."""
+    parts = ("an", "bel", "ca", "do", "el", "fi", "go", "hen", "is", "jo", "ka", "lu", "mi", "no")
+    path = folder / "names.txt"
+    path.write_text("\n".join(a + b + c for a in parts for b in parts for c in ("", "a", "ry")))
+    return ["--file", str(path)]
 
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_an_experiment_comes_out_as_it_should(name, tmp_path, capsys):
-    experiment = BY_NAME[name]
-    code = cli.main(["run", name, "--out", str(tmp_path), *report.flags(experiment.short)])
+    experiment, out = BY_NAME[name], tmp_path / "out"
+    options = [*report.flags(experiment.short), *(names_file(tmp_path) if name == "names" else [])]
+    code = cli.main(["run", name, "--out", str(out), *options])
     told = capsys.readouterr()
     assert (code, told.err) == (0, "")
-    assert told.out.endswith(f"kept in {tmp_path}\n")
+    assert told.out.endswith(f"kept in {out}\n")
     assert told.out.replace("\n", "").isprintable()
-    found = report.figures(tmp_path)
+    found = report.figures(out)
     assert list(found) == [figure.name for figure in experiment.figures]
     off = {
         figure.name: found[figure.name]
@@ -28,7 +38,7 @@ def test_an_experiment_comes_out_as_it_should(name, tmp_path, capsys):
         if not figure.holds(found[figure.name], short=True)
     }
     assert off == {}
-    for path in tmp_path.iterdir():
+    for path in out.iterdir():
         assert path.read_bytes().startswith(STARTS[path.suffix])
         if path.suffix == ".csv":
             with path.open(newline="") as file:
@@ -43,6 +53,8 @@ def test_every_experiment_says_what_it_shows():
         for figure in row.figures:
             low, high = figure.within
             assert low <= high and figure.source
+            shown = figure.shown(high if np.isfinite(high) else 20_000.0)
+            assert len(figure.name) + len(shown) + len(figure.source) <= 72, "80 columns hold it"
 
 
 @pytest.fixture

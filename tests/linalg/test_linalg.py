@@ -118,6 +118,25 @@ def test_what_needs_schur_factors_is_eager_only():
             nbgrad.compile(getattr(linalg, name))(A)
 
 
+@pytest.mark.parametrize("shape", [(300, 200, ()), (200, 300, (2,))])
+def test_long_products_with_toeplitz_matrices(shape):
+    """By Fourier transforms: values and gradients are those of the matrix."""
+    m, n, columns = shape
+    args = RNG.normal(size=m), RNG.normal(size=n), RNG.normal(size=(n, *columns))
+
+    def product(c, r, x):
+        return linalg.matmul_toeplitz((c, r), x)
+
+    found = product(*args)
+    np.testing.assert_allclose(found, linalg.toeplitz(*args[:2]) @ args[2], 1e-11, 1e-11)
+    slopes, expected = (
+        nbgrad.grad(lambda *args, f=f: np.sum(np.sin(f(*args))), (0, 1, 2))(*args)
+        for f in (product, lambda c, r, x: linalg.toeplitz(c, r) @ x)
+    )
+    for mine, theirs in zip(slopes, expected, strict=True):
+        np.testing.assert_allclose(mine, theirs, 1e-9, 1e-10)
+
+
 # -- functions of matrices ------------------------------------------------------------------------
 
 

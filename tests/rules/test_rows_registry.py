@@ -53,7 +53,8 @@ def test_exempt_rows_exist_and_have_no_derivative():
 @pytest.mark.parametrize("row", rows.rows(), ids=lambda row: row.name)
 def test_every_row_is_tested(row):
     cases = rows.cases_of(row)
-    assert any(case.compiled for case in cases), "the default run compiles none of its cases"
+    if row.name not in rows.KIN:
+        assert any(case.compiled for case in cases), "the default run compiles none of its cases"
     assert all(low < high for case in cases for low, high in case.domains)
     assert all(case.positions for case in cases) == row.differentiable
     assert rows.reference(row) is not None

@@ -14,6 +14,7 @@ from children import run
 import nbgrad
 from nbgrad import NoRuleError, special, track
 from nbgrad.kernels.scalar import library
+from nbgrad.rules import gammas
 from nbgrad.rules.refused_special import REFUSED
 from nbgrad.rules.surface_special import special as entries
 from nbgrad.rules.surface_special import unknown_special
@@ -231,3 +232,10 @@ result = user.total(5)
 def test_special_is_imported_late():
     found = run("import sys\nresult = 'scipy.special' in sys.modules")
     assert found.result is False
+
+
+def test_slopes_of_zeta_end_where_their_kernel_does():
+    for last in (lambda s: gammas.riemann_row_of(s, 15), lambda s: gammas.zeta_row_of(s, 2.0, 15)):
+        assert np.isfinite(last(track(3.0)).data)
+        with pytest.raises(NoRuleError, match="up to order 15"):
+            nbgrad.grad(last)(3.0)

@@ -180,6 +180,11 @@ def test_singular_points(name):
     np.testing.assert_array_equal(slopes(getattr(special, name), x), expected)
 
 
+def test_second_kind_at_zero():
+    found = nbgrad.elementwise_grad(lambda x: special.yv(np.array([0.0, 1.0, 2.5]), x))(np.zeros(3))
+    np.testing.assert_array_equal(found, [inf, inf, inf])
+
+
 def test_zero_cotangents_stay_zero_at_singular_points():
     x = np.array([0.0, 0.5])
     for f in (special.gammaln, special.logit, special.entr, special.k0):

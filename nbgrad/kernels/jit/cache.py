@@ -91,8 +91,8 @@ class _Compiling:
     def _tell(self) -> None:
         self._told = True
         seconds = self.seconds + time.perf_counter() - self._began
-        kept = f", cached in {folder()} for next time" if folder() else ""
-        print(f"nbgrad: compiling kernels, {seconds:.1f} s so far{kept}", file=sys.stderr)
+        note = f", cached in {folder()} for next time" if folder() else ""
+        print(f"nbgrad: compiling kernels, {seconds:.1f} s so far{note}", file=sys.stderr)
 
 
 compiling = _Compiling()
@@ -137,18 +137,18 @@ class KernelCache:
 
     def load_overload(self, sig, target_context):
         target_context.refresh()
-        kept = folder()
-        if kept is None:
+        store = folder()
+        if store is None:
             return None
         name = self._file(sig, target_context.codegen())
         try:
-            result = unpacked(_checked(name, kept.read(name)), target_context)
+            result = unpacked(_checked(name, store.read(name)), target_context)
         except FileNotFoundError:
             return None
         except Exception as error:
             _warn(
                 "load",
-                f"a kernel is compiled again, since {kept.path / name} cannot be used: {error}",
+                f"a kernel is compiled again, since {store.path / name} cannot be used: {error}",
             )
             return None
         counts["loaded"] += 1
@@ -156,22 +156,22 @@ class KernelCache:
 
     def save_overload(self, sig, data):
         counts["compiled"] += 1
-        kept = folder()
+        store = folder()
         # Code with addresses of this process in it would crash the next one.
-        if kept is None or data.library.has_dynamic_globals:
+        if store is None or data.library.has_dynamic_globals:
             data.library.drop()
             return
         name = self._file(sig, data.codegen)
         try:
             pieces = packed(data)
-            _prune(kept)
-            kept.write(name, MAGIC, digest(name, pieces), *pieces)
+            _prune(store)
+            store.write(name, MAGIC, digest(name, pieces), *pieces)
         except Unstorable:
             return
         except Exception as error:
             _warn(
                 "save",
-                f"compiled kernels cannot be stored in {kept.path} ({error}) and are compiled "
+                f"compiled kernels cannot be stored in {store.path} ({error}) and are compiled "
                 "again in each process; make room there, or set NBGRAD_CACHE_DIR to another folder",
             )
 
@@ -198,10 +198,10 @@ def stamp() -> str:
     """Hash of every source under `kernels/` and of the versions that shape machine code; empty
     where the sources cannot be found."""
     room = __name__.removesuffix(".jit.cache")
-    found = of_sources(files(room))
+    sources = of_sources(files(room))
     versions = (sys.version, numba.__version__, llvmlite.__version__, np.__version__)
-    facts = (found, *versions, binding.llvm_version_info, platform.machine())
-    return found and hashlib.sha256(repr(facts).encode()).hexdigest()
+    facts = (sources, *versions, binding.llvm_version_info, platform.machine())
+    return sources and hashlib.sha256(repr(facts).encode()).hexdigest()
 
 
 def of_sources(place: Traversable) -> str:
@@ -274,9 +274,9 @@ def _checked(name: str, blob: bytes) -> memoryview:
 
 
 @cache
-def _prune(kept: Folder) -> None:
+def _prune(store: Folder) -> None:
     """Once a process, when it first compiles."""
-    kept.prune(_LIMIT)
+    store.prune(_LIMIT)
 
 
 def _warn(kind: str, message: str) -> None:

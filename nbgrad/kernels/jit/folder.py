@@ -85,15 +85,15 @@ class Folder:
 
     def entries(self) -> list[Entry]:
         """The regular files whose names are ours."""
-        found = []
+        entries = []
         for name in self._names():
             with contextlib.suppress(OSError):  # another process renames and removes files too
                 if _OURS.fullmatch(name):
                     place, at = self._place(name)
                     info = os.stat(place, **at, follow_symlinks=False)
                     if stat.S_ISREG(info.st_mode):
-                        found.append(Entry(name, info.st_size, info.st_mtime))
-        return sorted(found)
+                        entries.append(Entry(name, info.st_size, info.st_mtime))
+        return sorted(entries)
 
     def holds_ours(self, name: str) -> bool:
         """Whether a file begins as ours do, though one that a killed process left may have ended
@@ -148,10 +148,10 @@ class Folder:
             return self.path / name, {}
         try:
             info = os.fstat(self._descriptor)
-            kept = (info.st_dev, info.st_ino) == self._identity
+            is_ours = (info.st_dev, info.st_ino) == self._identity
         except OSError:
-            kept = False
-        if not kept:  # the program closed all descriptors, as daemons do; this one is another's
+            is_ours = False
+        if not is_ours:  # the program closed all descriptors, as daemons do; this one is another's
             self._descriptor = -1
             self._open()
         return name, {"dir_fd": self._descriptor}
@@ -191,10 +191,10 @@ class Folder:
 
 def digest(name: str, pieces: Iterable[bytes | memoryview]) -> bytes:
     """Of the name too: a good file under another kernel's name would give wrong numbers."""
-    found = hashlib.sha256(name.encode() + b"\0")
+    hasher = hashlib.sha256(name.encode() + b"\0")
     for piece in pieces:
-        found.update(piece)
-    return found.digest()
+        hasher.update(piece)
+    return hasher.digest()
 
 
 class Untrusted(Exception):
@@ -303,18 +303,18 @@ def _is_alone(group: int) -> bool:
     import pwd
 
     try:
-        found = grp.getgrgid(group)
+        entry = grp.getgrgid(group)
         name = "root" if group == 0 else pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
         return group == 0
     # Members are listed by the group, but for those whose first group it is.
     first = {user.pw_name for user in pwd.getpwall() if user.pw_gid == group}
-    return found.gr_name == name and {*found.gr_mem, *(first if group else ())} <= {name}
+    return entry.gr_name == name and {*entry.gr_mem, *(first if group else ())} <= {name}
 
 
 def _flags(*names: str) -> int:
     """Those of the flags that this system has."""
-    found = 0
+    flags = 0
     for name in names:
-        found |= getattr(os, name, 0)
-    return found
+        flags |= getattr(os, name, 0)
+    return flags

@@ -20,7 +20,7 @@ _Class = TypeVar("_Class", bound=type)
 # A fork does not wait for ever: the thread that compiles might wait for the one that forks.
 _PATIENCE = 60.0
 _locks: weakref.WeakSet[Any] = weakref.WeakSet()
-_taken: list[Any] = []
+_compiler_locks: list[Any] = []
 
 
 def fork_safe(lock: _Lock) -> _Lock:
@@ -48,14 +48,14 @@ def _compilers() -> list[Any]:
 def _before() -> None:
     for lock in _compilers():
         if lock.acquire(timeout=_PATIENCE):
-            _taken.append(lock)
+            _compiler_locks.append(lock)
 
 
 def _release() -> None:
     # Emptied first: another thread that forks waits for the locks, then fills it.
-    taken = _taken.copy()
-    _taken.clear()
-    for lock in reversed(taken):
+    locks = _compiler_locks.copy()
+    _compiler_locks.clear()
+    for lock in reversed(locks):
         lock.release()
 
 

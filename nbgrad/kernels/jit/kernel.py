@@ -99,28 +99,28 @@ def kernel_from_source(name: str, source: str) -> Kernel:
     module stands in `sys.modules` because Numba looks it up when it loads cached code.
     """
     with _build_lock:
-        made = _kernels.get((name, source))
-        if made is None:
-            made = _kernels[name, source] = Kernel(getattr(module_of(source), name), source)
-        return made
+        entry = _kernels.get((name, source))
+        if entry is None:
+            entry = _kernels[name, source] = Kernel(getattr(module_of(source), name), source)
+        return entry
 
 
 _MODULE = "nbgrad_kernel_"
 
 
-def module_of(source: str, **given: Any) -> types.ModuleType:
-    """The module of a text, in which `given` names stand; its own name is that of their content."""
+def module_of(source: str, **namespace: Any) -> types.ModuleType:
+    """The module of a text, in which the names of `namespace` stand; it is named after both."""
     digest = hashlib.sha256(source.encode())
-    for value in given.values():
+    for value in namespace.values():
         if isinstance(value, np.ndarray):
             digest.update(repr((value.shape, value.dtype.str)).encode() + value.tobytes())
         else:
             digest.update(repr(value).encode())
     name = f"{_MODULE}{digest.hexdigest()[:16]}"
-    if (made := sys.modules.get(name)) is not None:
-        return made
+    if (module := sys.modules.get(name)) is not None:
+        return module
     module = types.ModuleType(name)
-    module.__dict__.update(given)
+    module.__dict__.update(namespace)
     filename = f"<{name}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     exec(compile(source, filename, "exec"), module.__dict__)

@@ -138,5 +138,5 @@ def _read(told: Any) -> Any:
     if kind == "array":
         dtype, ndim, layout, readonly, aligned = items
         return types.Array(dtype, ndim, layout, readonly=readonly, aligned=aligned)
-    made = {"tuple": tuple, "list": list, "types": types.Tuple}
-    return made[kind](items)
+    makers = {"tuple": tuple, "list": list, "types": types.Tuple}
+    return makers[kind](items)

@@ -27,10 +27,10 @@ def scalar(twin: Callable) -> Callable[[Callable], Any]:
     However long it is, it is put into its callers: loops do not vectorise over calls.
     """
 
-    def made(function: Callable) -> Any:
+    def decorate(function: Callable) -> Any:
         return twin if DISABLED else with_twin(device(function, forceinline=True), twin)
 
-    return made
+    return decorate
 
 
 def _first(double: Any, single: Any, x: Any) -> Any:

@@ -27,11 +27,11 @@ def address(name: str) -> int:
 
     label, arity = name.split()
     capsules = cython_special.__pyx_capi__
-    wanted = f"double ({'double, ' * int(arity)}int __pyx_skip_dispatch)".encode()
+    signature = f"double ({'double, ' * int(arity)}int __pyx_skip_dispatch)".encode()
     # Of a function for several types there are numbered variants.
     for key in (label, *(f"__pyx_fuse_{i}{label}" for i in range(4))):
-        if key in capsules and _signature(capsules[key]) == wanted:
-            return _pointer(capsules[key], wanted)
+        if key in capsules and _signature(capsules[key]) == signature:
+            return _pointer(capsules[key], signature)
     raise ImportError(f"scipy.special.cython_special has no {label} of {arity} doubles")
 
 
@@ -59,10 +59,10 @@ def of_scipy(name: str, arity: int = 1) -> Any:
     def typed(x, *others):
         def codegen(context, builder, signature, args):
             double = context.get_value_type(types.float64)
-            given = [context.cast(builder, arg, x, types.float64) for arg in args]
+            doubles = [context.cast(builder, arg, x, types.float64) for arg in args]
             kind = ir.FunctionType(double, [double] * arity + [_INT])
-            found = builder.call(_finder(context, builder.module, f"{name} {arity}", kind), [])
-            result = builder.call(found, [*given, _INT(1)])
+            pointer = builder.call(_finder(context, builder.module, f"{name} {arity}", kind), [])
+            result = builder.call(pointer, [*doubles, _INT(1)])
             return context.cast(builder, result, types.float64, x)
 
         return x(x, *others), codegen
@@ -84,32 +84,32 @@ def _finder(context: Any, module: ir.Module, name: str, kind: ir.FunctionType) -
     label = f"nbgrad_scipy_{name.replace(' ', '_')}"
     if label in module.globals:
         return module.globals[label]
-    kept: Any = cgutils.add_global_variable(module, _WORD, f"{label}_address")
-    kept.linkage, kept.initializer = "internal", _WORD(0)
+    cell: Any = cgutils.add_global_variable(module, _WORD, f"{label}_address")
+    cell.linkage, cell.initializer = "internal", _WORD(0)
     finder = ir.Function(module, ir.FunctionType(kind.as_pointer(), []), label)
     finder.linkage = "internal"
     builder = ir.IRBuilder(finder.append_basic_block())
-    word = builder.load_atomic(kept, "monotonic", 8)
+    word = builder.load_atomic(cell, "monotonic", 8)
     unknown = builder.icmp_unsigned("==", word, _WORD(0))
     with builder.if_then(unknown, likely=False):
-        found = builder.call(_asked(context, module, name, kind), [])
-        builder.store_atomic(found, kept, "monotonic", 8)
-        builder.ret(builder.inttoptr(found, kind.as_pointer()))
+        location = builder.call(_asker(context, module, name, kind), [])
+        builder.store_atomic(location, cell, "monotonic", 8)
+        builder.ret(builder.inttoptr(location, kind.as_pointer()))
     builder.ret(builder.inttoptr(word, kind.as_pointer()))
     return finder
 
 
-def _asked(context: Any, module: ir.Module, name: str, kind: ir.FunctionType) -> ir.Function:
+def _asker(context: Any, module: ir.Module, name: str, kind: ir.FunctionType) -> ir.Function:
     """The function of a module that calls `address(name)` in Python. Where that fails the error is
     printed, and the address is that of a function which gives nan."""
     label = f"nbgrad_scipy_{name.replace(' ', '_')}_asked"
     nothing = ir.Function(module, kind, f"{label}_in_vain")
     ir.IRBuilder(nothing.append_basic_block()).ret(ir.Constant(kind.return_type, math.nan))
-    asked = ir.Function(module, ir.FunctionType(_WORD, []), label)
-    nothing.linkage = asked.linkage = "internal"
-    asked.attributes.add("noinline")
-    asked.attributes.add("cold")
-    builder = ir.IRBuilder(asked.append_basic_block())
+    asker = ir.Function(module, ir.FunctionType(_WORD, []), label)
+    nothing.linkage = asker.linkage = "internal"
+    asker.attributes.add("noinline")
+    asker.attributes.add("cold")
+    builder = ir.IRBuilder(asker.append_basic_block())
     python = context.get_python_api(builder)
     result = cgutils.alloca_once_value(builder, builder.ptrtoint(nothing, _WORD))
     lock = python.gil_ensure()
@@ -120,14 +120,14 @@ def _asked(context: Any, module: ir.Module, name: str, kind: ir.FunctionType) ->
         text = cgutils.voidptr_t
         calling = ir.FunctionType(python.pyobj, [python.pyobj, text, text], var_arg=True)
         call = cgutils.get_or_insert_function(module, calling, "PyObject_CallMethod")
-        found = builder.call(call, [home, method, form, said])
-        with cgutils.if_likely(builder, cgutils.is_not_null(builder, found)):
-            builder.store(python.long_as_ulonglong(found), result)
-            python.decref(found)
+        answer = builder.call(call, [home, method, form, said])
+        with cgutils.if_likely(builder, cgutils.is_not_null(builder, answer)):
+            builder.store(python.long_as_ulonglong(answer), result)
+            python.decref(answer)
         python.decref(home)
     with builder.if_then(cgutils.is_not_null(builder, python.err_occurred()), likely=False):
         printing = ir.FunctionType(ir.VoidType(), [])
         builder.call(cgutils.get_or_insert_function(module, printing, "PyErr_Print"), [])
     python.gil_release(lock)
     builder.ret(builder.load(result))
-    return asked
+    return asker

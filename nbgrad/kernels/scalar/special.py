@@ -40,8 +40,8 @@ bessel_kv, bessel_kve = of_scipy("kv", 2), of_scipy("kve", 2)
 def _twin(n, s, q):
     from scipy import special  # here, as only plain Python asks
 
-    if n == 0 and s > 1:
-        return type(s)(special.zeta(float(s), float(q)))
+    if n == 0 and s > 1 and q == q:  # SciPy's is nan where 1 / q**s is 0
+        return type(s)(special.zeta(min(float(s), 1e4), float(q)))
     return type(s)(_hurwitz(n, s, q))
 
 
@@ -51,7 +51,7 @@ _log1p_rest = series(
 )
 
 
-@scalar(lambda t: type(t)(math.log1p(t) - t if abs(t) > 0.5 else _rest_in_python(t)))
+@scalar(lambda t: type(t)(_rest_in_python(float(t)) if abs(t) <= 0.5 else np.nan))
 def log1p_rest(t):
     """log1p(t) - t without cancellation, for -0.5 <= t <= 0.5: log1p(t) is 2 atanh(s)."""
     s = t / (like(t, 2.0) + t)
@@ -60,7 +60,7 @@ def log1p_rest(t):
 
 
 def _rest_in_python(t):
-    return sum(-((-float(t)) ** k) / k for k in range(2, 60))
+    return sum(-((-t) ** k) / k for k in range(2, 60))
 
 
 # B(2k) / (2k)!, for k = 1, 2, ...
@@ -140,13 +140,15 @@ def _hurwitz(n, s, q):
     x, s, q = s, np.float64(s), np.float64(q)
     if s != s or q != q:
         return like(x, s + q)
+    if n and (np.isinf(s) or not 0.0 < q < np.inf):
+        return like(x, np.nan)
     if s == 1.0:
         return like(x, -np.inf if n % 2.0 else np.inf)
     if q > 0.0:
         return like(x, _slope_above_zero(n, s, q) if n else _sum_above_zero(s, q))
     if q == np.floor(q):
         return like(x, np.inf)
-    if s != np.floor(s) or n:
+    if s != np.floor(s):
         return like(x, np.nan)
     # The terms below zero are those from their nearest to zero on, without what follows them.
     near = -q - np.floor(-q)
@@ -225,6 +227,8 @@ whole_hurwitz = (
 def _lambertw_twin(x, k):
     from scipy import special  # here, as only plain Python asks
 
+    if x == -0.36787944117144233:  # just below -1/e
+        return type(x)(-1.0)
     value = special.lambertw(float(x), int(k))
     return type(x)(value.real if value.imag == 0.0 or value.real != value.real else np.nan)
 

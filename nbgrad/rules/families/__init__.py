@@ -14,7 +14,17 @@ and on plain arrays as the reference of the tests.
 
 from ..dtypes import FLOATS, float_type
 from .arrays import Bilinear, Custom, Linear, Written, zeros_like
-from .samples import Dominant, Interval, Sample, above_one, definite, positive, reals, sample
+from .samples import (
+    Dominant,
+    Interval,
+    Sample,
+    above_one,
+    definite,
+    in_doubles,
+    positive,
+    reals,
+    sample,
+)
 from .scalar import (
     Elementwise,
     Nondifferentiable,
@@ -40,6 +50,7 @@ __all__ = [
     "definite",
     "elementwise",
     "float_type",
+    "in_doubles",
     "nondifferentiable",
     "positive",
     "reals",

@@ -1,6 +1,9 @@
 """What tests draw arguments from: intervals, and the calls that a row lists."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
+
+import numpy as np
 
 
 class Interval(NamedTuple):
@@ -32,3 +35,16 @@ class Sample(NamedTuple):
 def sample(*args, domain: Interval = reals, **params) -> Sample:
     """A test call: a tuple of ints is the shape of a random array, anything else itself."""
     return Sample(args, params, domain)
+
+
+def in_doubles(name: str) -> Callable:
+    """A function of `scipy.special` as a reference: in float64, where SciPy's own loops take Python
+    numbers for float64 or lose digits in float32, and rounded to the dtype of its arguments."""
+
+    def reference(*args):
+        from scipy import special  # here, as only tests ask
+
+        wide = getattr(special, name)(*(np.asarray(arg, np.float64) for arg in args))
+        return wide.astype(np.result_type(*args))
+
+    return reference

@@ -122,7 +122,7 @@ class Elementwise(Primitive):
             return 0.0
         try:
             number = partial(*[None] * (self.arity + 1), **params) if self.registered else None
-        except (TypeError, AttributeError):
+        except (TypeError, AttributeError, NoRuleError):
             return None
         return number if type(number) in (int, float) else None
 

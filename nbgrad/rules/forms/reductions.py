@@ -69,6 +69,16 @@ def overlap(graph, symbol, x, y):
     return graph.call(symbol.shape, symbol.dtype, (x, y), "overlapped", (x.size, y.size))
 
 
+def sliding(graph, symbol, v, x):
+    v, x = graph.cast(v, symbol.dtype), graph.cast(x, symbol.dtype)
+    lead, length, n = symbol.shape[:-1], v.shape[-1], x.shape[-1]
+    rows = math.prod(lead)
+    v = graph.reshape(graph.broadcast(v, (*lead, length)), (rows, length))
+    x = graph.reshape(graph.broadcast(x, (*lead, n)), (rows, n))
+    out = graph.call((rows, length - n + 1), v.dtype, (v, x), "slid", (rows, length, n))
+    return graph.reshape(out, symbol.shape)
+
+
 def matmul(graph, symbol, x, y):
     wide = symbol.dtype if symbol.dtype.itemsize == 8 or symbol.dtype.kind == "f" else INT
     x, y = graph.cast(x, wide), graph.cast(y, wide)

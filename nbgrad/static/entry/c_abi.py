@@ -12,19 +12,19 @@ from .signature import Signature, call_lines, function, keep_lines, pointer_to, 
 def addressed(signature: Signature, captured: Sequence[int]) -> str:
     """`name_addressed(given, results)`: two tables of addresses, scalars among them; `captured` are
     addresses that stay. Where a check fails, results become nan."""
-    lines, given = [], []
+    lines, operands = [], []
     count = len(signature.inputs) - len(captured)
     for i, value in enumerate(signature.inputs):
         place = f"given[{i}]" if i < count else str(captured[i - count])
-        found = pointer_to(value, place)
-        given.append(found if value.shape else f"{found}[0]")
+        pointer = pointer_to(value, place)
+        operands.append(pointer if value.shape else f"{pointer}[0]")
     for i, value in enumerate(signature.outputs):
         lines.append(f"r{i} = {pointer_to(value, f'results[{i}]')}")
-    given += [f"r{i}" for i in signature.memory.written]
+    operands += [f"r{i}" for i in signature.memory.written]
     alive: list[str] = []
-    lines += scratch_lines(signature, False, given, alive)
-    lines += call_lines(signature, given, raises=False)
-    lines += _copy_lines(signature, given)
+    lines += scratch_lines(signature, False, operands, alive)
+    lines += call_lines(signature, operands, raises=False)
+    lines += _copy_lines(signature, operands)
     lines += [f"r{i}[0] = s{i}" for i in signature.scalars()]
     lines += [*keep_lines(alive), *_spoiled(signature)]
     return function(f"{signature.name}_addressed", ["given", "results"], lines)
@@ -36,12 +36,12 @@ def quad(signature: Signature, captured: Sequence[int]) -> str:
     _real(signature, "quad")
     if len(signature.outputs) != 1 or signature.outputs[0].shape != ():
         raise TraceError(f'{signature.name}: cfunc("quad") is for functions that return one number')
-    given, total = _laid_out(signature, captured, "x", 0)
+    operands, total = _laid_out(signature, captured, "x", 0)
     lines = [f"if n != {total}:", "    return np.nan"]
     alive: list[str] = []
     lines += [
-        *scratch_lines(signature, False, given, alive),
-        *call_lines(signature, given, raises=False),
+        *scratch_lines(signature, False, operands, alive),
+        *call_lines(signature, operands, raises=False),
     ]
     lines += keep_lines(alive)
     if signature.messages:
@@ -63,10 +63,10 @@ def ode(signature: Signature, captured: Sequence[int]) -> str:
         )
     state = "u[0]" if first[1].shape == () else "u"
     rest, _ = _laid_out(signature, captured, "p", 2)
-    given, alive = ["t", state, *rest, *(["du"] if signature.memory.written else [])], []
+    operands, alive = ["t", state, *rest, *(["du"] if signature.memory.written else [])], []
     lines = [
-        *scratch_lines(signature, False, given, alive),
-        *call_lines(signature, given, raises=False),
+        *scratch_lines(signature, False, operands, alive),
+        *call_lines(signature, operands, raises=False),
     ]
     if not signature.memory.written:
         lines.append("du[0] = s0" if state != "u" else f"move(du, u, {first[1].size})")
@@ -76,12 +76,12 @@ def ode(signature: Signature, captured: Sequence[int]) -> str:
     return function(f"{signature.name}_ode", ["t", "u", "du", "p"], [*lines, *keep_lines(alive)])
 
 
-def _copy_lines(signature: Signature, given: Sequence[str] = ()) -> list[str]:
+def _copy_lines(signature: Signature, operands: Sequence[str] = ()) -> list[str]:
     """Results that are copies of an input or of another result."""
     lines = []
     for i, source in signature.memory.copies.items():
-        is_given = given and isinstance(source, ArgumentBuffer)
-        place = given[source.position] if is_given else signature.name_of(source)
+        is_argument = operands and isinstance(source, ArgumentBuffer)
+        place = operands[source.position] if is_argument else signature.name_of(source)
         lines.append(f"move(r{i}, {place}, {signature.outputs[i].size})")
     return lines
 
@@ -98,14 +98,14 @@ def _laid_out(
     signature: Signature, captured: Sequence[int], base: str, first: int
 ) -> tuple[list, int]:
     """The arguments of the core where inputs from `first` on stand one after another."""
-    given, at, count = [], 0, len(signature.inputs) - len(captured)
+    operands, at, count = [], 0, len(signature.inputs) - len(captured)
     for value in signature.inputs[first:count]:
-        given.append(f"shift({base}, {at})" if value.shape else f"{base}[{at}]")
+        operands.append(f"shift({base}, {at})" if value.shape else f"{base}[{at}]")
         at += value.size
     for value, place in zip(signature.inputs[count:], captured, strict=True):
-        found = pointer_to(value, str(place))
-        given.append(found if value.shape else f"{found}[0]")
-    return given, at
+        pointer = pointer_to(value, str(place))
+        operands.append(pointer if value.shape else f"{pointer}[0]")
+    return operands, at
 
 
 def _real(signature: Signature, what: str) -> None:

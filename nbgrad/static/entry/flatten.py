@@ -102,13 +102,13 @@ def caller(
             writer.take(arg, name)
     if entry.program.held:
         writer._need(f"{writer.new(entry.program.is_current)}()")
-    given = writer.leaves
+    operands = writer.leaves
     for array in entry.captured:
         name = writer.new(array)
         if signature.packed:  # else the entry looks at it
             writer.lines.append(f"if {name}.shape != {array.shape}: mismatch()")
         known = isinstance(array, np.ndarray) and array.shape and entry_argument(array) is array
-        given.append(name if known else f"{writer.new(entry_argument)}({name})")
+        operands.append(name if known else f"{writer.new(entry_argument)}({name})")
     if into:
         writer.places(entry.tree, "out", signature)
     else:
@@ -118,13 +118,13 @@ def caller(
             writer.lines.append(f"r{i} = {writer.new(np.empty)}({value.shape}, {dtype})")
     results = [f"r{i}" for i in signature.arrays()]
     if signature.packed:
-        given = _packed(writer, signature, given, results, into)
+        operands = _packed(writer, signature, operands, results, into)
         results = []
-    given = [*given, *results]
+    operands = [*operands, *results]
     if signature.large:
-        given.append(f"{writer.new(arena)}({signature.memory.size})")
+        operands.append(f"{writer.new(arena)}({signature.memory.size})")
     scalars = ", ".join(f"s{i}" for i in signature.scalars())
-    call = f"{writer.new(entry.entry.call)}({', '.join(given)})"
+    call = f"{writer.new(entry.entry.call)}({', '.join(operands)})"
     lines = [*writer.lines, f"{scalars} = {call}" if scalars else call]
     for i in signature.scalars():
         if entry.kinds[i] not in PYTHONS:  # Numba gives Python's
@@ -138,11 +138,11 @@ def caller(
 
 
 def _packed(
-    writer: "_Writer", signature: "Signature", given: list[str], results: list[str], into: bool
+    writer: "_Writer", signature: "Signature", operands: list[str], results: list[str], into: bool
 ) -> list[str]:
     """The table of addresses and the numbers, for a program of many arrays."""
     arrays, scalars = [], []
-    for name, value in zip(given, signature.inputs, strict=True):
+    for name, value in zip(operands, signature.inputs, strict=True):
         (arrays if value.shape else scalars).append(name)
     # Copies that `ravel` makes must live as long as the call.
     flat = [f"f{i}" for i in range(len(arrays) + len(results))]
@@ -207,9 +207,9 @@ class _Writer:
             for i, key in enumerate(_ordered(value)):
                 self.lines.append(f"{name}_{i} = {name}[{self.new(key)}]")
                 self.take(value[key], f"{name}_{i}")
-        elif (found := trees.data_fields(value)) is not None:
-            self._need_fields(value, name, *found)
-            for i, field in enumerate(found[0]):
+        elif (attributes := trees.data_fields(value)) is not None:
+            self._need_fields(value, name, *attributes)
+            for i, field in enumerate(attributes[0]):
                 self.lines.append(f"{name}_{i} = {name}.{field}")
                 self.take(getattr(value, field), f"{name}_{i}")
         elif not trees.is_leaf(value):
@@ -251,9 +251,9 @@ class _Writer:
             self._need(f"type({name}) is dict and len({name}) == {len(tree)}")
             for key, item in tree.items():
                 self.places(item, f"{name}[{self.new(key)}]", signature)
-        elif (found := trees.data_fields(tree)) is not None:
-            self._need_fields(tree, name, *found)
-            for field in found[0]:
+        elif (attributes := trees.data_fields(tree)) is not None:
+            self._need_fields(tree, name, *attributes)
+            for field in attributes[0]:
                 self.places(getattr(tree, field), f"{name}.{field}", signature)
         elif kind is float and (value := signature.outputs[int(tree)]).shape:
             place = f"r{int(tree)}"
@@ -279,8 +279,8 @@ class _Writer:
         if kind is dict:
             items = (f"{self.new(k)}: {self.built(item, signature)}" for k, item in tree.items())
             return "{" + ", ".join(items) + "}"
-        if (found := trees.data_fields(tree)) is not None:
-            fields, others = found
+        if (attributes := trees.data_fields(tree)) is not None:
+            fields, others = attributes
             items = [self.built(getattr(tree, field), signature) for field in fields]
             items += [self.new(getattr(tree, other)) for other in others]
             make = f"{self.new(trees.construct)}({self.new(kind)}, {(*fields, *others)}"

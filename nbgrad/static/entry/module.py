@@ -60,9 +60,9 @@ def emit(graph: Graph, outputs: Sequence[Value], name: str) -> Emitted:
     printer = _Printer(signature)
     core.steps = share_kernels(core.steps, printer.text_of)
     parts, first = [], 0
-    for planned_step, made in builder.parts:
-        parts.append((planned_step, core.steps[first : first + len(made)]))
-        first += len(made)
+    for planned_step, steps in builder.parts:
+        parts.append((planned_step, core.steps[first : first + len(steps)]))
+        first += len(steps)
     printed = replace(core, steps=reroll(core.steps, printer))
     lines = printer.step_lines(printed.steps)
     inner = []
@@ -83,7 +83,7 @@ def _parameters(core: Core) -> list[str]:
         Signature.name_of(p) if isinstance(p, (ArgumentBuffer, ResultBuffer)) else str(p)
         for p in core.parameters
     ]
-    return [*names, "w"] if core.given else names
+    return [*names, "w"] if core.takes_scratch else names
 
 
 class _Printer(Module):
@@ -101,7 +101,7 @@ class _Printer(Module):
         if self.signature is None:
             return names
         numbers = [p for p in core.parameters if isinstance(p, str)]
-        return ["t", *numbers, *(["w"] if core.given else [])]
+        return ["t", *numbers, *(["w"] if core.takes_scratch else [])]
 
     def _pointed(self, buffer: Any, dtype: np.dtype, at: Affine) -> str:
         """The expression for a pointer to an element."""

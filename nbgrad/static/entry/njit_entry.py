@@ -18,7 +18,7 @@ from .signature import (
 
 def entry(signature: Signature, name: str = "") -> str:
     """`name(inputs)` gives new arrays and scalars in the order of the outputs."""
-    lines, given = (
+    lines, operands = (
         [*array_checks(signature, False), *conversions(signature)],
         core_arguments(signature),
     )
@@ -26,9 +26,9 @@ def entry(signature: Signature, name: str = "") -> str:
     alive = [name for name in signature.arguments() if name[0] == "a"]
     for i in signature.memory.written:
         lines.append(f"r{i} = {new_array(signature.outputs[i])}")
-        given.append(f"pointer(r{i})")
-    lines += scratch_lines(signature, False, given, alive)
-    lines += call_lines(signature, given)
+        operands.append(f"pointer(r{i})")
+    lines += scratch_lines(signature, False, operands, alive)
+    lines += call_lines(signature, operands)
     results = [f"s{i}" if v.shape == () else f"r{i}" for i, v in enumerate(signature.outputs)]
     for i, source in signature.memory.copies.items():
         results[i] = f"{signature.name_of(source)}.copy()"
@@ -48,7 +48,7 @@ def into(signature: Signature) -> str:
     for i in signature.arrays():
         moved.append(f"move(pointer(r{i}), pointer(t{i}), {signature.outputs[i].size})")
     moved += [*keep_lines([f"t{i}" for i in signature.arrays()]), scalars]
-    lines, given, alive = (
+    lines, operands, alive = (
         [*array_checks(signature, True), *conversions(signature)],
         core_arguments(signature),
         [],
@@ -56,10 +56,10 @@ def into(signature: Signature) -> str:
     if signature.arrays():
         lines.append(f"writable({', '.join(f'r{i}' for i in signature.arrays())})")
         lines += [f"if {_meets(signature)}:", *("    " + line for line in moved)]
-    given += [f"pointer(r{i})" for i in signature.memory.written]
+    operands += [f"pointer(r{i})" for i in signature.memory.written]
     alive = [name for name in signature.arguments() if name[0] == "a"]
-    lines += scratch_lines(signature, False, given, alive)
-    lines += [*call_lines(signature, given), *_copied(signature), *keep_lines(alive), scalars]
+    lines += scratch_lines(signature, False, operands, alive)
+    lines += [*call_lines(signature, operands), *_copied(signature), *keep_lines(alive), scalars]
     arguments = [*signature.arguments(), *(f"r{i}" for i in signature.arrays())]
     text = function(f"{signature.name}_into", arguments, lines)
     return f"@device\n{entry(signature, apart)}\n\n{text}" if signature.arrays() else text
@@ -69,12 +69,12 @@ def given(signature: Signature) -> str:
     """`name_given(inputs, arrays)`, all contiguous, writes the results that are arrays and returns
     the numbers; large scratch is its last argument. It raises Overlap where a result overlaps
     anything else. Whoever calls it keeps the arrays alive."""
-    lines, given = array_checks(signature, True), core_arguments(signature)
+    lines, operands = array_checks(signature, True), core_arguments(signature)
     if signature.arrays():
         lines += [f"if {_meets(signature)}:", "    raise Overlap('results overlap')"]
-    given += [f"pointer(r{i})" for i in signature.memory.written]
-    lines += scratch_lines(signature, True, given, [])
-    lines += [*call_lines(signature, given), *_copied(signature)]
+    operands += [f"pointer(r{i})" for i in signature.memory.written]
+    lines += scratch_lines(signature, True, operands, [])
+    lines += [*call_lines(signature, operands), *_copied(signature)]
     lines.append(return_line([f"s{i}" for i in signature.scalars()]))
     arguments = [*signature.arguments(), *(f"r{i}" for i in signature.arrays())]
     return function(

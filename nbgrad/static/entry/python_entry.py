@@ -50,29 +50,29 @@ class PythonEntry:
 
     def run(self, leaves: list[Leaf], out: Tree = None) -> Tree:
         """The function's result for leaves in order, in the arrays of `out` where that is given."""
-        given = [*map(entry_argument, leaves), *map(entry_argument, self.captured)]
+        arguments = [*map(entry_argument, leaves), *map(entry_argument, self.captured)]
         results = self.fresh() if out is None else self._places(out)
         try:
-            return self._built(results, self._numbers(given, results))
+            return self._built(results, self._numbers(arguments, results))
         except Overlap:
             apart = self.fresh()
-            numbers = self._numbers(given, apart)
+            numbers = self._numbers(arguments, apart)
             for place, array in zip(results, apart, strict=True):
                 place[...] = array
             return self._built(results, numbers)
 
-    def _numbers(self, given: list[Leaf], results: list[np.ndarray]) -> list[float]:
+    def _numbers(self, arguments: list[Leaf], results: list[np.ndarray]) -> list[float]:
         """Write the arrays of the result; the numbers of it."""
         scratch = [arena(self.signature.memory.size)] if self.signature.large else []
         if self.signature.packed:
-            given = [self._table([*given, *results]), *self._scalars(given)]
+            arguments = [self._table([*arguments, *results]), *self._scalars(arguments)]
             results = []
-        numbers = self.entry.run([*given, *results, *scratch])
+        numbers = self.entry.run([*arguments, *results, *scratch])
         count = len(self.signature.scalars())
         return [numbers] if count == 1 else list(numbers or ())
 
-    def _scalars(self, given: Sequence[Leaf]) -> list[Leaf]:
-        return [x for x, v in zip(given, self.signature.inputs, strict=True) if v.shape == ()]
+    def _scalars(self, arguments: Sequence[Leaf]) -> list[Leaf]:
+        return [x for x, v in zip(arguments, self.signature.inputs, strict=True) if v.shape == ()]
 
     def _table(self, values: Sequence[Leaf]) -> np.ndarray:
         arrays = [x for x in values if isinstance(x, np.ndarray) and x.shape != ()]
@@ -91,21 +91,21 @@ class PythonEntry:
         leaves, numbers = trees.flatten(out)[0], trees.flatten(self.tree)[0]
         places = [x for x, number in zip(leaves, numbers, strict=True) if isinstance(number, float)]
         for i in self.signature.arrays():
-            place, wanted = places[i], self.signature.outputs[i]
+            place, value = places[i], self.signature.outputs[i]
             if isinstance(place, np.ndarray):
                 flags = place.flags
-                if place.shape == wanted.shape and place.dtype == wanted.dtype and (
+                if place.shape == value.shape and place.dtype == value.dtype and (
                     flags.c_contiguous and flags.writeable and place.dtype.isnative
                 ):  # fmt: skip
                     continue
                 layout = "" if flags.c_contiguous else ", not contiguous"
-                found = f"{Aval.of(place.shape, place.dtype)}{layout}"
-                found += "" if flags.writeable else ", read-only"
+                description = f"{Aval.of(place.shape, place.dtype)}{layout}"
+                description += "" if flags.writeable else ", read-only"
             else:
-                found = f"a {type(place).__name__}"
+                description = f"a {type(place).__name__}"
             raise ValueError(
-                f"{name}: leaf {i} of out= must be a contiguous array of shape {wanted.shape} and "
-                f"dtype {wanted.dtype} that can be written to; it is {found}"
+                f"{name}: leaf {i} of out= must be a contiguous array of shape {value.shape} and "
+                f"dtype {value.dtype} that can be written to; it is {description}"
             )
         return [places[i] for i in self.signature.arrays()]
 

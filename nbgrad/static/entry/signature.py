@@ -111,6 +111,7 @@ _IMPORTS = {
     "nbgrad.kernels.random": tuple(random.__all__),
     "nbgrad.kernels.running": (
         "convolved", "cumsum", "cumsum_back", "overlapped", "recurred", "recurred_back",
+        "slid",
     ),
     "nbgrad.kernels.scalar": tuple(scalar.__all__),
     "nbgrad.kernels.sorting": tuple(sorting.__all__),
@@ -159,9 +160,9 @@ def array_checks(signature: Signature, results: bool) -> list[str]:
     }
     message = f"{signature.name} was compiled for arguments {_shapes(places.values())}"
     if results:
-        found = {f"r{i}": signature.outputs[i] for i in signature.arrays()}
-        message += f" and results {_shapes(found.values())}"
-        places |= found
+        arrays = {f"r{i}": signature.outputs[i] for i in signature.arrays()}
+        message += f" and results {_shapes(arrays.values())}"
+        places |= arrays
     if not places:
         return []
     return [
@@ -190,34 +191,36 @@ def conversions(signature: Signature) -> list[str]:
 
 
 def scratch_lines(
-    signature: Signature, arena: bool, given: list[str], alive: list[str]
+    signature: Signature, arena: bool, operands: list[str], alive: list[str]
 ) -> list[str]:
     if not signature.large:
         return []
-    given.append("pointer(work)")
+    operands.append("pointer(work)")
     alive.append("work")
     return [] if arena else [f"work = np.empty({signature.memory.size}, np.uint8)"]
 
 
-def call_lines(signature: Signature, given: Sequence[str], raises: bool = True) -> list[str]:
+def call_lines(signature: Signature, operands: Sequence[str], raises: bool = True) -> list[str]:
     """Lines that call the core with pointers and scalars, through a table where it takes one."""
     if not signature.packed:
-        return core_call_lines(signature, given, raises)
+        return core_call_lines(signature, operands, raises)
     names = [*signature.arguments(), *(f"r{i}" for i in signature.memory.written)]
     places, scalars = ["0"] * len(signature.slots), []
-    for name, found in zip(names, given, strict=False):
+    for name, operand in zip(names, operands, strict=False):
         if name[0] == "x":
-            scalars.append(found)
+            scalars.append(operand)
         else:
-            places[signature.slots[name]] = found
+            places[signature.slots[name]] = operand
     table = f"addresses({', '.join(places)})"
-    return core_call_lines(signature, [table, *scalars, *given[len(names) :]], raises)
+    return core_call_lines(signature, [table, *scalars, *operands[len(names) :]], raises)
 
 
-def core_call_lines(signature: Signature, given: Sequence[str], raises: bool = True) -> list[str]:
+def core_call_lines(
+    signature: Signature, operands: Sequence[str], raises: bool = True
+) -> list[str]:
     names = [f"s{i}" for i in signature.scalars()]
     checks = [f"ok{i}" for i in range(len(signature.messages))]
-    call = f"{signature.name}_core({', '.join(given)})"
+    call = f"{signature.name}_core({', '.join(operands)})"
     lines = [f"{', '.join([*names, *checks])}, = {call}" if names or checks else call]
     if raises:
         for name, message in zip(checks, signature.messages, strict=True):

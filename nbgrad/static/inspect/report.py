@@ -143,13 +143,13 @@ def plan_of(emitted: Emitted) -> Plan:
     """The plan of a program that was emitted; numbers between other steps are one step."""
     steps: list[PlanStep] = []
     numbers: list[CoreStep] = []
-    for planned, made in emitted.parts:
+    for planned, core_steps in emitted.parts:
         if isinstance(planned, Single) and _is_number(planned.value):
-            numbers += made
+            numbers += core_steps
             continue
         steps += _number_step(numbers, emitted)
         numbers = []
-        steps.append(_step(planned, made, emitted))
+        steps.append(_step(planned, core_steps, emitted))
     steps += _number_step(numbers, emitted)
     memory = emitted.plan.memory
     return Plan(emitted.name, tuple(steps), tuple(_buffers(steps)), memory.size)
@@ -193,20 +193,20 @@ def _is_number(value: Value) -> bool:
     return value.shape == () and not isinstance(value, (Matmul, DeviceCall, Scan, Item))
 
 
-def _number_step(made: list[CoreStep], emitted: Emitted) -> list[PlanStep]:
-    if not made:
+def _number_step(steps: list[CoreStep], emitted: Emitted) -> list[PlanStep]:
+    if not steps:
         return []
-    count = len(made)
-    lines = dict.fromkeys(line for step in made for line in step.lines)
-    flops = sum(operations(step.statement) for step in made)
+    count = len(steps)
+    lines = dict.fromkeys(line for step in steps for line in step.lines)
+    flops = sum(operations(step.statement) for step in steps)
     what = f"scalars, {count} line{'s' * (count != 1)}"
-    return [PlanStep(what, emitted.text_of(made), flops, (), tuple(lines))]
+    return [PlanStep(what, emitted.text_of(steps), flops, (), tuple(lines))]
 
 
-def _step(planned: FusionGroup | Single, made: list[CoreStep], emitted: Emitted) -> PlanStep:
+def _step(planned: FusionGroup | Single, steps: list[CoreStep], emitted: Emitted) -> PlanStep:
     memory, flops = emitted.plan.memory, None
     if isinstance(planned, FusionGroup):
-        (run,) = made
+        (run,) = steps
         kernel = run.statement.kernel  # pyright: ignore[reportAttributeAccessIssue]
         domain = " x ".join(map(str, planned.domain)) or "1"
         what = f"{emitted.printer.name_of(kernel)} {domain}"
@@ -222,8 +222,8 @@ def _step(planned: FusionGroup | Single, made: list[CoreStep], emitted: Emitted)
         else:
             what = f"loop {', '.join(shapes)}"
         uses = _uses_of_value(value, memory)
-    lines = dict.fromkeys(line for step in made for line in step.lines)
-    return PlanStep(what, emitted.text_of(made), flops, tuple(uses), tuple(lines))
+    lines = dict.fromkeys(line for step in steps for line in step.lines)
+    return PlanStep(what, emitted.text_of(steps), flops, tuple(uses), tuple(lines))
 
 
 def _work(kernel: Kernel) -> int:
@@ -252,10 +252,10 @@ def operations(statement: object) -> int:
 
 
 def _uses_of_nest(nest: Nest, memory: Memory) -> Iterator[BufferUse]:
-    found: dict[tuple[Value, bool], set[Access]] = {}
+    groups: dict[tuple[Value, bool], set[Access]] = {}
     for access in nest.accesses:
-        found.setdefault((access.value, access.store), set()).add(access)
-    for (value, store), accesses in found.items():
+        groups.setdefault((access.value, access.store), set()).add(access)
+    for (value, store), accesses in groups.items():
         if value in memory.dropped:
             continue
         # A value that only later sweeps read has one row in memory.
@@ -294,12 +294,12 @@ def _use(value: Value, memory: Memory, shape: tuple, touched: int, written: bool
 
 def _buffers(steps: list[PlanStep]) -> Iterator[Buffer]:
     """The buffers in the order of their first use."""
-    found: dict[Hashable, list[tuple[int, BufferUse]]] = {}
+    groups: dict[Hashable, list[tuple[int, BufferUse]]] = {}
     for i, step in enumerate(steps):
         for use in step.uses:
-            found.setdefault(use.storage, []).append((i, use))
+            groups.setdefault(use.storage, []).append((i, use))
     count = 0
-    for storage, uses in found.items():
+    for storage, uses in groups.items():
         offset = None
         if isinstance(storage, Scratch):
             name, kind, offset = f"w{count}", "scratch", storage.offset

@@ -158,14 +158,14 @@ class _Names:
                 yield self.told(value)
                 continue
             line = f"  # {value.line}" if value.line else ""
-            yield f"{self.told(value)} = {self._made(value)}{line}"
+            yield f"{self.told(value)} = {self._formula(value)}{line}"
             if isinstance(value, Scan):
                 yield from indented(_Names(self.steps[value]).lines())
         for ok in self.checks:
             yield f"require {self.of[ok]}"
         yield f"return {', '.join(self.of[value] for value in self.plan.outputs)}"
 
-    def _made(self, value: Value) -> str:
+    def _formula(self, value: Value) -> str:
         args = [self.of[arg] for arg in value.args]
         index = affine.identity(value.shape)
         if isinstance(value, Map):
@@ -226,8 +226,8 @@ def _scheduled(plan: LoopPlan, names: _Names) -> Iterator[str]:
             value = step.value
             what = "number" if value.shape == () and not isinstance(value, Scan) else ""
             what = what or type(value).__name__.lower()
-            made = [item for item in step.items if item in names.of] or [value]
-            yield f"{i}: {what} {', '.join(map(names.told, made))}"
+            values = [item for item in step.items if item in names.of] or [value]
+            yield f"{i}: {what} {', '.join(map(names.told, values))}"
             if step.inner is not None:
                 yield from indented(_scheduled(step.inner, _Names(step.inner)))
 

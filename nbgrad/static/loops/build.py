@@ -99,17 +99,17 @@ class CoreBuilder(Elements):
     def _matmul(self, value: Matmul) -> None:
         policy = self.plan.schedule.policy
         (left, layout_a), (right, layout_b) = (products.operand(arg, policy) for arg in value.args)
-        given = (
+        pointers = (
             self.pointer(left, layout_a.start),
             self.pointer(right, layout_b.start),
             self.pointer(value),
         )
-        made = products.product(value, layout_a, layout_b)
-        if isinstance(made, Gemm):
-            a, b, c = ((p.buffer, p.at) for p in given)
-            self.add(made._replace(a=a, b=b, c=c), [value.line])
+        product = products.product(value, layout_a, layout_b)
+        if isinstance(product, Gemm):
+            a, b, c = ((p.buffer, p.at) for p in pointers)
+            self.add(product._replace(a=a, b=b, c=c), [value.line])
         else:
-            self.add(RunKernel(made, given), [value.line])
+            self.add(RunKernel(product, pointers), [value.line])
 
     def _call(self, value: DeviceCall) -> None:
         pointers = (*map(self.pointer, value.args), self.pointer(value))

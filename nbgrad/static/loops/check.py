@@ -48,10 +48,10 @@ class _Checker:
         self.plan, self.memory = plan, plan.memory
         self.steps = plan.schedule.steps
         self.reads = step_reads(plan.schedule, plan.nests)
-        self.made: dict[Value, int] = {}
+        self.first: dict[Value, int] = {}
         for at, step in enumerate(self.steps):
-            self.made.update(dict.fromkeys(step_buffers(step, self.memory), at))
-        self.last = dict(self.made)
+            self.first.update(dict.fromkeys(step_buffers(step, self.memory), at))
+        self.last = dict(self.first)
         for at, values in enumerate(self.reads):
             self.last.update(dict.fromkeys(values, at))
         end = len(self.steps)
@@ -62,9 +62,9 @@ class _Checker:
         for at, values in enumerate(self.reads):
             for value in values:
                 self._require(value not in memory.dropped, f"{value} has no buffer and is read")
-                here = self.made.get(value) == at
+                here = self.first.get(value) == at
                 self._require(value not in memory.rows or here, f"one row of {value} is read later")
-        for value in self.made:
+        for value in self.first:
             place = memory.storage(value)
             if isinstance(place, ArgumentBuffer):
                 self._require(value in memory.updates, f"{value} is written over an argument")
@@ -76,7 +76,7 @@ class _Checker:
         self._require(sorted([*memory.written, *memory.copies, *self._updated()])
                       == [i for i, v in enumerate(self.plan.outputs) if v.shape],
                       "an output is neither written nor copied, or is so twice")  # fmt: skip
-        alive = [v for v in {**self.made, **self.last} if v in memory.places and v.size]
+        alive = [v for v in {**self.first, **self.last} if v in memory.places and v.size]
         for one, other in self._sharing(alive):
             if not self._may_share(one, other):
                 raise TraceError(f"{one} and {other} lie in one place while both are needed")
@@ -89,7 +89,7 @@ class _Checker:
     def _bytes(self, value: Value) -> int:
         size = value.size
         if value in self.memory.rows:
-            step = self.steps[self.made[value]]
+            step = self.steps[self.first[value]]
             assert isinstance(step, FusionGroup)
             for n in value.shape[: step.split]:
                 size //= n
@@ -116,7 +116,7 @@ class _Checker:
 
     def _may_share(self, one: Value, other: Value) -> bool:
         """Whether the earlier of two values is not needed any more where the other is written."""
-        begin = {v: self.made.get(v, -1) for v in (one, other)}
+        begin = {v: self.first.get(v, -1) for v in (one, other)}
         if begin[one] == begin[other]:
             # One nest makes both: the later must be written where the other was read last.
             return self._replaces(one, other) or self._replaces(other, one)
@@ -130,7 +130,7 @@ class _Checker:
         before the element of `new` at its place is written."""
         if isinstance(new, Item) and isinstance(old, Item):
             return False
-        step = self.steps[self.made[new]] if new in self.made else None
+        step = self.steps[self.first[new]] if new in self.first else None
         if not isinstance(step, FusionGroup):
             return False
         nest = self.plan.nests[step]

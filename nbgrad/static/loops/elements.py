@@ -76,16 +76,16 @@ class Elements:
 
     def element(self, value: Value, index: Index, inner: bool = False) -> Operand:
         """The name of an element, or its number; `inner` computes it where it would be read."""
-        wanted = self._seen(value, index, inner)
-        if not isinstance(wanted, Read):
-            return wanted
-        stack = [wanted]
+        target = self._seen(value, index, inner)
+        if not isinstance(target, Read):
+            return target
+        stack = [target]
         while stack:
             read = stack[-1]
             operands, missing = [], []
             for arg in self._operands_of(read):
-                found = self._seen(*arg)
-                (missing if isinstance(found, Read) else operands).append(found)
+                operand = self._seen(*arg)
+                (missing if isinstance(operand, Read) else operands).append(operand)
             if missing:
                 stack += missing[::-1]
                 continue
@@ -93,7 +93,7 @@ class Elements:
             memo = self.memo(read.at)
             if read not in memo:
                 memo[read] = self._computed(read, operands)
-        return self.memo(wanted.at)[wanted]
+        return self.memo(target.at)[target]
 
     @staticmethod
     def _operands_of(read: Read) -> list[Read]:
@@ -163,16 +163,16 @@ class Elements:
             return name
         assert isinstance(value, Take), f"{value} cannot be computed where it is read"
         places = [place_of(x) for x in operands]
-        found = self._seen(value.source, affine.take_index(value.axes, places, index))
-        assert not isinstance(found, Read)
-        return found
+        element = self._seen(value.source, affine.take_index(value.axes, places, index))
+        assert not isinstance(element, Read)
+        return element
 
     def _inside(self, read: Read) -> bool:
         """Whether an index lies in an array, everywhere in the present loops."""
         for position, n in zip(read.at, read.value.shape, strict=True):
-            found = span(position, self.bounds)
-            assert found is not None, "blocks behind a gather have a buffer"
-            low, high = found
+            ends = span(position, self.bounds)
+            assert ends is not None, "blocks behind a gather have a buffer"
+            low, high = ends
             if high < 0 or low >= n:
                 return False
             assert low >= 0 and high < n, "loops are split at the edges of blocks"

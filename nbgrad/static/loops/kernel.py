@@ -50,7 +50,7 @@ def kernel_call(nest: Nest, memory: Memory) -> KernelCall:
     for value, begun in nest.begun.items():
         if value not in memory.updates:
             body += begun
-    body = _kept([*body, *nest.body], nest, memory)
+    body = _prune([*body, *nest.body], nest, memory)
     starts: dict[Hashable, int] = {}
     values: dict[Hashable, Value] = {}
     for statement, low in _lowest(body, {}):
@@ -60,11 +60,11 @@ def kernel_call(nest: Nest, memory: Memory) -> KernelCall:
         values.setdefault(storage, value)
         starts[storage] = min(starts.get(storage, low), low)
     places = {storage: i for i, storage in enumerate(values)}
-    made = tuple(_placed(statement, memory, places, starts) for statement in body)
-    if any(is_ranged(s) for s, _ in statements(made)):
-        made = (Guarded(made),)
+    code = tuple(_placed(statement, memory, places, starts) for statement in body)
+    if any(is_ranged(s) for s, _ in statements(code)):
+        code = (Guarded(code),)
     kernel = Kernel(
-        "loop", tuple(v.dtype for v in values.values()), tuple(nest.numbers.values()), made,
+        "loop", tuple(v.dtype for v in values.values()), tuple(nest.numbers.values()), code,
         tuple(nest.totals.values()),
     )  # fmt: skip
     arguments = [KernelArgument(s, starts[s], value) for s, value in values.items()]
@@ -78,8 +78,8 @@ def _lowest(
     was loaded."""
     for statement in body:
         if isinstance(statement, (Load, Store)):
-            found = span(statement.at, bounds.__getitem__)
-            yield statement, found[0] if found else 0
+            ends = span(statement.at, bounds.__getitem__)
+            yield statement, ends[0] if ends else 0
         elif isinstance(statement, Loop):
             inside = bounds | {statement.axis: (statement.start, statement.stop)}
             yield from _lowest(statement.body, inside)
@@ -87,24 +87,24 @@ def _lowest(
             yield from _lowest([*statement.before, statement.loop, *statement.after], bounds)
 
 
-def _kept(body: Iterable[Statement], nest: Nest, memory: Memory) -> list[Statement]:
+def _prune(body: Iterable[Statement], nest: Nest, memory: Memory) -> list[Statement]:
     """The statements without stores that nobody reads, and with one row for what only later sweeps
     of the nest read."""
-    found: list[Statement] = []
+    survivors: list[Statement] = []
     for statement in body:
         if isinstance(statement, Loop):
-            inside = tuple(_kept(statement.body, nest, memory))
+            inside = tuple(_prune(statement.body, nest, memory))
             if inside:
-                found.append(replace(statement, body=inside))
+                survivors.append(replace(statement, body=inside))
         elif isinstance(statement, Chunks):
-            (loop,) = _kept([statement.loop], nest, memory)
+            (loop,) = _prune([statement.loop], nest, memory)
             assert isinstance(loop, Loop)
-            found.append(replace(statement, loop=loop))
+            survivors.append(replace(statement, loop=loop))
         elif isinstance(statement, (Load, Store)) and statement.buffer in memory.rows:
-            found.append(replace(statement, at=_in_row(statement.at, nest)))
+            survivors.append(replace(statement, at=_in_row(statement.at, nest)))
         elif not (isinstance(statement, Store) and statement.buffer in memory.dropped):
-            found.append(statement)
-    return found
+            survivors.append(statement)
+    return survivors
 
 
 def _in_row(position: Affine, nest: Nest) -> Affine:

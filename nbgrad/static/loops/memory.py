@@ -102,28 +102,28 @@ def plan(
 
 def step_reads(schedule: Schedule, nests: dict[FusionGroup, Nest]) -> list[list[Value]]:
     """The buffers that each step reads."""
-    found: list[list[Value]] = []
+    buffers: list[list[Value]] = []
     for step in schedule.steps:
         if isinstance(step, FusionGroup):
-            found.append([a.value for a in nests[step].accesses if not a.store])
+            buffers.append([a.value for a in nests[step].accesses if not a.store])
         else:
-            found.append([buffer_of(v) for v in _needed(step, schedule)])
-    return found
+            buffers.append([buffer_of(v) for v in _needed(step, schedule)])
+    return buffers
 
 
 def _needed(step: Single, schedule: Schedule) -> list[Value]:
     """The buffers that a single step reads, through values that have none."""
-    found, stack, seen = [], list(step.value.args), set()
+    buffers, stack, seen = [], list(step.value.args), set()
     while stack:
         value = stack.pop()
         if value in seen:
             continue
         seen.add(value)
         if isinstance(value, Input) or value in schedule.policy:
-            found.append(value)
+            buffers.append(value)
         else:
             stack += value.args
-    return found
+    return buffers
 
 
 def _drop(
@@ -167,7 +167,7 @@ def _in_place(
     for at, step in enumerate(schedule.steps):
         if not isinstance(step, FusionGroup) or step.edges or nests[step].is_ranged:
             continue
-        taken: set[Value] = set()
+        olds: set[Value] = set()
         for value in step.sweeps:
             if isinstance(value, Scatter) and _adds_in_place(nests[step], value, last, at, memory):
                 assert value.below is not None
@@ -178,13 +178,13 @@ def _in_place(
             if value in memory.places or value in memory.rows:
                 continue
             for old in dict.fromkeys(reads[at]):
-                if old in taken or old in memory.places or old in step.sweeps or last[old] != at:
+                if old in olds or old in memory.places or old in step.sweeps or last[old] != at:
                     continue
                 if old.shape != value.shape or old.dtype != value.dtype or old in memory.rows:
                     continue
                 if _is_replaced(nests[step], value, old):
                     shared[value] = old
-                    taken.add(old)
+                    olds.add(old)
                     break
     return shared
 
@@ -211,13 +211,13 @@ def _written_over(
     `old`: nothing else reads that once they are being written. Else nothing."""
     chain: list[Value] = []
     while True:
-        found = next(
+        location = next(
             ((i, step) for i, step in enumerate(schedule.steps)
              if isinstance(step, FusionGroup) and value in step.sweeps), None,
         )  # fmt: skip
-        if found is None:
+        if location is None:
             return []
-        at, step = found
+        at, step = location
         if any(old in read for read in reads[at + 1 :]):
             return []
         chain.insert(0, value)

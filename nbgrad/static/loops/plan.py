@@ -41,15 +41,15 @@ def plan_loops(
 ) -> LoopPlan:
     """The steps that compute `outputs`: an output in the place of the input that `olds` names for
     it, where that is possible."""
-    found = schedule([*outputs, *(ok for ok, _ in graph.checks)])
-    for step in found.steps:
+    order = schedule([*outputs, *(ok for ok, _ in graph.checks)])
+    for step in order.steps:
         if isinstance(step, Single) and isinstance(step.value, Scan):
             _plan_loop(step, step.value)
     nests = {
-        step: Nest(step, found.policy) for step in found.steps if isinstance(step, FusionGroup)
+        step: Nest(step, order.policy) for step in order.steps if isinstance(step, FusionGroup)
     }
-    where = memory.plan(found, nests, outputs, olds or {})
-    return LoopPlan(graph, list(outputs), found, nests, where)
+    where = memory.plan(order, nests, outputs, olds or {})
+    return LoopPlan(graph, list(outputs), order, nests, where)
 
 
 def _plan_loop(single: Single, loop: Scan) -> None:
@@ -60,8 +60,8 @@ def _plan_loop(single: Single, loop: Scan) -> None:
     """
     step: LoweredStep = loop.step
     have = {item.key for item in single.items if isinstance(item, Item)}
-    kept = frozenset(k for kind, k in have if kind == "states")
-    single.inner = inner = plan_loops(step.graph, step.outputs, step.olds(kept))
+    histories = frozenset(k for kind, k in have if kind == "states")
+    single.inner = inner = plan_loops(step.graph, step.outputs, step.olds(histories))
     inner.is_step = True
     for k, value in enumerate(step.outputs):
         if value.shape == ():

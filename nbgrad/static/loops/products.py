@@ -25,9 +25,9 @@ class Layout(NamedTuple):
 def operand(value: Value, policy: BufferPolicy) -> tuple[Value, Layout]:
     """The buffer that BLAS reads, and how the matrix lies in it."""
     if isinstance(value, View) and value not in policy:
-        found = strides_for_blas(value)
-        if found is not None:
-            return _buffer(value.source, policy), Layout(*found)
+        layout = strides_for_blas(value)
+        if layout is not None:
+            return _buffer(value.source, policy), Layout(*layout)
     return _buffer(value, policy), Layout(0, _steps(value.shape))
 
 

@@ -36,7 +36,7 @@ class _Writer:
         self.first: list[Any] = []  # in a step, before its call
         self.then: list[Any] = []  # after that
         self.after: list[Any] = []
-        self.given: list[Address | Operand] = [self.each]
+        self.arguments: list[Address | Operand] = [self.each]
         self.targets: list[Address] = []
         self.returned: list[str] = []
 
@@ -44,18 +44,18 @@ class _Writer:
         outer, step, loop = self.outer, self.step, self.loop
         core = outer.inner(self.plan)
         states, end = step.constants + step.states, step.constants + step.states + step.xs
-        self.given += map(self._held, loop.args[: step.constants])
+        self.arguments += map(self._held, loop.args[: step.constants])
         for k in range(step.states):
             self._state(k, loop.args[step.constants + k])
-        self.given += map(self._slice, loop.args[states:end])
-        self.given += map(self._held, loop.args[end:])
+        self.arguments += map(self._slice, loop.args[states:end])
+        self.arguments += map(self._held, loop.args[end:])
         for k, value in enumerate(step.outputs[step.states :]):
             self._result(k, value)
         for k in range(len(step.graph.checks)):
             self._check(k)
-        if core.given:
+        if core.takes_scratch:
             self.targets.append(outer.pointer(self.items["work", 0]))
-        enter = RunCore(core, (*self.given, *self.targets), tuple(self.returned))
+        enter = RunCore(core, (*self.arguments, *self.targets), tuple(self.returned))
         lines = (loop.line,) if loop.line else ()
         body = tuple(CoreStep(s, lines) for s in [*self.first, enter, *self.then])
         repeat = Repeat(self.each, step.n, step.reverse, body)
@@ -93,7 +93,7 @@ class _Writer:
             assert final is not None
             place = self.outer.pointer(final)
             self._copy(self._held(start), place, value.size, self.before)
-            self.given.append(place)
+            self.arguments.append(place)
         else:
             self._array(start, value, states or self.items["pair", k], states is not None, final)
 
@@ -101,7 +101,7 @@ class _Writer:
         """A state that is a number: a variable of the loop."""
         name = self.outer.fresh()
         self.before.append(Begin(name, self.outer.operand(start)))
-        self.given.append(name)
+        self.arguments.append(name)
         self.returned.append(name)
         if states is not None:
             storage = self.outer.plan.memory.storage(states)
@@ -125,7 +125,7 @@ class _Writer:
             read, write = affine_of(0, {bit: size}), affine_of(0, {other: size})
             begin, done = ((n - 1) & 1, 1) if reverse else (0, n & 1)
         self._copy(self._held(start), self.outer.pointer(room, begin * size), size, self.before)
-        self.given.append(self.outer.pointer(room, read))
+        self.arguments.append(self.outer.pointer(room, read))
         self.targets.append(self.outer.pointer(room, write))
         if final is not None:
             from_ = self.outer.pointer(room, done * size)

@@ -21,17 +21,17 @@ def share_kernels(steps: Sequence[CoreStep], text_of: Callable[[Kernel], str]) -
             text = text_of(kernel)
             opened[at] = kernel, constants, text
             texts.setdefault(text, set()).add(text_of(step.statement.kernel))
-    made: dict[str, Kernel] = {}
-    found = []
+    kernels: dict[str, Kernel] = {}
+    results = []
     for at, step in enumerate(steps):
         run = step.statement
         if isinstance(run, RunKernel) and len(texts[opened[at][2]]) > 1:
             kernel, constants, text = opened[at]
-            kernel = made.setdefault(text, kernel)
+            kernel = kernels.setdefault(text, kernel)
             numbers = (*run.numbers, *constants)
             step = replace(step, statement=replace(run, kernel=kernel, numbers=numbers))
-        found.append(step)
-    return found
+        results.append(step)
+    return results
 
 
 def _opened(kernel: Kernel) -> tuple[Kernel, list[Literal]]:

@@ -122,5 +122,5 @@ def _folded(body: Expr, args: Sequence[Value], dtype: np.dtype) -> Constant | No
     if not is_exact(body) or len(constants) < len(args):
         return None
     typed = [arg.dtype.type(arg.number) for arg in constants]
-    found = evaluate(body, dict(zip(NAMES, typed, strict=False)), args[0].dtype)
-    return dtype.type(found).item() if np.isfinite(found) else None
+    number = evaluate(body, dict(zip(NAMES, typed, strict=False)), args[0].dtype)
+    return dtype.type(number).item() if np.isfinite(number) else None

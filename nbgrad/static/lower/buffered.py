@@ -68,8 +68,8 @@ class Reduce(Value):
         return not self.is_total and self.axes[-1] == len(self.source.shape) - 1
 
     def fits(self):
-        kept = tuple(n for i, n in enumerate(self.source.shape) if i not in self.axes)
-        return self.shape == kept and self.dtype == self.source.dtype
+        remaining = tuple(n for i, n in enumerate(self.source.shape) if i not in self.axes)
+        return self.shape == remaining and self.dtype == self.source.dtype
 
 
 @dataclass(frozen=True, eq=False, repr=False)

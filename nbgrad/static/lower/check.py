@@ -24,8 +24,8 @@ def check_values(outputs: Sequence[Value]) -> None:
         except ValueError:  # shapes that do not broadcast
             fits = False
         if not fits:
-            given = ", ".join(map(repr, value.args))
-            raise TraceError(f"{value} of ({given}): they do not fit together")
+            arguments = ", ".join(map(repr, value.args))
+            raise TraceError(f"{value} of ({arguments}): they do not fit together")
         if isinstance(value, Scan):
             step: LoweredStep = value.step
             check_values([*step.outputs, *(ok for ok, _ in step.graph.checks)])

@@ -27,16 +27,16 @@ def with_halos(graph: Graph, outputs: Sequence[Value]) -> list[Value]:
     many = {pad for pads in groups.values() if len(pads) >= MANY for pad in pads}
     if not many:
         return list(outputs)
-    made: dict[Value, Value] = {}
+    memo: dict[Value, Value] = {}
     for value in order:
-        args = tuple(made[arg] for arg in value.args)
+        args = tuple(memo[arg] for arg in value.args)
         new = value if args == value.args else replace(value, args=args)
         if value in many:
             assert isinstance(value, Pad)
             pads = groups[value.block, value.shape]
             new = _seen_in_halo(graph, value, new.args[-1], [pad.starts for pad in pads])
-        made[value] = new
-    return [made[value] for value in outputs]
+        memo[value] = new
+    return [memo[value] for value in outputs]
 
 
 def _seen_in_halo(graph: Graph, pad: Pad, block: Value, places: list[tuple[int, ...]]) -> Value:

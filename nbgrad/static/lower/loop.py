@@ -22,10 +22,10 @@ def loop(graph: Graph, symbol: Symbol, args: Sequence[Value], lower: Callable) -
     if body.lowered is None:
         body.lowered = _step(body, lower)
     step: LoweredStep = body.lowered
-    avals = [given.aval for given in body.program.inputs[1:]]
-    given = [_solid(graph, graph.cast(x, a.dtype)) for x, a in zip(args, avals, strict=True)]
-    given += [graph.capture(array) for array in step.graph.captured]
-    loop = graph.new(Scan, (), BOOL, given, step)
+    avals = [x.aval for x in body.program.inputs[1:]]
+    operands = [_solid(graph, graph.cast(x, a.dtype)) for x, a in zip(args, avals, strict=True)]
+    operands += [graph.capture(array) for array in step.graph.captured]
+    loop = graph.new(Scan, (), BOOL, operands, step)
     for k, (_, message) in enumerate(step.graph.checks):
         ok = graph.new(Item, (), BOOL, (loop,), ("check", k))
         if all(ok is not known for known, _ in graph.checks):
@@ -76,7 +76,7 @@ def _gathered(graph: Graph, value: Value, state: Value, outputs: list[Value]) ->
 
 def _terms(value: Value) -> list[Value]:
     """The terms of a sum of arrays of one shape."""
-    found: list[Value] = []
+    terms: list[Value] = []
     stack = [value]
     while stack:
         term = stack.pop()
@@ -86,8 +86,8 @@ def _terms(value: Value) -> list[Value]:
         if adds:
             stack += term.args[::-1]
         else:
-            found.append(term)
-    return found
+            terms.append(term)
+    return terms
 
 
 def _solid(graph: Graph, value: Value) -> Value:

@@ -43,9 +43,9 @@ def lower(program: Program) -> tuple[Graph, list[Value]]:
     ]
     checked = [ok for ok, _ in graph.checks]
     count = len(outputs)
-    found = with_rolls_as_views(graph, [*outputs, *checked])
-    found = with_sums_in_place(graph, with_halos(graph, found))
-    outputs, oks = found[:count], found[count:]
+    values = with_rolls_as_views(graph, [*outputs, *checked])
+    values = with_sums_in_place(graph, with_halos(graph, values))
+    outputs, oks = values[:count], values[count:]
     graph.checks = [(ok, message) for ok, (_, message) in zip(oks, graph.checks, strict=True)]
     return graph, outputs
 

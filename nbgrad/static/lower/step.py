@@ -19,11 +19,11 @@ class LoweredStep:
     xs: int
     reverse: bool
 
-    def olds(self, kept: frozenset[int]) -> dict[Value, Value]:
+    def olds(self, histories: frozenset[int]) -> dict[Value, Value]:
         """For each new state that nobody keeps, the old one, in whose place it may lie."""
         first = 1 + self.constants
         return {
             value: self.graph.inputs[first + k]
             for k, value in enumerate(self.outputs[: self.states])
-            if value.shape != () and k not in kept
+            if value.shape != () and k not in histories
         }

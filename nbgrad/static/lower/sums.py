@@ -35,15 +35,15 @@ def with_sums_in_place(graph: Graph, outputs: Sequence[Value]) -> list[Value]:
     many = {value for value, (pads, _) in terms.items() if len(pads) > FEW}
     if not many:
         return list(outputs)
-    made: dict[Value, Value] = {}
+    memo: dict[Value, Value] = {}
     for value in order:
         if value in many:
             pads, rest = terms[value]
-            made[value] = _added(graph, value, pads, rest, made)
+            memo[value] = _added(graph, value, pads, rest, memo)
         else:
-            args = tuple(made[arg] for arg in value.args)
-            made[value] = value if args == value.args else replace(value, args=args)
-    return [made[value] for value in outputs]
+            args = tuple(memo[arg] for arg in value.args)
+            memo[value] = value if args == value.args else replace(value, args=args)
+    return [memo[value] for value in outputs]
 
 
 def _terms(
@@ -66,14 +66,14 @@ def _terms(
 
 
 def _added(
-    graph: Graph, value: Value, pads: list[Pad], rest: list[Value], made: dict[Value, Value]
+    graph: Graph, value: Value, pads: list[Pad], rest: list[Value], memo: dict[Value, Value]
 ) -> Value:
     total: tuple[Value, ...] = ()
     for term in rest:
-        total = (graph.map(PLUS, (*total, made[term]), value.dtype) if total else made[term],)
+        total = (graph.map(PLUS, (*total, memo[term]), value.dtype) if total else memo[term],)
     total = tuple(graph.broadcast(term, value.shape) for term in total)
     for pad in pads:
         axes = tuple(Axis(axis, start, 1) for axis, start in enumerate(pad.starts))
-        given = (made[pad.block], *total)
-        total = (graph.new(Scatter, value.shape, value.dtype, given, axes, 0, 0, True),)
+        args = (memo[pad.block], *total)
+        total = (graph.new(Scatter, value.shape, value.dtype, args, axes, 0, 0, True),)
     return total[0]

@@ -198,12 +198,12 @@ class Concat(Value):
     axis: int
 
     def reads(self, index):
-        found, start = [], 0
+        reads, start = [], 0
         for arg in self.args:
             inner = [i.shifted(-start) if a == self.axis else i for a, i in enumerate(index)]
-            found.append(Read(arg, tuple(inner)))
+            reads.append(Read(arg, tuple(inner)))
             start += arg.shape[self.axis]
-        return found
+        return reads
 
     def fits(self):
         total = sum(a.shape[self.axis] for a in self.args)

@@ -70,11 +70,11 @@ _SMALL_MATRIX, _MANY_ROWS = 4096, 32
 
 def operand_of(product: Matmul, value: Value) -> Value:
     """The value that must have a buffer for BLAS to read `value`: it, or the source of a view."""
-    found = strides_for_blas(value) if isinstance(value, View) else None
-    if not isinstance(value, View) or found is None:
+    layout = strides_for_blas(value) if isinstance(value, View) else None
+    if not isinstance(value, View) or layout is None:
         return buffer_of(value)
     k, n = value.shape[-2:]
-    turned = value is product.args[1] and found[1][-1] != 1 and n > 1
+    turned = value is product.args[1] and layout[1][-1] != 1 and n > 1
     if turned and k * n <= _SMALL_MATRIX and product.shape[-2] >= _MANY_ROWS:
         return value
     return buffer_of(value.source)

@@ -14,27 +14,27 @@ def check_schedule(schedule: Schedule) -> None:
     """Raise TraceError unless every materialized value is computed once and before it is read, and
     the members of each group fit its domain, its sweeps and its edges. The steps of loops are
     checked too."""
-    made: set[Value] = set()
+    results: set[Value] = set()
     for step in schedule.steps:
-        values = _made_by(step, schedule)
-        _require(not made & set(values), f"{values} are computed twice")
+        values = _results_of(step, schedule)
+        _require(not results & set(values), f"{values} are computed twice")
         if isinstance(step, FusionGroup):
-            _group(step, schedule, made)
+            _group(step, schedule, results)
         else:
             for value in _read_by(step, schedule):
-                _require(value in made, f"{step.value} reads {value}, which comes later")
+                _require(value in results, f"{step.value} reads {value}, which comes later")
             if step.inner is not None:
                 check_schedule(step.inner.schedule)
-        made.update(values)
-    missing = schedule.policy.materialized - made
+        results.update(values)
+    missing = schedule.policy.materialized - results
     _require(not missing, f"{missing} are never computed")
     for value in schedule.outputs:
-        known = value in made or isinstance(value, Input)
+        known = value in results or isinstance(value, Input)
         number = isinstance(value, Full) and value.shape == ()
         _require(known or number, f"the output {value} is never computed")
 
 
-def _made_by(step: ScheduledStep, schedule: Schedule) -> list[Value]:
+def _results_of(step: ScheduledStep, schedule: Schedule) -> list[Value]:
     if isinstance(step, FusionGroup):
         return list(step.sweeps)
     return [step.value, *(item for item in step.items if item in schedule.policy)]
@@ -55,7 +55,7 @@ def _read_by(single: Single, schedule: Schedule) -> Iterator[Value]:
             stack += value.args
 
 
-def _group(group: FusionGroup, schedule: Schedule, made: set[Value]) -> None:
+def _group(group: FusionGroup, schedule: Schedule, results: set[Value]) -> None:
     split, done = group.split, []
     for value in group.members:
         fits = domain_of(value) == group.domain
@@ -66,7 +66,7 @@ def _group(group: FusionGroup, schedule: Schedule, made: set[Value]) -> None:
             cut = group.edges.get(axis, frozenset())
             _require(positions <= cut, f"the loops of {value} are not cut at {positions - cut}")
         for producer, position in reads_of(value, schedule.policy):
-            if isinstance(producer, Input) or producer in made:
+            if isinstance(producer, Input) or producer in results:
                 continue
             _require(producer in group.sweeps, f"{value} reads {producer}, which comes later")
             sweep, own = group.sweeps[producer], group.sweeps[value]

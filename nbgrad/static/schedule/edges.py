@@ -22,24 +22,24 @@ def pieces(edges: Edges) -> int:
 
 def join_edges(every: Iterable[Edges]) -> Edges:
     """The edges of several values over one domain."""
-    found: Edges = {}
+    union: Edges = {}
     for edges in every:
         for axis, positions in edges.items():
-            found[axis] = found.get(axis, frozenset()) | positions
-    return found
+            union[axis] = union.get(axis, frozenset()) | positions
+    return union
 
 
 def domain_edges(value: Value, known: dict[Value, Edges]) -> Edges:
     """The edges in the domain that computing `value` runs over; `known` are those of what is
     computed where it is read."""
     if isinstance(value, (Reduce, Scatter)):
-        found = known.get(value.args[0], NONE)
+        edges = known.get(value.args[0], NONE)
         if isinstance(value, Scatter):
             for positions in value.positions:
                 moved = {axis + value.place: at
                          for axis, at in known.get(positions, NONE).items()}  # fmt: skip
-                found = join_edges([found, moved])
-        return found
+                edges = join_edges([edges, moved])
+        return edges
     return inner_edges(value, known)
 
 
@@ -77,7 +77,7 @@ def _of_broadcast(arg: Value, value: Value, edges: Edges) -> Edges:
 
 
 def _seen(view: View, edges: Edges) -> Edges:
-    found: Edges = {}
+    result: Edges = {}
     for axis, positions in edges.items():
         out, start, step = view.axes[axis]
         if out is None or not step:
@@ -87,16 +87,16 @@ def _seen(view: View, edges: Edges) -> Edges:
             at = _inside((-((start - p) // step) for p in positions), view.shape[out])
         else:
             at = _inside(((start - p) // -step + 1 for p in positions), view.shape[out])
-        found[out] = found.get(out, frozenset()) | at
-    return _clean(found)
+        result[out] = result.get(out, frozenset()) | at
+    return _clean(result)
 
 
 def _placed(value: Pad, edges: Edges) -> Edges:
-    found: Edges = {}
+    result: Edges = {}
     for axis, (start, n) in enumerate(zip(value.starts, value.block.shape, strict=True)):
         inner = (start + at for at in edges.get(axis, ()))
-        found[axis] = _inside([start, start + n, *inner], value.shape[axis])
-    return _clean(found)
+        result[axis] = _inside([start, start + n, *inner], value.shape[axis])
+    return _clean(result)
 
 
 def _one_after_another(value: Concat, known: dict[Value, Edges]) -> Edges:

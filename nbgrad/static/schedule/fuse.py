@@ -101,18 +101,18 @@ def _placed(
     """Enter `value` into the group that can take it in and has most of what it reads at hand, the
     last of several; else into a new one. Return the place of that."""
     reads = list(reads_of(value, policy))
-    wanted = {producer for producer, _ in reads}
+    producers = {producer for producer, _ in reads}
     edges = domain_edges(value, policy.edges)
     best: tuple[int, int, int] | None = None
     if not isinstance(value, Scatter):
-        ready = max((place[producer] for producer in wanted if producer in place), default=0)
+        ready = max((place[producer] for producer in producers if producer in place), default=0)
         for at in range(ready, len(steps)):
             group = steps[at]
             if isinstance(group, FusionGroup):
                 sweep = _sweep_in(group, value, reads, edges, place, at, policy)
                 if sweep is not None:
-                    found = len(wanted & group.at_hand), at, sweep
-                    best = found if best is None or found[:2] > best[:2] else best
+                    candidate = len(producers & group.at_hand), at, sweep
+                    best = candidate if best is None or candidate[:2] > best[:2] else best
     if best is None:
         steps.append(FusionGroup(domain_of(value)))
         best = 0, len(steps) - 1, 0
@@ -120,7 +120,7 @@ def _placed(
     group = steps[at]
     assert isinstance(group, FusionGroup)
     group.sweeps[value] = sweep
-    group.at_hand |= {value, *wanted}
+    group.at_hand |= {value, *producers}
     group.edges = join_edges([group.edges, edges])
     group.price += policy.prices[value]
     group.closed |= isinstance(value, Scatter)
@@ -195,9 +195,9 @@ def first_reads(producer: Value) -> list[Read]:
         return [Read(producer.source, index)]
     if isinstance(producer, Scatter):
         at = index[producer.place : producer.place + producer.joint]
-        found = [Read(producer.block, index), *(Read(arg, at) for arg in producer.positions)]
+        reads = [Read(producer.block, index), *(Read(arg, at) for arg in producer.positions)]
         below = producer.below
-        return found if below is None else [*found, Read(below, identity(producer.shape))]
+        return reads if below is None else [*reads, Read(below, identity(producer.shape))]
     if producer.buffered:
         return [Read(arg, identity(arg.shape)) for arg in producer.args]
     return producer.reads(index)

@@ -115,13 +115,13 @@ class BufferPolicy:
                         break
                     self._keep(worst, value)
                 continue
-            found = inner_edges(value, self.edges)
-            if is_shattered(found, self.prices[value]) and isinstance(value, Map):
+            edges = inner_edges(value, self.edges)
+            if is_shattered(edges, self.prices[value]) and isinstance(value, Map):
                 worst = max(value.args, key=lambda arg: pieces(self.edges.get(arg, NONE)))
                 self._keep(worst, value)
-                found = inner_edges(value, self.edges)
-            if found:
-                self.edges[value] = found
+                edges = inner_edges(value, self.edges)
+            if edges:
+                self.edges[value] = edges
 
     def _inlined(self, value: Value) -> list[Value]:
         """Arguments that are computed where they are read and have edges."""

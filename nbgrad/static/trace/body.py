@@ -44,13 +44,13 @@ class Body:
 
     def parts(self, flat: ArrayValue, outs: Sequence[int]) -> list[ArrayValue]:
         """The results that a flat array holds."""
-        found, at, avals = [], 0, self.avals
+        results, at, avals = [], 0, self.avals
         for k in outs:
             part = flat if len(outs) == 1 else flat[at : at + avals[k].size]
             at += avals[k].size
             part = np.reshape(part, avals[k].shape)
-            found.append(part if part.dtype == avals[k].dtype else part.astype(avals[k].dtype))
-        return found
+            results.append(part if part.dtype == avals[k].dtype else part.astype(avals[k].dtype))
+        return results
 
     def joined(self, outs: Sequence[int]) -> Aval:
         avals = [self.avals[k] for k in outs]
@@ -116,12 +116,12 @@ def recorded(
         recorder = BodyRecorder(level)
         i = recorder.input(_INDEX, weak=True)
         states = [recorder.input(leaf_aval(x)) for x in state]
-        given = [recorder.input(Aval.of(a.shape[1:], a.dtype)) for a in map(leaf_aval, xs)]
-        outputs = tuple(recorder.output(x) for x in f(recorder, i, states, given))
+        slices = [recorder.input(Aval.of(a.shape[1:], a.dtype)) for a in map(leaf_aval, xs)]
+        outputs = tuple(recorder.output(x) for x in f(recorder, i, states, slices))
     lifted = list(recorder.lifted.values())
-    inputs = (i, *(symbol for symbol, _ in lifted), *states, *given)
+    inputs = (i, *(symbol for symbol, _ in lifted), *states, *slices)
     program = Program(name, inputs, (), outputs, list, checked=tuple(recorder.checked))
-    body = Body(name, program, n, (len(lifted), len(states), len(given)), reverse)
+    body = Body(name, program, n, (len(lifted), len(states), len(slices)), reverse)
     return body, [x for _, x in lifted]
 
 

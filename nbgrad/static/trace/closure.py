@@ -25,7 +25,7 @@ class Fixed:
 
     def __init__(self) -> None:
         self._arrays: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # by id, each with a copy
-        self.made = False  # whether there is a number that NumPy made, such as `y[0]`
+        self.has_numbers = False  # whether there is a number that NumPy made, such as `y[0]`
 
     def copy_of(self, array: np.ndarray) -> np.ndarray:
         """A copy of an array, which the program keeps and nobody changes."""
@@ -42,15 +42,15 @@ class Fixed:
         captured = list(captured)
         traces = [_Trace(array, copy) for array, copy in self._arrays.values()]
         self._arrays.clear()
-        found = {id(array): (array, trace.key) for trace in traces
-                 if (array := trace.array()) is not None}  # fmt: skip
-        made = self.made or any(
+        arrays_by_id = {id(array): (array, trace.key) for trace in traces
+                        if (array := trace.array()) is not None}  # fmt: skip
+        has_new = self.has_numbers or any(
             trace.array() is None and not _is_range(trace.copy) for trace in traces
         )
-        if made or _any_made(captured):
+        if has_new or _any_new(captured):
             for array in reachable(f):
-                found.setdefault(id(array), (array, static_key(array)))
-        return tuple(found.values())
+                arrays_by_id.setdefault(id(array), (array, static_key(array)))
+        return tuple(arrays_by_id.values())
 
 
 class _Trace:
@@ -97,7 +97,7 @@ for _alone in [np.empty(1)]:
     _ALONE = _references(_alone)  # of an array that one list holds
 
 
-def _any_made(arrays: list[np.ndarray]) -> bool:
+def _any_new(arrays: list[np.ndarray]) -> bool:
     """Whether nobody but this list, and who gave it, holds one of the arrays or its memory."""
     shared: dict[int, int] = {}
     for array in arrays:
@@ -117,7 +117,7 @@ def _any_made(arrays: list[np.ndarray]) -> bool:
 def reachable(f: object) -> list[np.ndarray]:
     """The arrays that a function can read: from its closure, its defaults, the global names that it
     uses, and the objects there."""
-    found: list[np.ndarray] = []
+    arrays: list[np.ndarray] = []
     seen: set[int] = set()
     stack: list[object] = [f]
     while stack and len(seen) < _MOST:
@@ -126,7 +126,7 @@ def reachable(f: object) -> list[np.ndarray]:
             continue
         seen.add(id(x))
         if isinstance(x, np.ndarray):
-            found.append(x)
+            arrays.append(x)
         elif isinstance(x, types.FunctionType):
             stack += _of_function(x)
         elif isinstance(x, types.MethodType):
@@ -140,7 +140,7 @@ def reachable(f: object) -> list[np.ndarray]:
         else:
             stack += getattr(x, "__dict__", {}).values()
             stack += [getattr(x, name, None) for name in getattr(type(x), "__slots__", ())]
-    return found
+    return arrays
 
 
 def _of_function(f: types.FunctionType) -> list[object]:

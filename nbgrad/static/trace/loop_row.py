@@ -26,18 +26,18 @@ def run(body: Body, args: Sequence, outs: Sequence[int] | None = None) -> list[A
     """Results of the loop on any values, of all the results where `outs` is None."""
     avals = body.avals
     outs = range(body.states + body.ys) if outs is None else outs
-    found: dict[int, Any] = {}
+    results: dict[int, Any] = {}
     floats = tuple(k for k in outs if avals[k].dtype.kind == "f")
     if floats:
         flat = bind(loop, *args, body=body, outs=floats)
-        found = dict(zip(floats, body.parts(flat, floats), strict=True))
+        results = dict(zip(floats, body.parts(flat, floats), strict=True))
     for k in outs:
-        if k not in found:
+        if k not in results:
             whole = bind(loop, *map(_untracked, args), body=body, outs=(k,))
             part = np.reshape(whole, avals[k].shape)
             # Layout of bools gives floats.
-            found[k] = part != 0 if avals[k].dtype.kind == "b" else part
-    return [found[k] for k in outs]
+            results[k] = part != 0 if avals[k].dtype.kind == "b" else part
+    return [results[k] for k in outs]
 
 
 def pull(
@@ -48,11 +48,11 @@ def pull(
     avals = [symbol.aval for symbol in body.program.inputs[1:]]
     cts = dict(zip(outs, body.parts(ct, outs), strict=True))
     live = [k for k in range(s) if avals[c + k].dtype.kind == "f"]
-    wanted = [k for k in range(c) if need[k] and avals[k].dtype.kind == "f"]
-    wanted_xs = [
+    constant_places = [k for k in range(c) if need[k] and avals[k].dtype.kind == "f"]
+    xs_places = [
         k for k in range(len(args)) if k >= c + s and need[k] and avals[k].dtype.kind == "f"
     ]
-    places = [*(c + k for k in live), *wanted, *wanted_xs]  # what the pullback is of
+    places = [*(c + k for k in live), *constant_places, *xs_places]  # what the pullback is of
     stacked = run(body, args, [s + body.ys + k for k in range(s)])
     before = [states[1:] if body.reverse else states[:-1] for states in stacked]
     end = 0 if body.reverse else body.n
@@ -61,13 +61,13 @@ def pull(
         seed = cts[k] if k in cts else zeros(args, avals[c + k])
         extra = cts.get(s + body.ys + k)
         seeds.append(seed if extra is None else seed + extra[end])
-    seeds += [zeros(args, avals[k]) for k in wanted]
+    seeds += [zeros(args, avals[k]) for k in constant_places]
     y_cts = {k: cts[s + k] for k in range(body.ys) if s + k in cts}
     state_cts = {k: cts[s + body.ys + k] for k in live if s + body.ys + k in cts}
     state_cts = {k: g[1:] if body.reverse else g[:-1] for k, g in state_cts.items()}
 
-    def step(recorder: BodyRecorder, i: Symbol, carried: list, given: list) -> list:
-        rest = iter(given)
+    def step(recorder: BodyRecorder, i: Symbol, carried: list, slices: list) -> list:
+        rest = iter(slices)
         state = [next(rest) for _ in range(s)]
         xs = [next(rest) for _ in range(body.xs)]
         y_ct = {k: next(rest) for k in y_cts}
@@ -85,21 +85,22 @@ def pull(
             return sum((np.sum(result * g) for result, g in pairs), 0.0)
 
         leaves = [point[place] for place in places]
-        found = gradient(paired, leaves)[0] if leaves else []
+        gradients = gradient(paired, leaves)[0] if leaves else []
         state_bars = [
-            g + state_ct[k] if k in state_ct else g for k, g in zip(live, found, strict=False)
+            g + state_ct[k] if k in state_ct else g for k, g in zip(live, gradients, strict=False)
         ]
         sums = [
-            total + g for total, g in zip(carried[len(live) :], found[len(live) :], strict=False)
+            total + g
+            for total, g in zip(carried[len(live) :], gradients[len(live) :], strict=False)
         ]
-        return [*state_bars, *sums, *found[len(live) + len(wanted) :]]
+        return [*state_bars, *sums, *gradients[len(live) + len(constant_places) :]]
 
     xs = [*before, *args[c + s :], *y_cts.values(), *state_cts.values()]
     name = f"{body.name}_pullback"
     back, constants = recorded(step, name, body.n, seeds, xs, reverse=not body.reverse)
-    found = run(back, [*constants, *seeds, *xs])
+    bars = run(back, [*constants, *seeds, *xs])
     cotangents: list[Any] = [None] * len(args)
-    for place, g in zip(places, found, strict=True):
+    for place, g in zip(places, bars, strict=True):
         cotangents[place] = g
     return cotangents
 
@@ -116,14 +117,14 @@ def push(body: Body, tangents: Sequence, args: Sequence, outs: Sequence[int]) ->
     live_ys = [k for k in range(body.ys) if body.avals[s + k].dtype.kind == "f"]
     moving = [k for k in range(c + s, len(args)) if dots[k] is not None]
 
-    def step(recorder: BodyRecorder, i: Symbol, state: list, given: list) -> list:
-        values = [*args[:c], *state[:s], *given[: body.xs]]
-        given_dots = dict(zip([c + k for k in live], state[s:], strict=True))
-        given_dots |= dict(zip(moving, given[body.xs :], strict=True))
-        given_dots |= {k: dots[k] for k in range(c) if dots[k] is not None}
+    def step(recorder: BodyRecorder, i: Symbol, state: list, slices: list) -> list:
+        values = [*args[:c], *state[:s], *slices[: body.xs]]
+        dot_by_place = dict(zip([c + k for k in live], state[s:], strict=True))
+        dot_by_place |= dict(zip(moving, slices[body.xs :], strict=True))
+        dot_by_place |= {k: dots[k] for k in range(c) if dots[k] is not None}
         with new_level() as level:
             duals = [
-                Dual(value, given_dots[k], level) if k in given_dots else value
+                Dual(value, dot_by_place[k], level) if k in dot_by_place else value
                 for k, value in enumerate(values)
             ]
             results = replay(body.program, [i, *duals], recorder)
@@ -144,8 +145,8 @@ def push(body: Body, tangents: Sequence, args: Sequence, outs: Sequence[int]) ->
     places |= {s + k: at + body.ys + live_ys.index(k) for k in live_ys}
     at += body.ys + len(live_ys)
     places |= {s + body.ys + k: at + s + live.index(k) for k in live}
-    wanted = tuple(places[k] for k in outs)
-    return bind(loop, *constants, *state, *xs, body=moved, outs=wanted)
+    out_places = tuple(places[k] for k in outs)
+    return bind(loop, *constants, *state, *xs, body=moved, outs=out_places)
 
 
 def batch(
@@ -164,11 +165,11 @@ def batch(
     ]
     split = [*batched[:c], *(True for _ in state), *batched[c + s :]]
 
-    def step(recorder: BodyRecorder, i: Symbol, state: list, given: list) -> list:
+    def step(recorder: BodyRecorder, i: Symbol, state: list, slices: list) -> list:
         with new_level() as level:
             values = [
                 Batched(recorder.lift(x), level) if has else x
-                for x, has in zip([*args[:c], *state, *given], split, strict=True)
+                for x, has in zip([*args[:c], *state, *slices], split, strict=True)
             ]
             results = replay(body.program, [i, *values], recorder)
         mine = [isinstance(x, Batched) and x.level == level for x in results]
@@ -176,10 +177,10 @@ def batch(
         return batching.spread(size, whole, mine)
 
     many, constants = recorded(step, f"{body.name}_batch", body.n, state, xs, body.reverse)
-    found: list[Any] = [*run(many, [*constants, *state, *xs], outs)]
+    parts: list[Any] = [*run(many, [*constants, *state, *xs], outs)]
     flat = [
         np.reshape(x if k < s else np.moveaxis(x, 1, 0), (size, -1))
-        for k, x in zip(outs, found, strict=True)
+        for k, x in zip(outs, parts, strict=True)
     ]
     return flat[0] if len(flat) == 1 else np.concatenate(flat, axis=1)
 

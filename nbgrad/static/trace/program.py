@@ -79,9 +79,9 @@ class Program:
 
         for equation in self.equations:
             assert equation.primitive is not None
-            given = map(value, equation.args)
-            found = equation.primitive.evaluate(*given, **equation.params)
-            values[equation] = np.asarray(found).astype(equation.dtype, copy=False)
+            operands = map(value, equation.args)
+            result = equation.primitive.evaluate(*operands, **equation.params)
+            values[equation] = np.asarray(result).astype(equation.dtype, copy=False)
         return [value(output) for output in self.outputs]
 
     def __str__(self) -> str:
@@ -97,10 +97,10 @@ class Program:
 
         for i, equation in enumerate(self.equations):
             labels[equation] = f"v{i}"
-            given = [label(arg) for arg in equation.args]
-            given += [f"{key}={value}" for key, value in equation.params.items()]
+            operands = [label(arg) for arg in equation.args]
+            operands += [f"{key}={value}" for key, value in equation.params.items()]
             assert equation.primitive is not None
-            call = f"{equation.primitive.name}({', '.join(given)})"
+            call = f"{equation.primitive.name}({', '.join(operands)})"
             line = f"  # {equation.line}" if equation.line else ""
             lines.append(f"  v{i}: {equation.aval} = {call}{line}")
         return "\n".join([*lines, f"  return {', '.join(map(label, self.outputs))}"])
@@ -115,6 +115,6 @@ def replay(program: Program, args: Sequence[Operand], builder: Builder) -> list[
         if is_full(equation):
             values[equation] = builder.full(equation.params["number"], equation.aval)
             continue
-        given = [values[x] if isinstance(x, Symbol) else x for x in equation.args]
-        values[equation] = bind(equation.primitive, *given, **equation.params)
+        operands = [values[x] if isinstance(x, Symbol) else x for x in equation.args]
+        values[equation] = bind(equation.primitive, *operands, **equation.params)
     return [values[x] if isinstance(x, Symbol) else x for x in program.outputs]

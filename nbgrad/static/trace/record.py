@@ -45,7 +45,7 @@ class Recorder(Builder):
         return bool(self._known)
 
     def apply(self, primitive: Primitive, args: Sequence, params: dict) -> Any:
-        self.fixed.made |= any(isinstance(a, np.generic) for a in args)
+        self.fixed.has_numbers |= any(isinstance(a, np.generic) for a in args)
         args = [a if isinstance(a, _KNOWN) else self.capture(a) for a in args]
         params = {name: self._fixed_in(value) for name, value in params.items()}
         symbol = super().apply(primitive, args, params)
@@ -59,8 +59,8 @@ class Recorder(Builder):
         return symbol
 
     def infer(self, primitive: Primitive, args: Sequence, params: dict) -> Aval:
-        given = map(_weak_aval if primitive.takes_numbers else aval_of, args)
-        return primitive.infer(*given, **params)
+        avals = map(_weak_aval if primitive.takes_numbers else aval_of, args)
+        return primitive.infer(*avals, **params)
 
     def capture(self, array: np.ndarray) -> Symbol:
         """The symbol of an array that the function closes over, which is read at each call."""
@@ -112,7 +112,7 @@ def trace(
     """
     with new_level() as level:
         recorder = Recorder(level)
-        inputs = [recorder.input(*given) for given in zip(avals, weak, strict=True)]
+        inputs = [recorder.input(*pair) for pair in zip(avals, weak, strict=True)]
         args, options = rebuild(inputs)
         held = [x for x in trees.flatten((args, options))[0] if not isinstance(x, NUMBERS)]
         outer, recording.recorder = recording.recorder, recorder
@@ -126,20 +126,20 @@ def trace(
     outputs, rebuild_outputs = trees.flatten_values(
         result, lambda x: x is None or isinstance(x, str) or id(x) in constants
     )
-    found = []
+    results = []
     for output in outputs:
         output = below(output, level)
         if isinstance(output, np.ndarray) and output.dtype.kind in "fiub":
             output = recorder.apply(copy, [output], {})
         if isinstance(output, Symbol) and output.level == level:
-            found.append(output)
+            results.append(output)
         elif isinstance(output, (float, int, np.generic)):
-            found.append(output)
+            results.append(output)
         else:
             raise _unfit(name, f"a {type(output).__name__}")
-    if not found:
+    if not results:
         raise _unfit(name, "None" if result is None else "no array")
-    if not recorder.recorded and not any(isinstance(output, Symbol) for output in found):
+    if not recorder.recorded and not any(isinstance(output, Symbol) for output in results):
         raise TraceError(
             f"{name}: nothing that the function returns depends on its arguments; return arrays "
             "computed from them"
@@ -148,11 +148,11 @@ def trace(
     del args, options, result
     fixed = recorder.fixed.held(f, (array for _, array in captured))
     checked = tuple(recorder.checked)
-    return Program(name, tuple(inputs), captured, tuple(found), rebuild_outputs, fixed, checked)
+    return Program(name, tuple(inputs), captured, tuple(results), rebuild_outputs, fixed, checked)
 
 
-def _unfit(name: str, found: str) -> TraceError:
+def _unfit(name: str, description: str) -> TraceError:
     return TraceError(
         f"{name}: a compiled function returns arrays that depend on its arguments, and numbers; "
-        f"this one returned {found}"
+        f"this one returned {description}"
     )

@@ -28,7 +28,7 @@ class Generators:
 
     def __init__(self, f: Callable, arguments: Iterable[object]):
         self._codes: list[types.CodeType] = []
-        found: list[tuple[str, Any]] = [
+        generators: list[tuple[str, Any]] = [
             ("", leaf) for leaf in arguments if isinstance(leaf, _GENERATORS)
         ]
         seen: set[int] = set()
@@ -47,14 +47,14 @@ class Generators:
                 scope = function.__globals__
                 names = {name for code in nested(function.__code__) for name in code.co_names}
                 named += [(name, scope[name]) for name in sorted(names) if name in scope]
-            found += [(name, value) for name, value in named if isinstance(value, _GENERATORS)]
+            generators += [(name, value) for name, value in named if isinstance(value, _GENERATORS)]
             stack += [value for _, value in named]
-        found.append(("random", np.random.mtrand._rand))  # pyright: ignore
-        self._found = [(name, value, _state(value)) for name, value in found]
+        generators.append(("random", np.random.mtrand._rand))  # pyright: ignore
+        self._states = [(name, value, _state(value)) for name, value in generators]
         # Calls that make a new generator are watched for: where one is only named, in a branch that
         # is not taken, nothing is wrong.
         self._makers = {code: _steps(code) for code in self._codes if _names_maker(code)}
-        self._made: types.CodeType | None = None
+        self._maker: types.CodeType | None = None
 
     def __enter__(self) -> None:
         self._outer = sys.gettrace()
@@ -67,11 +67,11 @@ class Generators:
             sys.settrace(self._outer)
         if kind is not None:
             return
-        for name, value, before in self._found:
+        for name, value, before in self._states:
             if _state(value) != before:
                 raise _error((name,) if name else (), self._codes)
-        if self._made is not None:
-            raise _error(_MAKERS, [self._made])
+        if self._maker is not None:
+            raise _error(_MAKERS, [self._maker])
 
     def _watch(self, frame: types.FrameType, event: Event, arg: object) -> Callable | None:
         if frame.f_code not in self._makers:
@@ -81,7 +81,7 @@ class Generators:
 
     def _step(self, frame: types.FrameType, event: str, arg: object) -> Callable:
         if event == "opcode" and frame.f_lasti in self._makers[frame.f_code]:
-            self._made = frame.f_code
+            self._maker = frame.f_code
         return self._step
 
 
