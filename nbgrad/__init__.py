@@ -29,6 +29,7 @@ from .errors import (
     NoRuleError,
     TraceError,
     UntrackedError,
+    WorkerError,
 )
 from .estimators import TraceEstimate, divergence, trace_estimate
 from .loops import loop, scan
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from . import linalg as linalg
     from . import nn as nn
     from . import optim as optim
+    from . import parallel as parallel
     from . import scipy as scipy
     from . import special as special
     from . import train as train
@@ -101,6 +103,7 @@ __all__ = [
     "TraceEstimate",
     "TrackedArray",
     "UntrackedError",
+    "WorkerError",
     "abs2",
     "accum",
     "array",
@@ -166,7 +169,8 @@ __all__ = [
 
 
 _ROOMS = {
-    "data", "elimination", "linalg", "nn", "optim", "scipy", "special", "stats", "train",
+    "data", "elimination", "linalg", "nn", "optim", "parallel", "scipy", "special", "stats",
+    "train",
 }  # fmt: skip
 
 

@@ -15,6 +15,7 @@ __all__ = [
     "NoRuleError",
     "TraceError",
     "UntrackedError",
+    "WorkerError",
 ]
 
 
@@ -71,6 +72,10 @@ class CheckpointError(NbgradError, ValueError):
 
 class MissingExtra(NbgradError, ImportError):
     """A package that one of nbgrad's extras installs is not there."""
+
+
+class WorkerError(NbgradError, RuntimeError):
+    """A worker of `nbgrad.parallel` died, is not fit to compute, or could not be reached."""
 
 
 class CacheWarning(UserWarning):

@@ -28,6 +28,8 @@ def test_readme_examples():
     root = namespace["root"]
     assert np.isclose(np.exp(root), 3.0 * root * root, rtol=1e-15)
     assert np.isclose(namespace["rise"], -1.0, rtol=1e-14)
+    start, t, y = (namespace[name] for name in ("start", "t", "y"))
+    assert np.isclose(namespace["value"], namespace["misfit"](start, t, y), rtol=1e-12)
 
 
 def test_the_tour_of_derivatives_runs():
@@ -47,6 +49,21 @@ def test_the_page_on_training_runs_and_names_what_there_is(capsys):
     for room in (nbgrad.nn, nbgrad.optim, nbgrad.data, nbgrad.train):
         inner = {"glorot_uniform", "flatten", "clip", "norm", "Fitted", "Moment"}
         assert [name for name in room.__all__ if name not in text and name not in inner] == []
+
+
+def test_the_page_on_scaling_runs_and_names_what_there_is(capsys):
+    page = ROOT / "docs" / "scaling.md"
+    namespace: dict = {}
+    for block in blocks(page):
+        exec(block, namespace)
+    assert "shards 0" in capsys.readouterr().out
+    whole = namespace["loss"](namespace["w"], namespace["x"], namespace["y"])
+    assert 0.9 * namespace["value"] < whole <= (1.0 + 1e-12) * namespace["value"], "it went down"
+    text = page.read_text()
+    for name, program in re.findall(r"```python (\S+)\n(.*?)```", text, re.S):
+        compile(program, name, "exec")  # for clusters, so that it is read, and not run
+    names = set(nbgrad.parallel.__all__) - {"Report", "ValueAndGrad"}
+    assert [name for name in names if name not in text] == []
 
 
 def test_the_tour_names_what_there_is():

@@ -30,7 +30,7 @@ FLOORS = (
     ("loops", "random"),
     ("check", "descent", "estimators", "linalg", "naive", "optable", "scipy", "special", "warmup"),
     ("stats",),
-    ("data", "nn", "optim"),
+    ("data", "nn", "optim", "parallel"),
     ("train",),
     ("",),  # nbgrad/__init__.py
     ("experiments",),

@@ -14,12 +14,12 @@ from ..data.batches import Last, Order, require_rows
 from ..errors import CheckpointError, NanError
 from ..nn.layers import training
 from ..optim import SGD
+from ..parallel.progress import Bar
 from ..static import compile as compiled
 from ..transforms import trees
 from ..transforms.reverse import value_and_grad
 from ..transforms.state import State
 from .checkpoints import require_writable
-from .progress import Bar
 from .standing import Moment, Standing
 
 Ended = Literal["done", "patience", "interrupted", "nan"]

@@ -8,7 +8,8 @@ import pytest
 
 import nbgrad
 from nbgrad import CheckpointError, data, nn, optim
-from nbgrad.train import Fitted, accuracy, fit, fitting, progress
+from nbgrad.parallel import progress
+from nbgrad.train import Fitted, accuracy, fit, fitting
 
 X, LABELS = data.moons(0, 60, noise=0.1)
 LOSS = nbgrad.logit_cross_entropy

@@ -47,7 +47,7 @@ class Bar:
         report = TextColumn("{task.fields[report]}")
         columns = BarColumn(bar_width=None), MofNCompleteColumn(), report, TimeRemainingColumn()
         self._shown = Progress(*columns, console=console, expand=True, transient=True)
-        self._shown.add_task("fit", total=self._steps, report="")
+        self._shown.add_task("", total=self._steps, report="")
         self._shown.start()
 
     def __exit__(self, *error: object) -> None:

@@ -1,0 +1,142 @@
+"""A Dask cluster, by `dask.distributed`: data stays on its workers, sums are made there."""
+
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
+from importlib import import_module
+from typing import Any
+
+from ..errors import WorkerError
+from .engines import Tell
+from .versions import here, require_same
+from .work import TOGETHER, Part, Share, fold
+
+_TRIES = 6
+_PAUSE = 0.1  # seconds, doubled at each try
+
+
+class Cluster:
+    """A client of a cluster. Arrays that the caller holds are sent once and stay, as long as the
+    next step has the same ones; delayed ones are computed once, and stay where that was."""
+
+    def __init__(self, client: Any, owned: bool = False):
+        self._client, self._owned = client, owned
+        self._placed: dict[
+            int, tuple[Any, Any]
+        ] = {}  # by identity: a shard, and what stands for it
+        for worker, found in client.run(here, on_error="return").items():
+            if isinstance(found, OSError):  # it died just now; its tasks go to others
+                continue
+            if isinstance(found, Exception):
+                raise WorkerError(f"parallel: the worker {worker} cannot run nbgrad: {found}")
+            require_same(here(), found, worker)
+
+    @classmethod
+    def local(cls, distributed: Any, workers: int | None) -> "Cluster":
+        """A cluster of this machine's cores, or the one that DASK_SCHEDULER_ADDRESS names."""
+        if import_module("dask.config").get("scheduler-address", None):
+            return cls(distributed.Client(), owned=True)
+        cluster = {"n_workers": workers, "threads_per_worker": 1 if workers else None}
+        return cls(distributed.Client(**cluster, dashboard_address=":0"), owned=True)
+
+    def step(self, share: Share, params: Any, shards: Sequence[Any]) -> Part:
+        """Dask computes again what a worker took with it. A step begins anew where that was data
+        that only the caller can send, or where the worker died while it was sent."""
+        distributed = import_module("distributed")
+        again = CancelledError, distributed.comm.CommClosedError
+        for i in range(_TRIES):
+            try:
+                return self._step(share, params, shards)
+            except distributed.KilledWorker as error:
+                raise WorkerError(
+                    f"parallel: a shard kills its worker, for want of memory perhaps: {error}"
+                ) from error
+            except again:
+                self._placed = {}
+                time.sleep(_PAUSE * 2**i)  # until the scheduler knows
+        raise WorkerError(
+            f"parallel: workers died {_TRIES} times in this step, and data with them. Give shards "
+            "as functions that load them, or as client.submit(load, ...), which Dask does again; "
+            "what was scattered to one worker is gone with it"
+        )
+
+    def _step(self, share: Share, params: Any, shards: Sequence[Any]) -> Part:
+        dask = import_module("dask")
+        client, step = self._client, uuid.uuid4().hex
+        futures = self._place(shards)
+        # Parameters are the result of a task, which Dask does again where their worker died, and
+        # workers copy them from each other. Its warning about large tasks is meant for many.
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+            sent = client.submit(_opened, _Sealed(params), key=f"parameters-{step}")
+        made: list[Any] = [sent]
+        try:
+            keys = [f"shard-{i}-{step}" for i in range(len(shards))]
+            parts = client.map(share, range(len(shards)), futures, params=sent, key=keys)
+            made += parts
+            while len(parts) > 1:
+                groups = [parts[i : i + TOGETHER] for i in range(0, len(parts), TOGETHER)]
+                parts = client.map(fold, groups, pure=False)
+                made += parts
+            return parts[0].result()
+        except KeyboardInterrupt:
+            client.cancel(made)
+            raise
+
+    def _place(self, shards: Sequence[Any]) -> list[Any]:
+        """What stands for each shard in a task."""
+        before, self._placed = self._placed, {}
+        for shard in shards:
+            if id(shard) not in self._placed:
+                known = before.get(id(shard)) or (shard, self._sent(shard))
+                self._placed[id(shard)] = known
+        return [self._placed[id(shard)][1] for shard in shards]
+
+    def _sent(self, shard: Any) -> Any:
+        is_dask_collection = import_module("dask").is_dask_collection
+        Future = import_module("distributed").Future
+
+        def remote(x: Any) -> Any:
+            return self._client.compute(x) if is_dask_collection(x) else x
+
+        if isinstance(shard, Future) or is_dask_collection(shard):
+            return remote(shard)
+        if callable(shard):
+            return shard
+        if isinstance(shard, (tuple, list)):
+            inner = [remote(x) for x in shard]
+            if any(isinstance(x, Future) for x in inner):
+                return self._client.submit(_together, *inner, pure=False)
+        return self._client.scatter([shard], hash=False)[0]
+
+    def map(self, f: Callable, items: Sequence[Any], tell: Tell) -> list[Any]:
+        as_completed = import_module("distributed").as_completed
+        futures = self._client.map(f, list(items), pure=False)
+        try:
+            for done, future in enumerate(as_completed(futures), start=1):
+                future.result()
+                tell(done)
+            return self._client.gather(futures)
+        except BaseException:
+            self._client.cancel(futures)
+            raise
+
+    def close(self) -> None:
+        self._placed = {}
+        if self._owned:
+            self._client.close()
+
+
+def _together(*arrays: Any) -> tuple:
+    return arrays
+
+
+class _Sealed:
+    """Parameters in a task: Dask does not look inside them for keys of others."""
+
+    def __init__(self, params: Any):
+        self.params = params
+
+
+def _opened(sealed: _Sealed) -> Any:
+    return sealed.params

@@ -1,0 +1,87 @@
+"""What an engine does, and which one is meant."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from importlib import import_module
+from typing import Any, Protocol
+
+from ..errors import MissingExtra
+from .work import Part, Share
+
+Tell = Callable[[int], None]
+"""Called with the number of items that are done."""
+
+
+class Engine(Protocol):
+    """One way to have workers: two methods, and an end."""
+
+    def step(self, share: Share, params: Any, shards: Sequence[Any]) -> Part:
+        """The sum of the parts of all shards, in the order of the tree of `work`."""
+        ...
+
+    def map(self, f: Callable, items: Sequence[Any], tell: Tell) -> list[Any]:
+        """What `f` gives for each item, in their order."""
+        ...
+
+    def close(self) -> None:
+        """End what the engine started itself."""
+        ...
+
+
+def engine_of(engine: Any, workers: int | None = None) -> Engine:
+    """The engine for what a user gives: None, a name, an executor, a client or a communicator.
+
+    Raises TypeError for anything else, ValueError for an unknown name, and MissingExtra, which says
+    what to install, where the name is that of a package that is not there.
+    """
+    from .executors import Given, Processes, Threads
+
+    if engine is None or engine == "threads":
+        return Threads(workers)
+    if engine == "processes":
+        return Processes(workers)
+    if engine == "dask":
+        from .cluster import Cluster
+
+        return Cluster.local(extra("distributed", "dask"), workers)
+    if engine == "mpi":
+        from .ranks import Ranks
+
+        return Ranks(extra("mpi4py.MPI", "mpi").COMM_WORLD)
+    if isinstance(engine, str):
+        raise ValueError(
+            f'parallel: no engine is named {engine!r}; there are "threads", "processes", "dask" '
+            'and "mpi"'
+        )
+    if workers is not None:
+        raise TypeError(
+            f"parallel: workers={workers} is for an engine that is named; a "
+            f"{type(engine).__name__} has the workers that it has"
+        )
+    if isinstance(engine, Executor):
+        return Given(engine)
+    package = type(engine).__module__.partition(".")[0]
+    if package == "distributed":
+        from .cluster import Cluster
+
+        return Cluster(engine)
+    if package == "mpi4py":
+        from .ranks import Ranks
+
+        return Ranks(engine)
+    raise TypeError(
+        f"parallel: a {type(engine).__name__} is no engine: give None for threads, an executor of "
+        "concurrent.futures, a dask.distributed.Client, an MPI communicator, or a name"
+    )
+
+
+def extra(module: str, name: str) -> Any:
+    """A module that an extra of nbgrad installs."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise MissingExtra(
+            f'parallel: engine="{name}" needs {package} ({error}): install it with '
+            f'pip install "nbgrad[{name}]"'
+        ) from None

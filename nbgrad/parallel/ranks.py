@@ -1,0 +1,96 @@
+"""The ranks of an MPI communicator, by mpi4py: all of them run the same program."""
+
+import time
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import WorkerError
+from ..transforms import trees
+from .engines import Tell
+from .versions import here, require_same
+from .work import Part, Seen, Share, Tree, whoami
+
+_CHECKED = 0xFFFFF  # of a checksum: squares of so many bits are summed without rounding
+
+
+class Ranks:
+    """An MPI communicator: each rank gives its own shards, and gets the result of all."""
+
+    def __init__(self, communicator: Any):
+        self._comm = communicator
+        self._rank, self._size = communicator.Get_rank(), communicator.Get_size()
+        self._names: list[str] = []
+        for name, versions in communicator.allgather((whoami(), here())):
+            require_same(here(), versions, name)
+            self._names.append(name)
+
+    def step(self, share: Share, params: Any, shards: Sequence[Any]) -> Part:
+        """One Allreduce. A rank that fails takes part in it all the same, so that no other waits
+        for ever, and all raise."""
+        started = time.perf_counter()
+        leaves = [x for x in trees.flatten(params)[0] if trees.is_differentiable(x)]
+        size = 2 + sum(map(np.size, leaves))
+        check = _checksum(leaves)
+        failure, tree = None, Tree()
+        tree.add(Part(np.zeros(size), ()))  # for a rank without shards
+        try:
+            for i, shard in enumerate(shards):
+                tree.add(share(i, shard, params))
+        except Exception as error:
+            failure = error
+        part = tree.sum()
+        sent = np.zeros(size + 3 + 2 * self._size)
+        times, rows = sent[size + 3 : size + 3 + self._size], sent[size + 3 + self._size :]
+        sent[:size] = part.total
+        sent[size : size + 3] = failure is not None, check, check * check
+        times[self._rank] = time.perf_counter() - started
+        rows[self._rank] = sum(seen.rows for seen in part.seen)
+        found = np.empty_like(sent)
+        self._comm.Allreduce(sent, found)
+        if failure is not None:
+            raise failure
+        failed, total, squares = map(int, found[size : size + 3])
+        if failed:
+            raise WorkerError(
+                f"parallel: {failed} of the {self._size} ranks failed in this step; their own "
+                "errors say why"
+            )
+        if squares * self._size != total * total:
+            raise WorkerError(
+                f"parallel: the parameters differ between the {self._size} ranks: start all from "
+                "the same seed or comm.bcast(params), and update all with the same result"
+            )
+        times, rows = np.split(found[size + 3 :], 2)
+        each = zip(range(self._size), self._names, map(int, rows), times.tolist(), strict=True)
+        return Part(found[:size], tuple(Seen(*one) for one in each))
+
+    def map(self, f: Callable, items: Sequence[Any], tell: Tell) -> list[Any]:
+        """Each rank takes every so many-th item; all get all results."""
+        mine, failure = {}, None
+        try:
+            for i in range(self._rank, len(items), self._size):
+                mine[i] = f(items[i])
+                tell(i + 1)
+        except Exception as error:
+            failure = error
+        everywhere = self._comm.allgather((mine, failure is not None))
+        if failure is not None:
+            raise failure
+        failed = [rank for rank, (_, bad) in enumerate(everywhere) if bad]
+        if failed:
+            raise WorkerError(f"parallel: map failed on the ranks {failed}; see their own errors")
+        found = {i: result for results, _ in everywhere for i, result in results.items()}
+        return [found[i] for i in range(len(items))]
+
+    def close(self) -> None:
+        """The communicator is the user's to free."""
+
+
+def _checksum(leaves: list[Any]) -> int:
+    check = 0
+    for x in leaves:
+        check = zlib.crc32(np.ascontiguousarray(x).view(np.uint8).data, check)
+    return check & _CHECKED

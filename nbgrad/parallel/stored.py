@@ -1,0 +1,51 @@
+"""Shards as files, which workers map into memory: data larger than memory, sent to nobody."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+class Stored:
+    """A shard in files of NumPy's, one for each array; called, it gives them memory-mapped.
+
+    The path must mean the same files on all workers, by a shared file system or copies.
+    """
+
+    def __init__(self, *paths: str | Path):
+        self.paths = tuple(Path(path).absolute() for path in paths)
+
+    def __call__(self) -> tuple[np.ndarray, ...]:
+        return tuple(np.asarray(np.load(path, mmap_mode="r")) for path in self.paths)
+
+    def __repr__(self) -> str:
+        return f"Stored({', '.join(map(str, self.paths))})"
+
+
+def store(folder: str | Path, shards: Iterable[tuple[Any, ...]]) -> list[Stored]:
+    """Write shards, one after the other, as `folder/00000-0.npy` and so on.
+
+    Arguments:
+        folder: is made where it is not there; files of the same names are replaced.
+        shards: tuples of arrays; a generator may load one at a time.
+
+    Returns a list of `Stored`, one for each shard, for `value_and_grad` on any engine.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     shards = nbgrad.parallel.store(folder, [(np.ones((2, 3)), np.zeros(2))])
+    ...     [x.shape for x in shards[0]()]
+    [(2, 3), (2,)]
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    stored = []
+    for i, shard in enumerate(shards):
+        if not isinstance(shard, (tuple, list)):
+            raise TypeError(f"store: shard {i} is a {type(shard).__name__}; give tuples of arrays")
+        paths = [folder / f"{i:05d}-{j}.npy" for j in range(len(shard))]
+        for path, x in zip(paths, shard, strict=True):
+            np.save(path, np.asarray(x), allow_pickle=False)
+        stored.append(Stored(*paths))
+    return stored

@@ -1,0 +1,137 @@
+"""A Dask cluster of two processes: the same bits, data that stays, workers that die."""
+
+import os
+import signal
+from typing import cast
+
+import numpy as np
+import pytest
+from losses import (
+    CUTS,
+    LOSSES,
+    DiesOnce,
+    Loader,
+    bits,
+    cut,
+    mean_loss,
+    problem,
+    require_right,
+    root,
+    square_or_fail,
+    swirl,
+    swirl_jacobian,
+)
+
+import nbgrad
+from nbgrad import parallel
+from nbgrad.parallel.cluster import Cluster
+from nbgrad.parallel.versions import here
+
+distributed = pytest.importorskip(
+    "distributed", reason='needs the extra dask: pip install "nbgrad[dask]"'
+)
+dask = pytest.importorskip("dask")
+PARAMS = problem()[0]
+
+
+@pytest.fixture(scope="module")
+def client():
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+@pytest.mark.parametrize("n", CUTS)
+def test_shards_on_a_cluster_equal_all_the_data(n, client):
+    vg = parallel.value_and_grad(mean_loss, client)
+    first = vg(PARAMS, cut(n))
+    require_right(first)
+    assert bits(vg(PARAMS, [Loader(n, i) for i in range(n)])) == bits(first)
+    assert bits(parallel.value_and_grad(mean_loss)(PARAMS, cut(n))) == bits(first), "as in threads"
+
+
+def test_sums_and_shards_that_are_there_already(client):
+    vg = parallel.value_and_grad(LOSSES["sum"], client, reduce="sum", compile=False)
+    shards = cut(7)
+    arrays = [dask.delayed(x) for x in shards[2]]
+    mixed = [
+        client.submit(Loader(7, 0)),
+        dask.delayed(Loader(7, 1))(),
+        tuple(arrays),
+        client.scatter([shards[3]])[0],
+        list(shards[4]),
+        tuple(client.scatter(list(shards[5]))),
+        Loader(7, 6),
+    ]
+    require_right(vg(PARAMS, mixed), "sum")
+    require_right(vg(PARAMS, mixed), "sum")
+
+
+def test_data_goes_out_once(client):
+    vg = parallel.value_and_grad(mean_loss, client, compile=False)
+    shards = cut(3)
+    engine = cast(Cluster, vg._engine)
+    vg(PARAMS, shards)
+    placed = [future for _, future in engine._placed.values()]
+    vg(PARAMS, shards)
+    again = [future for _, future in engine._placed.values()]
+    assert all(a is b for a, b in zip(placed, again, strict=True))
+    vg(PARAMS, cut(2))
+    assert len(engine._placed) == 2, "what is no shard any more is let go"
+
+
+def test_more_shards_than_one_sum_takes(client):
+    x = np.arange(20.0)
+    vg = parallel.value_and_grad(lambda w, x: np.sum(w * x), client, "sum", compile=False)
+    value, slope = vg(3.0, [(x[i : i + 1],) for i in range(20)])
+    assert (value, slope) == (570.0, 190.0)
+    assert [one.shard for one in vg.report.seen] == list(range(20))
+    assert 1 <= len(vg.report.workers) <= 2
+
+
+def test_a_worker_that_dies_in_a_step_is_replaced(client, tmp_path):
+    expected = bits(parallel.value_and_grad(mean_loss)(PARAMS, cut(3)))
+    vg = parallel.value_and_grad(mean_loss, client)
+    found = vg(PARAMS, [Loader(3, 0), DiesOnce(tmp_path / "mark", 1), Loader(3, 2)])
+    assert bits(found) == expected
+    shards = cut(3)
+    assert bits(vg(PARAMS, shards)) == expected
+    for pid in client.run(os.getpid).values():  # with all the data that was sent to them
+        os.kill(pid, signal.SIGKILL)
+    assert bits(vg(PARAMS, shards)) == expected
+
+
+def test_errors_come_back_and_the_cluster_goes_on(client):
+    vg = parallel.value_and_grad(mean_loss, client, compile=False)
+    with pytest.raises(nbgrad.DimensionMismatch) as caught:
+        vg(PARAMS, [*cut(2), (np.ones((3, 5)), np.ones(3))])
+    assert any("in shard 2, by the worker" in note for note in caught.value.__notes__)
+    with pytest.raises(TypeError, match="a shard is a tuple of arrays"):
+        vg(PARAMS, list(cut(1)[0]))
+    require_right(vg(PARAMS, cut(2)))
+
+
+def test_a_worker_with_other_versions_is_refused(client, monkeypatch):
+    caller = os.getpid()
+
+    def differing():
+        return here() if os.getpid() == caller else here()._replace(nbgrad="0.0.1")
+
+    monkeypatch.setattr("nbgrad.parallel.cluster.here", differing)
+    with pytest.raises(nbgrad.WorkerError, match=r"worker tcp://.* has nbgrad 0\.0\.1 where"):
+        parallel.value_and_grad(mean_loss, client)
+
+
+def test_map_and_jacobian(client):
+    found = parallel.map(root, [1.0, 5.0, -2.0], client)
+    np.testing.assert_allclose(found, np.sqrt(2.0) * np.array([1, 1, -1]), rtol=1e-14)
+    with pytest.raises(ArithmeticError, match="two is too many"):
+        parallel.map(square_or_fail, [1, 2, 3], client)
+    x = np.array([0.3, -1.2, 0.7])
+    found = parallel.jacobian(swirl, x, client, together=2)
+    np.testing.assert_allclose(found, swirl_jacobian(x), rtol=1e-14)
+
+
+def test_a_cluster_by_its_name():
+    with parallel.value_and_grad(mean_loss, "dask", workers=1, compile=False) as vg:
+        require_right(vg(PARAMS, cut(2)))
