@@ -1,12 +1,11 @@
 """Slopes of special functions against mpmath, where they are small, large, or next to a singular
 point, and of higher order."""
 
-from typing import Any
-
 import mpmath
 import numpy as np
 import pytest
 from rows import PLAIN_PYTHON
+from special_slopes import CASES, OF_SEVERAL, scaled_i, scaled_k
 
 import nbgrad
 from nbgrad import NoRuleError, special
@@ -26,43 +25,17 @@ def exact(f, x, order=1):
         return [float(mpmath.diff(f, mpmath.mpf(z), order, h=step * max(abs(z), 1e-3))) for z in x]
 
 
-def _i(v, x):
-    return mpmath.besseli(v, x) * mpmath.exp(-abs(x))
-
-
-def _k(v, x):
-    return mpmath.besselk(v, x) * mpmath.exp(x)
-
-
-CASES: dict[str, Any] = {
-    "gammaln": (lambda x: mpmath.log(abs(mpmath.gamma(x))), [0.01, 1.4, 30.0, 1e5, -0.5, -2.3]),
-    "digamma": (mpmath.digamma, [0.01, 1.4, 30.0, 1e5, -0.5, -2.3]),
-    "gamma": (mpmath.gamma, [0.01, 1.4, 30.0, -0.5, -2.3]),
-    "erfcx": (lambda x: mpmath.exp(x * x) * mpmath.erfc(x), [-3.0, 0.5, 7.9, 8.1, 40.0, 1e6]),
-    "log_ndtr": (lambda x: mpmath.log(mpmath.ncdf(x)), [-1e4, -40.0, -5.0, 0.1, 2.0, 8.0]),
-    "j0": (lambda x: mpmath.besselj(0, x), [-3.0, 0.01, 0.99, 20.0]),
-    "j1": (lambda x: mpmath.besselj(1, x), [-3.0, 0.01, 0.99, 1.01, 20.0]),
-    "y1": (lambda x: mpmath.bessely(1, x), [0.01, 0.99, 1.01, 20.0]),
-    "i0e": (lambda x: _i(0, x), [-70.0, -2.0, 0.1, 1.1, 58.0, 61.0, 1e4, 1e8]),
-    "i1e": (lambda x: _i(1, x), [-90.0, -2.0, 0.1, 0.9, 1.1, 68.0, 71.0, 1e8]),
-    "k0e": (lambda x: _k(0, x), [0.01, 1.1, 5.0, 61.0, 1e8]),
-    "k1e": (lambda x: _k(1, x), [0.01, 1.1, 5.0, 71.0, 1e8]),
-    "exp1": (mpmath.e1, [0.01, 2.0, 50.0]),
-    "expi": (mpmath.ei, [-3.0, 0.01, 2.0, 50.0]),
-    "lambertw": (lambda x: mpmath.lambertw(x).real, [-0.36, -0.2, -0.01, 0.5, 1e9]),
-    "logit": (lambda x: mpmath.log(x / (1 - x)), [0.01, 0.3, 0.8]),
-    "zeta": (mpmath.zeta, [-7.3, -3.3, -0.26, -0.24, 0.5, 1.2, 3.0, 20.0]),
-    "log_expit": (lambda x: -mpmath.log1p(mpmath.exp(-x)), [-30.0, 0.1, 30.0]),
-    "entr": (lambda x: -x * mpmath.log(x), [0.01, 1.0, 30.0]),
-    "erfinv": (mpmath.erfinv, [-0.999, 0.1, 0.99]),
-}
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_slopes(name):
     f, x = CASES[name]
     mine = getattr(special, name)
     np.testing.assert_allclose(slopes(mine, x), exact(f, x), 1e-13)
+
+
+@pytest.mark.parametrize("name", OF_SEVERAL)
+def test_slopes_of_functions_of_several(name):
+    call, f, x = OF_SEVERAL[name]
+    np.testing.assert_allclose(slopes(call, x), exact(f, x), 1e-12)
 
 
 @pytest.mark.skipif(not PLAIN_PYTHON, reason="many kernels, and the rules are the same")
@@ -85,10 +58,10 @@ def test_orders_of_entire_functions_at_zero():
 
 def test_scaled_functions_of_large_numbers_of_real_order():
     v, x = np.array([0.3, 2.5, 5.0, 1.5]), np.array([0.7, 40.0, 400.0, 1e6])
-    expected = [exact(lambda z, v=v: _k(v, z), [z])[0] for v, z in zip(v, x, strict=True)]
+    expected = [exact(lambda z, v=v: scaled_k(v, z), [z])[0] for v, z in zip(v, x, strict=True)]
     found = nbgrad.elementwise_grad(lambda z: special.kve(v, z))(x)
     np.testing.assert_allclose(found, expected, 3e-13)
-    expected = [exact(lambda z, v=v: _i(v, z), [z])[0] for v, z in zip(v, x, strict=True)]
+    expected = [exact(lambda z, v=v: scaled_i(v, z), [z])[0] for v, z in zip(v, x, strict=True)]
     found = nbgrad.elementwise_grad(lambda z: special.ive(v, z))(x)
     np.testing.assert_allclose(found, expected, 3e-13)
 
