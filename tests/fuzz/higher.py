@@ -140,16 +140,25 @@ def rows_of(batched: Any, axes: Any, i: int) -> list[Any]:
     return [x if a is None else x[i] for x, a in zip(batched, axes, strict=True)]
 
 
+def at_sample(c: Case, args: list[Any]) -> tuple[Any, ...]:
+    """NumPy's values there. Raises NotHere where NumPy refuses the numbers of a sample."""
+    try:
+        return values(c.program.at(args))
+    except Exception as error:
+        raise NotHere from error
+
+
 @mode
 def vmap(c: Case) -> None:
     """Against a loop on NumPy."""
     for size in (3, 1):
         batched, axes = batch(c, size)
+        for i in range(size):
+            at_sample(c, rows_of(batched, axes, i))
         found = results(nbgrad.vmap(c.f, axes)(*batched))
         rows = []
         for i in range(size):
-            here = c.program.at(rows_of(batched, axes, i))
-            rows.append(values(here))
+            rows.append(at_sample(c, rows_of(batched, axes, i)))
         expected = [np.stack([np.asarray(r[n]) for r in rows]) for n in range(len(found))]
         if not all(np.all(np.isfinite(x)) for x in expected):
             raise NotHere
@@ -167,6 +176,8 @@ def vmap_of_grad(c: Case) -> None:
         for x in c.moving
     ]
     every = tuple(range(len(moving)))
+    for i in range(size):
+        at_sample(c, c.filled([x[i] for x in moving]))
     rows = [
         list(map(plain, nbgrad.grad(c.scalar, every)(*[x[i] for x in moving]))) for i in range(size)
     ]
