@@ -176,7 +176,8 @@ logm_row = _row(
 
 
 def expm(A: Any) -> Any:
-    """The exponential of each matrix (..., n, n): the sum of A**k / k!.
+    """The exponential of each matrix (..., n, n): the sum of A**k / k!. A number is a matrix of one
+    element, as SciPy has it.
 
     Raises DimensionMismatch for a shape that is not square.
 
@@ -185,6 +186,8 @@ def expm(A: Any) -> Any:
            [0., 1.]])
     """
     A = given(A)
+    if not shape_of(A):
+        A = np.reshape(A, (1, 1))
     require_square("expm", A)
     return bind(expm_row, A)
 

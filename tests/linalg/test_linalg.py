@@ -273,3 +273,11 @@ def test_scipy_is_loaded_with_the_first_call():
         [sys.executable, "-c", code], env=environment({}), capture_output=True, text=True
     )
     assert answer.stdout.split() == ["False", "False"], answer.stderr
+
+
+def test_the_exponential_of_a_number_is_a_matrix_of_one():
+    expected = scipy.linalg.expm(1.5)
+    for found in (nbgrad.linalg.expm(1.5), nbgrad.compile(nbgrad.linalg.expm)(1.5)):
+        np.testing.assert_allclose(found, expected, rtol=1e-15)
+    slope = nbgrad.grad(lambda x: np.sum(nbgrad.linalg.expm(x)))(1.5)
+    assert slope == pytest.approx(np.exp(1.5), rel=1e-15)
