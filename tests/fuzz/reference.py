@@ -41,6 +41,16 @@ class At:
         return self._written(lambda out, value: np.multiply.at(out, self.index, value), value)
 
 
+class Linalg:
+    """SciPy's functions of matrices, with one dtype for integers: of matrices of one element SciPy
+    makes the narrow floats that np.exp does."""
+
+    expm = staticmethod(lambda x: scipy.linalg.expm(_float(x)))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(scipy.linalg, name)
+
+
 class Reference:
     """The functions of nbgrad, by their meaning."""
 
@@ -59,7 +69,7 @@ class Reference:
     mse = staticmethod(lambda p, t: np.mean((p - t) ** 2))
     hinge_loss = staticmethod(lambda p, t: np.mean(np.maximum(0, 1 - p * t)))
     checkpoint = staticmethod(lambda f: f)
-    linalg = scipy.linalg
+    linalg = Linalg()
 
     def __init__(self) -> None:
         self.frozen: list[Any] = []
