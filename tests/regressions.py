@@ -618,3 +618,13 @@ def quantiles_of_integers(nbgrad):
         return v1, v2, v3
 
     return f, (np.array([5, 3, 9, 1], np.uint8),)
+
+
+@regression
+def product_with_a_reversed_stack(nbgrad):
+    def f(x0):
+        v1 = np.squeeze(np.matmul(x0, x0[..., None]), -1)
+        v2 = np.flipud(v1)
+        return v2
+
+    return f, (np.array([[1.0, 2.0], [3.0, 4.0]]),)

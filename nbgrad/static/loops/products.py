@@ -16,10 +16,15 @@ SMALL = 200
 
 
 class Layout(NamedTuple):
-    """Where a matrix begins in its buffer, and its strides."""
+    """Where a matrix begins in its buffer, and its strides.
+
+    `start` moves the pointer, `base` stands in the kernel: a stack that runs backwards reads before
+    its first matrix, and a kernel in plain Python, where pointers are slices, must not.
+    """
 
     start: int
     strides: list[int]
+    base: int = 0
 
 
 def operand(value: Value, policy: BufferPolicy) -> tuple[Value, Layout]:
@@ -27,7 +32,10 @@ def operand(value: Value, policy: BufferPolicy) -> tuple[Value, Layout]:
     if isinstance(value, View) and value not in policy:
         layout = strides_for_blas(value)
         if layout is not None:
-            return _buffer(value.source, policy), Layout(*layout)
+            start, strides = layout
+            backwards = any(stride < 0 for stride in strides)
+            layout = Layout(0, strides, start) if backwards else Layout(start, strides)
+            return _buffer(value.source, policy), layout
     return _buffer(value, policy), Layout(0, _steps(value.shape))
 
 
@@ -53,8 +61,8 @@ def product(value: Matmul, a: Layout, b: Layout) -> Gemm | Kernel:
     lead = value.shape[:-2]
     steps = _steps(value.shape)
     starts = [
-        affine_of(0, {axis: s[axis] for axis in range(len(lead))})
-        for s in (a.strides, b.strides, steps)
+        affine_of(layout.base, {axis: layout.strides[axis] for axis in range(len(lead))})
+        for layout in (a, b, Layout(0, steps))
     ]
     if small:
         body = _loops(value, (m, n, k), a.strides, b.strides, starts, len(lead))
@@ -64,7 +72,8 @@ def product(value: Matmul, a: Layout, b: Layout) -> Gemm | Kernel:
         x, y, z = enumerate(starts)
         body = Gemm(x, y, z, (m, n, k), (ta, tb), (lda, ldb), value.dtype)
         if math.prod(lead) == 1:
-            return body._replace(a=(0, ZERO), b=(1, ZERO), c=(2, ZERO))
+            first, second = affine_of(a.base, {}), affine_of(b.base, {})
+            return body._replace(a=(0, first), b=(1, second), c=(2, ZERO))
     for axis in range(len(lead) - 1, -1, -1):
         body = Loop(axis, 0, lead[axis], (body,))
     return Kernel("product", (value.dtype,) * 3, (), (body,))
