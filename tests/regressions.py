@@ -628,3 +628,11 @@ def product_with_a_reversed_stack(nbgrad):
         return v2
 
     return f, (np.array([[1.0, 2.0], [3.0, 4.0]]),)
+
+
+@regression
+def evenly_spaced_float32_beside_bools(nbgrad):
+    def f(x0):
+        return np.logspace(x0, np.isreal(x0))
+
+    return f, (np.array([[1.0]], np.float32),)

@@ -32,8 +32,17 @@ ndtr_row = elementwise(
     None, "ndtr(x)", [lambda x, out: _ONE_OVER_ROOT_2PI * np.exp(-0.5 * x * x)], domains=[reals],
     name="ndtr", reference="scipy.special.ndtr",
 )  # fmt: skip
+
+
+def _log_ndtr_slope(x, out):
+    """The density over the distribution: by erfcx below 0, where both are small, and by logarithms
+    above, where erfcx overflows."""
+    below = _ROOT_TWO_OVER_PI / erfcx(-_ROOT_HALF * np.where(x < 0.0, x, 0.0))
+    return np.where(x < 0.0, below, _ONE_OVER_ROOT_2PI * np.exp(-0.5 * x * x - out))
+
+
 log_ndtr_row = elementwise(
-    None, "log_ndtr(x)", [lambda x, out: _ROOT_TWO_OVER_PI / erfcx(-_ROOT_HALF * x)],
+    None, "log_ndtr(x)", [_log_ndtr_slope],
     domains=[reals], name="log_ndtr", reference="scipy.special.log_ndtr",
 )  # fmt: skip
 

@@ -174,12 +174,24 @@ def _float(x: Any) -> Any:
     return float(x) if type(x) in (int, float) else np.multiply(given(x), 1.0)
 
 
+def _floats_alike(*ends: Any) -> list[Any]:
+    """Ends in the float dtype that theirs have in common; numbers of Python's stay numbers."""
+    numbers = [type(x) in (int, float) for x in ends]
+    arrays = [x if number else given(x) for x, number in zip(ends, numbers, strict=True)]
+    kinds = [x.dtype for x, number in zip(arrays, numbers, strict=True) if not number]
+    dtype = np.result_type(*kinds) if kinds else np.dtype(np.float64)
+    dtype = dtype if dtype.kind == "f" else np.dtype(np.float64)
+    return [
+        float(x) if number else x.astype(dtype) for x, number in zip(arrays, numbers, strict=True)
+    ]
+
+
 def _spaced(start, stop, num: int, endpoint: bool):
     """Numbers along a new first axis, and the step between them."""
     num = shapes.whole(num, "linspace: num")
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
-    start, stop = _float(start), _float(stop)
+    start, stop = _floats_alike(start, stop)
     step = (stop - start) / max(num - endpoint, 1)
     if num - endpoint <= 0:
         step = step * np.nan

@@ -195,3 +195,14 @@ def test_other_refusals():
         special.polygamma(-1, 2.0)
     with pytest.raises(TypeError, match="whole number"):
         special.polygamma(1.5, 2.0)  # pyright: ignore[reportArgumentType]
+
+
+def test_log_ndtr_far_above_zero():
+    """Where erfcx overflows: the slope is the density, and its slope -x times that."""
+    x = np.array([20.0, 37.0, 60.0, 1e150])
+    density = np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi)
+    np.testing.assert_allclose(slopes(special.log_ndtr, x), density, 1e-14)
+    twice = nbgrad.elementwise_grad(nbgrad.elementwise_grad(special.log_ndtr))
+    np.testing.assert_allclose(twice(x), -x * density, 1e-13)
+    along = nbgrad.jvp(nbgrad.elementwise_grad(special.log_ndtr), (x,), (np.ones(4),))[1]
+    np.testing.assert_allclose(along, -x * density, 1e-13)
