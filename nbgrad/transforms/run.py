@@ -115,6 +115,11 @@ def array_leaves(op: str, result: Any) -> tuple[list[Any], Callable]:
     wrong = [x for x in values if not isinstance(x, (Array, np.ndarray, np.generic, float, int))]
     if wrong or not values:
         gave = type(wrong[0] if wrong else result).__name__
+        if wrong and isinstance(wrong[0], map):
+            raise TypeError(
+                f"{op}: Python's map gives an iterator, not an array; write nbgrad.map, or "
+                "[f(x) for x in xs]"
+            )
         raise TypeError(
             f"{op}: the function gave {gave}, not an array; return an array, or nested dicts, "
             "lists and tuples of arrays" + ("; give the rest by has_aux" if wrong else "")

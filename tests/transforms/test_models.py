@@ -92,6 +92,8 @@ def test_closures_partial_calls_and_methods_have_states():
     assert x_bar == 24.0
     assert pullback(nbgrad.map, line(2.0, 3.5), [1, 2])[1](np.ones(2))[1] == {"a": 3.0, "b": 2.0}
     assert grad(lambda f, x: f(x))(line(2.0, 3.5), 4.0) == {"a": 4.0, "b": 1.0}
+    with pytest.raises(TypeError, match=r"Python's map gives an iterator.*nbgrad\.map"):
+        pullback(map, line(2.0, 3.5), [1, 2])
 
 
 def test_a_closure_that_calls_itself_is_differentiated_all_the_way():
