@@ -228,9 +228,8 @@ def test_every_row_is_timed():
     assert not missing
 
 
-@pytest.mark.parametrize("name", CALLS)
-def test_row(benchmark, note, name):
-    call = CALLS[name]
+def check_and_time(call: Call, benchmark, note) -> None:
+    """Hold a call against NumPy's, and note what it costs."""
     functions = turns(call)
     np.testing.assert_allclose(
         nbgrad.track(functions["forward"]()).data, functions["numpy"](), rtol=2e-6, atol=1e-9
@@ -241,6 +240,11 @@ def test_row(benchmark, note, name):
             times = interleave(functions, "numpy", 20)
         ratios = {kind: round(times[kind].ratio, 2) for kind in ("forward", "pullback")}
         note(**ratios, target=TARGET)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_row(benchmark, note, name):
+    check_and_time(CALLS[name], benchmark, note)
 
 
 def table(parts: list[str]) -> None:

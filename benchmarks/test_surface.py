@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from test_rows import Call, turns
+from test_rows import Call, check_and_time, turns
 from timing import interleave, keep_memory
 
 import nbgrad
@@ -157,15 +157,7 @@ def compiled(call: Call) -> Callable:
 
 @pytest.mark.parametrize("text", CALLS)
 def test_call(benchmark, note, text):
-    functions = turns(call_of(text))
-    np.testing.assert_allclose(
-        nbgrad.track(functions["forward"]()).data, functions["numpy"](), rtol=2e-6, atol=1e-9
-    )
-    benchmark(functions["forward"])
-    if benchmark.enabled:
-        with np.errstate(all="ignore"):
-            times = interleave(functions, "numpy", 20)
-        note(**{kind: round(times[kind].ratio, 2) for kind in ("forward", "pullback")})
+    check_and_time(call_of(text), benchmark, note)
 
 
 def table(parts: list[str]) -> None:

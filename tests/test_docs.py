@@ -32,34 +32,33 @@ def test_readme_examples():
     assert np.isclose(namespace["value"], namespace["misfit"](start, t, y), rtol=1e-12)
 
 
-def test_the_tour_of_derivatives_runs():
+def run(page: str) -> tuple[dict, str]:
+    """What the code of a page of docs/ defines, and the page's text."""
+    path = ROOT / "docs" / page
     namespace: dict = {}
-    for block in blocks(ROOT / "docs" / "derivatives.md"):
+    for block in blocks(path):
         exec(block, namespace)
+    return namespace, path.read_text()
+
+
+def test_the_tour_of_derivatives_runs():
+    namespace, _ = run("derivatives.md")
     assert namespace["aux"]["largest"] > 0.0
 
 
 def test_the_page_on_training_runs_and_names_what_there_is(capsys):
-    page = ROOT / "docs" / "training.md"
-    namespace: dict = {}
-    for block in blocks(page):
-        exec(block, namespace)
+    _, text = run("training.md")
     assert "Dense" in capsys.readouterr().out
-    text = page.read_text()
     for room in (nbgrad.nn, nbgrad.optim, nbgrad.data, nbgrad.train):
         inner = {"glorot_uniform", "flatten", "clip", "norm", "Fitted", "Moment"}
         assert [name for name in room.__all__ if name not in text and name not in inner] == []
 
 
 def test_the_page_on_scaling_runs_and_names_what_there_is(capsys):
-    page = ROOT / "docs" / "scaling.md"
-    namespace: dict = {}
-    for block in blocks(page):
-        exec(block, namespace)
+    namespace, text = run("scaling.md")
     assert "shards 0" in capsys.readouterr().out
     whole = namespace["loss"](namespace["w"], namespace["x"], namespace["y"])
     assert 0.9 * namespace["value"] < whole <= (1.0 + 1e-12) * namespace["value"], "it went down"
-    text = page.read_text()
     for name, program in re.findall(r"```python (\S+)\n(.*?)```", text, re.S):
         compile(program, name, "exec")  # for clusters, so that it is read, and not run
     names = set(nbgrad.parallel.__all__) - {"Report", "ValueAndGrad"}
