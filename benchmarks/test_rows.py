@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from timing import interleave, keep_memory
 
 import nbgrad
+from nbgrad.bench.timing import interleave, keep_memory
 from nbgrad.core.primitive import Primitive, bind
 from nbgrad.rules.families import Elementwise
 

@@ -14,9 +14,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from test_rows import Call, check_and_time, turns
-from timing import interleave, keep_memory
 
 import nbgrad
+from nbgrad.bench.timing import interleave, keep_memory
 from nbgrad.errors import TraceError
 
 _rng = np.random.default_rng(0)
