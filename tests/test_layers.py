@@ -124,7 +124,7 @@ def test_no_module_is_imported_in_a_circle():
 
 
 def test_numba_is_imported_under_kernels_only():
-    """So its flags and its private pieces have one place; experiments and workloads are programs of users."""
+    """So its flags and private pieces have one place; experiments and workloads are users' code."""
     importers = set()
     for module in MODULES:
         for statement in ast.walk(parsed(module)):
