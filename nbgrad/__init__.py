@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import random as random
 from .check import check_grads
+from .control import loop, scan
 from .core.modes import detect_changes, detect_nan, no_tracking
 from .descent import descend, minimize
 from .errors import (
@@ -32,7 +33,6 @@ from .errors import (
     WorkerError,
 )
 from .estimators import TraceEstimate, divergence, trace_estimate
-from .loops import loop, scan
 from .rules.activation import elu, erf, gelu, leaky_relu, relu, sigmoid, softplus
 from .rules.assign import at
 from .rules.elementwise import abs2_of as abs2

@@ -77,8 +77,17 @@ class Repeat:
     body: tuple["CoreStep", ...]
 
 
+@dataclass(frozen=True)
+class Branch:
+    """Steps that run where a number is true, and others where it is not."""
+
+    condition: Operand
+    then: tuple["CoreStep", ...]
+    otherwise: tuple["CoreStep", ...] = ()
+
+
 CoreStatement: TypeAlias = (
-    RunKernel | RunDevice | RunCore | Repeat | Gemm | Let | Load | Store | Begin | Place
+    RunKernel | RunDevice | RunCore | Repeat | Branch | Gemm | Let | Load | Store | Begin | Place
 )
 
 
@@ -111,5 +120,7 @@ def all_steps(core: Core) -> Iterator[CoreStep]:
         yield step
         if isinstance(step.statement, Repeat):
             stack += step.statement.body[::-1]
+        elif isinstance(step.statement, Branch):
+            stack += [*step.statement.then, *step.statement.otherwise][::-1]
         elif isinstance(step.statement, RunCore):
             stack += step.statement.core.steps[::-1]

@@ -13,6 +13,7 @@ import numpy as np
 from .blocks import Block, Pointer
 from .core import (
     Address,
+    Branch,
     Core,
     CoreStatement,
     CoreStep,
@@ -113,6 +114,9 @@ class _Machine:
             for i in reversed(each) if statement.reverse else each:
                 numbers[statement.variable] = np.int64(i)
                 self._steps(statement.body, frame)
+        elif isinstance(statement, Branch):
+            holds = operand_of(statement.condition)(numbers)
+            self._steps(statement.then if holds else statement.otherwise, frame)
         elif isinstance(statement, RunKernel):
             pointers = [self._pointer(p, frame) for p in statement.pointers]
             operands = [operand_of(x)(numbers) for x in statement.numbers]

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from ...codegen.affine import Affine, affine_of
-from ...codegen.core import Address, CoreStep, Repeat, RunCore, RunDevice
+from ...codegen.core import Address, Branch, CoreStep, Repeat, RunCore, RunDevice
 from ...codegen.loops import Begin, Let, Literal, Load, Operand, Store
 from ...codegen.scalar import parse
 from ..lower.buffered import Item, Scan
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .build import CoreBuilder
 
 _BOTH, _OTHER = parse("x & y"), parse("1 - x")
+_QUOTIENT, _DIVIDES = parse("x // y"), parse("x % y == 0")
 _ONE = Literal(1, INT)
 
 
@@ -34,11 +35,16 @@ class _Writer:
         self.each = outer.fresh()
         self.before: list[Any] = []  # of the loop
         self.first: list[Any] = []  # in a step, before its call
+        self.span = outer.fresh() if self._has("marks") else ""
+        self.marks: list[Any] = []  # in a step where a span begins
         self.then: list[Any] = []  # after that
         self.after: list[Any] = []
         self.arguments: list[Address | Operand] = [self.each]
         self.targets: list[Address] = []
         self.returned: list[str] = []
+
+    def _has(self, kind: str) -> bool:
+        return any(kind == key[0] for key in self.items)
 
     def write(self) -> None:
         outer, step, loop = self.outer, self.step, self.loop
@@ -47,6 +53,7 @@ class _Writer:
         self.arguments += map(self._held, loop.args[: step.constants])
         for k in range(step.states):
             self._state(k, loop.args[step.constants + k])
+        self._keep_marks()
         self.arguments += map(self._slice, loop.args[states:end])
         self.arguments += map(self._held, loop.args[end:])
         for k, value in enumerate(step.outputs[step.states :]):
@@ -84,6 +91,14 @@ class _Writer:
         self.first.append(Load(name, storage, at, value.dtype))
         return name
 
+    def _keep_marks(self) -> None:
+        """Where a span of steps begins, store the state."""
+        if self.marks:
+            begins, length = self.outer.fresh(), Literal(self.step.span, INT)
+            self.first.append(Let(begins, _DIVIDES, (self.each, length), BOOL, INT))
+            self.first.append(Let(self.span, _QUOTIENT, (self.each, length), INT, INT))
+            self.first.append(Branch(begins, tuple(map(CoreStep, self.marks))))
+
     def _state(self, k: int, start: Value) -> None:
         value = self.step.outputs[k]
         states, final = self.items.get(("states", k)), self.items.get(("state", k))
@@ -96,6 +111,14 @@ class _Writer:
             self.arguments.append(place)
         else:
             self._array(start, value, states or self.items["pair", k], states is not None, final)
+        if ("marks", k) in self.items:
+            marks, now = self.items["marks", k], self.arguments[-1]
+            at = affine_of(0, {self.span: value.size})
+            if isinstance(now, Address):
+                self._copy(now, self.outer.pointer(marks, at), value.size, self.marks)
+            else:
+                place = self.outer.plan.memory.storage(marks)
+                self.marks.append(Store(place, at, now, value.dtype))
 
     def _number(self, start: Value, value: Value, states, final) -> None:
         """A state that is a number: a variable of the loop."""

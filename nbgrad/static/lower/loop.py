@@ -1,8 +1,8 @@
 """The static form of the row `loop`.
 
 A `Scan` takes constants, the first state and stacked xs, and gives items: `("state", k)` at the
-end, `("y", k)` stacked, `("states", k)` before and after each step, `("check", k)` for what must
-hold in each.
+end, `("y", k)` stacked, `("states", k)` before and after each step, `("marks", k)` before some,
+`("check", k)` for what must hold in each.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,9 +32,8 @@ def loop(graph: Graph, symbol: Symbol, args: Sequence[Value], lower: Callable) -
             graph.checks.append((ok, message))
     parts = []
     for k in symbol.params["outs"]:
-        aval, s, ys = body.avals[k], body.states, body.ys
-        key = ("state", k) if k < s else ("y", k - s) if k < s + ys else ("states", k - s - ys)
-        item = graph.new(Item, aval.shape, aval.dtype, (loop,), key)
+        aval = body.avals[k]
+        item = graph.new(Item, aval.shape, aval.dtype, (loop,), body.key(k))
         parts.append(graph.reshape(graph.cast(item, symbol.dtype), (aval.size,)))
     return graph.concat(parts, 0)
 
@@ -51,7 +50,9 @@ def _step(body: Body, lower: Callable) -> LoweredStep:
             value = Map(value.shape, value.dtype, (value,), value.line, SAME)
         seen.add(value)
         outputs[i] = value
-    return LoweredStep(graph, outputs, body.n, body.constants, body.states, body.xs, body.reverse)
+    span = body.spans[0] if body.spans else 0
+    counts = (body.constants, body.states, body.xs)
+    return LoweredStep(graph, outputs, body.n, *counts, body.reverse, span)
 
 
 def _gathered(graph: Graph, value: Value, state: Value, outputs: list[Value]) -> Value:

@@ -9,7 +9,8 @@ from .values import Value
 @dataclass(eq=False)
 class LoweredStep:
     """The body of a loop of `n` steps: `graph` takes the number of the step, constants, the state
-    and the slices of xs; `outputs` are the new state and the ys."""
+    and the slices of xs; `outputs` are the new state and the ys. The states before every `span`
+    steps are the marks."""
 
     graph: Graph
     outputs: list[Value]
@@ -18,6 +19,7 @@ class LoweredStep:
     states: int
     xs: int
     reverse: bool
+    span: int
 
     def olds(self, histories: frozenset[int]) -> dict[Value, Value]:
         """For each new state that nobody keeps, the old one, in whose place it may lie."""

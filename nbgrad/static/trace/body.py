@@ -13,34 +13,70 @@ from ...core.primitive import Aval, Primitive, new_level
 from ...core.symbols import Symbol, recording
 from ...rules.dtypes import known
 from ...values.tracked import below
-from .program import ArrayValue, Operand, Program
+from .program import ArrayValue, Operand, Program, replay
 from .record import Recorder
 
 _INDEX = Aval.of((), np.dtype(np.int64))
 
 
 class Body:
-    """A recorded step, and how often and in which direction it runs."""
+    """A recorded step, and how often and in which direction it runs.
 
-    def __init__(self, name: str, program: Program, n: int, counts: tuple, reverse: bool):
+    `spans` are lengths, each a part of the one before: a reverse pass keeps the state where each
+    span of the first length begins, and computes the others again, span by span, which it does by
+    the lengths that follow; without any it keeps the states of all steps.
+    """
+
+    def __init__(
+        self, name: str, program: Program, n: int, counts: tuple, reverse: bool = False,
+        spans: Sequence[int] = (),
+    ):  # fmt: skip
         self.name, self.program, self.n, self.reverse = name, program, n, reverse
         self.constants, self.states, self.xs = counts
+        self.spans = tuple(length for length in spans if 1 < length < n)
         self.lowered: Any = None  # kept by what lowers it
 
     @property
     def avals(self) -> list[Aval]:
-        """Shapes and dtypes of the results: the state, the ys, the states of all steps."""
+        """Shapes and dtypes of the results: the state, the ys, the states of all steps, those where
+        spans begin."""
         every = [output.aval for output in self.program.outputs]
         states, ys = every[: self.states], every[self.states :]
+        marks = -(-self.n // self.spans[0]) if self.spans else 0
         return [
             *states,
             *(Aval.of((self.n, *y.shape), y.dtype) for y in ys),
             *(Aval.of((self.n + 1, *s.shape), s.dtype) for s in states),
+            *(Aval.of((marks, *s.shape), s.dtype) for s in states if marks),
         ]
 
     @property
     def ys(self) -> int:
         return len(self.program.outputs) - self.states
+
+    def outs(self, kind: str) -> range:
+        """The places among the results of "state", "y", "states" or "marks"."""
+        s, ys = self.states, self.ys
+        first = {"state": 0, "y": s, "states": s + ys, "marks": s + ys + s}[kind]
+        return range(first, first + (ys if kind == "y" else s))
+
+    def key(self, k: int) -> tuple[str, int]:
+        """What a result is, and which of them."""
+        kind = next(x for x in ("state", "y", "states", "marks") if k in self.outs(x))
+        return kind, k - self.outs(kind)[0]
+
+    def part(self, n: int) -> "Body":
+        """A loop over n of the steps, whose first constant says how many come before."""
+        with new_level() as level:
+            recorder = BodyRecorder(level)
+            i, start = recorder.input(_INDEX, weak=True), recorder.input(_INDEX, weak=True)
+            rest = [recorder.input(x.aval, x.weak) for x in self.program.inputs[1:]]
+            results = replay(self.program, [i + start, *rest], recorder)
+            outputs = tuple(map(recorder.output, results))
+        checked = tuple(recorder.checked)
+        program = Program(self.name, (i, start, *rest), (), outputs, list, checked=checked)
+        counts = (self.constants + 1, self.states, self.xs)
+        return Body(f"{self.name}_part", program, n, counts, spans=self.spans[1:])
 
     def parts(self, flat: ArrayValue, outs: Sequence[int]) -> list[ArrayValue]:
         """The results that a flat array holds."""
@@ -71,6 +107,8 @@ class Body:
         if self.reverse:
             states, ys = states[::-1], ys[::-1]
         every = [*state, *_stacked(ys, self.ys), *_stacked(states, s)]
+        if self.spans:
+            every += _stacked(states[: self.n : self.spans[0]], s)
         aval = self.joined(outs)
         flat = [np.reshape(every[k], -1) for k in outs if self.avals[k].size]
         return np.concatenate([np.zeros(0, aval.dtype), *flat]).astype(aval.dtype, copy=False)
@@ -108,8 +146,9 @@ class BodyRecorder(Recorder):
 
 
 def recorded(
-    f: Callable, name: str, n: int, state: Sequence, xs: Sequence, reverse: bool = False
-) -> tuple[Body, list]:
+    f: Callable, name: str, n: int, state: Sequence, xs: Sequence, reverse: bool = False,
+    spans: Sequence[int] = (),
+) -> tuple[Body, list]:  # fmt: skip
     """The body of a step `f(recorder, i, state, xs)`, which gives the flat state and ys, and the
     arrays from outside that it uses."""
     with new_level() as level:
@@ -121,7 +160,7 @@ def recorded(
     lifted = list(recorder.lifted.values())
     inputs = (i, *(symbol for symbol, _ in lifted), *states, *slices)
     program = Program(name, inputs, (), outputs, list, checked=tuple(recorder.checked))
-    body = Body(name, program, n, (len(lifted), len(states), len(slices)), reverse)
+    body = Body(name, program, n, (len(lifted), len(states), len(slices)), reverse, spans)
     return body, [x for _, x in lifted]
 
 

@@ -1,0 +1,5 @@
+"""Steps that repeat, and choices: `loop`, `scan`, `while_loop`, `cond`, the same in both tiers."""
+
+from .repeated import loop, scan
+
+__all__ = ["loop", "scan"]
