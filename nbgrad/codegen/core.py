@@ -110,6 +110,7 @@ class Core:
     results: tuple[Operand, ...]
     scratch: int
     takes_scratch: bool  # of its caller, and makes none
+    is_step: bool = False  # of a loop: it gives the same numbers wherever it is entered
 
 
 def all_steps(core: Core) -> Iterator[CoreStep]:

@@ -97,7 +97,8 @@ class Module:
             body.insert(1, f"w = scratch({core.scratch})")
         results = ", ".join(map(operand_text, core.results))
         body.append(f"return ({results},)" if results else "return ()")
-        head = ["@device", f"def {core.name}({', '.join(parameters)}):"]
+        decorator = "@exact" if core.is_step else "@device"
+        head = [decorator, f"def {core.name}({', '.join(parameters)}):"]
         return "\n".join([*head, *indented(body)]) + "\n"
 
     def _step(self, step: CoreStep) -> list[Line]:

@@ -9,6 +9,7 @@ from ..lower.buffered import DeviceCall, Matmul, Scan
 from ..lower.values import Full, Value
 from ..schedule.fuse import FusionGroup, ScheduledStep, Single
 from . import products
+from .contract import with_fused_products
 from .elements import Elements
 from .kernel import kernel_call
 from .memory import ArgumentBuffer, ResultBuffer
@@ -49,11 +50,13 @@ class CoreBuilder(Elements):
                 self._number(step)
             self.parts.append((step, self.steps[first:]))
         plan = self.plan
-        results = [v for v in plan.outputs if v.shape == ()]
-        results += [ok for ok, _ in plan.graph.checks]
+        values = [v for v in plan.outputs if v.shape == ()]
+        values += [ok for ok, _ in plan.graph.checks]
+        results = tuple(map(self.operand, values))
+        steps = with_fused_products(self.steps, results) if plan.is_step else self.steps
         return Core(
-            f"{self.name}_core", self._parameters(), self.steps, tuple(map(self.operand, results)),
-            plan.memory.size, plan.is_large,
+            f"{self.name}_core", self._parameters(), steps, results,
+            plan.memory.size, plan.is_large, plan.is_step,
         )  # fmt: skip
 
     def inner(self, plan: LoopPlan) -> Core:
