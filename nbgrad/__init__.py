@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import random as random
 from .check import check_grads
-from .control import loop, scan
+from .control import cond, loop, scan
 from .core.modes import detect_changes, detect_nan, no_tracking
 from .descent import descend, minimize
 from .errors import (

@@ -1,5 +1,6 @@
 """Steps that repeat, and choices: `loop`, `scan`, `while_loop`, `cond`, the same in both tiers."""
 
+from .conditional import cond
 from .repeated import loop, scan
 
-__all__ = ["loop", "scan"]
+__all__ = ["cond", "loop", "scan"]

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
-from ..core.symbols import Symbol, user_line
+from ..core.symbols import is_recorded, user_line
 from ..errors import DimensionMismatch, TraceError
 from ..rules.assign import PLAIN
 from ..static.trace.body import leaf_aval
 from ..static.trace.record import is_recording
 from ..transforms import trees
+from ..values.batched import Batched
 
 VALUES = (Array, *PLAIN)
 
@@ -75,7 +76,16 @@ def count_of(op: str, n: Any, remedy: str = "") -> int:
 
 def is_traced(leaves: Sequence) -> bool:
     """Whether what is done to the leaves becomes part of a program."""
-    return is_recording() or any(isinstance(_bottom(x), Symbol) for x in leaves)
+    return is_recording() or any(map(is_recorded, leaves))
+
+
+def is_chosen_by_samples(x: Any) -> bool:
+    """Whether the truth of a value may differ from sample to sample."""
+    while isinstance(x, Array):
+        if isinstance(x, Batched):
+            return True
+        x = x.below
+    return False
 
 
 def arrays(leaves: Sequence) -> list:
@@ -87,9 +97,3 @@ def name_of(body: Callable) -> str:
     """The name of a function, for messages and programs."""
     name = getattr(body, "__name__", type(body).__name__)
     return "body" if name == "<lambda>" else name
-
-
-def _bottom(x: Any) -> Any:
-    while isinstance(x, Array) and not isinstance(x, Symbol):
-        x = x.below
-    return x

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ...codegen.affine import Affine
 from ...codegen.core import Address, Core, CoreStep, RunDevice, RunKernel
 from ...codegen.loops import Gemm, Literal, Load, Operand, Statement
-from ..lower.buffered import DeviceCall, Matmul, Scan
+from ..lower.buffered import Choice, DeviceCall, Matmul, Scan
 from ..lower.values import Full, Value
 from ..schedule.fuse import FusionGroup, ScheduledStep, Single
 from . import products
@@ -13,6 +13,7 @@ from .contract import with_fused_products
 from .elements import Elements
 from .kernel import kernel_call
 from .memory import ArgumentBuffer, ResultBuffer
+from .nested import write_choice
 from .plan import LoopPlan
 from .repeat import write_loop
 
@@ -46,6 +47,8 @@ class CoreBuilder(Elements):
                 self._call(step.value)
             elif isinstance(step.value, Scan):
                 write_loop(self, step)
+            elif isinstance(step.value, Choice):
+                write_choice(self, step)
             else:
                 self._number(step)
             self.parts.append((step, self.steps[first:]))
@@ -60,7 +63,7 @@ class CoreBuilder(Elements):
         )  # fmt: skip
 
     def inner(self, plan: LoopPlan) -> Core:
-        """The core of a loop's step."""
+        """The core of a loop's step or a choice's side."""
         place = len(self.cores)
         builder = CoreBuilder(f"{self.name}_step{place}", plan)
         builder.cores = self.cores

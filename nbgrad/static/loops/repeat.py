@@ -3,14 +3,14 @@
 from typing import TYPE_CHECKING, Any
 
 from ...codegen.affine import Affine, affine_of
-from ...codegen.core import Address, Branch, CoreStep, Repeat, RunCore, RunDevice
+from ...codegen.core import Address, Branch, CoreStep, Repeat, RunCore
 from ...codegen.loops import Begin, Let, Literal, Load, Operand, Store
 from ...codegen.scalar import parse
-from ..lower.buffered import Item, Scan
+from ..lower.buffered import Scan
 from ..lower.step import LoweredStep
 from ..lower.values import BOOL, INT, Value
-from ..schedule.buffers import window_of
 from ..schedule.fuse import Single
+from .nested import Writer
 
 if TYPE_CHECKING:
     from .build import CoreBuilder
@@ -27,15 +27,15 @@ def write_loop(outer: "CoreBuilder", single: Single) -> None:
     _Writer(outer, loop, single).write()
 
 
-class _Writer:
+class _Writer(Writer):
     def __init__(self, outer: "CoreBuilder", loop: Scan, single: Single):
-        self.outer, self.loop, self.plan = outer, loop, single.inner
+        super().__init__(outer, single)
+        self.loop, (self.plan,) = loop, single.inner
         self.step: LoweredStep = loop.step
-        self.items = {item.key: item for item in single.items if isinstance(item, Item)}
         self.each = outer.fresh()
         self.before: list[Any] = []  # of the loop
         self.first: list[Any] = []  # in a step, before its call
-        self.span = outer.fresh() if self._has("marks") else ""
+        self.span = outer.fresh() if self.has("marks") else ""
         self.marks: list[Any] = []  # in a step where a span begins
         self.then: list[Any] = []  # after that
         self.after: list[Any] = []
@@ -43,19 +43,16 @@ class _Writer:
         self.targets: list[Address] = []
         self.returned: list[str] = []
 
-    def _has(self, kind: str) -> bool:
-        return any(kind == key[0] for key in self.items)
-
     def write(self) -> None:
         outer, step, loop = self.outer, self.step, self.loop
         core = outer.inner(self.plan)
         states, end = step.constants + step.states, step.constants + step.states + step.xs
-        self.arguments += map(self._held, loop.args[: step.constants])
+        self.arguments += map(self.held, loop.args[: step.constants])
         for k in range(step.states):
             self._state(k, loop.args[step.constants + k])
         self._keep_marks()
         self.arguments += map(self._slice, loop.args[states:end])
-        self.arguments += map(self._held, loop.args[end:])
+        self.arguments += map(self.held, loop.args[end:])
         for k, value in enumerate(step.outputs[step.states :]):
             self._result(k, value)
         for k in range(len(step.graph.checks)):
@@ -69,19 +66,9 @@ class _Writer:
         for statement in [*self.before, repeat, *self.after]:
             outer.add(statement, lines)
 
-    def _held(self, value: Value) -> Address | Operand:
-        """A value that every step is given as it is."""
-        if value.shape == ():
-            return self.outer.operand(value)
-        return self.outer.pointer(*self._window(value))
-
-    def _window(self, value: Value) -> tuple[Value, int]:
-        """The buffer that a value is read from, its own where it has one, and where it begins."""
-        return (value, 0) if value in self.outer.policy else window_of(value)
-
     def _slice(self, value: Value) -> Address | Operand:
         """The part of stacked values that belongs to a step."""
-        source, start = self._window(value)
+        source, start = self.window(value)
         size = value.size // max(self.step.n, 1)
         at = affine_of(start, {self.each: size})
         if len(value.shape) > 1:
@@ -107,7 +94,7 @@ class _Writer:
         elif k in self.plan.memory.updated:
             assert final is not None
             place = self.outer.pointer(final)
-            self._copy(self._held(start), place, value.size, self.before)
+            self.copy(self.held(start), place, value.size, self.before)
             self.arguments.append(place)
         else:
             self._array(start, value, states or self.items["pair", k], states is not None, final)
@@ -115,7 +102,7 @@ class _Writer:
             marks, now = self.items["marks", k], self.arguments[-1]
             at = affine_of(0, {self.span: value.size})
             if isinstance(now, Address):
-                self._copy(now, self.outer.pointer(marks, at), value.size, self.marks)
+                self.copy(now, self.outer.pointer(marks, at), value.size, self.marks)
             else:
                 place = self.outer.plan.memory.storage(marks)
                 self.marks.append(Store(place, at, now, value.dtype))
@@ -147,20 +134,15 @@ class _Writer:
             self.first.append(Let(other, _OTHER, (bit,), INT, INT))
             read, write = affine_of(0, {bit: size}), affine_of(0, {other: size})
             begin, done = ((n - 1) & 1, 1) if reverse else (0, n & 1)
-        self._copy(self._held(start), self.outer.pointer(room, begin * size), size, self.before)
+        self.copy(self.held(start), self.outer.pointer(room, begin * size), size, self.before)
         self.arguments.append(self.outer.pointer(room, read))
         self.targets.append(self.outer.pointer(room, write))
         if final is not None:
             from_ = self.outer.pointer(room, done * size)
-            self._copy(from_, self.outer.pointer(final), size, self.after)
+            self.copy(from_, self.outer.pointer(final), size, self.after)
 
     def _step_at(self, size: int, next_one: bool) -> Affine:
         return affine_of(size if next_one else 0, {self.each: size})
-
-    @staticmethod
-    def _copy(source: Address | Operand, to: Address, size: int, where: list) -> None:
-        assert isinstance(source, Address)
-        where.append(RunDevice("move", (to, source), (size,)))
 
     def _result(self, k: int, value: Value) -> None:
         item = self.items.get(("y", k))

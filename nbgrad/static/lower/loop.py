@@ -23,13 +23,10 @@ def loop(graph: Graph, symbol: Symbol, args: Sequence[Value], lower: Callable) -
         body.lowered = _step(body, lower)
     step: LoweredStep = body.lowered
     avals = [x.aval for x in body.program.inputs[1:]]
-    operands = [_solid(graph, graph.cast(x, a.dtype)) for x, a in zip(args, avals, strict=True)]
+    operands = [solid(graph, graph.cast(x, a.dtype)) for x, a in zip(args, avals, strict=True)]
     operands += [graph.capture(array) for array in step.graph.captured]
     loop = graph.new(Scan, (), BOOL, operands, step)
-    for k, (_, message) in enumerate(step.graph.checks):
-        ok = graph.new(Item, (), BOOL, (loop,), ("check", k))
-        if all(ok is not known for known, _ in graph.checks):
-            graph.checks.append((ok, message))
+    checked(graph, loop, [message for _, message in step.graph.checks])
     parts = []
     for k in symbol.params["outs"]:
         aval = body.avals[k]
@@ -38,21 +35,35 @@ def loop(graph: Graph, symbol: Symbol, args: Sequence[Value], lower: Callable) -
     return graph.concat(parts, 0)
 
 
+def checked(graph: Graph, nested: Value, messages: Sequence[str]) -> None:
+    """Note what must hold inside of a loop or a choice."""
+    for k, message in enumerate(messages):
+        ok = graph.new(Item, (), BOOL, (nested,), ("check", k))
+        if all(ok is not known for known, _ in graph.checks):
+            graph.checks.append((ok, message))
+
+
 def _step(body: Body, lower: Callable) -> LoweredStep:
     graph, outputs = lower(body.program)
     first = 1 + body.constants
     for k in range(body.states):
         outputs[k] = _gathered(graph, outputs[k], graph.inputs[first + k], outputs)
-    seen: set[Value] = set()
-    for i, value in enumerate(outputs):
-        # Every result is written to a place of its own.
-        if value.shape != () and (value in seen or isinstance(value, Input)):
-            value = Map(value.shape, value.dtype, (value,), value.line, SAME)
-        seen.add(value)
-        outputs[i] = value
+    outputs = apart(outputs)
     span = body.spans[0] if body.spans else 0
     counts = (body.constants, body.states, body.xs)
     return LoweredStep(graph, outputs, body.n, *counts, body.reverse, span)
+
+
+def apart(outputs: Sequence[Value]) -> list[Value]:
+    """The outputs, each with a place of its own to be written to."""
+    found: list[Value] = []
+    seen: set[Value] = set()
+    for value in outputs:
+        if value.shape != () and (value in seen or isinstance(value, Input)):
+            value = Map(value.shape, value.dtype, (value,), value.line, SAME)
+        seen.add(value)
+        found.append(value)
+    return found
 
 
 def _gathered(graph: Graph, value: Value, state: Value, outputs: list[Value]) -> Value:
@@ -91,7 +102,7 @@ def _terms(value: Value) -> list[Value]:
     return terms
 
 
-def _solid(graph: Graph, value: Value) -> Value:
+def solid(graph: Graph, value: Value) -> Value:
     """A value that has a buffer."""
     is_free = isinstance(value, (Full, Iota)) and value.shape != ()
     return _copied(graph, value) if is_free else value

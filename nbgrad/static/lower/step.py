@@ -1,9 +1,18 @@
-"""The step of a loop in the lowered program: a program of its own."""
+"""The step of a loop and the side of a choice in the lowered program: programs of their own."""
 
 from dataclasses import dataclass
 
 from .graph import Graph
 from .values import Value
+
+
+@dataclass(eq=False)
+class LoweredSide:
+    """One side of a choice: `graph` takes the operands at `places`; `outputs` are its results."""
+
+    graph: Graph
+    outputs: list[Value]
+    places: tuple[int, ...]
 
 
 @dataclass(eq=False)

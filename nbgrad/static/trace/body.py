@@ -19,7 +19,36 @@ from .record import Recorder
 _INDEX = Aval.of((), np.dtype(np.int64))
 
 
-class Body:
+class Joined:
+    """What has several results, of which those that are wanted are joined in one flat array."""
+
+    @property
+    def avals(self) -> list[Aval]:
+        """Shapes and dtypes of the results."""
+        raise NotImplementedError
+
+    @property
+    def shown(self) -> range:
+        """The results that users see."""
+        raise NotImplementedError
+
+    def parts(self, flat: ArrayValue, outs: Sequence[int]) -> list[ArrayValue]:
+        """The results that a flat array holds."""
+        results, at, avals = [], 0, self.avals
+        for k in outs:
+            part = flat if len(outs) == 1 else flat[at : at + avals[k].size]
+            at += avals[k].size
+            part = np.reshape(part, avals[k].shape)
+            results.append(part if part.dtype == avals[k].dtype else part.astype(avals[k].dtype))
+        return results
+
+    def joined(self, outs: Sequence[int]) -> Aval:
+        """Shape and dtype of the flat array."""
+        avals = [self.avals[k] for k in outs]
+        return Aval.of((sum(a.size for a in avals),), np.result_type(*(a.dtype for a in avals)))
+
+
+class Body(Joined):
     """A recorded step, and how often and in which direction it runs.
 
     `spans` are lengths, each a part of the one before: a reverse pass keeps the state where each
@@ -54,6 +83,10 @@ class Body:
     def ys(self) -> int:
         return len(self.program.outputs) - self.states
 
+    @property
+    def shown(self) -> range:
+        return range(self.states + self.ys)
+
     def outs(self, kind: str) -> range:
         """The places among the results of "state", "y", "states" or "marks"."""
         s, ys = self.states, self.ys
@@ -77,20 +110,6 @@ class Body:
         program = Program(self.name, (i, start, *rest), (), outputs, list, checked=checked)
         counts = (self.constants + 1, self.states, self.xs)
         return Body(f"{self.name}_part", program, n, counts, spans=self.spans[1:])
-
-    def parts(self, flat: ArrayValue, outs: Sequence[int]) -> list[ArrayValue]:
-        """The results that a flat array holds."""
-        results, at, avals = [], 0, self.avals
-        for k in outs:
-            part = flat if len(outs) == 1 else flat[at : at + avals[k].size]
-            at += avals[k].size
-            part = np.reshape(part, avals[k].shape)
-            results.append(part if part.dtype == avals[k].dtype else part.astype(avals[k].dtype))
-        return results
-
-    def joined(self, outs: Sequence[int]) -> Aval:
-        avals = [self.avals[k] for k in outs]
-        return Aval.of((sum(a.size for a in avals),), np.result_type(*(a.dtype for a in avals)))
 
     def evaluate(self, args: Sequence, outs: Sequence[int]) -> np.ndarray:
         """The loop in plain Python: what is emitted is compared with it."""

@@ -19,7 +19,7 @@ from ...values.batched import Batched
 from ...values.dual import Dual
 from .body import Body, BodyRecorder, recorded
 from .loop_pull import pull
-from .loop_run import run, zeros_of
+from .loop_run import run, zero_like, zeros_of
 from .program import ArrayValue, Operand, replay
 
 
@@ -49,7 +49,7 @@ def push(
             ]
             results = replay(body.program, [i, *duals], recorder)
         primals = [r.primal if _is_dual(r, level) else r for r in results]
-        pushed = [r.tangent if _is_dual(r, level) else _zero_like(r) for r in results]
+        pushed = [r.tangent if _is_dual(r, level) else zero_like(r) for r in results]
         return [
             *primals[:s], *(pushed[k] for k in live),
             *primals[s:], *(pushed[s + k] for k in live_ys),
@@ -137,10 +137,6 @@ loop.plans = Unplanned()
 def run_loop(body: Body, args: Sequence) -> list[ArrayValue]:
     """The state at the end and the ys of a loop on any values."""
     return run(loop, body, args)
-
-
-def _zero_like(x: Operand) -> Operand:
-    return x.full_like(0.0) if isinstance(x, Array) else np.zeros(np.shape(x))
 
 
 def _is_dual(x: Operand, level: int) -> TypeGuard[Dual]:

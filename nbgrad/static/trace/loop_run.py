@@ -1,4 +1,5 @@
-"""A loop as an op on any values: the row, bound to what it is given, and its parts as results."""
+"""A loop or a choice as an op on any values: the row, bound to what it is given, and its parts as
+results."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,24 +10,24 @@ from ...core.array import Array
 from ...core.primitive import Aval, Primitive, bind
 from ...core.symbols import Symbol
 from ...values.batched import Batched
-from .body import Body
+from .body import Joined
 from .program import ArrayValue, Operand
 
 
 def run(
-    loop: Primitive, body: Body, args: Sequence, outs: Sequence[int] | None = None
+    row: Primitive, what: Joined, args: Sequence, outs: Sequence[int] | None = None
 ) -> list[ArrayValue]:
-    """Results of the loop on any values, of all the results where `outs` is None."""
-    avals = body.avals
-    outs = range(body.states + body.ys) if outs is None else outs
+    """Results of a loop or a choice on any values, of those that users see where `outs` is None."""
+    avals = what.avals
+    outs = what.shown if outs is None else outs
     results: dict[int, Any] = {}
     floats = tuple(k for k in outs if avals[k].dtype.kind == "f")
     if floats:
-        flat = bind(loop, *args, body=body, outs=floats)
-        results = dict(zip(floats, body.parts(flat, floats), strict=True))
+        flat = bind(row, *args, body=what, outs=floats)
+        results = dict(zip(floats, what.parts(flat, floats), strict=True))
     for k in outs:
         if k not in results:
-            whole = bind(loop, *map(_untracked, args), body=body, outs=(k,))
+            whole = bind(row, *map(_untracked, args), body=what, outs=(k,))
             part = np.reshape(whole, avals[k].shape)
             # Layout of bools gives floats.
             results[k] = part != 0 if avals[k].dtype.kind == "b" else part
@@ -59,3 +60,7 @@ def zeros_of(values: Sequence[Operand], aval: Aval, arg: Operand) -> ArrayValue:
     """Zeros of the shape of an argument."""
     shape = aval.shape if isinstance(arg, (float, int)) else arg.shape
     return zeros(values, Aval.of(shape, aval.dtype))
+
+
+def zero_like(x: Operand) -> Operand:
+    return x.full_like(0.0) if isinstance(x, Array) else np.zeros(np.shape(x))
