@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import random as random
 from .check import check_grads
-from .control import cond, loop, scan
+from .control import cond, loop, scan, while_loop
 from .core.modes import detect_changes, detect_nan, no_tracking
 from .descent import descend, minimize
 from .errors import (
@@ -112,6 +112,7 @@ __all__ = [
     "check_grads",
     "checkpoint",
     "compile",
+    "cond",
     "cross_entropy",
     "custom_elementwise",
     "custom_rule",
@@ -165,6 +166,7 @@ __all__ = [
     "vjp",
     "vmap",
     "warmup",
+    "while_loop",
 ]
 
 

@@ -142,6 +142,10 @@ def _steps(steps: Iterable[CoreStep], scope: _Scope, scratch: int) -> None:
                 inside = buffer.offset + buffer.size <= scratch
                 _require(inside, f"{buffer} goes beyond the scratch of {scratch} bytes", statement)
         if isinstance(statement, Repeat):
+            if statement.count is not None:
+                _require_dtype(statement.count, _INT, scope, statement.variable)
+            if statement.going:
+                _require_dtype(statement.going, np.dtype(bool), scope, statement.variable)
             if statement.n:
                 within = scope.inside(statement.variable, (0, statement.n - 1))
                 within.dtypes[statement.variable] = _INT

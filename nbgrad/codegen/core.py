@@ -69,12 +69,15 @@ class RunCore:
 
 @dataclass(frozen=True)
 class Repeat:
-    """Steps for each number of a step, from 0 to n - 1 or back."""
+    """Steps for each number of a step, from 0 to n - 1 or back; no more than `count` of them, and
+    none any more where `going` is false."""
 
     variable: str
     n: int
     reverse: bool
     body: tuple["CoreStep", ...]
+    count: Operand | None = None
+    going: str = ""
 
 
 @dataclass(frozen=True)

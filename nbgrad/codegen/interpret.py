@@ -110,8 +110,11 @@ class _Machine:
     def _step(self, statement: CoreStatement, frame: Frame) -> None:
         numbers = frame.numbers
         if isinstance(statement, Repeat):
-            each = range(statement.n)
+            count = statement.n if statement.count is None else operand_of(statement.count)(numbers)
+            each = range(int(count))
             for i in reversed(each) if statement.reverse else each:
+                if statement.going and not numbers[statement.going]:
+                    break
                 numbers[statement.variable] = np.int64(i)
                 self._steps(statement.body, frame)
         elif isinstance(statement, Branch):

@@ -104,9 +104,12 @@ class Module:
     def _step(self, step: CoreStep) -> list[Line]:
         statement, lines = step.statement, step.lines
         if isinstance(statement, Repeat):
-            n = statement.n
-            steps = f"range({n - 1}, -1, -1)" if statement.reverse else f"range({n})"
-            inside = [line for s in statement.body for line in self._step(s)]
+            n = statement.n if statement.count is None else operand_text(statement.count)
+            last = n - 1 if isinstance(n, int) else f"{n} - 1"
+            steps = f"range({last}, -1, -1)" if statement.reverse else f"range({n})"
+            inside = [Line(f"if not {statement.going}:", lines), Line("    break", lines)]
+            inside = inside if statement.going else []
+            inside += [line for s in statement.body for line in self._step(s)]
             head = Line(f"for {statement.variable} in {steps}:", lines)
             return [head, *_deeper(inside)]
         if isinstance(statement, Branch):

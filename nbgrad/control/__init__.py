@@ -2,5 +2,6 @@
 
 from .conditional import cond
 from .repeated import loop, scan
+from .until import while_loop
 
-__all__ = ["cond", "loop", "scan"]
+__all__ = ["cond", "loop", "scan", "while_loop"]

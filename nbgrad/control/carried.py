@@ -10,10 +10,12 @@ from ..core.array import Array
 from ..core.symbols import is_recorded, user_line
 from ..errors import DimensionMismatch, TraceError
 from ..rules.assign import PLAIN
+from ..rules.families import FLOATS
 from ..static.trace.body import leaf_aval
 from ..static.trace.record import is_recording
 from ..transforms import trees
 from ..values.batched import Batched
+from ..values.leaves import track
 
 VALUES = (Array, *PLAIN)
 
@@ -26,6 +28,13 @@ def require_values(op: str, what: str, leaves: Sequence) -> None:
                 f"{op}: {what} holds a {type(leaf).__name__}: only numbers and "
                 "arrays can be carried; close over anything else"
             )
+
+
+def carried(leaf: Any) -> Any:
+    """A leaf of the state inside of a transformation, where a body may write `state.at`: plain
+    floats are constants of it."""
+    is_plain = type(leaf) is np.ndarray and leaf.ndim and leaf.dtype in FLOATS
+    return track(leaf) if is_plain else leaf
 
 
 def constants(state: Any) -> list:

@@ -11,15 +11,14 @@ from ..core.primitive import current_level
 from ..core.symbols import user_line
 from ..errors import DimensionMismatch
 from ..rules.assign import explaining_at
-from ..rules.families import FLOATS
 from ..rules.layout import stack
 from ..static.trace.body import recorded
 from ..static.trace.loop_row import run_loop
 from ..transforms import trees
 from ..values.graph import tick
-from ..values.leaves import track
 from .carried import (
     arrays,
+    carried,
     constants,
     count_of,
     is_traced,
@@ -179,16 +178,9 @@ def _run(
         return rebuild(results[: len(leaves)]), _built(steps.built["ys"], ys)
     if not n:
         return state, None
-    current = [_carried(leaf) for leaf in leaves] if current_level() else leaves
+    current = [carried(leaf) for leaf in leaves] if current_level() else leaves
     current, rows = steps.run(0, n, current, inputs, spans)
     return rebuild(current), _built(steps.built["ys"], _joined(rows))
-
-
-def _carried(leaf: Any) -> Any:
-    """A leaf of the state inside of a transformation, where a body may write `state.at`: plain
-    floats are constants of it."""
-    is_plain = type(leaf) is np.ndarray and leaf.ndim and leaf.dtype in FLOATS
-    return track(leaf) if is_plain else leaf
 
 
 def _built(rebuild: Callable | None, leaves: list) -> Any:

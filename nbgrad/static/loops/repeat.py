@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _BOTH, _OTHER = parse("x & y"), parse("1 - x")
 _QUOTIENT, _DIVIDES = parse("x // y"), parse("x % y == 0")
-_ONE = Literal(1, INT)
+_ZERO, _ONE = Literal(0, INT), Literal(1, INT)
 
 
 def write_loop(outer: "CoreBuilder", single: Single) -> None:
@@ -42,6 +42,13 @@ class _Writer(Writer):
         self.arguments: list[Address | Operand] = [self.each]
         self.targets: list[Address] = []
         self.returned: list[str] = []
+        # How many steps are made: a number of the program, where it ends by itself.
+        self.names = {k: outer.fresh() for k in range(self.step.states)}
+        self.count: Operand = Literal(self.step.n, INT)
+        if self.step.ending == "counted":
+            self.count = outer.operand(loop.args[0])
+        elif self.step.ending:
+            self.count = self.names[self.step.states - 2]
 
     def write(self) -> None:
         outer, step, loop = self.outer, self.step, self.loop
@@ -62,7 +69,9 @@ class _Writer(Writer):
         enter = RunCore(core, (*self.arguments, *self.targets), tuple(self.returned))
         lines = (loop.line,) if loop.line else ()
         body = tuple(CoreStep(s, lines) for s in [*self.first, enter, *self.then])
-        repeat = Repeat(self.each, step.n, step.reverse, body)
+        count = self.count if step.ending == "counted" else None
+        going = self.names[step.states - 1] if step.ending == "stops" else ""
+        repeat = Repeat(self.each, step.n, step.reverse, body, count, going)
         for statement in [*self.before, repeat, *self.after]:
             outer.add(statement, lines)
 
@@ -90,7 +99,7 @@ class _Writer(Writer):
         value = self.step.outputs[k]
         states, final = self.items.get(("states", k)), self.items.get(("state", k))
         if value.shape == ():
-            self._number(start, value, states, final)
+            self._number(k, start, value, states, final)
         elif k in self.plan.memory.updated:
             assert final is not None
             place = self.outer.pointer(final)
@@ -107,9 +116,9 @@ class _Writer(Writer):
                 place = self.outer.plan.memory.storage(marks)
                 self.marks.append(Store(place, at, now, value.dtype))
 
-    def _number(self, start: Value, value: Value, states, final) -> None:
+    def _number(self, k: int, start: Value, value: Value, states, final) -> None:
         """A state that is a number: a variable of the loop."""
-        name = self.outer.fresh()
+        name = self.names[k]
         self.before.append(Begin(name, self.outer.operand(start)))
         self.arguments.append(name)
         self.returned.append(name)
@@ -117,29 +126,50 @@ class _Writer(Writer):
             storage = self.outer.plan.memory.storage(states)
             at = self._step_at(1, self.step.reverse)
             self.first.append(Store(storage, at, name, value.dtype))
-            last = Affine(0 if self.step.reverse else self.step.n, ())
+            last = Affine(0, ()) if self.step.reverse else self._at(self.count, 1)
             self.after.insert(0, Store(storage, last, name, value.dtype))
         if final is not None:
             self.outer.known[final] = name
 
     def _array(self, start: Value, value: Value, room: Value, all_steps: bool, final) -> None:
         """A state with a place for each step, or with two places in turn."""
-        size, n, reverse = value.size, self.step.n, self.step.reverse
+        size, reverse = value.size, self.step.reverse
+        ends: tuple[Operand, Operand]
         if all_steps:
             read, write = self._step_at(size, reverse), self._step_at(size, not reverse)
-            begin, done = (n, 0) if reverse else (0, n)
+            ends = (self.count, _ZERO) if reverse else (_ZERO, self.count)
         else:
             bit, other = self.outer.fresh(), self.outer.fresh()
             self.first.append(Let(bit, _BOTH, (self.each, _ONE), INT, INT))
             self.first.append(Let(other, _OTHER, (bit,), INT, INT))
             read, write = affine_of(0, {bit: size}), affine_of(0, {other: size})
-            begin, done = ((n - 1) & 1, 1) if reverse else (0, n & 1)
-        self.copy(self.held(start), self.outer.pointer(room, begin * size), size, self.before)
+            ends = (self._bit(True), _ONE) if reverse else (_ZERO, self._bit(False))
+        begin, done = (self._at(end, size) for end in ends)
+        self.copy(self.held(start), self.outer.pointer(room, begin), size, self.before)
         self.arguments.append(self.outer.pointer(room, read))
         self.targets.append(self.outer.pointer(room, write))
         if final is not None:
-            from_ = self.outer.pointer(room, done * size)
+            from_ = self.outer.pointer(room, done)
             self.copy(from_, self.outer.pointer(final), size, self.after)
+
+    @staticmethod
+    def _at(place: Operand, size: int) -> Affine:
+        """Where one of several places of a size begins."""
+        if isinstance(place, Literal):
+            return Affine(int(place.number) * size, ())
+        return affine_of(0, {place: size})
+
+    def _bit(self, other: bool) -> Operand:
+        """Which of two places that are taken in turn is the last one, or the other one."""
+        if isinstance(self.count, Literal):
+            return Literal((int(self.count.number) + other) & 1, INT)
+        where = self.before if other else self.after
+        bit = self.outer.fresh()
+        where.append(Let(bit, _BOTH, (self.count, _ONE), INT, INT))
+        if other:
+            where.append(Let(other_bit := self.outer.fresh(), _OTHER, (bit,), INT, INT))
+            bit = other_bit
+        return bit
 
     def _step_at(self, size: int, next_one: bool) -> Affine:
         return affine_of(size if next_one else 0, {self.each: size})

@@ -27,6 +27,9 @@ def loop(graph: Graph, symbol: Symbol, args: Sequence[Value], lower: Callable) -
     operands += [graph.capture(array) for array in step.graph.captured]
     loop = graph.new(Scan, (), BOOL, operands, step)
     checked(graph, loop, [message for _, message in step.graph.checks])
+    if body.stops:
+        goes_on = graph.new(Item, (), BOOL, (loop,), ("state", body.states - 1))
+        graph.require(graph.map("x == False", (goes_on,), BOOL), RuntimeError, body.too_long)
     parts = []
     for k in symbol.params["outs"]:
         aval = body.avals[k]
@@ -51,7 +54,7 @@ def _step(body: Body, lower: Callable) -> LoweredStep:
     outputs = apart(outputs)
     span = body.spans[0] if body.spans else 0
     counts = (body.constants, body.states, body.xs)
-    return LoweredStep(graph, outputs, body.n, *counts, body.reverse, span)
+    return LoweredStep(graph, outputs, body.n, *counts, body.reverse, span, body.ending)
 
 
 def apart(outputs: Sequence[Value]) -> list[Value]:

@@ -19,7 +19,7 @@ class LoweredSide:
 class LoweredStep:
     """The body of a loop of `n` steps: `graph` takes the number of the step, constants, the state
     and the slices of xs; `outputs` are the new state and the ys. The states before every `span`
-    steps are the marks."""
+    steps are the marks; `ending` is that of a `Body`."""
 
     graph: Graph
     outputs: list[Value]
@@ -29,6 +29,7 @@ class LoweredStep:
     xs: int
     reverse: bool
     span: int
+    ending: str
 
     def olds(self, histories: frozenset[int]) -> dict[Value, Value]:
         """For each new state that nobody keeps, the old one, in whose place it may lie."""

@@ -54,16 +54,30 @@ class Body(Joined):
     `spans` are lengths, each a part of the one before: a reverse pass keeps the state where each
     span of the first length begins, and computes the others again, span by span, which it does by
     the lengths that follow; without any it keeps the states of all steps.
+
+    A body may run less often than n times, as its `ending` says. One that is "counted" runs as often
+    as its first constant says. One that "stops" has two states more, the last ones: how many steps
+    were made, and whether there is a next one; where there would be one after n, `too_long` is
+    raised.
     """
 
     def __init__(
         self, name: str, program: Program, n: int, counts: tuple, reverse: bool = False,
-        spans: Sequence[int] = (),
+        spans: Sequence[int] = (), ending: str = "", too_long: str = "",
     ):  # fmt: skip
         self.name, self.program, self.n, self.reverse = name, program, n, reverse
         self.constants, self.states, self.xs = counts
         self.spans = tuple(length for length in spans if 1 < length < n)
+        self.ending, self.too_long = ending, too_long
         self.lowered: Any = None  # kept by what lowers it
+
+    @property
+    def stops(self) -> bool:
+        return self.ending == "stops"
+
+    @property
+    def counted(self) -> bool:
+        return self.ending == "counted"
 
     @property
     def avals(self) -> list[Aval]:
@@ -87,6 +101,11 @@ class Body(Joined):
     def shown(self) -> range:
         return range(self.states + self.ys)
 
+    @property
+    def program_ys(self) -> list[Aval]:
+        """Shapes and dtypes of the ys of a step."""
+        return [output.aval for output in self.program.outputs[self.states :]]
+
     def outs(self, kind: str) -> range:
         """The places among the results of "state", "y", "states" or "marks"."""
         s, ys = self.states, self.ys
@@ -97,6 +116,12 @@ class Body(Joined):
         """What a result is, and which of them."""
         kind = next(x for x in ("state", "y", "states", "marks") if k in self.outs(x))
         return kind, k - self.outs(kind)[0]
+
+    def steps(self, args: Sequence, result: Callable[[int], Operand]) -> Operand | None:
+        """How many steps are made, where that is not n; `result` gives one of the results."""
+        if self.stops:
+            return result(self.states - 2)
+        return args[0] if self.counted else None
 
     def part(self, n: int) -> "Body":
         """A loop over n of the steps, whose first constant says how many come before."""
@@ -118,13 +143,22 @@ class Body(Joined):
         constants = args[:c]
         state = [np.asarray(x, a.dtype) for x, a in zip(args[c : c + s], avals[c:], strict=False)]
         states, ys = [state], []
-        for i in range(self.n - 1, -1, -1) if self.reverse else range(self.n):
+        n = int(constants[0]) if self.counted else self.n
+        for i in range(n - 1, -1, -1) if self.reverse else range(n):
+            if self.stops and not state[-1]:
+                break
             results = self.program.interpret(i, *constants, *state, *(x[i] for x in args[c + s :]))
             state = results[:s]
             states.append(state)
             ys.append(results[s:])
+        if self.stops and state[-1]:
+            raise RuntimeError(self.too_long)
         if self.reverse:
             states, ys = states[::-1], ys[::-1]
+        # What steps that were not made would have given is not read.
+        missing = self.n - len(ys)
+        states += [[np.zeros_like(x) for x in state]] * missing
+        ys += [[np.zeros(y.shape, y.dtype) for y in self.program_ys]] * missing
         every = [*state, *_stacked(ys, self.ys), *_stacked(states, s)]
         if self.spans:
             every += _stacked(states[: self.n : self.spans[0]], s)
@@ -166,12 +200,15 @@ class BodyRecorder(Recorder):
 
 def recorded(
     f: Callable, name: str, n: int, state: Sequence, xs: Sequence, reverse: bool = False,
-    spans: Sequence[int] = (),
+    spans: Sequence[int] = (), ending: str = "", count: Operand | None = None, too_long: str = "",
 ) -> tuple[Body, list]:  # fmt: skip
     """The body of a step `f(recorder, i, state, xs)`, which gives the flat state and ys, and the
-    arrays from outside that it uses."""
+    arrays from outside that it uses; with a `count` it is a body that is counted."""
     with new_level() as level:
         recorder = BodyRecorder(level)
+        if count is not None:
+            ending = "counted"
+            recorder.lift(count if isinstance(count, Array) else np.asarray(count))
         i = recorder.input(_INDEX, weak=True)
         states = [recorder.input(leaf_aval(x)) for x in state]
         slices = [recorder.input(Aval.of(a.shape[1:], a.dtype)) for a in map(leaf_aval, xs)]
@@ -179,7 +216,7 @@ def recorded(
     lifted = list(recorder.lifted.values())
     inputs = (i, *(symbol for symbol, _ in lifted), *states, *slices)
     program = Program(name, inputs, (), outputs, list, checked=tuple(recorder.checked))
-    body = Body(name, program, n, (len(lifted), len(states), len(slices)), reverse, spans)
+    body = Body(name, program, n, (len(lifted), len(states), len(slices)), reverse, spans, ending, too_long)
     return body, [x for _, x in lifted]
 
 

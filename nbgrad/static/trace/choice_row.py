@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from ...core.array import Array
 from ...core.primitive import Aval, Primitive, Unplanned, bind, new_level
 from ...core.symbols import Symbol
 from ...rules import batching
-from ...transforms import gradient, stop_gradient
+from ...transforms import gradient
 from ...values.batched import Batched
 from ...values.dual import Dual
 from .body import BodyRecorder, Joined, leaf_aval
 from .loop_run import run, zero_like, zeros
 from .program import Operand, Program, replay
+from .samples import chosen, only
 
 
 class Sides(Joined):
@@ -189,23 +189,11 @@ class _Cond(Primitive):
 
             many, given = sides_of((sampled(side), nothing), name, safe)
             results.append(_flat(size, choose(many, np.any(takes), given)))
-        return np.where(np.reshape(pred, (size, 1)), *results)
+        return chosen(pred, *results)
 
 
 cond = _Cond("cond", notes="one of two recorded sides; so are the pullback and the pushforward")
 cond.plans = Unplanned()
-
-
-def only(takes: Operand, x: Operand) -> Operand:
-    """Samples where `takes` holds, and in place of the others the first of those: no derivative
-    goes on to it from there."""
-    first = stop_gradient(nth(x, np.argmax(takes)))
-    return np.where(np.reshape(takes, (-1, *(1,) * (len(x.shape) - 1))), x, first)
-
-
-def nth(x: Any, place: Any) -> Any:
-    """The sample at a place that is not known when it is recorded."""
-    return x[place] if isinstance(x, Array) else np.asarray(x)[place]
 
 
 def _flat(size: int, parts: Sequence) -> Any:

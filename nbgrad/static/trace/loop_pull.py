@@ -15,6 +15,7 @@ from ...transforms import gradient
 from .body import Body, BodyRecorder, recorded
 from .loop_run import run, zeros
 from .program import ArrayValue, Operand, replay
+from .samples import nth
 
 
 def pull(
@@ -28,20 +29,21 @@ def pull(
     live = [k for k in range(s) if avals[c + k].dtype.kind == "f"]
     wanted = [k for k in range(len(args)) if need[k] and avals[k].dtype.kind == "f"]
     constants, xs = [k for k in wanted if k < c], [k for k in wanted if k >= c + s]
-    end = 0 if body.reverse else body.n
+    count = body.steps(args, lambda k: run(loop, body, args, [k])[0])
+    end = 0 if body.reverse else body.n if count is None else count
     seeds = []
     for k in live:
         seed = cts.get(("state", k), None)
         seed = zeros(args, avals[c + k]) if seed is None else seed
         extra = cts.get(("states", k))
-        seeds.append(seed if extra is None else seed + extra[end])
+        seeds.append(seed if extra is None else seed + nth(extra, end))
     seeds += [zeros(args, avals[k]) for k in constants]
     ys = [k for k in range(body.ys) if ("y", k) in cts]
     states = [k for k in live if ("states", k) in cts]
     stacked = [cts["y", k] for k in ys]
     stacked += [_inside(body, cts["states", k]) for k in states]
     marks = {k: cts["marks", k] for k in live if ("marks", k) in cts}
-    walk = _Walk(loop, live, [k - c for k in constants], [k - c for k in xs], ys, states)
+    walk = _Walk(loop, count, live, [k - c for k in constants], [k - c for k in xs], ys, states)
     bars = walk.back(body, args, seeds, stacked, marks)
     cotangents: list[Any] = [None] * len(args)
     for place, g in zip([*(c + k for k in live), *constants, *xs], bars, strict=True):
@@ -62,6 +64,7 @@ class _Walk(NamedTuple):
     """
 
     loop: Primitive
+    count: Operand | None  # of steps, where n is not
     live: Sequence[int]
     constants: Sequence[int]
     xs: Sequence[int]
@@ -112,7 +115,7 @@ class _Walk(NamedTuple):
 
         xs = [*before, *args[c + s :], *cts]
         name = f"{body.name}_pullback"
-        back, constants = recorded(step, name, body.n, seeds, xs, reverse=not body.reverse)
+        back, constants = recorded(step, name, body.n, seeds, xs, not body.reverse, count=self.count)
         return run(self.loop, back, [*constants, *seeds, *xs])
 
     def _by_spans(

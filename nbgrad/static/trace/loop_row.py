@@ -6,7 +6,7 @@ are wanted, joined in one flat array. Only what is wanted is kept by what is emi
 stored where a pullback reads them and nowhere else.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -21,6 +21,7 @@ from .body import Body, BodyRecorder, recorded
 from .loop_pull import pull
 from .loop_run import run, zero_like, zeros_of
 from .program import ArrayValue, Operand, replay
+from .samples import chosen, only
 
 
 def push(
@@ -36,10 +37,12 @@ def push(
     live = [k for k in range(s) if dots[c + k] is not None]
     live_ys = [k for k in range(body.ys) if body.avals[s + k].dtype.kind == "f"]
     moving = [k for k in range(c + s, len(args)) if dots[k] is not None]
+    last = s - 2 if body.stops else s  # how it ends stays behind all other states
 
     def step(recorder: BodyRecorder, i: Symbol, state: list, slices: list) -> list:
-        values = [*args[:c], *state[:s], *slices[: body.xs]]
-        dot_by_place = dict(zip([c + k for k in live], state[s:], strict=True))
+        primal_state = [*state[:last], *state[last + len(live) :]]
+        values = [*args[:c], *primal_state, *slices[: body.xs]]
+        dot_by_place = dict(zip([c + k for k in live], state[last:], strict=False))
         dot_by_place |= dict(zip(moving, slices[body.xs :], strict=True))
         dot_by_place |= {k: dots[k] for k in range(c) if dots[k] is not None}
         with new_level() as level:
@@ -51,19 +54,19 @@ def push(
         primals = [r.primal if _is_dual(r, level) else r for r in results]
         pushed = [r.tangent if _is_dual(r, level) else zero_like(r) for r in results]
         return [
-            *primals[:s], *(pushed[k] for k in live),
+            *primals[:last], *(pushed[k] for k in live), *primals[last:s],
             *primals[s:], *(pushed[s + k] for k in live_ys),
         ]  # fmt: skip
 
-    state = [*args[c : c + s], *(dots[c + k] for k in live)]
+    start = args[c : c + s]
+    state = [*start[:last], *(dots[c + k] for k in live), *start[last:]]
     xs = [*args[c + s :], *(dots[k] for k in moving)]
-    name = f"{body.name}_pushforward"
-    moved, constants = recorded(step, name, body.n, state, xs, body.reverse, body.spans)
+    moved, constants = _like(body, step, "pushforward", state, xs, args[0] if body.counted else None)
 
     def place(k: int) -> int:
         """Where the tangent of a result lies."""
         kind, number = body.key(k)
-        order, first = (live_ys, body.ys) if kind == "y" else (live, s)
+        order, first = (live_ys, body.ys) if kind == "y" else (live, last)
         return moved.outs(kind)[first + order.index(number)]
 
     out_places = tuple(map(place, outs))
@@ -74,7 +77,8 @@ def batch(
     loop: Primitive, body: Body, size: int, args: Sequence, batched: Sequence[bool],
     outs: Sequence[int],
 ) -> Any:  # fmt: skip
-    """The wanted results for all samples: a loop whose step takes all of them."""
+    """The wanted results for all samples: a loop whose step takes all of them. Where samples end
+    by themselves, those that have ended keep their state."""
     c, s = body.constants, body.states
     start = [
         x if isinstance(x, Array) else np.asarray(x, symbol.dtype)
@@ -86,26 +90,51 @@ def batch(
         for x, has in zip(args[c + s :], batched[c + s :], strict=True)
     ]
     split = [*batched[:c], *(True for _ in state), *batched[c + s :]]
+    apart = body.counted and batched[0]
+    # How all samples end: after the last one.
+    ends = [np.zeros((), np.int64), np.any(state[-1])] if body.stops else []
+    count = (np.max(args[0]) if apart else args[0]) if body.counted else None
 
     def step(recorder: BodyRecorder, i: Symbol, state: list, slices: list) -> list:
+        mine, made = state[:s], state[s : s + 1]
+        values = [*args[:c], *mine, *slices]
+        values = [recorder.lift(x) if has else x for x, has in zip(values, split, strict=True)]
+        takes = mine[-1] if body.stops else i < recorder.lift(args[0]) if apart else None
         with new_level() as level:
-            values = [
-                Batched(recorder.lift(x), level) if has else x
-                for x, has in zip([*args[:c], *state, *slices], split, strict=True)
+            samples = [
+                Batched(x if takes is None else only(takes, x), level) if has else x
+                for x, has in zip(values, split, strict=True)
             ]
-            results = replay(body.program, [i, *values], recorder)
-        mine = [isinstance(x, Batched) and x.level == level for x in results]
-        whole = [x.value if has else x for x, has in zip(results, mine, strict=True)]
-        return batching.spread(size, whole, mine)
+            results = replay(body.program, [i, *samples], recorder)
+        has = [isinstance(x, Batched) and x.level == level for x in results]
+        results = [x.value if of_all else x for x, of_all in zip(results, has, strict=True)]
+        results = batching.spread(size, results, has)
+        if takes is not None:
+            before = [*mine, *(zeros_of(values, Aval.of(y.shape, y.dtype), y) for y in results[s:])]
+            results = [chosen(takes, x, y) for x, y in zip(results, before, strict=True)]
+        ending = [made[0] + 1, np.any(results[s - 1])] if body.stops else []
+        return [*results[:s], *ending, *results[s:]]
 
-    name = f"{body.name}_batch"
-    many, constants = recorded(step, name, body.n, state, xs, body.reverse, body.spans)
-    parts: list[Any] = [*run(loop, many, [*constants, *state, *xs], outs)]
+    state += ends
+    many, constants = _like(body, step, "batch", state, xs, count)
+    places = [(kind, number) for kind, number in map(body.key, outs)]
+    wanted = [many.outs(kind)[number] for kind, number in places]
+    parts: list[Any] = [*run(loop, many, [*constants, *state, *xs], wanted)]
     flat = [
-        np.reshape(x if k < s else np.moveaxis(x, 1, 0), (size, -1))
-        for k, x in zip(outs, parts, strict=True)
+        np.reshape(x if kind == "state" else np.moveaxis(x, 1, 0), (size, -1))
+        for (kind, _), x in zip(places, parts, strict=True)
     ]
     return flat[0] if len(flat) == 1 else np.concatenate(flat, axis=1)
+
+
+def _like(
+    body: Body, step: Callable, what: str, state: Sequence, xs: Sequence, count: Operand | None
+) -> tuple[Body, list]:
+    """A body of another step that runs as `body` does."""
+    return recorded(
+        step, f"{body.name}_{what}", body.n, state, xs, body.reverse, body.spans,
+        body.ending, count, body.too_long,
+    )  # fmt: skip
 
 
 class _Loop(Primitive):
