@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import random as random
 from .check import check_grads
+from .control import cond, loop, scan, while_loop
 from .core.modes import detect_changes, detect_nan, no_tracking
 from .descent import descend, minimize
 from .errors import (
@@ -32,7 +33,6 @@ from .errors import (
     WorkerError,
 )
 from .estimators import TraceEstimate, divergence, trace_estimate
-from .loops import loop, scan
 from .rules.activation import elu, erf, gelu, leaky_relu, relu, sigmoid, softplus
 from .rules.assign import at
 from .rules.elementwise import abs2_of as abs2
@@ -112,6 +112,7 @@ __all__ = [
     "check_grads",
     "checkpoint",
     "compile",
+    "cond",
     "cross_entropy",
     "custom_elementwise",
     "custom_rule",
@@ -165,6 +166,7 @@ __all__ = [
     "vjp",
     "vmap",
     "warmup",
+    "while_loop",
 ]
 
 

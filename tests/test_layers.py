@@ -27,7 +27,7 @@ FLOORS = (
     ("elimination",),
     ("transforms",),
     ("static",),
-    ("loops", "random"),
+    ("control", "random"),
     ("check", "descent", "estimators", "linalg", "naive", "optable", "scipy", "special", "warmup"),
     ("stats",),
     ("data", "nn", "optim", "parallel"),

@@ -10,7 +10,17 @@ from typing import NamedTuple
 import numpy as np
 
 from .affine import Affine
-from .core import Address, Core, CoreStatement, CoreStep, Repeat, RunCore, RunDevice, RunKernel
+from .core import (
+    Address,
+    Branch,
+    Core,
+    CoreStatement,
+    CoreStep,
+    Repeat,
+    RunCore,
+    RunDevice,
+    RunKernel,
+)
 from .loops import (
     MAXIMUM,
     MINIMUM,
@@ -87,17 +97,28 @@ class Module:
             body.insert(1, f"w = scratch({core.scratch})")
         results = ", ".join(map(operand_text, core.results))
         body.append(f"return ({results},)" if results else "return ()")
-        head = ["@device", f"def {core.name}({', '.join(parameters)}):"]
+        decorator = "@exact" if core.is_step else "@device"
+        head = [decorator, f"def {core.name}({', '.join(parameters)}):"]
         return "\n".join([*head, *indented(body)]) + "\n"
 
     def _step(self, step: CoreStep) -> list[Line]:
         statement, lines = step.statement, step.lines
         if isinstance(statement, Repeat):
-            n = statement.n
-            steps = f"range({n - 1}, -1, -1)" if statement.reverse else f"range({n})"
-            inside = [line for s in statement.body for line in self._step(s)]
+            n = statement.n if statement.count is None else operand_text(statement.count)
+            last = n - 1 if isinstance(n, int) else f"{n} - 1"
+            steps = f"range({last}, -1, -1)" if statement.reverse else f"range({n})"
+            inside = [Line(f"if not {statement.going}:", lines), Line("    break", lines)]
+            inside = inside if statement.going else []
+            inside += [line for s in statement.body for line in self._step(s)]
             head = Line(f"for {statement.variable} in {steps}:", lines)
-            return [head, *(Line("    " + text, noted) for text, noted in inside)]
+            return [head, *_deeper(inside)]
+        if isinstance(statement, Branch):
+            out = [Line(f"if {operand_text(statement.condition)}:", lines)]
+            out += _deeper(self.step_lines(statement.then) or [Line("pass", ())])
+            if statement.otherwise:
+                out.append(Line("else:", lines))
+                out += _deeper(self.step_lines(statement.otherwise))
+            return out
         return [Line(self._statement(statement, lines), lines)]
 
     def _statement(self, statement: CoreStatement, lines: tuple[str, ...]) -> str:
@@ -128,7 +149,7 @@ class Module:
             return _load(statement, self._base(statement.buffer, statement.dtype, _ZERO))
         if isinstance(statement, Store):
             return _store(statement, self._base(statement.buffer, statement.dtype, _ZERO))
-        assert not isinstance(statement, Repeat)
+        assert not isinstance(statement, (Repeat, Branch))
         return _line(statement)
 
     def _note(self, name: str, lines: tuple[str, ...]) -> None:
@@ -143,6 +164,10 @@ class Module:
     def kernel_texts(self) -> list[str]:
         """The functions of all kernels that were named."""
         return [f"@device\ndef {name}{text}" for text, name in self.kernels.items()]
+
+
+def _deeper(lines: Iterable[Line]) -> list[Line]:
+    return [Line("    " + text, noted) for text, noted in lines]
 
 
 def _body(body: Iterable[Statement], near: bool) -> list[str]:

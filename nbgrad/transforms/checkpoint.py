@@ -47,14 +47,14 @@ def checkpoint(f: Callable) -> Callable:
     def again(*args, **options):
         state = State(f)
         if not state.holds_floats:
-            return called(_primitive, FunctionCall("checkpoint", f, args, options))
+            return called(checkpointed, FunctionCall("checkpoint", f, args, options))
 
         def with_state(leaves, *inputs, **keywords):
             return state.rebuild(leaves)(*inputs, **keywords)
 
         with_state.__name__ = getattr(f, "__name__", type(f).__name__)
         return called(
-            _primitive, FunctionCall("checkpoint", with_state, (state.leaves, *args), options)
+            checkpointed, FunctionCall("checkpoint", with_state, (state.leaves, *args), options)
         )
 
     return again
@@ -106,15 +106,19 @@ class _Checkpoint(CallPrimitive):
     def pushforward(self, tangents, out, args, **params):
         call: FunctionCall = params["call"]
         filled = [zeros_like(x) if t is None else t for x, t in zip(args, tangents, strict=True)]
-        return jvp(call.apply, args, filled)[1]
+        pushed = FunctionCall(
+            call.op, lambda xs, dots: jvp(call.apply, xs, dots)[1], (list(args), filled), {}
+        )
+        return called(self, pushed)
 
     def batch(self, size: int, args: Sequence, batched: Sequence[bool], **params):
         call: FunctionCall = params["call"]
-        return vmap(call.apply, in_axes=[0 if has else None for has in batched])(*args)
+        samples = vmap(call.apply, in_axes=[0 if has else None for has in batched])
+        return called(self, FunctionCall(call.op, samples, tuple(args), {}))
 
 
-_primitive = _Checkpoint("checkpoint")
-_primitive.plan_class = _Again
+checkpointed = _Checkpoint("checkpoint")
+checkpointed.plan_class = _Again
 
 
 def _require_own(call: FunctionCall, out: Any, started: int) -> None:

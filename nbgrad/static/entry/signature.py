@@ -106,7 +106,7 @@ _IMPORTS = {
     ),
     "nbgrad.kernels.banded": tuple(banded.__all__),
     "nbgrad.kernels.exponentials": tuple(exponentials.__all__),
-    "nbgrad.kernels.jit.kernel": ("device",),
+    "nbgrad.kernels.jit.kernel": ("device", "exact"),
     "nbgrad.kernels.pointers": tuple(pointers.__all__),
     "nbgrad.kernels.random": tuple(random.__all__),
     "nbgrad.kernels.running": (

@@ -12,6 +12,7 @@ from ...core.symbols import Symbol
 from ...errors import TraceError
 from ...rules.dtypes import known
 from ..trace.program import Program
+from .choice import choice
 from .graph import Graph
 from .halo import with_halos
 from .loop import loop
@@ -21,10 +22,13 @@ from .values import Value
 
 
 class _Lowering(Graph):
-    """A graph that has loops too, whose bodies are programs that are lowered."""
+    """A graph that has loops and choices too, whose programs are lowered."""
 
     def loop(self, symbol: Symbol, args: Sequence[Value]) -> Value:
         return loop(self, symbol, args, lower)
+
+    def choice(self, symbol: Symbol, args: Sequence[Value]) -> Value:
+        return choice(self, symbol, args, lower)
 
 
 def lower(program: Program) -> tuple[Graph, list[Value]]:
