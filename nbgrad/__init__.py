@@ -32,6 +32,7 @@ from .errors import (
     WorkerError,
 )
 from .estimators import TraceEstimate, divergence, trace_estimate
+from .kernels.pool import get_threads, set_threads
 from .loops import loop, scan
 from .rules.activation import elu, erf, gelu, leaky_relu, relu, sigmoid, softplus
 from .rules.assign import at
@@ -125,6 +126,7 @@ __all__ = [
     "erf",
     "evalpoly",
     "gelu",
+    "get_threads",
     "grad",
     "gradient",
     "hcat",
@@ -153,6 +155,7 @@ __all__ = [
     "reset",
     "rrule",
     "scan",
+    "set_threads",
     "show",
     "sigmoid",
     "softmax",
