@@ -9,11 +9,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 
 from numba import types
 
 from .jit.forks import fork_safe
-from .jit.interrupts import held_back
 from .jit.kernel import DISABLED
 from .threads import (
     ACQUIRE,
@@ -32,7 +32,10 @@ from .threads import (
     STOP,
     WAKE,
     WORDS,
+    finish,
     help_others,
+    take,
+    wake,
 )
 
 __all__ = ["get_threads", "in_pieces", "pieces_run", "ready", "set_threads"]
@@ -64,7 +67,7 @@ class _Pool:
     def __init__(self):
         self.chosen = _given()
         self.helpers: list[threading.Thread] = []
-        self.job: Callable[[], int] = int
+        self.job: _Job | None = None
         self.ready = False  # as many helpers wait as are wanted
         self.starting = fork_safe(threading.RLock())
         self.reset()
@@ -83,7 +86,9 @@ class _Pool:
                 return
             wanted = 1 if DISABLED else self.chosen or _default()
             if wanted > 1:
-                help_others.dispatcher.compile((types.int64,))
+                for kernel, kinds in ((help_others, (types.int64,)), (take, ()), (finish, ()),
+                                      (wake, (types.int64,))):  # fmt: skip
+                    kernel.dispatcher.compile(kinds)
             with held():
                 for i in range(len(self.helpers), wanted - 1):
                     for locks in (WAKE, DONE):
@@ -137,7 +142,8 @@ def held() -> Iterator[None]:
 
 def _helper(i: int) -> None:
     while help_others.dispatcher(i) == PYTHON:
-        WORDS[PIECES + i] += _pool.job()
+        assert _pool.job is not None
+        WORDS[PIECES + i] += _pool.job.work_off(i + 1)
         _release(WORDS[DONE + i])
 
 
@@ -196,27 +202,20 @@ def in_pieces(count: int, piece: Callable[[int], object]) -> None:
     """Call `piece` with 0 to count - 1, on this thread and on the helpers.
 
     Where one raises, no more are begun, and the caller is told when those that run have ended.
-    Signals wait until then.
     """
     helpers = min(get_threads(), count) - 1
-    if helpers < 1 or not _acquire(WORDS[BUSY], 0):
-        for k in range(count):
-            piece(k)
-        WORDS[RAN] += count
-        return
-    job = _Job(count, piece)
-    with held_back():
-        helpers = min(helpers, WORDS[HELPERS])
-        _pool.job, WORDS[FUNCTION] = job.work_off, PYTHON
-        for i in range(helpers):
-            _release(WORDS[WAKE + i])
-        WORDS[RAN] += job.work_off()
-        for i in range(helpers):
-            # A helper that did not wake until now takes no part, and nobody waits for it.
-            if not _acquire(WORDS[WAKE + i], 0):
-                _acquire(WORDS[DONE + i], 1)
-        _pool.job = int
-        _release(WORDS[BUSY])
+    try:
+        if helpers < 1 or not take.dispatcher():
+            job = _Job(count, piece, 1)
+            WORDS[RAN] += job.work_off(0)
+        else:
+            helpers = min(helpers, WORDS[HELPERS])
+            job = _pool.job = _Job(count, piece, helpers + 1)
+            wake.dispatcher(helpers)
+            WORDS[RAN] += job.work_off(0)
+    finally:
+        if helpers > 0:
+            finish.dispatcher()
     if job.errors:
         raise job.errors[0]
 
@@ -224,27 +223,32 @@ def in_pieces(count: int, piece: Callable[[int], object]) -> None:
 class _Job:
     """Pieces that any thread may take."""
 
-    def __init__(self, count: int, piece: Callable[[int], object]):
-        self.numbers, self.piece = deque(range(count)), piece
+    def __init__(self, count: int, piece: Callable[[int], object], team: int):
+        ends = [i * count // team for i in range(team + 1)]
+        self.shares = [deque(range(a, b)) for a, b in pairwise(ends)]
+        self.piece = piece
         self.errors: list[BaseException] = []
 
-    def work_off(self) -> int:
-        """Run pieces until there are none left; how many."""
+    def work_off(self, i: int) -> int:
+        """Run pieces until there are none left, from share i on; how many."""
         ran = 0
         try:
-            while (k := self._next()) is not None:
-                self.piece(k)
-                ran += 1
+            for share in [*self.shares[i:], *self.shares[:i]]:
+                while (k := _taken(share)) is not None:
+                    self.piece(k)
+                    ran += 1
         except BaseException as error:
             self.errors.append(error)
-            self.numbers.clear()
+            for share in self.shares:
+                share.clear()
         return ran
 
-    def _next(self) -> int | None:
-        try:
-            return self.numbers.popleft()
-        except IndexError:
-            return None
+
+def _taken(share: deque[int]) -> int | None:
+    try:
+        return share.popleft()
+    except IndexError:
+        return None
 
 
 def pieces_run() -> list[int]:

@@ -30,9 +30,9 @@ _SYMBOL = "nbgrad_threads"
 # may run, whether that was chosen for all threads or only the main one may use more than one, the
 # job, and for each helper two locks and the count of its pieces; those of callers stand first.
 ACQUIRE, RELEASE, IDENT, BUSY, LIMIT, CHOSEN, MAIN, HELPERS = range(8)
-FUNCTION, OPERANDS, COUNT, NEXT, RAN = range(8, 13)
-WAKE, DONE, PIECES = 16, 16 + MOST, 16 + 2 * MOST
-WORDS = (ctypes.c_int64 * (16 + 3 * MOST))()
+FUNCTION, OPERANDS, COUNT, TEAM, RAN, OWNER = range(8, 14)
+WAKE, DONE, PIECES, NEXT = range(16, 16 + 4 * MOST, MOST)
+WORDS = (ctypes.c_int64 * (16 + 4 * MOST))()
 # A job that is no function of compiled code: the helpers return to Python for it.
 STOP, PYTHON = 0, 1
 
@@ -116,16 +116,16 @@ def ident(typingctx, pool):
     return types.int64(pool), codegen
 
 
-@instruction(lambda pool: 0)
-def claimed(typingctx, pool):
-    """The number of a piece that nobody else gets."""
+@instruction(lambda pool, i: 0)
+def claimed(typingctx, pool, i):
+    """The next piece of share i, which nobody else gets."""
 
     def codegen(context, builder, signature, args):
         word = context.get_value_type(types.int64)
-        place = builder.gep(args[0], [word(NEXT)])
+        place = builder.gep(args[0], [builder.add(args[1], word(NEXT))])
         return builder.atomic_rmw("add", place, word(1), "seq_cst")
 
-    return types.int64(pool), codegen
+    return types.int64(pool, types.int64), codegen
 
 
 @instruction(lambda function, *operands: (function, operands))
@@ -206,11 +206,19 @@ def spread(count, work):
         return
     helpers = min(helpers, pool[HELPERS])
     pool[FUNCTION], pool[OPERANDS] = function, operands
-    pool[COUNT], pool[NEXT] = count, 0
+    pool[COUNT], pool[TEAM] = count, helpers + 1
+    for i in range(helpers + 1):
+        pool[NEXT + i] = first_of(pool, i)
     for i in range(helpers):
         release(pool, pool[WAKE + i])
-    pool[RAN] += work_off(pool)
-    for i in range(helpers):
+    pool[RAN] += work_off(pool, 0)
+    end(pool)
+
+
+@device
+def end(pool):
+    """Wait until all helpers of the job are done, and let others have them."""
+    for i in range(pool[TEAM] - 1):
         # A helper that did not wake until now takes no part, and nobody waits for it.
         if not acquire(pool, pool[WAKE + i], False):
             acquire(pool, pool[DONE + i], True)
@@ -218,15 +226,28 @@ def spread(count, work):
 
 
 @device
-def work_off(pool):
-    """Run pieces of the job until there are none left; how many."""
-    function, operands, count = pool[FUNCTION], pool[OPERANDS], pool[COUNT]
+def first_of(pool, i):
+    """The first piece of share i of the job."""
+    return i * pool[COUNT] // pool[TEAM]
+
+
+@device
+def work_off(pool, i):
+    """Run pieces of the job until there are none left, from share i on; how many.
+
+    Neighbouring pieces of a share go to one thread: two that write first to the same page of new
+    memory hold each other up.
+    """
+    function, operands, team = pool[FUNCTION], pool[OPERANDS], pool[TEAM]
     ran = 0
-    piece = claimed(pool)
-    while piece < count:
-        run(function, operands, piece)
-        ran += 1
-        piece = claimed(pool)
+    for j in range(i, i + team):
+        share = j % team
+        stop = first_of(pool, share + 1)
+        piece = claimed(pool, share)
+        while piece < stop:
+            run(function, operands, piece)
+            ran += 1
+            piece = claimed(pool, share)
     return ran
 
 
@@ -240,5 +261,36 @@ def help_others(i):
         function = pool[FUNCTION]
         if function == STOP or function == PYTHON:
             return function
-        pool[PIECES + i] += work_off(pool)
+        pool[PIECES + i] += work_off(pool, i + 1)
         release(pool, pool[DONE + i])
+
+
+# -- jobs of Python: each of these is one call, which no signal interrupts ------------------------
+
+
+@kernel
+def take():
+    """Have the helpers, unless they are busy; whether it has them. None is woken yet."""
+    pool = words()
+    if not acquire(pool, pool[BUSY], False):
+        return False
+    pool[OWNER], pool[TEAM] = ident(pool), 1
+    return True
+
+
+@kernel
+def wake(helpers):
+    """Wake so many helpers for Python's job."""
+    pool = words()
+    pool[FUNCTION], pool[TEAM] = PYTHON, helpers + 1
+    for i in range(helpers):
+        release(pool, pool[WAKE + i])
+
+
+@kernel
+def finish():
+    """Wait for the helpers and give them up, where the calling thread has them."""
+    pool = words()
+    if pool[OWNER] == ident(pool):
+        pool[OWNER] = 0
+        end(pool)

@@ -1,8 +1,5 @@
-"""Long loops in pieces, which threads run at once: which loops, and of what size.
-
-The number of pieces depends on the size alone, never on that of threads, and each has sums of its
-own, which are added in order: the numbers are the same on any machine.
-"""
+"""Long loops in pieces, which threads run at once: which loops may be, and their parts as kernels
+of their own."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -29,15 +26,10 @@ from ...codegen.loops import (
     is_ranged,
     statements,
 )
+from ...kernels.pieces import cut, is_large
 
 Bounds = tuple[int, int, int]
 """A loop by its axis, start and stop."""
-# Loops over fewer elements are not worth the few microseconds in which threads wake: at a
-# nanosecond an element, 200,000 take 200.
-LARGE = 200_000
-# A piece has about so many elements: some 30 microseconds, so that threads end at nearly the same
-# time, and claiming it costs nothing. There are no more than so many pieces.
-_PIECE, _MOST = 32_768, 64
 
 
 def bounds_of(statement: Statement) -> Bounds | None:
@@ -51,18 +43,15 @@ def pieces_of(body: Iterable[Statement]) -> dict[Bounds, int]:
     sizes: dict[Bounds, int] = {}
     for statement in body:
         elements = _elements(statement)
-        if elements < LARGE:
+        if not is_large(elements):
             continue
         bounds = bounds_of(statement)
         if bounds is None or not _is_apart(statement):
             return {}
         rounds = bounds[2] - bounds[1]
-        count = min(_MOST, rounds, elements // _PIECE)
-        if count < 2:
+        size = cut(rounds, elements)
+        if size >= rounds:
             return {}
-        size = -(-rounds // count)
-        if isinstance(statement, Chunks):  # chunks stay whole
-            size = -(-size // statement.size) * statement.size
         sizes[bounds] = size
     return sizes
 
@@ -198,4 +187,4 @@ def _taken_out(statement: Statement, size: int, buffers: tuple[np.dtype, ...]) -
     return Pieces(part, count, ends)
 
 
-__all__ = ["LARGE", "Bounds", "bounds_of", "in_pieces", "pieces_of"]
+__all__ = ["Bounds", "bounds_of", "in_pieces", "pieces_of"]
