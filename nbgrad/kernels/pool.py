@@ -8,7 +8,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 
 from numba import types
@@ -40,6 +40,7 @@ from .threads import (
 
 __all__ = ["get_threads", "in_pieces", "pieces_run", "ready", "set_threads"]
 
+_KERNELS = {help_others: (types.int64,), take: (), wake: (types.int64,), finish: ()}
 _VARIABLE = "NBGRAD_NUM_THREADS"
 # Where more than one process of a job runs on this machine, MPI's launchers say so.
 _NEIGHBOURS = ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS")
@@ -65,7 +66,7 @@ class _Pool:
     """The helpers of this process."""
 
     def __init__(self):
-        self.chosen = _given()
+        self.chosen: int | None = None  # by set_threads
         self.helpers: list[threading.Thread] = []
         self.job: _Job | None = None
         self.ready = False  # as many helpers wait as are wanted
@@ -79,18 +80,23 @@ class _Pool:
         ctypes.memset(ctypes.addressof(WORDS) + WAKE * 8, 0, 2 * MOST * 8)
         WORDS[MAIN], WORDS[BUSY] = threading.main_thread().ident or 0, _new_lock()
 
+    def settle(self) -> None:
+        """Find how many threads may run."""
+        chosen = self.chosen or _given()
+        wanted = chosen or _default()
+        WORDS[CHOSEN], WORDS[LIMIT] = chosen is not None, 1 if DISABLED else wanted
+
     def start(self) -> None:
-        """As many helpers as are wanted."""
+        """As many helpers as are wanted, or as can be had."""
         with self.starting:
             if self.ready:
                 return
-            wanted = 1 if DISABLED else self.chosen or _default()
-            if wanted > 1:
-                for kernel, kinds in ((help_others, (types.int64,)), (take, ()), (finish, ()),
-                                      (wake, (types.int64,))):  # fmt: skip
+            self.settle()
+            if WORDS[LIMIT] > 1:
+                for kernel, kinds in _KERNELS.items():
                     kernel.dispatcher.compile(kinds)
-            with held():
-                for i in range(len(self.helpers), wanted - 1):
+            with held(), suppress(RuntimeError):  # no more threads, or the process ends
+                for i in range(len(self.helpers), WORDS[LIMIT] - 1):
                     for locks in (WAKE, DONE):
                         WORDS[locks + i] = WORDS[locks + i] or _new_lock()
                         _acquire(WORDS[locks + i], 0)
@@ -98,9 +104,8 @@ class _Pool:
                     thread = threading.Thread(target=_helper, args=(i,), name=name, daemon=True)
                     thread.start()
                     self.helpers.append(thread)
-                WORDS[HELPERS], WORDS[LIMIT] = len(self.helpers), wanted
-                WORDS[CHOSEN] = self.chosen is not None
-                self.ready = True
+                    WORDS[HELPERS] = i + 1
+            self.ready = True
 
     def stop(self) -> None:
         """End the helpers, of which none has a job."""
@@ -180,14 +185,15 @@ def set_threads(n: int | None) -> None:
     with _pool.starting:
         with held():
             _pool.stop()
-        _pool.chosen = _given() if n is None else n
+        _pool.chosen = n
         _pool.start()
 
 
 def get_threads() -> int:
     """How many threads may run the pieces of a long loop that the calling thread comes to."""
-    ready()
-    if _pool.chosen is None and threading.get_ident() != WORDS[MAIN]:
+    if not WORDS[LIMIT]:
+        _pool.settle()
+    if not WORDS[CHOSEN] and threading.get_ident() != WORDS[MAIN]:
         return 1
     return WORDS[LIMIT]
 
@@ -203,6 +209,7 @@ def in_pieces(count: int, piece: Callable[[int], object]) -> None:
 
     Where one raises, no more are begun, and the caller is told when those that run have ended.
     """
+    ready()
     helpers = min(get_threads(), count) - 1
     try:
         if helpers < 1 or not take.dispatcher():
@@ -253,7 +260,8 @@ def _taken(share: deque[int]) -> int | None:
 
 def pieces_run() -> list[int]:
     """How many pieces ran in this process: on threads that called, on helper 1, on helper 2, ..."""
-    return [WORDS[RAN], *WORDS[PIECES : PIECES + len(_pool.helpers)]]
+    counts = WORDS[PIECES : PIECES + MOST]
+    return [WORDS[RAN], *counts[: max((i + 1 for i, n in enumerate(counts) if n), default=0)]]
 
 
 def _before_fork() -> None:
@@ -265,7 +273,7 @@ def _before_fork() -> None:
 
 
 def _in_child() -> None:
-    _pool.chosen = _given()
+    _pool.chosen = None
     _pool.reset()
 
 

@@ -116,16 +116,14 @@ def ident(typingctx, pool):
     return types.int64(pool), codegen
 
 
-@instruction(lambda pool, i: 0)
-def claimed(typingctx, pool, i):
-    """The next piece of share i, which nobody else gets."""
+@instruction(lambda pool, place, n: 0)
+def counted(typingctx, pool, place, n):
+    """Add to a word as one step, whoever else does; what it was before."""
 
     def codegen(context, builder, signature, args):
-        word = context.get_value_type(types.int64)
-        place = builder.gep(args[0], [builder.add(args[1], word(NEXT))])
-        return builder.atomic_rmw("add", place, word(1), "seq_cst")
+        return builder.atomic_rmw("add", builder.gep(args[0], [args[1]]), args[2], "seq_cst")
 
-    return types.int64(pool, types.int64), codegen
+    return types.int64(pool, types.int64, types.int64), codegen
 
 
 @instruction(lambda function, *operands: (function, operands))
@@ -203,6 +201,7 @@ def spread(count, work):
     if helpers < 1 or not acquire(pool, pool[BUSY], False):
         for piece in range(count):
             run(function, operands, piece)
+        counted(pool, RAN, count)
         return
     helpers = min(helpers, pool[HELPERS])
     pool[FUNCTION], pool[OPERANDS] = function, operands
@@ -211,7 +210,7 @@ def spread(count, work):
         pool[NEXT + i] = first_of(pool, i)
     for i in range(helpers):
         release(pool, pool[WAKE + i])
-    pool[RAN] += work_off(pool, 0)
+    counted(pool, RAN, work_off(pool, 0))
     end(pool)
 
 
@@ -243,11 +242,11 @@ def work_off(pool, i):
     for j in range(i, i + team):
         share = j % team
         stop = first_of(pool, share + 1)
-        piece = claimed(pool, share)
+        piece = counted(pool, NEXT + share, 1)
         while piece < stop:
             run(function, operands, piece)
             ran += 1
-            piece = claimed(pool, share)
+            piece = counted(pool, NEXT + share, 1)
     return ran
 
 
