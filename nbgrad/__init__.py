@@ -33,6 +33,7 @@ from .errors import (
     WorkerError,
 )
 from .estimators import TraceEstimate, divergence, trace_estimate
+from .kernels.pool import get_threads, set_threads
 from .rules.activation import elu, erf, gelu, leaky_relu, relu, sigmoid, softplus
 from .rules.assign import at
 from .rules.elementwise import abs2_of as abs2
@@ -126,6 +127,7 @@ __all__ = [
     "erf",
     "evalpoly",
     "gelu",
+    "get_threads",
     "grad",
     "gradient",
     "hcat",
@@ -154,6 +156,7 @@ __all__ = [
     "reset",
     "rrule",
     "scan",
+    "set_threads",
     "show",
     "sigmoid",
     "softmax",

@@ -15,6 +15,7 @@ from nbgrad.experiments.groups import Group
 from nbgrad.experiments.progress import progress
 from nbgrad.kernels.jit import cache as _cache
 from nbgrad.kernels.jit import kernel as _jit
+from nbgrad.kernels.pool import cores
 
 
 def add_to(app: typer.Typer) -> None:
@@ -140,18 +141,27 @@ def _blas_of(module) -> str:
 
 
 def _threads() -> str:
-    """How many BLAS uses; nbgrad's own kernels run in the thread that calls them."""
-    told = f"{os.cpu_count()} cores"
+    """How many long loops run on here, how many BLAS uses, and what was asked for."""
+    told = [f"{_count(cores(), 'core')} to use"]
+    try:
+        told.append(f"nbgrad uses {nbgrad.get_threads()}")
+    except ValueError as wrong:
+        told.append(str(wrong))
     if find_spec("threadpoolctl"):
         import scipy.linalg.cython_blas  # noqa: F401 (so that its BLAS is loaded)
         from threadpoolctl import threadpool_info
 
         pools = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
         if pools:
-            told += f", BLAS uses {max(pools)}"
-    limits = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+            told.append(f"BLAS uses {max(pools)}")
+    else:
+        told.append("BLAS chooses its own (threadpoolctl, where it is installed, tells how many)")
+    limits = (
+        "NBGRAD_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
+        "NUMBA_NUM_THREADS",
+    )  # fmt: skip
     given = [f"{name}={os.environ[name]}" for name in limits if name in os.environ]
-    return ", ".join([told, *given])
+    return ", ".join([*told, *given])
 
 
 def _count(number: int, what: str) -> str:

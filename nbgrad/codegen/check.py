@@ -27,6 +27,7 @@ from .core import (
 )
 from .devices import EXTENTS
 from .loops import (
+    PIECE,
     Begin,
     Chunks,
     Gemm,
@@ -38,6 +39,7 @@ from .loops import (
     Load,
     Loop,
     Operand,
+    Pieces,
     Place,
     Statement,
     Store,
@@ -254,11 +256,26 @@ def _body(body: Iterable[Statement], scope: _Scope, kernel: Kernel) -> None:
             _body([*statement.before, *loop.body, *statement.after], within, kernel)
         elif isinstance(statement, Guarded):
             _body(statement.body, scope, kernel)
+        elif isinstance(statement, Pieces):
+            _pieces(statement, scope, kernel)
         else:
             if isinstance(statement, (Load, Store)):
                 buffer = kernel.buffers[statement.buffer]  # pyright: ignore
                 _require(statement.dtype == buffer, f"the buffer holds {buffer}", statement)
             _statement(statement, scope)
+
+
+def _pieces(pieces: Pieces, scope: _Scope, kernel: Kernel) -> None:
+    part = pieces.part
+    _require(part.buffers == kernel.buffers, "a part has other buffers", part.label)
+    inner = replace(scope, dtypes={}, ranges={})
+    for name in part.numbers[:-1]:
+        inner.define(name, scope.dtype_of(name, part.label), scope.ranges.get(name))
+    inner.define(PIECE, _INT, (0, pieces.count - 1))
+    _body(part.body, inner, part)
+    for join, name in zip(pieces.joins, part.results, strict=True):
+        _require_dtype(join.target, join.dtype, scope, join)
+        _require_dtype(name, join.dtype, inner, join)
 
 
 def _statement(statement: Statement | CoreStatement, scope: _Scope) -> None:

@@ -120,13 +120,14 @@ class Store:
 @dataclass(frozen=True)
 class Loop:
     """`body` for each integer from `start` to `stop`; where `hidden`, the optimizer is not to know
-    how many."""
+    how many. With `piece`, in a part of `Pieces`: only those of the piece that runs, so many."""
 
     axis: int
     start: int
     stop: int
     body: tuple["Statement", ...]
     hidden: bool = False
+    piece: int = 0
 
 
 @dataclass(frozen=True)
@@ -148,6 +149,24 @@ class Guarded:
     body: tuple["Statement", ...]
 
 
+@dataclass(frozen=True)
+class Pieces:
+    """A long loop in `count` pieces, which threads run in any order, or at once.
+
+    `part` is a piece, a kernel of the same buffers, of numbers by the names that they have here,
+    and of its own number, PIECE. What it returns, `joins` take in, piece after piece, each a result
+    of that name.
+    """
+
+    part: "Kernel"
+    count: int
+    joins: tuple[Join, ...]
+
+
+PIECE = "piece"
+"""The number of the piece that runs."""
+
+
 class Gemm(NamedTuple):
     """A product of matrices in buffers by BLAS, c = op(a) @ op(b): op(a) is m x k, op(b) k x n;
     rows lie `strides` elements apart, those of c lie n apart."""
@@ -161,7 +180,7 @@ class Gemm(NamedTuple):
     dtype: np.dtype
 
 
-Statement = Let | Place | Begin | Join | Load | Store | Loop | Chunks | Guarded | Gemm
+Statement = Let | Place | Begin | Join | Load | Store | Loop | Chunks | Guarded | Pieces | Gemm
 
 
 @dataclass(frozen=True)
@@ -187,6 +206,8 @@ def statements(body: tuple[Statement, ...], times: int = 1) -> Iterator[tuple[St
             stack.append((statement.loop, count))
         elif isinstance(statement, Guarded):
             stack += [(s, count) for s in reversed(statement.body)]
+        elif isinstance(statement, Pieces):  # all of them together
+            stack += [(s, count) for s in reversed(statement.part.body)]
         else:
             yield statement, count
 
@@ -200,7 +221,7 @@ def is_ranged(statement: Statement) -> bool:
 
 
 __all__ = [
-    "MAXIMUM", "MINIMUM", "PRODUCT", "SUM", "Begin", "Chunks", "Gemm", "Guarded", "Join", "Kernel",
-    "Let", "Literal", "Load", "Loop", "Operand", "Place", "Reduction", "Statement", "Store",
-    "is_ranged", "statements",
+    "MAXIMUM", "MINIMUM", "PIECE", "PRODUCT", "SUM", "Begin", "Chunks", "Gemm", "Guarded", "Join",
+    "Kernel", "Let", "Literal", "Load", "Loop", "Operand", "Pieces", "Place", "Reduction",
+    "Statement", "Store", "is_ranged", "statements",
 ]  # fmt: skip

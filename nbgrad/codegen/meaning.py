@@ -15,6 +15,7 @@ from .core import (
 )
 from .functions import NumPyNumber
 from .loops import (
+    PIECE,
     Begin,
     Chunks,
     Gemm,
@@ -25,6 +26,7 @@ from .loops import (
     Load,
     Loop,
     Operand,
+    Pieces,
     Place,
     Statement,
     Store,
@@ -54,6 +56,10 @@ class Frame:
         if pointer is None:
             pointer = self._pointers[buffer, dtype] = self._typed(buffer, dtype)
         return pointer
+
+    def inside(self, **numbers: NumPyNumber) -> "Frame":
+        """A frame over the same buffers that has its own numbers, and those of this one."""
+        return Frame({**self.numbers, **numbers}, self._base)
 
     def _typed(self, buffer: Hashable, dtype: np.dtype) -> Pointer:
         block, start = self._base(buffer, self.numbers)
@@ -142,7 +148,7 @@ def _loop(loop: Loop) -> Callable[[Frame], None]:
     body = [prepare(statement) for statement in loop.body]
 
     def run(frame: Frame) -> None:
-        for i in range(loop.start, loop.stop):
+        for i in _rounds(loop, frame):
             frame.numbers[loop.axis] = i
             for step in body:
                 step(frame)
@@ -150,14 +156,22 @@ def _loop(loop: Loop) -> Callable[[Frame], None]:
     return run
 
 
+def _rounds(loop: Loop, frame: Frame) -> range:
+    if not loop.piece:
+        return range(loop.start, loop.stop)
+    low = loop.start + int(frame.numbers[PIECE]) * loop.piece
+    return range(low, min(low + loop.piece, loop.stop))
+
+
 def _chunks(chunks: Chunks) -> Callable[[Frame], None]:
     whole, body = chunks.loop, prepare_all(chunks.loop.body)
     before, after = prepare_all(chunks.before), prepare_all(chunks.after)
 
     def run(frame: Frame) -> None:
-        for start in range(whole.start, whole.stop, chunks.size):
+        rounds = _rounds(whole, frame)
+        for start in rounds[:: chunks.size]:
             before(frame)
-            for i in range(start, min(start + chunks.size, whole.stop)):
+            for i in range(start, min(start + chunks.size, rounds.stop)):
                 frame.numbers[whole.axis] = i
                 body(frame)
             after(frame)
@@ -172,6 +186,24 @@ def _guarded(guarded: Guarded) -> Callable[[Frame], None]:
         # Where an argument is far from 0 all is done again: a second time must give the same.
         body(frame)
         body(frame)
+
+    return run
+
+
+def _pieces(pieces: Pieces) -> Callable[[Frame], None]:
+    body = prepare_all(pieces.part.body)
+
+    def run(frame: Frame) -> None:
+        found: dict[int, Numbers] = {}
+        # In any order: from the last to the first here.
+        for k in range(pieces.count - 1, -1, -1):
+            inner = frame.inside(**{PIECE: np.int64(k)})
+            body(inner)
+            found[k] = {name: inner.numbers[name] for name in pieces.part.results}
+        for k in range(pieces.count):
+            for join, name in zip(pieces.joins, pieces.part.results, strict=True):
+                before = frame.numbers[join.target]
+                frame.numbers[join.target] = join.kind.joined(before, found[k][name])
 
     return run
 
@@ -198,7 +230,7 @@ def _gemm(gemm: Gemm) -> Callable[[Frame], None]:
 
 _PREPARED: dict[type, Callable[[Any], Callable[[Frame], None]]] = {
     Let: _let, Place: _place, Begin: _begin, Join: _join, Load: _load, Store: _store, Loop: _loop,
-    Chunks: _chunks, Guarded: _guarded, Gemm: _gemm,
+    Chunks: _chunks, Guarded: _guarded, Pieces: _pieces, Gemm: _gemm,
 }  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from .core import (
 from .loops import (
     MAXIMUM,
     MINIMUM,
+    PIECE,
     PRODUCT,
     SUM,
     Begin,
@@ -36,6 +37,7 @@ from .loops import (
     Load,
     Loop,
     Operand,
+    Pieces,
     Place,
     Reduction,
     Statement,
@@ -57,14 +59,34 @@ class Line(NamedTuple):
     lines: tuple[str, ...]
 
 
-def _text_of(kernel: Kernel) -> str:
-    """The function of a kernel, without its name."""
-    parameters = [*(f"p{i}" for i in range(len(kernel.buffers))), *kernel.numbers]
-    body = _body(kernel.body, False)
-    if kernel.results:
+def _text_of(kernel: Kernel, name_of: Callable[[Kernel], str] | None = None) -> str:
+    """The function of a kernel, without its name. Where `name_of` gives no names to parts of it,
+    their text stands in place of them."""
+    body: list[str] = []
+    for statement in kernel.body:
+        if isinstance(statement, Pieces):
+            name = name_of(statement.part) if name_of else _text_of(statement.part)
+            body += _pieces(statement, name)
+        else:
+            body += _body([statement], False)
+    parameters = [*_pointers(kernel), *kernel.numbers]
+    if PIECE in kernel.numbers:  # its results go where they are joined
+        parameters[-1:] = [*_sums(kernel), PIECE]
+        each = zip(_sums(kernel), kernel.results, strict=True)
+        body += [f"{sums}[{PIECE}] = {result}" for sums, result in each]
+    elif kernel.results:
         body.append(f"return {', '.join(kernel.results)}")
     lines = indented(["tuned()", "alone()", *(body or ["pass"])])
     return "\n".join([f"({', '.join(parameters)}):", *lines]) + "\n"
+
+
+def _pointers(kernel: Kernel) -> list[str]:
+    return [f"p{i}" for i in range(len(kernel.buffers))]
+
+
+def _sums(part: Kernel) -> list[str]:
+    """The names of the arrays for the results of pieces."""
+    return [f"sums{i}" for i in range(len(part.results))]
 
 
 class Module:
@@ -82,7 +104,8 @@ class Module:
 
     def name_of(self, kernel: Kernel) -> str:
         """The name of a kernel in the module."""
-        return self.kernels.setdefault(_text_of(kernel), f"{kernel.label}{len(self.kernels)}")
+        text = _text_of(kernel, self.name_of)
+        return self.kernels.setdefault(text, f"{kernel.label}{len(self.kernels)}")
 
     # -- cores ------------------------------------------------------------------------------------
 
@@ -199,16 +222,43 @@ def _body(body: Iterable[Statement], near: bool) -> list[str]:
 
 
 def _loop(loop: Loop, near: bool) -> list[str]:
-    end = f"hidden({loop.stop})" if loop.hidden else str(loop.stop)
-    steps = f"range({end})" if loop.start == 0 else f"range({loop.start}, {end})"
-    return [f"for {variable(loop.axis)} in {steps}:", *indented(_body(loop.body, near))]
+    head, start, stop = _bounds(loop)
+    end = f"hidden({stop})" if loop.hidden else stop
+    steps = f"range({end})" if start == "0" else f"range({start}, {end})"
+    return [*head, f"for {variable(loop.axis)} in {steps}:", *indented(_body(loop.body, near))]
+
+
+def _bounds(loop: Loop) -> tuple[list[str], str, str]:
+    """Where a loop begins and ends, and lines that compute it."""
+    if not loop.piece:
+        return [], str(loop.start), str(loop.stop)
+    low = position_text(Affine(loop.start, ((PIECE, loop.piece),)))
+    return [f"low = {low}", f"high = min(low + {loop.piece}, {loop.stop})"], "low", "high"
+
+
+def _pieces(pieces: Pieces, name: str) -> list[str]:
+    part, arrays, count = pieces.part, _sums(pieces.part), pieces.count
+    lines = [f"sums = scratch({8 * count * len(arrays)})"] if arrays else []
+    for i, (array, join) in enumerate(zip(arrays, pieces.joins, strict=True)):
+        lines.append(f"{array} = {join.dtype.str[1:]}(sums, {8 * count * i})")
+    operands = [*_pointers(part), *(x for x in part.numbers if x != PIECE), *arrays]
+    lines.append(f"spread({count}, handed({', '.join([name, *operands])}))")
+    if arrays:
+        lines.append(f"for {PIECE} in range({count}):")
+    for array, join in zip(arrays, pieces.joins, strict=True):
+        taken = f"{array}[{PIECE}]" + (" != 0" if join.dtype.kind == "b" else "")
+        joined = _joined(join.kind, join.target, taken, join.dtype, join.loose)
+        lines.append(f"    {join.target} = {joined}")
+    return lines
 
 
 def _chunks(chunks: Chunks, near: bool) -> list[str]:
     loop = chunks.loop
-    end = f"min(start + {chunks.size}, {loop.stop})"
+    head, start, stop = _bounds(loop)
+    end = f"min(start + {chunks.size}, {stop})"
     return [
-        f"for start in range({loop.start}, {loop.stop}, {chunks.size}):",
+        *head,
+        f"for start in range({start}, {stop}, {chunks.size}):",
         *indented(_body(chunks.before, near)),
         f"    for {variable(loop.axis)} in range(start, {end}):",
         *indented(indented(_body(loop.body, near))),

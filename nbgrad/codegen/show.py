@@ -4,7 +4,20 @@ from collections.abc import Callable, Hashable, Iterable
 
 from .affine import Affine
 from .core import Address, Branch, Core, CoreStep, Repeat, RunCore, RunDevice, RunKernel
-from .loops import Begin, Chunks, Gemm, Guarded, Join, Kernel, Let, Load, Loop, Place, Store
+from .loops import (
+    Begin,
+    Chunks,
+    Gemm,
+    Guarded,
+    Join,
+    Kernel,
+    Let,
+    Load,
+    Loop,
+    Pieces,
+    Place,
+    Store,
+)
 from .numba import indented, operand_text, position_text, variable
 from .scalar import NAMES, text_of
 
@@ -81,15 +94,19 @@ def _body(body: Iterable) -> list[str]:
 
 def _statement(s, name_of: NameOf) -> list[str]:
     if isinstance(s, Loop):
-        return [f"for {variable(s.axis)} in {s.start}, ..., {s.stop - 1}", *indented(_body(s.body))]
+        head = f"for {variable(s.axis)} in {s.start}, ..., {s.stop - 1}{_piece(s)}"
+        return [head, *indented(_body(s.body))]
     if isinstance(s, Chunks):
         axis, loop = variable(s.loop.axis), s.loop
-        head = f"for {axis} in {loop.start}, ..., {loop.stop - 1} by pieces of {s.size}"
-        inside = [*_body(s.before), f"for {axis} in the piece", *indented(_body(loop.body)),
+        head = f"for {axis} in {loop.start}, ..., {loop.stop - 1}{_piece(loop)} by {s.size}"
+        inside = [*_body(s.before), f"for {axis} in these", *indented(_body(loop.body)),
                   *_body(s.after)]  # fmt: skip
         return [head, *indented(inside)]
     if isinstance(s, Guarded):
         return ["near 0, else again for any argument", *indented(_body(s.body))]
+    if isinstance(s, Pieces):
+        joins = [line for join in s.joins for line in _statement(join, name_of)]
+        return [f"{s.count} pieces, in any order", *indented(_body(s.part.body)), *joins]
     if isinstance(s, Let):
         names = dict(zip(NAMES, map(operand_text, s.operands), strict=False))
         return [f"{s.target}: {s.dtype} = {text_of(s.body, names)}"]
@@ -108,6 +125,10 @@ def _statement(s, name_of: NameOf) -> list[str]:
     (m, n, k), (ta, tb) = s.sizes, s.turned
     a, b, c = (_at(name_of(buffer), at) for buffer, at in (s.a, s.b, s.c))
     return [f"{c} = {a}{'.T' * ta} @ {b}{'.T' * tb}  ({m} x {k} by {k} x {n})"]
+
+
+def _piece(loop: Loop) -> str:
+    return f", {loop.piece} in a piece," if loop.piece else ""
 
 
 def _at(buffer: str, at: Affine) -> str:

@@ -17,6 +17,8 @@ from ..core.primitive import Aval, Primitive, Unplanned
 from ..errors import require_unmasked
 from ..kernels import shapes
 from ..kernels.jit.forks import fork_safe
+from ..kernels.jit.kernel import Kernel
+from ..kernels.pieces import InPieces, is_large
 from ..kernels.shapes import Pattern
 from ..kernels.unbroadcast import unbroadcast
 from . import emission
@@ -25,6 +27,8 @@ from . import emission
 RAVEL, ITEM, NUMBER, WIDEN = range(4)
 # Plans kept for each primitive: memory stays bounded in a program with ever new shapes.
 LIMIT = 4096
+# A kernel, which counts its calls, and what is called.
+Run = tuple[Kernel, Callable]
 _building = fork_safe(threading.RLock())
 
 
@@ -159,12 +163,21 @@ class ElementwisePlan(Plan):
         arguments = [self._argument(i, aval) for i, aval in enumerate(avals)]
         sizes = self._sizes_for(range(len(arguments)))
         return self._launcher(
-            kernel,
+            self._run(kernel, [*self.patterns, "full"], 1),
             f"def forward({', '.join(names)}):",
             f"out = {self._empty(self.shape)}",
             f"call({', '.join([*arguments, _flat('out', self.shape), *sizes])})",
             "return out",
         )
+
+    def _run(self, kernel: Kernel, patterns: Sequence[Pattern], written: int) -> Run:
+        """A kernel, and how it is called with operands that lie as `patterns` say."""
+        size = prod(self.shape)
+        if not is_large(size):
+            return kernel, kernel.dispatcher
+        nested = "row" in patterns or "column" in patterns
+        sizes = (self.sizes[0], self.sizes[1]) if nested else (size, 1)
+        return kernel, InPieces(kernel, patterns, written, sizes, nested)
 
     def pull(self, ct, out, args, need):
         if need not in self.pulls:
@@ -196,11 +209,14 @@ class ElementwisePlan(Plan):
             else:
                 results[i] = f"{names[i]}_bar"
                 written.append(i)
-        head, kernel, lines = "def pull(ct, out, args):", None, []
+        head, run, lines = "def pull(ct, out, args):", None, []
         if written:
             kernel = emission.pullback_kernel(self.primitive, traced, self.patterns, tuple(written))
             read = [names.index(name) for name in traced.reads if name != "out"]
             arguments = ["ct.ravel()"]
+            by_name = dict(zip(names, self.patterns, strict=True)) | {"out": "full"}
+            patterns = ["full", *(by_name[name] for name in traced.reads)]
+            run = self._run(kernel, [*patterns, *(self.patterns[i] for i in written)], len(written))
             for name in traced.reads:
                 if name == "out":
                     arguments.append(_flat("out", self.shape))
@@ -215,7 +231,7 @@ class ElementwisePlan(Plan):
             for i in written:
                 if self.loads[i] == WIDEN:
                     results[i] = f"fit({results[i]}, kinds[{i}])"
-        return self._launcher(kernel, head, *lines, f"return ({', '.join(results)},)")
+        return self._launcher(run, head, *lines, f"return ({', '.join(results)},)")
 
     def _sizes_for(self, positions: Iterable[int]) -> list[str]:
         """Rows and columns, where an argument that the kernel takes lies along only one of them."""
@@ -226,12 +242,13 @@ class ElementwisePlan(Plan):
         """Code for a new array: NumPy's own dtype is quicker left out."""
         return f"empty({shape})" if self.dtype == np.float64 else f"empty({shape}, dtype)"
 
-    def _launcher(self, kernel: Any, head: str, *lines: str) -> Callable:
+    def _launcher(self, run: Run | None, head: str, *lines: str) -> Callable:
         """A straight function that prepares arrays and calls a kernel: it runs for every op."""
+        kernel, call = run or (None, None)
         namespace = {
             "empty": np.empty, "dtype": self.dtype, "widen": self.widen,
             "fit": fit, "kinds": self.kinds, "kernel": kernel,
-            "call": kernel.dispatcher if kernel else None,
+            "call": call,
         }  # fmt: skip
         counted = [f"    {line}" for line in lines]
         if kernel:

@@ -5,11 +5,13 @@ A contiguous array is seen as (outer, length, inner): the middle axis is reduced
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from .jit.kernel import kernel
+from .jit.kernel import Kernel, kernel
+from .pieces import by_rows, cut
+from .pool import in_pieces
 from .scalar import offset, radd, select
 from .shapes import reduced
 
@@ -156,6 +158,38 @@ def spread_middle(x, out, outer, length, inner, factor):
                 out[offset((o * length + j) * inner + i)] = x[offset(o * inner + i)] * factor
 
 
+def summed(
+    x: np.ndarray, out: np.ndarray, outer: int, length: int, inner: int, factor: float
+) -> None:
+    """`sum_middle`; where x is long, in pieces, whose sums are added in order."""
+    sum_middle.calls += 1
+    call = sum_middle.dispatcher
+    size = cut(length, x.size) if outer == 1 else length
+    if size >= length:
+        by_rows(lambda n, x, out: call(x, out, n, length, inner, factor), outer, x, out)
+        return
+    parts = np.empty((-(-length // size), inner), x.dtype)
+
+    def piece(k: int) -> None:
+        part = x[k * size * inner : (k + 1) * size * inner]
+        call(part, parts[k], 1, part.size // inner, inner, 1.0)
+
+    in_pieces(len(parts), piece)
+    call(parts.ravel(), out, 1, len(parts), inner, factor)
+
+
+def repeated(
+    x: np.ndarray, out: np.ndarray, outer: int, length: int, inner: int, factor: float
+) -> None:
+    """`spread_middle`; in pieces where `out` is long."""
+    spread_middle.calls += 1
+    call = spread_middle.dispatcher
+    if outer == 1:
+        by_rows(lambda n, out: call(x, out, 1, n, inner, factor), length, out)
+    else:
+        by_rows(lambda n, x, out: call(x, out, n, length, inner, factor), outer, x, out)
+
+
 def middle(shape: tuple[int, ...], axes: Sequence[int]) -> tuple[int, int, int] | None:
     """(outer, length, inner) for sorted `axes` of an array, or None where they are scattered."""
     first, last = (axes[0], axes[-1] + 1) if axes else (len(shape), len(shape))
@@ -185,19 +219,25 @@ def total(
     """`factor` times the sum over `axes`."""
     out = np.empty(reduced(x.shape, axes, keepdims), x.dtype)
     flat, sizes = _view(x, axes)
-    sum_middle(flat, out.ravel(), *sizes, factor)
+    summed(flat, out.ravel(), *sizes, factor)
     return out
 
 
 def pulled(
-    kernel: Callable, ct: np.ndarray, x: np.ndarray, axes: Sequence[int], *more: np.ndarray
+    kernel: Kernel, ct: np.ndarray, x: np.ndarray, axes: Sequence[int], *more: np.ndarray
 ) -> np.ndarray:
     """The cotangent of `x`, which was reduced over `axes`: a pullback kernel fills it."""
     flat, sizes = _view(x, axes)
     order = None if middle(x.shape, axes) else _order(x.ndim, axes)
     x_bar = np.empty([x.shape[axis] for axis in order] if order else x.shape, x.dtype)
-    operands = [array.ravel() for array in (ct, *more)]
-    kernel(operands[0], flat, *operands[1:], x_bar.ravel(), np.empty(sizes[2], x.dtype), *sizes)
+    first, *others = (array.ravel() for array in (ct, *more))
+    outer, length, inner = sizes
+
+    def run(rows: int, *parts: np.ndarray) -> None:
+        kernel.dispatcher(*parts, np.empty(inner, x.dtype), rows, length, inner)
+
+    kernel.calls += 1
+    by_rows(run, outer, first, flat, *others, x_bar.ravel())
     return np.array(x_bar.transpose(np.argsort(order)), order="C") if order else x_bar
 
 
@@ -208,5 +248,5 @@ def spread(x: np.ndarray, shape: tuple[int, ...], axes: Sequence[int]) -> np.nda
     if sizes is None:
         out[...] = x.reshape(reduced(shape, axes, True))
     else:
-        spread_middle(x.ravel(), out.ravel(), *sizes, 1.0)
+        repeated(x.ravel(), out.ravel(), *sizes, 1.0)
     return out

@@ -15,6 +15,7 @@ from ..errors import DimensionMismatch
 from ..kernels import reduce as kernels
 from ..kernels import shapes
 from ..kernels import unbroadcast as unbroadcast_kernel
+from ..kernels.pieces import is_large
 from . import batching, simpler
 from .dtypes import FLOATS, float_type, held, kind_of, type_of
 from .elementwise import multiply
@@ -76,8 +77,11 @@ class SumPlan(eager.FunctionPlan):
         if sizes and self.dtype in FLOATS:
             self.aval, self.sizes = primitive.infer(aval, **params), sizes
             self.shape, whole = self.aval.shape, self.aval.size == 1
-            self.forward = self._whole if whole else self._middle
-            self.pull_all = self._pull_whole if whole else self._pull_middle
+            if is_large(aval.size):
+                self.forward, self.pull_all = self._long, self._pull_long
+            else:
+                self.forward = self._whole if whole else self._middle
+                self.pull_all = self._pull_whole if whole else self._pull_middle
 
     def _whole(self, x):
         kernels.sum_all.calls += 1
@@ -99,6 +103,16 @@ class SumPlan(eager.FunctionPlan):
         x_bar = np.empty(self.spread, self.dtype)
         kernels.spread_middle.calls += 1
         kernels.spread_middle.dispatcher(ct.ravel(), x_bar.ravel(), *self.sizes, self.factor)
+        return (x_bar,)
+
+    def _long(self, x):
+        out = np.empty(self.shape, self.dtype)
+        kernels.summed(x.ravel(), out.ravel(), *self.sizes, self.factor)
+        return out
+
+    def _pull_long(self, ct, out, args):
+        x_bar = np.empty(self.spread, self.dtype)
+        kernels.repeated(ct.ravel(), x_bar.ravel(), *self.sizes, self.factor)
         return (x_bar,)
 
 

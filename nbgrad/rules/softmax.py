@@ -8,6 +8,7 @@ from ..core.primitive import Aval, bind, shape_of
 from ..errors import DimensionMismatch
 from ..kernels import logsoftmax as kernels
 from ..kernels import shapes
+from ..kernels.pieces import by_rows
 from .families import Custom, float_type, sample
 from .forms import softmax as forms
 
@@ -27,7 +28,9 @@ def _rowwise(forward):
         flat, rows, columns = _last(x, axis=axis)
         out = np.empty(np.moveaxis(x, axis, -1).shape, x.dtype)
         if out.size:
-            forward(flat, out.ravel(), rows, columns)
+            forward.calls += 1
+            call = forward.dispatcher
+            by_rows(lambda n, x, out: call(x, out, n, columns), rows, flat, out.ravel())
         return np.moveaxis(out, -1, axis)
 
     return compute
@@ -38,7 +41,9 @@ def _rowwise_pullback(backward):
         moved = np.moveaxis(out, axis, -1)
         x_bar = np.empty(moved.shape, out.dtype)
         flat, rows, columns = _last(ct, axis=axis)
-        backward(flat, moved.ravel(), x_bar.ravel(), rows, columns)
+        backward.calls += 1
+        call = backward.dispatcher
+        by_rows(lambda n, *each: call(*each, n, columns), rows, flat, moved.ravel(), x_bar.ravel())
         return [np.moveaxis(x_bar, -1, axis)]
 
     return pull
@@ -137,7 +142,9 @@ def _logsumexp_compute(x, *, axes):
     if not flat.shape[-1]:
         return np.full(flat.shape[:-1], -np.inf, flat.dtype)
     out = np.empty(flat.shape[:-1], flat.dtype)
-    kernels.logsumexp(flat.ravel(), out.ravel(), out.size, flat.shape[-1])
+    kernels.logsumexp.calls += 1
+    call, columns = kernels.logsumexp.dispatcher, flat.shape[-1]
+    by_rows(lambda n, x, out: call(x, out, n, columns), out.size, flat.ravel(), out.ravel())
     return out
 
 

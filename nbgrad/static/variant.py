@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..kernels import pool
 from ..kernels.jit.forks import fork_safe, with_open_properties
 from ..kernels.program import cfunc, home_of, njit
 from .entry import c_abi, njit_entry
-from .entry.flatten import entry_argument
+from .entry.flatten import Leaf, entry_argument
 from .entry.module import emit
 from .entry.python_entry import PythonEntry
 from .entry.signature import module
@@ -86,7 +87,7 @@ class Variant:
     def njit(self) -> Callable:
         """For `@njit` code: the arrays and numbers of the arguments in order give the outputs in
         order, arrays of another shape raise ValueError."""
-        captured = list(map(entry_argument, self.captured))
+        captured = self._given()
         return njit(self.program.name, self._emitted.source, len(self.program.inputs), 0, captured)
 
     @cached_property
@@ -96,7 +97,7 @@ class Variant:
         It returns the results that are numbers (one alone is no tuple; None where there is none)
         and allocates nothing, unless a result overlaps another array or scratch is large.
         """
-        captured = list(map(entry_argument, self.captured))
+        captured = self._given()
         name = f"{self.program.name}_into"
         text = self._module(njit_entry.into(self.signature))
         return njit(name, text, len(self.program.inputs), len(self.signature.arrays()), captured)
@@ -132,12 +133,18 @@ class Variant:
                 inputs = self.signature.inputs[len(self.program.inputs) :]
                 captured = [
                     np.array(array, value.dtype)
-                    for array, value in zip(self.captured, inputs, strict=True)
+                    for array, value in zip(self._given(), inputs, strict=True)
                 ]
                 text = makers[kind](self.signature, [array.ctypes.data for array in captured])
                 function = cfunc(f"{self.program.name}_{kind}", self._module(text), kind)
                 self._cfuncs[kind] = (function, captured)
             return self._cfuncs[kind][0]
+
+    def _given(self) -> list[Leaf]:
+        """The captured arrays as entries take them; helpers are ready from now on."""
+        if self._emitted.in_pieces:
+            pool.ready()
+        return list(map(entry_argument, self.captured))
 
     def _module(self, text: str) -> str:
         return module(text, f"{self.program.name}_core", self._home)
@@ -147,4 +154,6 @@ class Variant:
     @cached_property
     def python(self) -> PythonEntry:
         """The entry that Python calls."""
-        return PythonEntry(self.program, self.signature, self.captured, self._module)
+        return PythonEntry(
+            self.program, self.signature, self.captured, self._module, self._emitted.in_pieces
+        )

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ...codegen.affine import Affine
-from ...codegen.core import Core, CoreStep, Scratch, Slot
+from ...codegen.core import Core, CoreStep, RunKernel, Scratch, Slot, all_steps
+from ...codegen.loops import Pieces
 from ...codegen.numba import Line, Module, position_text
 from ..loops.build import CoreBuilder
 from ..loops.memory import ArgumentBuffer, ResultBuffer
@@ -39,6 +40,16 @@ class Emitted:
     lines: list[Line]  # of the core
     signature: Signature
     printer: "_Printer"
+
+    @property
+    def in_pieces(self) -> bool:
+        """Whether a long loop of it runs in pieces."""
+        runs = (step.statement for step in all_steps(self.core))
+        return any(
+            isinstance(statement, Pieces)
+            for run in runs if isinstance(run, RunKernel)
+            for statement in run.kernel.body
+        )  # fmt: skip
 
     @property
     def notes(self) -> dict[str, list[str]]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...core.primitive import Aval
+from ...kernels import pool
 from ...kernels.jit.forks import with_open_properties
 from ...kernels.pointers import Overlap
 from ...kernels.program import Entry, arena
@@ -27,9 +28,16 @@ class PythonEntry:
     given a table of their addresses.
     """
 
-    def __init__(self, program: Program, signature: Signature, captured: tuple, module: Callable):
+    def __init__(
+        self,
+        program: Program,
+        signature: Signature,
+        captured: tuple,
+        module: Callable,
+        in_pieces: bool,
+    ):
         self.program, self.signature, self.captured = program, signature, captured
-        self._module = module
+        self._module, self._in_pieces = module, in_pieces
         self.kinds = [value.dtype for value in signature.outputs]
         # Numbered by floats, so that objects count as trees of what they hold.
         self.tree = program.rebuild([float(i) for i in range(len(program.outputs))])
@@ -63,6 +71,8 @@ class PythonEntry:
 
     def _numbers(self, arguments: list[Leaf], results: list[np.ndarray]) -> list[float]:
         """Write the arrays of the result; the numbers of it."""
+        if self._in_pieces:
+            pool.ready()
         scratch = [arena(self.signature.memory.size)] if self.signature.large else []
         if self.signature.packed:
             arguments = [self._table([*arguments, *results]), *self._scalars(arguments)]

@@ -14,7 +14,17 @@ from functools import cached_property
 import numpy as np
 
 from ...codegen.imports import names_used
-from ...kernels import banded, exponentials, pointers, random, scalar, sorting, systems, ways
+from ...kernels import (
+    banded,
+    exponentials,
+    pointers,
+    random,
+    scalar,
+    sorting,
+    systems,
+    threads,
+    ways,
+)
 from ...kernels.jit.forks import with_open_properties
 from ...kernels.program import DISABLED
 from ..loops.memory import ArgumentBuffer, Memory, ResultBuffer, Storage
@@ -116,10 +126,11 @@ _IMPORTS = {
     "nbgrad.kernels.scalar": tuple(scalar.__all__),
     "nbgrad.kernels.sorting": tuple(sorting.__all__),
     "nbgrad.kernels.systems": tuple(systems.__all__),
+    "nbgrad.kernels.threads": tuple(threads.__all__),
     "nbgrad.kernels.ways": tuple(ways.__all__),
 }  # fmt: skip
 _TAKEN = {"np", *(name for names in _IMPORTS.values() for name in names)}
-_KERNEL = re.compile(r"(loop|copy|product)\d+")
+_KERNEL = re.compile(r"(loop|copy|part|product)\d+")
 
 
 def program_name(name: str) -> str:

@@ -91,8 +91,7 @@ class _Checker:
         if value in self.memory.rows:
             step = self.steps[self.first[value]]
             assert isinstance(step, FusionGroup)
-            for n in value.shape[: step.split]:
-                size //= n
+            size = self.plan.nests[step].row * self.plan.nests[step].rows
         return size * bytes_of(value)
 
     def _sharing(self, values: list[Value]) -> Iterator[tuple[Value, Value]]:

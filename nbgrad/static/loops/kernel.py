@@ -6,11 +6,11 @@ the same work at another place of a buffer is the same kernel, compiled once.
 
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import replace
-from math import prod
 from typing import NamedTuple
 
 from ...codegen.affine import Affine, span
 from ...codegen.loops import (
+    PIECE,
     Chunks,
     Guarded,
     Kernel,
@@ -24,6 +24,7 @@ from ...codegen.loops import (
 from ..lower.values import Value
 from .memory import Memory
 from .nest import Nest
+from .pieces import bounds_of, in_pieces
 
 
 class KernelArgument(NamedTuple):
@@ -50,7 +51,10 @@ def kernel_call(nest: Nest, memory: Memory) -> KernelCall:
     for value, begun in nest.begun.items():
         if value not in memory.updates:
             body += begun
-    body = _prune([*body, *nest.body], nest, memory)
+    body = [
+        kept for statement in [*body, *nest.body]
+        for kept in _prune([statement], nest, memory, _rows_apart(statement, nest))
+    ]  # fmt: skip
     starts: dict[Hashable, int] = {}
     values: dict[Hashable, Value] = {}
     for statement, low in _lowest(body, {}):
@@ -61,12 +65,14 @@ def kernel_call(nest: Nest, memory: Memory) -> KernelCall:
         starts[storage] = min(starts.get(storage, low), low)
     places = {storage: i for i, storage in enumerate(values)}
     code = tuple(_placed(statement, memory, places, starts) for statement in body)
-    if any(is_ranged(s) for s, _ in statements(code)):
+    buffers = tuple(v.dtype for v in values.values())
+    if nest.pieces:
+        code = in_pieces(code, nest.pieces, buffers)
+    elif any(is_ranged(s) for s, _ in statements(code)):
         code = (Guarded(code),)
     kernel = Kernel(
-        "loop", tuple(v.dtype for v in values.values()), tuple(nest.numbers.values()), code,
-        tuple(nest.totals.values()),
-    )  # fmt: skip
+        "loop", buffers, tuple(nest.numbers.values()), code, tuple(nest.totals.values())
+    )
     arguments = [KernelArgument(s, starts[s], value) for s, value in values.items()]
     return KernelCall(kernel, arguments, list(nest.numbers), list(nest.totals), sorted(nest.lines))
 
@@ -87,30 +93,36 @@ def _lowest(
             yield from _lowest([*statement.before, statement.loop, *statement.after], bounds)
 
 
-def _prune(body: Iterable[Statement], nest: Nest, memory: Memory) -> list[Statement]:
-    """The statements without stores that nobody reads, and with one row for what only later sweeps
-    of the nest read."""
+def _rows_apart(statement: Statement, nest: Nest) -> bool:
+    """Whether pieces of a loop compute rows at once."""
+    bounds = bounds_of(statement)
+    return bounds in nest.pieces and bounds[0] < nest.split
+
+
+def _prune(body: Iterable[Statement], nest: Nest, memory: Memory, apart: bool) -> list[Statement]:
+    """The statements without stores that nobody reads, and with one row, for each piece where they
+    are `apart`, for what only later sweeps of the nest read."""
     survivors: list[Statement] = []
     for statement in body:
         if isinstance(statement, Loop):
-            inside = tuple(_prune(statement.body, nest, memory))
+            inside = tuple(_prune(statement.body, nest, memory, apart))
             if inside:
                 survivors.append(replace(statement, body=inside))
         elif isinstance(statement, Chunks):
-            (loop,) = _prune([statement.loop], nest, memory)
+            (loop,) = _prune([statement.loop], nest, memory, apart)
             assert isinstance(loop, Loop)
             survivors.append(replace(statement, loop=loop))
         elif isinstance(statement, (Load, Store)) and statement.buffer in memory.rows:
-            survivors.append(replace(statement, at=_in_row(statement.at, nest)))
+            survivors.append(replace(statement, at=_in_row(statement.at, nest, apart)))
         elif not (isinstance(statement, Store) and statement.buffer in memory.dropped):
             survivors.append(statement)
     return survivors
 
 
-def _in_row(position: Affine, nest: Nest) -> Affine:
-    """A position in an array as one in a single row of it."""
+def _in_row(position: Affine, nest: Nest, apart: bool) -> Affine:
+    """A position in an array as one in a single row of it, or in that of a piece."""
     terms = tuple(t for t in position.terms if not isinstance(t[0], int) or t[0] >= nest.split)
-    return Affine(position.const % prod(nest.domain[nest.split :]), terms)
+    return Affine(position.const % nest.row, (*terms, (PIECE, nest.row)) if apart else terms)
 
 
 def _placed(statement: Statement, memory: Memory, places: dict, starts: dict) -> Statement:

@@ -96,7 +96,7 @@ def plan(
             memory.updates.update(written)
             memory.places.update(dict.fromkeys([old, *written], ArgumentBuffer(old.position)))
     memory.updated = {first[value] for value in memory.updates if value in first}
-    _allocate(schedule, reads, _in_place(schedule, nests, reads, memory), memory)
+    _allocate(schedule, nests, reads, _in_place(schedule, nests, reads, memory), memory)
     return memory
 
 
@@ -245,7 +245,11 @@ def _is_replaced(nest: Nest, value: Value, old: Value) -> bool:
 
 
 def _allocate(
-    schedule: Schedule, reads: list[list[Value]], shared: dict[Value, Value], memory: Memory
+    schedule: Schedule,
+    nests: dict[FusionGroup, Nest],
+    reads: list[list[Value]],
+    shared: dict[Value, Value],
+    memory: Memory,
 ) -> None:
     """Offsets in scratch: the first gap that is free from the making to the last reading."""
 
@@ -267,8 +271,7 @@ def _allocate(
             count = value.size
             if value in memory.rows:
                 assert isinstance(step, FusionGroup)
-                for n in value.shape[: step.split]:
-                    count //= n
+                count = nests[step].row * nests[step].rows
             sizes[base] = max(sizes.get(base, 0), count * bytes_of(value))
         for value in reads[at]:
             base = owner(value)

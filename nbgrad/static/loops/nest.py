@@ -30,6 +30,7 @@ from ..schedule.fuse import FusionGroup
 from ..schedule.materialize import BufferPolicy
 from .block import EACH, Block
 from .elements import Elements, place_of
+from .pieces import Bounds, pieces_of
 
 # Rows of up to so many elements are written out: they stay in registers, and vectors run across
 # them (cross entropy of 2 classes: 8.8 to 2 microseconds).
@@ -59,6 +60,24 @@ class Nest(Elements):
     def is_ranged(self) -> bool:
         """Whether the loops may run twice: with functions for arguments near 0, and for any."""
         return any(is_ranged(statement) for statement, _ in statements(tuple(self.body)))
+
+    @cached_property
+    def pieces(self) -> dict[Bounds, int]:
+        """The long loops that run in pieces, and how many rounds a piece has."""
+        begun = [statement for body in self.begun.values() for statement in body]
+        return pieces_of([*begun, *self.body])
+
+    @property
+    def row(self) -> int:
+        """The elements of a row."""
+        return math.prod(self.domain[self.split :])
+
+    @cached_property
+    def rows(self) -> int:
+        """How many rows are being computed at once: each piece has one of its own."""
+        return max((-(-(stop - start) // size)
+                    for (axis, start, stop), size in self.pieces.items() if axis < self.split),
+                   default=1)  # fmt: skip
 
     # -- building the loops ---------------------------------------------------------------------
 
