@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from ...codegen.affine import Affine
 from ...codegen.core import Address, Core, CoreStep, RunDevice, RunKernel
 from ...codegen.loops import Gemm, Literal, Load, Operand, Statement
+from ...core.naming import naming
 from ..lower.buffered import DeviceCall, Matmul, Scan
 from ..lower.values import Full, Value
 from ..schedule.fuse import FusionGroup, ScheduledStep, Single
@@ -48,12 +49,12 @@ class CoreBuilder(Elements):
             else:
                 self._number(step)
             self.parts.append((step, self.steps[first:]))
-        plan = self.plan
+        plan, here = self.plan, naming()
         results = [v for v in plan.outputs if v.shape == ()]
         results += [ok for ok, _ in plan.graph.checks]
         return Core(
             f"{self.name}_core", self._parameters(), self.steps, tuple(map(self.operand, results)),
-            plan.memory.size, plan.is_large,
+            plan.memory.size, plan.is_large, tuple(here.sizes) if here is not None else (),
         )  # fmt: skip
 
     def inner(self, plan: LoopPlan) -> Core:
