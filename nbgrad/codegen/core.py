@@ -105,7 +105,7 @@ class CoreStep:
 @dataclass(eq=False)
 class Core:
     """A program or the step of a loop. Its parameters, in order, are `buffers` and `numbers` as
-    `order` has them, and scratch where it `takes_scratch`; it returns `results`."""
+    `order` has them, and scratch where it `takes_scratch`, and `sizes`; it returns `results`."""
 
     name: str
     parameters: tuple[Hashable, ...]
@@ -114,6 +114,7 @@ class Core:
     scratch: int
     takes_scratch: bool  # of its caller, and makes none
     is_step: bool = False  # of a loop: it gives the same numbers wherever it is entered
+    sizes: tuple[str, ...] = ()  # that are known at run time
 
 
 def all_steps(core: Core) -> Iterator[CoreStep]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..core.sizes import is_dynamic
 from .affine import Affine
 from .core import (
     Address,
@@ -46,7 +47,7 @@ from .loops import (
 from .scalar import NAMES, near_arguments, parse, plain_literal, text_of, typed_literal
 
 _ZERO = Affine(0, ())
-_VARIABLES = "ijklmnopq"
+_VARIABLES = "ijkl"
 _SAME = parse("x")
 _LOOSE = {SUM: "radd({}, {})", PRODUCT: "{} * {}", MAXIMUM: "highest({}, {})",
           MINIMUM: "lowest({}, {})"}  # fmt: skip
@@ -69,13 +70,14 @@ def _text_of(kernel: Kernel, name_of: Callable[[Kernel], str] | None = None) -> 
             body += _pieces(statement, name)
         else:
             body += _body([statement], False)
-    parameters = [*_pointers(kernel), *kernel.numbers]
-    if PIECE in kernel.numbers:  # its results go where they are joined
-        parameters[-1:] = [*_sums(kernel), PIECE]
+    numbers = list(kernel.numbers)
+    if PIECE in numbers:  # its results go where they are joined
+        numbers[-1:] = [*_sums(kernel), PIECE]
         each = zip(_sums(kernel), kernel.results, strict=True)
         body += [f"{sums}[{PIECE}] = {result}" for sums, result in each]
     elif kernel.results:
         body.append(f"return {', '.join(kernel.results)}")
+    parameters = [*_pointers(kernel), *numbers, *kernel.sizes]
     lines = indented(["tuned()", "alone()", *(body or ["pass"])])
     return "\n".join([f"({', '.join(parameters)}):", *lines]) + "\n"
 
@@ -151,6 +153,7 @@ class Module:
             operands = [
                 *map(self._pointer, statement.pointers),
                 *map(operand_text, statement.numbers),
+                *statement.kernel.sizes,
             ]
             return _call(name, operands, statement.results)
         if isinstance(statement, RunDevice):
@@ -162,6 +165,7 @@ class Module:
                 self._pointer(x) if isinstance(x, Address) else operand_text(x)
                 for x in statement.arguments
             ]
+            operands += statement.core.sizes
             results = ", ".join(statement.results)
             call = f"{statement.core.name}({', '.join(operands)})"
             return f"{results}, = {call}" if results else call
@@ -314,7 +318,8 @@ def _store(store: Store, pointer: str) -> str:
 def _gemm(gemm: Gemm, pointer: Callable) -> str:
     (m, n, k), (ta, tb), (lda, ldb) = gemm.sizes, gemm.turned, gemm.strides
     places = ", ".join(pointer(place) for place in (gemm.a, gemm.b, gemm.c))
-    return f"gemm_at({places}, {m}, {n}, {k}, {ta}, {tb}, {lda}, {ldb}, {n})"
+    rows = ", ".join(f"max({ld}, 1)" if is_dynamic(ld) else str(ld) for ld in (lda, ldb, n))
+    return f"gemm_at({places}, {m}, {n}, {k}, {ta}, {tb}, {rows})"
 
 
 def _shifted(place: tuple[Hashable, Affine]) -> str:
@@ -332,6 +337,8 @@ def operand_text(operand: Operand) -> str:
     if isinstance(operand, str):
         return operand
     number, dtype = operand.number, operand.dtype
+    if is_dynamic(number):
+        return str(number)
     if dtype.kind == "b":
         return "True" if number else "False"
     if dtype.kind in "iu":

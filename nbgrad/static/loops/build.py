@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from ...codegen.affine import Affine
 from ...codegen.core import Address, Core, CoreStep, RunDevice, RunKernel
 from ...codegen.loops import Gemm, Literal, Load, Operand, Statement
+from ...core.naming import naming
 from ..lower.buffered import Choice, DeviceCall, Matmul, Scan
 from ..lower.values import Full, Value
 from ..schedule.fuse import FusionGroup, ScheduledStep, Single
@@ -52,7 +53,7 @@ class CoreBuilder(Elements):
             else:
                 self._number(step)
             self.parts.append((step, self.steps[first:]))
-        plan = self.plan
+        plan, here = self.plan, naming()
         values = [v for v in plan.outputs if v.shape == ()]
         values += [ok for ok, _ in plan.graph.checks]
         results = tuple(map(self.operand, values))
@@ -60,6 +61,7 @@ class CoreBuilder(Elements):
         return Core(
             f"{self.name}_core", self._parameters(), steps, results,
             plan.memory.size, plan.is_large, plan.is_step,
+            tuple(here.sizes) if here is not None else (),
         )  # fmt: skip
 
     def inner(self, plan: LoopPlan) -> Core:

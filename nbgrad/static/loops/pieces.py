@@ -26,6 +26,7 @@ from ...codegen.loops import (
     is_ranged,
     statements,
 )
+from ...core.sizes import is_dynamic
 from ...kernels.pieces import cut, is_large
 
 Bounds = tuple[int, int, int]
@@ -39,10 +40,13 @@ def bounds_of(statement: Statement) -> Bounds | None:
 
 
 def pieces_of(body: Iterable[Statement]) -> dict[Bounds, int]:
-    """How many rounds a piece has of each long loop, where all of these may run in pieces."""
+    """How many rounds a piece has of each long loop, where all of these may run in pieces. Loops of
+    a length known at run time stay whole."""
     sizes: dict[Bounds, int] = {}
     for statement in body:
         elements = _elements(statement)
+        if is_dynamic(elements):
+            return {}
         if not is_large(elements):
             continue
         bounds = bounds_of(statement)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...core.sizes import is_dynamic
 from ..lower.buffered import Choice, Item, Scan
 from ..lower.graph import Graph
 from ..lower.step import LoweredSide, LoweredStep
@@ -17,6 +18,11 @@ from .nest import Nest
 # Scratch of up to so many bytes lies on the stack, of which a thread may have as little as 64 KiB;
 # beyond, whoever calls the core brings it. The steps of loops are given theirs by the loop.
 STACK = 32 * 1024
+
+
+def is_large(size: int, stack: int = STACK) -> bool:
+    """Whether scratch of so many bytes is brought by the caller."""
+    return is_dynamic(size) or size > stack
 
 
 @dataclass(eq=False)
@@ -33,7 +39,7 @@ class LoopPlan:
     @property
     def is_large(self) -> bool:
         """Whether the caller brings the scratch."""
-        return self.memory.size > (0 if self.is_step else STACK)
+        return is_large(self.memory.size, 0 if self.is_step else STACK)
 
 
 def plan_loops(

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...codegen.functions import Constant
+from ...core.naming import naming
 from ...core.symbols import Symbol
 from ...errors import TraceError
 from ...rules.dtypes import known
@@ -33,7 +34,9 @@ class _Lowering(Graph):
 
 def lower(program: Program) -> tuple[Graph, list[Value]]:
     """The graph and its outputs. Raises TraceError for an eager-only row."""
-    graph = _Lowering()
+    graph, here = _Lowering(), naming()
+    if here is not None:
+        here.line = lambda: graph.line
     known: dict[Symbol, Value] = {}
     for symbol in program.inputs:
         known[symbol] = graph.input(symbol.shape, symbol.dtype)

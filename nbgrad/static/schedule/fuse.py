@@ -11,7 +11,7 @@ from typing import Any
 
 from ...codegen.affine import Affine, flat, identity
 from ..lower.buffered import DeviceCall, Item, Matmul, Nested, Reduce, Scatter
-from ..lower.values import Index, Input, Read, Value, topological
+from ..lower.values import Extent, Full, Index, Input, Read, Value, topological
 from .edges import Edges, domain_edges, join_edges
 from .materialize import DEAR, BufferPolicy, is_shattered
 
@@ -61,7 +61,7 @@ class Schedule:
 
 def schedule(outputs: Sequence[Value]) -> Schedule:
     """Steps that compute `outputs`."""
-    order = topological(outputs)
+    order = _sizes_first(topological(outputs))
     policy = BufferPolicy(order, outputs)
     steps: list[ScheduledStep] = []
     place: dict[Value, int] = {}
@@ -83,6 +83,21 @@ def schedule(outputs: Sequence[Value]) -> Schedule:
         else:
             place[value] = _placed(value, steps, place, policy)
     return Schedule(steps, policy, list(outputs))
+
+
+def _sizes_first(order: list[Value]) -> list[Value]:
+    """The values with numbers that are made of sizes alone before all others: no nest that reads
+    one is to wait for it."""
+    known: set[Value] = set()
+    for value in order:
+        has_size = isinstance(value, Extent) or any(arg in known for arg in value.args)
+        if has_size and value.shape == () and all(
+            isinstance(arg, Full) or arg in known for arg in value.args
+        ):  # fmt: skip
+            known.add(value)
+    if not known:
+        return order
+    return sorted(order, key=lambda v: v not in known and not isinstance(v, (Full, Input)))
 
 
 def domain_of(value: Value) -> tuple[int, ...]:

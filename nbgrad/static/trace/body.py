@@ -55,8 +55,8 @@ class Body(Joined):
     span of the first length begins, and computes the others again, span by span, which it does by
     the lengths that follow; without any it keeps the states of all steps.
 
-    A body may run less often than n times, as its `ending` says. One that is "counted" runs as often
-    as its first constant says. One that "stops" has two states more, the last ones: how many steps
+    A body may run less often than n times, as its `ending` says. One that is "counted" runs as
+    often as its first constant says. One that "stops" has two states more, the last ones: how many steps
     were made, and whether there is a next one; where there would be one after n, `too_long` is
     raised.
     """
@@ -216,7 +216,9 @@ def recorded(
     lifted = list(recorder.lifted.values())
     inputs = (i, *(symbol for symbol, _ in lifted), *states, *slices)
     program = Program(name, inputs, (), outputs, list, checked=tuple(recorder.checked))
-    body = Body(name, program, n, (len(lifted), len(states), len(slices)), reverse, spans, ending, too_long)
+    body = Body(
+        name, program, n, (len(lifted), len(states), len(slices)), reverse, spans, ending, too_long
+    )
     return body, [x for _, x in lifted]
 
 

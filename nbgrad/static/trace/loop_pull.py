@@ -115,7 +115,9 @@ class _Walk(NamedTuple):
 
         xs = [*before, *args[c + s :], *cts]
         name = f"{body.name}_pullback"
-        back, constants = recorded(step, name, body.n, seeds, xs, not body.reverse, count=self.count)
+        back, constants = recorded(
+            step, name, body.n, seeds, xs, not body.reverse, count=self.count
+        )
         return run(self.loop, back, [*constants, *seeds, *xs])
 
     def _by_spans(
