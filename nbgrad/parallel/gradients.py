@@ -97,6 +97,21 @@ class ValueAndGrad:
             raise ValueError("report: there was no step yet")
         return self._report
 
+    @property
+    def workers(self) -> int:
+        """How many shards are computed at once; on MPI the number of ranks."""
+        return self._engine.workers
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process should show and write what comes out: on MPI rank 0 alone."""
+        return self._engine.leads
+
+    def mine(self, shards: Iterable[Any]) -> list[Any]:
+        """Those of all shards that this process hands in: on MPI every so many-th, else all. With
+        `vg(params, vg.mine(shards))` the same program is right on every engine."""
+        return self._engine.mine(list(shards))
+
     def close(self) -> None:
         """End the workers that were started for an engine given by name; a user's own go on."""
         self._engine.close()

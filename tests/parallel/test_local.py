@@ -175,7 +175,7 @@ def test_a_worker_with_other_versions_is_refused():
     theirs = mine._replace(numba="0.1", python="3.0")
     with pytest.raises(nbgrad.WorkerError, match=r"worker w7 has numba 0\.1 where the call"):
         versions.require_same(mine, theirs, "w7")
-    kept = Kept()
+    kept = Kept(None)
     kept._caller = theirs
     with pytest.raises(nbgrad.WorkerError, match="worker w8 has numba"):
         pickle.loads(pickle.dumps(kept)).require_versions("w8")
