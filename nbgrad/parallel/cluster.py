@@ -20,8 +20,11 @@ class Cluster(Alone):
     """A client of a cluster. Arrays that the caller holds are sent once and stay, as long as the
     next step has the same ones; delayed ones are computed once, and stay where that was."""
 
-    def __init__(self, client: Any, owned: bool = False):
+    def __init__(self, client: Any, workers: int | None = None, owned: bool = False):
+        """`workers` is how many threads of the cluster's there will be; where None those of now."""
         self._client, self._owned = client, owned
+        # As long as this lives, whoever comes and goes: bits depend on the number of shards.
+        self.workers = workers or max(sum(client.nthreads().values()), 1)
         self._placed: dict[
             int, tuple[Any, Any]
         ] = {}  # by identity: a shard, and what stands for it
@@ -36,13 +39,9 @@ class Cluster(Alone):
     def local(cls, distributed: Any, workers: int | None) -> "Cluster":
         """A cluster of this machine's cores, or the one that DASK_SCHEDULER_ADDRESS names."""
         if import_module("dask.config").get("scheduler-address", None):
-            return cls(distributed.Client(), owned=True)
+            return cls(distributed.Client(), workers, owned=True)
         cluster = {"n_workers": workers, "threads_per_worker": 1 if workers else None}
-        return cls(distributed.Client(**cluster, dashboard_address=":0"), owned=True)
-
-    @property
-    def workers(self) -> int:
-        return max(sum(self._client.nthreads().values()), 1)
+        return cls(distributed.Client(**cluster, dashboard_address=":0"), workers, owned=True)
 
     def held(self, arrays: tuple[Any, ...]) -> Callable[[Rows], Any]:
         """As the result of a task, which Dask does again where its worker died, and which workers

@@ -76,6 +76,8 @@ def engine_of(engine: Any, workers: int | None = None) -> Engine:
     """
     from .executors import Given, Processes, Threads
 
+    if workers is not None and workers < 1:
+        raise ValueError(f"parallel: workers={workers}; give one or more")
     if engine is None or engine == "threads":
         return Threads(workers)
     if engine == "processes":
@@ -93,22 +95,17 @@ def engine_of(engine: Any, workers: int | None = None) -> Engine:
             f'parallel: no engine is named {engine!r}; there are "threads", "processes", "dask" '
             'and "mpi"'
         )
-    if workers is not None:
-        raise TypeError(
-            f"parallel: workers={workers} is for an engine that is named; a "
-            f"{type(engine).__name__} has the workers that it has"
-        )
-    if isinstance(engine, Executor):
-        return Given(engine)
+    if isinstance(engine, Executor):  # that of mpi4py.futures too, and a client's
+        return Given(engine, workers)
     package = type(engine).__module__.partition(".")[0]
     if package == "distributed":
         from .cluster import Cluster
 
-        return Cluster(engine)
+        return Cluster(engine, workers)
     if package == "mpi4py":
         from .ranks import Ranks
 
-        return Ranks(engine)
+        return Ranks(engine, workers)
     raise TypeError(
         f"parallel: a {type(engine).__name__} is no engine: give None for threads, an executor of "
         "concurrent.futures, a dask.distributed.Client, an MPI communicator, or a name"

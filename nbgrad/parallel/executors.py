@@ -32,9 +32,9 @@ from .work import Part, Share, Tree
 class Given(Alone):
     """An executor that belongs to the user."""
 
-    def __init__(self, executor: Executor | None = None, workers: int = 1):
+    def __init__(self, executor: Executor | None, workers: int | None):
         self._executor = executor
-        self.workers = workers if executor is None else _workers(executor)
+        self.workers = workers or (cores() if executor is None else _workers(executor))
 
     @contextmanager
     def _pool(self) -> Iterator[Executor]:
@@ -75,7 +75,7 @@ class Threads(Given):
     and nothing is left that a fork could miss."""
 
     def __init__(self, workers: int | None):
-        super().__init__(workers=workers or cores())
+        super().__init__(None, workers)
 
     @contextmanager
     def _pool(self) -> Iterator[Executor]:
@@ -88,7 +88,7 @@ class Processes(Given):
     child of a process with threads may hang."""
 
     def __init__(self, workers: int | None):
-        super().__init__(workers=workers or cores())
+        super().__init__(None, workers)
         self._folders: list[TemporaryDirectory] = []
 
     @contextmanager

@@ -32,7 +32,8 @@ def value_and_grad(
             cluster on this machine. An MPI communicator of mpi4py, or "mpi" for all ranks.
         reduce: "mean", where the loss is a mean over rows: shards weigh as the first axis of their
             first array is long, one without rows nothing. "sum": values and gradients are added.
-        workers: how many, for an engine that is named; all cores where None.
+        workers: how many, for an engine that is named; all cores where None. For a cluster or an
+            executor, how many it will have; those of now where None.
         compile: compile the loss and its gradient, once a worker for each shape of a shard.
 
     The result is called as `vg(params, shards)` and gives `(value, gradient)`, of the loss of all

@@ -102,8 +102,8 @@ def fit(
             but what is updated: no batch norm, no dropout. Data goes to Dask once, and to
             processes as files; on MPI all ranks call `fit` with the same arguments, and rank 0
             shows and writes.
-        workers: how many, for an engine that is named; a batch has as many shards. The same number
-            gives the same bits, another one the same but for rounding.
+        workers: how many, as for `nbgrad.parallel.value_and_grad`; a batch has as many shards. The
+            same number gives the same bits, another one the same but for rounding.
 
     Ctrl-C ends the training and gives what was reached. Raises NanError, which names the first op
     that gave nan and has what was reached as `fitted`, where a loss or, at a look, a number of the
