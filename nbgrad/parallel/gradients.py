@@ -46,9 +46,9 @@ def value_and_grad(
     or a delayed one, or a tuple of those. On MPI each rank gives its own shards, maybe none, and
     equal parameters.
 
-    Parameters travel once a step, and one flat float64 buffer of sums. Sums have a fixed order: for
-    a compiled loss the bits are the same from run to run, for any number of workers, and on all
-    engines but MPI, where they are those of the same number of ranks.
+    Parameters travel once a step, and one flat float64 buffer of sums. Sums have a fixed order: the
+    bits are the same from run to run, for any number of workers, and on all engines but MPI, where
+    they are those of the same number of ranks.
 
     `vg.report` tells of the last step; `vg.close()`, or `with` around, ends workers of a named
     engine.
