@@ -11,6 +11,7 @@ import llvmlite.binding
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, errors, types
+from numba.core.datamodel import default_manager
 
 from .jit.kernel import device, instruction
 
@@ -18,6 +19,7 @@ __all__ = [
     "Overlap",
     "address",
     "alone",
+    "apart",
     "at_b1",
     "at_f4",
     "at_f8",
@@ -210,6 +212,25 @@ def tuned(typingctx):
             if isinstance(argument.type, ir.PointerType):
                 argument.add_attribute("noalias")
         _widen(function)
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
+# Where the address of the first element stands among the parts of an array's argument.
+_DATA = f".{default_manager.lookup(types.Array(types.float64, 1, 'C')).get_field_position('data')}"
+
+
+@instruction(lambda: None)
+def apart(typingctx):
+    """Said first in a kernel of arrays: what it writes is in no other argument. Else LLVM compares
+    addresses before a loop, takes short arrays that lie within some vectors of each other for ones
+    that overlap, and does not vectorise there: a sum would have other bits than elsewhere."""
+
+    def codegen(context, builder, signature, args):
+        for argument in builder.function.args[2:]:
+            if argument.name.endswith(_DATA):
+                argument.add_attribute("noalias")
         return context.get_dummy_value()
 
     return types.void(), codegen
