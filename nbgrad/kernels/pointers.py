@@ -45,6 +45,7 @@ __all__ = [
     "pointer",
     "scratch",
     "shift",
+    "small",
     "spoil",
     "tuned",
     "u1",
@@ -222,6 +223,20 @@ def alone(typingctx):
 
     def codegen(context, builder, signature, args):
         builder.function.attributes.add("noinline")
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
+@instruction(lambda: None)
+def small(typingctx):
+    """Said first in a kernel: `alone`, and its loops stay as they are written: LLVM takes long to
+    make vectors of them, and they gain nothing."""
+
+    def codegen(context, builder, signature, args):
+        builder.function.attributes.add("noinline")
+        builder.function.attributes.add("minsize")
+        builder.function.attributes.add("optsize")
         return context.get_dummy_value()
 
     return types.void(), codegen
