@@ -258,7 +258,7 @@ def divided(row, order, room, low, high, first, last):
 
     Every position is written to the ends of all three, and one of the ends moves on.
     """
-    small()
+    alone()
     a, b, c = low, low, high - 1
     for i in range(low, high):
         at = order[i]
