@@ -80,6 +80,12 @@ def _ordered(x: PointerLike, out: PointerLike, rows: int, columns: int) -> None:
     _write(out, np.stack([order, order]))
 
 
+def _partitioned(x: PointerLike, out: PointerLike, rows: int, columns: int, *places: int) -> None:
+    """The orders that NumPy finds, and the room, which is left as they are."""
+    order = np.argpartition(_read(x, rows, columns), places, axis=1)
+    _write(out, np.stack([order, order]))
+
+
 def _searched(a: PointerLike, v: PointerLike, out: PointerLike, n: int, m: int, right: int) -> None:
     _write(out, np.searchsorted(_read(a, n), _read(v, m), "right" if right else "left"))
 
@@ -286,7 +292,8 @@ DEVICES: dict[str, Callable[..., None]] = {
     "factored": _factored, "fill_integers": _fill_integers,
     "fill_normal": _fill_normal, "fill_permutation": _fill_permutation,
     "fill_uniform": _fill_uniform, "inverted": _inverted, "move": _move, "ordered": _ordered,
-    "overlapped": _overlapped, "recurred": _recurred, "recurred_back": _recurred_back,
+    "ordered_together": _ordered, "overlapped": _overlapped, "partitioned": _partitioned,
+    "recurred": _recurred, "recurred_back": _recurred_back,
     "reflected": _reflected, "searched": _searched, "slid": _slid, "spoil": _spoil,
     "substituted": _substituted, "swept": _swept,
 }  # fmt: skip
@@ -312,7 +319,9 @@ EXTENTS: dict[str, Callable[..., tuple[int, ...]]] = {
     "inverted": lambda count, n: (count * (n + 1) * n, count * n * n),
     "move": lambda n: (n, n),
     "ordered": lambda rows, columns: (rows * columns, 2 * rows * columns),
+    "ordered_together": lambda rows, columns: (rows * columns, 2 * rows * columns),
     "overlapped": lambda n, m: (n, m, n - m + 1),
+    "partitioned": lambda rows, columns, *_: (rows * columns, 2 * rows * columns),
     "recurred": lambda rows, columns: (rows * columns,) * 3,
     "recurred_back": lambda rows, columns: (rows * columns,) * 3,
     "reflected": lambda count, m, n: (count * m * n, count * (m + n) * n),

@@ -13,6 +13,7 @@ from llvmlite import ir
 from numba.core import cgutils, errors, types
 from numba.core.datamodel import default_manager
 
+from .blas import multiply
 from .jit.kernel import device, instruction
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "pointer",
     "scratch",
     "shift",
+    "small",
     "spoil",
     "tuned",
     "u1",
@@ -249,6 +251,20 @@ def alone(typingctx):
 
 
 @instruction(lambda: None)
+def small(typingctx):
+    """Said first in a kernel: `alone`, and its loops stay as they are written: LLVM takes long to
+    make vectors of them, and they gain nothing."""
+
+    def codegen(context, builder, signature, args):
+        builder.function.attributes.add("noinline")
+        builder.function.attributes.add("minsize")
+        builder.function.attributes.add("optsize")
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
+@instruction(lambda: None)
 def wide(typingctx):
     """Said first in a kernel: vectors may be wide. For loops with so much to compute that memory
     does not keep them waiting."""
@@ -313,30 +329,9 @@ def gemm_at(typingctx, a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
     signature = types.void(a, b, c, *sizes)
 
     def codegen(context, builder, signature, args):
+        pointers = [builder.bitcast(p, cgutils.voidptr_t) for p in args[:3]]
         dtype = signature.args[0].dtype
-        raw, char, intp = cgutils.voidptr_t, ir.IntType(8), context.get_value_type(types.intp)
-        kinds = [char] * 3 + [intp] * 3
-        kinds += [raw, raw, intp, raw, intp, raw, raw, intp]
-        function = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(ir.IntType(32), kinds), "numba_xxgemm"
-        )
-
-        def number(value):
-            constant = context.get_constant_generic(builder, dtype, value)
-            return builder.bitcast(cgutils.alloca_once_value(builder, constant), raw)
-
-        def letter(flag):
-            return builder.select(flag, ir.Constant(char, ord("t")), ir.Constant(char, ord("n")))
-
-        a_, b_, c_ = (builder.bitcast(p, raw) for p in args[:3])
-        m_, n_, k_, ta_, tb_, lda_, ldb_, ldc_ = args[3:]
-        kind = ir.Constant(char, ord("d" if dtype == types.float64 else "s"))
-        # BLAS counts columns first, so it is given c.T = op(b).T @ op(a).T.
-        builder.call(
-            function,
-            (kind, letter(tb_), letter(ta_), n_, m_, k_, number(1.0), b_, ldb_, a_, lda_,
-             number(0.0), c_, ldc_),
-        )  # fmt: skip
+        multiply(context, builder, dtype, pointers, args[3:6], args[6:8], args[8:])
         return context.get_dummy_value()
 
     return signature, codegen
