@@ -55,8 +55,8 @@ class Body(Joined):
     span of the first length begins, and computes the others again, span by span, which it does by
     the lengths that follow; without any it keeps the states of all steps.
 
-    A body may run less often than n times, as its `ending` says. One that is "counted" runs as
-    often as its first constant says. One that "stops" has two states more, the last ones: how many steps
+    A body may run less often than n times, as its `ending` says. One that is "counted" runs as often
+    as its first constant says. One that "stops" has two states more, the last ones: how many steps
     were made, and whether there is a next one; where there would be one after n, `too_long` is
     raised.
     """
