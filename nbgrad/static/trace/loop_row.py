@@ -61,7 +61,9 @@ def push(
     start = args[c : c + s]
     state = [*start[:last], *(dots[c + k] for k in live), *start[last:]]
     xs = [*args[c + s :], *(dots[k] for k in moving)]
-    moved, constants = _like(body, step, "pushforward", state, xs, args[0] if body.counted else None)
+    moved, constants = _like(
+        body, step, "pushforward", state, xs, args[0] if body.counted else None
+    )
 
     def place(k: int) -> int:
         """Where the tangent of a result lies."""
