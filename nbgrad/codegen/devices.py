@@ -31,6 +31,10 @@ def _move(to: PointerLike, source: PointerLike, count: int) -> None:
     _write(to, _read(source, count))
 
 
+def _clear(to: PointerLike, count: int) -> None:
+    _write(to, np.zeros(count))
+
+
 def _spoil(to: PointerLike, count: int) -> None:
     _write(to, np.full(count, np.nan))
 
@@ -295,6 +299,7 @@ DEVICES: dict[str, Callable[..., None]] = {
     "ordered_together": _ordered, "overlapped": _overlapped, "partitioned": _partitioned,
     "recurred": _recurred, "recurred_back": _recurred_back,
     "reflected": _reflected, "searched": _searched, "slid": _slid, "spoil": _spoil,
+    "clear": _clear,
     "substituted": _substituted, "swept": _swept,
 }  # fmt: skip
 """By the names that `core.RunDevice` calls them."""
@@ -328,6 +333,7 @@ EXTENTS: dict[str, Callable[..., tuple[int, ...]]] = {
     "searched": lambda n, m, right: (n, m, m),
     "slid": lambda rows, length, n: (rows * length, rows * n, rows * (length - n + 1)),
     "spoil": lambda n: (n,),
+    "clear": lambda n: (n,),
     "substituted": lambda count, n, m: (count * (n + 1) * n, count * n * m, count * n * m),
     "swept": lambda count, n, m, *_: (count * n * n, count * n * m, count * n * m),
 }

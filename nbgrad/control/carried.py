@@ -102,7 +102,7 @@ def arrays(leaves: Sequence) -> list:
     return [x if isinstance(x, Array) else np.asarray(x) for x in leaves]
 
 
-def name_of(body: Callable) -> str:
-    """The name of a function, for messages and programs."""
+def name_of(body: Callable, what: str = "body") -> str:
+    """The name of a function, for messages and programs; `what` it is where it has none."""
     name = getattr(body, "__name__", type(body).__name__)
-    return "body" if name == "<lambda>" else name
+    return what if name == "<lambda>" else name

@@ -145,9 +145,11 @@ class _Steps:
         for i in range(n):
             since = tick()
             results = self.step(first + i, state, [x[i] for x in inputs])
-            if len(results) > k:
-                rows.append(separate(results[k:], state, results[:k], since))
-            state = results[:k]
+            new, ys = results[:k], results[k:]
+            if ys:
+                new, ys = separate(state, new, ys, since)
+                rows.append(ys)
+            state = new
         return state, [(rows, [])]
 
     def _pair(self, out: Any) -> tuple[Any, Any]:

@@ -1,13 +1,13 @@
 """Long loops in little memory: which states a loop keeps, and spans of steps as ops that a backward
 walk takes apart.
 
-The result of a span is one array, in which what stands twice is once: so contributions to a state
-are added in the order in which they would be without spans, and gradients are equal to the last
-bit.
+The result of a span is one array, and what it gives twice is taken from there once: so
+contributions to a state are added in the order in which they would be without spans, and gradients
+are equal to the last bit.
 """
 
 from collections.abc import Callable, Sequence
-from math import isqrt
+from math import isqrt, prod
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from ..core.array import Array
 from ..core.primitive import bind
 from ..core.symbols import user_line
+from ..rules.layout import reshape
 from ..transforms import trees
 from ..transforms.calls import FunctionCall, Part
 from ..transforms.checkpoint import checkpointed
@@ -71,61 +72,91 @@ def span(
 
 
 class _Span(FunctionCall):
-    """A call that takes and gives arrays of transformations alone, all else as it is."""
+    """A call that takes and gives arrays of transformations alone, all else as it is.
+
+    Which results are such arrays is settled by the first run; others, with constants in place of
+    some arguments, give as many.
+    """
 
     label = ""
+    _parts: list[Part | None] | None = None
 
     @property
     def name(self) -> str:
         return self.label
 
     def taken(self) -> list[Any]:
-        """The arrays that it is given, which it does not keep: the graph does."""
-        self.places = [i for i, x in enumerate(self.leaves) if isinstance(x, Array)]
-        tracked = self.arrays
-        for i in self.places:
-            self.leaves[i] = None
+        """The arrays that it is given, each once; it does not keep them, as the graph does."""
+        order: dict[int, int] = {}
+        tracked: list[Any] = []
+        self._sources = {}
+        for i, x in enumerate(self.leaves):
+            if isinstance(x, Array):
+                if id(x) not in order:
+                    order[id(x)] = len(tracked)
+                    tracked.append(x)
+                self._sources[i] = order[id(x)]
+                self.leaves[i] = None
         return tracked
+
+    def arguments(self, arrays: Sequence) -> tuple[list, dict]:
+        filled = list(self.leaves)
+        for i, source in self._sources.items():
+            filled[i] = arrays[source]
+        return self.rebuild(filled)
 
     def pack(self, result: Any) -> Any:
         leaves, self._rebuild = trees.flatten(result)
-        parts: dict[int, Any] = {id(x): x for x in leaves if isinstance(x, Array)}
-        order = {key: i for i, key in enumerate(parts)}
-        self._whole = [Part(x) for x in parts.values()]
-        self._leaves = [order.get(id(x), -1) for x in leaves]
-        self._rest = [None if isinstance(x, Array) else x for x in leaves]
-        if not parts:
+        if self._parts is None:
+            self._parts = [Part(x) if isinstance(x, Array) else None for x in leaves]
+        first: dict[int, int] = {}
+        self._first = [first.setdefault(id(x), i) for i, x in enumerate(leaves)]
+        pairs = list(zip(leaves, self._parts, strict=True))
+        self._rest = [x if part is None else None for x, part in pairs]
+        wanted = [(x, part) for x, part in pairs if part is not None]
+        if not wanted:
             return np.zeros(0)
-        dtype = np.result_type(*(part.dtype for part in self._whole))
-        flat = [np.reshape(x, -1) for x in parts.values()]
+        dtype = np.result_type(*(part.dtype for _, part in wanted))
+        flat = [np.reshape(x, -1) for x, _ in wanted]
         return np.concatenate([x if x.dtype == dtype else x.astype(dtype) for x in flat])
 
     def unpack(self, packed: Any) -> Any:
-        wholes, at = [], 0
-        for part in self._whole:
-            size = int(np.prod(part.shape))
-            x = np.reshape(packed[at : at + size], part.shape)
-            wholes.append(x if x.dtype == part.dtype else x.astype(part.dtype))
+        assert self._parts is not None
+        found: list[Any] = []
+        at = 0
+        for i, part in enumerate(self._parts):
+            if part is None:
+                found.append(self._rest[i])
+                continue
+            size, same = prod(part.shape), self._first[i]
+            if same < i:
+                found.append(found[same])
+            else:
+                x = np.reshape(packed[at : at + size], part.shape)
+                found.append(x if x.dtype == part.dtype else x.astype(part.dtype))
             at += size
-        return self._rebuild(
-            [
-                rest if at < 0 else wholes[at]
-                for at, rest in zip(self._leaves, self._rest, strict=True)
-            ]
-        )
+        return self._rebuild(found)
 
 
-def separate(rows: Sequence, old: Sequence, new: Sequence, since: int) -> list:
-    """What a step gives, where an array that stands there twice, or that was there before and goes
-    on, is a copy: it may count in many spans, and sums of its cotangents must not depend on
-    them."""
+def separate(old: Sequence, new: Sequence, rows: Sequence, since: int) -> tuple[list, list]:
+    """The next state and the ys of a step that began at the time `since`, so that the order in
+    which contributions to an array come does not depend on spans: a state that goes on as it is
+    becomes an op of its own, as does an array that is a y twice, or that is of neither state."""
+    state = [
+        bind(reshape, x, shape=x.shape) if _is_node(x) and _among(x, old) else x for x in new
+    ]  # fmt: skip
     found: list[Any] = []
     for row in rows:
-        node = getattr(row, "node", None)
-        if node is not None:
-            first = all(row is not other for other in found)
-            ends = any(row is x for x in old) and all(row is not x for x in new)
-            if not (first and (node.time > since or ends)):
-                row = np.copy(row)
+        if _is_node(row):
+            known = row.node.time > since or _among(row, old)
+            row = row if known and not _among(row, found) else np.copy(row)
         found.append(row)
-    return found
+    return state, found
+
+
+def _is_node(x: Any) -> bool:
+    return getattr(x, "node", None) is not None
+
+
+def _among(x: Any, others: Sequence) -> bool:
+    return any(x is other for other in others)

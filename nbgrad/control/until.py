@@ -55,18 +55,18 @@ def while_loop(
     n = count_of("while_loop", max_steps, "give a fixed bound")
     leaves, rebuild = trees.flatten_values(state)
     require_values("while_loop", f"the state of {name_of(body)}", leaves)
-    shape, held = trees.structure([state]), constants(state)
+    shape, held, asked = trees.structure([state]), constants(state), name_of(test, "test")
     too_long = (
-        f"while_loop: {name_of(test)} holds after max_steps={n} steps of {name_of(body)} still: "
-        f"allow more, or count in the state and end there{user_line()}"
+        f"while_loop: {asked} holds after max_steps={n} steps of {name_of(body)} still: allow "
+        f"more, or count in the state and end there{user_line()}"
     )
 
     def goes_on(s: list) -> Any:
         truth = test(rebuild(s))
         if shape_of(truth) != ():
             raise DimensionMismatch(
-                f"while_loop: {name_of(test)} gives truths of shape {shape_of(truth)}, not one: "
-                f"join them by np.any or np.all{user_line()}"
+                f"while_loop: {asked} gives truths of shape {shape_of(truth)}, not one: join them "
+                f"by np.any or np.all{user_line()}"
             )
         return truth
 

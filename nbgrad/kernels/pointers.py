@@ -33,6 +33,7 @@ __all__ = [
     "at_u4",
     "at_u8",
     "b1",
+    "clear",
     "f4",
     "f8",
     "gemm_at",
@@ -143,6 +144,13 @@ def move(to, source, count):
     """Copy `count` elements."""
     for i in range(count):
         to[i] = source[i]
+
+
+@device
+def clear(to, count):
+    """Set `count` elements to zero."""
+    for i in range(count):
+        to[i] = 0
 
 
 @device

@@ -55,7 +55,7 @@ def outer(a, b):
 
 def _flat(x, kept: int):
     x = np.asarray(x)
-    return x.reshape(*x.shape[:kept], -1)
+    return x.reshape(*x.shape[:kept], math.prod(x.shape[kept:]))  # -1 does not go with size 0
 
 
 def _spread(ct, kept: int, ndim: int):

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
-from ..core.primitive import outermost
+from ..core.primitive import new_level, outermost
 from ..eager import plans as eager
 from ..errors import GraphError
 from ..rules.families import zeros_like
 from ..rules.nondiff import stopped
 from ..values import backward, graph
 from ..values.leaves import leaf_of
-from ..values.tracked import TrackedArray
+from ..values.tracked import TrackedArray, below
 from . import trees
 from .batching import vmap
 from .calls import CallPrimitive, FunctionCall, called
@@ -113,7 +113,13 @@ class _Checkpoint(CallPrimitive):
 
     def batch(self, size: int, args: Sequence, batched: Sequence[bool], **params):
         call: FunctionCall = params["call"]
-        samples = vmap(call.apply, in_axes=[0 if has else None for has in batched])
+
+        def apply(*arrays):
+            # As in `evaluate`: what depends on the arguments is an array of this level.
+            with new_level() as level:
+                return below(call.apply(*(leaf_of(x, level) for x in arrays)), level)
+
+        samples = vmap(apply, in_axes=[0 if has else None for has in batched])
         return called(self, FunctionCall(call.op, samples, tuple(args), {}))
 
 

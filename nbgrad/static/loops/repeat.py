@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from ...codegen.affine import Affine, affine_of
-from ...codegen.core import Address, Branch, CoreStep, Repeat, RunCore
+from ...codegen.core import Address, Branch, CoreStep, Repeat, RunCore, RunDevice
 from ...codegen.loops import Begin, Let, Literal, Load, Operand, Store
 from ...codegen.scalar import parse
 from ..lower.buffered import Scan
@@ -176,6 +176,9 @@ class _Writer(Writer):
 
     def _result(self, k: int, value: Value) -> None:
         item = self.items.get(("y", k))
+        if item is not None and self.step.ending:  # a later step may not be made
+            whole = self.outer.pointer(item)
+            self.before.append(RunDevice("clear", (whole,), (item.size,)))
         if value.shape == ():
             name = self.outer.fresh()
             self.returned.append(name)

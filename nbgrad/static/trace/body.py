@@ -3,6 +3,7 @@
 A `Body` is the program of a step, `(i, *constants, *state, *xs) -> (*state, *ys)`.
 """
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from ...core.array import Array
 from ...core.primitive import Aval, Primitive, new_level
-from ...core.symbols import Symbol, recording
+from ...core.symbols import Symbol, recording, topological
 from ...rules.dtypes import known
 from ...values.tracked import below
 from .program import ArrayValue, Operand, Program, replay
@@ -55,10 +56,10 @@ class Body(Joined):
     span of the first length begins, and computes the others again, span by span, which it does by
     the lengths that follow; without any it keeps the states of all steps.
 
-    A body may run less often than n times, as its `ending` says. One that is "counted" runs as often
-    as its first constant says. One that "stops" has two states more, the last ones: how many steps
-    were made, and whether there is a next one; where there would be one after n, `too_long` is
-    raised.
+    A body may run less often than n times, as its `ending` says. One that is "counted" runs as
+    often as its first constant says. One that "stops" has two states more, the last ones: how many
+    steps were made, and whether there is a next one; where there would be one after n, `too_long`
+    is raised.
     """
 
     def __init__(
@@ -122,6 +123,15 @@ class Body(Joined):
         if self.stops:
             return result(self.states - 2)
         return args[0] if self.counted else None
+
+    def without_unread_xs(self) -> list[int]:
+        """Drop the xs that no step reads; the places of the others."""
+        first = 1 + self.constants + self.states
+        needed = set(topological([*self.program.outputs, *self.program.checked]))
+        read = [k for k in range(self.xs) if self.program.inputs[first + k] in needed]
+        inputs = (*self.program.inputs[:first], *(self.program.inputs[first + k] for k in read))
+        self.program, self.xs = dataclasses.replace(self.program, inputs=inputs), len(read)
+        return read
 
     def part(self, n: int) -> "Body":
         """A loop over n of the steps, whose first constant says how many come before."""

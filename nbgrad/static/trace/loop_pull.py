@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.primitive import Primitive
+from ...core.primitive import Aval, Primitive
 from ...core.symbols import Symbol
 from ...transforms import gradient
 from .body import Body, BodyRecorder, recorded
@@ -64,7 +64,7 @@ class _Walk(NamedTuple):
     """
 
     loop: Primitive
-    count: Operand | None  # of steps, where n is not
+    steps: Operand | None  # how many, where that is not n
     live: Sequence[int]
     constants: Sequence[int]
     xs: Sequence[int]
@@ -85,7 +85,7 @@ class _Walk(NamedTuple):
     def _stored(self, body: Body, args: Sequence, seeds: Sequence, cts: Sequence) -> list:
         """The walk over stored states."""
         c, s = body.constants, body.states
-        before = [_inside(body, x) for x in run(self.loop, body, args, body.outs("states"))]
+        before = [Aval.of((body.n, *a.shape), a.dtype) for a in body.avals[:s]]
         places = [c + k for k in (*self.live, *self.constants, *self.xs)]
         live, sums = len(self.live), len(seeds)
 
@@ -116,8 +116,13 @@ class _Walk(NamedTuple):
         xs = [*before, *args[c + s :], *cts]
         name = f"{body.name}_pullback"
         back, constants = recorded(
-            step, name, body.n, seeds, xs, not body.reverse, count=self.count
+            step, name, body.n, seeds, xs, not body.reverse, count=self.steps
         )
+        read = back.without_unread_xs()
+        kept = [k for k in range(s) if k in read]
+        states = run(self.loop, body, args, [body.outs("states")[k] for k in kept])
+        xs[:s] = [_inside(body, x) for x in states]
+        xs = [*xs[: len(kept)], *(xs[k - s + len(kept)] for k in read if k >= s)]
         return run(self.loop, back, [*constants, *seeds, *xs])
 
     def _by_spans(
