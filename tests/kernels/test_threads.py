@@ -48,7 +48,10 @@ FUNCTIONS = {
         nbgrad.value_and_grad(lambda x: np.sum((x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)),
         arrays(1, N),
     ),
-    "elementwise": (lambda x, y: (x * y + np.sin(x), x > y), arrays(2, N)),
+    "elementwise": (
+        nbgrad.value_and_grad(lambda x, y: np.sum((x * y + np.sin(x)) * (x > y)), (0, 1)),
+        arrays(2, N),
+    ),
     "reductions": (
         lambda x: (np.sum(x), np.mean(x), np.max(x), np.min(x), np.linalg.norm(x)), arrays(1, N),
     ),
