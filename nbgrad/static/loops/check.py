@@ -50,7 +50,7 @@ class _Checker:
         self.reads = step_reads(plan.schedule, plan.nests)
         self.first: dict[Value, int] = {}
         for at, step in enumerate(self.steps):
-            self.first.update(dict.fromkeys(step_buffers(step, self.memory), at))
+            self.first.update(dict.fromkeys(step_buffers(step, plan.nests, self.memory), at))
         self.last = dict(self.first)
         for at, values in enumerate(self.reads):
             self.last.update(dict.fromkeys(values, at))

@@ -4,7 +4,7 @@ Buffers are numbered in order of use, and each pointer starts at the first eleme
 the same work at another place of a buffer is the same kernel, compiled once.
 """
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from ...codegen.loops import (
     Kernel,
     Load,
     Loop,
+    Pieces,
     Statement,
     Store,
     is_ranged,
@@ -51,10 +52,7 @@ def kernel_call(nest: Nest, memory: Memory) -> KernelCall:
     for value, begun in nest.begun.items():
         if value not in memory.updates:
             body += begun
-    body = [
-        kept for statement in [*body, *nest.body]
-        for kept in _prune([statement], nest, memory, _rows_apart(statement, nest))
-    ]  # fmt: skip
+    body = in_pieces(_prune([*body, *nest.body], nest, memory, False), nest.cuts)
     starts: dict[Hashable, int] = {}
     values: dict[Hashable, Value] = {}
     for statement, low in _lowest(body, {}):
@@ -64,17 +62,28 @@ def kernel_call(nest: Nest, memory: Memory) -> KernelCall:
         values.setdefault(storage, value)
         starts[storage] = min(starts.get(storage, low), low)
     places = {storage: i for i, storage in enumerate(values)}
-    code = tuple(_placed(statement, memory, places, starts) for statement in body)
     buffers = tuple(v.dtype for v in values.values())
-    if nest.pieces:
-        code = in_pieces(code, nest.pieces, buffers)
-    elif any(is_ranged(s) for s, _ in statements(code)):
-        code = (Guarded(code),)
+    code = [_placed(statement, memory, places, starts, buffers) for statement in body]
     kernel = Kernel(
-        "loop", buffers, tuple(nest.numbers.values()), code, tuple(nest.totals.values())
-    )
+        "loop", buffers, tuple(nest.numbers.values()), tuple(_guarded(code)),
+        tuple(nest.totals.values()),
+    )  # fmt: skip
     arguments = [KernelArgument(s, starts[s], value) for s, value in values.items()]
     return KernelCall(kernel, arguments, list(nest.numbers), list(nest.totals), sorted(nest.lines))
+
+
+def _guarded(code: Sequence[Statement]) -> Sequence[Statement]:
+    """What may be done with functions for arguments near 0: all of it, or each piece of loops that
+    run in pieces, beside which little is done."""
+    pieces = [statement for statement in code if isinstance(statement, Pieces)]
+    if not any(is_ranged(s) for s, _ in statements(tuple(pieces or code))):
+        return code
+    if not pieces:
+        return [Guarded(tuple(code))]
+    return [
+        replace(s, part=replace(s.part, body=tuple(_guarded(s.part.body))))
+        if isinstance(s, Pieces) else s for s in code
+    ]  # fmt: skip
 
 
 def _lowest(
@@ -91,25 +100,23 @@ def _lowest(
             yield from _lowest(statement.body, inside)
         elif isinstance(statement, Chunks):
             yield from _lowest([*statement.before, statement.loop, *statement.after], bounds)
-
-
-def _rows_apart(statement: Statement, nest: Nest) -> bool:
-    """Whether pieces of a loop compute rows at once."""
-    bounds = bounds_of(statement)
-    return bounds in nest.pieces and bounds[0] < nest.split
+        elif isinstance(statement, Pieces):
+            yield from _lowest(statement.part.body, bounds)
 
 
 def _prune(body: Iterable[Statement], nest: Nest, memory: Memory, apart: bool) -> list[Statement]:
-    """The statements without stores that nobody reads, and with one row, for each piece where they
-    are `apart`, for what only later sweeps of the nest read."""
+    """The statements without stores that nobody reads, and with one row for what only later sweeps
+    of the nest read: one for each piece, where pieces compute rows at once."""
     survivors: list[Statement] = []
     for statement in body:
+        bounds = bounds_of(statement)
+        inner = apart or (bounds in nest.cuts and bounds[0] < nest.split)
         if isinstance(statement, Loop):
-            inside = tuple(_prune(statement.body, nest, memory, apart))
+            inside = tuple(_prune(statement.body, nest, memory, inner))
             if inside:
                 survivors.append(replace(statement, body=inside))
         elif isinstance(statement, Chunks):
-            (loop,) = _prune([statement.loop], nest, memory, apart)
+            (loop,) = _prune([statement.loop], nest, memory, inner)
             assert isinstance(loop, Loop)
             survivors.append(replace(statement, loop=loop))
         elif isinstance(statement, (Load, Store)) and statement.buffer in memory.rows:
@@ -125,13 +132,18 @@ def _in_row(position: Affine, nest: Nest, apart: bool) -> Affine:
     return Affine(position.const % nest.row, (*terms, (PIECE, nest.row)) if apart else terms)
 
 
-def _placed(statement: Statement, memory: Memory, places: dict, starts: dict) -> Statement:
-    """The statement over numbered buffers."""
+def _placed(
+    statement: Statement, memory: Memory, places: dict, starts: dict, buffers: tuple
+) -> Statement:
+    """The statement over numbered buffers, which have these dtypes."""
+    rest = memory, places, starts, buffers
+    if isinstance(statement, Pieces):
+        body = tuple(_placed(s, *rest) for s in statement.part.body)
+        return replace(statement, part=replace(statement.part, buffers=buffers, body=body))
     if isinstance(statement, Loop):
-        body = tuple(_placed(s, memory, places, starts) for s in statement.body)
-        return replace(statement, body=body)
+        return replace(statement, body=tuple(_placed(s, *rest) for s in statement.body))
     if isinstance(statement, Chunks):
-        loop = _placed(statement.loop, memory, places, starts)
+        loop = _placed(statement.loop, *rest)
         assert isinstance(loop, Loop)
         return replace(statement, loop=loop)
     if isinstance(statement, (Load, Store)):

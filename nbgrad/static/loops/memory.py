@@ -151,9 +151,14 @@ def _drop(
                 memory.dropped.add(value)
 
 
-def step_buffers(step: ScheduledStep, memory: Memory) -> list[Value]:
+def step_buffers(
+    step: ScheduledStep, nests: dict[FusionGroup, Nest], memory: Memory
+) -> list[Value]:
     """The values for which a step writes a buffer."""
-    values = list(step.sweeps) if isinstance(step, FusionGroup) else [step.value, *step.items]
+    if isinstance(step, FusionGroup):
+        values = [*step.sweeps, *nests[step].sums]
+    else:
+        values = [step.value, *step.items]
     return [v for v in values if v.shape != () and v not in memory.dropped]
 
 
@@ -263,7 +268,7 @@ def _allocate(
     dies: dict[Value, int] = {}
     sizes: dict[Value, int] = {}
     for at, step in enumerate(schedule.steps):
-        for value in step_buffers(step, memory):
+        for value in step_buffers(step, nests, memory):
             if value in memory.places:
                 continue
             base = owner(value)
@@ -298,7 +303,7 @@ def _allocate(
         placed.append((at, at + size, value))
         memory.size = highest(memory.size, at + size)
     for step in schedule.steps:
-        for value in step_buffers(step, memory):
+        for value in step_buffers(step, nests, memory):
             if value not in memory.places:
                 memory.places[value] = parts[owner(value)]
 

@@ -31,7 +31,7 @@ from ..schedule.fuse import FusionGroup
 from ..schedule.materialize import BufferPolicy
 from .block import EACH, Block
 from .elements import Elements, place_of
-from .pieces import Bounds, pieces_of
+from .pieces import Bounds, Cut, cuts_of
 
 # Rows of up to so many elements are written out: they stay in registers, and vectors run across
 # them (cross entropy of 2 classes: 8.8 to 2 microseconds).
@@ -63,10 +63,10 @@ class Nest(Elements):
         return any(is_ranged(statement) for statement, _ in statements(tuple(self.body)))
 
     @cached_property
-    def pieces(self) -> dict[Bounds, int]:
-        """The long loops that run in pieces, and how many rounds a piece has."""
+    def cuts(self) -> dict[Bounds, Cut]:
+        """The long loops that run in pieces."""
         begun = [statement for body in self.begun.values() for statement in body]
-        return pieces_of([*begun, *self.body])
+        return cuts_of([*begun, *self.body])
 
     @property
     def row(self) -> int:
@@ -76,9 +76,13 @@ class Nest(Elements):
     @cached_property
     def rows(self) -> int:
         """How many rows are being computed at once: each piece has one of its own."""
-        return max((-(-(stop - start) // size)
-                    for (axis, start, stop), size in self.pieces.items() if axis < self.split),
-                   default=1)  # fmt: skip
+        counts = (cut.count for (axis, _, _), cut in self.cuts.items() if axis < self.split)
+        return max(counts, default=1)
+
+    @property
+    def sums(self) -> list[Value]:
+        """The buffers for sums of pieces."""
+        return [buffer for cut in self.cuts.values() for buffer in cut.sums.values()]
 
     # -- building the loops ---------------------------------------------------------------------
 

@@ -1,12 +1,14 @@
 """Long loops in pieces, which threads run at once: which loops may be, and their parts as kernels
-of their own."""
+of their own.
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
+Rounds of such a loop write to different places. A piece has sums of its own: totals are numbers
+that it returns; of sums into an array, as over the first axis, it fills an array of its own.
+"""
 
-import numpy as np
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from ...codegen.affine import Affine, span
+from ...codegen.affine import Affine, span, variable
 from ...codegen.loops import (
     PIECE,
     Begin,
@@ -23,14 +25,30 @@ from ...codegen.loops import (
     Place,
     Statement,
     Store,
-    is_ranged,
-    statements,
 )
 from ...core.sizes import is_dynamic
 from ...kernels.pieces import cut, is_large
+from ..lower.buffered import Item
+from ..lower.values import Value
+from .block import EACH
 
 Bounds = tuple[int, int, int]
 """A loop by its axis, start and stop."""
+_Reach = tuple[int, int, int] | None
+"""By how much what the next round touches lies further, and the first and the last element from
+there; None where that is not known."""
+# The arrays for sums of pieces have together at most one element for so many rounds.
+_ROOM = 8
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How a long loop is cut: `size` rounds in a piece, `count` pieces; of each array of `sums`
+    all pieces have one of their own, one after another in the buffer beside it."""
+
+    size: int
+    count: int
+    sums: dict[Value, Item]
 
 
 def bounds_of(statement: Statement) -> Bounds | None:
@@ -39,10 +57,10 @@ def bounds_of(statement: Statement) -> Bounds | None:
     return (loop.axis, loop.start, loop.stop) if isinstance(loop, Loop) else None
 
 
-def pieces_of(body: Iterable[Statement]) -> dict[Bounds, int]:
-    """How many rounds a piece has of each long loop, where all of these may run in pieces. Loops of
-    a length known at run time stay whole."""
-    sizes: dict[Bounds, int] = {}
+def cuts_of(body: Iterable[Statement]) -> dict[Bounds, Cut]:
+    """How long loops are cut, where all of these may run in pieces; those of a length known at run
+    time stay whole."""
+    cuts: dict[Bounds, Cut] = {}
     for statement in body:
         elements = _elements(statement)
         if is_dynamic(elements):
@@ -50,14 +68,24 @@ def pieces_of(body: Iterable[Statement]) -> dict[Bounds, int]:
         if not is_large(elements):
             continue
         bounds = bounds_of(statement)
-        if bounds is None or not _is_apart(statement):
+        found = bounds and _cut(statement, bounds, elements)
+        if not found:
             return {}
-        rounds = bounds[2] - bounds[1]
-        size = cut(rounds, elements)
-        if size >= rounds:
-            return {}
-        sizes[bounds] = size
-    return sizes
+        cuts[bounds] = found
+    return cuts
+
+
+def _cut(statement: Statement, bounds: Bounds, elements: int) -> Cut | None:
+    rounds = bounds[2] - bounds[1]
+    size = cut(rounds, elements)
+    summed = _summed(statement, bounds[0])
+    if size >= rounds or summed is None or set(_carried(statement)) & _read(statement):
+        return None
+    count = -(-rounds // size)
+    if sum(value.size for value in summed) * count * _ROOM > elements:
+        return None
+    sums = {v: Item((count * v.size,), v.dtype, (v,), "", ("sums", count)) for v in summed}
+    return Cut(size, count, sums)
 
 
 def _elements(statement: Statement) -> int:
@@ -72,27 +100,29 @@ def _elements(statement: Statement) -> int:
 # -- whether the rounds of a loop are independent -------------------------------------------------
 
 
-def _is_apart(statement: Statement) -> bool:
-    """Whether rounds of a loop write to different places, and read nothing that others write, but
-    for running sums and their like."""
-    bounds = bounds_of(statement)
-    assert bounds is not None
-    touched: dict[Hashable, list[tuple[int, int, int] | None]] = {}
-    written: set[Hashable] = set()
-    for access, reach in _accesses([statement], bounds[0], {}):
+def _summed(statement: Statement, axis: int) -> list[Value] | None:
+    """The arrays into which rounds of a loop sum; None where rounds depend on each other."""
+    touched: dict[Hashable, list[tuple[Load | Store, _Reach]]] = {}
+    for access, reach in _accesses([statement], axis, {}):
         if access is None:
-            return False
-        touched.setdefault(access.buffer, []).append(reach)
-        if isinstance(access, Store):
-            written.add(access.buffer)
-    if not all(_lie_apart(touched[buffer]) for buffer in written):
-        return False
-    carried = set(_carried(statement))
-    return not carried & _read(statement)
+            return None
+        touched.setdefault(access.buffer, []).append((access, reach))
+    summed: list[Value] = []
+    for value, accesses in touched.items():
+        stores = [access for access, _ in accesses if isinstance(access, Store)]
+        if not stores or _lie_apart([reach for _, reach in accesses]):
+            continue
+        if len(stores) < len(accesses) or len({store.kind for store in stores}) > 1:
+            return None
+        if stores[0].kind is None:
+            return None
+        assert isinstance(value, Value)
+        summed.append(value)
+    return summed
 
 
-def _lie_apart(reaches: Sequence[tuple[int, int, int] | None]) -> bool:
-    """Whether what a round reaches ends before that of the next begins."""
+def _lie_apart(reaches: Sequence[_Reach]) -> bool:
+    """Whether what a round touches ends before that of the next begins."""
     known = [reach for reach in reaches if reach is not None]
     steps = {step for step, _, _ in known}
     if len(known) < len(reaches) or len(steps) > 1 or 0 in steps:
@@ -101,10 +131,11 @@ def _lie_apart(reaches: Sequence[tuple[int, int, int] | None]) -> bool:
     return high - low < abs(*steps)
 
 
-def _accesses(body: Iterable[Statement], axis: int, bounds: Mapping[int, tuple[int, int]]):
-    """The loads and stores in the rounds of a loop over `axis`: by how much the next round is
-    further, and the first and last element from there; None where that is not known. In place of
-    what else touches buffers comes None."""
+def _accesses(
+    body: Iterable[Statement], axis: int, bounds: Mapping[int, tuple[int, int]]
+) -> Iterator[tuple[Load | Store, _Reach] | tuple[None, None]]:
+    """The loads and stores in the rounds of a loop over `axis`; Nones in place of what else touches
+    buffers."""
     for statement in body:
         if isinstance(statement, (Load, Store)):
             terms = dict(statement.at.terms)
@@ -115,9 +146,8 @@ def _accesses(body: Iterable[Statement], axis: int, bounds: Mapping[int, tuple[i
             inside = {**bounds, statement.axis: (statement.start, statement.stop)}
             yield from _accesses(statement.body, axis, inside)
         elif isinstance(statement, Chunks):
-            yield from _accesses(
-                [*statement.before, statement.loop, *statement.after], axis, bounds
-            )
+            inside = [*statement.before, statement.loop, *statement.after]
+            yield from _accesses(inside, axis, bounds)
         elif isinstance(statement, (Gemm, Guarded, Pieces)):
             yield None, None
 
@@ -162,33 +192,59 @@ def _read(statement: Statement) -> set[str]:
 # -- taking them out ------------------------------------------------------------------------------
 
 
-def in_pieces(
-    code: Iterable[Statement], sizes: Mapping[Bounds, int], buffers: tuple[np.dtype, ...]
-) -> tuple[Statement, ...]:
-    """The statements of a kernel over `buffers`, with the loops of `sizes` in pieces."""
-    return tuple(
-        _taken_out(statement, size, buffers) if (size := sizes.get(bounds_of(statement), 0))
-        else statement for statement in code
-    )  # fmt: skip
+def in_pieces(body: Iterable[Statement], cuts: Mapping[Bounds, Cut]) -> list[Statement]:
+    """The statements of a nest, over values in place of buffers, with the loops of `cuts` in
+    pieces."""
+    statements: list[Statement] = []
+    for statement in body:
+        found = cuts.get(bounds_of(statement))  # pyright: ignore[reportArgumentType]
+        statements += _taken_out(statement, found) if found else [statement]
+    return statements
 
 
-def _taken_out(statement: Statement, size: int, buffers: tuple[np.dtype, ...]) -> Pieces:
-    bounds = bounds_of(statement)
-    assert bounds is not None
+def _taken_out(statement: Statement, found: Cut) -> list[Statement]:
     joins = _carried(statement)
     needed = _read(statement) - _defined(statement) - {PIECE}
     if isinstance(statement, Chunks):
-        shared = replace(statement, loop=replace(statement.loop, piece=size))
+        loop = replace(statement, loop=replace(statement.loop, piece=found.size))
     else:
-        shared = replace(statement, piece=size)
-    begins = [Begin(n, Literal(j.kind.neutral(j.dtype), j.dtype)) for n, j in joins.items()]
-    body = (*begins, shared)
-    if any(is_ranged(s) for s, _ in statements(body)):
-        body = (Guarded(body),)
-    part = Kernel("part", buffers, (*sorted(needed), PIECE), body, tuple(joins))
-    count = -(-(bounds[2] - bounds[1]) // size)
-    ends = tuple(Join(n, j.kind, n, j.dtype) for n, j in joins.items())
-    return Pieces(part, count, ends)
+        assert isinstance(statement, Loop)
+        loop = replace(statement, piece=found.size)
+    kinds = {s.buffer: s.kind for s in _flat(statement) if isinstance(s, Store)}
+    begins: list[Statement] = [
+        Begin(name, Literal(join.kind.neutral(join.dtype), join.dtype))
+        for name, join in joins.items()
+    ]
+    ends: list[Statement] = []
+    for value, own in found.sums.items():
+        kind = kinds[value]
+        assert kind is not None
+        at = Affine(0, ((EACH, 1), (PIECE, value.size)))
+        first = Literal(kind.neutral(value.dtype), value.dtype)
+        begins.append(Loop(EACH, 0, value.size, (Store(own, at, first, value.dtype),)))
+        each = Affine(0, ((0, value.size), (1, 1)))
+        taken = Load("taken", own, each, value.dtype)
+        store = Store(value, variable(1), "taken", value.dtype, kind)
+        ends.append(Loop(0, 0, found.count, (Loop(1, 0, value.size, (taken, store)),)))
+    body = (*begins, _redirected(loop, found.sums))
+    part = Kernel("part", (), (*sorted(needed), PIECE), body, tuple(joins))
+    totals = tuple(Join(name, join.kind, name, join.dtype) for name, join in joins.items())
+    return [Pieces(part, found.count, totals), *ends]
 
 
-__all__ = ["Bounds", "bounds_of", "in_pieces", "pieces_of"]
+def _redirected(statement: Statement, sums: Mapping[Value, Item]) -> Statement:
+    """The statement with sums into the piece's own arrays."""
+    if isinstance(statement, Store) and statement.buffer in sums:
+        own = sums[statement.buffer]  # pyright: ignore[reportArgumentType]
+        at = statement.at.plus(Affine(0, ((PIECE, own.loop.size),)))
+        return replace(statement, buffer=own, at=at)
+    if isinstance(statement, Loop):
+        return replace(statement, body=tuple(_redirected(s, sums) for s in statement.body))
+    if isinstance(statement, Chunks):
+        loop = _redirected(statement.loop, sums)
+        assert isinstance(loop, Loop)
+        return replace(statement, loop=loop)
+    return statement
+
+
+__all__ = ["Bounds", "Cut", "bounds_of", "cuts_of", "in_pieces"]
