@@ -7,6 +7,7 @@ import pytest
 
 from nbgrad.eager.emission import pullback_kernel, pullback_of
 from nbgrad.kernels.logsoftmax import softmax
+from nbgrad.kernels.shapes import Pattern
 from nbgrad.rules.elementary import tanh
 from nbgrad.rules.elementwise import multiply
 
@@ -43,7 +44,8 @@ def test_a_pullback_that_sums(n, rng):
 def test_a_pullback_that_sums_rows_or_columns(columns, rng):
     traced = pullback_of(multiply, {}, (True, True), False)
     size = 2 * columns
-    for pattern, other in (("column", 2), ("row", columns)):
+    cases: list[tuple[Pattern, int]] = [("column", 2), ("row", columns)]
+    for pattern, other in cases:
         kernel = pullback_kernel(multiply, traced, ("full", pattern), (0, 1))
         for _ in range(5):
             ct, x = rng.normal(size=(2, size))
