@@ -50,11 +50,20 @@ class Line(NamedTuple):
 def _text_of(kernel: Kernel) -> str:
     """The function of a kernel, without its name."""
     parameters = [*(f"p{i}" for i in range(len(kernel.buffers))), *kernel.numbers]
-    body = _body(kernel.body, False)
+    body = _endless(_body(kernel.body, False))
     if kernel.results:
         body.append(f"return {', '.join(kernel.results)}")
     lines = indented(["tuned()", "alone()", *(body or ["pass"])])
     return "\n".join([f"({', '.join(parameters)}):", *lines]) + "\n"
+
+
+def _endless(body: list[str]) -> list[str]:
+    """The lines of a kernel, in which LLVM does not see the inf that is chosen where the largest or
+    the least number is sought."""
+    if not any("highest(" in line or "lowest(" in line for line in body):
+        return body
+    lines = [line.replace("np.inf", "inf") if "select(" in line else line for line in body]
+    return lines if lines == body else ["inf = hidden(np.inf)", *lines]
 
 
 class Module:
