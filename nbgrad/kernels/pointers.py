@@ -199,16 +199,20 @@ def scratch(typingctx, size):
     return types.CPointer(types.uint8)(size), codegen
 
 
-@instruction(lambda count: count)
-def hidden(typingctx, count):
-    """`count`, which LLVM cannot see: a short inner loop of known length is unrolled before it is
-    vectorised, and then vectors run across its rows, element by element (30 times slower)."""
+@instruction(lambda x: x)
+def hidden(typingctx, x):
+    """`x`, which LLVM cannot see: a short inner loop of known length is unrolled before it is
+    vectorised, and then vectors run across its rows, element by element (30 times slower); and the
+    largest of what is -inf in places becomes one under a condition, which has no vectors."""
+    kind = types.float64 if x == types.float64 else types.intp
 
     def codegen(context, builder, signature, args):
-        kind = args[0].type
-        return builder.asm(ir.FunctionType(kind, [kind]), "", "=r,0", args, side_effect=False)
+        word = ir.IntType(64)
+        seen = builder.bitcast(args[0], word)
+        unseen = builder.asm(ir.FunctionType(word, [word]), "", "=r,0", [seen], side_effect=False)
+        return builder.bitcast(unseen, args[0].type)
 
-    return types.intp(types.intp), codegen
+    return kind(kind), codegen
 
 
 @instruction(lambda: None)
