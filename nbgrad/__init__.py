@@ -33,6 +33,8 @@ from .errors import (
     WorkerError,
 )
 from .estimators import TraceEstimate, divergence, trace_estimate
+from .kernels.heap import keep as _keep_memory
+from .kernels.heap import trim
 from .kernels.pool import get_threads, set_threads
 from .rules.activation import elu, erf, gelu, leaky_relu, relu, sigmoid, softplus
 from .rules.assign import at
@@ -165,6 +167,7 @@ __all__ = [
     "stop_gradient",
     "trace_estimate",
     "track",
+    "trim",
     "value_and_grad",
     "vjp",
     "vmap",
@@ -172,6 +175,8 @@ __all__ = [
     "while_loop",
 ]
 
+
+_keep_memory()
 
 _ROOMS = {
     "data", "elimination", "linalg", "nn", "optim", "parallel", "scipy", "special", "stats",
