@@ -13,7 +13,7 @@ import numpy as np
 from . import pool
 from .jit.kernel import Kernel
 
-__all__ = ["InPieces", "by_rows", "cut", "is_large"]
+__all__ = ["InPieces", "by_rows", "cut", "is_large", "rowwise"]
 
 # Loops over fewer elements are not worth the few microseconds in which threads wake: at a
 # nanosecond an element, 200,000 take 200.
@@ -54,6 +54,16 @@ def by_rows(run: Callable[..., Any], rows: int, *operands: np.ndarray) -> None:
         run(last - first, *parts)
 
     pool.in_pieces(-(-rows // size), piece)
+
+
+def rowwise(kernel: Kernel, rows: int, columns: int, *operands: np.ndarray) -> None:
+    """`kernel(*operands, rows, columns)`, as `by_rows`."""
+    if not is_large(rows * columns):
+        kernel(*operands, rows, columns)
+        return
+    kernel.calls += 1
+    call = kernel.dispatcher
+    by_rows(lambda n, *parts: call(*parts, n, columns), rows, *operands)
 
 
 class InPieces:
