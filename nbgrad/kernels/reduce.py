@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .jit.kernel import Kernel, kernel
-from .pieces import by_rows, cut, is_large
+from .pieces import LIGHT, by_rows, cut_called, is_large
 from .pool import in_pieces
 from .scalar import offset, radd, select
 from .shapes import reduced
@@ -164,10 +164,10 @@ def summed(
     """`sum_middle`; where x is long, in pieces, whose sums are added in order."""
     sum_middle.calls += 1
     call = sum_middle.dispatcher
-    if not is_large(x.size):
+    if not is_large(x.size // LIGHT):
         call(x, out, outer, length, inner, factor)
         return
-    size = cut(length, x.size) if outer == 1 else length
+    size = cut_called(length, x.size // LIGHT) if outer == 1 else length
     if size >= length:
         by_rows(lambda n, x, out: call(x, out, n, length, inner, factor), outer, x, out)
         return

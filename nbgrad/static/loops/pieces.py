@@ -61,7 +61,7 @@ def cuts_of(body: Iterable[Statement]) -> dict[Bounds, Cut]:
     cuts: dict[Bounds, Cut] = {}
     for statement in body:
         elements = _elements(statement)
-        if not is_large(elements):
+        if type(elements) is not int or not is_large(elements):
             continue
         bounds = bounds_of(statement)
         found = _cut(statement, bounds, elements) if bounds else None
