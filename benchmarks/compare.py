@@ -7,17 +7,17 @@ python benchmarks/compare.py W1 W5 --rounds 50 --to "Numba by hand"
 import argparse
 import warnings
 
-from hand_numba import fast, hand_numba
-from libraries import (
+from nbgrad.bench.hand_numba import fast, hand_numba
+from nbgrad.bench.libraries import (
     naive_library,
     nbgrad_anew_library,
     nbgrad_compiled_library,
     nbgrad_function_library,
     nbgrad_library,
 )
-from peers import installed, peers
-from timing import Times, interleave
-from workloads import hand_runner, numba_runner, runner, takes, workloads
+from nbgrad.bench.peers import installed, peers
+from nbgrad.bench.timing import Times, interleave
+from nbgrad.bench.workloads import hand_runner, numba_runner, runner, takes, workloads
 
 HAND = "NumPy by hand"
 OURS = (

@@ -1,7 +1,8 @@
 """`note`: figures that pytest-benchmark stores, and that `-rP` or `-s` shows."""
 
 import pytest
-from timing import interleave
+
+from nbgrad.bench.timing import interleave
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from timing import interleave, keep_memory, once
 
 import nbgrad
+from nbgrad.bench.timing import interleave, keep_memory, once
 
 N = 100_000
 GRADIENT, PRODUCT = 5.0, 3.0

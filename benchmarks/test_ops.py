@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from timing import multiply_ten
 
 import nbgrad
+from nbgrad.bench.timing import multiply_ten
 
 # Targets in multiples of np.multiply.
 FORWARD, ONE_INPUT, TWO_INPUTS = 6.6, 6.1, 9.8

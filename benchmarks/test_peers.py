@@ -1,9 +1,10 @@
 """The workloads with other libraries, each skipped where it is not installed."""
 
 import pytest
-from peers import as_numpy, peers
 from test_workloads import by_name, same
-from workloads import hand_runner, runner, takes, workloads
+
+from nbgrad.bench.peers import as_numpy, peers
+from nbgrad.bench.workloads import hand_runner, runner, takes, workloads
 
 # What the peers warn about on import is theirs.
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import scipy.optimize
-from timing import interleave
 
 import nbgrad
+from nbgrad.bench.timing import interleave
 from nbgrad.scipy.settings import Start
 
 SIZES = (2, 4, 16, 64)

@@ -31,8 +31,8 @@ print(time.perf_counter() - start, numba_took)
 """
 
 FIRST_GRADIENT = f"""{NUMBA}
-from libraries import nbgrad_library
-from workloads import runner, workloads
+from nbgrad.bench.libraries import nbgrad_library
+from nbgrad.bench.workloads import runner, workloads
 start = time.perf_counter()
 run = runner(workloads["W5"], nbgrad_library())
 run()
@@ -43,8 +43,8 @@ print(nbgrad.stats()["compiled"])
 
 COMPILED = f"""{NUMBA}
 import sys
-from libraries import nbgrad_compiled_library
-from workloads import runner, workloads
+from nbgrad.bench.libraries import nbgrad_compiled_library
+from nbgrad.bench.workloads import runner, workloads
 import nbgrad
 start = time.perf_counter()
 runner(workloads[sys.argv[1]], nbgrad_compiled_library())()

@@ -7,13 +7,13 @@ from collections.abc import Callable
 
 import numba
 import numpy as np
-from hand_numba import descent, fast, hand_numba
-from libraries import nbgrad_compiled_library
 from test_workloads import by_name, same
-from timing import interleave
-from workloads import hand_runner, numba_arguments, numba_runner, runner, workloads
 
 import nbgrad
+from nbgrad.bench.hand_numba import descent, fast, hand_numba
+from nbgrad.bench.libraries import nbgrad_compiled_library
+from nbgrad.bench.timing import interleave
+from nbgrad.bench.workloads import hand_runner, numba_arguments, numba_runner, runner, workloads
 
 # At most so many times as long as the hand-written Numba.
 FROM_PYTHON, INSIDE = None, 1.05

@@ -14,9 +14,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from test_rows import Call, check_and_time, turns
-from timing import interleave, keep_memory
 
 import nbgrad
+from nbgrad.bench.timing import interleave, keep_memory
 from nbgrad.errors import TraceError
 
 _rng = np.random.default_rng(0)
@@ -32,8 +32,9 @@ DATA: dict[str, np.ndarray] = {
     "f": np.sin(np.arange(1000.0)), "u": _rng.uniform(0, 1, 100_000),
     "b": _rng.normal(size=(100_000, 3)), "e": np.exp(_rng.normal(size=(100_000, 3))),
     "m3": _rng.normal(size=(10_000, 3, 3)) + 4 * np.eye(3), "h": _rng.normal(size=200),
+    "c": _rng.normal(size=250),
 }  # fmt: skip
-PLAIN = {"np": np, "mask": _x > 0, "rows": _rng.integers(0, 400, 400)}
+PLAIN = {"np": np, "mask": _x > 0, "many": _rng.integers(0, 400, 100_000)}
 
 CALLS = [
     line
@@ -71,7 +72,7 @@ np.dot(a, s)
 np.inner(x, y)
 np.vdot(x, y)
 np.vecdot(x, y)
-np.matvec(a, h)
+np.matvec(x, c)
 np.cross(b, e)
 np.linalg.multi_dot([a, s, a])
 np.linalg.matrix_power(a, 3)
@@ -117,7 +118,7 @@ np.correlate(v, k)
 np.polyval(k, v)
 np.polyfit(v, w, 3)
 np.unwrap(v)
-np.bincount(rows, weights=h.repeat(2))
+np.bincount(many, weights=v)
 np.linspace(h, 2.0 * h, 500)
 np.logspace(h, 2.0 * h, 500)
 np.kron(x[:20, :20], y[:16, :16])

@@ -2,15 +2,16 @@
 
 import numpy as np
 import pytest
-from hand_numba import fast, hand_numba
-from libraries import (
+
+from nbgrad.bench.hand_numba import fast, hand_numba
+from nbgrad.bench.libraries import (
     naive_library,
     nbgrad_anew_library,
     nbgrad_compiled_library,
     nbgrad_function_library,
     nbgrad_library,
 )
-from workloads import hand_runner, numba_runner, runner, takes, workloads
+from nbgrad.bench.workloads import hand_runner, numba_runner, runner, takes, workloads
 
 # Multiples of the version by hand in NumPy to stay below; the others are measured all the same.
 TARGETS = {"W1": 2.0, "W5": 1.2}

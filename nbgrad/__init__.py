@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import random as random
 from .check import check_grads
+from .control import cond, loop, scan, while_loop
 from .core.modes import detect_changes, detect_nan, no_tracking
 from .descent import descend, minimize
 from .errors import (
@@ -32,8 +33,9 @@ from .errors import (
     WorkerError,
 )
 from .estimators import TraceEstimate, divergence, trace_estimate
+from .kernels.heap import keep as _keep_memory
+from .kernels.heap import trim
 from .kernels.pool import get_threads, set_threads
-from .loops import loop, scan
 from .rules.activation import elu, erf, gelu, leaky_relu, relu, sigmoid, softplus
 from .rules.assign import at
 from .rules.elementwise import abs2_of as abs2
@@ -113,6 +115,7 @@ __all__ = [
     "check_grads",
     "checkpoint",
     "compile",
+    "cond",
     "cross_entropy",
     "custom_elementwise",
     "custom_rule",
@@ -164,12 +167,16 @@ __all__ = [
     "stop_gradient",
     "trace_estimate",
     "track",
+    "trim",
     "value_and_grad",
     "vjp",
     "vmap",
     "warmup",
+    "while_loop",
 ]
 
+
+_keep_memory()
 
 _ROOMS = {
     "data", "elimination", "linalg", "nn", "optim", "parallel", "scipy", "special", "stats",

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from .control import scan
 from .core.symbols import user_line
 from .errors import TraceError
-from .loops import scan
 from .static.trace.record import is_recording
 from .transforms import gradient, trees
 

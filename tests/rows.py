@@ -36,12 +36,12 @@ KIN = set(
 against SciPy and mpmath; the rest of their tests with `-m full`."""
 
 EXEMPT = {
-    "full", "labels", "loop", "one_hot", "random_integers", "random_normal", "random_permutation",
-    "random_uniform",
+    "cond", "full", "labels", "loop", "one_hot", "random_integers", "random_normal",
+    "random_permutation", "random_uniform",
 }  # fmt: skip
 """Rows with tests of their own, or that no call of a user reaches on a tracked array: `full` is a
 constant inside of static programs, `labels` and `one_hot` take labels, a `loop` has a recorded
-body, and draws take states."""
+body, a `cond` two, and draws take states."""
 
 SHAPES = ((), (3,), (2, 3), (0, 3), (1,), (1, 1))
 # Pairs that broadcast; `float` is a Python number, and the last does not collapse to two axes.

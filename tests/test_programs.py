@@ -83,7 +83,8 @@ def slopes(p: Program) -> Any:
 
 def scalar(p: Program) -> Callable:
     """One number of the arguments: the value against the cotangent."""
-    return lambda args: dot(p.f(*args), cotangent(p))
+    ct = cotangent(p)  # of plain values, so before a transformation begins
+    return lambda args: dot(p.f(*args), ct)
 
 
 @each()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 
 from nbgrad import stopping
-from nbgrad.errors import MissingExtra
+from nbgrad.errors import MissingExtra, WorkerError
 from nbgrad.experiments.exits import MISUSED, STOPPED, complain
 
 SCREEN, EXTRAS = ("rich", "typer"), ("matplotlib", "sklearn")
@@ -42,7 +42,7 @@ def _run(arguments: list[str]) -> int:
 
 def _explain(error: Exception) -> int:
     """One line about what failed; raises it again where it is no fault of the call."""
-    if isinstance(error, (OSError, MissingExtra)):
+    if isinstance(error, (OSError, MissingExtra, WorkerError)):
         return complain(str(error))
     # Typer's own complaints share no public class across its versions, but this method.
     if not hasattr(error, "format_message"):

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from nbgrad import __version__
-from nbgrad.cli import experiments, upkeep
+from nbgrad.cli import bench, experiments, upkeep
 from nbgrad.experiments import compile_report
 from nbgrad.experiments.groups import Group
 
@@ -19,6 +19,7 @@ app = typer.Typer(
 app.add_typer(experiments.app, name="run")
 upkeep.add_to(app)
 compile_report.add_to(app)
+bench.add_to(app)
 
 
 def _show_version(wanted: bool) -> None:
@@ -43,6 +44,7 @@ def nbgrad(
     [bold]nbgrad run --list[/]   says what else there is to run
     [bold]nbgrad run all[/]      runs every one and writes a report
     [bold]nbgrad compile-report moons[/]  shows what a compiled program does
+    [bold]nbgrad bench --quick[/]  measures it beside the hand and its peers
     [bold]nbgrad warmup[/]       compiles the common kernels now, for later
     [bold]nbgrad config[/]       shows versions, cache folder, BLAS and threads
     [bold]nbgrad cache info[/]   shows what the kernel cache holds

@@ -11,7 +11,7 @@ import typer
 from nbgrad.experiments.catalogue import EXPERIMENTS, Experiment
 from nbgrad.experiments.exits import STOPPED, complain
 from nbgrad.experiments.groups import Group
-from nbgrad.experiments.outputs import prepare
+from nbgrad.experiments.outputs import prepare, shown_once
 from nbgrad.experiments.report import run_all
 from nbgrad.experiments.sheet import Sheet
 
@@ -66,15 +66,17 @@ def command(row: Experiment) -> Callable[..., int]:
         import scipy.linalg  # noqa: F401 (the BLAS that it loads is limited too)
         from threadpoolctl import threadpool_limits
 
-        sheet = Sheet(row.name, out or Path("nbgrad-out") / row.name, not no_plots, row.figures)
-        prepare(sheet.out)
         try:
-            # Small products gain nothing from threads, and lose much where others compute too.
-            with threadpool_limits(1):
-                row.run(sheet, **options)
+            place = out or Path("nbgrad-out") / row.name
+            with shown_once(place, options.get("engine") == "mpi") as folder:
+                sheet = Sheet(row.name, folder, not no_plots, row.figures)
+                prepare(sheet.out)
+                # Small products gain nothing from threads, and lose much where others compute too.
+                with threadpool_limits(1):
+                    row.run(sheet, **options)
+                sheet.close()
         except KeyboardInterrupt as stop:
             return complain(str(stop) or "stopped", STOPPED)
-        sheet.close()
         return 0
 
     shared = {"out": (Out, None), "no_plots": (NoPlots, False)}

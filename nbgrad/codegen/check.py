@@ -15,6 +15,7 @@ from ..errors import TraceError
 from .affine import Affine
 from .core import (
     Address,
+    Branch,
     Core,
     CoreStatement,
     CoreStep,
@@ -47,7 +48,7 @@ from .loops import (
 from .scalar import NAMES, Arg, Expr, arguments, evaluator, parse
 
 _INT = np.dtype(np.int64)
-_BOTH, _OTHER = parse("x & y"), parse("1 - x")
+_BOTH, _OTHER, _QUOTIENT = parse("x & y"), parse("1 - x"), parse("x // y")
 Range = tuple[int, int]
 
 
@@ -143,10 +144,16 @@ def _steps(steps: Iterable[CoreStep], scope: _Scope, scratch: int) -> None:
                 inside = buffer.offset + buffer.size <= scratch
                 _require(inside, f"{buffer} goes beyond the scratch of {scratch} bytes", statement)
         if isinstance(statement, Repeat):
+            if statement.count is not None:
+                _require_dtype(statement.count, _INT, scope, statement.variable)
+            if statement.going:
+                _require_dtype(statement.going, np.dtype(bool), scope, statement.variable)
             if statement.n:
                 within = scope.inside(statement.variable, (0, statement.n - 1))
                 within.dtypes[statement.variable] = _INT
                 _steps(statement.body, within, scratch)
+        elif isinstance(statement, Branch):
+            _branch(statement, scope, scratch)
         elif isinstance(statement, RunKernel):
             _run(statement, scope)
         elif isinstance(statement, RunDevice):
@@ -157,6 +164,17 @@ def _steps(steps: Iterable[CoreStep], scope: _Scope, scratch: int) -> None:
             _enter(statement, scope)
         else:
             _statement(statement, scope)
+
+
+def _branch(branch: Branch, scope: _Scope, scratch: int) -> None:
+    """Check both sides; what both define is known after them."""
+    _require_dtype(branch.condition, np.dtype(bool), scope, branch)
+    sides = [replace(scope, dtypes=dict(scope.dtypes), ranges=dict(scope.ranges)) for _ in range(2)]
+    for side, steps in zip(sides, (branch.then, branch.otherwise), strict=True):
+        _steps(steps, side, scratch)
+    for name in sides[0].dtypes.keys() & sides[1].dtypes.keys() - scope.dtypes.keys():
+        _require_dtype(name, sides[0].dtypes[name], sides[1], branch)
+        scope.define(name, sides[0].dtypes[name])
 
 
 def _places(statement: CoreStatement) -> list[tuple[Hashable, Affine]]:
@@ -313,12 +331,16 @@ def _kind_of(body: Expr, dtypes: Mapping[str, np.dtype], let: Let) -> str:
 
 
 def _range_of_code(let: Let, scope: _Scope) -> Range | None:
-    """The range of the two places that a loop's state takes in turn; None for other code."""
+    """The range of the two places that a loop's state takes in turn, and of the spans of its steps;
+    None for other code."""
     if let.body is _BOTH and let.operands[1] == Literal(1, _INT):
         return 0, 1
-    if let.body is _OTHER and isinstance(let.operands[0], str):
-        bounds = scope.ranges[let.operands[0]]
+    bounds = scope.ranges[let.operands[0]] if isinstance(let.operands[0], str) else None
+    if let.body is _OTHER:
         return bounds and (1 - bounds[1], 1 - bounds[0])
+    if let.body is _QUOTIENT and isinstance(let.operands[1], Literal):
+        length = int(let.operands[1].number)
+        return bounds and (bounds[0] // length, bounds[1] // length)
     return None
 
 

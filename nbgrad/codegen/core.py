@@ -69,16 +69,28 @@ class RunCore:
 
 @dataclass(frozen=True)
 class Repeat:
-    """Steps for each number of a step, from 0 to n - 1 or back."""
+    """Steps for each number of a step, from 0 to n - 1 or back; no more than `count` of them, and
+    none any more where `going` is false."""
 
     variable: str
     n: int
     reverse: bool
     body: tuple["CoreStep", ...]
+    count: Operand | None = None
+    going: str = ""
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Steps that run where a number is true, and others where it is not."""
+
+    condition: Operand
+    then: tuple["CoreStep", ...]
+    otherwise: tuple["CoreStep", ...] = ()
 
 
 CoreStatement: TypeAlias = (
-    RunKernel | RunDevice | RunCore | Repeat | Gemm | Let | Load | Store | Begin | Place
+    RunKernel | RunDevice | RunCore | Repeat | Branch | Gemm | Let | Load | Store | Begin | Place
 )
 
 
@@ -93,7 +105,7 @@ class CoreStep:
 @dataclass(eq=False)
 class Core:
     """A program or the step of a loop. Its parameters, in order, are `buffers` and `numbers` as
-    `order` has them, and scratch where it `takes_scratch`; it returns `results`."""
+    `order` has them, and scratch where it `takes_scratch`, and `sizes`; it returns `results`."""
 
     name: str
     parameters: tuple[Hashable, ...]
@@ -101,6 +113,8 @@ class Core:
     results: tuple[Operand, ...]
     scratch: int
     takes_scratch: bool  # of its caller, and makes none
+    is_step: bool = False  # of a loop: it gives the same numbers wherever it is entered
+    sizes: tuple[str, ...] = ()  # that are known at run time
 
 
 def all_steps(core: Core) -> Iterator[CoreStep]:
@@ -111,5 +125,7 @@ def all_steps(core: Core) -> Iterator[CoreStep]:
         yield step
         if isinstance(step.statement, Repeat):
             stack += step.statement.body[::-1]
+        elif isinstance(step.statement, Branch):
+            stack += [*step.statement.then, *step.statement.otherwise][::-1]
         elif isinstance(step.statement, RunCore):
             stack += step.statement.core.steps[::-1]

@@ -31,6 +31,10 @@ def _move(to: PointerLike, source: PointerLike, count: int) -> None:
     _write(to, _read(source, count))
 
 
+def _clear(to: PointerLike, count: int) -> None:
+    _write(to, np.zeros(count))
+
+
 def _spoil(to: PointerLike, count: int) -> None:
     _write(to, np.full(count, np.nan))
 
@@ -77,6 +81,12 @@ def _slid(v: PointerLike, x: PointerLike, out: PointerLike, rows: int, length: i
 def _ordered(x: PointerLike, out: PointerLike, rows: int, columns: int) -> None:
     """The orders, and the room to merge in, which is left as the orders again."""
     order = np.argsort(_read(x, rows, columns), axis=1, kind="stable")
+    _write(out, np.stack([order, order]))
+
+
+def _partitioned(x: PointerLike, out: PointerLike, rows: int, columns: int, *places: int) -> None:
+    """The orders that NumPy finds, and the room, which is left as they are."""
+    order = np.argpartition(_read(x, rows, columns), places, axis=1)
     _write(out, np.stack([order, order]))
 
 
@@ -286,8 +296,10 @@ DEVICES: dict[str, Callable[..., None]] = {
     "factored": _factored, "fill_integers": _fill_integers,
     "fill_normal": _fill_normal, "fill_permutation": _fill_permutation,
     "fill_uniform": _fill_uniform, "inverted": _inverted, "move": _move, "ordered": _ordered,
-    "overlapped": _overlapped, "recurred": _recurred, "recurred_back": _recurred_back,
+    "ordered_together": _ordered, "overlapped": _overlapped, "partitioned": _partitioned,
+    "recurred": _recurred, "recurred_back": _recurred_back,
     "reflected": _reflected, "searched": _searched, "slid": _slid, "spoil": _spoil,
+    "clear": _clear,
     "substituted": _substituted, "swept": _swept,
 }  # fmt: skip
 """By the names that `core.RunDevice` calls them."""
@@ -312,13 +324,16 @@ EXTENTS: dict[str, Callable[..., tuple[int, ...]]] = {
     "inverted": lambda count, n: (count * (n + 1) * n, count * n * n),
     "move": lambda n: (n, n),
     "ordered": lambda rows, columns: (rows * columns, 2 * rows * columns),
+    "ordered_together": lambda rows, columns: (rows * columns, 2 * rows * columns),
     "overlapped": lambda n, m: (n, m, n - m + 1),
+    "partitioned": lambda rows, columns, *_: (rows * columns, 2 * rows * columns),
     "recurred": lambda rows, columns: (rows * columns,) * 3,
     "recurred_back": lambda rows, columns: (rows * columns,) * 3,
     "reflected": lambda count, m, n: (count * m * n, count * (m + n) * n),
     "searched": lambda n, m, right: (n, m, m),
     "slid": lambda rows, length, n: (rows * length, rows * n, rows * (length - n + 1)),
     "spoil": lambda n: (n,),
+    "clear": lambda n: (n,),
     "substituted": lambda count, n, m: (count * (n + 1) * n, count * n * m, count * n * m),
     "swept": lambda count, n, m, *_: (count * n * n, count * n * m, count * n * m),
 }

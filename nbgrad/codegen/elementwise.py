@@ -7,6 +7,7 @@ kernel.
 The text of `x * y`, for arrays of one shape::
 
     def multiply(xs, ys, outs):
+        apart()
         for k in range(outs.size):
             x = xs[k]
             y = ys[k]
@@ -60,11 +61,11 @@ def loop_source(
     """Source of the module of one kernel: the function and the imports that it needs."""
     text = _function(name, steps, reads, writes)
     used = sorted(names_used(text) & set(functions.__all__))
-    head = "import numpy as np\n"
+    said = ["apart", "wide"] if used else ["apart"]
+    head = f"import numpy as np\nfrom nbgrad.kernels.pointers import {', '.join(said)}\n"
     if used:
-        head += "from nbgrad.kernels.pointers import wide\n"
         head += f"from nbgrad.kernels.scalar import {', '.join(used)}\n"
-        text = text.replace(":\n", ":\n    wide()\n", 1)
+    text = text.replace(":\n", ":\n" + "".join(f"    {word}()\n" for word in said), 1)
     return f"{head}\n\n{text}"
 
 

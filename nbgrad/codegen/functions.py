@@ -68,6 +68,7 @@ for _name, _sign, _binding, _price, _function in (
     _add(_name, _function, _price, _sign, binding=_binding, exact=_name != "power_of")
 _add("select", _select, 1, exact=True)
 _add("abs", np.abs, 1, exact=True)
+_add("fused", lambda x, y, z: x * y + z, 1)
 _add("sqrt", np.sqrt, 6, exact=True)
 _add("maximum", np.maximum, 2, exact=True)
 _add("minimum", np.minimum, 2, exact=True)

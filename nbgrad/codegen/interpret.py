@@ -13,6 +13,7 @@ import numpy as np
 from .blocks import Block, Pointer
 from .core import (
     Address,
+    Branch,
     Core,
     CoreStatement,
     CoreStep,
@@ -109,10 +110,16 @@ class _Machine:
     def _step(self, statement: CoreStatement, frame: Frame) -> None:
         numbers = frame.numbers
         if isinstance(statement, Repeat):
-            each = range(statement.n)
+            count = statement.n if statement.count is None else operand_of(statement.count)(numbers)
+            each = range(int(count))
             for i in reversed(each) if statement.reverse else each:
+                if statement.going and not numbers[statement.going]:
+                    break
                 numbers[statement.variable] = np.int64(i)
                 self._steps(statement.body, frame)
+        elif isinstance(statement, Branch):
+            holds = operand_of(statement.condition)(numbers)
+            self._steps(statement.then if holds else statement.otherwise, frame)
         elif isinstance(statement, RunKernel):
             pointers = [self._pointer(p, frame) for p in statement.pointers]
             operands = [operand_of(x)(numbers) for x in statement.numbers]

@@ -6,11 +6,12 @@ in integers that were loaded. No statement holds text of another language.
 """
 
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, field, is_dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.sizes import is_dynamic, names_in
 from .affine import Affine
 from .functions import Constant, NumPyNumber
 from .scalar import NAMES, Expr, near_arguments
@@ -185,13 +186,35 @@ Statement = Let | Place | Begin | Join | Load | Store | Loop | Chunks | Guarded 
 
 @dataclass(frozen=True)
 class Kernel:
-    """Statements over buffers 0, 1, ... of dtypes, and numbers; it returns `results`."""
+    """Statements over buffers 0, 1, ... of dtypes, and numbers; it returns `results`. `sizes` are
+    the names of those that it is given at run time."""
 
     label: str
     buffers: tuple[np.dtype, ...]
     numbers: tuple[str, ...]
     body: tuple[Statement, ...]
     results: tuple[str, ...] = ()
+    sizes: tuple[str, ...] = field(init=False, compare=False)
+
+    def __post_init__(self):
+        object.__setattr__(self, "sizes", sizes_in(self.body))
+
+
+def sizes_in(code: Any) -> tuple[str, ...]:
+    """The sizes that statements are given at run time, by name."""
+    found: set[str] = set()
+    stack = [code]
+    while stack:
+        part = stack.pop()
+        if is_dynamic(part):
+            found |= names_in(part)
+        elif isinstance(part, Let):
+            stack += part.operands
+        elif isinstance(part, tuple):
+            stack += part
+        elif is_dataclass(part):
+            stack += vars(part).values()
+    return tuple(sorted(found))
 
 
 def statements(body: tuple[Statement, ...], times: int = 1) -> Iterator[tuple[Statement, int]]:
@@ -223,5 +246,6 @@ def is_ranged(statement: Statement) -> bool:
 __all__ = [
     "MAXIMUM", "MINIMUM", "PIECE", "PRODUCT", "SUM", "Begin", "Chunks", "Gemm", "Guarded", "Join",
     "Kernel", "Let", "Literal", "Load", "Loop", "Operand", "Pieces", "Place", "Reduction",
-    "Statement", "Store", "is_ranged", "statements",
+    "Statement", "Store", "is_ranged", "sizes_in",
+    "statements",
 ]  # fmt: skip

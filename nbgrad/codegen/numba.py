@@ -9,8 +9,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..core.sizes import is_dynamic
 from .affine import Affine
-from .core import Address, Core, CoreStatement, CoreStep, Repeat, RunCore, RunDevice, RunKernel
+from .core import (
+    Address,
+    Branch,
+    Core,
+    CoreStatement,
+    CoreStep,
+    Repeat,
+    RunCore,
+    RunDevice,
+    RunKernel,
+)
 from .loops import (
     MAXIMUM,
     MINIMUM,
@@ -36,7 +47,7 @@ from .loops import (
 from .scalar import NAMES, near_arguments, parse, plain_literal, text_of, typed_literal
 
 _ZERO = Affine(0, ())
-_VARIABLES = "ijklmnopq"
+_VARIABLES = "ijkl"
 _SAME = parse("x")
 _LOOSE = {SUM: "radd({}, {})", PRODUCT: "{} * {}", MAXIMUM: "highest({}, {})",
           MINIMUM: "lowest({}, {})"}  # fmt: skip
@@ -59,13 +70,15 @@ def _text_of(kernel: Kernel, name_of: Callable[[Kernel], str] | None = None) -> 
             body += _pieces(statement, name)
         else:
             body += _body([statement], False)
-    parameters = [*_pointers(kernel), *kernel.numbers]
-    if PIECE in kernel.numbers:  # its results go where they are joined
-        parameters[-1:] = [*_sums(kernel), PIECE]
+    body = _endless(body)
+    numbers = list(kernel.numbers)
+    if PIECE in numbers:  # its results go where they are joined
+        numbers[-1:] = [*_sums(kernel), PIECE]
         each = zip(_sums(kernel), kernel.results, strict=True)
         body += [f"{sums}[{PIECE}] = {result}" for sums, result in each]
     elif kernel.results:
         body.append(f"return {', '.join(kernel.results)}")
+    parameters = [*_pointers(kernel), *numbers, *kernel.sizes]
     lines = indented(["tuned()", "alone()", *(body or ["pass"])])
     return "\n".join([f"({', '.join(parameters)}):", *lines]) + "\n"
 
@@ -77,6 +90,15 @@ def _pointers(kernel: Kernel) -> list[str]:
 def _sums(part: Kernel) -> list[str]:
     """The names of the arrays for the results of pieces."""
     return [f"sums{i}" for i in range(len(part.results))]
+
+
+def _endless(body: list[str]) -> list[str]:
+    """The lines of a kernel, in which LLVM does not see the inf that is chosen where the largest or
+    the least number is sought."""
+    if not any("highest(" in line or "lowest(" in line for line in body):
+        return body
+    lines = [line.replace("np.inf", "inf") if "select(" in line else line for line in body]
+    return lines if lines == body else ["inf = hidden(np.inf)", *lines]
 
 
 class Module:
@@ -110,17 +132,28 @@ class Module:
             body.insert(1, f"w = scratch({core.scratch})")
         results = ", ".join(map(operand_text, core.results))
         body.append(f"return ({results},)" if results else "return ()")
-        head = ["@device", f"def {core.name}({', '.join(parameters)}):"]
+        decorator = "@exact" if core.is_step else "@device"
+        head = [decorator, f"def {core.name}({', '.join(parameters)}):"]
         return "\n".join([*head, *indented(body)]) + "\n"
 
     def _step(self, step: CoreStep) -> list[Line]:
         statement, lines = step.statement, step.lines
         if isinstance(statement, Repeat):
-            n = statement.n
-            steps = f"range({n - 1}, -1, -1)" if statement.reverse else f"range({n})"
-            inside = [line for s in statement.body for line in self._step(s)]
+            n = statement.n if statement.count is None else operand_text(statement.count)
+            last = n - 1 if isinstance(n, int) else f"{n} - 1"
+            steps = f"range({last}, -1, -1)" if statement.reverse else f"range({n})"
+            inside = [Line(f"if not {statement.going}:", lines), Line("    break", lines)]
+            inside = inside if statement.going else []
+            inside += [line for s in statement.body for line in self._step(s)]
             head = Line(f"for {statement.variable} in {steps}:", lines)
-            return [head, *(Line("    " + text, noted) for text, noted in inside)]
+            return [head, *_deeper(inside)]
+        if isinstance(statement, Branch):
+            out = [Line(f"if {operand_text(statement.condition)}:", lines)]
+            out += _deeper(self.step_lines(statement.then) or [Line("pass", ())])
+            if statement.otherwise:
+                out.append(Line("else:", lines))
+                out += _deeper(self.step_lines(statement.otherwise))
+            return out
         return [Line(self._statement(statement, lines), lines)]
 
     def _statement(self, statement: CoreStatement, lines: tuple[str, ...]) -> str:
@@ -130,6 +163,7 @@ class Module:
             operands = [
                 *map(self._pointer, statement.pointers),
                 *map(operand_text, statement.numbers),
+                *statement.kernel.sizes,
             ]
             return _call(name, operands, statement.results)
         if isinstance(statement, RunDevice):
@@ -141,6 +175,7 @@ class Module:
                 self._pointer(x) if isinstance(x, Address) else operand_text(x)
                 for x in statement.arguments
             ]
+            operands += statement.core.sizes
             results = ", ".join(statement.results)
             call = f"{statement.core.name}({', '.join(operands)})"
             return f"{results}, = {call}" if results else call
@@ -151,7 +186,7 @@ class Module:
             return _load(statement, self._base(statement.buffer, statement.dtype, _ZERO))
         if isinstance(statement, Store):
             return _store(statement, self._base(statement.buffer, statement.dtype, _ZERO))
-        assert not isinstance(statement, Repeat)
+        assert not isinstance(statement, (Repeat, Branch))
         return _line(statement)
 
     def _note(self, name: str, lines: tuple[str, ...]) -> None:
@@ -166,6 +201,10 @@ class Module:
     def kernel_texts(self) -> list[str]:
         """The functions of all kernels that were named."""
         return [f"@device\ndef {name}{text}" for text, name in self.kernels.items()]
+
+
+def _deeper(lines: Iterable[Line]) -> list[Line]:
+    return [Line("    " + text, noted) for text, noted in lines]
 
 
 def _body(body: Iterable[Statement], near: bool) -> list[str]:
@@ -289,7 +328,8 @@ def _store(store: Store, pointer: str) -> str:
 def _gemm(gemm: Gemm, pointer: Callable) -> str:
     (m, n, k), (ta, tb), (lda, ldb) = gemm.sizes, gemm.turned, gemm.strides
     places = ", ".join(pointer(place) for place in (gemm.a, gemm.b, gemm.c))
-    return f"gemm_at({places}, {m}, {n}, {k}, {ta}, {tb}, {lda}, {ldb}, {n})"
+    rows = ", ".join(f"max({ld}, 1)" if is_dynamic(ld) else str(ld) for ld in (lda, ldb, n))
+    return f"gemm_at({places}, {m}, {n}, {k}, {ta}, {tb}, {rows})"
 
 
 def _shifted(place: tuple[Hashable, Affine]) -> str:
@@ -307,6 +347,8 @@ def operand_text(operand: Operand) -> str:
     if isinstance(operand, str):
         return operand
     number, dtype = operand.number, operand.dtype
+    if is_dynamic(number):
+        return str(number)
     if dtype.kind == "b":
         return "True" if number else "False"
     if dtype.kind in "iu":

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Iterable
 
 from .affine import Affine
-from .core import Address, Core, CoreStep, Repeat, RunCore, RunDevice, RunKernel
+from .core import Address, Branch, Core, CoreStep, Repeat, RunCore, RunDevice, RunKernel
 from .loops import (
     Begin,
     Chunks,
@@ -53,8 +53,13 @@ class Shown:
     def _step(self, step: CoreStep) -> list[str]:
         s = step.statement
         if isinstance(s, Repeat):
-            steps = f"{s.n - 1}, ..., 0" if s.reverse else f"0, ..., {s.n - 1}"
-            return [f"for {s.variable} in {steps}", *indented(self._steps(s.body))]
+            last = s.n - 1 if s.count is None else f"{operand_text(s.count)} - 1"
+            steps = f"{last}, ..., 0" if s.reverse else f"0, ..., {last}"
+            goes = f", while {s.going}" if s.going else ""
+            return [f"for {s.variable} in {steps}{goes}", *indented(self._steps(s.body))]
+        if isinstance(s, Branch):
+            lines = [f"if {operand_text(s.condition)}", *indented(self._steps(s.then))]
+            return lines + ["else", *indented(self._steps(s.otherwise))] * bool(s.otherwise)
         if isinstance(s, RunKernel):
             text = _kernel(s.kernel)
             name = self._kernels.setdefault(text, f"{s.kernel.label}{len(self._kernels)}")

@@ -19,7 +19,9 @@ import numpy as np
 from ..errors import TraceError
 from .array import Array
 from .functions import in_scipy
+from .naming import naming, tagged
 from .primitive import Aval, Primitive
+from .sizes import is_dynamic
 
 _HERE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
@@ -93,6 +95,14 @@ class Symbol(Array):
     def settled(self):
         """This value with a dtype that promotes others: what is differentiated has one."""
         return np.copy(self) if self.weak else self
+
+    def __len__(self) -> int:
+        if self.shape and is_dynamic(self.shape[0]):
+            raise TraceError(
+                f"len() and loops over {self.shape[0]} elements need a number, which is known "
+                f"at run time: use x.shape[0], or nbgrad.scan{user_line()}"
+            )
+        return super().__len__()
 
     @property
     def below(self) -> Any:
@@ -219,6 +229,8 @@ class Builder:
         return primitive.infer(*map(aval_of, args), **params)
 
     def _symbol(self, aval, primitive, args, params) -> Symbol:
+        if naming() is not None:
+            aval = Aval.of(tagged(aval.shape), aval.dtype)
         symbol = Symbol()
         symbol.builder, symbol.level, symbol.aval, symbol.line = self, self.level, aval, ""
         symbol.primitive, symbol.args, symbol.params, symbol.weak = primitive, args, params, False

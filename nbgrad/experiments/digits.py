@@ -13,10 +13,11 @@ import numpy as np
 import nbgrad
 from nbgrad.experiments.history import History, OnStep
 from nbgrad.experiments.network import Layers, Network, accuracy, forward
-from nbgrad.experiments.options import Compiled, Seed, Steps
+from nbgrad.experiments.options import Compiled, Engine, Seed, Steps, Workers
 from nbgrad.experiments.race import Race, raced
 from nbgrad.experiments.sheet import Sheet
 from nbgrad.experiments.training import trained
+from nbgrad.parallel import ValueAndGrad
 from nbgrad.static.variant import Variant
 
 STEPS = 2000
@@ -59,13 +60,13 @@ def batch(state: Any, x: Any, labels: Any) -> tuple[Any, Any, Any]:
     return state, x[chosen] + noise, labels[chosen]
 
 
-def step(layers: Layers, velocities: Layers, x: Any, labels: Any, rate: Any):
-    """The loss, and weights, biases and velocities after one step."""
+def loss_of(layers: Layers, x: Any, labels: Any) -> Any:
+    """The mean loss of some images."""
+    return nbgrad.logit_cross_entropy(forward(layers, "linear", x), labels)
 
-    def loss_of(layers):
-        return nbgrad.logit_cross_entropy(forward(layers, "linear", x), labels)
 
-    loss, slopes = nbgrad.value_and_grad(loss_of)(layers)
+def moved(layers: Layers, velocities: Layers, slopes: Layers, rate: Any) -> tuple[Layers, Layers]:
+    """Weights, biases and velocities after a step down these slopes."""
     velocities = [
         (MOMENTUM * weight + weight_slope, MOMENTUM * bias + bias_slope)
         for (weight, bias), (weight_slope, bias_slope) in zip(velocities, slopes, strict=True)
@@ -74,7 +75,13 @@ def step(layers: Layers, velocities: Layers, x: Any, labels: Any, rate: Any):
         (weight - rate * weight_velocity, bias - rate * bias_velocity)
         for (weight, bias), (weight_velocity, bias_velocity) in zip(layers, velocities, strict=True)
     ]
-    return loss, layers, velocities
+    return layers, velocities
+
+
+def step(layers: Layers, velocities: Layers, x: Any, labels: Any, rate: Any):
+    """The loss, and weights, biases and velocities after one step."""
+    loss, slopes = nbgrad.value_and_grad(loss_of)(layers, x, labels)
+    return loss, *moved(layers, velocities, slopes, rate)
 
 
 compiled_step = nbgrad.compile(step)
@@ -131,49 +138,82 @@ class Training:
         )
         network.replace(layers)
 
+    def divided(self, vg: ValueAndGrad, x: np.ndarray, labels: np.ndarray, rate: float) -> float:
+        """The same by workers, each with its rows of the batch; returns the loss before it."""
+        count = min(vg.workers, len(x))
+        shards = zip(np.array_split(x, count), np.array_split(labels, count), strict=True)
+        network = self.network
+        loss, slopes = vg(network.arrays(), vg.mine(shards))
+        layers, self.velocities = moved(network.arrays(), self.velocities, slopes, rate)
+        network.replace(layers)
+        return loss
+
 
 def train(
-    seed: int = 0, steps: int = STEPS, on_step: OnStep | None = None, compiled: bool = False
+    seed: int = 0,
+    steps: int = STEPS,
+    on_step: OnStep | None = None,
+    compiled: bool = False,
+    vg: ValueAndGrad | None = None,
 ) -> History:
     """Train on three quarters of the digits; the history's accuracy is that on the rest.
 
     Ctrl-C ends the training early and keeps the steps taken so far. All steps are one `compiled`
-    loop, or each is eager: the losses are the same to rounding.
+    loop, or each is eager, or the workers of `vg` divide its batch: the losses are the same to
+    rounding.
     """
     training = Training(seed)
     network, data = training.network, training.data
     history = History(network, data.held_x, data.held_labels)
     rates = RATE * (1 + np.cos(np.pi * np.arange(steps) / steps)) / 2
-    if compiled:
+    if compiled and vg is None:
         layers, (losses, accuracies) = compiled_training(
             network.arrays(), training.velocities, training.state, data, rates
         )
         network.replace(layers)
         history.record_all(losses, accuracies, on_step)
         return history
+    take = training.eager if vg is None else partial(training.divided, vg)
     try:
         for rate in rates.tolist():
-            history.record(training.eager(*training.batch(), rate), on_step)
+            history.record(take(*training.batch(), rate), on_step)
     except KeyboardInterrupt:
         history.interrupted = True
     return history
 
 
-def run(sheet: Sheet, seed: Seed = 0, steps: Steps = STEPS, compiled: Compiled = False) -> None:
+def run(
+    sheet: Sheet,
+    seed: Seed = 0,
+    steps: Steps = STEPS,
+    compiled: Compiled = False,
+    engine: Engine = None,
+    workers: Workers = None,
+) -> None:
     """Read handwritten digits with a 64-64-32-10 relu network.
 
     Shows minibatches, momentum and a decaying learning rate, on tracked
     weights that take thousands of updates. The digits are 1,797 scans of
     8 x 8 pixels; a quarter of them is held out to measure the accuracy.
     Pictures show the training, which digits are taken for which, and every
-    digit that was misread.
+    digit that was misread. With --engine or --workers the rows of each batch
+    are divided between workers, and the result is the same but for rounding.
 
     [bold]nbgrad run digits[/]
     [bold]nbgrad run digits --steps 300 --no-plots[/]
     [bold]nbgrad run digits --compiled[/]  all steps one compiled loop
+    [bold]nbgrad run digits --workers 2 --engine processes[/]
+    [bold]mpiexec -n 2 python -m nbgrad run digits --engine mpi[/]
     """
     to_train = partial(train, seed, steps, compiled=compiled)
-    trained(sheet, "held-out accuracy", to_train, steps, partial(race, seed) if compiled else None)
+    if engine is None and workers is None:
+        race_of = partial(race, seed) if compiled else None
+        trained(sheet, "held-out accuracy", to_train, steps, race_of)
+        return
+    dividing = nbgrad.parallel.value_and_grad(loss_of, engine, workers=workers, compile=compiled)
+    with dividing as vg:
+        trained(sheet, "held-out accuracy", partial(to_train, vg=vg), steps)
+        sheet.say(f"the last step: {vg.report}")
 
 
 def race(seed: int = 0) -> Race:

@@ -18,45 +18,62 @@ def gemm(typingctx, a, b, out, m, n, k, ta, tb):
     """out = op(a) @ op(b): op(a) is m x k, op(b) is k x n, `ta` and `tb` say transposed.
 
     `a`, `b` and `out` are contiguous arrays of one dtype. The library is the one that Numba
-    itself links to, through SciPy. BLAS counts columns first, so it is given out.T =
-    op(b).T @ op(a).T.
+    itself links to, through SciPy.
     """
-    signature = types.void(
-        a, b, out, types.intp, types.intp, types.intp, types.boolean, types.boolean
-    )
+    sizes = (types.intp,) * 3 + (types.boolean,) * 2
 
     def codegen(context, builder, sig, args):
-        dtype = sig.args[0].dtype
-        pointer, char, intp = cgutils.voidptr_t, ir.IntType(8), context.get_value_type(m)
-        kinds = [char] * 3 + [intp] * 3
-        kinds += [pointer, pointer, intp, pointer, intp, pointer, pointer, intp]
-        function = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(ir.IntType(32), kinds), "numba_xxgemm"
-        )
-
         def data(kind, value):
             array = context.make_array(kind)(context, builder, value)
-            return builder.bitcast(array.data, pointer)
-
-        def number(value):
-            constant = context.get_constant_generic(builder, dtype, value)
-            return builder.bitcast(cgutils.alloca_once_value(builder, constant), pointer)
-
-        def letter(flag):
-            yes, no = ir.Constant(char, ord("t")), ir.Constant(char, ord("n"))
-            return builder.select(flag, yes, no)
+            return builder.bitcast(array.data, cgutils.voidptr_t)
 
         m_, n_, k_, ta_, tb_ = args[3:]
-        kind = ir.Constant(char, ord("d" if dtype == types.float64 else "s"))
-        builder.call(
-            function,
-            (
-                kind, letter(tb_), letter(ta_), n_, m_, k_, number(1.0),
-                data(sig.args[1], args[1]), builder.select(tb_, k_, n_),
-                data(sig.args[0], args[0]), builder.select(ta_, m_, k_),
-                number(0.0), data(sig.args[2], args[2]), n_,
-            ),
-        )  # fmt: skip
+        pointers = [data(kind, value) for kind, value in zip(sig.args, args[:3], strict=False)]
+        strides = builder.select(ta_, m_, k_), builder.select(tb_, k_, n_), n_
+        multiply(context, builder, sig.args[0].dtype, pointers, args[3:6], (ta_, tb_), strides)
         return context.get_dummy_value()
 
-    return signature, codegen
+    return types.void(a, b, out, *sizes), codegen
+
+
+def multiply(context, builder, dtype, pointers, sizes, turned, strides) -> None:
+    """Write calls of BLAS for c = op(a) @ op(b), whose rows are `strides` apart: of a vector where
+    one of the factors is one, which takes a fifth of the time of a matrix of one row."""
+    raw, char, intp = cgutils.voidptr_t, ir.IntType(8), context.get_value_type(types.intp)
+    (a, b, c), (m, n, k), (ta, tb), (lda, ldb, ldc) = pointers, sizes, turned, strides
+    kind = ir.Constant(char, ord("d" if dtype == types.float64 else "s"))
+
+    def number(value):
+        constant = context.get_constant_generic(builder, dtype, value)
+        return builder.bitcast(cgutils.alloca_once_value(builder, constant), raw)
+
+    def letter(flag):
+        return builder.select(flag, ir.Constant(char, ord("t")), ir.Constant(char, ord("n")))
+
+    def call(name, *arguments):
+        signature = ir.FunctionType(ir.IntType(32), [x.type for x in arguments])
+        builder.call(cgutils.get_or_insert_function(builder.module, signature, name), arguments)
+
+    def times_vector(matrix, is_turned, rows, ld, vector):
+        """BLAS counts columns first: it sees each matrix turned, `ld` numbers of which are a
+        column."""
+        m_, n_ = builder.select(is_turned, rows, k), builder.select(is_turned, k, rows)
+        call("numba_xxgemv", kind, letter(builder.not_(is_turned)), m_, n_, one, matrix, ld, vector,
+             zero, c)  # fmt: skip
+
+    def is_one(size):
+        return builder.icmp_signed("==", size, intp(1))
+
+    one, zero = number(1.0), number(0.0)
+    column = builder.and_(is_one(n), builder.or_(tb, is_one(ldb)))
+    row = builder.and_(is_one(m), builder.or_(builder.not_(ta), is_one(lda)))
+    with builder.if_else(column) as (then, otherwise):
+        with then:
+            times_vector(a, ta, m, lda, b)
+        with otherwise, builder.if_else(row) as (then_row, matrices):
+            with then_row:
+                times_vector(b, builder.not_(tb), n, ldb, a)
+            with matrices:
+                # It is given c.T = op(b).T @ op(a).T.
+                call("numba_xxgemm", kind, letter(tb), letter(ta), n, m, k, one, b, ldb, a, lda,
+                     zero, c, ldc)  # fmt: skip

@@ -16,6 +16,11 @@ def scatter_add(buffer, rows, ct, outer, length, width):
         if rows[i] < -length or rows[i] >= length:
             return i
     for o in range(outer):
+        if width == 1:  # in a third of the time
+            for i in range(rows.size):
+                row = rows[i] + length if rows[i] < 0 else rows[i]
+                buffer[offset(o * length + row)] += ct[offset(o * rows.size + i)]
+            continue
         for i in range(rows.size):
             row = rows[i] + length if rows[i] < 0 else rows[i]
             to, start = (o * length + row) * width, (o * rows.size + i) * width

@@ -11,13 +11,16 @@ import llvmlite.binding
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, errors, types
+from numba.core.datamodel import default_manager
 
+from .blas import multiply
 from .jit.kernel import device, instruction
 
 __all__ = [
     "Overlap",
     "address",
     "alone",
+    "apart",
     "at_b1",
     "at_f4",
     "at_f8",
@@ -30,6 +33,7 @@ __all__ = [
     "at_u4",
     "at_u8",
     "b1",
+    "clear",
     "f4",
     "f8",
     "gemm_at",
@@ -45,6 +49,7 @@ __all__ = [
     "pointer",
     "scratch",
     "shift",
+    "small",
     "spoil",
     "tuned",
     "u1",
@@ -142,6 +147,13 @@ def move(to, source, count):
 
 
 @device
+def clear(to, count):
+    """Set `count` elements to zero."""
+    for i in range(count):
+        to[i] = 0
+
+
+@device
 def spoil(to, count):
     """Set `count` elements to nan."""
     for i in range(count):
@@ -187,16 +199,20 @@ def scratch(typingctx, size):
     return types.CPointer(types.uint8)(size), codegen
 
 
-@instruction(lambda count: count)
-def hidden(typingctx, count):
-    """`count`, which LLVM cannot see: a short inner loop of known length is unrolled before it is
-    vectorised, and then vectors run across its rows, element by element (30 times slower)."""
+@instruction(lambda x: x)
+def hidden(typingctx, x):
+    """`x`, which LLVM cannot see: a short inner loop of known length is unrolled before it is
+    vectorised, and then vectors run across its rows, element by element (30 times slower); and the
+    largest of what is -inf in places becomes one under a condition, which has no vectors."""
+    kind = types.float64 if x == types.float64 else types.intp
 
     def codegen(context, builder, signature, args):
-        kind = args[0].type
-        return builder.asm(ir.FunctionType(kind, [kind]), "", "=r,0", args, side_effect=False)
+        word = ir.IntType(64)
+        seen = builder.bitcast(args[0], word)
+        unseen = builder.asm(ir.FunctionType(word, [word]), "", "=r,0", [seen], side_effect=False)
+        return builder.bitcast(unseen, args[0].type)
 
-    return types.intp(types.intp), codegen
+    return kind(kind), codegen
 
 
 @instruction(lambda: None)
@@ -215,6 +231,25 @@ def tuned(typingctx):
     return types.void(), codegen
 
 
+# Where the address of the first element stands among the parts of an array's argument.
+_DATA = f".{default_manager.lookup(types.Array(types.float64, 1, 'C')).get_field_position('data')}"
+
+
+@instruction(lambda: None)
+def apart(typingctx):
+    """Said first in a kernel of arrays: what it writes is in no other argument. Else LLVM compares
+    addresses before a loop, takes short arrays that lie within some vectors of each other for ones
+    that overlap, and does not vectorise there: a sum would have other bits than elsewhere."""
+
+    def codegen(context, builder, signature, args):
+        for argument in builder.function.args[2:]:
+            if argument.name.endswith(_DATA):
+                argument.add_attribute("noalias")
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
 @instruction(lambda: None)
 def alone(typingctx):
     """Said first in a kernel: it is not written into its callers, where it would be optimized and
@@ -222,6 +257,20 @@ def alone(typingctx):
 
     def codegen(context, builder, signature, args):
         builder.function.attributes.add("noinline")
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
+@instruction(lambda: None)
+def small(typingctx):
+    """Said first in a kernel: `alone`, and its loops stay as they are written: LLVM takes long to
+    make vectors of them, and they gain nothing."""
+
+    def codegen(context, builder, signature, args):
+        builder.function.attributes.add("noinline")
+        builder.function.attributes.add("minsize")
+        builder.function.attributes.add("optsize")
         return context.get_dummy_value()
 
     return types.void(), codegen
@@ -292,30 +341,9 @@ def gemm_at(typingctx, a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
     signature = types.void(a, b, c, *sizes)
 
     def codegen(context, builder, signature, args):
+        pointers = [builder.bitcast(p, cgutils.voidptr_t) for p in args[:3]]
         dtype = signature.args[0].dtype
-        raw, char, intp = cgutils.voidptr_t, ir.IntType(8), context.get_value_type(types.intp)
-        kinds = [char] * 3 + [intp] * 3
-        kinds += [raw, raw, intp, raw, intp, raw, raw, intp]
-        function = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(ir.IntType(32), kinds), "numba_xxgemm"
-        )
-
-        def number(value):
-            constant = context.get_constant_generic(builder, dtype, value)
-            return builder.bitcast(cgutils.alloca_once_value(builder, constant), raw)
-
-        def letter(flag):
-            return builder.select(flag, ir.Constant(char, ord("t")), ir.Constant(char, ord("n")))
-
-        a_, b_, c_ = (builder.bitcast(p, raw) for p in args[:3])
-        m_, n_, k_, ta_, tb_, lda_, ldb_, ldc_ = args[3:]
-        kind = ir.Constant(char, ord("d" if dtype == types.float64 else "s"))
-        # BLAS counts columns first, so it is given c.T = op(b).T @ op(a).T.
-        builder.call(
-            function,
-            (kind, letter(tb_), letter(ta_), n_, m_, k_, number(1.0), b_, ldb_, a_, lda_,
-             number(0.0), c_, ldc_),
-        )  # fmt: skip
+        multiply(context, builder, dtype, pointers, args[3:6], args[6:8], args[8:])
         return context.get_dummy_value()
 
     return signature, codegen

@@ -1,49 +1,362 @@
-"""Orders and positions among sorted numbers, on pointers, for compiled programs."""
+"""Orders and positions among sorted numbers: on pointers, for compiled programs, and of arrays.
 
-from .jit.kernel import device
-from .pointers import shift
+Numbers are compared by integers that lie as they do, their images. To sort a row, the leading bits
+of its images that vary are put into words above the positions: no two words are equal, equal
+numbers stay in order, and nothing is carried along. Many short rows are sorted together, each in a
+lane of vectors, by a network that asks for no branch; others digit by digit. Numbers whose words
+differ in the position alone are merged by their images.
+"""
 
-__all__ = ["ordered", "searched"]
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+
+from .jit.kernel import device, instruction, kernel
+from .pointers import alone, hidden, i8, pointer, scratch, shift, small
+
+__all__ = ["in_lanes", "ordered", "ordered_together", "partitioned", "searched"]
+
+_LANES = 16  # rows that the network sorts together
+_LONG = 2048  # the longest of them
+_DIGIT, _BYTE = 11, 8  # bits of a digit, of long rows and of short ones
+_SORTED = 33  # bits by which digits sort; few rows have numbers that differ below only
+_SAMPLE, _MARGIN = 64, 8  # numbers among which pivots are sought, and how far from the place
+
+
+def _image(x):
+    if np.asarray(x).dtype.kind != "f":
+        x = int(x) - (1 << 63 if np.asarray(x).dtype == np.uint64 else 0)
+        return np.int64(x)
+    bits = int(np.float64(x + 0.0).view(np.int64))
+    return np.int64(2**63 - 1 if x != x else bits ^ (2**63 - 1) if bits < 0 else bits)
+
+
+@instruction(_image)
+def image(typingctx, x):
+    """An integer that lies among others as x does: nan last, and both zeros are one number."""
+
+    def codegen(context, builder, signature, args):
+        word = ir.IntType(64)
+        (value,) = args
+        if isinstance(x, types.Integer):
+            wide = builder.sext if x.signed else builder.zext
+            value = wide(value, word) if x.bitwidth < 64 else value
+            return value if x.signed or x.bitwidth < 64 else builder.xor(value, word(1 << 63))
+        value = builder.fpext(value, ir.DoubleType()) if x == types.float32 else value
+        value = builder.fadd(value, ir.Constant(value.type, 0.0))
+        bits = builder.bitcast(value, word)
+        turned = builder.and_(builder.ashr(bits, word(63)), word(2**63 - 1))
+        isnan = builder.fcmp_unordered("uno", value, value)
+        return builder.select(isnan, word(2**63 - 1), builder.xor(bits, turned))
+
+    return types.int64(x), codegen
+
+
+@instruction(lambda k, least, count: np.int64((int(k) - int(least)) >> int(count)))
+def above(typingctx, k, least, count):
+    """How far k lies above `least`, in units of 2**count; count is less than 64."""
+
+    def codegen(context, builder, signature, args):
+        return builder.lshr(builder.sub(*args[:2]), args[2])
+
+    return types.int64(types.int64, types.int64, types.int64), codegen
+
+
+def in_lanes(rows, columns):
+    """Whether there are so many rows, and so short ones, that they are sorted together."""
+    return rows >= _LANES and columns <= _LONG
+
+
+@instruction(lambda x: (int(x) % 2**64).bit_length())
+def length(typingctx, x):
+    """How many bits x has, as one without a sign."""
+
+    def codegen(context, builder, signature, args):
+        return builder.sub(ir.Constant(args[0].type, 64), builder.ctlz(args[0], ir.IntType(1)(0)))
+
+    return types.int64(types.int64), codegen
+
+
+@device
+def packed(row, words, stride, columns, most):
+    """Words of a row, `stride` apart: up to `most` bits of each image above the position. The bits
+    of a position, those above them, and whether bits are left out."""
+    alone()
+    least = greatest = first = image(row[0])
+    varying = np.int64(0)
+    for i in range(columns):
+        k = image(row[i])
+        least, greatest = min(least, k), max(greatest, k)
+        varying |= k ^ first
+    place, high = length(columns - 1), length(greatest - least)
+    low = max(length(varying & -varying) - 1, 0)
+    start = max(low, high - min(most, 63 - place))
+    for i in range(columns):
+        words[i * stride] = (above(image(row[i]), least, min(start, 63)) << place) | i
+    return place, high - start, start > low
+
+
+@device
+def tied(words, columns, place):
+    """Whether two of the sorted words differ in the position alone."""
+    alone()
+    some = 0
+    for i in range(columns - 1):
+        some += (words[i] ^ words[i + 1]) >> place == 0
+    return some > 0
+
+
+@device
+def placed(row, words, room, columns, place, inexact):
+    """Positions in place of sorted words; where bits were left out, those that only they tell apart
+    are put in order."""
+    small()
+    mask = (1 << place) - 1
+    low = 0 if inexact and tied(words, columns, place) else columns
+    while low < columns:
+        high = low + 1
+        while high < columns and words[high] >> place == words[low] >> place:
+            high += 1
+        if high > low + 1:
+            merged(row, words, room, low, high, mask)
+        low = high
+    for i in range(columns):
+        words[i] &= mask
+
+
+@device
+def merged(row, order, room, low, high, mask):
+    """Sort order[low:high] by the images of what it points at: merge sort."""
+    small()
+    width = 1
+    while width < high - low:
+        for first in range(low, high, 2 * width):
+            middle, end = min(first + width, high), min(first + 2 * width, high)
+            i, k = first, middle
+            for at in range(first, end):
+                left = k >= end
+                if i < middle and not left:
+                    left = image(row[order[i] & mask]) <= image(row[order[k] & mask])
+                if left:
+                    room[at] = order[i]
+                    i += 1
+                else:
+                    room[at] = order[k]
+                    k += 1
+        for i in range(low, high):
+            order[i] = room[i]
+        width *= 2
+
+
+@device
+def exchanged(x, y, count):
+    """The smaller ones of pairs into x, the larger ones into y."""
+    alone()
+    for i in range(count):
+        a, b = x[i], y[i]
+        x[i], y[i] = min(a, b), max(a, b)
+
+
+@device
+def woven(words, columns):
+    """Sort the columns of words, one row in each lane: Batcher's network, as in Knuth, The Art of
+    Computer Programming 3, algorithm 5.2.2M."""
+    small()
+    top = 1
+    while top < columns:
+        top *= 2
+    p = top // 2
+    while p > 0:
+        q, r, d = top // 2, 0, p
+        while d > 0:
+            for start in range(r, columns - d, 2 * p):
+                count = min(p, columns - d - start)
+                at = start * _LANES
+                exchanged(shift(words, at), shift(words, at + d * _LANES), count * _LANES)
+            d, q, r = q - p, q // 2, p
+        p //= 2
+
+
+@device
+def together(x, order, room, columns):
+    """The orders of as many rows as there are lanes."""
+    small()
+    facts = i8(scratch(384), 0)  # three of each row
+    for r in range(_LANES):
+        row = shift(x, r * columns)
+        facts[3 * r], facts[3 * r + 1], inexact = packed(row, shift(room, r), _LANES, columns, 63)
+        facts[3 * r + 2] = 1 if inexact else 0
+    woven(room, columns)
+    for r in range(_LANES):
+        for i in range(columns):
+            order[r * columns + i] = room[i * _LANES + r]
+    for r in range(_LANES):
+        begin = r * columns
+        words = shift(order, begin)
+        placed(shift(x, begin), words, room, columns, facts[3 * r], facts[3 * r + 2] != 0)
+
+
+@device
+def sorted_by(words, room, columns, start, bits):
+    """Sort words by their bits from `start` on, one digit after the other; whether the room has
+    them."""
+    small()
+    counts = i8(scratch(16384), 0)
+    width = _DIGIT if columns >= _LONG else _BYTE
+    mask = (1 << width) - 1
+    moved = False
+    for low in range(start, start + bits, width):
+        source, to = (room, words) if moved else (words, room)
+        for i in range(mask + 1):
+            counts[i] = 0
+        for i in range(columns):
+            counts[(source[i] >> low) & mask] += 1
+        total = np.int64(0)
+        for i in range(mask + 1):
+            count = counts[i]
+            counts[i] = total
+            total += count
+        for i in range(columns):
+            word = source[i]
+            digit = (word >> low) & mask
+            to[counts[digit]] = word
+            counts[digit] += 1
+        moved = not moved
+    return moved
+
+
+@device
+def ordered(x, out, rows, columns):
+    """The positions of each row in ascending order, equal ones as they are, nan last.
+
+    The second half of `out` is room.
+    """
+    rows, columns = hidden(rows), hidden(columns)  # what follows is compiled once for all lengths
+    room = shift(out, rows * columns)
+    for begin in range(0, rows * columns, columns):
+        row, words, other = shift(x, begin), shift(out, begin), shift(room, begin)
+        place, bits, inexact = packed(row, words, 1, columns, _SORTED)
+        if sorted_by(words, other, columns, place, bits):
+            for i in range(columns):
+                words[i] = other[i]
+        placed(row, words, other, columns, place, inexact)
+
+
+@device
+def ordered_together(x, out, rows, columns):
+    """`ordered`, for rows that `in_lanes`."""
+    rows, columns = hidden(rows), hidden(columns)
+    room = shift(out, rows * columns)
+    for first in range(0, rows, _LANES):
+        begin = min(first, rows - _LANES) * columns
+        together(shift(x, begin), shift(out, begin), shift(room, begin), columns)
+
+
+@device
+def divided(row, order, room, low, high, first, last):
+    """order[low:high] in three: what lies below `first`, up to `last`, above; where they meet.
+
+    Every position is written to the ends of all three, and one of the ends moves on.
+    """
+    alone()
+    a, b, c = low, low, high - 1
+    for i in range(low, high):
+        at = order[i]
+        k = image(row[at])
+        order[a], room[b], room[c] = at, at, at
+        below, beyond = k < first, k > last
+        a += below
+        c -= beyond
+        b += not (below or beyond)
+    middle = a + b - low
+    for i in range(b - low):
+        order[a + i] = room[low + i]
+    for i in range(high - 1 - c):
+        order[middle + i] = room[c + 1 + i]
+    return a, middle
+
+
+@device
+def narrowed(row, order, room, low, high, k):
+    """Put in order[low:high] what belongs at k there, smaller ones before it and larger ones behind
+    it; from k on, as far as all are in their places."""
+    small()
+    sample = i8(scratch(512), 0)
+    while high - low > _SAMPLE:
+        size = high - low
+        for i in range(_SAMPLE):
+            value = image(row[order[low + (i * size + (i * 7919) % size) // _SAMPLE]])
+            j = i
+            while j > 0 and sample[j - 1] > value:
+                sample[j] = sample[j - 1]
+                j -= 1
+            sample[j] = value
+        near = (k - low) * _SAMPLE // size
+        first, last = sample[max(near - _MARGIN, 0)], sample[min(near + _MARGIN, _SAMPLE - 1)]
+        a, b = divided(row, order, room, low, high, first, last)
+        if a <= k < b and first == last:
+            return b
+        low, high = (low, a) if k < a else (a, b) if k < b else (b, high)
+        if 4 * (high - low) > 3 * size:
+            break
+    merged(row, order, room, low, high, -1)
+    return high
+
+
+@device
+def partitioned(x, out, rows, columns, *places):
+    """The positions of each row such that those at `places`, which ascend, are as sorting has them.
+
+    The second half of `out` is room.
+    """
+    rows, columns = hidden(rows), hidden(columns)
+    for begin in range(0, rows * columns, columns):
+        order, room = shift(out, begin), shift(out, rows * columns + begin)
+        for i in range(columns):
+            order[i] = i
+        done = 0
+        for k in places:
+            if k >= done:
+                done = narrowed(shift(x, begin), order, room, done, columns, k)
+
+
+@kernel
+def order_rows(x, out, rows, columns):
+    """`ordered` of arrays."""
+    ordered(pointer(x), pointer(out), rows, columns)
+
+
+@kernel
+def order_rows_together(x, out, rows, columns):
+    """`ordered_together` of arrays."""
+    ordered_together(pointer(x), pointer(out), rows, columns)
+
+
+@kernel
+def partition_rows(x, out, rows, columns, *places):
+    """`partitioned` of arrays."""
+    partitioned(pointer(x), pointer(out), rows, columns, *places)
+
+
+def order_of_rows(x: np.ndarray, places: tuple[int, ...]) -> np.ndarray:
+    """The positions of each row of a contiguous array in ascending order, equal ones as they are;
+    with `places`, those at them at least."""
+    columns = x.shape[-1]
+    rows = x.size // columns
+    out = np.empty((2, *x.shape), np.int64)
+    if in_lanes(rows, columns):
+        order_rows_together(x, out, rows, columns)
+    elif places:
+        partition_rows(x, out, rows, columns, *sorted(set(places)))
+    else:
+        order_rows(x, out, rows, columns)
+    return out[0]
 
 
 @device
 def before(x, y):
     """Whether x comes strictly before y; nan comes last, as NumPy has it."""
     return x < y or (y != y and x == x)
-
-
-@device
-def ordered(x, out, rows, columns):
-    """The positions of each row in ascending order, equal ones as they are: merge sort.
-
-    The second half of `out` is room to merge in.
-    """
-    for r in range(rows):
-        row, room = shift(x, r * columns), shift(out, (rows + r) * columns)
-        order = shift(out, r * columns)
-        for i in range(columns):
-            order[i] = i
-        width = 1
-        while width < columns:
-            for low in range(0, columns, 2 * width):
-                merge(row, order, room, low, min(low + width, columns),
-                      min(low + 2 * width, columns))  # fmt: skip
-            for i in range(columns):
-                order[i] = room[i]
-            width *= 2
-
-
-@device
-def merge(row, order, room, low, middle, high):
-    """order[low:middle] and order[middle:high], in one order, into the room."""
-    i, k = low, middle
-    for at in range(low, high):
-        if i < middle and (k >= high or not before(row[order[k]], row[order[i]])):
-            room[at] = order[i]
-            i += 1
-        else:
-            room[at] = order[k]
-            k += 1
 
 
 @device

@@ -185,15 +185,21 @@ def reflect(q, r, j, m, n):
         for i in range(j + 1, m):
             q[i * n + j] /= alpha - beta
         q[j * n + j] = beta
+    totals = shift(r, j * n)  # of the columns; by rows, as they lie in memory
     for c in range(j + 1, n):
-        total = q[j * n + c]
-        for i in range(j + 1, m):
-            total += q[i * n + j] * q[i * n + c]
-        q[j * n + c] -= scale * total
-        for i in range(j + 1, m):
-            q[i * n + c] -= scale * total * q[i * n + j]
+        totals[c] = q[j * n + c]
+    for i in range(j + 1, m):
+        row, factor = shift(q, i * n), q[i * n + j]
+        for c in range(j + 1, n):
+            totals[c] += factor * row[c]
+    for i in range(j + 1, m):
+        row, factor = shift(q, i * n), scale * q[i * n + j]
+        for c in range(j + 1, n):
+            row[c] -= factor * totals[c]
+    for c in range(j + 1, n):
+        q[j * n + c] -= scale * totals[c]
     for c in range(j, n):
-        r[j * n + c] = q[j * n + c]
+        totals[c] = q[j * n + c]
     q[j * n + j] = scale
 
 
@@ -201,13 +207,19 @@ def reflect(q, r, j, m, n):
 def unfold(q, r, j, m, n):
     """Column j of Q from the reflections j, j + 1, ..., which the columns behind it hold done."""
     scale = q[j * n + j]
+    totals = shift(q, j * n)
     for c in range(j + 1, n):
-        total = scale - scale
-        for i in range(j + 1, m):
-            total += q[i * n + j] * q[i * n + c]
-        q[j * n + c] = -scale * total
-        for i in range(j + 1, m):
-            q[i * n + c] -= scale * total * q[i * n + j]
+        totals[c] = scale - scale
+    for i in range(j + 1, m):
+        row, factor = shift(q, i * n), q[i * n + j]
+        for c in range(j + 1, n):
+            totals[c] += factor * row[c]
+    for i in range(j + 1, m):
+        row, factor = shift(q, i * n), scale * q[i * n + j]
+        for c in range(j + 1, n):
+            row[c] -= factor * totals[c]
+    for c in range(j + 1, n):
+        totals[c] *= -scale
     for i in range(j + 1, m):
         q[i * n + j] *= -scale
     q[j * n + j] = 1.0 - scale

@@ -16,21 +16,27 @@ from .pointers import address
 __all__ = ["addresses", "contiguous", "fits", "meet", "number", "writable"]
 
 
-def _described(text: str) -> list[tuple[Any, tuple[int, ...]]]:
-    """The dtypes and shapes that `fits` is given."""
-    matches = re.findall(r"(\w+)\[([\d, ]*)\]", text)
-    return [(np.dtype(n), tuple(int(x) for x in s.split(",") if x.strip())) for n, s in matches]
+def _described(text: str) -> list[tuple[Any, tuple[int | None, ...]]]:
+    """The dtypes and shapes that `fits` is given; None for what is no number."""
+    matches = re.findall(r"(\w+)\[([^\]]*)\]", text)
+    split = [(np.dtype(n), [x.strip() for x in s.split(",") if x.strip()]) for n, s in matches]
+    return [(dtype, tuple(int(x) if x.isdigit() else None for x in s)) for dtype, s in split]
 
 
 def _fits(text, *arrays):
     described = zip(_described(text), arrays, strict=True)
-    return all(x.dtype == dtype and x.shape == shape for (dtype, shape), x in described)
+    return all(
+        x.dtype == dtype
+        and x.ndim == len(shape)
+        and all(n is None or n == m for n, m in zip(shape, x.shape, strict=True))
+        for (dtype, shape), x in described
+    )
 
 
 @instruction(_fits)
 def fits(typingctx, text, *arrays):
-    """Whether arrays have the shapes in the literal `text`, "float64[2, 3], int64[4]". Another
-    dtype does not compile."""
+    """Whether arrays have the shapes in the literal `text`, "float64[2, 3], int64[n]", where any
+    length is good for a name. Another dtype does not compile."""
     if not isinstance(text, types.StringLiteral):
         raise errors.TypingError("fits takes a literal")
     described = _described(text.literal_value)
@@ -45,8 +51,9 @@ def fits(typingctx, text, *arrays):
                 return cgutils.false_bit
             value = context.make_array(array)(context, builder, builder.extract_value(args[1], i))
             for extent, size in zip(cgutils.unpack_tuple(builder, value.shape), shape, strict=True):
-                same = builder.icmp_signed("==", extent, extent.type(size))
-                fit = builder.and_(fit, same)
+                if size is not None:
+                    same = builder.icmp_signed("==", extent, extent.type(size))
+                    fit = builder.and_(fit, same)
         return fit
 
     return types.boolean(text, types.StarArgTuple(arrays)), codegen

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..control import scan
 from ..core.primitive import shape_of
-from ..loops import scan
 from ..rules.activation import sigmoid
 from .layers import Layer, Random, glorot_uniform, require_last
 

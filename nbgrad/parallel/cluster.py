@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from ..errors import WorkerError
-from .engines import Tell
+from .engines import Alone, Rows, Tell
 from .versions import here, require_same
 from .work import TOGETHER, Part, Share, fold
 
@@ -16,12 +16,15 @@ _TRIES = 6
 _PAUSE = 0.1  # seconds, doubled at each try
 
 
-class Cluster:
+class Cluster(Alone):
     """A client of a cluster. Arrays that the caller holds are sent once and stay, as long as the
     next step has the same ones; delayed ones are computed once, and stay where that was."""
 
-    def __init__(self, client: Any, owned: bool = False):
+    def __init__(self, client: Any, workers: int | None = None, owned: bool = False):
+        """`workers` is how many threads of the cluster's there will be; where None those of now."""
         self._client, self._owned = client, owned
+        # As long as this lives, whoever comes and goes: bits depend on the number of shards.
+        self.workers = workers or max(sum(client.nthreads().values()), 1)
         self._placed: dict[
             int, tuple[Any, Any]
         ] = {}  # by identity: a shard, and what stands for it
@@ -36,9 +39,15 @@ class Cluster:
     def local(cls, distributed: Any, workers: int | None) -> "Cluster":
         """A cluster of this machine's cores, or the one that DASK_SCHEDULER_ADDRESS names."""
         if import_module("dask.config").get("scheduler-address", None):
-            return cls(distributed.Client(), owned=True)
+            return cls(distributed.Client(), workers, owned=True)
         cluster = {"n_workers": workers, "threads_per_worker": 1 if workers else None}
-        return cls(distributed.Client(**cluster, dashboard_address=":0"), owned=True)
+        return cls(distributed.Client(**cluster, dashboard_address=":0"), workers, owned=True)
+
+    def held(self, arrays: tuple[Any, ...]) -> Callable[[Rows], Any]:
+        """As the result of a task, which Dask does again where its worker died, and which workers
+        copy from each other."""
+        source = self._task(_opened, _Sealed(arrays))
+        return lambda rows: self._client.submit(_rows, source, rows, pure=False)
 
     def step(self, share: Share, params: Any, shards: Sequence[Any]) -> Part:
         """Dask computes again what a worker took with it. A step begins anew where that was data
@@ -62,13 +71,9 @@ class Cluster:
         )
 
     def _step(self, share: Share, params: Any, shards: Sequence[Any]) -> Part:
-        dask = import_module("dask")
         client, step = self._client, uuid.uuid4().hex
         futures = self._place(shards)
-        # Parameters are the result of a task, which Dask does again where their worker died, and
-        # workers copy them from each other. Its warning about large tasks is meant for many.
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
-            sent = client.submit(_opened, _Sealed(params), key=f"parameters-{step}")
+        sent = self._task(_opened, _Sealed(params), f"parameters-{step}")
         made: list[Any] = [sent]
         try:
             keys = [f"shard-{i}-{step}" for i in range(len(shards))]
@@ -82,6 +87,12 @@ class Cluster:
         except KeyboardInterrupt:
             client.cancel(made)
             raise
+
+    def _task(self, function: Callable, argument: Any, key: str | None = None) -> Any:
+        """A task with much in it: Dask's warning about that is meant for many such tasks."""
+        dask = import_module("dask")
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+            return self._client.submit(function, argument, key=key, pure=False)
 
     def _place(self, shards: Sequence[Any]) -> list[Any]:
         """What stands for each shard in a task."""
@@ -131,8 +142,12 @@ def _together(*arrays: Any) -> tuple:
     return arrays
 
 
+def _rows(arrays: tuple[Any, ...], rows: Rows) -> tuple:
+    return tuple(x[rows] for x in arrays)
+
+
 class _Sealed:
-    """Parameters in a task: Dask does not look inside them for keys of others."""
+    """Parameters or data in a task: Dask does not look inside them for keys of others."""
 
     def __init__(self, params: Any):
         self.params = params

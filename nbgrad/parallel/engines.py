@@ -5,15 +5,28 @@ from concurrent.futures import Executor
 from importlib import import_module
 from typing import Any, Protocol
 
+import numpy as np
+
 from ..errors import MissingExtra
 from .work import Part, Share
 
+Rows = np.ndarray | slice
 Tell = Callable[[int], None]
 """Called with the number of items that are done."""
 
 
 class Engine(Protocol):
-    """One way to have workers: two methods, and an end."""
+    """One way to have workers: what they do together, what they hold, and an end."""
+
+    @property
+    def workers(self) -> int:
+        """How many shards it computes at once."""
+        ...
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process is the one that shows and writes; on MPI rank 0 alone."""
+        ...
 
     def step(self, share: Share, params: Any, shards: Sequence[Any]) -> Part:
         """The sum of the parts of all shards, in the order of the tree of `work`."""
@@ -23,9 +36,36 @@ class Engine(Protocol):
         """What `f` gives for each item, in their order."""
         ...
 
+    def held(self, arrays: tuple[np.ndarray, ...]) -> Callable[[Rows], Any]:
+        """Bring arrays to the workers, once. The result gives a shard of some of their rows."""
+        ...
+
+    def mine(self, shards: list[Any]) -> list[Any]:
+        """Those of all shards that this process hands in; on MPI its share, else all."""
+        ...
+
+    def agreed(self, make: Callable[[], Any]) -> Any:
+        """What `make` gives, or raises, in the process that leads, in all of them."""
+        ...
+
     def close(self) -> None:
         """End what the engine started itself."""
         ...
+
+
+class Alone:
+    """What holds of an engine that one process calls."""
+
+    leads = True
+
+    def held(self, arrays: tuple[np.ndarray, ...]) -> Callable[[Rows], Any]:
+        return lambda rows: tuple(x[rows] for x in arrays)
+
+    def mine(self, shards: list[Any]) -> list[Any]:
+        return shards
+
+    def agreed(self, make: Callable[[], Any]) -> Any:
+        return make()
 
 
 def engine_of(engine: Any, workers: int | None = None) -> Engine:
@@ -36,6 +76,8 @@ def engine_of(engine: Any, workers: int | None = None) -> Engine:
     """
     from .executors import Given, Processes, Threads
 
+    if workers is not None and workers < 1:
+        raise ValueError(f"parallel: workers={workers}; give one or more")
     if engine is None or engine == "threads":
         return Threads(workers)
     if engine == "processes":
@@ -47,28 +89,23 @@ def engine_of(engine: Any, workers: int | None = None) -> Engine:
     if engine == "mpi":
         from .ranks import Ranks
 
-        return Ranks(extra("mpi4py.MPI", "mpi").COMM_WORLD)
+        return Ranks(extra("mpi4py.MPI", "mpi").COMM_WORLD, workers)
     if isinstance(engine, str):
         raise ValueError(
             f'parallel: no engine is named {engine!r}; there are "threads", "processes", "dask" '
             'and "mpi"'
         )
-    if workers is not None:
-        raise TypeError(
-            f"parallel: workers={workers} is for an engine that is named; a "
-            f"{type(engine).__name__} has the workers that it has"
-        )
-    if isinstance(engine, Executor):
-        return Given(engine)
+    if isinstance(engine, Executor):  # that of mpi4py.futures too, and a client's
+        return Given(engine, workers)
     package = type(engine).__module__.partition(".")[0]
     if package == "distributed":
         from .cluster import Cluster
 
-        return Cluster(engine)
+        return Cluster(engine, workers)
     if package == "mpi4py":
         from .ranks import Ranks
 
-        return Ranks(engine)
+        return Ranks(engine, workers)
     raise TypeError(
         f"parallel: a {type(engine).__name__} is no engine: give None for threads, an executor of "
         "concurrent.futures, a dask.distributed.Client, an MPI communicator, or a name"

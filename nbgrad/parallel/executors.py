@@ -15,18 +15,26 @@ from concurrent.futures import (
     as_completed,
 )
 from contextlib import contextmanager
+from functools import partial
+from mmap import mmap
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+
 from ..errors import WorkerError
-from .engines import Tell
+from .engines import Alone, Rows, Tell
+from .kept import Kept
+from .stored import Piece, store
 from .work import Part, Share, Tree
 
 
-class Given:
+class Given(Alone):
     """An executor that belongs to the user."""
 
-    def __init__(self, executor: Executor | None = None):
+    def __init__(self, executor: Executor | None, workers: int | None):
         self._executor = executor
+        self.workers = workers or (cores() if executor is None else _workers(executor))
 
     @contextmanager
     def _pool(self) -> Iterator[Executor]:
@@ -36,28 +44,26 @@ class Given:
     def step(self, share: Share, params: Any, shards: Sequence[Any]) -> Part:
         tree = Tree()
         rest = iter(range(len(shards)))
-        with self._pool() as pool, _cancelled() as futures, _named(futures, len(shards), "shard"):
-            if not isinstance(pool, ThreadPoolExecutor):
-                _require_sent(share)
+        with self._pool() as pool, _cancelled() as futures, _named(futures, shards, "shard"):
             # Some more are under way than can run, and a sum is kept in place of its parts: data in
             # many pieces never is in memory as a whole.
-            ahead = 2 * _workers(pool)
+            ahead = 2 * self.workers
             while True:
                 while len(futures) < ahead and (i := next(rest, None)) is not None:
                     futures.append((i, pool.submit(share, i, shards[i], params)))
                 if not futures:
                     return tree.sum()
-                tree.add(futures[0][1].result())
+                with _sent(pool, share, params, shards[futures[0][0]]):
+                    tree.add(futures[0][1].result())
                 futures.popleft()
 
     def map(self, f: Callable, items: Sequence[Any], tell: Tell) -> list[Any]:
-        with self._pool() as pool, _cancelled() as futures, _named(futures, len(items), "item"):
-            if not isinstance(pool, ThreadPoolExecutor):
-                _require_sent(f)
+        with self._pool() as pool, _cancelled() as futures, _named(futures, items, "item"):
             futures.extend((i, pool.submit(f, item)) for i, item in enumerate(items))
-            for done, future in enumerate(as_completed([one for _, one in futures]), start=1):
-                future.result()  # raises at once what an item raised
-                tell(done)
+            with _sent(pool, f, *items):
+                for done, future in enumerate(as_completed([one for _, one in futures]), start=1):
+                    future.result()  # raises at once what an item raised
+                    tell(done)
             return [future.result() for _, future in futures]
 
     def close(self) -> None:
@@ -69,12 +75,11 @@ class Threads(Given):
     and nothing is left that a fork could miss."""
 
     def __init__(self, workers: int | None):
-        super().__init__()
-        self._workers = workers or cores()
+        super().__init__(None, workers)
 
     @contextmanager
     def _pool(self) -> Iterator[Executor]:
-        with ThreadPoolExecutor(self._workers, "nbgrad") as pool:
+        with ThreadPoolExecutor(self.workers, "nbgrad") as pool:
             yield pool
 
 
@@ -83,22 +88,35 @@ class Processes(Given):
     child of a process with threads may hang."""
 
     def __init__(self, workers: int | None):
-        super().__init__()
-        self._workers = workers or cores()
+        super().__init__(None, workers)
+        self._folders: list[TemporaryDirectory] = []
 
     @contextmanager
     def _pool(self) -> Iterator[Executor]:
         if self._executor is None:
             spawn = multiprocessing.get_context("spawn")
-            self._executor = ProcessPoolExecutor(self._workers, spawn, _leave_interrupts)
+            self._executor = ProcessPoolExecutor(self.workers, spawn, _leave_interrupts)
         try:
             yield self._executor
         except WorkerError as error:
             if isinstance(error.__cause__, BrokenExecutor):
-                self.close()  # the next step starts new ones
+                self._end()  # the next step starts new ones
             raise
 
+    def held(self, arrays: tuple[np.ndarray, ...]) -> Callable[[Rows], Any]:
+        """In files that all map, but for arrays that are mapped already: of those rows are sent."""
+        if any(isinstance(x.base, (np.memmap, mmap)) for x in arrays):
+            return super().held(arrays)
+        self._folders.append(folder := TemporaryDirectory(prefix="nbgrad-"))
+        (stored,) = store(folder.name, [arrays])
+        return partial(Piece, stored)
+
     def close(self) -> None:
+        self._end()
+        while self._folders:
+            self._folders.pop().cleanup()
+
+    def _end(self) -> None:
         if self._executor is not None:
             self._executor.shutdown(wait=True, cancel_futures=True)
             self._executor = None
@@ -135,26 +153,33 @@ def _cancelled() -> Iterator[deque[tuple[int, Future]]]:
 
 
 @contextmanager
-def _named(futures: deque[tuple[int, Future]], count: int, what: str) -> Iterator[None]:
+def _named(futures: deque[tuple[int, Future]], every: Sequence[Any], what: str) -> Iterator[None]:
     """In place of an executor's word that a worker died, which of the shards may have done it."""
     try:
         yield
     except BrokenExecutor as broken:
         numbers = [str(i) for i, future in futures if future.exception() is not None]
         raise WorkerError(
-            f"parallel: a worker died; without a result of the {count} are {what} "
+            f"parallel: a worker died; without a result of the {len(every)} are {what} "
             f"{', '.join(numbers) or 'none'}. It may have been killed for want of memory, or have "
             'crashed; in a script, stand what starts workers under if __name__ == "__main__":'
         ) from broken
 
 
-def _require_sent(work: Any) -> None:
-    """Raise TypeError for a function that no other process can be given."""
+@contextmanager
+def _sent(pool: Executor, *given: Any) -> Iterator[None]:
+    """In place of what pickle says about one of these, how to write what can be sent."""
     try:
-        pickle.dumps(work)
-    except Exception as error:
-        loss = getattr(work, "loss", work)
-        raise TypeError(
-            f"parallel: {getattr(loss, '__qualname__', loss)} cannot be sent to another process "
-            f"({error}): define it at the top of a module, with what it needs as arguments"
-        ) from error
+        yield
+    except (pickle.PicklingError, AttributeError, TypeError) as failure:
+        for x in () if isinstance(pool, ThreadPoolExecutor) else given:
+            try:
+                pickle.dumps(x)
+            except Exception as error:
+                x = x.function if isinstance(x, Kept) else x
+                name = getattr(x, "__qualname__", f"a {type(x).__name__}")
+                raise TypeError(
+                    f"parallel: {name} cannot be sent to another process ({error}): define it, and "
+                    "the functions in it, at the top of a module, with what they need as arguments"
+                ) from failure
+        raise

@@ -32,7 +32,8 @@ def value_and_grad(
             cluster on this machine. An MPI communicator of mpi4py, or "mpi" for all ranks.
         reduce: "mean", where the loss is a mean over rows: shards weigh as the first axis of their
             first array is long, one without rows nothing. "sum": values and gradients are added.
-        workers: how many, for an engine that is named; all cores where None.
+        workers: how many, for an engine that is named; all cores where None. For a cluster or an
+            executor, how many it will have; those of now where None.
         compile: compile the loss and its gradient, once a worker for each shape of a shard.
 
     The result is called as `vg(params, shards)` and gives `(value, gradient)`, of the loss of all
@@ -45,9 +46,9 @@ def value_and_grad(
     or a delayed one, or a tuple of those. On MPI each rank gives its own shards, maybe none, and
     equal parameters.
 
-    Parameters travel once a step, and one flat float64 buffer of sums. Sums have a fixed order: for
-    a compiled loss the bits are the same from run to run, for any number of workers, and on all
-    engines but MPI, where they are those of the same number of ranks.
+    Parameters travel once a step, and one flat float64 buffer of sums. Sums have a fixed order: the
+    bits are the same from run to run, for any number of workers, and on all engines but MPI, where
+    they are those of the same number of ranks.
 
     `vg.report` tells of the last step; `vg.close()`, or `with` around, ends workers of a named
     engine.
@@ -96,6 +97,21 @@ class ValueAndGrad:
         if self._report is None:
             raise ValueError("report: there was no step yet")
         return self._report
+
+    @property
+    def workers(self) -> int:
+        """How many shards are computed at once; on MPI the number of ranks."""
+        return self._engine.workers
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process should show and write what comes out: on MPI rank 0 alone."""
+        return self._engine.leads
+
+    def mine(self, shards: Iterable[Any]) -> list[Any]:
+        """Those of all shards that this process hands in: on MPI every so many-th, else all. With
+        `vg(params, vg.mine(shards))` the same program is right on every engine."""
+        return self._engine.mine(list(shards))
 
     def close(self) -> None:
         """End the workers that were started for an engine given by name; a user's own go on."""

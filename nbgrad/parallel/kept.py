@@ -16,12 +16,13 @@ _lock = fork_safe(threading.Lock())
 class Kept:
     """A callable that is pickled as its class and what that was made of.
 
-    A process keeps the first that it reads of each one, and takes it for all later ones; the newest
-    32 are kept.
+    The first of its parts is the function that it is about. A process keeps the first that it reads
+    of each one, and takes it for all later ones; the newest 32 are kept.
     """
 
-    def __init__(self, *parts: Any):
-        self._parts = parts
+    def __init__(self, function: Any, *parts: Any):
+        self.function = function
+        self._parts = function, *parts
         self._key = uuid.uuid4().hex
         self._caller = here()
 

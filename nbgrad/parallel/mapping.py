@@ -98,13 +98,9 @@ def _map(
 class Called(Kept):
     """A function of one start."""
 
-    def __init__(self, f: Callable):
-        super().__init__(f)
-        self._f = f
-
     def __call__(self, start: Any) -> Any:
         self.require_versions(whoami())
-        return self._f(start)
+        return self.function(start)
 
 
 class Columns(Kept):

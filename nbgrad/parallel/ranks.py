@@ -1,15 +1,18 @@
 """The ranks of an MPI communicator, by mpi4py: all of them run the same program."""
 
+import sys
 import time
 import zlib
 from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from ..errors import WorkerError
 from ..transforms import trees
-from .engines import Tell
+from .engines import Rows, Tell
 from .versions import here, require_same
 from .work import Part, Seen, Share, Tree, whoami
 
@@ -19,9 +22,16 @@ _CHECKED = 0xFFFFF  # of a checksum: squares of so many bits are summed without 
 class Ranks:
     """An MPI communicator: each rank gives its own shards, and gets the result of all."""
 
-    def __init__(self, communicator: Any):
+    def __init__(self, communicator: Any, workers: int | None = None):
         self._comm = communicator
         self._rank, self._size = communicator.Get_rank(), communicator.Get_size()
+        self.workers, self.leads = self._size, self._rank == 0
+        if workers not in (None, self._size):
+            raise WorkerError(
+                f"parallel: workers={workers}, but the number of ranks is {self._size}: start the "
+                f"program with mpiexec -n {workers}"
+            )
+        _end_all_by_errors()
         self._names: list[str] = []
         for name, versions in communicator.allgather((whoami(), here())):
             require_same(here(), versions, name)
@@ -85,8 +95,41 @@ class Ranks:
         found = {i: result for results, _ in everywhere for i, result in results.items()}
         return [found[i] for i in range(len(items))]
 
+    def held(self, arrays: tuple[np.ndarray, ...]) -> Callable[[Rows], Any]:
+        """Each rank has them, as it runs the same program."""
+        return lambda rows: tuple(x[rows] for x in arrays)
+
+    def mine(self, shards: list[Any]) -> list[Any]:
+        return shards[self._rank :: self._size]
+
+    def agreed(self, make: Callable[[], Any]) -> Any:
+        made, failure = None, None
+        if self.leads:
+            try:
+                made = make()
+            except Exception as error:
+                failure = error
+        made, failure = self._comm.bcast((made, failure))
+        if failure is not None:
+            raise failure
+        return made
+
     def close(self) -> None:
         """The communicator is the user's to free."""
+
+
+@cache
+def _end_all_by_errors() -> None:
+    """Where an error that nobody catches ends this rank, all others end too: they would wait for it
+    for ever. `python -m mpi4py` does the same for errors before the first use of an engine."""
+    set_abort_status = import_module("mpi4py.run").set_abort_status
+    before = sys.excepthook
+
+    def hook(kind: Any, error: Any, trace: Any) -> None:
+        before(kind, error, trace)
+        set_abort_status(1)
+
+    sys.excepthook = hook
 
 
 def _checksum(leaves: list[Any]) -> int:

@@ -23,6 +23,16 @@ class Stored:
         return f"Stored({', '.join(map(str, self.paths))})"
 
 
+class Piece:
+    """A shard of some rows of arrays in files."""
+
+    def __init__(self, stored: Stored, rows: np.ndarray | slice):
+        self._stored, self._rows = stored, rows
+
+    def __call__(self) -> tuple[np.ndarray, ...]:
+        return tuple(x[self._rows] for x in self._stored())
+
+
 def store(folder: str | Path, shards: Iterable[tuple[Any, ...]]) -> list[Stored]:
     """Write shards, one after the other, as `folder/00000-0.npy` and so on.
 

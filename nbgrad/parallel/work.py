@@ -40,7 +40,7 @@ class Share(Kept):
 
     def __init__(self, loss: Callable, mean: bool, compiled: bool):
         super().__init__(loss, mean, compiled)
-        self.loss, self.mean = loss, mean
+        self.mean = mean
         both = value_and_grad(loss)
         self._both = compile(both) if compiled else both
 

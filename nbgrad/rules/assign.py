@@ -12,7 +12,16 @@ from . import batching, dtypes
 from .dtypes import common_type
 from .families import Linear, sample
 from .forms import indexing as forms
-from .index import divided, index_of, is_basic, scatter, scatter_at, selected
+from .index import (
+    divided,
+    held,
+    index_of,
+    is_basic,
+    scatter,
+    scatter_at,
+    selected,
+    without_lists,
+)
 
 
 def _assigned(x, value, *, index):
@@ -137,7 +146,7 @@ class AtIndex:
 
     def __init__(self, x: Any, index: Any):
         self._x, self._given = x, index
-        self._index, self._positions = divided(index)
+        self._index, self._positions = divided(held(without_lists(index)))
         # NumPy checks the index, and says what it selects.
         self._shape = selected(self._index, self._positions, shape_of(x))
 

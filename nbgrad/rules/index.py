@@ -32,7 +32,22 @@ def _compute(x, *, index):
         return x.take(index, 0)  # in half the time
     if is_basic(index):
         return np.array(x[index])
+    if _takes_many(index, x):
+        rows = kernels.positions(index, x.shape)[0]
+        return x.take(rows, mode="clip").reshape(np.broadcast(*index).shape)
     return np.array(x[index], order="C", copy=None)
+
+
+# How many elements have to be taken until their places in a row are found in the time that is won.
+_MANY = 4096
+
+
+def _takes_many(index, x: np.ndarray) -> bool:
+    """Whether an index takes many single elements, which are at places in a row as well."""
+    if type(index) is not tuple or len(index) != x.ndim or not x.flags.c_contiguous:
+        return False
+    arrays = all(type(part) is np.ndarray and part.dtype.kind in "iu" for part in index)
+    return arrays and max(part.size for part in index) >= _MANY
 
 
 def add_into(buffer: np.ndarray, ct: np.ndarray, index) -> None:
@@ -242,8 +257,15 @@ def index_of(x, index):
 
     The pullback needs the index as it is now, so that arrays in it are copied.
     """
+    return at_index(x, held(index) if type(index) is np.ndarray else held(without_lists(index)))
+
+
+def at_index(x, index):
+    """`x[index]`, for an index of tuples and arrays that nobody changes."""
+    if type(index) is tuple and len(index) == 1 and type(index[0]) is np.ndarray:
+        (index,) = index
     if type(index) is np.ndarray:
-        return apply(index_row, x, index=held(index))
+        return apply(index_row, x, index=index)
     index, positions = divided(index)
     if positions:
         return bind(gather, x, *positions, index=index)
@@ -261,11 +283,11 @@ def held(index):
 
 
 def divided(index):
-    """An index with holes, and the positions that fill them: those that are arguments.
+    """An index that is `held`, with holes, and the positions that fill them: those that are
+    arguments.
 
     Raises TraceError or UntrackedError for bools among them.
     """
-    index = held(without_lists(index))
     parts = index if isinstance(index, tuple) else (index,)
     positions = [part for part in parts if isinstance(part, Array)]
     if not positions:

@@ -14,7 +14,7 @@ from .dtypes import common_type, held
 from .families import Linear, sample
 from .forms import layout as forms
 from .layout import given
-from .runs import taken
+from .runs import joined, taken, taken_of
 from .select import on_shared_values
 from .shape import normalize_axis, vstack
 
@@ -40,12 +40,23 @@ def _line(arr, axis, op: str):
     return arr, normalize_axis(axis, len(shape_of(arr)), op)
 
 
+def _is_single(obj) -> bool:
+    """Whether it is one position."""
+    return not isinstance(obj, slice) and np.ndim(obj) == 0 and np.asarray(obj).dtype.kind in "iu"
+
+
 @implements(np.delete)
 def delete(arr, obj, axis=None):
     """`arr` without the positions `obj` along `axis`."""
     _require_positions("delete", obj)
     arr, axis = _line(arr, axis, "delete")
-    return taken(arr, np.delete(np.arange(shape_of(arr)[axis]), obj), axis)
+    n = shape_of(arr)[axis]
+    if _is_single(obj):
+        if not -n <= obj < n:
+            raise IndexError(f"index {obj} is out of bounds for axis {axis} with size {n}")
+        place = int(obj) % n
+        return joined((arr,), [(0, 0, place, 1), (0, place + 1, n - place - 1, 1)], axis)
+    return taken(arr, np.delete(np.arange(n), obj), axis)
 
 
 @implements(np.insert)
@@ -55,9 +66,10 @@ def insert(arr, obj, values, axis=None):
     arr, axis = _line(arr, axis, "insert")
     values = given(values)
     shape, n = shape_of(arr), shape_of(arr)[axis]
-    single = np.ndim(obj) == 0 and not isinstance(obj, slice)
-    probe = np.broadcast_to(0.0, shape_of(values))
-    made = np.insert(np.broadcast_to(np.nan, shape), obj, probe, axis)
+    single = _is_single(obj)
+    # What NumPy makes of bytes tells the shape, and what does not fit.
+    probe = np.broadcast_to(np.int8(0), shape_of(values))
+    made = np.insert(np.broadcast_to(np.int8(0), shape), obj, probe, axis)
     count = made.shape[axis] - n
     if single:
         lead = len(shape) - len(shape_of(values))
@@ -65,13 +77,12 @@ def insert(arr, obj, values, axis=None):
         values = np.moveaxis(values, 0, axis)
     values = np.broadcast_to(values, (*shape[:axis], count, *shape[axis + 1 :]))
     values = values.astype(arr.dtype) if hasattr(values, "astype") else values
-    places = np.insert(np.arange(n), obj, np.arange(n, n + count))
     if single:
-        place = int(np.flatnonzero(places >= n)[0]) if count else 0
-        lead = (slice(None),) * axis
-        parts = [arr[(*lead, slice(0, place))], values, arr[(*lead, slice(place, n))]]
-        return np.concatenate(parts, axis=axis)
-    return np.take(np.concatenate([arr, values], axis=axis), places, axis)
+        place = int(obj) + n if obj < 0 else int(obj)
+        ends = [(0, 0, place, 1), (0, place, n - place, 1)]
+        return joined((arr, values), [ends[0], (1, 0, count, 1), ends[1]], axis)
+    places = np.insert(np.arange(n), obj, np.arange(n, n + count))
+    return taken_of((arr, values), places, axis)
 
 
 @implements(np.resize)

@@ -6,11 +6,11 @@ from ..codegen.loops import MAXIMUM, MINIMUM
 from ..core.array import implements
 from ..core.primitive import Aval, bind, shape_of
 from ..errors import NoRuleError
-from ..kernels import shapes
+from ..kernels import shapes, sorting
 from .dtypes import INT, held
 from .families import Written, sample
 from .forms import order as forms
-from .select import take_along_axis
+from .select import along
 
 
 class Positions(Written):
@@ -22,8 +22,16 @@ class Positions(Written):
 # -- sorting --------------------------------------------------------------------------------------
 
 
+# From this size on kernels of our own pay for their compilation.
+_LARGE = 1 << 14
+_SORTED_BY_KERNELS = {np.dtype(kind) for kind in ("float64", "float32", "int64")}
+
+
 def _order(x, *, axis, kth, kind):
     x = np.asarray(x)
+    if x.size >= _LARGE and x.dtype in _SORTED_BY_KERNELS and len(kth) != 1:
+        rows = np.ascontiguousarray(np.moveaxis(x, axis, -1))
+        return np.ascontiguousarray(np.moveaxis(sorting.order_of_rows(rows, kth), -1, axis))
     return np.argpartition(x, kth, axis) if kth else np.argsort(x, axis, kind)
 
 
@@ -73,12 +81,10 @@ def argsort(a, axis=-1, kind=None, order=None, *, stable=None):
 
 @implements(np.sort)
 def sort(a, axis=-1, kind=None, order=None, *, stable=None):
-    """Elements in ascending order along `axis`; each cotangent goes back to its element; slow:
-    sorting positions takes NumPy longer than sorting values.
-    """
+    """Elements in ascending order along `axis`; each cotangent goes back to its element."""
     a, axis = _line(a, axis, "sort")
     kind = _kind(kind, order, stable, "sort")
-    return take_along_axis(a, order_of(a, axis, kind=kind), axis)
+    return along(a, order_of(a, axis, kind=kind), axis)
 
 
 def _kth(kth, n: int, size: int, op: str) -> tuple[int, ...]:
@@ -103,7 +109,7 @@ def argpartition(a, kth, axis=-1, kind="introselect", order=None):
 def partition(a, kth, axis=-1, kind="introselect", order=None):
     """Elements such that the `kth` is where sorting puts it, smaller ones before it."""
     a, axis = _line(a, axis, "partition")
-    return take_along_axis(a, argpartition(a, kth, axis, order=order), axis)
+    return along(a, argpartition(a, kth, axis, order=order), axis)
 
 
 # -- the largest and the smallest -----------------------------------------------------------------

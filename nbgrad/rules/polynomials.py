@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..core.array import implements
-from ..core.primitive import shape_of
+from ..core.primitive import bind, shape_of
 from ..errors import DimensionMismatch, NoRuleError
 from ..kernels import shapes
 from .convolutions import convolve
@@ -13,6 +13,7 @@ from .decompositions import eigvals
 from .dtypes import common_type
 from .layout import array, given
 from .polynomial import evalpoly
+from .recurrences import recurrence_row
 from .select import are_whole, on_shared_values, on_values
 from .singular import svdvals
 from .systems import solution
@@ -168,12 +169,13 @@ def vander(x, N=None, increasing: bool = False):
         raise ValueError("x must be a one-dimensional array or sequence.")
     n = shape_of(x)[0] if N is None else shapes.whole(N, "vander: N")
     x = x.astype(np.promote_types(x.dtype, int))
-    power, columns = np.ones(shape_of(x), x.dtype), []
-    for _ in range(n):
-        columns.append(power)
-        power = power * x
-    columns = columns if increasing else columns[::-1]
-    return np.stack(columns, axis=1) if columns else np.zeros((*shape_of(x), 0), x.dtype)
+    if not n:
+        return np.zeros((*shape_of(x), 0), x.dtype)
+    first = np.zeros((*shape_of(x), n), x.dtype)
+    first[:, 0] = 1
+    factors = np.broadcast_to(np.reshape(x, (-1, 1)), first.shape)
+    powers = bind(recurrence_row, factors, first, reverse=False)
+    return powers if increasing else np.flip(powers, 1)
 
 
 @implements(np.polyfit)

@@ -5,8 +5,12 @@ import math
 import numpy as np
 
 from ..core.array import implements
-from ..core.primitive import bind, shape_of
+from ..core.primitive import Aval, bind, shape_of
 from ..errors import DimensionMismatch
+from . import batching
+from .dtypes import FLOATS, common_type
+from .families import Bilinear, sample
+from .forms import reductions as forms
 from .linalg import matmul
 
 
@@ -49,9 +53,53 @@ def outer(a, b):
     return np.multiply(np.reshape(a, (-1, 1)), np.reshape(b, (1, -1)))
 
 
+def _flat(x, kept: int):
+    x = np.asarray(x)
+    return x.reshape(*x.shape[:kept], math.prod(x.shape[kept:]))  # -1 does not go with size 0
+
+
+def _spread(ct, kept: int, ndim: int):
+    """A number for each row, so that it meets all elements of the row."""
+    return np.reshape(ct, (*shape_of(ct), *(1,) * (ndim - kept)))
+
+
+def _other(ct, other, kept: int):
+    return np.multiply(_spread(ct, kept, len(shape_of(other))), other)
+
+
+def _row_sums(x, y, *, kept):
+    flat, other = _flat(x, kept), _flat(y, kept)
+    return np.asarray(np.dot(flat, other) if not kept else np.vecdot(flat, other))
+
+
+def _row_sums_batch(row, size, args, batched, *, kept):
+    return bind(row, *batching.spread(size, args, batched), kept=kept + 1)
+
+
+row_sums = Bilinear(
+    "vecdot", _row_sums, lambda x, y, *, kept: Aval.of(x.shape[:kept], common_type(x, y)),
+    lambda ct, x, y, *, kept: _other(ct, y, kept), lambda ct, x, y, *, kept: _other(ct, x, kept),
+    samples=[
+        sample((3,), (3,), kept=0), sample((2, 3), (2, 3), kept=0), sample((2, 3), (2, 3), kept=1),
+        sample((0, 3), (0, 3), kept=1), sample((2, 0), (2, 0), kept=1),
+    ],
+    batch=_row_sums_batch, form=forms.row_sums,
+    reference=lambda x, y, *, kept: np.sum(x * y, axis=tuple(range(kept, x.ndim))),
+    notes="sums of products over all axes but the first `kept` of two arrays of one shape",
+)  # fmt: skip
+
+
+def _are_alike(x, y) -> bool:
+    """Whether they are floats of one shape and dtype."""
+    return shape_of(x) == shape_of(y) and x.dtype == y.dtype and x.dtype in FLOATS
+
+
 @implements(np.vdot)
 def vdot(a, b):
     """Sum of the products of elements, whatever the shapes."""
+    a, b = _array(a), _array(b)
+    if _are_alike(a, b):
+        return bind(row_sums, a, b, kept=0)
     x, y = np.reshape(a, -1), np.reshape(b, -1)
     _fitting("vdot", a, b, *shape_of(x), *shape_of(y))
     return np.dot(x, y)
@@ -60,6 +108,9 @@ def vdot(a, b):
 @implements(np.linalg.vecdot, np.vecdot)
 def vecdot(x1, x2, /, *, axis=-1):
     """Sums of products along one axis; the other axes broadcast."""
+    x1, x2 = _array(x1), _array(x2)
+    if _are_alike(x1, x2) and axis in (-1, len(shape_of(x1)) - 1) and shape_of(x1):
+        return bind(row_sums, x1, x2, kept=len(shape_of(x1)) - 1)
     return summed(np.multiply(x1, x2), axis)
 
 

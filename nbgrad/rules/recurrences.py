@@ -45,6 +45,16 @@ def _rule(ct, out, args, need, *, reverse):
     return [of_a, c if need[1] else None]
 
 
+def _fused(ct, out, args, need, *, reverse):
+    c = _compute(args[0], ct, reverse=not reverse)
+    if not need[0]:
+        return [None, c]
+    early, late = (out, c) if reverse else (c, out)
+    of_a = np.zeros(c.shape, c.dtype)
+    np.multiply(early[..., 1:], late[..., :-1], out=of_a[..., 1:])
+    return [of_a, c if need[1] else None]
+
+
 def _push(tangents, out, args, *, reverse):
     a_dot, b_dot = tangents
     terms = [] if b_dot is None else [b_dot]
@@ -62,7 +72,7 @@ def _batch(row, size, args, batched, *, reverse):
 
 recurrence_row = Custom(
     "recurrence", _compute, lambda a, b, *, reverse: Aval.of(b.shape, common_type(a, b)),
-    _rule, _push, reads=(0,),
+    _rule, _push, fused=_fused, reads=(0,),
     samples=[
         sample((4,), (4,), reverse=False), sample((2, 3), (2, 3), reverse=True),
         sample((1,), (1,), reverse=False), sample((2, 0), (2, 0), reverse=False),

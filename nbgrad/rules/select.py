@@ -12,7 +12,7 @@ from ..errors import NoRuleError, TraceError, UntrackedError, require_unmasked
 from .dtypes import common_type, held
 from .families import Linear, sample
 from .forms import layout as forms
-from .index import index_of
+from .index import at_index, index_of
 
 normalize_axis = np.lib.array_utils.normalize_axis_index
 
@@ -143,8 +143,14 @@ def take_along_axis(arr, indices, axis=-1):
         raise IndexError("`indices` must be an integer array")
     if indices.ndim != len(shape):
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    return along(arr, np.array(indices) if isinstance(indices, np.ndarray) else indices, axis)
+
+
+def along(x, positions, axis: int):
+    """`np.take_along_axis` at positions that nobody changes."""
+    shape = shape_of(x)
     whole = [np.arange(n).reshape(-1, *(1,) * (len(shape) - 1 - i)) for i, n in enumerate(shape)]
-    return index_of(arr, (*whole[:axis], indices, *whole[axis + 1 :]))
+    return at_index(x, (*whole[:axis], positions, *whole[axis + 1 :]))
 
 
 def _diff_infer(x, *, axis):

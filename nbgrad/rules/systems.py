@@ -85,11 +85,15 @@ def linalg_cross(x1, x2, /, *, axis=-1):
 
 def matvec(x1, x2, /):
     """Matrices times vectors, in stacks that broadcast."""
+    if len(shape_of(x2)) == 1:
+        return np.matmul(x1, x2)
     return np.matmul(x1, x2[..., None])[..., 0]
 
 
 def vecmat(x1, x2, /):
     """Vectors times matrices, in stacks that broadcast."""
+    if len(shape_of(x1)) == 1:
+        return np.matmul(x1, x2)
     return np.matmul(x1[..., None, :], x2)[..., 0, :]
 
 

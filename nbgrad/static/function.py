@@ -6,20 +6,19 @@ The compiler itself, some forty modules, loads when the first variant is made.
 import inspect
 import threading
 import warnings
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from ..core.array import Array
 from ..core.primitive import Aval
 from ..core.remade import Wrapper, reduced
-from ..core.symbols import Symbol, static_key
 from ..errors import TraceError
 from ..kernels.jit.forks import fork_safe
 from ..transforms import trees
-from .entry.flatten import UNFIT, Leaf, Tree, Unwritten, aval_of, caller, is_dynamic
+from .arguments import Arguments
+from .entry.flatten import UNFIT, Leaf, Tree, Unwritten, caller
+from .named import Named, Spec, Specs, compiled
 from .trace.program import Program
 from .trace.record import trace
 
@@ -38,7 +37,12 @@ class StaticFunction(Wrapper):
     """The result of `nbgrad.compile`: called like the function, it compiles a variant for new
     shapes and runs it."""
 
-    def __init__(self, f: Callable, static_argnames: Iterable[str] = ()):
+    def __init__(
+        self,
+        f: Callable,
+        static_argnames: Iterable[str] = (),
+        dynamic: Mapping[str, Spec] | None = None,
+    ):
         update_wrapper(self, f, assigned=("__module__", "__name__", "__doc__"), updated=())
         self._f = f
         self._gives = "out" not in _parameters(f)
@@ -46,6 +50,8 @@ class StaticFunction(Wrapper):
             (static_argnames,) if isinstance(static_argnames, str) else (*static_argnames,)
         )
         self._static = _static_names(f, self._names)
+        self._dynamic = dict(dynamic or {})
+        self._specs = Specs(_parameters(f), self._dynamic) if self._dynamic else None
         self._variants: dict[Any, Variant] = {}
         self._lock = fork_safe(threading.RLock())
         # The generated ways in for the last structure of arguments, without and with out=.
@@ -71,7 +77,7 @@ class StaticFunction(Wrapper):
 
     def __reduce__(self):
         """Pickled and copied as the function and its options: programs are in the cache."""
-        return reduced(self, StaticFunction, self._f, self._names)
+        return reduced(self, StaticFunction, self._f, self._names, self._dynamic)
 
     @property
     def function(self) -> Callable:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -139,12 +145,14 @@ class StaticFunction(Wrapper):
 
     def only_variant(self, what: str) -> "Variant":
         """The one variant that there is, as `what` asks for. Raises TraceError otherwise."""
-        if len(self._variants) != 1:
+        every = list(self._variants.values())
+        every = [variant for variant in every if variant.sizes] or every
+        if len(every) != 1:
             raise TraceError(
-                f"{self._name}.{what}: there are {len(self._variants)} variants; call the function "
+                f"{self._name}.{what}: there are {len(every)} variants; call the function "
                 f"once with an example, or take .variant(*example).{what}"
             )
-        return next(iter(self._variants.values()))
+        return every[0]
 
     @property
     def _name(self) -> str:
@@ -180,50 +188,47 @@ class StaticFunction(Wrapper):
         except (Unwritten, SyntaxError):
             return None
 
-    def _is_static_name(self, position: int | str) -> bool:
-        return position in self._static
-
     def _find(self, args: tuple, options: dict) -> "tuple[Variant, list[Leaf]]":
-        """The variant for these arguments, and their dynamic leaves in order."""
-        marked = [_Static(a) if self._is_static_name(i) else a for i, a in enumerate(args)]
-        named = {k: _Static(v) if self._is_static_name(k) else v for k, v in options.items()}
-        tree = (marked, named)
-        leaves, rebuild = trees.flatten(tree)
-        is_static = [not is_dynamic(leaf) for leaf in leaves]
-        kinds = tuple(
-            _key(leaf) if static else aval_of(leaf)
-            for leaf, static in zip(leaves, is_static, strict=True)
-        )
-        dynamic = [leaf for leaf, static in zip(leaves, is_static, strict=True) if not static]
-        key = (trees.structure(tree), _order_of(tree), kinds)
-        weak = tuple(type(leaf) in (float, int) for leaf in dynamic)
+        """The variant for these arguments, and what it is given of them in order."""
+        arguments = Arguments(args, options, self._static)
+        if self._specs is not None:
+            named = self._specs.of(self._name, arguments)
+            if named.sizes:
+                variant = self._variant(arguments, named)
+                if variant.holds_for(named.values):
+                    return variant, arguments.given
+        return self._variant(arguments), arguments.given
+
+    def _variant(self, arguments: Arguments, named: "Named | None" = None) -> "Variant":
+        """The variant that there is or that is made: for all sizes of these names, or for the sizes
+        of the arguments."""
+        shapes = named.shapes if named is not None else None
+        key, weak = (arguments.nesting, _without(arguments.kinds, shapes), shapes), arguments.weak
         variant = self._known(key, weak)
         if variant is not None:
-            return variant, dynamic
+            return variant
         from .entry.signature import program_name
         from .variant import Variant
+
+        def make(avals: list[Aval]) -> Variant:
+            name = program_name(self._name)
+            return Variant(trace(self._f, name, avals, weak, arguments.fill))
 
         with self._lock:
             variant = self._known(key, weak)
             if variant is None:
-
-                def fill(symbols: list[Symbol]) -> tuple[list, dict]:
-                    rest = iter(symbols)
-                    filled = [
-                        leaf.value if isinstance(leaf, _Static) else leaf if static else next(rest)
-                        for leaf, static in zip(leaves, is_static, strict=True)
-                    ]
-                    return rebuild(filled)
-
-                avals = [kind for kind in kinds if isinstance(kind, Aval)]
-                program = trace(self._f, program_name(self._name), avals, weak, fill)
-                self._warn(kinds)
-                if program.is_narrow:  # then it matters which numbers are Python's
+                if named is None:
+                    variant = make(arguments.avals)
+                else:
+                    dtypes = [aval.dtype for aval in arguments.avals]
+                    variant = compiled(self._name, named, dtypes, make)
+                self._warn(arguments.kinds)
+                if variant.program.is_narrow:  # then it matters which numbers are Python's
                     key = (*key, weak)
-                variant = self._variants[key] = Variant(program)
+                self._variants[key] = variant
                 if len(self._variants) > _MOST:
                     del self._variants[next(iter(self._variants))]
-        return variant, dynamic
+        return variant
 
     def _known(self, key: tuple, weak: tuple) -> "Variant | None":
         """The variant of a key, unless arrays that the function closes over have changed so that
@@ -245,44 +250,11 @@ class StaticFunction(Wrapper):
             )
 
 
-class _Static:
-    """An argument that is part of the variant: a leaf, whatever it holds."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: object):
-        self.value = value
-
-    def __reduce__(self):  # so that it is no plain object, which trees take apart
-        return _Static, (self.value,)
-
-
-def _key(leaf: object) -> Hashable:
-    """A static leaf as part of a key. Raises TypeError for what has no hash."""
-    value = leaf.value if isinstance(leaf, _Static) else leaf
-    if value is leaf and hasattr(value, "__array__") and not isinstance(value, np.generic):
-        dtype = f" {value.dtype}" if isinstance(value, np.ndarray) else ""
-        raise TypeError(
-            f"a {type(value).__name__}{dtype} is no argument of a compiled function, which takes "
-            "numbers and arrays of floats, integers and bools: pass np.asarray of it, converted"
-        )
-    try:
-        hash(value)
-    except TypeError:
-        raise TypeError(
-            f"a static argument must be hashable, to tell variants apart; a {type(value).__name__} "
-            "is not: pass arrays as ordinary arguments, lists as tuples"
-        ) from None
-    return (type(value), static_key(value))
-
-
-def _order_of(tree: Tree) -> tuple:
-    """The keys of the dicts in nested arguments as they stand: a fold over them depends on it."""
-    if isinstance(tree, dict):
-        return tuple((static_key(key), _order_of(value)) for key, value in tree.items())
-    if isinstance(tree, (list, tuple)):
-        return tuple(map(_order_of, tree))
-    return ()
+def _without(kinds: tuple, shapes: tuple | None) -> tuple:
+    """Kinds of leaves with dtypes alone, where their shapes stand elsewhere."""
+    if shapes is None:
+        return kinds
+    return tuple(kind.dtype if isinstance(kind, Aval) else kind for kind in kinds)
 
 
 def _parameters(f: Callable) -> list[str]:
@@ -307,7 +279,12 @@ def _static_names(f: Callable, names: Iterable[str]) -> set[int | str]:
     return {*names, *(parameters.index(name) for name in names)}
 
 
-def compile(f: Callable | None = None, *, static_argnames: Iterable[str] = ()) -> Any:
+def compile(
+    f: Callable | None = None,
+    *,
+    static_argnames: Iterable[str] = (),
+    dynamic: Mapping[str, Spec] | None = None,
+) -> Any:
     """`f` as a Numba function, compiled at its first call for the arguments' shapes and dtypes.
 
     Arguments:
@@ -334,6 +311,6 @@ def compile(f: Callable | None = None, *, static_argnames: Iterable[str] = ()) -
     (0.761594, array([0.      , 1.181568]))
     """
     if f is None:
-        return lambda g: compile(g, static_argnames=static_argnames)
+        return lambda g: compile(g, static_argnames=static_argnames, dynamic=dynamic)
     trees.require_function("compile", f)
-    return StaticFunction(f, static_argnames)
+    return StaticFunction(f, static_argnames, dynamic)

@@ -1,7 +1,7 @@
 """One compiled program: its text, and the functions that Python, `@njit` code and C call."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -43,8 +43,19 @@ class Variant:
         self.signature = self._emitted.signature
         self.packed = self.signature.packed
         self._home = home_of(program.name, self._emitted.source)
+        self.names: dict[str, str] = {}  # of sizes: what they are called in the text
         self._lock = fork_safe(threading.RLock())
         self._cfuncs: dict[str, Any] = {}
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The names of sizes that are known at run time."""
+        return tuple(self.names)
+
+    def holds_for(self, sizes: Mapping[str, int]) -> bool:
+        """Whether these sizes are among those that the program is for."""
+        known = {self.names[name]: n for name, n in sizes.items()}
+        return all(eval(condition, {}, known) for condition in self.signature.conditions)
 
     @property
     def source(self) -> str:

@@ -19,6 +19,7 @@ distribution for, it is nan.
 import sys
 from types import ModuleType
 
+from ..kernels import heap
 from ..kernels.jit import kernel
 from .bounded import Beta, Chi2, Expon, Gamma, Lognorm
 from .counts import Bernoulli, Binom, Poisson
@@ -72,12 +73,13 @@ class Room(ModuleType):
     t: T
 
     def __call__(self) -> dict[str, int]:
-        """How many kernels were compiled, loaded from the disk cache, and called in this process.
+        """How many kernels were compiled, loaded from the disk cache, and called in this process,
+        and how many bytes of freed memory are kept for the next arrays (see `nbgrad.trim`).
 
         >>> sorted(nbgrad.stats())
-        ['called', 'compiled', 'loaded']
+        ['called', 'compiled', 'kept', 'loaded']
         """
-        return kernel.stats()
+        return {**kernel.stats(), "kept": heap.kept()}
 
 
 # What `()` means is looked up on the type of an object: a function in a module does not do.

@@ -12,15 +12,13 @@ from ..core.array import Array
 from ..core.modes import detect_nan
 from ..data.batches import Last, Order, require_rows
 from ..errors import CheckpointError, NanError
-from ..nn.layers import training
 from ..optim import SGD
 from ..parallel.progress import Bar
-from ..static import compile as compiled
 from ..transforms import trees
-from ..transforms.reverse import value_and_grad
 from ..transforms.state import State
-from .checkpoints import require_writable
+from .checkpoints import Found, read, require_writable
 from .standing import Moment, Standing
+from .steps import Whole, steps_of
 
 Ended = Literal["done", "patience", "interrupted", "nan"]
 
@@ -69,6 +67,8 @@ def fit(
     resume: bool = False,
     progress: bool = True,
     watch: Callable[[Moment, Any], None] | None = None,
+    engine: Any = None,
+    workers: int | None = None,
 ) -> Fitted:
     """Train a model: `loss(model(x), *targets)` is brought down on minibatches of the data.
 
@@ -96,11 +96,20 @@ def fit(
             training that was never stopped.
         progress: show a bar on a terminal, after two seconds.
         watch: called with each look and the model then.
+        engine: who computes: the rows of each batch are divided between its workers, and what they
+            find is put together as `nbgrad.parallel.value_and_grad` does. None: this process, with
+            the batch as a whole. The loss must be a mean over rows, and training change nothing
+            but what is updated: no batch norm, no dropout. Data goes to Dask once, and to
+            processes as files; on MPI all ranks call `fit` with the same arguments, and rank 0
+            shows and writes.
+        workers: how many, as for `nbgrad.parallel.value_and_grad`; a batch has as many shards. The
+            same number gives the same bits, another one the same but for rounding.
 
     Ctrl-C ends the training and gives what was reached. Raises NanError, which names the first op
     that gave nan and has what was reached as `fitted`, where a loss or, at a look, a number of the
     model is nan, ValueError for an empty data set, DimensionMismatch for arrays of unequal length,
-    CheckpointError for a file that cannot be written or resumed from.
+    CheckpointError for a file that cannot be written or resumed from; with an engine, what
+    `nbgrad.parallel.value_and_grad` raises, such as WorkerError: the last checkpoint stands.
     """
     _require(model, data, optimiser)
     data = tuple(map(np.asarray, data))
@@ -114,44 +123,45 @@ def fit(
     if every < 1:
         raise ValueError(f"fit: every is {every}; it counts the steps between two looks")
     look = _look(loss, data, held, measure)
-    step = _step(loss, optimiser)
-    run = compiled(step) if compile else step
     now = Standing.first(model, optimiser.init(model), total)
-    if checkpoint is not None:
-        require_writable(checkpoint)
-        if resume and Path(checkpoint).exists():
-            now = now.loaded(checkpoint)
+    step = steps_of(model, loss, optimiser, data, compile, engine, workers)
     ended: Ended = "done"
     previous = None
     try:
-        with Bar(total, progress) as bar:
+        if (found := step.agreed(lambda: _found(checkpoint, resume))) is not None:
+            now = now.loaded(found)
+        with Bar(total, progress and step.leads) as bar:
             while True:
                 if now.step > now.looked and (now.step % every == 0 or now.step >= total):
                     if _holds_nan(now.model):
-                        raise _nan("the model after", step, now, [previous])
+                        raise _nan("the model after", loss, optimiser, data, now, [previous])
                     moment = look(now)
                     now = now.after(moment)
                     bar.update(now.step, _report(moment))
-                    _save(now, checkpoint)
-                    if watch is not None:
-                        watch(moment, now.model)
+                    if step.leads:
+                        _save(now, checkpoint)
+                        if watch is not None:
+                            watch(moment, now.model)
                 if now.step >= total:
                     break
                 if patience is not None and now.waited >= patience:
                     ended = "patience"
                     break
                 rows = slice(None) if batch is None else order.rows(now.step)
-                given = now.model, now.state, tuple(x[rows] for x in data)
-                value, model, state = run(*given)
+                given = now.model, now.state, rows
+                value, model, state = step(*given)
                 if np.isnan(value):
-                    raise _nan("the loss of", step, now, [previous, given])
+                    raise _nan("the loss of", loss, optimiser, data, now, [previous, given])
                 now.losses[now.step] = value
                 now = now._replace(step=now.step + 1, model=model, state=state)
                 previous = given
                 bar.update(now.step, f"loss {value:.4g}")
     except KeyboardInterrupt:
         ended = "interrupted"
-        _save(now, checkpoint)
+        if step.leads:
+            _save(now, checkpoint)
+    finally:
+        step.close()
     return _fitted(now, ended)
 
 
@@ -203,6 +213,14 @@ def _look(
     return look
 
 
+def _found(checkpoint: str | Path | None, resume: bool) -> Found | None:
+    """The file to go on from. Raises CheckpointError where it cannot be read or written."""
+    if checkpoint is None:
+        return None
+    require_writable(checkpoint)
+    return read(checkpoint) if resume and Path(checkpoint).exists() else None
+
+
 def _save(now: Standing, checkpoint: str | Path | None) -> None:
     """Save where that is asked for; what fails costs a warning, and not what was learned."""
     if checkpoint is not None:
@@ -210,23 +228,6 @@ def _save(now: Standing, checkpoint: str | Path | None) -> None:
             now.save(checkpoint)
         except CheckpointError as error:
             warnings.warn(f"fit: {error}; the training goes on", stacklevel=3)
-
-
-def _step(loss: Callable, optimiser: Any) -> Callable:
-    """`(model, state, batch) -> (loss, model, state)`, which compiles."""
-
-    def step(model: Any, state: Any, batch: tuple) -> tuple[Any, Any, Any]:
-        x, *targets = batch
-
-        def loss_of(model: Any) -> tuple[Any, Any]:
-            scores, after = training(model, x)
-            return loss(scores, *targets), after
-
-        (value, after), slopes = value_and_grad(loss_of, has_aux=True)(model)
-        state, model = optimiser.update(state, slopes, after)
-        return value, model, state
-
-    return step
 
 
 def _steps(steps: int | None, epochs: int | None, batches: int) -> int:
@@ -250,11 +251,14 @@ def _holds_nan(model: Any) -> bool:
     return any(trees.is_differentiable(x) and bool(np.isnan(x).any()) for x in leaves)
 
 
-def _nan(what: str, step: Callable, now: Standing, given: list) -> NanError:
-    """The error about a nan: the last steps are taken again, eagerly, to find the op."""
+def _nan(
+    what: str, loss: Callable, optimiser: Any, data: tuple, now: Standing, given: list
+) -> NanError:
+    """The error about a nan: the last steps are taken again, eagerly and here, to find the op."""
     message, advice = f"fit: {what} step {now.step} is nan", "a smaller rate, or gradients "
     advice += "clipped by nbgrad.optim.Clipped, may help"
     found = NanError(f"{message}; {advice}")
+    step = Whole(loss, optimiser, data, compile=False)
     try:
         with detect_nan():
             for arguments in given:

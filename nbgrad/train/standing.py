@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .checkpoints import read, restored, save
+from .checkpoints import Found, restored, save
 
 
 class Moment(NamedTuple):
@@ -53,9 +53,8 @@ class Standing(NamedTuple):
             return self._replace(best=self.model, best_loss=reached, waited=0, moments=moments)
         return self._replace(waited=self.waited + 1, moments=moments)
 
-    def loaded(self, path: str | Path) -> "Standing":
+    def loaded(self, found: Found) -> "Standing":
         """A standing that was saved, to go on from to the steps that this one has."""
-        found = read(path)
         histories = {n: found.arrays.get(n, getattr(self, n)) for n in ("losses", "moments")}
         like = self._replace(**histories)
         old = Standing(**restored(found, dict(zip(self._fields, like, strict=True))))

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
-from ..core.primitive import outermost
+from ..core.primitive import new_level, outermost
 from ..eager import plans as eager
 from ..errors import GraphError
 from ..rules.families import zeros_like
 from ..rules.nondiff import stopped
 from ..values import backward, graph
 from ..values.leaves import leaf_of
-from ..values.tracked import TrackedArray
+from ..values.tracked import TrackedArray, below
 from . import trees
 from .batching import vmap
 from .calls import CallPrimitive, FunctionCall, called
@@ -47,14 +47,14 @@ def checkpoint(f: Callable) -> Callable:
     def again(*args, **options):
         state = State(f)
         if not state.holds_floats:
-            return called(_primitive, FunctionCall("checkpoint", f, args, options))
+            return called(checkpointed, FunctionCall("checkpoint", f, args, options))
 
         def with_state(leaves, *inputs, **keywords):
             return state.rebuild(leaves)(*inputs, **keywords)
 
         with_state.__name__ = getattr(f, "__name__", type(f).__name__)
         return called(
-            _primitive, FunctionCall("checkpoint", with_state, (state.leaves, *args), options)
+            checkpointed, FunctionCall("checkpoint", with_state, (state.leaves, *args), options)
         )
 
     return again
@@ -106,15 +106,25 @@ class _Checkpoint(CallPrimitive):
     def pushforward(self, tangents, out, args, **params):
         call: FunctionCall = params["call"]
         filled = [zeros_like(x) if t is None else t for x, t in zip(args, tangents, strict=True)]
-        return jvp(call.apply, args, filled)[1]
+        pushed = FunctionCall(
+            call.op, lambda xs, dots: jvp(call.apply, xs, dots)[1], (list(args), filled), {}
+        )
+        return called(self, pushed)
 
     def batch(self, size: int, args: Sequence, batched: Sequence[bool], **params):
         call: FunctionCall = params["call"]
-        return vmap(call.apply, in_axes=[0 if has else None for has in batched])(*args)
+
+        def apply(*arrays):
+            # As in `evaluate`: what depends on the arguments is an array of this level.
+            with new_level() as level:
+                return below(call.apply(*(leaf_of(x, level) for x in arrays)), level)
+
+        samples = vmap(apply, in_axes=[0 if has else None for has in batched])
+        return called(self, FunctionCall(call.op, samples, tuple(args), {}))
 
 
-_primitive = _Checkpoint("checkpoint")
-_primitive.plan_class = _Again
+checkpointed = _Checkpoint("checkpoint")
+checkpointed.plan_class = _Again
 
 
 def _require_own(call: FunctionCall, out: Any, started: int) -> None:

@@ -23,11 +23,11 @@ MODES: dict[str, Mode] = {}
 
 
 class Different(AssertionError):
-    """A mode gives something else; `finite` where that is numbers."""
+    """A mode gives something else, by `gap` where that is known; `finite` where it is numbers."""
 
-    def __init__(self, message: str, finite: bool = True):
+    def __init__(self, message: str, finite: bool = True, gap: np.ndarray | None = None):
         super().__init__(message)
-        self.finite = finite
+        self.finite, self.gap = finite, gap
 
 
 class NotHere(Exception):
@@ -131,7 +131,9 @@ class Case:
         )
         for x, y in zip(found, expected, strict=True):
             if not near(x, y, self.rtol if rtol is None else rtol, top if scale is None else scale):
-                raise Different(f"{what}: {shown(x)} for {shown(y)}", bool(np.all(np.isfinite(x))))
+                apart = np.asarray(x) - np.asarray(y) if np.shape(x) == np.shape(y) else None
+                finite = bool(np.all(np.isfinite(x)))
+                raise Different(f"{what}: {shown(x)} for {shown(y)}", finite, apart)
 
     def typed(self, what: str, found: Any, like: Any) -> None:
         """Each found array has the shape and dtype of the other."""

@@ -56,9 +56,11 @@ def test_sessions_do_not_add_files(fork, warm):
 def test_sixteen_processes_at_once_on_an_empty_folder(fork, tmp_path, rounds):
     for i in range(rounds):
         directory = tmp_path / str(i)
-        for session in fork.many(16, GRADIENTS, NBGRAD_CACHE_DIR=directory):
+        sessions = fork.many(16, GRADIENTS, NBGRAD_CACHE_DIR=directory)
+        for session in sessions:
             assert gradients_are_right(session)
             assert not session.warnings
+        assert sum(session.compiled for session in sessions) == SIGNATURES, "one for the machine"
         assert len(cached(directory)) == SIGNATURES, "one file a signature, no temporary ones"
         after = fork(GRADIENTS, NBGRAD_CACHE_DIR=directory)
         assert gradients_are_right(after)

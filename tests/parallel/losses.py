@@ -85,6 +85,19 @@ class DiesOnce:
         return cut(3)[self.i]
 
 
+class Fragile:
+    """A model whose worker is killed when it is called while there is a file of this name."""
+
+    def __init__(self, mark: Path, caller: int | None = None):
+        self.w, self.mark, self.caller = np.zeros(4), str(mark), caller or os.getpid()
+
+    def __call__(self, x: Any) -> Any:
+        if os.getpid() != self.caller and os.path.exists(self.mark):
+            os.remove(self.mark)
+            os.kill(os.getpid(), signal.SIGKILL)
+        return np.tanh(x @ self.w)
+
+
 def swirl(x: Any) -> Any:
     return np.stack([np.sin(x[0] * x[1]), x[1] * x[2], np.exp(x[0]), x[2] ** 3])
 

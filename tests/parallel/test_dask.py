@@ -2,7 +2,7 @@
 
 import os
 import signal
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ from losses import (
     CUTS,
     LOSSES,
     DiesOnce,
+    Fragile,
     Loader,
     bits,
     cut,
@@ -23,7 +24,7 @@ from losses import (
 )
 
 import nbgrad
-from nbgrad import parallel
+from nbgrad import parallel, train
 from nbgrad.parallel.cluster import Cluster
 from nbgrad.parallel.versions import here
 
@@ -120,6 +121,22 @@ def test_a_worker_with_other_versions_is_refused(client, monkeypatch):
     monkeypatch.setattr("nbgrad.parallel.cluster.here", differing)
     with pytest.raises(nbgrad.WorkerError, match=r"worker tcp://.* has nbgrad 0\.0\.1 where"):
         parallel.value_and_grad(mean_loss, client)
+
+
+@pytest.mark.parametrize("batch", [8, None])
+def test_a_training_outlives_a_worker(client, batch, tmp_path):
+    """And has the bits of one on threads: data that went out once is there again."""
+    _, x, y = problem()
+    settings: Any = {"batch": batch, "steps": 9, "every": 4, "workers": 2}
+    settings["optimiser"] = nbgrad.optim.Adam(0.05)
+    mark = tmp_path / "mark"
+    model = Fragile(mark)
+    steady = train.fit(model, nbgrad.mse, (x, y), engine="threads", **settings)
+    watch = lambda moment, _: mark.touch() if moment.step == 4 else None  # noqa: E731
+    found = train.fit(model, nbgrad.mse, (x, y), engine=client, watch=watch, **settings)
+    assert not mark.exists(), "a worker died"
+    np.testing.assert_array_equal(found.losses, steady.losses)
+    np.testing.assert_array_equal(found.model.w, steady.model.w)
 
 
 def test_map_and_jacobian(client):

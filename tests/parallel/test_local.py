@@ -46,8 +46,8 @@ def test_shards_in_threads_equal_all_the_data(n, reduce):
     first = vg(PARAMS, cut(n))
     require_right(first, reduce)
     require_right(vg(PARAMS, cut(n)), reduce)
-    if n == 3:  # of compiled losses
-        one = parallel.value_and_grad(LOSSES[reduce], "threads", reduce, workers=1)
+    one = parallel.value_and_grad(LOSSES[reduce], "threads", reduce, workers=1, compile=n == 3)
+    for _ in range(5):
         assert bits(one(PARAMS, cut(n))) == bits(vg(PARAMS, cut(n))) == bits(first)
 
 
@@ -157,8 +157,8 @@ def test_wrong_input():
         parallel.value_and_grad(mean_loss, "spark")
     with pytest.raises(TypeError, match="a int is no engine"):
         parallel.value_and_grad(mean_loss, 3)
-    with ThreadPoolExecutor(1) as pool, pytest.raises(TypeError, match="workers=2 is for an engin"):
-        parallel.value_and_grad(mean_loss, pool, workers=2)
+    with pytest.raises(ValueError, match="workers=0; give one or more"):
+        parallel.value_and_grad(mean_loss, "threads", workers=0)
     with pytest.raises(ValueError, match="no step yet"):
         print(vg.report)
 
@@ -175,7 +175,7 @@ def test_a_worker_with_other_versions_is_refused():
     theirs = mine._replace(numba="0.1", python="3.0")
     with pytest.raises(nbgrad.WorkerError, match=r"worker w7 has numba 0\.1 where the call"):
         versions.require_same(mine, theirs, "w7")
-    kept = Kept()
+    kept = Kept(None)
     kept._caller = theirs
     with pytest.raises(nbgrad.WorkerError, match="worker w8 has numba"):
         pickle.loads(pickle.dumps(kept)).require_versions("w8")

@@ -42,7 +42,7 @@ def test_row_in_plain_python(row, dtype):
         ("test_row_forms.py", ""),
         ("test_emitted_programs.py", ""),
         ("../test_programs.py", "compiled_in_plain_python"),
-        ("../transforms/test_loops.py", "compiled_is_eager or written_over"),
+        ("../control/test_loops.py", "compiled_is_eager or written_over"),
     ],
 )
 def test_all_in_plain_python(file, chosen):

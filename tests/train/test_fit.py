@@ -9,7 +9,8 @@ import pytest
 import nbgrad
 from nbgrad import CheckpointError, data, nn, optim
 from nbgrad.parallel import progress
-from nbgrad.train import Fitted, accuracy, fit, fitting
+from nbgrad.train import Fitted, accuracy, fit
+from nbgrad.train.steps import step_of
 
 X, LABELS = data.moons(0, 60, noise=0.1)
 LOSS = nbgrad.logit_cross_entropy
@@ -260,7 +261,7 @@ def test_mistakes_are_told(settings, kind, text):
 
 def test_a_step_is_one_function():
     """What `fit` repeats compiles as it stands, and is called by nothing else."""
-    step = nbgrad.compile(fitting._step(LOSS, optim.SGD(0.1)))
+    step = nbgrad.compile(step_of(LOSS, optim.SGD(0.1)))
     model = nn.Dense.random(0, 2, 2)
     value, after, state = step(model, {"step": 0}, (X, LABELS))
     assert np.isclose(value, LOSS(model(X), LABELS)) and state == {"step": 1}

@@ -28,6 +28,7 @@ from numba.core import compiler, config, environment
 from ...errors import CacheWarning
 from .folder import MAGIC, SUFFIX, Folder, Untrusted, chosen, digest
 from .payload import Unstorable, packed, unpacked
+from .turns import Turn
 
 __all__ = ["KernelCache", "attach", "compiling", "counts", "folder", "of_code", "stamp"]
 
@@ -120,7 +121,11 @@ def attach(dispatcher: Any, name: str, content: str) -> None:
 
         def watched(*args):
             with compiling:
-                return compile_one(*args)
+                try:
+                    return compile_one(*args)
+                except BaseException:
+                    dispatcher._cache.end_turn()
+                    raise
 
         dispatcher._compiler.compile = watched
 
@@ -134,13 +139,30 @@ class KernelCache:
     def __init__(self, name: str, content: str):
         self._name = name
         self._content = content
+        self._turn: Turn | None = None
 
     def load_overload(self, sig, target_context):
+        """The kernel from the disk; else None, and this process has the turn to compile it."""
         target_context.refresh()
         store = folder()
         if store is None:
             return None
         name = self._file(sig, target_context.codegen())
+        if not store.holds(name) and "save" not in _warned:  # else nobody gains from waiting
+            with compiling:
+                self._turn = Turn(name, lambda: store.holds(name))
+        result = self._loaded(store, name, target_context)
+        if result is not None:
+            self.end_turn()
+        return result
+
+    def end_turn(self):
+        """Let other processes compile it, or load what was stored."""
+        turn, self._turn = self._turn, None
+        if turn is not None:
+            turn.end()
+
+    def _loaded(self, store: Folder, name: str, target_context):
         try:
             result = unpacked(_checked(name, store.read(name)), target_context)
         except FileNotFoundError:
@@ -155,6 +177,12 @@ class KernelCache:
         return result
 
     def save_overload(self, sig, data):
+        try:
+            self._save(sig, data)
+        finally:
+            self.end_turn()
+
+    def _save(self, sig, data):
         counts["compiled"] += 1
         store = folder()
         # Code with addresses of this process in it would crash the next one.

@@ -67,6 +67,15 @@ class Folder:
                     os.utime(file.fileno() if os.utime in os.supports_fd else self.path / name)
             return file.read()
 
+    def holds(self, name: str) -> bool:
+        """Whether there is such a file."""
+        try:
+            place, at = self._place(name)
+            os.stat(place, **at, follow_symlinks=False)
+        except (OSError, Untrusted):
+            return False
+        return True
+
     def write(self, name: str, *pieces: bytes) -> None:
         """Write a file so that other processes see all of it or nothing."""
         temporary = f"{name}.{uuid.uuid4().hex[:12]}.tmp"

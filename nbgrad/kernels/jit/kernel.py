@@ -150,6 +150,12 @@ def device(function: Callable, **options: Any) -> Any:
     return jitted(function, Inside, **DEVICE_OPTIONS, **options)
 
 
+def exact(function: Callable) -> Any:
+    """Decorator: a `device` function whose sums and products are rounded one by one, so that it
+    gives the same numbers whatever the optimizer knows of its callers."""
+    return jitted(function, Inside, **{**DEVICE_OPTIONS, "fastmath": False})
+
+
 def part(function: Callable) -> Any:
     """Decorator: a piece of a scalar function, written into it."""
     return jitted(function, inline="always", **DEVICE_OPTIONS)

@@ -14,7 +14,7 @@ import numpy as np
 from ..jit.kernel import DISABLED, device
 from .area import arccosh, arcsinh, arctanh
 from .bessel import bessel_i0, bessel_i1
-from .bits import like, offset, radd, scalar, select
+from .bits import fused, like, offset, radd, scalar, select
 from .cube import cbrt
 from .exponential import cosh, exp, exp2, expm1, sigmoid, sigmoid_slope, sinh, tanh
 from .inverse import arccos, arcsin, arctan, arctan2
@@ -113,6 +113,7 @@ __all__ = [
     "floor_divide",
     "fmax",
     "fmin",
+    "fused",
     "gamma",
     "gammainc",
     "gammaincc",

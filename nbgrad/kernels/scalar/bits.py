@@ -133,6 +133,16 @@ def two_product(typingctx, x, y):
     return types.UniTuple(x, 2)(x, x), codegen
 
 
+@instruction(lambda x, y, z: x * y + z)
+def fused(typingctx, x, y, z):
+    """`x * y + z`, rounded once."""
+
+    def codegen(context, builder, signature, args):
+        return builder.fma(*args)
+
+    return x(x, x, x), codegen
+
+
 @instruction(np.rint)
 def round_even(typingctx, x):
     """The nearest whole number, of moderate size: adding a large number rounds."""

@@ -129,7 +129,7 @@ def _decay(x):
 @scalar(np.tanh)
 def tanh(x):
     """(1 - e) / (1 + e) with e = exp(-2 |x|)."""
-    _, t = _decay(x + x)
+    _, t = _decay(like(x, 2.0) * x)
     return math.copysign(t / (t + like(x, 2.0)), x)
 
 

@@ -40,6 +40,18 @@ def concatenate(graph, symbol, *args):
     return graph.concat(args, symbol.params["axis"])
 
 
+def runs(graph, symbol, *args):
+    axis = symbol.params["axis"]
+    parts = []
+    for owner, first, count, step in symbol.params["runs"]:
+        x = graph.cast(args[owner], symbol.dtype)
+        axes = [Axis(i, first, step) if i == axis else Axis(i, 0, 1) for i in range(len(x.shape))]
+        if step == 0:
+            axes[axis] = Axis(None, first, 0)
+        parts.append(graph.view(x, axes, (*x.shape[:axis], count, *x.shape[axis + 1 :])))
+    return graph.concat(parts, axis)
+
+
 def hcat(graph, symbol, *args):
     args = [graph.cast(a, symbol.dtype) for a in args]
     columns = [a if len(a.shape) > 1 else graph.reshape(a, (symbol.shape[0], 1)) for a in args]

@@ -7,6 +7,7 @@ import numpy as np
 
 from ...codegen.affine import Axis
 from ...codegen.loops import MINIMUM, Reduction
+from ...kernels.sorting import in_lanes
 from ..dtypes import BOOL, INT
 
 
@@ -22,8 +23,14 @@ def argsort(graph, symbol, x):
                         symbol.params["axis"])  # fmt: skip
     *lead, n = moved.shape
     rows = math.prod(lead)
-    # The second half is room to merge in.
-    found = graph.call((2, rows, n), INT, (moved,), "ordered", (rows, n))
+    places = tuple(sorted(set(symbol.params["kth"])))
+    # The second half is room to sort in.
+    if in_lanes(rows, n):
+        found = graph.call((2, rows, n), INT, (moved,), "ordered_together", (rows, n))
+    elif places:
+        found = graph.call((2, rows, n), INT, (moved,), "partitioned", (rows, n, *places))
+    else:
+        found = graph.call((2, rows, n), INT, (moved,), "ordered", (rows, n))
     first = graph.reshape(found, (2, *moved.shape))
     return graph.transpose(_first(graph, first), back)
 

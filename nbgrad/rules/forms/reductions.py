@@ -42,6 +42,12 @@ def norm(graph, symbol, x):
     return graph.reshape(graph.map("sqrt(x)", (total,), symbol.dtype), symbol.shape)
 
 
+def row_sums(graph, symbol, x, y):
+    x, y = graph.cast(x, symbol.dtype), graph.cast(y, symbol.dtype)
+    axes = range(symbol.params["kept"], len(x.shape))
+    return graph.reduce(SUM, graph.map("x * y", (x, y), x.dtype), axes)
+
+
 def cumsum(graph, symbol, x):
     axis, n = symbol.params["axis"], len(x.shape)
     order = (*(i for i in range(n) if i != axis), axis)

@@ -1,14 +1,9 @@
 """Tables of addresses: how programs of many arrays are given them."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ...kernels.pointers import Overlap
 from ...kernels.program import overlapping, pack
-
-if TYPE_CHECKING:
-    from .signature import Signature
 
 _EIGHT = 8  # as many arrays as `pack` takes
 
@@ -22,9 +17,8 @@ def table_of(flat: list[np.ndarray]) -> np.ndarray:
     return table
 
 
-def check_apart(table: np.ndarray, signature: "Signature") -> None:
-    """Raise Overlap where a result of a table shares memory with another array."""
-    if overlapping.dispatcher(
-        table, signature.sizes, len(signature.sizes) - len(signature.arrays())
-    ):
+def check_apart(table: np.ndarray, sizes: np.ndarray, results: int) -> None:
+    """Raise Overlap where one of the last arrays of a table, which are results, shares memory with
+    another array; `sizes` are their bytes."""
+    if overlapping.dispatcher(table, sizes, len(sizes) - results):
         raise Overlap("results overlap")

@@ -31,7 +31,7 @@ PYTHONS = (np.dtype(np.float64), np.dtype(np.int64), np.dtype(bool))
 # Of these, what an object holds besides its leaves is compared by its value.
 _SIMPLE = (bool, int, float, str, tuple, type(None))
 # A generated caller raises one of these for arguments that it was not made for.
-UNFIT = (TypeError, ValueError, KeyError, AttributeError)
+UNFIT = (TypeError, ValueError, KeyError, IndexError, AttributeError)
 
 
 if TYPE_CHECKING:
@@ -103,12 +103,18 @@ def caller(
     if entry.program.held:
         writer._need(f"{writer.new(entry.program.is_current)}()")
     operands = writer.leaves
+    for name, (i, axis) in signature.places.items():
+        writer.lines.append(f"{name} = {operands[i]}.shape[{axis}]")
     for array in entry.captured:
         name = writer.new(array)
-        if signature.packed:  # else the entry looks at it
-            writer.lines.append(f"if {name}.shape != {array.shape}: mismatch()")
         known = isinstance(array, np.ndarray) and array.shape and entry_argument(array) is array
         operands.append(name if known else f"{writer.new(entry_argument)}({name})")
+    if signature.packed:  # else the entry looks at them
+        for name, value in zip(operands, signature.inputs, strict=True):
+            if value.shape:
+                writer._need(f"{name}.shape == {value.shape}")
+        for condition in signature.conditions:
+            writer._need(condition)
     if into:
         writer.places(entry.tree, "out", signature)
     else:
@@ -150,8 +156,10 @@ def _packed(
         writer.lines.append(f"{name} = {array}.ravel()")
     writer.lines.append(f"table = {writer.new(table_of)}([{', '.join(flat)}])")
     if into:
-        writer.lines.append(f"{writer.new(check_apart)}(table, {writer.new(signature)})")
-    return ["table", *scalars]
+        given = f"({''.join(name + ', ' for name in operands)})"
+        sizes = f"{writer.new(signature.bytes_of_blocks)}({given})"
+        writer.lines.append(f"{writer.new(check_apart)}(table, {sizes}, {len(results)})")
+    return ["table", *scalars, *signature.places]
 
 
 class _Writer:
@@ -221,9 +229,7 @@ class _Writer:
             self.leaves.append(name)
         elif isinstance(value, np.ndarray) and value.shape:
             if self.packed:  # else the entry looks at them
-                self._need(
-                    f"{name}.shape == {value.shape} and {name}.dtype is {self.new(value.dtype)}"
-                )
+                self._need(f"{name}.dtype is {self.new(value.dtype)}")
             self.leaves.append(name)
         elif isinstance(value, (np.ndarray, np.generic)):
             self._need(

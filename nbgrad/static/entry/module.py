@@ -15,6 +15,7 @@ from ...codegen.affine import Affine
 from ...codegen.core import Core, CoreStep, RunKernel, Scratch, Slot, all_steps
 from ...codegen.loops import Pieces
 from ...codegen.numba import Line, Module, position_text
+from ...core.naming import naming
 from ..loops.build import CoreBuilder
 from ..loops.memory import ArgumentBuffer, ResultBuffer
 from ..loops.plan import LoopPlan, plan_loops
@@ -65,7 +66,9 @@ def emit(graph: Graph, outputs: Sequence[Value], name: str) -> Emitted:
     """The module that computes `outputs`. Inputs are the graph's, in order."""
     plan = plan_loops(graph, outputs)
     messages = [message for _, message in graph.checks]
-    signature = Signature(name, graph.inputs, list(outputs), plan.memory, messages)
+    here = naming()
+    conditions = {} if here is None else here.conditions
+    signature = Signature(name, graph.inputs, list(outputs), plan.memory, messages, conditions)
     builder = CoreBuilder(name, plan)
     core = builder.built()
     printer = _Printer(signature)
@@ -94,7 +97,7 @@ def _parameters(core: Core) -> list[str]:
         Signature.name_of(p) if isinstance(p, (ArgumentBuffer, ResultBuffer)) else str(p)
         for p in core.parameters
     ]
-    return [*names, "w"] if core.takes_scratch else names
+    return [*names, *(["w"] if core.takes_scratch else []), *core.sizes]
 
 
 class _Printer(Module):
@@ -112,7 +115,7 @@ class _Printer(Module):
         if self.signature is None:
             return names
         numbers = [p for p in core.parameters if isinstance(p, str)]
-        return ["t", *numbers, *(["w"] if core.takes_scratch else [])]
+        return ["t", *numbers, *(["w"] if core.takes_scratch else []), *core.sizes]
 
     def _pointed(self, buffer: Any, dtype: np.dtype, at: Affine) -> str:
         """The expression for a pointer to an element."""

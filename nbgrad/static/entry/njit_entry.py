@@ -107,7 +107,7 @@ def packed(signature: Signature) -> str:
         to = signature.base(ResultBuffer(i))
         lines.append(f"move({to}, {signature.base(source)}, {signature.outputs[i].size})")
     lines.append(return_line([f"s{i}" for i in signature.scalars()]))
-    arguments = ["table", *scalars]
+    arguments = ["table", *scalars, *signature.places]
     return function(
         f"{signature.name}_packed", [*arguments, *(["work"] if signature.large else [])], lines
     )

@@ -51,19 +51,19 @@ class PythonEntry:
         )
         return Entry(f"{self.program.name}_{kind}", self._module(text(self.signature)))
 
-    def fresh(self) -> list[np.ndarray]:
+    def fresh(self, arguments: list[Leaf]) -> list[np.ndarray]:
         """New arrays for the results that are arrays."""
         values = [self.signature.outputs[i] for i in self.signature.arrays()]
-        return [np.empty(value.shape, value.dtype) for value in values]
+        return [np.empty(self.signature.shape(v, arguments), v.dtype) for v in values]
 
     def run(self, leaves: list[Leaf], out: Tree = None) -> Tree:
         """The function's result for leaves in order, in the arrays of `out` where that is given."""
         arguments = [*map(entry_argument, leaves), *map(entry_argument, self.captured)]
-        results = self.fresh() if out is None else self._places(out)
+        results = self.fresh(arguments) if out is None else self._places(out, arguments)
         try:
             return self._built(results, self._numbers(arguments, results))
         except Overlap:
-            apart = self.fresh()
+            apart = self.fresh(arguments)
             numbers = self._numbers(arguments, apart)
             for place, array in zip(results, apart, strict=True):
                 place[...] = array
@@ -73,9 +73,13 @@ class PythonEntry:
         """Write the arrays of the result; the numbers of it."""
         if self._in_pieces:
             pool.ready()
-        scratch = [arena(self.signature.memory.size)] if self.signature.large else []
-        if self.signature.packed:
-            arguments = [self._table([*arguments, *results]), *self._scalars(arguments)]
+        signature = self.signature
+        size = signature.number(signature.memory.size, arguments)
+        scratch = [arena(size)] if signature.large else []
+        if signature.packed:
+            sizes = [arguments[i].shape[axis] for i, axis in signature.places.values()]
+            table = self._table([*arguments, *results], arguments)
+            arguments = [table, *self._scalars(arguments), *sizes]
             results = []
         numbers = self.entry.run([*arguments, *results, *scratch])
         count = len(self.signature.scalars())
@@ -84,15 +88,16 @@ class PythonEntry:
     def _scalars(self, arguments: Sequence[Leaf]) -> list[Leaf]:
         return [x for x, v in zip(arguments, self.signature.inputs, strict=True) if v.shape == ()]
 
-    def _table(self, values: Sequence[Leaf]) -> np.ndarray:
+    def _table(self, values: Sequence[Leaf], given: Sequence[Leaf]) -> np.ndarray:
         arrays = [x for x in values if isinstance(x, np.ndarray) and x.shape != ()]
-        if [x.shape for x in arrays] != [v.shape for v in self.signature.blocks()]:
+        shapes = [self.signature.shape(value, given) for value in self.signature.blocks()]
+        if [x.shape for x in arrays] != shapes:
             raise ValueError(f"{self.program.name} was compiled for arrays of other shapes")
         table = table_of([x.ravel() for x in arrays])
-        check_apart(table, self.signature)
+        check_apart(table, self.signature.bytes_of_blocks(given), len(self.signature.arrays()))
         return table
 
-    def _places(self, out: Tree) -> list[np.ndarray]:
+    def _places(self, out: Tree, given: Sequence[Leaf]) -> list[np.ndarray]:
         """The arrays of `out`. Raises ValueError, which names the leaf."""
         name = self.program.name
         if trees.structure(_boxed(out)) != trees.structure(_boxed(self.tree)):
@@ -102,9 +107,10 @@ class PythonEntry:
         places = [x for x, number in zip(leaves, numbers, strict=True) if isinstance(number, float)]
         for i in self.signature.arrays():
             place, value = places[i], self.signature.outputs[i]
+            shape = self.signature.shape(value, given)
             if isinstance(place, np.ndarray):
                 flags = place.flags
-                if place.shape == value.shape and place.dtype == value.dtype and (
+                if place.shape == shape and place.dtype == value.dtype and (
                     flags.c_contiguous and flags.writeable and place.dtype.isnative
                 ):  # fmt: skip
                     continue
@@ -114,7 +120,7 @@ class PythonEntry:
             else:
                 description = f"a {type(place).__name__}"
             raise ValueError(
-                f"{name}: leaf {i} of out= must be a contiguous array of shape {value.shape} and "
+                f"{name}: leaf {i} of out= must be a contiguous array of shape {shape} and "
                 f"dtype {value.dtype} that can be written to; it is {description}"
             )
         return [places[i] for i in self.signature.arrays()]

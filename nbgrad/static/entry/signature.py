@@ -7,13 +7,15 @@ last line that names it.
 
 import keyword
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from ...codegen.imports import names_used
+from ...core.sizes import is_dynamic
 from ...kernels import (
     banded,
     exponentials,
@@ -28,7 +30,7 @@ from ...kernels import (
 from ...kernels.jit.forks import with_open_properties
 from ...kernels.program import DISABLED
 from ..loops.memory import ArgumentBuffer, Memory, ResultBuffer, Storage
-from ..loops.plan import STACK
+from ..loops.plan import STACK, is_large
 from ..lower.values import Value
 
 # Array arguments cost Numba time: beyond so many a program takes one table of their addresses. With
@@ -55,12 +57,13 @@ class Signature:
     outputs: list[Value]
     memory: Memory
     messages: list[str] = field(default_factory=list)
+    conditions: dict[str, str] = field(default_factory=dict)  # of named sizes, with lines
     apart: bool = True  # not the step of a loop, whose core takes pointers
 
     @property
     def large(self) -> bool:
         """Whether the core is handed its scratch."""
-        return self.memory.size > (STACK if self.apart else 0)
+        return is_large(self.memory.size, STACK if self.apart else 0)
 
     @property
     def packed(self) -> bool:
@@ -96,10 +99,33 @@ class Signature:
         """The values that stand in a table."""
         return [value for value in [*self.inputs, *self.outputs] if value.shape != ()]
 
+    def bytes_of_blocks(self, given: Sequence[Any] = ()) -> np.ndarray:
+        """The bytes of the values that stand in a table, for named sizes."""
+        sizes = [self.number(value.size, given) * value.dtype.itemsize for value in self.blocks()]
+        return np.array(sizes, np.int64)
+
     @cached_property
-    def sizes(self) -> np.ndarray:
-        """The bytes of the values that stand in a table."""
-        return np.array([value.size * value.dtype.itemsize for value in self.blocks()])
+    def places(self) -> dict[str, tuple[int, int]]:
+        """For each named size the input and the axis that have it."""
+        found: dict[str, tuple[int, int]] = {}
+        for i, value in enumerate(self.inputs):
+            for axis, n in enumerate(value.shape):
+                if is_dynamic(n):
+                    found.setdefault(str(n), (i, axis))
+        return found
+
+    def number(self, n: int, given: Sequence[Any]) -> int:
+        """A size, where it has a formula for these inputs."""
+        if not is_dynamic(n):
+            return n
+        sizes = {name: given[i].shape[axis] for name, (i, axis) in self.places.items()}
+        return eval(str(n), {}, sizes)
+
+    def shape(self, value: Value, given: Sequence[Any]) -> tuple[int, ...]:
+        """The shape of a value for these inputs."""
+        if not any(map(is_dynamic, value.shape)):
+            return value.shape
+        return tuple(self.number(n, given) for n in value.shape)
 
     def arrays(self) -> list[int]:
         """Positions of the outputs that are arrays."""
@@ -114,9 +140,10 @@ _IMPORTS = {
         "float32", "float64", "int16", "int32", "int64", "int8", "uint16", "uint32", "uint64",
         "uint8",
     ),
+    "nbgrad.errors": ("DimensionMismatch",),
     "nbgrad.kernels.banded": tuple(banded.__all__),
     "nbgrad.kernels.exponentials": tuple(exponentials.__all__),
-    "nbgrad.kernels.jit.kernel": ("device",),
+    "nbgrad.kernels.jit.kernel": ("device", "exact"),
     "nbgrad.kernels.pointers": tuple(pointers.__all__),
     "nbgrad.kernels.random": tuple(random.__all__),
     "nbgrad.kernels.running": (
@@ -131,6 +158,11 @@ _IMPORTS = {
 }  # fmt: skip
 _TAKEN = {"np", *(name for names in _IMPORTS.values() for name in names)}
 _KERNEL = re.compile(r"(loop|copy|part|product)\d+")
+# What else is called so in the text of a program.
+_LOCAL = {
+    "call", "each", "far", "i", "j", "k", "l", "max", "min", "mismatch", "out", "product", "range",
+    "start", "step", "t", "table", "total", "w", "work", "x", "y",
+}  # fmt: skip
 
 
 def program_name(name: str) -> str:
@@ -140,6 +172,23 @@ def program_name(name: str) -> str:
         return "compiled"
     clashes = name in _TAKEN or keyword.iskeyword(name) or _KERNEL.fullmatch(name)
     return f"{name}_" if clashes else name
+
+
+def size_names(names: Iterable[str]) -> dict[str, str]:
+    """For the names of sizes names that nothing else in a program's text has."""
+    spelled: dict[str, str] = {}
+    for name in names:
+        text = name
+        while (
+            text in _TAKEN | _LOCAL
+            or keyword.iskeyword(text)
+            or re.fullmatch(r"[a-z]+\d+\w*", text)
+            or text in spelled.values()
+            or (text != name and text in names)
+        ):
+            text = f"{text}_" if not text[-1].isdigit() else f"{text}_n".capitalize()
+        spelled[name] = text
+    return spelled
 
 
 def header(text: str) -> str:
@@ -179,7 +228,34 @@ def array_checks(signature: Signature, results: bool) -> list[str]:
     return [
         f"if not fits({_shapes(places.values())!r}, {', '.join(places)}):",
         f"    raise ValueError({message!r})",
+        *size_lines(signature, places),
     ]
+
+
+def size_lines(signature: Signature, places: Mapping[str, Value]) -> list[str]:
+    """Lines that take the named sizes from the shapes of arrays, and check them."""
+    lines = [
+        f"{name} = {signature.arguments()[i]}.shape[{axis}]"
+        for name, (i, axis) in signature.places.items()
+    ]
+    for place, value in places.items():
+        for axis, n in enumerate(value.shape):
+            at = f"{place}.shape[{axis}]"
+            if is_dynamic(n) and f"{n} = {at}" not in lines:
+                first = signature.places.get(str(n))
+                other = f" as argument {first[0]} has" if first else ""
+                message = (
+                    f"{signature.name}: axis {axis} of {_told(place)} must have {n} elements{other}"
+                )
+                lines += [f"if {at} != {n}:", f"    raise DimensionMismatch({message!r})"]
+    for condition, line in signature.conditions.items():
+        message = f"{signature.name} was compiled for {condition}{f' ({line})' if line else ''}"
+        lines += [f"if not {condition}:", f"    raise ValueError({message!r})"]
+    return lines
+
+
+def _told(place: str) -> str:
+    return f"{'argument' if place[0] == 'a' else 'result'} {place[1:]}"
 
 
 def _shapes(values: Iterable[Value]) -> str:
@@ -231,7 +307,7 @@ def core_call_lines(
 ) -> list[str]:
     names = [f"s{i}" for i in signature.scalars()]
     checks = [f"ok{i}" for i in range(len(signature.messages))]
-    call = f"{signature.name}_core({', '.join(operands)})"
+    call = f"{signature.name}_core({', '.join([*operands, *signature.places])})"
     lines = [f"{', '.join([*names, *checks])}, = {call}" if names or checks else call]
     if raises:
         for name, message in zip(checks, signature.messages, strict=True):

@@ -17,7 +17,7 @@ from ..entry.module import Emitted
 from ..loops.elements import Access
 from ..loops.memory import ArgumentBuffer, Memory, ResultBuffer, Scratch, bytes_of
 from ..loops.nest import Nest
-from ..lower.buffered import DeviceCall, Item, Matmul, Scan
+from ..lower.buffered import DeviceCall, Item, Matmul, Nested
 from ..lower.values import Reshape, Value, View
 from ..schedule.fuse import FusionGroup, Single
 
@@ -190,7 +190,7 @@ def in_bytes(size: float) -> str:
 
 
 def _is_number(value: Value) -> bool:
-    return value.shape == () and not isinstance(value, (Matmul, DeviceCall, Scan, Item))
+    return value.shape == () and not isinstance(value, (Matmul, DeviceCall, Nested, Item))
 
 
 def _number_step(steps: list[CoreStep], emitted: Emitted) -> list[PlanStep]:

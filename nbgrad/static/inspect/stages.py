@@ -17,7 +17,7 @@ from ...kernels.jit.forks import with_open_properties
 from ..entry.module import Emitted
 from ..entry.signature import Signature
 from ..loops.plan import LoopPlan
-from ..lower.buffered import DeviceCall, Item, Reduce, Scan, Scatter
+from ..lower.buffered import Choice, DeviceCall, Item, Nested, Reduce, Scan, Scatter
 from ..lower.values import Concat, Full, Input, Iota, Map, Pad, Take, Value, View, topological
 from ..schedule.fuse import FusionGroup, Schedule, Single, reads_of
 
@@ -146,8 +146,8 @@ class _Names:
         self.steps = {s.value: s.inner for s in plan.schedule.steps if isinstance(s, Single)}
 
     def told(self, value: Value) -> str:
-        """A value with its dtype and shape; a loop has none, only its items do."""
-        if isinstance(value, Scan):
+        """A value with its dtype and shape; a loop or a choice has none, only its items do."""
+        if isinstance(value, Nested):
             return self.of[value]
         return f"{self.of[value]}: {value.dtype}{list(value.shape)}"
 
@@ -159,8 +159,8 @@ class _Names:
                 continue
             line = f"  # {value.line}" if value.line else ""
             yield f"{self.told(value)} = {self._formula(value)}{line}"
-            if isinstance(value, Scan):
-                yield from indented(_Names(self.steps[value]).lines())
+            for inner in self.steps[value] if isinstance(value, Nested) else ():
+                yield from indented(_Names(inner).lines())
         for ok in self.checks:
             yield f"require {self.of[ok]}"
         yield f"return {', '.join(self.of[value] for value in self.plan.outputs)}"
@@ -184,6 +184,8 @@ class _Names:
             return f"{value.function}({', '.join(args)})"
         if isinstance(value, Scan):
             return f"loop of {value.step.n} steps from {', '.join(args)}"
+        if isinstance(value, Choice):
+            return f"one side of {args[0]}, from {', '.join(args[1:])}"
         if isinstance(value, Item):
             return f"{' '.join(map(str, value.key))} of {args[0]}"
         return f"{kind}({', '.join([*args, *_facts(value)])})"
@@ -224,12 +226,12 @@ def _scheduled(plan: LoopPlan, names: _Names) -> Iterator[str]:
             yield from indented(_members(step, schedule, names))
         else:
             value = step.value
-            what = "number" if value.shape == () and not isinstance(value, Scan) else ""
+            what = "number" if value.shape == () and not isinstance(value, Nested) else ""
             what = what or type(value).__name__.lower()
             values = [item for item in step.items if item in names.of] or [value]
             yield f"{i}: {what} {', '.join(map(names.told, values))}"
-            if step.inner is not None:
-                yield from indented(_scheduled(step.inner, _Names(step.inner)))
+            for inner in step.inner:
+                yield from indented(_scheduled(inner, _Names(inner)))
 
 
 def _members(group: FusionGroup, schedule: Schedule, names: _Names) -> Iterator[str]:

@@ -15,6 +15,7 @@ from ...codegen.loops import (
     Statement,
     Store,
 )
+from ...core.sizes import is_dynamic
 
 EACH = -1
 """The loop variable that runs over a whole buffer."""
@@ -50,9 +51,10 @@ class Block:
             axis, start, stop = self.loops[depth]
             before, after = self.before[depth], self.after[depth]
             innermost = depth == len(self.loops) - 1
-            hidden = innermost and inside + depth > 0 and stop - start in _HIDDEN
+            dynamic = is_dynamic(stop - start)
+            hidden = innermost and inside + depth > 0 and not dynamic and stop - start in _HIDDEN
             loop: Statement = Loop(axis, start, stop, tuple(body), hidden)
-            if innermost and self.parts and stop - start > CHUNK:
+            if innermost and self.parts and (dynamic or stop - start > CHUNK):
                 begins = [s for s in before if isinstance(s, Begin) and s.target in self.parts]
                 before = [s for s in before if s not in begins]
                 loop = Chunks(loop, CHUNK, tuple(begins), tuple(after))

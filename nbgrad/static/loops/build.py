@@ -5,13 +5,16 @@ from collections.abc import Sequence
 from ...codegen.affine import Affine
 from ...codegen.core import Address, Core, CoreStep, RunDevice, RunKernel
 from ...codegen.loops import Gemm, Literal, Load, Operand, Statement
-from ..lower.buffered import DeviceCall, Matmul, Scan
+from ...core.naming import naming
+from ..lower.buffered import Choice, DeviceCall, Matmul, Scan
 from ..lower.values import Full, Value
 from ..schedule.fuse import FusionGroup, ScheduledStep, Single
 from . import products
+from .contract import with_fused_products
 from .elements import Elements
 from .kernel import kernel_call
 from .memory import ArgumentBuffer, ResultBuffer
+from .nested import write_choice
 from .plan import LoopPlan
 from .repeat import write_loop
 
@@ -45,19 +48,24 @@ class CoreBuilder(Elements):
                 self._call(step.value)
             elif isinstance(step.value, Scan):
                 write_loop(self, step)
+            elif isinstance(step.value, Choice):
+                write_choice(self, step)
             else:
                 self._number(step)
             self.parts.append((step, self.steps[first:]))
-        plan = self.plan
-        results = [v for v in plan.outputs if v.shape == ()]
-        results += [ok for ok, _ in plan.graph.checks]
+        plan, here = self.plan, naming()
+        values = [v for v in plan.outputs if v.shape == ()]
+        values += [ok for ok, _ in plan.graph.checks]
+        results = tuple(map(self.operand, values))
+        steps = with_fused_products(self.steps, results) if plan.is_step else self.steps
         return Core(
-            f"{self.name}_core", self._parameters(), self.steps, tuple(map(self.operand, results)),
-            plan.memory.size, plan.is_large,
+            f"{self.name}_core", self._parameters(), steps, results,
+            plan.memory.size, plan.is_large, plan.is_step,
+            tuple(here.sizes) if here is not None else (),
         )  # fmt: skip
 
     def inner(self, plan: LoopPlan) -> Core:
-        """The core of a loop's step."""
+        """The core of a loop's step or a choice's side."""
         place = len(self.cores)
         builder = CoreBuilder(f"{self.name}_step{place}", plan)
         builder.cores = self.cores

@@ -39,8 +39,8 @@ def check_memory(plan: LoopPlan) -> None:
     without a buffer is read, or where an argument or a result is written that should not be."""
     _Checker(plan).check()
     for step in plan.schedule.steps:
-        if isinstance(step, Single) and step.inner is not None:
-            check_memory(step.inner)
+        for inner in step.inner if isinstance(step, Single) else ():
+            check_memory(inner)
 
 
 class _Checker:

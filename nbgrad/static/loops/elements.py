@@ -13,6 +13,7 @@ from ...codegen.affine import Affine, flat, span
 from ...codegen.loops import Let, Literal, Load, Operand, Place, Statement
 from ..lower.values import (
     Concat,
+    Extent,
     Full,
     Index,
     Input,
@@ -104,7 +105,7 @@ class Elements:
         """An element through all that is layout: its name where that is known, else what has to be
         computed."""
         while True:
-            if isinstance(value, Full):
+            if isinstance(value, (Full, Extent)):
                 return Literal(value.number, value.dtype)
             if not inner and (isinstance(value, Input) or value in self.policy):
                 return self.stored(value, flat(value.shape, index))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ...codegen.core import Scratch
+from ...core.sizes import aligned, at_least, highest, is_dynamic
 from ..lower.buffered import Reduce, Scatter
 from ..lower.values import BOOL, Input, Reshape, Value
 from ..schedule.buffers import buffer_of
@@ -277,7 +278,7 @@ def _allocate(
             if value in memory.rows:
                 assert isinstance(step, FusionGroup)
                 count = nests[step].row * nests[step].rows
-            sizes[base] = max(sizes.get(base, 0), count * bytes_of(value))
+            sizes[base] = highest(sizes.get(base, 0), count * bytes_of(value))
         for value in reads[at]:
             base = owner(value)
             if base in born:
@@ -285,20 +286,22 @@ def _allocate(
     placed: list[tuple[int, int, Value]] = []
     parts: dict[Value, Scratch] = {}
     for value in sorted(born, key=lambda v: (born[v], -sizes[v])):
-        size = -(-max(sizes[value], 1) // _ALIGNED) * _ALIGNED
+        size = aligned(sizes[value] or 1, _ALIGNED)
         overlapping = sorted(
             (start, stop)
             for start, stop, other in placed
             if born[other] <= dies[value] and born[value] <= dies[other]
         )
         at = 0
-        for start, stop in overlapping:
-            if start - at >= size:
+        for i, (start, stop) in enumerate(overlapping):
+            # Those after it begin later; where sizes are named, that is to be seen of each.
+            others = overlapping[i + 1 :] if is_dynamic(memory.size + size) else ()
+            if at_least(start, at + size) and all(at_least(s, at + size) for s, _ in others):
                 break
-            at = max(at, stop)
+            at = highest(at, stop)
         parts[value] = Scratch(sizes[value], at)
         placed.append((at, at + size, value))
-        memory.size = max(memory.size, at + size)
+        memory.size = highest(memory.size, at + size)
     for step in schedule.steps:
         for value in step_buffers(step, nests, memory):
             if value not in memory.places:

@@ -22,6 +22,7 @@ from ...codegen.loops import (
     is_ranged,
     statements,
 )
+from ...core.sizes import require_least
 from ...kernels.jit.forks import with_open_properties
 from ..lower.buffered import Reduce, Scatter
 from ..lower.values import Full, Value
@@ -109,7 +110,10 @@ class Nest(Elements):
             inside = sorted(self.group.edges.get(axis, ()))
             if written_out and axis >= self.split:
                 inside = range(1, self.domain[axis])
-            choices.append([(axis, a, b) for a, b in pairwise([0, *inside, self.domain[axis]])])
+            ends = [*pairwise([0, *inside, self.domain[axis]])]
+            for a, b in ends:
+                require_least(b, a)
+            choices.append([(axis, a, b) for a, b in ends])
         for box in product(*choices):
             yield list(box)
 

@@ -26,6 +26,7 @@ from ...codegen.loops import (
     Statement,
     Store,
 )
+from ...core.sizes import is_dynamic
 from ...kernels.pieces import cut, is_large
 from ..lower.buffered import Item
 from ..lower.values import Value
@@ -57,11 +58,14 @@ def bounds_of(statement: Statement) -> Bounds | None:
 
 
 def cuts_of(body: Iterable[Statement]) -> dict[Bounds, Cut]:
-    """How long loops are cut, where all of these may run in pieces."""
+    """How long loops are cut, where all of these may run in pieces; those of a length known at run
+    time stay whole."""
     cuts: dict[Bounds, Cut] = {}
     for statement in body:
         elements = _elements(statement)
-        if type(elements) is not int or not is_large(elements):
+        if is_dynamic(elements):
+            return {}
+        if not is_large(elements):
             continue
         bounds = bounds_of(statement)
         found = _cut(statement, bounds, elements) if bounds else None

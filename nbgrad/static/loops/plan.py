@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..lower.buffered import Item, Scan
+from ...core.sizes import is_dynamic
+from ..lower.buffered import Choice, Item, Scan
 from ..lower.graph import Graph
-from ..lower.step import LoweredStep
+from ..lower.step import LoweredSide, LoweredStep
 from ..lower.values import Value
 from ..schedule.fuse import FusionGroup, Schedule, Single, schedule
 from . import memory
@@ -19,6 +20,11 @@ from .nest import Nest
 STACK = 32 * 1024
 
 
+def is_large(size: int, stack: int = STACK) -> bool:
+    """Whether scratch of so many bytes is brought by the caller."""
+    return is_dynamic(size) or size > stack
+
+
 @dataclass(eq=False)
 class LoopPlan:
     """The schedule, the loop nests and the memory that compute the outputs of a graph."""
@@ -28,12 +34,12 @@ class LoopPlan:
     schedule: Schedule
     nests: dict[FusionGroup, Nest]
     memory: Memory
-    is_step: bool = False  # of a loop
+    is_step: bool = False  # of a loop, or a side of a choice
 
     @property
     def is_large(self) -> bool:
         """Whether the caller brings the scratch."""
-        return self.memory.size > (0 if self.is_step else STACK)
+        return is_large(self.memory.size, 0 if self.is_step else STACK)
 
 
 def plan_loops(
@@ -45,6 +51,8 @@ def plan_loops(
     for step in order.steps:
         if isinstance(step, Single) and isinstance(step.value, Scan):
             _plan_loop(step, step.value)
+        elif isinstance(step, Single) and isinstance(step.value, Choice):
+            _plan_choice(step, step.value)
     nests = {
         step: Nest(step, order.policy) for step in order.steps if isinstance(step, FusionGroup)
     }
@@ -61,8 +69,7 @@ def _plan_loop(single: Single, loop: Scan) -> None:
     step: LoweredStep = loop.step
     have = {item.key for item in single.items if isinstance(item, Item)}
     histories = frozenset(k for kind, k in have if kind == "states")
-    single.inner = inner = plan_loops(step.graph, step.outputs, step.olds(histories))
-    inner.is_step = True
+    inner = _plan_inner(single, step, step.olds(histories))
     for k, value in enumerate(step.outputs):
         if value.shape == ():
             continue
@@ -78,6 +85,33 @@ def _plan_loop(single: Single, loop: Scan) -> None:
             shape, key = (2, *value.shape), ("pair", k)
         if key not in have:
             single.items.append(Item(shape, value.dtype, (loop,), "", key))
-    if inner.is_large:
-        room = Item((inner.memory.size,), np.dtype(np.uint8), (loop,), "", ("work", 0))
+    _make_room(single)
+
+
+def _plan_choice(single: Single, choice: Choice) -> None:
+    """Plan the sides of a choice, and the buffers for results that nobody reads."""
+    have = {item.key for item in single.items if isinstance(item, Item)}
+    for side in choice.sides:
+        _plan_inner(single, side)
+    for k, value in enumerate(choice.sides[0].outputs):
+        if value.shape != () and ("y", k) not in have:
+            single.items.append(Item(value.shape, value.dtype, (choice,), "", ("unread", k)))
+    _make_room(single)
+
+
+def _plan_inner(
+    single: Single, program: LoweredStep | LoweredSide, olds: dict[Value, Value] | None = None
+) -> LoopPlan:
+    """The plan of a program inside of a loop or a choice."""
+    inner = plan_loops(program.graph, program.outputs, olds)
+    inner.is_step = True
+    single.inner += (inner,)
+    return inner
+
+
+def _make_room(single: Single) -> None:
+    """Scratch for the programs inside, which run one at a time."""
+    size = max(inner.memory.size for inner in single.inner)
+    if size:
+        room = Item((size,), np.dtype(np.uint8), (single.value,), "", ("work", 0))
         single.items.append(room)

@@ -3,20 +3,21 @@
 from typing import TYPE_CHECKING, Any
 
 from ...codegen.affine import Affine, affine_of
-from ...codegen.core import Address, CoreStep, Repeat, RunCore, RunDevice
+from ...codegen.core import Address, Branch, CoreStep, Repeat, RunCore, RunDevice
 from ...codegen.loops import Begin, Let, Literal, Load, Operand, Store
 from ...codegen.scalar import parse
-from ..lower.buffered import Item, Scan
+from ..lower.buffered import Scan
 from ..lower.step import LoweredStep
 from ..lower.values import BOOL, INT, Value
-from ..schedule.buffers import window_of
 from ..schedule.fuse import Single
+from .nested import Writer
 
 if TYPE_CHECKING:
     from .build import CoreBuilder
 
 _BOTH, _OTHER = parse("x & y"), parse("1 - x")
-_ONE = Literal(1, INT)
+_QUOTIENT, _DIVIDES = parse("x // y"), parse("x % y == 0")
+_ZERO, _ONE = Literal(0, INT), Literal(1, INT)
 
 
 def write_loop(outer: "CoreBuilder", single: Single) -> None:
@@ -26,29 +27,39 @@ def write_loop(outer: "CoreBuilder", single: Single) -> None:
     _Writer(outer, loop, single).write()
 
 
-class _Writer:
+class _Writer(Writer):
     def __init__(self, outer: "CoreBuilder", loop: Scan, single: Single):
-        self.outer, self.loop, self.plan = outer, loop, single.inner
+        super().__init__(outer, single)
+        self.loop, (self.plan,) = loop, single.inner
         self.step: LoweredStep = loop.step
-        self.items = {item.key: item for item in single.items if isinstance(item, Item)}
         self.each = outer.fresh()
         self.before: list[Any] = []  # of the loop
         self.first: list[Any] = []  # in a step, before its call
+        self.span = outer.fresh() if self.has("marks") else ""
+        self.marks: list[Any] = []  # in a step where a span begins
         self.then: list[Any] = []  # after that
         self.after: list[Any] = []
         self.arguments: list[Address | Operand] = [self.each]
         self.targets: list[Address] = []
         self.returned: list[str] = []
+        # How many steps are made: a number of the program, where it ends by itself.
+        self.names = {k: outer.fresh() for k in range(self.step.states)}
+        self.count: Operand = Literal(self.step.n, INT)
+        if self.step.ending == "counted":
+            self.count = outer.operand(loop.args[0])
+        elif self.step.ending:
+            self.count = self.names[self.step.states - 2]
 
     def write(self) -> None:
         outer, step, loop = self.outer, self.step, self.loop
         core = outer.inner(self.plan)
         states, end = step.constants + step.states, step.constants + step.states + step.xs
-        self.arguments += map(self._held, loop.args[: step.constants])
+        self.arguments += map(self.held, loop.args[: step.constants])
         for k in range(step.states):
             self._state(k, loop.args[step.constants + k])
+        self._keep_marks()
         self.arguments += map(self._slice, loop.args[states:end])
-        self.arguments += map(self._held, loop.args[end:])
+        self.arguments += map(self.held, loop.args[end:])
         for k, value in enumerate(step.outputs[step.states :]):
             self._result(k, value)
         for k in range(len(step.graph.checks)):
@@ -58,23 +69,15 @@ class _Writer:
         enter = RunCore(core, (*self.arguments, *self.targets), tuple(self.returned))
         lines = (loop.line,) if loop.line else ()
         body = tuple(CoreStep(s, lines) for s in [*self.first, enter, *self.then])
-        repeat = Repeat(self.each, step.n, step.reverse, body)
+        count = self.count if step.ending == "counted" else None
+        going = self.names[step.states - 1] if step.ending == "stops" else ""
+        repeat = Repeat(self.each, step.n, step.reverse, body, count, going)
         for statement in [*self.before, repeat, *self.after]:
             outer.add(statement, lines)
 
-    def _held(self, value: Value) -> Address | Operand:
-        """A value that every step is given as it is."""
-        if value.shape == ():
-            return self.outer.operand(value)
-        return self.outer.pointer(*self._window(value))
-
-    def _window(self, value: Value) -> tuple[Value, int]:
-        """The buffer that a value is read from, its own where it has one, and where it begins."""
-        return (value, 0) if value in self.outer.policy else window_of(value)
-
     def _slice(self, value: Value) -> Address | Operand:
         """The part of stacked values that belongs to a step."""
-        source, start = self._window(value)
+        source, start = self.window(value)
         size = value.size // max(self.step.n, 1)
         at = affine_of(start, {self.each: size})
         if len(value.shape) > 1:
@@ -84,22 +87,38 @@ class _Writer:
         self.first.append(Load(name, storage, at, value.dtype))
         return name
 
+    def _keep_marks(self) -> None:
+        """Where a span of steps begins, store the state."""
+        if self.marks:
+            begins, length = self.outer.fresh(), Literal(self.step.span, INT)
+            self.first.append(Let(begins, _DIVIDES, (self.each, length), BOOL, INT))
+            self.first.append(Let(self.span, _QUOTIENT, (self.each, length), INT, INT))
+            self.first.append(Branch(begins, tuple(map(CoreStep, self.marks))))
+
     def _state(self, k: int, start: Value) -> None:
         value = self.step.outputs[k]
         states, final = self.items.get(("states", k)), self.items.get(("state", k))
         if value.shape == ():
-            self._number(start, value, states, final)
+            self._number(k, start, value, states, final)
         elif k in self.plan.memory.updated:
             assert final is not None
             place = self.outer.pointer(final)
-            self._copy(self._held(start), place, value.size, self.before)
+            self.copy(self.held(start), place, value.size, self.before)
             self.arguments.append(place)
         else:
             self._array(start, value, states or self.items["pair", k], states is not None, final)
+        if ("marks", k) in self.items:
+            marks, now = self.items["marks", k], self.arguments[-1]
+            at = affine_of(0, {self.span: value.size})
+            if isinstance(now, Address):
+                self.copy(now, self.outer.pointer(marks, at), value.size, self.marks)
+            else:
+                place = self.outer.plan.memory.storage(marks)
+                self.marks.append(Store(place, at, now, value.dtype))
 
-    def _number(self, start: Value, value: Value, states, final) -> None:
+    def _number(self, k: int, start: Value, value: Value, states, final) -> None:
         """A state that is a number: a variable of the loop."""
-        name = self.outer.fresh()
+        name = self.names[k]
         self.before.append(Begin(name, self.outer.operand(start)))
         self.arguments.append(name)
         self.returned.append(name)
@@ -107,40 +126,59 @@ class _Writer:
             storage = self.outer.plan.memory.storage(states)
             at = self._step_at(1, self.step.reverse)
             self.first.append(Store(storage, at, name, value.dtype))
-            last = Affine(0 if self.step.reverse else self.step.n, ())
+            last = Affine(0, ()) if self.step.reverse else self._at(self.count, 1)
             self.after.insert(0, Store(storage, last, name, value.dtype))
         if final is not None:
             self.outer.known[final] = name
 
     def _array(self, start: Value, value: Value, room: Value, all_steps: bool, final) -> None:
         """A state with a place for each step, or with two places in turn."""
-        size, n, reverse = value.size, self.step.n, self.step.reverse
+        size, reverse = value.size, self.step.reverse
+        ends: tuple[Operand, Operand]
         if all_steps:
             read, write = self._step_at(size, reverse), self._step_at(size, not reverse)
-            begin, done = (n, 0) if reverse else (0, n)
+            ends = (self.count, _ZERO) if reverse else (_ZERO, self.count)
         else:
             bit, other = self.outer.fresh(), self.outer.fresh()
             self.first.append(Let(bit, _BOTH, (self.each, _ONE), INT, INT))
             self.first.append(Let(other, _OTHER, (bit,), INT, INT))
             read, write = affine_of(0, {bit: size}), affine_of(0, {other: size})
-            begin, done = ((n - 1) & 1, 1) if reverse else (0, n & 1)
-        self._copy(self._held(start), self.outer.pointer(room, begin * size), size, self.before)
+            ends = (self._bit(True), _ONE) if reverse else (_ZERO, self._bit(False))
+        begin, done = (self._at(end, size) for end in ends)
+        self.copy(self.held(start), self.outer.pointer(room, begin), size, self.before)
         self.arguments.append(self.outer.pointer(room, read))
         self.targets.append(self.outer.pointer(room, write))
         if final is not None:
-            from_ = self.outer.pointer(room, done * size)
-            self._copy(from_, self.outer.pointer(final), size, self.after)
+            from_ = self.outer.pointer(room, done)
+            self.copy(from_, self.outer.pointer(final), size, self.after)
+
+    @staticmethod
+    def _at(place: Operand, size: int) -> Affine:
+        """Where one of several places of a size begins."""
+        if isinstance(place, Literal):
+            return Affine(int(place.number) * size, ())
+        return affine_of(0, {place: size})
+
+    def _bit(self, other: bool) -> Operand:
+        """Which of two places that are taken in turn is the last one, or the other one."""
+        if isinstance(self.count, Literal):
+            return Literal((int(self.count.number) + other) & 1, INT)
+        where = self.before if other else self.after
+        bit = self.outer.fresh()
+        where.append(Let(bit, _BOTH, (self.count, _ONE), INT, INT))
+        if other:
+            where.append(Let(other_bit := self.outer.fresh(), _OTHER, (bit,), INT, INT))
+            bit = other_bit
+        return bit
 
     def _step_at(self, size: int, next_one: bool) -> Affine:
         return affine_of(size if next_one else 0, {self.each: size})
 
-    @staticmethod
-    def _copy(source: Address | Operand, to: Address, size: int, where: list) -> None:
-        assert isinstance(source, Address)
-        where.append(RunDevice("move", (to, source), (size,)))
-
     def _result(self, k: int, value: Value) -> None:
         item = self.items.get(("y", k))
+        if item is not None and self.step.ending:  # a later step may not be made
+            whole = self.outer.pointer(item)
+            self.before.append(RunDevice("clear", (whole,), (item.size,)))
         if value.shape == ():
             name = self.outer.fresh()
             self.returned.append(name)

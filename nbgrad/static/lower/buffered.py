@@ -95,20 +95,33 @@ class DeviceCall(Value):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Scan(Value):
-    """A step that is repeated; its results are Items. `step` is a `LoweredStep`."""
+class Nested(Value):
+    """What runs programs of its own; its results are Items."""
 
-    step: Any
     buffered = True
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Scan(Nested):
+    """A step that is repeated, a `LoweredStep`."""
+
+    step: Any
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Choice(Nested):
+    """One of two `LoweredSide`s: the first where the first argument is true."""
+
+    sides: tuple[Any, Any]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Item(Value):
-    """One result of a loop, or room that it needs; `key` says which."""
+    """One result of a loop or a choice, or room that it needs; `key` says which."""
 
     key: tuple[str, int]
     buffered = True
 
     @property
-    def loop(self) -> Value:
+    def nested(self) -> Value:
         return self.args[0]

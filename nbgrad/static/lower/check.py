@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 
 from ...errors import TraceError
-from .buffered import Scan
-from .step import LoweredStep
+from .buffered import Choice, Scan
 from .values import Value, topological
 
 
 def check_values(outputs: Sequence[Value]) -> None:
     """Raise TraceError for a value whose shape or dtype is not what its kind makes of its
-    arguments, also in the steps of loops.
+    arguments, also in the steps of loops and the sides of choices.
 
     >>> from nbgrad.static.lower.check import check_values
     >>> from nbgrad.static.lower.graph import Graph
@@ -26,6 +25,6 @@ def check_values(outputs: Sequence[Value]) -> None:
         if not fits:
             arguments = ", ".join(map(repr, value.args))
             raise TraceError(f"{value} of ({arguments}): they do not fit together")
-        if isinstance(value, Scan):
-            step: LoweredStep = value.step
-            check_values([*step.outputs, *(ok for ok, _ in step.graph.checks)])
+        inner = [value.step] if isinstance(value, Scan) else []
+        for one in value.sides if isinstance(value, Choice) else inner:
+            check_values([*one.outputs, *(ok for ok, _ in one.graph.checks)])

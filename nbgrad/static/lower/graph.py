@@ -14,9 +14,12 @@ from ...codegen.affine import Axis
 from ...codegen.functions import Constant
 from ...codegen.loops import MAXIMUM, MINIMUM, Reduction
 from ...codegen.scalar import Expr, parse
+from ...core.naming import share_of, tagged
+from ...core.sizes import is_dynamic
 from ...rules.dtypes import known
-from .algebra import CHOICE, SAME, TIMES, simpler
+from .algebra import CHOICE, OVER, SAME, TIMES, simpler
 from .buffered import DeviceCall, Scatter
+from .inside import require_inside
 from .layout import axis_through, broadcast_source, even_maps, is_even, part_seen
 from .products import product
 from .reductions import reduction
@@ -24,6 +27,7 @@ from .values import (
     BOOL,
     INT,
     Concat,
+    Extent,
     Full,
     Input,
     Inset,
@@ -58,12 +62,14 @@ class Graph:
         """The value of a kind with these fields, rewritten only where it has no elements: then it
         is as good as zeros, and nothing is to be computed. `label` stands for fields that do not
         compare as they should."""
+        shape, fields = tagged(tuple(shape)), tagged(fields)
         if 0 in shape and kind not in (Input, Full):
             return self.full(0, tuple(shape), dtype)
         key = (kind, tuple(shape), dtype, tuple(map(id, args)), label or fields)
         value = self._known.get(key)
         if value is None:
             value = kind(tuple(shape), np.dtype(dtype), tuple(args), self.line, *fields)
+            require_inside(value)
             self._known[key] = value
         return value
 
@@ -92,11 +98,25 @@ class Graph:
 
     def full(self, number: Constant, shape: tuple = (), dtype: DTypeLike = np.float64) -> Value:
         dtype = np.dtype(dtype)
+        size = self._size(tagged(number), dtype)
+        if size is not None:
+            return self.broadcast(size, shape)
         if dtype.kind in "iu" and isinstance(number, int):  # what does not fit wraps round
             number = int(np.array(number % 2**64, np.uint64).astype(dtype))
         number = dtype.type(number).item()
         # The text tells 0.0 from -0.0, 1 from True, and one nan is like another.
         return self.new(Full, shape, dtype, (), number, label=repr(number))
+
+    def _size(self, number: Constant, dtype: np.dtype) -> Value | None:
+        """A number that is made of sizes that are known at run time; None for others."""
+        if is_dynamic(number):
+            return self.cast(self.new(Extent, (), INT, (), number, label=repr(number)), dtype)
+        share = share_of(number) if isinstance(number, float) else None
+        if share is None:
+            return None
+        c, size, over = share
+        factors = [self.full(c), self._size(size, np.dtype(np.float64))]
+        return self.cast(self.map(OVER if over else TIMES, factors, np.float64), dtype)
 
     # -- elementwise --------------------------------------------------------------------------
 

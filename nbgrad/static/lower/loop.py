@@ -1,8 +1,8 @@
 """The static form of the row `loop`.
 
 A `Scan` takes constants, the first state and stacked xs, and gives items: `("state", k)` at the
-end, `("y", k)` stacked, `("states", k)` before and after each step, `("check", k)` for what must
-hold in each.
+end, `("y", k)` stacked, `("states", k)` before and after each step, `("marks", k)` before some,
+`("check", k)` for what must hold in each.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,20 +23,27 @@ def loop(graph: Graph, symbol: Symbol, args: Sequence[Value], lower: Callable) -
         body.lowered = _step(body, lower)
     step: LoweredStep = body.lowered
     avals = [x.aval for x in body.program.inputs[1:]]
-    operands = [_solid(graph, graph.cast(x, a.dtype)) for x, a in zip(args, avals, strict=True)]
+    operands = [solid(graph, graph.cast(x, a.dtype)) for x, a in zip(args, avals, strict=True)]
     operands += [graph.capture(array) for array in step.graph.captured]
     loop = graph.new(Scan, (), BOOL, operands, step)
-    for k, (_, message) in enumerate(step.graph.checks):
-        ok = graph.new(Item, (), BOOL, (loop,), ("check", k))
-        if all(ok is not known for known, _ in graph.checks):
-            graph.checks.append((ok, message))
+    checked(graph, loop, [message for _, message in step.graph.checks])
+    if body.stops:
+        goes_on = graph.new(Item, (), BOOL, (loop,), ("state", body.states - 1))
+        graph.require(graph.map("x == False", (goes_on,), BOOL), RuntimeError, body.too_long)
     parts = []
     for k in symbol.params["outs"]:
-        aval, s, ys = body.avals[k], body.states, body.ys
-        key = ("state", k) if k < s else ("y", k - s) if k < s + ys else ("states", k - s - ys)
-        item = graph.new(Item, aval.shape, aval.dtype, (loop,), key)
+        aval = body.avals[k]
+        item = graph.new(Item, aval.shape, aval.dtype, (loop,), body.key(k))
         parts.append(graph.reshape(graph.cast(item, symbol.dtype), (aval.size,)))
     return graph.concat(parts, 0)
+
+
+def checked(graph: Graph, nested: Value, messages: Sequence[str]) -> None:
+    """Note what must hold inside of a loop or a choice."""
+    for k, message in enumerate(messages):
+        ok = graph.new(Item, (), BOOL, (nested,), ("check", k))
+        if all(ok is not known for known, _ in graph.checks):
+            graph.checks.append((ok, message))
 
 
 def _step(body: Body, lower: Callable) -> LoweredStep:
@@ -44,14 +51,22 @@ def _step(body: Body, lower: Callable) -> LoweredStep:
     first = 1 + body.constants
     for k in range(body.states):
         outputs[k] = _gathered(graph, outputs[k], graph.inputs[first + k], outputs)
+    outputs = apart(outputs)
+    span = body.spans[0] if body.spans else 0
+    counts = (body.constants, body.states, body.xs)
+    return LoweredStep(graph, outputs, body.n, *counts, body.reverse, span, body.ending)
+
+
+def apart(outputs: Sequence[Value]) -> list[Value]:
+    """The outputs, each with a place of its own to be written to."""
+    found: list[Value] = []
     seen: set[Value] = set()
-    for i, value in enumerate(outputs):
-        # Every result is written to a place of its own.
+    for value in outputs:
         if value.shape != () and (value in seen or isinstance(value, Input)):
             value = Map(value.shape, value.dtype, (value,), value.line, SAME)
         seen.add(value)
-        outputs[i] = value
-    return LoweredStep(graph, outputs, body.n, body.constants, body.states, body.xs, body.reverse)
+        found.append(value)
+    return found
 
 
 def _gathered(graph: Graph, value: Value, state: Value, outputs: list[Value]) -> Value:
@@ -90,7 +105,7 @@ def _terms(value: Value) -> list[Value]:
     return terms
 
 
-def _solid(graph: Graph, value: Value) -> Value:
+def solid(graph: Graph, value: Value) -> Value:
     """A value that has a buffer."""
     is_free = isinstance(value, (Full, Iota)) and value.shape != ()
     return _copied(graph, value) if is_free else value

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...codegen.functions import Constant
+from ...core.naming import naming
 from ...core.symbols import Symbol
 from ...errors import TraceError
 from ...rules.dtypes import known
 from ..trace.program import Program
+from .choice import choice
 from .graph import Graph
 from .halo import with_halos
 from .loop import loop
@@ -21,15 +23,20 @@ from .values import Value
 
 
 class _Lowering(Graph):
-    """A graph that has loops too, whose bodies are programs that are lowered."""
+    """A graph that has loops and choices too, whose programs are lowered."""
 
     def loop(self, symbol: Symbol, args: Sequence[Value]) -> Value:
         return loop(self, symbol, args, lower)
 
+    def choice(self, symbol: Symbol, args: Sequence[Value]) -> Value:
+        return choice(self, symbol, args, lower)
+
 
 def lower(program: Program) -> tuple[Graph, list[Value]]:
     """The graph and its outputs. Raises TraceError for an eager-only row."""
-    graph = _Lowering()
+    graph, here = _Lowering(), naming()
+    if here is not None:
+        here.line = lambda: graph.line
     known: dict[Symbol, Value] = {}
     for symbol in program.inputs:
         known[symbol] = graph.input(symbol.shape, symbol.dtype)

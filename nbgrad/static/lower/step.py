@@ -1,4 +1,4 @@
-"""The step of a loop in the lowered program: a program of its own."""
+"""The step of a loop and the side of a choice in the lowered program: programs of their own."""
 
 from dataclasses import dataclass
 
@@ -7,9 +7,19 @@ from .values import Value
 
 
 @dataclass(eq=False)
+class LoweredSide:
+    """One side of a choice: `graph` takes the operands at `places`; `outputs` are its results."""
+
+    graph: Graph
+    outputs: list[Value]
+    places: tuple[int, ...]
+
+
+@dataclass(eq=False)
 class LoweredStep:
     """The body of a loop of `n` steps: `graph` takes the number of the step, constants, the state
-    and the slices of xs; `outputs` are the new state and the ys."""
+    and the slices of xs; `outputs` are the new state and the ys. The states before every `span`
+    steps are the marks; `ending` is that of a `Body`."""
 
     graph: Graph
     outputs: list[Value]
@@ -18,6 +28,8 @@ class LoweredStep:
     states: int
     xs: int
     reverse: bool
+    span: int
+    ending: str
 
     def olds(self, histories: frozenset[int]) -> dict[Value, Value]:
         """For each new state that nobody keeps, the old one, in whose place it may lie."""

@@ -88,6 +88,13 @@ class Full(Leaf):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Extent(Leaf):
+    """A size that is known at run time, as a number."""
+
+    number: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Iota(Leaf):
     """The position along an axis."""
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ...codegen.affine import flat, identity
 from ...errors import TraceError
-from ..lower.buffered import Reduce, Scan, Scatter
+from ..lower.buffered import Nested, Reduce, Scatter
 from ..lower.values import Full, Input, Value
 from .edges import domain_edges
 from .fuse import FusionGroup, Schedule, ScheduledStep, Single, domain_of, reads_of
@@ -23,8 +23,8 @@ def check_schedule(schedule: Schedule) -> None:
         else:
             for value in _read_by(step, schedule):
                 _require(value in results, f"{step.value} reads {value}, which comes later")
-            if step.inner is not None:
-                check_schedule(step.inner.schedule)
+            for inner in step.inner:
+                check_schedule(inner.schedule)
         results.update(values)
     missing = schedule.policy.materialized - results
     _require(not missing, f"{missing} are never computed")
@@ -51,7 +51,7 @@ def _read_by(single: Single, schedule: Schedule) -> Iterator[Value]:
         if value in schedule.policy:
             yield value
         else:
-            _require(not isinstance(value, Scan), f"{single.value} reads a loop")
+            _require(not isinstance(value, Nested), f"{single.value} reads a loop or a choice")
             stack += value.args
 
 

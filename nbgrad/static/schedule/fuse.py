@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...codegen.affine import Affine, flat, identity
-from ..lower.buffered import DeviceCall, Item, Matmul, Reduce, Scan, Scatter
-from ..lower.values import Index, Input, Read, Value, topological
+from ..lower.buffered import DeviceCall, Item, Matmul, Nested, Reduce, Scatter
+from ..lower.values import Extent, Full, Index, Input, Read, Value, topological
 from .edges import Edges, domain_edges, join_edges
 from .materialize import DEAR, BufferPolicy, is_shattered
 
@@ -36,14 +36,15 @@ class FusionGroup:
 
 @dataclass(eq=False)
 class Single:
-    """A step that is no loop nest: a product, a call, a loop, or a line of scalar code.
+    """A step that is no loop nest: a product, a call, a loop, a choice, or a line of scalar code.
 
-    `items` are what a loop gives and what it needs room for; `inner` is the plan of its step.
+    `items` are what a loop or a choice gives and what it needs room for; `inner` are the plans of
+    its step or sides.
     """
 
     value: Value
     items: list[Value] = field(default_factory=list)
-    inner: Any = None
+    inner: tuple[Any, ...] = ()
 
 
 ScheduledStep = FusionGroup | Single
@@ -60,28 +61,43 @@ class Schedule:
 
 def schedule(outputs: Sequence[Value]) -> Schedule:
     """Steps that compute `outputs`."""
-    order = topological(outputs)
+    order = _sizes_first(topological(outputs))
     policy = BufferPolicy(order, outputs)
     steps: list[ScheduledStep] = []
     place: dict[Value, int] = {}
     items: dict[Value, list[Value]] = {}
     for value in order:
         if isinstance(value, Item):
-            items.setdefault(value.loop, []).append(value)
+            items.setdefault(value.nested, []).append(value)
     for value in order:
-        if isinstance(value, Scan):
+        if isinstance(value, Nested):
             place[value] = len(steps)
             steps.append(Single(value, items.get(value, [])))
         elif value not in policy:
             continue
         elif isinstance(value, Item):
-            place[value] = place[value.loop]
+            place[value] = place[value.nested]
         elif _stands_alone(value):
             place[value] = len(steps)
             steps.append(Single(value))
         else:
             place[value] = _placed(value, steps, place, policy)
     return Schedule(steps, policy, list(outputs))
+
+
+def _sizes_first(order: list[Value]) -> list[Value]:
+    """The values with numbers that are made of sizes alone before all others: no nest that reads
+    one is to wait for it."""
+    known: set[Value] = set()
+    for value in order:
+        has_size = isinstance(value, Extent) or any(arg in known for arg in value.args)
+        if has_size and value.shape == () and all(
+            isinstance(arg, Full) or arg in known for arg in value.args
+        ):  # fmt: skip
+            known.add(value)
+    if not known:
+        return order
+    return sorted(order, key=lambda v: v not in known and not isinstance(v, (Full, Input)))
 
 
 def domain_of(value: Value) -> tuple[int, ...]:

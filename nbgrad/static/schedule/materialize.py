@@ -7,7 +7,7 @@ reductions, dear values that several others read, and those that would split a l
 from collections.abc import Sequence
 
 from ..lower import rolls
-from ..lower.buffered import DeviceCall, Matmul, Scan, Scatter
+from ..lower.buffered import DeviceCall, Matmul, Nested, Scatter
 from ..lower.halo import MANY
 from ..lower.values import Concat, Full, Input, Inset, Map, Pad, Reshape, Take, Value, View
 from .buffers import behind_views, buffer_of, operand_of, window_of
@@ -31,7 +31,7 @@ class BufferPolicy:
 
     def __init__(self, order: list[Value], outputs: Sequence[Value]):
         self.order = order
-        self.materialized = {v for v in order if v.buffered and not isinstance(v, Scan)}
+        self.materialized = {v for v in order if v.buffered and not isinstance(v, Nested)}
         self.prices: dict[Value, int] = {}
         self.edges: dict[Value, Edges] = {}
         self._required(outputs)
@@ -49,13 +49,13 @@ class BufferPolicy:
         """Find the values that a step reads through a pointer, and scalars, which are lines."""
         materialized = self.materialized
         for value in self.order:
-            if value.shape == () and not isinstance(value, (Input, Full, Scan)):
+            if value.shape == () and not isinstance(value, (Input, Full, Nested)):
                 materialized.add(value)
             if isinstance(value, Matmul):
                 materialized.update(operand_of(value, arg) for arg in value.args)
             elif isinstance(value, DeviceCall):
                 materialized.update(buffer_of(arg) for arg in value.args)
-            elif isinstance(value, Scan):
+            elif isinstance(value, Nested):
                 materialized.update(window_of(arg)[0] for arg in value.args)
             elif isinstance(value, Reshape):
                 materialized.add(buffer_of(value.source))

@@ -3,6 +3,7 @@
 A `Body` is the program of a step, `(i, *constants, *state, *xs) -> (*state, *ys)`.
 """
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,37 +11,27 @@ import numpy as np
 
 from ...core.array import Array
 from ...core.primitive import Aval, Primitive, new_level
-from ...core.symbols import Symbol, recording
+from ...core.symbols import Symbol, recording, topological
 from ...rules.dtypes import known
 from ...values.tracked import below
-from .program import ArrayValue, Operand, Program
+from .program import ArrayValue, Operand, Program, replay
 from .record import Recorder
 
 _INDEX = Aval.of((), np.dtype(np.int64))
 
 
-class Body:
-    """A recorded step, and how often and in which direction it runs."""
-
-    def __init__(self, name: str, program: Program, n: int, counts: tuple, reverse: bool):
-        self.name, self.program, self.n, self.reverse = name, program, n, reverse
-        self.constants, self.states, self.xs = counts
-        self.lowered: Any = None  # kept by what lowers it
+class Joined:
+    """What has several results, of which those that are wanted are joined in one flat array."""
 
     @property
     def avals(self) -> list[Aval]:
-        """Shapes and dtypes of the results: the state, the ys, the states of all steps."""
-        every = [output.aval for output in self.program.outputs]
-        states, ys = every[: self.states], every[self.states :]
-        return [
-            *states,
-            *(Aval.of((self.n, *y.shape), y.dtype) for y in ys),
-            *(Aval.of((self.n + 1, *s.shape), s.dtype) for s in states),
-        ]
+        """Shapes and dtypes of the results."""
+        raise NotImplementedError
 
     @property
-    def ys(self) -> int:
-        return len(self.program.outputs) - self.states
+    def shown(self) -> range:
+        """The results that users see."""
+        raise NotImplementedError
 
     def parts(self, flat: ArrayValue, outs: Sequence[int]) -> list[ArrayValue]:
         """The results that a flat array holds."""
@@ -53,8 +44,107 @@ class Body:
         return results
 
     def joined(self, outs: Sequence[int]) -> Aval:
+        """Shape and dtype of the flat array."""
         avals = [self.avals[k] for k in outs]
         return Aval.of((sum(a.size for a in avals),), np.result_type(*(a.dtype for a in avals)))
+
+
+class Body(Joined):
+    """A recorded step, and how often and in which direction it runs.
+
+    `spans` are lengths, each a part of the one before: a reverse pass keeps the state where each
+    span of the first length begins, and computes the others again, span by span, which it does by
+    the lengths that follow; without any it keeps the states of all steps.
+
+    A body may run less often than n times, as its `ending` says. One that is "counted" runs as
+    often as its first constant says. One that "stops" has two states more, the last ones: how many
+    steps were made, and whether there is a next one; where there would be one after n, `too_long`
+    is raised.
+    """
+
+    def __init__(
+        self, name: str, program: Program, n: int, counts: tuple, reverse: bool = False,
+        spans: Sequence[int] = (), ending: str = "", too_long: str = "",
+    ):  # fmt: skip
+        self.name, self.program, self.n, self.reverse = name, program, n, reverse
+        self.constants, self.states, self.xs = counts
+        self.spans = tuple(length for length in spans if 1 < length < n)
+        self.ending, self.too_long = ending, too_long
+        self.lowered: Any = None  # kept by what lowers it
+
+    @property
+    def stops(self) -> bool:
+        return self.ending == "stops"
+
+    @property
+    def counted(self) -> bool:
+        return self.ending == "counted"
+
+    @property
+    def avals(self) -> list[Aval]:
+        """Shapes and dtypes of the results: the state, the ys, the states of all steps, those where
+        spans begin."""
+        every = [output.aval for output in self.program.outputs]
+        states, ys = every[: self.states], every[self.states :]
+        marks = -(-self.n // self.spans[0]) if self.spans else 0
+        return [
+            *states,
+            *(Aval.of((self.n, *y.shape), y.dtype) for y in ys),
+            *(Aval.of((self.n + 1, *s.shape), s.dtype) for s in states),
+            *(Aval.of((marks, *s.shape), s.dtype) for s in states if marks),
+        ]
+
+    @property
+    def ys(self) -> int:
+        return len(self.program.outputs) - self.states
+
+    @property
+    def shown(self) -> range:
+        return range(self.states + self.ys)
+
+    @property
+    def program_ys(self) -> list[Aval]:
+        """Shapes and dtypes of the ys of a step."""
+        return [output.aval for output in self.program.outputs[self.states :]]
+
+    def outs(self, kind: str) -> range:
+        """The places among the results of "state", "y", "states" or "marks"."""
+        s, ys = self.states, self.ys
+        first = {"state": 0, "y": s, "states": s + ys, "marks": s + ys + s}[kind]
+        return range(first, first + (ys if kind == "y" else s))
+
+    def key(self, k: int) -> tuple[str, int]:
+        """What a result is, and which of them."""
+        kind = next(x for x in ("state", "y", "states", "marks") if k in self.outs(x))
+        return kind, k - self.outs(kind)[0]
+
+    def steps(self, args: Sequence, result: Callable[[int], Operand]) -> Operand | None:
+        """How many steps are made, where that is not n; `result` gives one of the results."""
+        if self.stops:
+            return result(self.states - 2)
+        return args[0] if self.counted else None
+
+    def without_unread_xs(self) -> list[int]:
+        """Drop the xs that no step reads; the places of the others."""
+        first = 1 + self.constants + self.states
+        needed = set(topological([*self.program.outputs, *self.program.checked]))
+        read = [k for k in range(self.xs) if self.program.inputs[first + k] in needed]
+        inputs = (*self.program.inputs[:first], *(self.program.inputs[first + k] for k in read))
+        self.program, self.xs = dataclasses.replace(self.program, inputs=inputs), len(read)
+        return read
+
+    def part(self, n: int) -> "Body":
+        """A loop over n of the steps, whose first constant says how many come before."""
+        with new_level() as level:
+            recorder = BodyRecorder(level)
+            i, start = recorder.input(_INDEX, weak=True), recorder.input(_INDEX, weak=True)
+            rest = [recorder.input(x.aval, x.weak) for x in self.program.inputs[1:]]
+            results = replay(self.program, [i + start, *rest], recorder)
+            outputs = tuple(map(recorder.output, results))
+        checked = tuple(recorder.checked)
+        program = Program(self.name, (i, start, *rest), (), outputs, list, checked=checked)
+        counts = (self.constants + 1, self.states, self.xs)
+        return Body(f"{self.name}_part", program, n, counts, spans=self.spans[1:])
 
     def evaluate(self, args: Sequence, outs: Sequence[int]) -> np.ndarray:
         """The loop in plain Python: what is emitted is compared with it."""
@@ -63,14 +153,25 @@ class Body:
         constants = args[:c]
         state = [np.asarray(x, a.dtype) for x, a in zip(args[c : c + s], avals[c:], strict=False)]
         states, ys = [state], []
-        for i in range(self.n - 1, -1, -1) if self.reverse else range(self.n):
+        n = int(constants[0]) if self.counted else self.n
+        for i in range(n - 1, -1, -1) if self.reverse else range(n):
+            if self.stops and not state[-1]:
+                break
             results = self.program.interpret(i, *constants, *state, *(x[i] for x in args[c + s :]))
             state = results[:s]
             states.append(state)
             ys.append(results[s:])
+        if self.stops and state[-1]:
+            raise RuntimeError(self.too_long)
         if self.reverse:
             states, ys = states[::-1], ys[::-1]
+        # What steps that were not made would have given is not read.
+        missing = self.n - len(ys)
+        states += [[np.zeros_like(x) for x in state]] * missing
+        ys += [[np.zeros(y.shape, y.dtype) for y in self.program_ys]] * missing
         every = [*state, *_stacked(ys, self.ys), *_stacked(states, s)]
+        if self.spans:
+            every += _stacked(states[: self.n : self.spans[0]], s)
         aval = self.joined(outs)
         flat = [np.reshape(every[k], -1) for k in outs if self.avals[k].size]
         return np.concatenate([np.zeros(0, aval.dtype), *flat]).astype(aval.dtype, copy=False)
@@ -108,12 +209,16 @@ class BodyRecorder(Recorder):
 
 
 def recorded(
-    f: Callable, name: str, n: int, state: Sequence, xs: Sequence, reverse: bool = False
-) -> tuple[Body, list]:
+    f: Callable, name: str, n: int, state: Sequence, xs: Sequence, reverse: bool = False,
+    spans: Sequence[int] = (), ending: str = "", count: Operand | None = None, too_long: str = "",
+) -> tuple[Body, list]:  # fmt: skip
     """The body of a step `f(recorder, i, state, xs)`, which gives the flat state and ys, and the
-    arrays from outside that it uses."""
+    arrays from outside that it uses; with a `count` it is a body that is counted."""
     with new_level() as level:
         recorder = BodyRecorder(level)
+        if count is not None:
+            ending = "counted"
+            recorder.lift(count if isinstance(count, Array) else np.asarray(count))
         i = recorder.input(_INDEX, weak=True)
         states = [recorder.input(leaf_aval(x)) for x in state]
         slices = [recorder.input(Aval.of(a.shape[1:], a.dtype)) for a in map(leaf_aval, xs)]
@@ -121,7 +226,9 @@ def recorded(
     lifted = list(recorder.lifted.values())
     inputs = (i, *(symbol for symbol, _ in lifted), *states, *slices)
     program = Program(name, inputs, (), outputs, list, checked=tuple(recorder.checked))
-    body = Body(name, program, n, (len(lifted), len(states), len(slices)), reverse)
+    body = Body(
+        name, program, n, (len(lifted), len(states), len(slices)), reverse, spans, ending, too_long
+    )
     return body, [x for _, x in lifted]
 
 

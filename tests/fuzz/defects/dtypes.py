@@ -71,7 +71,7 @@ def times_one_is_nothing() -> Iterator[None]:
 
 def dicts_without_order() -> AbstractContextManager:
     """A dict with its keys in another order runs the program of the first order."""
-    return patch("nbgrad.static.function._order_of", lambda tree: ())
+    return patch("nbgrad.static.arguments.order_of", lambda tree: ())
 
 
 @contextmanager

@@ -6,7 +6,8 @@ value and the gradients, in buffers that its next call writes again.
 """
 
 import numpy as np
-from sizes import (
+
+from .sizes import (
     BATCH,
     BLOCK,
     DESCENT_RATE,

@@ -12,10 +12,11 @@ same in Numba.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import hand_numpy
 import numpy as np
-from libraries import Library, as_float
-from sizes import (
+
+from . import hand_numpy
+from .libraries import Library, as_float
+from .sizes import (
     BATCH,
     BLOCK,
     DESCENT_RATE,
@@ -53,6 +54,8 @@ class Workload:
 def takes(library: Library, workload: Workload) -> bool:
     """Whether a library does a workload."""
     if library.name == "naive" and workload.large:
+        return False
+    if library.only is not None and workload.function.__name__ not in library.only:
         return False
     return library.descend is not None or not workload.is_descent
 
@@ -139,7 +142,7 @@ def moons(lib, w1, b1, w2, b2, w3, b3, x, targets):
     return lib.logit_cross_entropy(x, targets)
 
 
-def _dense(rng, fan_in, fan_out, dtype=np.float64):
+def _dense(rng, fan_in, fan_out, dtype: type = np.float64):
     weight = (rng.random((fan_in, fan_out)) - 0.5) * np.sqrt(24 / (fan_in + fan_out))
     return [weight.astype(dtype), (0.1 * rng.normal(size=fan_out)).astype(dtype)]
 

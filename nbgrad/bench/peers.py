@@ -1,16 +1,19 @@
 """Other libraries as `Library`, for the same workloads. Importing one may fail: see `installed`."""
 
 from collections.abc import Callable
+from importlib import import_module
 from importlib.util import find_spec
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
-from libraries import Library
+
+from .libraries import Library
 
 
 def autograd_library() -> Library:
-    import autograd
-    import autograd.numpy as anp
-    from autograd.scipy.special import logsumexp
+    autograd, anp = import_module("autograd"), import_module("autograd.numpy")
+    logsumexp = import_module("autograd.scipy.special").logsumexp
 
     def logsoftmax(x):
         return x - logsumexp(x, axis=1, keepdims=True)
@@ -28,8 +31,8 @@ def autograd_library() -> Library:
 
 
 def mygrad_library() -> Library:
-    import mygrad
-    from mygrad.nnet import logsoftmax, relu
+    mygrad, nnet = import_module("mygrad"), import_module("mygrad.nnet")
+    logsoftmax, relu = nnet.logsoftmax, nnet.relu
 
     def cross_entropy(x, targets):
         return -mygrad.sum(targets * logsoftmax(x)) / len(targets)
@@ -51,8 +54,7 @@ def mygrad_library() -> Library:
 
 
 def torch_library() -> Library:
-    import torch
-    from torch.nn import functional
+    torch, functional = import_module("torch"), import_module("torch.nn.functional")
 
     torch.set_num_threads(1)
 
@@ -97,8 +99,7 @@ def torch_library() -> Library:
 
 def jax_library() -> Library:
     """jax with `jit`, compiled before it is measured, on arrays that it holds already."""
-    import jax
-
+    jax = import_module("jax")
     jax.config.update("jax_enable_x64", True)
 
     def cross_entropy(x, targets):
@@ -127,11 +128,78 @@ def jax_library() -> Library:
     return Library("jax.jit", jax.numpy, relu, cross_entropy, logsoftmax, prepare, descend)
 
 
+def casadi_library() -> Library:
+    """CasADi's symbolic graphs, of matrices that do not broadcast; built beforehand."""
+    casadi = import_module("casadi")
+
+    def total(x):
+        return casadi.sum1(casadi.sum2(x))
+
+    def prepare(f, parameters, data):
+        symbols = [casadi.MX.sym(f"x{k}", *np.shape(x)) for k, x in enumerate(parameters)]
+        out = f(*symbols, *data)
+        bars = [casadi.gradient(out, symbol) for symbol in symbols]
+        both = casadi.Function("both", symbols, [out, *bars])
+        given = [casadi.DM(parameter) for parameter in parameters]
+        shapes = [np.shape(parameter) for parameter in parameters]
+
+        def run():
+            value, *found = both.call(given)
+            pairs = zip(found, shapes, strict=True)
+            return float(value), [bar.full().reshape(shape) for bar, shape in pairs]
+
+        return run
+
+    numpy = SimpleNamespace(sum=total, mean=lambda x: total(x) / x.numel(), sin=casadi.sin)
+    return Library(
+        "casadi", numpy, _left_out, _left_out, _left_out, prepare,
+        only=("product", "two_scalars", "babysqrt", "polynomial", "rosenbrock"),
+    )  # fmt: skip
+
+
+def pytensor_library() -> Library:
+    """PyTensor, compiled before it is measured."""
+    pytensor, tensor = import_module("pytensor"), import_module("pytensor.tensor")
+    special = import_module("pytensor.tensor.special")
+
+    def cross_entropy(x, targets):
+        return -tensor.sum(targets * logsoftmax(x)) / targets.shape[0]
+
+    def logsoftmax(x):
+        return special.log_softmax(x, axis=-1)
+
+    def prepare(f, parameters, data):
+        def symbol(x):
+            return tensor.TensorType(np.asarray(x).dtype, np.shape(x))()
+
+        leaves, held = [symbol(x) for x in parameters], [symbol(x) for x in data]
+        out = f(*leaves, *held)
+        both = pytensor.function(
+            [*leaves, *held], [out, *pytensor.grad(out, leaves)], on_unused_input="ignore"
+        )
+
+        def run():
+            value, *bars = both(*parameters, *data)
+            return value, bars
+
+        return run
+
+    return Library(
+        "pytensor", tensor, lambda x: tensor.maximum(x, 0), cross_entropy, logsoftmax, prepare
+    )
+
+
+def _left_out(*_: Any) -> Any:
+    raise NotImplementedError("no workload for this library")
+
+
 peers: dict[str, Callable[[], Library]] = {
     "autograd": autograd_library,
     "mygrad": mygrad_library,
     "torch": torch_library,
     "jax": jax_library,
+    "casadi": casadi_library,
+    "pytensor": pytensor_library,
 }
 """By the name of the package."""
 

@@ -16,6 +16,7 @@ class Library:
     runs `f` once, forward and backward, and gives its value and gradients in the library's terms.
     `descend(f, parameters, data, steps, rate)` gives one that takes so many steps of gradient
     descent from `parameters`, and gives the last loss and the parameters; None: it is left out.
+    `only` names the functions that a library can do, where it cannot do all.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Library:
     logsoftmax: Callable
     prepare: Callable[[Callable, list, list], Callable[[], tuple]]
     descend: Callable[[Callable, list, list, int, float], Callable[[], tuple]] | None = None
+    only: tuple[str, ...] | None = None
 
 
 def _names() -> dict[str, Any]:

@@ -1,0 +1,74 @@
+"""The program with named sizes that this thread makes: what stands for them, and what must hold.
+
+`core/sizes.py` says what the sizes are.
+"""
+
+import operator
+import threading
+from collections.abc import Callable
+from typing import Any
+
+
+class Naming:
+    """The named sizes of one program while it is made, the sizes that were made of them by value,
+    and what must hold of them: `conditions` as text over the names, with the user's lines."""
+
+    def __init__(self, line: Callable[[], str]):
+        self.line = line
+        self.sizes: dict[str, int] = {}
+        self.known: dict[int, int] = {}
+        self.conditions: dict[str, str] = {}
+
+    def __enter__(self) -> "Naming":
+        self._outer, _here.naming = _here.naming, self
+        return self
+
+    def __exit__(self, *_) -> None:
+        _here.naming = self._outer
+
+    def require(self, condition: str) -> None:
+        """Note what must hold of the sizes."""
+        self.conditions.setdefault(condition, self.line())
+
+
+class _Here(threading.local):
+    """The sizes of the program that this thread makes."""
+
+    naming: Naming | None = None
+
+
+_here = _Here()
+
+
+def naming() -> Naming | None:
+    """The sizes of the program that this thread makes; None where all are literal."""
+    return _here.naming
+
+
+def tagged(x: Any) -> Any:
+    """A parameter, with each plain integer in it that is the value of a size as that."""
+    known = _here.naming.known if _here.naming is not None else None
+    if not known:
+        return x
+    if type(x) is int:
+        return known.get(x, x)
+    if isinstance(x, tuple):
+        items = [tagged(item) for item in x]
+        if all(map(operator.is_, items, x)):
+            return x
+        return type(x)(*items) if hasattr(x, "_fields") else tuple(items)
+    return x
+
+
+def share_of(number: float) -> tuple[float, int, bool] | None:
+    """`(c, size, over)` where a float is a plain number c over a size, or times it (not `over`):
+    what Python has made of sizes and floats. None for other numbers."""
+    naming = _here.naming
+    if naming is None or not number or number in (1.0, -1.0):
+        return None
+    for value, size in naming.known.items():
+        for c, over in ((number * value, True), (number / value, False)):
+            c = round(c * 8) / 8
+            if 0 < abs(c) <= 16 and (c / value if over else c * value) == number:
+                return c, size, over
+    return None

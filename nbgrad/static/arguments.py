@@ -1,0 +1,93 @@
+"""The arguments of a call of a compiled function, taken apart: what tells variants apart, and what
+a program is given."""
+
+from collections.abc import Callable, Hashable, Sequence
+
+import numpy as np
+
+from ..core.primitive import Aval
+from ..core.symbols import Symbol, static_key
+from ..transforms import trees
+from .entry.flatten import Leaf, Tree, aval_of, is_dynamic
+
+
+class Arguments:
+    """Arguments by position and by name; those at the positions and names `static` are part of the
+    program.
+
+    `kinds` are the avals of what is given, and keys of what is static, leaf by leaf; `given` are
+    the leaves that a program is given, and `weak` says which of them are Python's numbers.
+    """
+
+    def __init__(self, args: Sequence, options: dict, static: set[int | str]):
+        marked = [_Static(a) if i in static else a for i, a in enumerate(args)]
+        named = {k: _Static(v) if k in static else v for k, v in options.items()}
+        tree = (marked, named)
+        self.positional, self.named = marked, named
+        self._leaves, self._rebuild = trees.flatten(tree)
+        self._static = [not is_dynamic(leaf) for leaf in self._leaves]
+        self.kinds = tuple(
+            _key(leaf) if static else aval_of(leaf)
+            for leaf, static in zip(self._leaves, self._static, strict=True)
+        )
+        self.nesting = (trees.structure(tree), order_of(tree))
+        self.given: list[Leaf] = [x for x in self._leaves if is_dynamic(x)]
+        self.weak = tuple(type(leaf) in (float, int) for leaf in self.given)
+
+    @property
+    def avals(self) -> list[Aval]:
+        """Shapes and dtypes of what a program is given."""
+        return [kind for kind in self.kinds if isinstance(kind, Aval)]
+
+    def fill(self, symbols: Sequence[Symbol]) -> tuple[list, dict]:
+        """The arguments with symbols in place of what a program is given."""
+        rest = iter(symbols)
+        filled = [
+            leaf.value if isinstance(leaf, _Static) else leaf if static else next(rest)
+            for leaf, static in zip(self._leaves, self._static, strict=True)
+        ]
+        rebuild: Callable = self._rebuild
+        return rebuild(filled)
+
+
+class _Static:
+    """An argument that is part of the variant: a leaf, whatever it holds."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object):
+        self.value = value
+
+    def __reduce__(self):  # so that it is no plain object, which trees take apart
+        return _Static, (self.value,)
+
+
+def _key(leaf: object) -> Hashable:
+    """A static leaf as part of a key. Raises TypeError for what has no hash."""
+    value = leaf.value if isinstance(leaf, _Static) else leaf
+    if value is leaf and hasattr(value, "__array__") and not isinstance(value, np.generic):
+        dtype = f" {value.dtype}" if isinstance(value, np.ndarray) else ""
+        raise TypeError(
+            f"a {type(value).__name__}{dtype} is no argument of a compiled function, which takes "
+            "numbers and arrays of floats, integers and bools: pass np.asarray of it, converted"
+        )
+    try:
+        hash(value)
+    except TypeError:
+        raise TypeError(
+            f"a static argument must be hashable, to tell variants apart; a {type(value).__name__} "
+            "is not: pass arrays as ordinary arguments, lists as tuples"
+        ) from None
+    return (type(value), static_key(value))
+
+
+def order_of(tree: Tree) -> tuple:
+    """The keys of the dicts in nested arguments as they stand: a fold over them depends on it."""
+    if isinstance(tree, dict):
+        return tuple((static_key(key), order_of(value)) for key, value in tree.items())
+    if isinstance(tree, (list, tuple)):
+        return tuple(map(order_of, tree))
+    return ()
+
+
+__all__ = ["Arguments", "order_of"]

@@ -1,0 +1,71 @@
+"""Products that are fused into the sums of a step, once and for all.
+
+Whether LLVM fuses a product into a sum depends on what it knows of the surroundings, such as
+whether anybody reads the product: a step written into two loops could round in two ways. So a
+step's own arithmetic is exact, and what is to be fused is said here.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from ...codegen.core import Branch, CoreStep, Repeat, RunCore, RunKernel
+from ...codegen.loops import Begin, Join, Let, Literal, Operand, Store
+from ...codegen.scalar import parse
+
+_PRODUCT = parse("x * y")
+# For a sum or difference: where a factor of it may stand, and what becomes of both.
+_FUSED = {
+    parse("x + y"): ((1, parse("fused(x, y, z)")), (0, parse("fused(x, y, z)"))),
+    parse("x - y"): ((1, parse("fused(-x, y, z)")), (0, parse("fused(x, y, -z)"))),
+}
+
+
+def with_fused_products(steps: Sequence[CoreStep], results: Sequence[Operand]) -> list[CoreStep]:
+    """The steps of a core, with each product that one sum alone reads as a part of that."""
+    reads = Counter(results)
+    for step in steps:
+        reads.update(_operands(step))
+    products: dict[str, Let] = {}
+    fused: set[str] = set()
+    found: list[CoreStep] = []
+    for step in steps:
+        let = step.statement
+        if isinstance(let, Let) and let.dtype.kind == "f":
+            if let.body is _PRODUCT and reads[let.target] == 1:
+                products[let.target] = let
+            for place, body in _FUSED.get(let.body, ()):
+                name = let.operands[place]
+                product = products.get(name) if isinstance(name, str) else None
+                if product is not None and product.dtype == let.dtype:
+                    operands = (*product.operands, let.operands[1 - place])
+                    step = replace(step, statement=replace(let, body=body, operands=operands))
+                    fused.add(product.target)
+                    break
+        found.append(step)
+    return [s for s in found if not (isinstance(s.statement, Let) and s.statement.target in fused)]
+
+
+def _operands(step: CoreStep) -> Iterator[Operand]:
+    """The numbers that a step of a core reads; those of positions are integers."""
+    statement = step.statement
+    if isinstance(statement, Let):
+        yield from statement.operands
+    elif isinstance(statement, RunKernel):
+        yield from statement.numbers
+    elif isinstance(statement, RunCore):
+        yield from (x for x in statement.arguments if isinstance(x, (str, Literal)))
+    elif isinstance(statement, (Store, Join)):
+        yield statement.value
+    elif isinstance(statement, Begin):
+        yield statement.start
+    elif isinstance(statement, Branch):
+        yield statement.condition
+    if isinstance(statement, (Repeat, Branch)):
+        both = isinstance(statement, Branch)
+        inner = (*statement.then, *statement.otherwise) if both else statement.body
+        for one in inner:
+            yield from _operands(one)
+
+
+__all__ = ["with_fused_products"]

@@ -1,0 +1,73 @@
+"""Programs inside of a core: what runs those of loops and choices is given, and the choices."""
+
+from typing import TYPE_CHECKING
+
+from ...codegen.core import Address, Branch, CoreStep, RunCore, RunDevice
+from ...codegen.loops import Begin, Literal, Operand
+from ..lower.buffered import Choice, Item
+from ..lower.values import BOOL, Value
+from ..schedule.buffers import window_of
+from ..schedule.fuse import Single
+
+if TYPE_CHECKING:
+    from .build import CoreBuilder
+
+
+class Writer:
+    """Writes what runs a program inside of the core `outer`; `items` are its results and rooms."""
+
+    def __init__(self, outer: "CoreBuilder", single: Single):
+        self.outer = outer
+        self.items = {item.key: item for item in single.items if isinstance(item, Item)}
+
+    def has(self, kind: str) -> bool:
+        return any(kind == key[0] for key in self.items)
+
+    def held(self, value: Value) -> Address | Operand:
+        """A value that is given as it is."""
+        if value.shape == ():
+            return self.outer.operand(value)
+        return self.outer.pointer(*self.window(value))
+
+    def window(self, value: Value) -> tuple[Value, int]:
+        """The buffer that a value is read from, its own where it has one, and where it begins."""
+        return (value, 0) if value in self.outer.policy else window_of(value)
+
+    @staticmethod
+    def copy(source: Address | Operand, to: Address, size: int, where: list) -> None:
+        assert isinstance(source, Address)
+        where.append(RunDevice("move", (to, source), (size,)))
+
+
+def write_choice(outer: "CoreBuilder", single: Single) -> None:
+    """Add a choice to a core, and the cores of its sides to what is compiled."""
+    assert isinstance(single.value, Choice)
+    writer, choice = Writer(outer, single), single.value
+    pred, *operands = choice.args
+    targets: list[Address] = []
+    returned: list[str] = []
+    for k, value in enumerate(choice.sides[0].outputs):
+        item = writer.items.get(("y", k)) or writer.items.get(("unread", k))
+        if value.shape != ():
+            assert item is not None
+            targets.append(outer.pointer(item))
+        else:
+            returned.append(outer.fresh())
+            if item is not None:
+                outer.known[item] = returned[-1]
+    counts = [len(side.graph.checks) for side in choice.sides]
+    names = [outer.fresh() for _ in range(sum(counts))]
+    for k, name in enumerate(names):
+        if ("check", k) in writer.items:
+            outer.known[writer.items["check", k]] = name
+    lines = (choice.line,) if choice.line else ()
+    sides = []
+    for side, plan, first in zip(choice.sides, single.inner, (0, counts[0]), strict=True):
+        core = outer.inner(plan)
+        own = names[first : first + len(side.graph.checks)]
+        arguments = [writer.held(operands[place]) for place in side.places]
+        work = [outer.pointer(writer.items["work", 0])] if core.takes_scratch else []
+        run = RunCore(core, (*arguments, *targets, *work), (*returned, *own))
+        holding = [Begin(name, Literal(True, BOOL)) for name in names if name not in own]
+        sides.append(tuple(CoreStep(s, lines) for s in [run, *holding]))
+    outer.add(Branch(outer.operand(pred), *sides), lines)

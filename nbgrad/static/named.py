@@ -1,0 +1,169 @@
+"""Named sizes of arguments: one program for all of them.
+
+A function is recorded and compiled with stand-ins for the sizes (`core/sizes.py`), and once more
+with others: both must give the same text. What holds for some sizes only is a condition of the
+program; sizes that break one have a variant of their own.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..core.naming import Naming
+from ..core.primitive import Aval
+from ..core.sizes import stand_in
+from ..core.symbols import calling_line, static_key
+from ..errors import DimensionMismatch, TraceError
+from ..transforms import trees
+from .arguments import Arguments
+from .entry.flatten import is_dynamic
+
+if TYPE_CHECKING:
+    from .variant import Variant
+
+Spec = tuple[str | None, ...]
+"""For each axis of an array the name of its length, or None where it is literal."""
+
+# Stand-ins for sizes: primes that are no usual lengths, and not near each other.
+_STAND_INS = (1009, 2003, 1447, 2671, 1733, 3301, 2287, 3769, 1151, 3067, 1321, 2423)
+# Where a number of the program is a stand-in by chance, others may tell.
+_ATTEMPTS = 3
+
+
+class Named(NamedTuple):
+    """Arguments whose sizes have names: `shapes` of what is given, with names in them; `sizes` by
+    name, each with the argument that has it."""
+
+    shapes: tuple[tuple[int | str, ...], ...]
+    sizes: dict[str, tuple[int, str]]
+
+    @property
+    def values(self) -> dict[str, int]:
+        return {name: n for name, (n, _) in self.sizes.items()}
+
+
+class Specs:
+    """The names of sizes of a function's arguments, as `compile(dynamic=...)` has them."""
+
+    def __init__(self, parameters: Sequence[str], dynamic: Mapping[str, Spec]):
+        self._parameters = parameters
+        self._specs = {name: _checked(name, spec) for name, spec in dynamic.items()}
+        unknown = [name for name in dynamic if name not in parameters]
+        if unknown:
+            raise ValueError(
+                f"dynamic: {', '.join(unknown)} is no argument of the function; it has "
+                f"{', '.join(parameters)}"
+            )
+
+    def of(self, f: str, arguments: Arguments) -> Named:
+        """The named sizes of arguments. Raises DimensionMismatch, which names both arguments, where
+        equal names stand for sizes that differ."""
+        sizes: dict[str, tuple[int, str]] = {}
+        shapes, avals = [], iter(arguments.avals)
+        names = [*self._parameters, *("" for _ in arguments.positional)]
+        pairs = [
+            *zip(names, arguments.positional, strict=False),
+            *((name, arguments.named[name]) for name in sorted(arguments.named)),
+        ]
+        for name, value in pairs:
+            spec = self._specs.get(name)
+            leaves = trees.flatten(value)[0]
+            places = trees.paths(value) if spec is not None else [""] * len(leaves)
+            for place, leaf in zip(places, leaves, strict=True):
+                if is_dynamic(leaf):
+                    shape = next(avals).shape
+                    label = f"{name}[{place!r}]" if place else name
+                    shapes.append(shape if spec is None else _read(f, label, shape, spec, sizes))
+        return Named(tuple(shapes), sizes)
+
+
+def _checked(name: str, spec: Any) -> Spec:
+    fits = isinstance(spec, (tuple, list)) and all(x is None or isinstance(x, str) for x in spec)
+    if not fits or not all(x is None or x.isidentifier() for x in spec):
+        raise ValueError(
+            f"dynamic: the sizes of {name} are given as a tuple of names, and None for literal "
+            f'ones, such as ("n", None), not as {spec!r}'
+        )
+    return tuple(spec)
+
+
+def _read(
+    f: str, label: str, shape: tuple[int, ...], spec: Spec, sizes: dict[str, tuple[int, str]]
+) -> tuple[int | str, ...]:
+    if len(shape) != len(spec):
+        raise DimensionMismatch(
+            f"{f}: {label} has the shape {shape}, and dynamic names {len(spec)} sizes of it"
+        )
+    for name, n in zip(spec, shape, strict=True):
+        if name is None:
+            continue
+        other, where = sizes.setdefault(name, (n, f"{label} of shape {shape}"))
+        if other != n:
+            raise DimensionMismatch(
+                f"{f}: the size {name} is {other} in {where} and {n} in {label} of shape {shape}"
+            )
+    return tuple(n if name is None else name for name, n in zip(spec, shape, strict=True))
+
+
+def compiled(
+    f: str, named: Named, dtypes: Sequence[np.dtype], make: Callable[[list[Aval]], "Variant"]
+) -> "Variant":
+    """The variant for all sizes of these names: `make` records and compiles for avals.
+
+    Raises TraceError, with the user's line where that is known, where what is made depends on a
+    size in a way that has no formula.
+    """
+    from .entry.signature import size_names
+
+    spelled = size_names(list(named.sizes))
+    literal = {n for shape in named.shapes for n in shape if isinstance(n, int)}
+    primes = [p for p in _STAND_INS if p not in literal]
+    count, told = len(named.sizes), ""
+    for attempt in range(_ATTEMPTS):
+        both = []
+        for k in (2 * attempt, 2 * attempt + 1):
+            naming = Naming(calling_line)
+            chosen = [primes[(k * count + i) % len(primes)] for i in range(count)]
+            known = {
+                name: stand_in(spelled[name], n, naming)
+                for name, n in zip(spelled, chosen, strict=True)
+            }
+            with naming:
+                shapes = [tuple(known.get(n, n) for n in s) for s in named.shapes]
+                avals = [Aval.of(s, d) for s, d in zip(shapes, dtypes, strict=True)]
+                variant = make(avals)
+                variant.names = spelled
+                both.append(variant)
+        told = told or _difference(*both)
+        if not _difference(*both):
+            return both[0]
+    raise TraceError(
+        f"{f}: the program depends on {_listed(named.sizes)} in a way that has no formula: make "
+        "arrays of it by np functions of arguments, such as np.zeros_like, use nbgrad.scan in "
+        f"place of range, or name fewer sizes{told}"
+    )
+
+
+def _difference(one: "Variant", other: "Variant") -> str:
+    """The first line in which programs for two sets of stand-ins differ."""
+    if one.signature.conditions.keys() != other.signature.conditions.keys():
+        odd = sorted(one.signature.conditions.keys() ^ other.signature.conditions.keys())[0]
+        line = one.signature.conditions.get(odd) or other.signature.conditions.get(odd)
+        return f" ({line or odd})"
+    for x, y in zip(one.source.splitlines(), other.source.splitlines(), strict=False):
+        if x != y:
+            _, mark, line = x.partition("  # ")
+            return f" ({line})" if mark else f" ({x.strip()} against {y.strip()})"
+    if len(one.source) != len(other.source):
+        return " (programs of different length)"
+    pairs = zip(one.captured, other.captured, strict=True)
+    same = all(x is y or static_key(x) == static_key(y) for x, y in pairs)
+    return "" if same else " (an array that is made while the function is recorded)"
+
+
+def _listed(names: Mapping[str, Any]) -> str:
+    return " and ".join(names)
+
+
+__all__ = ["Named", "Specs", "compiled"]

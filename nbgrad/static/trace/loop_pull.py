@@ -1,0 +1,170 @@
+"""The pullback of a loop: a walk back through its steps.
+
+The sums of cotangents go from step to step in one order, however the states before the steps are
+come by: stored, or computed again span by span.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...core.primitive import Aval, Primitive
+from ...core.symbols import Symbol
+from ...transforms import gradient
+from .body import Body, BodyRecorder, recorded
+from .loop_run import run, zeros
+from .program import ArrayValue, Operand, replay
+from .samples import nth
+
+
+def pull(
+    loop: Primitive, body: Body, ct: ArrayValue, args: Sequence, need: Sequence[bool],
+    outs: Sequence[int],
+) -> list:  # fmt: skip
+    """Cotangents of the arguments: a loop over the steps from the last to the first."""
+    c, s = body.constants, body.states
+    avals = [symbol.aval for symbol in body.program.inputs[1:]]
+    cts = dict(zip((body.key(k) for k in outs), body.parts(ct, outs), strict=True))
+    live = [k for k in range(s) if avals[c + k].dtype.kind == "f"]
+    wanted = [k for k in range(len(args)) if need[k] and avals[k].dtype.kind == "f"]
+    constants, xs = [k for k in wanted if k < c], [k for k in wanted if k >= c + s]
+    count = body.steps(args, lambda k: run(loop, body, args, [k])[0])
+    end = 0 if body.reverse else body.n if count is None else count
+    seeds = []
+    for k in live:
+        seed = cts.get(("state", k), None)
+        seed = zeros(args, avals[c + k]) if seed is None else seed
+        extra = cts.get(("states", k))
+        seeds.append(seed if extra is None else seed + nth(extra, end))
+    seeds += [zeros(args, avals[k]) for k in constants]
+    ys = [k for k in range(body.ys) if ("y", k) in cts]
+    states = [k for k in live if ("states", k) in cts]
+    stacked = [cts["y", k] for k in ys]
+    stacked += [_inside(body, cts["states", k]) for k in states]
+    marks = {k: cts["marks", k] for k in live if ("marks", k) in cts}
+    walk = _Walk(loop, count, live, [k - c for k in constants], [k - c for k in xs], ys, states)
+    bars = walk.back(body, args, seeds, stacked, marks)
+    cotangents: list[Any] = [None] * len(args)
+    for place, g in zip([*(c + k for k in live), *constants, *xs], bars, strict=True):
+        cotangents[place] = g
+    return cotangents
+
+
+def _inside(body: Body, states: ArrayValue) -> ArrayValue:
+    """Of the states before and after each step, those before."""
+    return states[1:] if body.reverse else states[:-1]
+
+
+class _Walk(NamedTuple):
+    """What is alike in a walk back through a loop and through parts of it.
+
+    Cotangents are of the states `live` and of other arguments, `constants` and `xs`, counted from
+    the first state; they come from `ys` and from the `states` before steps.
+    """
+
+    loop: Primitive
+    steps: Operand | None  # how many, where that is not n
+    live: Sequence[int]
+    constants: Sequence[int]
+    xs: Sequence[int]
+    ys: Sequence[int]
+    states: Sequence[int]
+
+    def back(
+        self, body: Body, args: Sequence, seeds: Sequence, cts: Sequence,
+        marks: Mapping[int, ArrayValue],
+    ) -> list:  # fmt: skip
+        """The cotangents of the live states, of constants and of xs. `seeds` has those of the
+        states at the end and what constants have so far, `cts` those of results of all steps, and
+        `marks` those of states where spans begin."""
+        if body.spans:
+            return self._by_spans(body, args, seeds, cts, marks)
+        return self._stored(body, args, seeds, cts)
+
+    def _stored(self, body: Body, args: Sequence, seeds: Sequence, cts: Sequence) -> list:
+        """The walk over stored states."""
+        c, s = body.constants, body.states
+        before = [Aval.of((body.n, *a.shape), a.dtype) for a in body.avals[:s]]
+        places = [c + k for k in (*self.live, *self.constants, *self.xs)]
+        live, sums = len(self.live), len(seeds)
+
+        def step(recorder: BodyRecorder, i: Symbol, carried: list, slices: list) -> list:
+            point = [*args[:c], *slices[: s + body.xs]]
+            y_cts = slices[s + body.xs :]
+            state_cts = dict(zip(self.states, y_cts[len(self.ys) :], strict=True))
+
+            def paired(leaves: list) -> Operand:
+                """The results times their cotangents: its gradient is the pullback."""
+                full = list(point)
+                for place, leaf in zip(places, leaves, strict=True):
+                    full[place] = leaf
+                results = replay(body.program, [i, *full], recorder)
+                pairs = [*zip((results[k] for k in self.live), carried, strict=False)]
+                pairs += [(results[s + k], g) for k, g in zip(self.ys, y_cts, strict=False)]
+                return sum((np.sum(result * g) for result, g in pairs), 0.0)
+
+            leaves = [point[place] for place in places]
+            gradients = gradient(paired, leaves)[0] if leaves else []
+            state_bars = [
+                g + state_cts[k] if k in state_cts else g
+                for k, g in zip(self.live, gradients, strict=False)
+            ]
+            others = zip(carried[live:], gradients[live:], strict=False)
+            return [*state_bars, *(total + g for total, g in others), *gradients[sums:]]
+
+        xs = [*before, *args[c + s :], *cts]
+        name = f"{body.name}_pullback"
+        back, constants = recorded(
+            step, name, body.n, seeds, xs, not body.reverse, count=self.steps
+        )
+        read = back.without_unread_xs()
+        kept = [k for k in range(s) if k in read]
+        states = run(self.loop, body, args, [body.outs("states")[k] for k in kept])
+        xs[:s] = [_inside(body, x) for x in states]
+        xs = [*xs[: len(kept)], *(xs[k - s + len(kept)] for k in read if k >= s)]
+        return run(self.loop, back, [*constants, *seeds, *xs])
+
+    def _by_spans(
+        self, body: Body, args: Sequence, seeds: Sequence, cts: Sequence,
+        mark_cts: Mapping[int, ArrayValue],
+    ) -> list:  # fmt: skip
+        """The walk over spans, each from the state where it begins: the last one first, which may
+        be shorter."""
+        c, s, length = body.constants, body.states, body.spans[0]
+        whole, rest = divmod(body.n, length)
+        marks = run(self.loop, body, args, body.outs("marks"))
+        constants, xs = args[:c], [*args[c + s :], *cts]
+        carried, after = list(seeds), []
+        if rest:
+            first = whole * length
+            point = [first, *constants, *(m[whole] for m in marks), *(x[first:] for x in xs)]
+            at = len(point) - len(cts)
+            bars = self.back(body.part(rest), point[:at], carried, point[at:], {})
+            carried, after = bars[: len(seeds)], bars[len(seeds) :]
+            carried = self._marked(carried, {k: g[whole] for k, g in mark_cts.items()})
+        part = body.part(length)
+
+        def step(recorder: BodyRecorder, i: Symbol, carried: list, slices: list) -> list:
+            of_marks = dict(zip(mark_cts, slices[len(slices) - len(mark_cts) :], strict=True))
+            at = s + body.xs
+            point = [i * length, *constants, *slices[:at]]
+            bars = self.back(part, point, carried, slices[at : at + len(cts)], {})
+            return self._marked(bars, of_marks)
+
+        spans = [np.reshape(x[: whole * length], (whole, length, *x.shape[1:])) for x in xs]
+        spans = [*(m[:whole] for m in marks), *spans, *(g[:whole] for g in mark_cts.values())]
+        name = f"{body.name}_spans"
+        back, lifted = recorded(step, name, whole, carried, spans, reverse=True)
+        bars = run(self.loop, back, [*lifted, *carried, *spans])
+        joined = [np.reshape(g, (whole * length, *g.shape[2:])) for g in bars[len(seeds) :]]
+        if rest:
+            joined = [np.concatenate(both) for both in zip(joined, after, strict=True)]
+        return [*bars[: len(seeds)], *joined]
+
+    def _marked(self, bars: list, mark_cts: Mapping[int, ArrayValue]) -> list:
+        """The cotangents where a span begins, with those of the mark there."""
+        added = [
+            g + mark_cts[k] if k in mark_cts else g for k, g in zip(self.live, bars, strict=False)
+        ]
+        return [*added, *bars[len(self.live) :]]

@@ -1,0 +1,170 @@
+"""A step of training, by this process alone or with its batch divided between workers."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..nn.layers import training
+from ..parallel.engines import Alone, Engine, Rows, engine_of
+from ..parallel.gradients import ValueAndGrad
+from ..parallel.work import Share
+from ..static import compile as compiled
+from ..transforms import trees
+from ..transforms.reverse import value_and_grad
+
+_LOOKED = 64  # rows, of the look at whether a loss divides
+
+
+class Steps(Protocol):
+    """Who takes the steps of a training on given data."""
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process shows and writes."""
+        ...
+
+    def __call__(self, model: Any, state: Any, rows: Rows) -> tuple[Any, Any, Any]:
+        """The loss on these rows, and the model and the state after the step."""
+        ...
+
+    def agreed(self, make: Callable[[], Any]) -> Any:
+        """What `make` gives, or raises, in the process that leads, in all of them."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def steps_of(
+    model: Any,
+    loss: Callable,
+    optimiser: Any,
+    data: tuple,
+    compile: bool,
+    engine: Any,
+    workers: int | None,
+) -> Steps:
+    """The steps of `fit`. Raises as `engine_of` and `require_divisible` do."""
+    if engine is None:
+        if workers is not None:
+            raise TypeError(
+                f"fit: workers={workers} is for an engine that is named: give engine too, such as "
+                'engine="threads"'
+            )
+        return Whole(loss, optimiser, data, compile)
+    require_divisible(loss, model, data)
+    return Divided(loss, optimiser, data, compile, engine_of(engine, workers))
+
+
+def step_of(loss: Callable, optimiser: Any) -> Callable:
+    """`(model, state, batch) -> (loss, model, state)`, which compiles."""
+
+    def step(model: Any, state: Any, batch: tuple) -> tuple[Any, Any, Any]:
+        x, *targets = batch
+
+        def loss_of(model: Any) -> tuple[Any, Any]:
+            scores, after = training(model, x)
+            return loss(scores, *targets), after
+
+        (value, after), slopes = value_and_grad(loss_of, has_aux=True)(model)
+        state, model = optimiser.update(state, slopes, after)
+        return value, model, state
+
+    return step
+
+
+class Whole(Alone):
+    """Each batch as a whole, in this process."""
+
+    def __init__(self, loss: Callable, optimiser: Any, data: tuple, compile: bool):
+        step = step_of(loss, optimiser)
+        self._step = compiled(step) if compile else step
+        self._batch = self.held(data)
+
+    def __call__(self, model: Any, state: Any, rows: Rows) -> tuple[Any, Any, Any]:
+        return self._step(model, state, self._batch(rows))
+
+    def close(self) -> None:
+        """There is nothing to end."""
+
+
+class LossOf:
+    """`loss(model(x), *targets)` as a function of the model, which other processes import."""
+
+    def __init__(self, loss: Callable):
+        self.loss = loss
+
+    def __call__(self, model: Any, x: Any, *targets: Any) -> Any:
+        return self.loss(training(model, x)[0], *targets)
+
+
+class Divided:
+    """Each batch in as many shards as there are workers, whose values and gradients make the same
+    update in every process that calls this."""
+
+    def __init__(self, loss: Callable, optimiser: Any, data: tuple, compile: bool, engine: Engine):
+        self._vg = ValueAndGrad(Share(LossOf(loss), True, compile), engine)
+        self._n = len(data[0])
+        self._shard = engine.held(data)
+        self._whole: list[Any] | None = None  # the same at each step, so it stays with the workers
+        self.leads, self.agreed, self.close = engine.leads, engine.agreed, engine.close
+
+        def update(state: Any, slopes: Any, model: Any) -> tuple[Any, Any]:
+            return optimiser.update(state, slopes, model)
+
+        self._update = compiled(update) if compile else update
+
+    def __call__(self, model: Any, state: Any, rows: Rows) -> tuple[Any, Any, Any]:
+        value, slopes = self._vg(model, self._shards(rows))
+        state, model = self._update(state, slopes, model)
+        return value, model, state
+
+    def _shards(self, rows: Rows) -> list[Any]:
+        if isinstance(rows, np.ndarray):
+            count = min(self._vg.workers, len(rows))
+            return self._held(np.array_split(rows, count))
+        if self._whole is None:
+            count = min(self._vg.workers, self._n)
+            ends = [self._n * i // count for i in range(count + 1)]
+            self._whole = self._held([slice(a, b) for a, b in pairwise(ends)])
+        return self._whole
+
+    def _held(self, parts: list[Any]) -> list[Any]:
+        return [self._shard(part) for part in self._vg.mine(parts)]
+
+
+def require_divisible(loss: Callable, model: Any, data: tuple) -> None:
+    """Raise TypeError for a model that training changes, and ValueError for a loss that is no mean
+    over rows: what the shards of a batch give would not be what the batch gives. A few rows tell.
+    """
+    k = min(_LOOKED, len(data[0]))
+    cut = max(k // 3, 1)
+    whole, first, rest = (
+        _value(loss, model, tuple(x[rows] for x in data))
+        for rows in (slice(0, k), slice(0, cut), slice(min(cut, k - 1), k))
+    )
+    if k == 1:
+        return
+    expected = (cut * first + (k - cut) * rest) / k
+    values = np.array([whole, first, rest])  # float32 where all are
+    near = np.sqrt(np.finfo(values.dtype).eps) * np.max(np.abs(values))
+    if abs(whole - expected) > near:  # not so for nan, of which the step tells
+        raise ValueError(
+            f"fit: with an engine the loss has to be a mean over rows: of {k} rows it is "
+            f"{whole:.6g}, and of {cut} and {k - cut} of them in the mean {expected:.6g}. Give "
+            "np.mean(...) for np.sum(...), or train without an engine"
+        )
+
+
+def _value(loss: Callable, model: Any, batch: tuple) -> Any:
+    x, *targets = batch
+    scores, after = training(model, x)
+    pairs = zip(trees.flatten(model)[0], trees.flatten(after)[0], strict=True)
+    if any(old is not new and not np.array_equal(old, new) for old, new in pairs):
+        raise TypeError(
+            f"fit: training changes the {type(model).__name__}, as a batch norm changes its "
+            "statistics and a dropout its random state: with rows in shards it would be another "
+            "training. Train it without an engine, or with nn.LayerNorm"
+        )
+    return loss(scores, *targets)

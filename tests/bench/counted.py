@@ -1,0 +1,182 @@
+"""The work of each workload, counted: what stands in `counted.json` beside this file.
+
+    python tests/bench/counted.py            shows what is counted now, and what differs
+    python tests/bench/counted.py --write    writes it into the file, for whoever changed it
+
+No clock runs here: counted are calls of Python functions, of kernels, of NumPy's and Numba's
+allocators, bytes, operations, the lines and instructions of programs. What hangs on the versions of
+Python and Numba or on the processor is compared where these are the same.
+"""
+
+import gc
+import json
+import platform
+import sys
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+import numpy as np
+from llvmlite import binding
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from calls import allocations
+
+import nbgrad
+from nbgrad.bench.libraries import nbgrad_compiled_library, nbgrad_library
+from nbgrad.bench.workloads import runner, workloads
+
+FILE = Path(__file__).with_suffix(".json")
+NAMES = ("W1", "W2", "W3", "W4", "W5", "W6", "W10")
+"""Those whose programs compile in a second."""
+HANGS_ON = {
+    "frames": ("python",),
+    "allocations": ("python", "numba"),
+    "bytes": ("python", "numba"),
+    "instructions": ("numba", "processor"),
+}
+"""By the last word of a count, the versions that it is compared for."""
+ALLOCATORS = {np.empty, np.zeros, np.ones, np.empty_like, np.zeros_like, np.ones_like, np.array}
+
+
+def versions() -> dict[str, str]:
+    """What counts may hang on."""
+    return {
+        "python": ".".join(platform.python_version_tuple()[:2]),
+        "numba": f"{numba.__version__}, llvmlite {llvmlite.__version__}, NumPy {np.__version__}",
+        "processor": binding.get_host_cpu_name(),
+    }
+
+
+def counts() -> dict[str, dict[str, int]]:
+    """The counts of all workloads, in both tiers."""
+    return {name: eager(name) | compiled(name) for name in NAMES}
+
+
+def eager(name: str) -> dict[str, int]:
+    """One forward and backward pass with leaves that stay."""
+    run = runner(workloads[name], nbgrad_library())
+    for _ in range(3):
+        run()
+    before = nbgrad.stats()["called"]
+    run()
+    kernels = nbgrad.stats()["called"] - before
+    frames, allocations = _calls(run)
+    return {
+        "eager: kernel calls": kernels,
+        "eager: frames": frames,
+        "eager: allocations": allocations,
+        "eager: bytes": _bytes(run),
+    }
+
+
+def compiled(name: str) -> dict[str, int]:
+    """One call of the compiled function from Python, and its program."""
+    workload = workloads[name]
+    parameters, data = workload.parameters(), workload.data()
+    library = nbgrad_compiled_library()
+    run = runner(workload, library)
+    for _ in range(3):
+        run()
+    frames, allocations = _calls(run)
+    places = tuple(range(len(parameters)))
+    both = nbgrad.compile(
+        nbgrad.value_and_grad(lambda *args: workload.function(library, *args), places)
+    )
+    both(*parameters, *data)
+    plan = both.only_variant("plan").plan
+    text = both.source
+    return {
+        "compiled: frames": frames,
+        "compiled: allocations": allocations,
+        "compiled: bytes moved": plan.reads + plan.writes,
+        "compiled: scratch": plan.scratch,
+        "compiled: flops": plan.flops,
+        "compiled: functions": text.count("@device"),
+        "compiled: lines": sum(1 for line in text.splitlines() if line.strip()),
+        "compiled: instructions": instructions(both),
+    }
+
+
+def instructions(function: Any) -> int:
+    """LLVM's instructions of the optimized program, as callers of its entry link it."""
+    entry = function.only_variant("plan").python.entry
+    (compiled,) = entry._kernel.dispatcher.overloads.values()
+    module = binding.parse_bitcode(compiled.library._bitcode)
+    return sum(
+        sum(1 for _ in block.instructions)
+        for found in module.functions
+        for block in found.blocks
+    )  # fmt: skip
+
+
+def _calls(run: Callable[[], Any]) -> tuple[int, int]:
+    """Python functions entered, and arrays made, in one run."""
+    seen = {"call": 0, "made": 0}
+
+    def profile(frame: Any, event: str, arg: Any) -> None:
+        if event == "call":
+            seen["call"] += 1
+        elif event == "c_call" and arg in ALLOCATORS:
+            seen["made"] += 1
+
+    gc.collect()
+    gc.disable()
+
+    before = allocations()
+    sys.setprofile(profile)
+    try:
+        run()
+    finally:
+        sys.setprofile(None)
+        gc.enable()
+    return seen["call"], seen["made"] + allocations() - before
+
+
+def _bytes(run: Callable[[], Any]) -> int:
+    """Bytes of NumPy's arrays and Python's objects that one run holds at most."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        run()
+        tracemalloc.reset_peak()
+        held = tracemalloc.get_traced_memory()[0]
+        run()
+        return tracemalloc.get_traced_memory()[1] - held
+    finally:
+        tracemalloc.stop()
+
+
+def raised(found: dict[str, Any], known: dict[str, Any]) -> list[str]:
+    """The counts that are higher than those known, where they can be compared."""
+    same = {version for version, told in known["with"].items() if found["with"][version] == told}
+    return [
+        f"{name}, {what}: {found['counts'][name][what]:,}, known {count:,}"
+        for name, row in known["counts"].items()
+        for what, count in row.items()
+        if same.issuperset(HANGS_ON.get(what.split()[-1], ()))
+        and found["counts"][name][what] > count
+    ]
+
+
+def main() -> None:
+    """Show or write the counts."""
+    found = {"with": versions(), "counts": counts()}
+    if "--json" in sys.argv:
+        print(json.dumps(found))
+        return
+    known = json.loads(FILE.read_text())["counts"] if FILE.exists() else {}
+    for name, row in found["counts"].items():
+        for what, count in row.items():
+            old = known.get(name, {}).get(what)
+            print(f"{name:<4} {what:<24} {count:>10,}" + ("" if old == count else f"  was {old}"))
+    if "--write" in sys.argv:
+        FILE.write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

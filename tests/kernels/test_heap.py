@@ -1,0 +1,40 @@
+"""Memory that gradients free is used again, where the C library is glibc."""
+
+import pytest
+from children import run
+
+from nbgrad.kernels import heap
+
+pytestmark = pytest.mark.skipif(heap._library() is None, reason="another C library")
+
+FAULTS = """
+import resource
+x = nbgrad.track(np.linspace(-1.0, 1.0, 300_000))
+
+def step():
+    left, right = x[:-1], x[1:]
+    z = np.sum(100.0 * (right - left * left) ** 2 + (1 - left) ** 2)
+    z.backward()
+    nbgrad.reset(x)
+
+def faults(times):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(times):
+        step()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+faults(5)
+result = [faults(20), nbgrad.stats()["kept"], nbgrad.trim(), nbgrad.stats()["kept"], faults(1)]
+"""
+
+
+def test_steps_fetch_no_pages_until_memory_is_given_back():
+    faults, kept, given, left, again = run(FAULTS).result
+    assert faults < 20 * 50, "a step needs some 5,000 pages"
+    assert kept > 10e6 and given > 10e6 and again > 1000
+    assert left <= kept
+
+
+def test_the_c_library_can_be_left_as_it_is():
+    faults, *_ = run(FAULTS, NBGRAD_KEEP_MEMORY="0").result
+    assert faults > 20 * 1000
