@@ -29,7 +29,7 @@ def ran() -> int:
     return sum(pool.pieces_run())
 
 
-def arrays(count: int, *shape: int, dtype=np.float64) -> list[np.ndarray]:
+def arrays(count: int, *shape: int, dtype: type = np.float64) -> list[np.ndarray]:
     rng = np.random.default_rng(7)
     return [rng.normal(size=shape).astype(dtype) for _ in range(count)]
 

@@ -256,7 +256,7 @@ def _pieces(pieces: Pieces, name: str) -> list[str]:
     for i, (array, join) in enumerate(zip(arrays, pieces.joins, strict=True)):
         lines.append(f"{array} = {join.dtype.str[1:]}(sums, {8 * count * i})")
     operands = [*_pointers(part), *(x for x in part.numbers if x != PIECE), *arrays]
-    lines.append(f"spread({count}, handed({', '.join([name, *operands])}))")
+    lines.append(f"spread({count}, handed({name}, packed({', '.join(operands)})))")
     if arrays:
         lines.append(f"for {PIECE} in range({count}):")
     for array, join in zip(arrays, pieces.joins, strict=True):

@@ -214,8 +214,9 @@ class ElementwisePlan(Plan):
             kernel = emission.pullback_kernel(self.primitive, traced, self.patterns, tuple(written))
             read = [names.index(name) for name in traced.reads if name != "out"]
             arguments = ["ct.ravel()"]
-            by_name = dict(zip(names, self.patterns, strict=True)) | {"out": "full"}
-            patterns = ["full", *(by_name[name] for name in traced.reads)]
+            by_name: dict[str, Pattern] = {"out": "full"}
+            by_name.update(zip(names, self.patterns, strict=True))
+            patterns: list[Pattern] = ["full", *(by_name[name] for name in traced.reads)]
             run = self._run(kernel, [*patterns, *(self.patterns[i] for i in written)], len(written))
             for name in traced.reads:
                 if name == "out":

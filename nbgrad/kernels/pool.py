@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import pairwise
+from typing import Any
 
 from numba import types
 
@@ -94,7 +95,8 @@ class _Pool:
             self.settle()
             if WORDS[LIMIT] > 1:
                 for kernel, kinds in _KERNELS.items():
-                    kernel.dispatcher.compile(kinds)
+                    dispatcher: Any = kernel.dispatcher
+                    dispatcher.compile(kinds)
             with held(), suppress(RuntimeError):  # no more threads, or the process ends
                 for i in range(len(self.helpers), WORDS[LIMIT] - 1):
                     for locks in (WAKE, DONE):

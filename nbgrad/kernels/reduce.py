@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .jit.kernel import Kernel, kernel
-from .pieces import by_rows, cut
+from .pieces import LIGHT, by_rows, cut_called, is_large
 from .pool import in_pieces
 from .scalar import offset, radd, select
 from .shapes import reduced
@@ -164,7 +164,10 @@ def summed(
     """`sum_middle`; where x is long, in pieces, whose sums are added in order."""
     sum_middle.calls += 1
     call = sum_middle.dispatcher
-    size = cut(length, x.size) if outer == 1 else length
+    if not is_large(x.size // LIGHT):
+        call(x, out, outer, length, inner, factor)
+        return
+    size = cut_called(length, x.size // LIGHT) if outer == 1 else length
     if size >= length:
         by_rows(lambda n, x, out: call(x, out, n, length, inner, factor), outer, x, out)
         return
@@ -184,7 +187,9 @@ def repeated(
     """`spread_middle`; in pieces where `out` is long."""
     spread_middle.calls += 1
     call = spread_middle.dispatcher
-    if outer == 1:
+    if not is_large(out.size):
+        call(x, out, outer, length, inner, factor)
+    elif outer == 1:
         by_rows(lambda n, out: call(x, out, 1, n, inner, factor), length, out)
     else:
         by_rows(lambda n, x, out: call(x, out, n, length, inner, factor), outer, x, out)
@@ -237,7 +242,10 @@ def pulled(
         kernel.dispatcher(*parts, np.empty(inner, x.dtype), rows, length, inner)
 
     kernel.calls += 1
-    by_rows(run, outer, first, flat, *others, x_bar.ravel())
+    if is_large(x.size):
+        by_rows(run, outer, first, flat, *others, x_bar.ravel())
+    else:
+        run(outer, first, flat, *others, x_bar.ravel())
     return np.array(x_bar.transpose(np.argsort(order)), order="C") if order else x_bar
 
 

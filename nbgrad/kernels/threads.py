@@ -20,7 +20,7 @@ from numba.core import cgutils, types
 
 from .jit.kernel import device, instruction, kernel
 
-__all__ = ["handed", "spread"]
+__all__ = ["handed", "packed", "spread"]
 
 MOST = 256
 """So many threads at most."""
@@ -126,15 +126,27 @@ def counted(typingctx, pool, place, n):
     return types.int64(pool, types.int64, types.int64), codegen
 
 
-@instruction(lambda function, *operands: (function, operands))
-def handed(typingctx, function, *operands):
+@instruction(lambda *operands: operands)
+def packed(typingctx, *operands):
+    """The operands as a tuple: Python makes a list of many, which Numba does not compile."""
+    kinds = types.Tuple(tuple(map(types.unliteral, operands)))
+
+    def codegen(context, builder, signature, args):
+        values = cgutils.unpack_tuple(builder, args[0])
+        return context.make_tuple(builder, signature.return_type, values)
+
+    return kinds(types.StarArgTuple(operands)), codegen
+
+
+@instruction(lambda function, operands: (function, operands))
+def handed(typingctx, function, operands):
     """A device function `function(*operands, piece)` with its operands, on the stack of the caller:
     two addresses. What it returns is lost, and it raises nothing."""
-    kinds = (*operands, types.intp)
+    kinds = (*operands.types, types.intp)
     inner = function.get_call_type(typingctx, kinds, {})
 
     def codegen(context, builder, signature, args):
-        pair = ir.LiteralStructType([context.get_value_type(kind) for kind in operands])
+        pair = ir.LiteralStructType([context.get_value_type(kind) for kind in operands.types])
         with builder.goto_entry_block():
             block = builder.alloca(pair)
         builder.store(_struct(builder, pair, cgutils.unpack_tuple(builder, args[1])), block)
@@ -143,7 +155,7 @@ def handed(typingctx, function, *operands):
         addresses = [builder.ptrtoint(caller, word), builder.ptrtoint(block, word)]
         return context.make_tuple(builder, signature.return_type, addresses)
 
-    return types.UniTuple(types.int64, 2)(function, types.StarArgTuple(operands)), codegen
+    return types.UniTuple(types.int64, 2)(function, operands), codegen
 
 
 def _struct(builder, kind, values):

@@ -15,7 +15,7 @@ from ..errors import DimensionMismatch
 from ..kernels import reduce as kernels
 from ..kernels import shapes
 from ..kernels import unbroadcast as unbroadcast_kernel
-from ..kernels.pieces import is_large
+from ..kernels.pieces import LIGHT, is_large
 from . import batching, simpler
 from .dtypes import FLOATS, float_type, held, kind_of, type_of
 from .elementwise import multiply
@@ -76,12 +76,10 @@ class SumPlan(eager.FunctionPlan):
         self.pull_all: Callable[..., Sequence] = super().pull_all
         if sizes and self.dtype in FLOATS:
             self.aval, self.sizes = primitive.infer(aval, **params), sizes
-            self.shape, whole = self.aval.shape, self.aval.size == 1
-            if is_large(aval.size):
-                self.forward, self.pull_all = self._long, self._pull_long
-            else:
-                self.forward = self._whole if whole else self._middle
-                self.pull_all = self._pull_whole if whole else self._pull_middle
+            self.shape = self.aval.shape
+            whole, size = self.aval.size == 1, aval.size
+            self.forward = self._whole if whole and not is_large(size // LIGHT) else self._middle
+            self.pull_all = self._pull_whole if whole and not is_large(size) else self._pull_middle
 
     def _whole(self, x):
         kernels.sum_all.calls += 1
@@ -95,22 +93,10 @@ class SumPlan(eager.FunctionPlan):
 
     def _middle(self, x):
         out = np.empty(self.shape, self.dtype)
-        kernels.sum_middle.calls += 1
-        kernels.sum_middle.dispatcher(x.ravel(), out.ravel(), *self.sizes, self.factor)
-        return out
-
-    def _pull_middle(self, ct, out, args):
-        x_bar = np.empty(self.spread, self.dtype)
-        kernels.spread_middle.calls += 1
-        kernels.spread_middle.dispatcher(ct.ravel(), x_bar.ravel(), *self.sizes, self.factor)
-        return (x_bar,)
-
-    def _long(self, x):
-        out = np.empty(self.shape, self.dtype)
         kernels.summed(x.ravel(), out.ravel(), *self.sizes, self.factor)
         return out
 
-    def _pull_long(self, ct, out, args):
+    def _pull_middle(self, ct, out, args):
         x_bar = np.empty(self.spread, self.dtype)
         kernels.repeated(ct.ravel(), x_bar.ravel(), *self.sizes, self.factor)
         return (x_bar,)

@@ -8,7 +8,7 @@ from ..core.primitive import Aval, bind, shape_of
 from ..errors import DimensionMismatch
 from ..kernels import logsoftmax as kernels
 from ..kernels import shapes
-from ..kernels.pieces import by_rows
+from ..kernels.pieces import rowwise
 from .families import Custom, float_type, sample
 from .forms import softmax as forms
 
@@ -28,9 +28,7 @@ def _rowwise(forward):
         flat, rows, columns = _last(x, axis=axis)
         out = np.empty(np.moveaxis(x, axis, -1).shape, x.dtype)
         if out.size:
-            forward.calls += 1
-            call = forward.dispatcher
-            by_rows(lambda n, x, out: call(x, out, n, columns), rows, flat, out.ravel())
+            rowwise(forward, rows, columns, flat, out.ravel())
         return np.moveaxis(out, -1, axis)
 
     return compute
@@ -41,9 +39,7 @@ def _rowwise_pullback(backward):
         moved = np.moveaxis(out, axis, -1)
         x_bar = np.empty(moved.shape, out.dtype)
         flat, rows, columns = _last(ct, axis=axis)
-        backward.calls += 1
-        call = backward.dispatcher
-        by_rows(lambda n, *each: call(*each, n, columns), rows, flat, moved.ravel(), x_bar.ravel())
+        rowwise(backward, rows, columns, flat, moved.ravel(), x_bar.ravel())
         return [np.moveaxis(x_bar, -1, axis)]
 
     return pull
@@ -142,9 +138,7 @@ def _logsumexp_compute(x, *, axes):
     if not flat.shape[-1]:
         return np.full(flat.shape[:-1], -np.inf, flat.dtype)
     out = np.empty(flat.shape[:-1], flat.dtype)
-    kernels.logsumexp.calls += 1
-    call, columns = kernels.logsumexp.dispatcher, flat.shape[-1]
-    by_rows(lambda n, x, out: call(x, out, n, columns), out.size, flat.ravel(), out.ravel())
+    rowwise(kernels.logsumexp, out.size, flat.shape[-1], flat.ravel(), out.ravel())
     return out
 
 

@@ -68,8 +68,8 @@ def cuts_of(body: Iterable[Statement]) -> dict[Bounds, Cut]:
         if not is_large(elements):
             continue
         bounds = bounds_of(statement)
-        found = bounds and _cut(statement, bounds, elements)
-        if not found:
+        found = _cut(statement, bounds, elements) if bounds else None
+        if bounds is None or found is None:
             return {}
         cuts[bounds] = found
     return cuts

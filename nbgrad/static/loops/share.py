@@ -8,7 +8,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ...codegen.core import CoreStep, RunKernel
-from ...codegen.loops import Chunks, Guarded, Kernel, Let, Literal, Loop, Statement
+from ...codegen.loops import (
+    PIECE,
+    Chunks,
+    Guarded,
+    Kernel,
+    Let,
+    Literal,
+    Loop,
+    Pieces,
+    Statement,
+)
 
 
 def share_kernels(steps: Sequence[CoreStep], text_of: Callable[[Kernel], str]) -> list[CoreStep]:
@@ -37,11 +47,13 @@ def share_kernels(steps: Sequence[CoreStep], text_of: Callable[[Kernel], str]) -
 def _opened(kernel: Kernel) -> tuple[Kernel, list[Literal]]:
     """The kernel with its constants as numbers that it is given, and those."""
     constants: list[Literal] = []
+    named: list[str] = []  # since the last part began
 
     def name_of(constant: Literal) -> str:
         if constant not in constants:
             constants.append(constant)
-        return f"c{constants.index(constant)}"
+        named.append(f"c{constants.index(constant)}")
+        return named[-1]
 
     def opened(statement: Statement) -> Statement:
         if isinstance(statement, Let):
@@ -56,6 +68,12 @@ def _opened(kernel: Kernel) -> tuple[Kernel, list[Literal]]:
             loop = opened(statement.loop)
             assert isinstance(loop, Loop)
             return replace(statement, loop=loop)
+        if isinstance(statement, Pieces):
+            part = statement.part
+            named.clear()
+            inside = tuple(map(opened, part.body))
+            numbers = (*part.numbers[:-1], *dict.fromkeys(named), PIECE)
+            return replace(statement, part=replace(part, body=inside, numbers=numbers))
         return statement
 
     body = tuple(map(opened, kernel.body))
