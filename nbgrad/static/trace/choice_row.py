@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from ...core.primitive import Aval, Primitive, Unplanned, bind, new_level
+from ...core.primitive import Aval, Unplanned, bind, new_level
 from ...core.symbols import Symbol
 from ...rules import batching
 from ...transforms import gradient
 from ...values.batched import Batched
 from ...values.dual import Dual
 from .body import BodyRecorder, Joined, leaf_aval
-from .loop_run import run, zero_like, zeros
+from .loop_run import Programs, run, zero_like, zeros
 from .program import Operand, Program, replay
 from .samples import chosen, only
 
@@ -81,7 +81,7 @@ def choose(sides: Sides, pred: Operand, operands: Sequence) -> list:
     return run(cond, sides, [pred, *operands])
 
 
-class _Cond(Primitive):
+class _Cond(Programs):
     """One of two programs."""
 
     def evaluate(self, *args, **params):
@@ -194,6 +194,15 @@ class _Cond(Primitive):
 
 cond = _Cond("cond", notes="one of two recorded sides; so are the pullback and the pushforward")
 cond.plans = Unplanned()
+
+
+class _Whole(_Cond):
+    """The same for results that are integers or bools."""
+
+    registered = differentiable = False
+
+
+cond.whole = _Whole("cond")
 
 
 def _flat(size: int, parts: Sequence) -> Any:
