@@ -21,7 +21,7 @@ from ...values.dual import Dual
 from .body import BodyRecorder, Joined, leaf_aval
 from .loop_run import Programs, run, zero_like, zeros
 from .program import Operand, Program, replay
-from .samples import chosen, only
+from .samples import chosen, joined_samples, only
 
 
 class Sides(Joined):
@@ -176,7 +176,7 @@ class _Cond(Programs):
         name = f"{sides.programs[0].name}_batch"
         if not splits:
             many, given = sides_of((sampled(0), sampled(1)), name, operands)
-            return _flat(size, choose(many, pred, given))
+            return joined_samples(choose(many, pred, given))
         results = []
         for side, takes in enumerate((pred, np.logical_not(pred))):
             safe = [
@@ -188,7 +188,7 @@ class _Cond(Programs):
                 return [zeros(inputs, Aval.of((size, *a.shape), a.dtype)) for a in avals]
 
             many, given = sides_of((sampled(side), nothing), name, safe)
-            results.append(_flat(size, choose(many, np.any(takes), given)))
+            results.append(joined_samples(choose(many, np.any(takes), given)))
         return chosen(pred, *results)
 
 
@@ -203,11 +203,6 @@ class _Whole(_Cond):
 
 
 cond.whole = _Whole("cond")
-
-
-def _flat(size: int, parts: Sequence) -> Any:
-    flat = [np.reshape(x, (size, -1)) for x in parts]
-    return flat[0] if len(flat) == 1 else np.concatenate(flat, axis=1)
 
 
 def _is_weak(x: Operand) -> bool:

@@ -21,7 +21,7 @@ from .body import Body, BodyRecorder, recorded
 from .loop_pull import pull
 from .loop_run import Programs, run, zero_like, zeros_of
 from .program import ArrayValue, Operand, replay
-from .samples import chosen, only
+from .samples import chosen, joined_samples, only
 
 
 def push(
@@ -122,11 +122,10 @@ def batch(
     places = [(kind, number) for kind, number in map(body.key, outs)]
     wanted = [many.outs(kind)[number] for kind, number in places]
     parts: list[Any] = [*run(loop, many, [*constants, *state, *xs], wanted)]
-    flat = [
-        np.reshape(x if kind == "state" else np.moveaxis(x, 1, 0), (size, -1))
+    return joined_samples(
+        x if kind == "state" else np.moveaxis(x, 1, 0)
         for (kind, _), x in zip(places, parts, strict=True)
-    ]
-    return flat[0] if len(flat) == 1 else np.concatenate(flat, axis=1)
+    )
 
 
 def _like(
