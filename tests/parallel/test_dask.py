@@ -14,7 +14,9 @@ from losses import (
     Loader,
     bits,
     cut,
+    grow_old,
     mean_loss,
+    name_the_slow,
     problem,
     require_right,
     root,
@@ -26,7 +28,6 @@ from losses import (
 import nbgrad
 from nbgrad import parallel, train
 from nbgrad.parallel.cluster import Cluster
-from nbgrad.parallel.versions import here
 
 distributed = pytest.importorskip(
     "distributed", reason='needs the extra dask: pip install "nbgrad[dask]"'
@@ -112,15 +113,37 @@ def test_errors_come_back_and_the_cluster_goes_on(client):
     require_right(vg(PARAMS, cut(2)))
 
 
-def test_a_worker_with_other_versions_is_refused(client, monkeypatch):
-    caller = os.getpid()
+def test_a_worker_with_other_versions_is_refused():
+    """At the start, and where it joins later."""
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        vg = parallel.value_and_grad(mean_loss, client, compile=False)
+        require_right(vg(PARAMS, cut(2)))
+        client.run(grow_old)
+        with pytest.raises(nbgrad.WorkerError, match=r"worker \S+:\d+ .*has nbgrad 0\.0\.1 where"):
+            vg(PARAMS, cut(2))
+        with pytest.raises(nbgrad.WorkerError, match=r"worker tcp://.* has nbgrad 0\.0\.1 where"):
+            parallel.value_and_grad(mean_loss, client)
 
-    def differing():
-        return here() if os.getpid() == caller else here()._replace(nbgrad="0.0.1")
 
-    monkeypatch.setattr("nbgrad.parallel.cluster.here", differing)
-    with pytest.raises(nbgrad.WorkerError, match=r"worker tcp://.* has nbgrad 0\.0\.1 where"):
-        parallel.value_and_grad(mean_loss, client)
+def test_a_straggler_is_named(client):
+    name_the_slow(parallel.value_and_grad(mean_loss, client, compile=False))
+
+
+def test_dask_arrays_and_bags(client):
+    """Their pieces are the shards, and are read where they are."""
+    import dask.array
+    import dask.bag
+
+    _, x, y = problem()
+    chunks = (5, 24, 8)
+    pieces = (dask.array.from_array(x, (chunks, 4)), dask.array.from_array(y, (chunks,)))
+    shards = list(zip(*(piece.to_delayed().ravel() for piece in pieces), strict=True))
+    bag = dask.bag.from_sequence(range(3), npartitions=3).map(lambda i: cut(3)[i])
+    vg = parallel.value_and_grad(mean_loss, client, compile=False)
+    expected = bits(vg(PARAMS, cut(3)))
+    assert bits(vg(PARAMS, shards)) == expected
+    assert bits(vg(PARAMS, [delayed[0] for delayed in bag.to_delayed()])) == expected
 
 
 @pytest.mark.parametrize("batch", [8, None])
