@@ -132,14 +132,12 @@ def test_a_straggler_is_named(client):
 
 def test_dask_arrays_and_bags(client):
     """Their pieces are the shards, and are read where they are."""
-    import dask.array
-    import dask.bag
-
+    of_dask, bags = pytest.importorskip("dask.array"), pytest.importorskip("dask.bag")
     _, x, y = problem()
     chunks = (5, 24, 8)
-    pieces = (dask.array.from_array(x, (chunks, 4)), dask.array.from_array(y, (chunks,)))
+    pieces = (of_dask.from_array(x, (chunks, 4)), of_dask.from_array(y, (chunks,)))
     shards = list(zip(*(piece.to_delayed().ravel() for piece in pieces), strict=True))
-    bag = dask.bag.from_sequence(range(3), npartitions=3).map(lambda i: cut(3)[i])
+    bag = bags.from_sequence(range(3), npartitions=3).map(lambda i: cut(3)[i])
     vg = parallel.value_and_grad(mean_loss, client, compile=False)
     expected = bits(vg(PARAMS, cut(3)))
     assert bits(vg(PARAMS, shards)) == expected
