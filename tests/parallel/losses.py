@@ -104,17 +104,16 @@ class Slow(Loader):
     """A shard that takes its time."""
 
     def __call__(self) -> tuple[np.ndarray, np.ndarray]:
-        time.sleep(0.3)
+        time.sleep(0.5)
         return super().__call__()
 
 
 def name_the_slow(vg: Any) -> None:
-    """Assert that the report of a step names who had the slow one of three shards."""
-    vg(problem()[0], [Slow(2, 0), Slow(2, 1)])
+    """Assert that the report of a step names who had the slow one of two shards."""
+    vg(problem()[0], [Slow(2, 0), Loader(2, 1)])
     while len(vg.report.workers) < 2:  # the other one is still at its start
-        vg(problem()[0], [Slow(2, 0), Slow(2, 1)])
-    vg(problem()[0], [Loader(3, 0), Slow(3, 1), Loader(3, 2)])
-    assert vg.report.stragglers == [vg.report.seen[1].worker]
+        vg(problem()[0], [Slow(2, 0), Loader(2, 1)])
+    assert vg.report.stragglers == [vg.report.seen[0].worker]
 
 
 def grow_old() -> None:

@@ -69,6 +69,18 @@ def test_sums_and_shards_that_are_there_already(client):
     require_right(vg(PARAMS, mixed), "sum")
 
 
+def test_parameters_that_look_like_tasks(client):
+    """Dask reads tuples that begin with a function, and names of results, as work to do."""
+    f = client.submit(abs, -3, key="three")
+    f.result()
+    vg = parallel.value_and_grad(lambda p, x: np.sum(p["w"][0] * x), client, "sum", compile=False)
+    for size in (3, 50_000):
+        params = {"w": (np.ones(size), abs), "name": "three"}
+        value, slope = vg(params, [(np.full(size, 2.0),), (np.ones(size),)])
+        assert value == 3.0 * size and slope["name"] is None and slope["w"][1] is None
+        np.testing.assert_array_equal(slope["w"][0], np.full(size, 3.0))
+
+
 def test_data_goes_out_once(client):
     vg = parallel.value_and_grad(mean_loss, client, compile=False)
     shards = cut(3)
