@@ -3,10 +3,14 @@
 `core/sizes.py` says what the sizes are.
 """
 
+import math
 import operator
 import threading
 from collections.abc import Callable
 from typing import Any
+
+# Roots that are taken in another order agree up to this.
+_ROUNDING = 5e-16
 
 
 class Naming:
@@ -60,15 +64,18 @@ def tagged(x: Any) -> Any:
     return x
 
 
-def share_of(number: float) -> tuple[float, int, bool] | None:
-    """`(c, size, over)` where a float is a plain number c over a size, or times it (not `over`):
-    what Python has made of sizes and floats. None for other numbers."""
+def power_of(number: float) -> tuple[float, int, float] | None:
+    """`(c, size, power)` where a float is `c * size**power` for a plain number c: what Python has
+    made of sizes and floats by a product, a quotient or a root. None for other numbers."""
     naming = _here.naming
-    if naming is None or not number or number in (1.0, -1.0):
+    if naming is None or not number or not math.isfinite(number) or abs(number) == 1.0:
         return None
     for value, size in naming.known.items():
-        for c, over in ((number * value, True), (number / value, False)):
-            c = round(c * 8) / 8
-            if 0 < abs(c) <= 16 and (c / value if over else c * value) == number:
-                return c, size, over
+        for power in (1.0, -1.0):
+            c = round(number / value**power * 8) / 8
+            if 0 < abs(c) <= 16 and (c * value if power > 0 else c / value) == number:
+                return c, size, power
+        for power in (0.5, -0.5):
+            if math.isclose(value**power, number, rel_tol=_ROUNDING):
+                return 1.0, size, power
     return None

@@ -220,8 +220,7 @@ class StaticFunction(Wrapper):
                 if named is None:
                     variant = make(arguments.avals)
                 else:
-                    dtypes = [aval.dtype for aval in arguments.avals]
-                    variant = compiled(self._name, named, dtypes, make)
+                    variant = compiled(self._name, named, arguments.avals, make)
                 self._warn(arguments.kinds)
                 if variant.program.is_narrow:  # then it matters which numbers are Python's
                     key = (*key, weak)

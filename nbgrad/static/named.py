@@ -8,12 +8,10 @@ program; sizes that break one have a variant of their own.
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from ..core.naming import Naming
 from ..core.primitive import Aval
 from ..core.sizes import stand_in
-from ..core.symbols import calling_line, static_key
+from ..core.symbols import calling_line, static_key, user_line
 from ..errors import DimensionMismatch, TraceError
 from ..transforms import trees
 from .arguments import Arguments
@@ -25,8 +23,16 @@ if TYPE_CHECKING:
 Spec = tuple[str | None, ...]
 """For each axis of an array the name of its length, or None where it is literal."""
 
-# Stand-ins for sizes: primes that are no usual lengths, and not near each other.
-_STAND_INS = (1009, 2003, 1447, 2671, 1733, 3301, 2287, 3769, 1151, 3067, 1321, 2423)
+# Stand-ins for sizes are no usual lengths: primes, twice a prime, and 120 times a prime, so that
+# what depends on a remainder differs.
+_STAND_INS = tuple(
+    zip(
+        (1009, 1151, 1321, 1447, 1579, 1733, 1867, 1999, 2131, 2287, 2423, 2549),
+        (2102, 2234, 2374, 2518, 2654, 2798, 2942, 3086, 3218, 3386, 3518, 3662),
+        (120 * n for n in (17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61)),
+        strict=True,
+    )
+)
 # Where a number of the program is a stand-in by chance, others may tell.
 _ATTEMPTS = 3
 
@@ -107,42 +113,69 @@ def _read(
 
 
 def compiled(
-    f: str, named: Named, dtypes: Sequence[np.dtype], make: Callable[[list[Aval]], "Variant"]
+    f: str, named: Named, avals: Sequence[Aval], make: Callable[[list[Aval]], "Variant"]
 ) -> "Variant":
     """The variant for all sizes of these names: `make` records and compiles for avals.
 
-    Raises TraceError, with the user's line where that is known, where what is made depends on a
-    size in a way that has no formula.
+    Raises what the function raises for `avals` themselves, and TraceError, with the user's line
+    where that is known, where what is made depends on a size in a way that has no formula.
     """
+    try:
+        return _compiled(f, named, avals, make)
+    except TraceError:
+        make(list(avals))
+        raise
+    except Exception as error:
+        make(list(avals))
+        raise TraceError(
+            f"{f}: an op cannot be recorded for named sizes, here {_listed(named.sizes)}: name "
+            f"fewer ({type(error).__name__}: {error}){_line_of(error)}"
+        ) from error
+
+
+def _compiled(
+    f: str, named: Named, avals: Sequence[Aval], make: Callable[[list[Aval]], "Variant"]
+) -> "Variant":
     from .entry.signature import size_names
 
     spelled = size_names(list(named.sizes))
     literal = {n for shape in named.shapes for n in shape if isinstance(n, int)}
-    primes = [p for p in _STAND_INS if p not in literal]
-    count, told = len(named.sizes), ""
+    rows = [row for row in _STAND_INS if not literal & set(row)]
+    told = ""
     for attempt in range(_ATTEMPTS):
-        both = []
-        for k in (2 * attempt, 2 * attempt + 1):
+        chosen = [rows[(attempt * len(spelled) + i) % len(rows)] for i in range(len(spelled))]
+        variants = []
+        for numbers in zip(*chosen, strict=True):
             naming = Naming(calling_line)
-            chosen = [primes[(k * count + i) % len(primes)] for i in range(count)]
             known = {
                 name: stand_in(spelled[name], n, naming)
-                for name, n in zip(spelled, chosen, strict=True)
+                for name, n in zip(spelled, numbers, strict=True)
             }
             with naming:
                 shapes = [tuple(known.get(n, n) for n in s) for s in named.shapes]
-                avals = [Aval.of(s, d) for s, d in zip(shapes, dtypes, strict=True)]
-                variant = make(avals)
-                variant.names = spelled
-                both.append(variant)
-        told = told or _difference(*both)
-        if not _difference(*both):
-            return both[0]
+                pairs = zip(shapes, avals, strict=True)
+                variants.append(make([Aval.of(shape, aval.dtype) for shape, aval in pairs]))
+            difference = _difference(variants[0], variants[-1])
+            told = told or difference
+            if difference:
+                break
+        else:
+            variants[0].names = spelled
+            return variants[0]
     raise TraceError(
         f"{f}: the program depends on {_listed(named.sizes)} in a way that has no formula: make "
         "arrays of it by np functions of arguments, such as np.zeros_like, use nbgrad.scan in "
         f"place of range, or name fewer sizes{told}"
     )
+
+
+def _line_of(error: Exception) -> str:
+    """The user's line that an error comes from, to end a message with."""
+    trace, line = error.__traceback__, ""
+    while trace is not None:
+        frame, trace = trace.tb_frame, trace.tb_next
+        line = user_line(frame) if trace is None else line
+    return line
 
 
 def _difference(one: "Variant", other: "Variant") -> str:

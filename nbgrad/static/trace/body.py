@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...core.array import Array
+from ...core.naming import tagged
 from ...core.primitive import Aval, Primitive, new_level
 from ...core.symbols import Symbol, recording
 from ...rules.dtypes import known
@@ -121,7 +122,7 @@ def recorded(
     lifted = list(recorder.lifted.values())
     inputs = (i, *(symbol for symbol, _ in lifted), *states, *slices)
     program = Program(name, inputs, (), outputs, list, checked=tuple(recorder.checked))
-    body = Body(name, program, n, (len(lifted), len(states), len(slices)), reverse)
+    body = Body(name, program, tagged(n), (len(lifted), len(states), len(slices)), reverse)
     return body, [x for _, x in lifted]
 
 
