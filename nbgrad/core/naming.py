@@ -22,6 +22,7 @@ class Naming:
         self.sizes: dict[str, int] = {}
         self.known: dict[int, int] = {}
         self.conditions: dict[str, str] = {}
+        self.labels: tuple[str, ...] = ()  # of what the program is given
 
     def __enter__(self) -> "Naming":
         self._outer, _here.naming = _here.naming, self

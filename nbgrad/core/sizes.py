@@ -53,7 +53,7 @@ class Size(int):
     __str__ = __repr__
 
     def __format__(self, spec: str) -> str:
-        return format(int.__repr__(self), spec) if spec else formula(self.terms)
+        return format(formula(self.terms), spec.strip(","))
 
     def __hash__(self) -> int:  # apart from other integers in the tables of avals and plans
         return hash((int.__hash__(self), formula(self.terms)))

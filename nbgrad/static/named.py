@@ -38,10 +38,11 @@ _ATTEMPTS = 3
 
 
 class Named(NamedTuple):
-    """Arguments whose sizes have names: `shapes` of what is given, with names in them; `sizes` by
-    name, each with the argument that has it."""
+    """Arguments whose sizes have names: `shapes` of what is given, with names in them, and what it
+    is called; `sizes` by name, each with the argument that has it."""
 
     shapes: tuple[tuple[int | str, ...], ...]
+    labels: tuple[str, ...]
     sizes: dict[str, tuple[int, str]]
 
     @property
@@ -66,7 +67,7 @@ class Specs:
         """The named sizes of arguments. Raises DimensionMismatch, which names both arguments, where
         equal names stand for sizes that differ."""
         sizes: dict[str, tuple[int, str]] = {}
-        shapes, avals = [], iter(arguments.avals)
+        shapes, labels, avals = [], [], iter(arguments.avals)
         names = [*self._parameters, *("" for _ in arguments.positional)]
         pairs = [
             *zip(names, arguments.positional, strict=False),
@@ -75,13 +76,13 @@ class Specs:
         for name, value in pairs:
             spec = self._specs.get(name)
             leaves = trees.flatten(value)[0]
-            places = trees.paths(value) if spec is not None else [""] * len(leaves)
-            for place, leaf in zip(places, leaves, strict=True):
+            for place, leaf in zip(trees.paths(value), leaves, strict=True):
                 if is_dynamic(leaf):
                     shape = next(avals).shape
                     label = f"{name}[{place!r}]" if place else name
+                    labels.append(label)
                     shapes.append(shape if spec is None else _read(f, label, shape, spec, sizes))
-        return Named(tuple(shapes), sizes)
+        return Named(tuple(shapes), tuple(labels), sizes)
 
 
 def _checked(name: str, spec: Any) -> Spec:
@@ -147,6 +148,7 @@ def _compiled(
         variants = []
         for numbers in zip(*chosen, strict=True):
             naming = Naming(calling_line)
+            naming.labels = named.labels
             known = {
                 name: stand_in(spelled[name], n, naming)
                 for name, n in zip(spelled, numbers, strict=True)
