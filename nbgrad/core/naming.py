@@ -15,10 +15,14 @@ _ROUNDING = 5e-16
 
 class Naming:
     """The named sizes of one program while it is made, the sizes that were made of them by value,
-    and what must hold of them: `conditions` as text over the names, with the user's lines."""
+    and what must hold of them: `conditions` as text over the names, with the user's lines.
 
-    def __init__(self, line: Callable[[], str]):
-        self.line = line
+    A program that is recorded for comparison `checks`: captured arrays that have a formula are that
+    whatever their sizes are, and where stand-ins are `small`, no number is known by its value.
+    """
+
+    def __init__(self, line: Callable[[], str], checks: bool = False, small: bool = False):
+        self.line, self.checks, self.small = line, checks, small
         self.sizes: dict[str, int] = {}
         self.known: dict[int, int] = {}
         self.conditions: dict[str, str] = {}

@@ -15,7 +15,7 @@ themselves, compare freely (`_FREE`).
 import operator
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import TraceError
@@ -42,8 +42,8 @@ _LEAST = 100
 
 
 class Size(int):
-    """An integer with its formula. Equal ones are equal integers, and formulas where both have
-    one."""
+    """An integer with its formula. It is compared with others as what it is for large sizes, and
+    equals a plain integer that it is the stand-in of."""
 
     terms: Terms
 
@@ -166,7 +166,7 @@ def stand_in(name: str, n: int, naming: Naming) -> int:
     """The size of this name, for which `n` stands."""
     with naming:
         naming.sizes[name] = size = _made({(name,): 1}, n)
-        naming.known[n - 1] = size - 1  # which NumPy makes: the steps between n points
+        _ = size - 1  # which NumPy makes: the steps between n points
     return size
 
 
@@ -188,6 +188,18 @@ def is_dynamic(n: Any) -> bool:
     return isinstance(n, Size)
 
 
+def value_of(n: int, sizes: Mapping[str, int]) -> int:
+    """The integer for given sizes."""
+    return eval(str(n), {}, dict(sizes)) if isinstance(n, Size) else n
+
+
+def typical(n: int) -> int:
+    """The integer for large sizes, for which is decided what is faster."""
+    if not isinstance(n, Size):
+        return int(n)
+    return value_of(n, {name: 10**6 + sum(map(ord, name)) for name in names_in(n)})
+
+
 def is_sum(n: int) -> bool:
     """Whether a size is a sum: it may be 0 where no named size is."""
     return len(terms_of(n)) > 1
@@ -202,7 +214,7 @@ def require_least(a: int, b: int) -> None:
     if known:
         return
     text = _relation(a - b, ">=")
-    if known is not None or a.__int__() < b.__int__():
+    if known is not None or typical(a) < typical(b):
         line = here.line()
         raise TraceError(
             f"an op cannot be recorded for named sizes, as it needs {text}: name fewer sizes"
@@ -248,7 +260,7 @@ def _made(terms: Terms, value: int) -> int:
     size = int.__new__(Size, value)
     size.terms = terms
     here = naming()
-    if here is not None and value > _LEAST:
+    if here is not None and value > _LEAST and not here.small:
         here.known.setdefault(value, size)
     return size
 
@@ -310,15 +322,18 @@ def _decided(difference: Any, relation: str) -> bool | None:
 def _compared(a: Size, b: Any, relation: str) -> Any:
     if not isinstance(b, (int, float)):
         return NotImplemented
-    plain = b.__int__() if isinstance(b, int) else b
-    answer = _RELATIONS[relation](int.__int__(a), plain)
     here = naming()
-    if here is None:
-        return answer
-    b = tagged(b) if type(b) is int else b
+    if here is not None and type(b) is int:
+        b = tagged(b)
     known = _decided(a - b, relation) if isinstance(b, int) else None
     if known is not None:
         return known
+    if relation in ("==", "!="):
+        answer = _RELATIONS[relation](int.__int__(a), b.__int__() if isinstance(b, int) else b)
+    else:
+        answer = _RELATIONS[relation](typical(a), typical(b) if isinstance(b, int) else b)
+    if here is None:
+        return answer
     frame = sys._getframe(2)
     if not frame.f_code.co_filename.startswith(_FREE):
         relation = relation if answer else _OTHERS[relation]

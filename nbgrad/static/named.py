@@ -6,20 +6,23 @@ program; sizes that break one have a variant of their own.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ..core.naming import Naming
 from ..core.primitive import Aval
-from ..core.sizes import stand_in
+from ..core.sizes import stand_in, value_of
 from ..core.symbols import calling_line, static_key, user_line
 from ..errors import DimensionMismatch, TraceError
 from ..transforms import trees
 from .arguments import Arguments
 from .entry.flatten import is_dynamic
+from .trace.program import Program
 
 if TYPE_CHECKING:
     from .variant import Variant
 
+Record: TypeAlias = Callable[[list[Aval]], Program]
 Spec = tuple[str | None, ...]
 """For each axis of an array the name of its length, or None where it is literal."""
 
@@ -32,6 +35,13 @@ _STAND_INS = tuple(
         (120 * n for n in (17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61)),
         strict=True,
     )
+)
+# Stand-ins for which a program is recorded again and compared, of each row the first that fits:
+# chance makes a size equal to another number.
+_CHECKED = ((3, 5, 7), (16, 48, 80), (20_000, 24_000, 28_000))
+_ADVICE = (
+    ": make arrays of sizes by np functions of arguments, such as np.zeros_like, use nbgrad.scan "
+    "in place of range, np.where in place of if, or name fewer sizes"
 )
 # Where a number of the program is a stand-in by chance, others may tell.
 _ATTEMPTS = 3
@@ -113,31 +123,33 @@ def _read(
     return tuple(n if name is None else name for name, n in zip(spec, shape, strict=True))
 
 
-def compiled(
-    f: str, named: Named, avals: Sequence[Aval], make: Callable[[list[Aval]], "Variant"]
-) -> "Variant":
-    """The variant for all sizes of these names: `make` records and compiles for avals.
+def compiled(f: str, named: Named, avals: Sequence[Aval], record: Record) -> "Variant":
+    """The variant for all sizes of these names; `record` gives the program for avals.
 
     Raises what the function raises for `avals` themselves, and TraceError, with the user's line
     where that is known, where what is made depends on a size in a way that has no formula.
     """
     try:
-        return _compiled(f, named, avals, make)
+        variant = _compiled(f, named, avals, record)
+        told = _other_program(variant, named, avals, record)
+        if told:
+            raise TraceError(f"{f}: {told}{_ADVICE}")
+        return variant
     except TraceError:
-        make(list(avals))
+        record(list(avals))
         raise
     except Exception as error:
-        make(list(avals))
+        record(list(avals))
         raise TraceError(
             f"{f}: an op cannot be recorded for named sizes, here {_listed(named.sizes)}: name "
             f"fewer ({type(error).__name__}: {error}){_line_of(error)}"
         ) from error
 
 
-def _compiled(
-    f: str, named: Named, avals: Sequence[Aval], make: Callable[[list[Aval]], "Variant"]
-) -> "Variant":
+def _compiled(f: str, named: Named, avals: Sequence[Aval], record: Record) -> "Variant":
+    """The variant that is the same text for several stand-ins."""
     from .entry.signature import size_names
+    from .variant import Variant
 
     spelled = size_names(list(named.sizes))
     literal = {n for shape in named.shapes for n in shape if isinstance(n, int)}
@@ -154,9 +166,7 @@ def _compiled(
                 for name, n in zip(spelled, numbers, strict=True)
             }
             with naming:
-                shapes = [tuple(known.get(n, n) for n in s) for s in named.shapes]
-                pairs = zip(shapes, avals, strict=True)
-                variants.append(make([Aval.of(shape, aval.dtype) for shape, aval in pairs]))
+                variants.append(Variant(record(_with_sizes(named, avals, known))))
             difference = _difference(variants[0], variants[-1])
             told = told or difference
             if difference:
@@ -165,10 +175,61 @@ def _compiled(
             variants[0].names = spelled
             return variants[0]
     raise TraceError(
-        f"{f}: the program depends on {_listed(named.sizes)} in a way that has no formula: make "
-        "arrays of it by np functions of arguments, such as np.zeros_like, use nbgrad.scan in "
-        f"place of range, or name fewer sizes{told}"
+        f"{f}: the program depends on {_listed(named.sizes)} in a way that has no formula{_ADVICE}"
+        f"{told}"
     )
+
+
+def _with_sizes(named: Named, avals: Sequence[Aval], sizes: Mapping[str, int]) -> list[Aval]:
+    """The avals with numbers in place of names."""
+    pairs = zip(named.shapes, avals, strict=True)
+    return [Aval.of(tuple(sizes.get(n, n) for n in s), aval.dtype) for s, aval in pairs]
+
+
+def _other_program(variant: "Variant", named: Named, avals: Sequence[Aval], record: Record) -> str:
+    """A message where other ops or shapes are recorded for small or large stand-ins: what decides
+    about them was hidden from those before, such as `0.5 * x.shape[0] > 10`."""
+
+    def recorded(numbers: Sequence[int], small: bool) -> Program:
+        naming = Naming(calling_line, checks=True, small=small)
+        known = {
+            name: stand_in(variant.names[name], n, naming)
+            for name, n in zip(named.sizes, numbers, strict=True)
+        }
+        with naming:
+            return record(_with_sizes(named, avals, known))
+
+    reference = recorded([_STAND_INS[i][0] for i in range(len(named.sizes))], False)
+    for firsts in _CHECKED:
+        told = ""
+        for first in firsts:
+            numbers = [first + 2 * k for k in range(len(named.sizes))]
+            sizes = dict(zip(named.sizes, numbers, strict=True))
+            if variant.holds_for(sizes):
+                spelled = {variant.names[name]: n for name, n in sizes.items()}
+                difference = _first_other(reference, recorded(numbers, True), spelled)
+                if not difference:
+                    break
+                told = told or f"another program is recorded for {spelled}{difference}"
+        else:
+            if told:
+                return told
+    return ""
+
+
+def _first_other(one: Program, other: Program, sizes: Mapping[str, int]) -> str:
+    """Where programs for named sizes and for these sizes differ in ops or shapes."""
+    for x, y in zip_longest(one.equations, other.equations):
+        if (
+            x is None
+            or y is None
+            or x.primitive is not y.primitive
+            or x.dtype != y.dtype
+            or tuple(value_of(n, sizes) for n in x.shape) != tuple(map(int, y.shape))
+        ):
+            line = next((e.line for e in (x, y) if e is not None and e.line), "")
+            return f" ({line})" if line else " "
+    return ""
 
 
 def _line_of(error: Exception) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...codegen.imports import names_used
-from ...core.sizes import is_dynamic, names_in
+from ...core.sizes import is_dynamic, names_in, value_of
 from ...kernels import banded, exponentials, pointers, random, scalar, sorting, systems, ways
 from ...kernels.jit.forks import with_open_properties
 from ...kernels.program import DISABLED
@@ -110,7 +110,7 @@ class Signature:
         if not is_dynamic(n):
             return n
         sizes = {name: given[i].shape[axis] for name, (i, axis) in self.places.items()}
-        return eval(str(n), {}, sizes)
+        return value_of(n, sizes)
 
     def shape(self, value: Value, given: Sequence[Any]) -> tuple[int, ...]:
         """The shape of a value for these inputs."""

@@ -70,7 +70,8 @@ def made_of_sizes(apply: Callable, builder: Builder, array: np.ndarray) -> Symbo
     shape, first = tagged(array.shape), array.flat[0].item()
     aval = Aval.of(shape, array.dtype)
     is_one = (array == first).all()
-    if not any(map(is_dynamic, shape)):
+    here = naming()
+    if not any(map(is_dynamic, shape)) and not (here is not None and here.checks):
         of_sizes = is_one and (is_dynamic(tagged(first)) or power_of(float(first)) is not None)
         return builder.full(first, aval) if of_sizes else None
     params: dict[str, Any] = {"shape": shape, "dtype": array.dtype.name}
