@@ -87,4 +87,14 @@ def made_of_sizes(apply: Callable, builder: Builder, array: np.ndarray) -> Symbo
     return None
 
 
-__all__ = ["made_of_sizes"]
+def formula_of(number: float) -> str:
+    """The formula of a number that Python has made of named sizes; "" for other numbers."""
+    found = power_of(number)
+    if found is None:
+        return ""
+    c, size, power = found
+    root = f"sqrt({size})" if abs(power) == 0.5 else str(size)
+    return f"{c:g} / {root}" if power < 0 else f"{c:g} * {root}"
+
+
+__all__ = ["formula_of", "made_of_sizes"]
