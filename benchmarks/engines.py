@@ -1,23 +1,28 @@
 """What a step costs on each engine of `nbgrad.parallel`, in milliseconds.
 
-    python benchmarks/engines.py threads|processes|dask
+    python benchmarks/engines.py threads|processes|dask [work|two|workers...]
     mpiexec -n 2 python benchmarks/engines.py mpi
 
-A step without work, with 2 workers and as many shards; the same for a million parameters, with the
-part of it that workers took; and a heavy loss on one core and on two workers, wall and CPU time.
+`work`: a step without work, with 2 workers and as many shards, for few and many parameters. `two`:
+a heavy loss on one core and on two workers, in turns, and the CPU time that both take. Numbers: so
+many workers, simulated: each waits for its part of a second and a half, which takes no core.
 The fastest of some steps: what disturbs a step, such as other programs, only makes it slower.
 """
 
+import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import nbgrad
+
+WAIT = 1.5  # seconds
 
 
 def nothing(w: Any, x: Any) -> Any:
@@ -31,42 +36,109 @@ def heavy(w: Any, x: Any, y: Any) -> Any:
     return np.mean((h - y) ** 2)
 
 
+class Waiting:
+    """A shard whose worker is busy for so many seconds."""
+
+    def __init__(self, seconds: float):
+        self.seconds = seconds
+
+    def __call__(self) -> tuple[np.ndarray]:
+        time.sleep(self.seconds)
+        return (np.ones(2),)
+
+
+def taken(step: Callable[[], Any]) -> float:
+    """Milliseconds of a call."""
+    start = time.perf_counter()
+    step()
+    return 1e3 * (time.perf_counter() - start)
+
+
 def fastest(step: Callable[[], Any], times: int) -> float:
     """Milliseconds of the fastest of some calls, after two that compile."""
-    step()
-    step()
-    found = []
-    for _ in range(times):
-        start = time.perf_counter()
-        step()
-        found.append(time.perf_counter() - start)
-    return 1e3 * min(found)
+    return min([taken(step) for _ in range(times + 2)][2:])
 
 
-def main(engine: str) -> None:
-    rank, size, workers = 0, 1, 2
-    if engine == "mpi":
-        comm = import_module("mpi4py.MPI").COMM_WORLD
-        rank, size, workers = comm.Get_rank(), comm.Get_size(), None
-    rng = np.random.default_rng(0)
-    x, y, w = rng.normal(size=(400_000, 4)), rng.normal(size=(400_000, 4)), np.ones(4)
-    alone = nbgrad.compile(nbgrad.value_and_grad(heavy))
-    one = fastest(lambda: alone(w, x, y), 9)  # on MPI, on each rank at the same time
-    lines = [f"{engine}: the heavy loss on one core: {one:.1f} ms"]
-    with nbgrad.parallel.value_and_grad(nothing, engine, "sum", workers=workers) as vg:
-        shards = [(np.ones(2),)] * 2
-        for n, times in ((1, 200), (100_000, 50), (1_000_000, 20)):
-            took = fastest(lambda n=n: vg(np.ones(n), shards[rank::size]), times)
-            lines.append(f"  {n} parameters: {took:.2f} ms a step without work")
-    with tempfile.TemporaryDirectory() as folder:
-        parts = list(zip(np.split(x, 2), np.split(y, 2), strict=True))[rank::size]
-        shards = nbgrad.parallel.store(f"{folder}/{rank}", parts)
-        with nbgrad.parallel.value_and_grad(heavy, engine, workers=workers) as vg:
-            two = fastest(lambda: vg(w, shards), 9)
-            lines.append(f"  the heavy loss on 2 workers: {two:.1f} ms, {one / two:.2f} times")
-    if rank == 0:
-        print("\n".join(lines), flush=True)
+def cpu(workers: Iterable[str]) -> float:
+    """Milliseconds of CPU that the processes of these workers have taken, on Linux."""
+    pids = {worker.split()[0].rpartition(":")[2] for worker in workers}
+    fields = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in pids]
+    return 1e3 * sum(int(one[11]) + int(one[12]) for one in fields) / os.sysconf("SC_CLK_TCK")
+
+
+class Bench:
+    """An engine by its name, and who tells what was found."""
+
+    def __init__(self, engine: str):
+        self.engine, self.rank, self.size = engine, 0, 2
+        if engine == "mpi":
+            comm = import_module("mpi4py.MPI").COMM_WORLD
+            self.rank, self.size = comm.Get_rank(), comm.Get_size()
+            self.barrier = comm.Ibarrier
+
+    def together(self) -> None:
+        """Wait for the other ranks, and leave them the cores."""
+        if self.engine == "mpi":
+            request = self.barrier()
+            while not request.Test():
+                time.sleep(0.0005)
+
+    def tell(self, line: str) -> None:
+        if self.rank == 0:
+            print(f"{self.engine}: {line}", flush=True)
+
+    def vg(self, loss: Callable, workers: int, reduce: Any = "sum") -> nbgrad.parallel.ValueAndGrad:
+        return nbgrad.parallel.value_and_grad(loss, self.engine, reduce, workers=workers)
+
+    def work(self) -> None:
+        with self.vg(nothing, self.size) as vg:
+            shards = vg.mine([(np.ones(2),)] * self.size)
+            for n, times in ((1, 200), (100_000, 50), (1_000_000, 20)):
+                took = fastest(lambda n=n: vg(np.ones(n), shards), times)
+                self.tell(f"{n} parameters: {took:.2f} ms a step without work")
+
+    def two(self, pairs: int = 25) -> None:
+        rng = np.random.default_rng(0)
+        x, y, w = rng.normal(size=(400_000, 4)), rng.normal(size=(400_000, 4)), np.ones(4)
+        alone = nbgrad.compile(nbgrad.value_and_grad(heavy))
+        with tempfile.TemporaryDirectory() as folder, self.vg(heavy, self.size, "mean") as vg:
+            parts = list(zip(np.split(x, 2), np.split(y, 2), strict=True))
+            shards = nbgrad.parallel.store(f"{folder}/{self.rank}", vg.mine(parts))
+            ones, twos, used = [], [], []
+            for _ in range(pairs + 2):
+                ones.append(taken(lambda: alone(w, x, y)) if self.rank == 0 else 0.0)
+                self.together()
+                before = cpu(vg.report.workers) if twos else 0.0
+                twos.append(taken(lambda: vg(w, shards)))
+                used.append(cpu(vg.report.workers) - before)
+        one, two, cpus = min(ones[2:]), min(twos[2:]), sum(used[2:]) / pairs
+        pair = max(a / b for a, b in zip(ones[2:], twos[2:], strict=True))
+        self.tell(
+            f"a heavy loss: {one:.0f} ms on one core, {two:.0f} ms on two: {one / two:.2f} times, "
+            f"the best pair {pair:.2f}; workers take {cpus:.0f} ms of CPU in a step"
+        )
+
+    def waiting(self, workers: int) -> None:
+        with self.vg(nothing, workers) as vg:
+            shards = vg.mine([Waiting(WAIT / workers)] * workers)
+            few = [Waiting(0.0)] * len(shards)
+            least = fastest(lambda: vg(np.ones(1), few), 5)
+            took = fastest(lambda: vg(np.ones(1), shards), 3)
+            ideal = 1e3 * WAIT / workers
+            self.tell(
+                f"{workers} workers that wait for {ideal:.0f} ms each: {took:.1f} ms; "
+                f"without waiting {least:.1f} ms"
+            )
+
+
+def main(engine: str, *tasks: str) -> None:
+    bench = Bench(engine)
+    for task in tasks or ("work", "two"):
+        if task.isdigit():
+            bench.waiting(int(task))
+        else:
+            getattr(bench, task)()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -3,14 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ..core.primitive import shape_of
 from ..core.symbols import is_recorded, user_line
 from ..errors import DimensionMismatch
 from ..static.trace.choice_row import Side, choose, sides_of
 from ..transforms import trees
-from .carried import is_chosen_by_samples, name_of, require_values
+from .carried import constants, is_chosen_by_samples, name_of, require_values
 
 
 def cond(pred: Any, f: Callable, g: Callable, *args: Any) -> Any:
@@ -61,13 +59,19 @@ def cond(pred: Any, f: Callable, g: Callable, *args: Any) -> Any:
 
     sides, operands = sides_of((side(f), side(g)), name_of(f), leaves)
     (one, rebuild_result), (other, _) = built
-    if not trees.same_structure(one, other):
+    same = len(sides.programs[0].outputs) == len(sides.programs[1].outputs)
+    if not same or trees.structure([one]) != trees.structure([other]):
         raise TypeError(
             f"cond: {_both(f, g)} give different structures, {trees.describe(one)} and "
             f"{trees.describe(other)}; return the same from both{user_line()}"
         )
+    if constants(one) != constants(other):
+        raise TypeError(
+            f"cond: {_both(f, g)} give {constants(one)} and {constants(other)}, which are no "
+            f"values: a choice must give the same words and functions{user_line()}"
+        )
     _require_alike(f, g, *sides.programs)
-    return rebuild_result(choose(sides, np.not_equal(pred, 0), operands))
+    return rebuild_result(choose(sides, pred if pred.dtype == bool else pred != 0, operands))
 
 
 def _require_alike(f: Callable, g: Callable, one: Any, other: Any) -> None:

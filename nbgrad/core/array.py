@@ -131,6 +131,8 @@ class Array(Tracer):
     def __pow__(self, exponent):
         if type(exponent) is int and -8 <= exponent <= 8:
             return self.bind1(_registry["integer_power"], self, n=exponent)
+        if type(exponent) is float and exponent == 0.5 and self.dtype.kind == "f":
+            return self.bind1(_registry["sqrt"], self)
         return functions[np.power](self, exponent)
 
     def __rpow__(self, base):

@@ -124,7 +124,8 @@ class Symbol(Array):
     def __bool__(self):
         raise TraceError(
             "the truth of a traced value is not known while the function is recorded: use "
-            f"np.where(condition, x, y), or {_STATIC}{user_line()}"
+            "np.where(condition, x, y), nbgrad.cond(condition, f, g, *args), which runs one of two "
+            f"functions, nbgrad.while_loop in place of while, or {_STATIC}{user_line()}"
         )
 
     def __float__(self):

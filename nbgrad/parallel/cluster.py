@@ -4,16 +4,19 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 from ..errors import WorkerError
+from ..transforms import trees
 from .engines import Alone, Rows, Tell
 from .versions import here, require_same
 from .work import TOGETHER, Part, Share, fold
 
 _TRIES = 6
 _PAUSE = 0.1  # seconds, doubled at each try
+_SMALL = 100_000  # bytes
 
 
 class Cluster(Alone):
@@ -73,17 +76,21 @@ class Cluster(Alone):
     def _step(self, share: Share, params: Any, shards: Sequence[Any]) -> Part:
         client, step = self._client, uuid.uuid4().hex
         futures = self._place(shards)
-        sent = self._task(_opened, _Sealed(params), f"parameters-{step}")
-        made: list[Any] = [sent]
+        # What is small goes with each task and comes back as it is: a hop less each way.
+        sent, small, made = _Sealed(params), _is_small(params), []
+        if not small:
+            sent = self._task(_opened, sent, f"parameters-{step}")
+            made.append(sent)
         try:
             keys = [f"shard-{i}-{step}" for i in range(len(shards))]
-            parts = client.map(share, range(len(shards)), futures, params=sent, key=keys)
+            task = partial(_part_of, share)
+            parts = client.map(task, range(len(shards)), futures, params=sent, key=keys)
             made += parts
-            while len(parts) > 1:
+            while len(parts) > (TOGETHER if small else 1):
                 groups = [parts[i : i + TOGETHER] for i in range(0, len(parts), TOGETHER)]
                 parts = client.map(fold, groups, pure=False)
                 made += parts
-            return parts[0].result()
+            return fold(client.gather(parts))
         except KeyboardInterrupt:
             client.cancel(made)
             raise
@@ -138,6 +145,10 @@ class Cluster(Alone):
             self._client.close()
 
 
+def _is_small(params: Any) -> bool:
+    return sum(getattr(x, "nbytes", 0) for x in trees.flatten(params)[0]) <= _SMALL
+
+
 def _together(*arrays: Any) -> tuple:
     return arrays
 
@@ -155,3 +166,7 @@ class _Sealed:
 
 def _opened(sealed: _Sealed) -> Any:
     return sealed.params
+
+
+def _part_of(share: Share, index: int, shard: Any, params: Any) -> Part:
+    return share(index, shard, params.params if isinstance(params, _Sealed) else params)

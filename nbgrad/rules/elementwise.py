@@ -146,9 +146,10 @@ def integer_power_of(x, n: int):
 
 @implements(np.power)
 def power_of(x, y):
-    """`x ** y`; a small integer exponent becomes repeated multiplication."""
-    if type(y) is int and isinstance(x, Array) and -8 <= y <= 8:
-        return bind(integer_power, x, n=y)
+    """`x ** y`; a small whole exponent becomes repeated multiplication."""
+    if isinstance(x, Array) and type(y) in (int, float) and -8 <= y <= 8 and y == int(y):
+        if type(y) is int or x.dtype.kind == "f":
+            return bind(integer_power, x, n=int(y))
     return bind(power, x, y)
 
 

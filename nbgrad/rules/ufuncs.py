@@ -7,9 +7,14 @@ from typing import Any
 import numpy as np
 
 from ..core.array import functions, implements
-from ..core.primitive import shape_of
+from ..core.primitive import Aval, bind, shape_of
 from ..errors import NoRuleError
 from ..kernels import shapes
+from .dtypes import FLOATS
+from .families import Custom, sample, scaled, ufunc_primitives
+from .families.arrays import zeros_like
+from .forms import order as forms
+from .recurrences import recurrence_row
 from .reduce import chosen
 from .scans import cumprod, cumsum, joined, scanned
 from .shape import normalize_axis
@@ -81,6 +86,46 @@ def _fold(ufunc, flat, initial):
     return functools.reduce(ufunc, parts if initial is None else [initial, *parts])
 
 
+# What NumPy joins in one go sooner than pairs are joined by whole arrays.
+_IN_ONE_GO = (np.maximum, np.minimum, np.fmax, np.fmin)
+
+
+def _steps(name: str, x, out):
+    """The partials of each element of the result: in the one before it, and in the argument."""
+    before, now, after = out[..., :-1], x[..., 1:], out[..., 1:]
+    first, second = (
+        np.broadcast_to(partial(before, now, after), shape_of(after))
+        for partial in ufunc_primitives[getattr(np, name)].partials
+    )
+    start = zeros_like(x[..., :1])
+    return np.concatenate([start, first], -1), np.concatenate([start + 1.0, second], -1)
+
+
+def _accumulated_rule(ct, out, args, need, *, name):
+    before, now = _steps(name, args[0], out)
+    return [scaled(bind(recurrence_row, before, ct, reverse=True), now)]
+
+
+def _accumulated_push(tangents, out, args, *, name):
+    before, now = _steps(name, args[0], out)
+    return bind(recurrence_row, before, scaled(tangents[0], now), reverse=False)
+
+
+accumulated = Custom(
+    "accumulate", lambda x, *, name: getattr(np, name).accumulate(x, axis=-1),
+    lambda x, *, name: Aval.of(x.shape, x.dtype), _accumulated_rule, _accumulated_push,
+    samples=[
+        sample((4,), name="maximum"), sample((2, 5), name="fmin"), sample((3,), name="fmax"),
+        sample((2, 1), name="minimum"),
+    ],
+    batch=lambda row, size, args, batched, *, name: bind(row, args[0], name=name),
+    form=forms.accumulate, reference=lambda x, *, name: getattr(np, name).accumulate(x, axis=-1),
+    spelling="`np.maximum.accumulate`",
+    notes="running maxima and minima along the last axis; equal ones share as the function itself "
+    "has it, one step after the other",
+)  # fmt: skip
+
+
 @implements("ufunc.accumulate")
 def accumulate(ufunc, array, axis=0, dtype=None, out=None):
     """The first 1, 2, ... elements along `axis` joined, as np.cumsum has it for np.add."""
@@ -94,7 +139,9 @@ def accumulate(ufunc, array, axis=0, dtype=None, out=None):
     if ufunc is np.multiply:
         return cumprod(array, axis)
     moved = np.moveaxis(array, axis, -1)
-    if ufunc in _ASSOCIATIVE:
+    if ufunc in _IN_ONE_GO and array.dtype in FLOATS and array.size:
+        found = bind(accumulated, moved, name=ufunc.__name__)
+    elif ufunc in _ASSOCIATIVE:
         found = scanned(ufunc, moved)
     elif not shape_of(moved)[-1]:
         found = moved

@@ -156,7 +156,9 @@ def ones_like(x: Any) -> Any:
     if not isinstance(x, Array):
         return np.ones(np.shape(x), getattr(x, "dtype", np.float64))
     below = x.below
-    return below.full_like(1.0) if isinstance(below, Array) else np.ones(x.shape, x.dtype)
+    if isinstance(below, Array):
+        return below.full_like(1.0)
+    return np.ones(x.shape, x.dtype) if x.shape else np.array(1.0, x.dtype)  # the second is faster
 
 
 def positions_of(op: str, argnums: Any) -> tuple[int, ...]:

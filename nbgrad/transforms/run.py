@@ -1,6 +1,7 @@
 """One recorded run of a function: what every reverse transformation starts from."""
 
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from ..core.array import Array
 from ..core.primitive import new_level, shape_of
 from ..errors import DimensionMismatch
-from ..rules.dtypes import known
+from ..rules.dtypes import FLOATS, known
 from ..values import backward, graph, operands
 from ..values.leaves import leaf_of
 from ..values.tracked import TrackedArray, below
@@ -40,14 +41,25 @@ class Run:
         *,
         demand: bool = True,
     ):
-        states = [State(args[position]) for position in positions]
-        self.op, self.leaves, self.gradient = op, [], [state.gradient for state in states]
-        rest = [arg for i, arg in enumerate(args) if i not in positions]
-        passed = [leaf for state in states for leaf in state.leaves]
-        self.level, self.started = trees.level_for(*passed, *rest, *options.values()), graph.tick()
+        self.op, self.leaves, self.gradient = op, [], []
+        inputs = list(args)
+        states: dict[int, State] = {}  # of arguments that are more than an array
+        passed = list(options.values())
+        for position, x in enumerate(args):
+            if position not in positions:
+                passed.append(x)
+            elif type(x) is not np.ndarray or x.dtype not in FLOATS:
+                state = states[position] = State(x)
+                passed += state.leaves
+        self.level, self.started = trees.level_for(*passed), graph.tick()
         with new_level(self.level):
-            inputs = list(args)
-            for position, state in zip(positions, states, strict=True):
+            for position in positions:
+                state = states.get(position)
+                if state is None:
+                    leaf = inputs[position] = leaf_of(args[position], self.level)
+                    self.leaves.append([leaf.node])
+                    self.gradient.append(itemgetter(0))
+                    continue
                 require_open(op, state.leaves)
                 tracked = [
                     leaf_of(leaf, self.level) if trees.is_differentiable(leaf) else leaf
@@ -62,6 +74,7 @@ class Run:
                     )
                 inputs[position] = state.rebuild(tracked)
                 self.leaves.append(nodes)
+                self.gradient.append(state.gradient)
             self.result = f(*inputs, **options)
 
     def own(self, x: Any) -> TrackedArray | None:
@@ -89,12 +102,13 @@ class Run:
             backward.sweep(seeds, backward.history(*seeds, since=self.started)) if seeds else {}
         )
         ids: set[int] = set()
-        return tuple(
-            gradient(
-                [None if node is None else _cotangent_of(node, gradients, ids) for node in nodes_of]
-            )
-            for gradient, nodes_of in zip(self.gradient, self.leaves, strict=True)
-        )
+        found = []
+        for gradient, nodes in zip(self.gradient, self.leaves, strict=True):
+            own = []
+            for node in nodes:
+                own.append(None if node is None else _cotangent_of(node, gradients, ids))
+            found.append(gradient(own))
+        return tuple(found)
 
 
 def with_aux(op: str, result: Any) -> tuple[Any, Any]:

@@ -5,7 +5,7 @@ import contextlib
 import dataclasses
 import functools
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, cast
 
@@ -260,12 +260,14 @@ def apart(*values: Any) -> AbstractContextManager:
     return core.apart(_leaves(values))
 
 
-def _leaves(values: Sequence[Any]) -> Iterator[Any]:
+def _leaves(values: Sequence[Any]) -> list[Any]:
+    found = []
     for value in values:
         if isinstance(value, NUMBERS):
-            yield value
+            found.append(value)
         else:
-            yield from flatten(value)[0]
+            found += flatten(value)[0]
+    return found
 
 
 def scalar(value: Any) -> Any:

@@ -94,7 +94,8 @@ class Batched(Array):
     def __bool__(self) -> bool:
         raise UntrackedError(
             "the truth of a batched value differs from sample to sample: use "
-            "np.where(condition, x, y) inside of vmap"
+            "np.where(condition, x, y) or nbgrad.cond(condition, f, g, *args) inside of vmap, and "
+            "nbgrad.while_loop in place of while"
         )
 
     def __setitem__(self, index: Any, value: Any) -> None:

@@ -35,4 +35,6 @@ def track(x, name: str = "", *, copy: bool = True) -> TrackedArray:
 
 def leaf_of(x, level: int) -> TrackedArray:
     """A leaf at `level` for a plain value, or for an array of a lower level."""
-    return make_leaf(float_array(x), "", level)
+    if type(x) is not np.ndarray or x.dtype not in FLOATS or not x.flags.carray:
+        x = float_array(x)
+    return make_leaf(x, "", level)

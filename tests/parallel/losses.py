@@ -2,12 +2,14 @@
 
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import nbgrad
+from nbgrad.parallel.versions import here
 
 CUTS = {1: [], 2: [11], 3: [5, 29], 7: [3, 4, 11, 17, 18, 30]}
 """Where 37 rows are cut into n shards of unequal size."""
@@ -96,6 +98,28 @@ class Fragile:
             os.remove(self.mark)
             os.kill(os.getpid(), signal.SIGKILL)
         return np.tanh(x @ self.w)
+
+
+class Slow(Loader):
+    """A shard that takes its time."""
+
+    def __call__(self) -> tuple[np.ndarray, np.ndarray]:
+        time.sleep(0.5)
+        return super().__call__()
+
+
+def name_the_slow(vg: Any) -> None:
+    """Assert that the report of a step names who had the slow one of two shards."""
+    vg(problem()[0], [Slow(2, 0), Loader(2, 1)])
+    while len(vg.report.workers) < 2:  # the other one is still at its start
+        vg(problem()[0], [Slow(2, 0), Loader(2, 1)])
+    assert vg.report.stragglers == [vg.report.seen[0].worker]
+
+
+def grow_old() -> None:
+    """Make this process one of another version of nbgrad."""
+    nbgrad.__version__ = "0.0.1"
+    here.cache_clear()
 
 
 def swirl(x: Any) -> Any:

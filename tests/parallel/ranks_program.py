@@ -6,8 +6,12 @@ import numpy as np
 from losses import (
     CUTS,
     LOSSES,
+    Loader,
+    Slow,
     bits,
     cut,
+    grow_old,
+    mean_loss,
     problem,
     require_right,
     root,
@@ -59,6 +63,16 @@ def main() -> None:
     x = np.array([0.3, -1.2, 0.7])
     found = parallel.jacobian(swirl, x, comm, together=2)
     np.testing.assert_allclose(found, swirl_jacobian(x), rtol=1e-14)
+    vg(params, [Slow(3, 1) if rank else Loader(3, 1)])
+    (late,) = vg.report.stragglers
+    assert late == vg.report.seen[-1].worker
+    refused(
+        nbgrad.WorkerError, "the number of ranks", lambda: parallel.map(root, [], comm, workers=9)
+    )
+    if rank == 1:
+        grow_old()
+    for _ in range(2):
+        refused(nbgrad.WorkerError, "0.0.1", lambda: parallel.value_and_grad(mean_loss, comm))
     if rank == 0:
         print(f"right on {size} ranks")
 

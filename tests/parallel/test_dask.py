@@ -14,7 +14,9 @@ from losses import (
     Loader,
     bits,
     cut,
+    grow_old,
     mean_loss,
+    name_the_slow,
     problem,
     require_right,
     root,
@@ -26,7 +28,6 @@ from losses import (
 import nbgrad
 from nbgrad import parallel, train
 from nbgrad.parallel.cluster import Cluster
-from nbgrad.parallel.versions import here
 
 distributed = pytest.importorskip(
     "distributed", reason='needs the extra dask: pip install "nbgrad[dask]"'
@@ -66,6 +67,18 @@ def test_sums_and_shards_that_are_there_already(client):
     ]
     require_right(vg(PARAMS, mixed), "sum")
     require_right(vg(PARAMS, mixed), "sum")
+
+
+def test_parameters_that_look_like_tasks(client):
+    """Dask reads tuples that begin with a function, and names of results, as work to do."""
+    f = client.submit(abs, -3, key="three")
+    f.result()
+    vg = parallel.value_and_grad(lambda p, x: np.sum(p["w"][0] * x), client, "sum", compile=False)
+    for size in (3, 50_000):
+        params = {"w": (np.ones(size), abs), "name": "three"}
+        value, slope = vg(params, [(np.full(size, 2.0),), (np.ones(size),)])
+        assert value == 3.0 * size and slope["name"] is None and slope["w"][1] is None
+        np.testing.assert_array_equal(slope["w"][0], np.full(size, 3.0))
 
 
 def test_data_goes_out_once(client):
@@ -112,15 +125,35 @@ def test_errors_come_back_and_the_cluster_goes_on(client):
     require_right(vg(PARAMS, cut(2)))
 
 
-def test_a_worker_with_other_versions_is_refused(client, monkeypatch):
-    caller = os.getpid()
+def test_a_worker_with_other_versions_is_refused():
+    """At the start, and where it joins later."""
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        vg = parallel.value_and_grad(mean_loss, client, compile=False)
+        require_right(vg(PARAMS, cut(2)))
+        client.run(grow_old)
+        with pytest.raises(nbgrad.WorkerError, match=r"worker \S+:\d+ .*has nbgrad 0\.0\.1 where"):
+            vg(PARAMS, cut(2))
+        with pytest.raises(nbgrad.WorkerError, match=r"worker tcp://.* has nbgrad 0\.0\.1 where"):
+            parallel.value_and_grad(mean_loss, client)
 
-    def differing():
-        return here() if os.getpid() == caller else here()._replace(nbgrad="0.0.1")
 
-    monkeypatch.setattr("nbgrad.parallel.cluster.here", differing)
-    with pytest.raises(nbgrad.WorkerError, match=r"worker tcp://.* has nbgrad 0\.0\.1 where"):
-        parallel.value_and_grad(mean_loss, client)
+def test_a_straggler_is_named(client):
+    name_the_slow(parallel.value_and_grad(mean_loss, client, compile=False))
+
+
+def test_dask_arrays_and_bags(client):
+    """Their pieces are the shards, and are read where they are."""
+    of_dask, bags = pytest.importorskip("dask.array"), pytest.importorskip("dask.bag")
+    _, x, y = problem()
+    chunks = (5, 24, 8)
+    pieces = (of_dask.from_array(x, (chunks, 4)), of_dask.from_array(y, (chunks,)))
+    shards = list(zip(*(piece.to_delayed().ravel() for piece in pieces), strict=True))
+    bag = bags.from_sequence(range(3), npartitions=3).map(lambda i: cut(3)[i])
+    vg = parallel.value_and_grad(mean_loss, client, compile=False)
+    expected = bits(vg(PARAMS, cut(3)))
+    assert bits(vg(PARAMS, shards)) == expected
+    assert bits(vg(PARAMS, [delayed[0] for delayed in bag.to_delayed()])) == expected
 
 
 @pytest.mark.parametrize("batch", [8, None])

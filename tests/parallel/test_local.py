@@ -14,7 +14,9 @@ from losses import (
     Loader,
     bits,
     cut,
+    grow_old,
     mean_loss,
+    name_the_slow,
     problem,
     require_right,
     root,
@@ -26,7 +28,6 @@ from losses import (
 import nbgrad
 from nbgrad import parallel
 from nbgrad.parallel import versions
-from nbgrad.parallel.kept import Kept
 from nbgrad.parallel.report import Report
 from nbgrad.parallel.work import Part, Seen, Tree, fold
 
@@ -175,15 +176,28 @@ def test_a_worker_with_other_versions_is_refused():
     theirs = mine._replace(numba="0.1", python="3.0")
     with pytest.raises(nbgrad.WorkerError, match=r"worker w7 has numba 0\.1 where the call"):
         versions.require_same(mine, theirs, "w7")
-    kept = Kept(None)
-    kept._caller = theirs
-    with pytest.raises(nbgrad.WorkerError, match="worker w8 has numba"):
-        pickle.loads(pickle.dumps(kept)).require_versions("w8")
+    spawn = get_context("spawn")
+    with ProcessPoolExecutor(1, spawn, grow_old) as pool:
+        vg = parallel.value_and_grad(mean_loss, pool, compile=False)
+        for _ in range(2):
+            with pytest.raises(
+                nbgrad.WorkerError, match=r"worker \S+:\d+ has nbgrad 0\.0\.1 where"
+            ):
+                vg(PARAMS, cut(2))
+        with pytest.raises(nbgrad.WorkerError, match=r"has nbgrad 0\.0\.1 where"):
+            parallel.map(root, [1.0], pool)
+
+
+def test_a_straggler_is_named():
+    for engine in ("threads", "processes"):
+        with parallel.value_and_grad(mean_loss, engine, workers=2, compile=False) as vg:
+            name_the_slow(vg)
 
 
 def test_the_report_names_who_was_late():
     seen = Seen(0, "a", 5, 1.0), Seen(1, "b", 5, 1.1), Seen(2, "c", 5, 2.0), Seen(3, "a", 1, 0.2)
     report = Report(2.5, seen)
+    assert report.rows == {"a": 6, "b": 5, "c": 5}
     assert report.workers == {"a": 1.2, "b": 1.1, "c": 2.0} and report.stragglers == ["c"]
     assert str(report).splitlines() == [
         "2.5000 s for 4 shards",
@@ -191,6 +205,9 @@ def test_the_report_names_who_was_late():
         "  b: 1.1000 s, 5 rows, shards 1",
         "  c: 2.0000 s, 5 rows, shards 2  straggler",
     ]
+    fair = Report(1.0, (Seen(0, "a", 50, 1.0), Seen(1, "b", 5, 0.1), Seen(2, "a", 50, 1.0)))
+    assert fair.stragglers == [], "it had more to do"
+    assert Report(1.0, (Seen(0, "a", 5, 1.0), Seen(1, "b", 5, 2.0))).stragglers == ["b"]
     vg = parallel.value_and_grad(mean_loss, compile=False)
     vg(PARAMS, cut(3))
     assert [(one.shard, one.rows) for one in vg.report.seen] == [(0, 5), (1, 24), (2, 8)]

@@ -5,9 +5,10 @@ import math
 import numpy as np
 
 from ..jit.kernel import DISABLED, device, part, with_twin
-from ..pointers import alone, f8, hidden, scratch
-from .bits import like, scalar, series
+from ..pointers import alone, f8, hidden, scratch, wide
+from .bits import like, radd, scalar, select, series
 from .library import of_scipy
+from .logarithm import log
 from .power import power
 
 __all__ = [
@@ -70,6 +71,7 @@ _BERNOULLI = (
     8.586062056277845e-15, -2.174868698558062e-16, 5.5090028283602295e-18, -1.3954464685812522e-19,
 )  # fmt: skip
 _TERMS = 10
+_LANES = 16  # terms and the end of them, and what fills the vectors
 
 
 def _apart(function):
@@ -81,11 +83,13 @@ def _apart(function):
 def _sum_above_zero(s, q):
     """The sum of (q + k)**-s by Euler and Maclaurin, for q > 0 (DLMF 25.11.5 with ten terms)."""
     alone()
+    wide()
     total = last = 0.0
-    for k in range(hidden(_TERMS + 1)):
+    for k in range(hidden(_LANES)):
         ends = k == _TERMS
-        last = power(q + k, 1.0 - s if ends else -s)
-        total += 0.0 if ends else last
+        term = power(q + k, select(ends, 1.0 - s, -s))
+        last = radd(last, select(ends, term, 0.0))
+        total = radd(total, select(k < _TERMS, term, 0.0))
     a = q + _TERMS
     bounded = min(s, 1e10)  # beyond, the tail is nothing
     square = 1.0 / (a * a)
@@ -102,15 +106,19 @@ def _slope_above_zero(n, s, q):
     """The derivative of that in s, n times, n <= 15: the sum of f(q + k) with
     f(t) = (-log t)**n t**-s."""
     alone()
+    wide()
     count = int(n)
-    total = last = log = 0.0
-    for k in range(hidden(_TERMS + 1)):
-        ends = k == _TERMS
-        log = math.log(q + k)
-        last = power(q + k, 1.0 - s if ends else -s)
-        for _ in range(0 if ends else count):
-            last *= -log
-        total += 0.0 if ends else last
+    terms, logs = f8(scratch(128), 0), f8(scratch(128), 0)
+    for k in range(hidden(_LANES)):
+        logs[k] = log(q + k)
+        terms[k] = power(q + k, select(k == _TERMS, 1.0 - s, -s))
+    last, end = terms[_TERMS], logs[_TERMS]
+    for _ in range(count):
+        for k in range(hidden(_LANES)):
+            terms[k] *= -logs[k]
+    total = 0.0
+    for k in range(_TERMS):
+        total += terms[k]
     a = q + _TERMS
     # p[i] is the i-th derivative in log t of f(t) t**s: f' is (p[1] - s p[0]) / t**(s + 1).
     p = f8(scratch(128), 0)
@@ -118,7 +126,7 @@ def _slope_above_zero(n, s, q):
     for i in range(count):
         p[count] *= i + 1
     for i in range(count - 1, -1, -1):
-        p[i] = p[i + 1] * log / (count - i)
+        p[i] = p[i + 1] * end / (count - i)
     tail, factor = 0.5 * p[0] / a, 1.0 / (s - 1.0)
     for i in range(count + 1):
         tail += p[i] * factor

@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from ...core.primitive import Aval, Primitive, Unplanned, bind, new_level
+from ...core.primitive import Aval, Unplanned, bind, new_level
 from ...core.symbols import Symbol
 from ...rules import batching
 from ...transforms import gradient
 from ...values.batched import Batched
 from ...values.dual import Dual
 from .body import BodyRecorder, Joined, leaf_aval
-from .loop_run import run, zero_like, zeros
+from .loop_run import Programs, run, zero_like, zeros
 from .program import Operand, Program, replay
-from .samples import chosen, only
+from .samples import chosen, joined_samples, only
 
 
 class Sides(Joined):
@@ -81,7 +81,7 @@ def choose(sides: Sides, pred: Operand, operands: Sequence) -> list:
     return run(cond, sides, [pred, *operands])
 
 
-class _Cond(Primitive):
+class _Cond(Programs):
     """One of two programs."""
 
     def evaluate(self, *args, **params):
@@ -176,7 +176,7 @@ class _Cond(Primitive):
         name = f"{sides.programs[0].name}_batch"
         if not splits:
             many, given = sides_of((sampled(0), sampled(1)), name, operands)
-            return _flat(size, choose(many, pred, given))
+            return joined_samples(choose(many, pred, given))
         results = []
         for side, takes in enumerate((pred, np.logical_not(pred))):
             safe = [
@@ -188,7 +188,7 @@ class _Cond(Primitive):
                 return [zeros(inputs, Aval.of((size, *a.shape), a.dtype)) for a in avals]
 
             many, given = sides_of((sampled(side), nothing), name, safe)
-            results.append(_flat(size, choose(many, np.any(takes), given)))
+            results.append(joined_samples(choose(many, np.any(takes), given)))
         return chosen(pred, *results)
 
 
@@ -196,9 +196,13 @@ cond = _Cond("cond", notes="one of two recorded sides; so are the pullback and t
 cond.plans = Unplanned()
 
 
-def _flat(size: int, parts: Sequence) -> Any:
-    flat = [np.reshape(x, (size, -1)) for x in parts]
-    return flat[0] if len(flat) == 1 else np.concatenate(flat, axis=1)
+class _Whole(_Cond):
+    """The same for results that are integers or bools."""
+
+    registered = differentiable = False
+
+
+cond.whole = _Whole("cond")
 
 
 def _is_weak(x: Operand) -> bool:

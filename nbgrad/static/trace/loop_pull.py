@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.primitive import Aval, Primitive
+from ...core.primitive import Aval
 from ...core.symbols import Symbol
 from ...transforms import gradient
 from .body import Body, BodyRecorder, recorded
-from .loop_run import run, zeros
+from .loop_run import Programs, run, zeros
 from .program import ArrayValue, Operand, replay
 from .samples import nth
 
 
 def pull(
-    loop: Primitive, body: Body, ct: ArrayValue, args: Sequence, need: Sequence[bool],
+    loop: Programs, body: Body, ct: ArrayValue, args: Sequence, need: Sequence[bool],
     outs: Sequence[int],
 ) -> list:  # fmt: skip
     """Cotangents of the arguments: a loop over the steps from the last to the first."""
@@ -63,7 +63,7 @@ class _Walk(NamedTuple):
     the first state; they come from `ys` and from the `states` before steps.
     """
 
-    loop: Primitive
+    loop: Programs
     steps: Operand | None  # how many, where that is not n
     live: Sequence[int]
     constants: Sequence[int]

@@ -12,20 +12,20 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from ...core.array import Array
-from ...core.primitive import Aval, Primitive, Unplanned, bind, new_level
+from ...core.primitive import Aval, Unplanned, bind, new_level
 from ...core.symbols import Symbol
 from ...rules import batching
 from ...values.batched import Batched
 from ...values.dual import Dual
 from .body import Body, BodyRecorder, recorded
 from .loop_pull import pull
-from .loop_run import run, zero_like, zeros_of
+from .loop_run import Programs, run, zero_like, zeros_of
 from .program import ArrayValue, Operand, replay
-from .samples import chosen, only
+from .samples import chosen, joined_samples, only
 
 
 def push(
-    loop: Primitive, body: Body, tangents: Sequence, args: Sequence, outs: Sequence[int]
+    loop: Programs, body: Body, tangents: Sequence, args: Sequence, outs: Sequence[int]
 ) -> Operand:
     """The tangent of the wanted results: a loop over states with their tangents."""
     c, s = body.constants, body.states
@@ -76,7 +76,7 @@ def push(
 
 
 def batch(
-    loop: Primitive, body: Body, size: int, args: Sequence, batched: Sequence[bool],
+    loop: Programs, body: Body, size: int, args: Sequence, batched: Sequence[bool],
     outs: Sequence[int],
 ) -> Any:  # fmt: skip
     """The wanted results for all samples: a loop whose step takes all of them. Where samples end
@@ -122,11 +122,10 @@ def batch(
     places = [(kind, number) for kind, number in map(body.key, outs)]
     wanted = [many.outs(kind)[number] for kind, number in places]
     parts: list[Any] = [*run(loop, many, [*constants, *state, *xs], wanted)]
-    flat = [
-        np.reshape(x if kind == "state" else np.moveaxis(x, 1, 0), (size, -1))
+    return joined_samples(
+        x if kind == "state" else np.moveaxis(x, 1, 0)
         for (kind, _), x in zip(places, parts, strict=True)
-    ]
-    return flat[0] if len(flat) == 1 else np.concatenate(flat, axis=1)
+    )
 
 
 def _like(
@@ -139,7 +138,7 @@ def _like(
     )  # fmt: skip
 
 
-class _Loop(Primitive):
+class _Loop(Programs):
     """n steps of a body."""
 
     def evaluate(self, *args, **params):
@@ -149,20 +148,29 @@ class _Loop(Primitive):
         return params["body"].joined(params["outs"])
 
     def pullback(self, ct, out, args, need, **params):
-        return pull(self, params["body"], ct, args, need, params["outs"])
+        return pull(loop, params["body"], ct, args, need, params["outs"])
 
     def pushforward(self, tangents, out, args, **params):
-        return push(self, params["body"], tangents, args, params["outs"])
+        return push(loop, params["body"], tangents, args, params["outs"])
 
     def form(self, graph, symbol, *args):
         return graph.loop(symbol, args)
 
     def batch(self, size, args, batched, **params):
-        return batch(self, params["body"], size, args, batched, params["outs"])
+        return batch(loop, params["body"], size, args, batched, params["outs"])
 
 
 loop = _Loop("loop", notes="n steps of a recorded body; so are the pullback and the pushforward")
 loop.plans = Unplanned()
+
+
+class _Whole(_Loop):
+    """The same for results that are integers or bools."""
+
+    registered = differentiable = False
+
+
+loop.whole = _Whole("loop")
 
 
 def run_loop(body: Body, args: Sequence) -> list[ArrayValue]:

@@ -9,13 +9,18 @@ import numpy as np
 from ...core.array import Array
 from ...core.primitive import Aval, Primitive, bind
 from ...core.symbols import Symbol
-from ...values.batched import Batched
 from .body import Joined
 from .program import ArrayValue, Operand
 
 
+class Programs(Primitive):
+    """A row that runs recorded programs; `whole` is the same for results without derivatives."""
+
+    whole: Primitive
+
+
 def run(
-    row: Primitive, what: Joined, args: Sequence, outs: Sequence[int] | None = None
+    row: Programs, what: Joined, args: Sequence, outs: Sequence[int] | None = None
 ) -> list[ArrayValue]:
     """Results of a loop or a choice on any values, of those that users see where `outs` is None."""
     avals = what.avals
@@ -27,18 +32,11 @@ def run(
         results = dict(zip(floats, what.parts(flat, floats), strict=True))
     for k in outs:
         if k not in results:
-            whole = bind(row, *map(_untracked, args), body=what, outs=(k,))
+            whole = bind(row.whole, *args, body=what, outs=(k,))
             part = np.reshape(whole, avals[k].shape)
             # Layout of bools gives floats.
             results[k] = part != 0 if avals[k].dtype.kind == "b" else part
     return [results[k] for k in outs]
-
-
-def _untracked(x: Operand) -> Operand:
-    """The value without its derivatives: a symbol, samples, or plain."""
-    while isinstance(x, Array) and not isinstance(x, (Symbol, Batched)):
-        x = x.below
-    return x
 
 
 def _bottom(x: Operand) -> Operand:

@@ -1,5 +1,7 @@
 """Samples of which some take part: what the others are given in the meantime, and keep."""
 
+from collections.abc import Iterable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,12 @@ def chosen(takes: Any, x: Any, y: Any) -> Any:
     rows = np.reshape(takes, (-1, *(1,) * (len(shape_of(x)) - 1)))
     rows = rows if rows.dtype == bool else rows != 0  # layout of bools gives floats
     return _in_dtype(np.where(rows, x, y), x.dtype)
+
+
+def joined_samples(parts: Iterable) -> Any:
+    """Results of all samples, joined in one flat array for each."""
+    flat = [np.reshape(x, (shape_of(x)[0], prod(shape_of(x)[1:]))) for x in parts]
+    return flat[0] if len(flat) == 1 else np.concatenate(flat, axis=1)
 
 
 def nth(x: Any, place: Any) -> Any:
