@@ -190,7 +190,7 @@ def set_threads(n: int | None) -> None:
             raise ValueError(f"set_threads takes a whole number from 1 to {MOST}, not {n}")
     with held():
         _pool.stop()
-        _pool.chosen = n
+        _pool.chosen, WORDS[LIMIT] = n, 0
     _pool.settle()
     _pool.start()
 
