@@ -3,21 +3,30 @@
 `core/sizes.py` says what the sizes are.
 """
 
+import math
 import operator
 import threading
 from collections.abc import Callable
 from typing import Any
 
+# Roots that are taken in another order agree up to this.
+_ROUNDING = 5e-16
+
 
 class Naming:
     """The named sizes of one program while it is made, the sizes that were made of them by value,
-    and what must hold of them: `conditions` as text over the names, with the user's lines."""
+    and what must hold of them: `conditions` as text over the names, with the user's lines.
 
-    def __init__(self, line: Callable[[], str]):
-        self.line = line
+    A program that is recorded for comparison `checks`: captured arrays that have a formula are that
+    whatever their sizes are, and where stand-ins are `small`, no number is known by its value.
+    """
+
+    def __init__(self, line: Callable[[], str], checks: bool = False, small: bool = False):
+        self.line, self.checks, self.small = line, checks, small
         self.sizes: dict[str, int] = {}
         self.known: dict[int, int] = {}
         self.conditions: dict[str, str] = {}
+        self.labels: tuple[str, ...] = ()  # of what the program is given
 
     def __enter__(self) -> "Naming":
         self._outer, _here.naming = _here.naming, self
@@ -60,15 +69,18 @@ def tagged(x: Any) -> Any:
     return x
 
 
-def share_of(number: float) -> tuple[float, int, bool] | None:
-    """`(c, size, over)` where a float is a plain number c over a size, or times it (not `over`):
-    what Python has made of sizes and floats. None for other numbers."""
+def power_of(number: float) -> tuple[float, int, float] | None:
+    """`(c, size, power)` where a float is `c * size**power` for a plain number c: what Python has
+    made of sizes and floats by a product, a quotient or a root. None for other numbers."""
     naming = _here.naming
-    if naming is None or not number or number in (1.0, -1.0):
+    if naming is None or not number or not math.isfinite(number) or abs(number) == 1.0:
         return None
     for value, size in naming.known.items():
-        for c, over in ((number * value, True), (number / value, False)):
-            c = round(c * 8) / 8
-            if 0 < abs(c) <= 16 and (c / value if over else c * value) == number:
-                return c, size, over
+        for power in (1.0, -1.0):
+            c = round(number / value**power * 8) / 8
+            if 0 < abs(c) <= 16 and (c * value if power > 0 else c / value) == number:
+                return c, size, power
+        for power in (0.5, -0.5):
+            if math.isclose(value**power, number, rel_tol=_ROUNDING):
+                return 1.0, size, power
     return None

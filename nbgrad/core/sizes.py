@@ -15,7 +15,7 @@ themselves, compare freely (`_FREE`).
 import operator
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import TraceError
@@ -31,9 +31,10 @@ _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _FREE = tuple(
     _PACKAGE + place.replace("/", os.sep)
     for place in (
-        "codegen/", "core/", "kernels/", "static/", "transforms/", "values/", "rules/batching.py",
-        "rules/elementwise.py", "rules/forms/layout.py", "rules/forms/reductions.py",
-        "rules/layout.py", "rules/reduce.py", "rules/simpler.py",
+        "codegen/", "control/", "core/", "kernels/", "loops", "static/", "transforms/", "values/",
+        "rules/batching.py", "rules/einsum.py", "rules/elementwise.py", "rules/forms/indexing.py",
+        "rules/forms/layout.py", "rules/forms/reductions.py", "rules/forms/softmax.py",
+        "rules/index.py", "rules/layout.py", "rules/reduce.py", "rules/simpler.py",
     )
 )  # fmt: skip
 # What a stand-in is known by must not be met by chance.
@@ -41,8 +42,8 @@ _LEAST = 100
 
 
 class Size(int):
-    """An integer with its formula. Equal ones are equal integers, and formulas where both have
-    one."""
+    """An integer with its formula. It is compared with others as what it is for large sizes, and
+    equals a plain integer that it is the stand-in of."""
 
     terms: Terms
 
@@ -52,10 +53,10 @@ class Size(int):
     __str__ = __repr__
 
     def __format__(self, spec: str) -> str:
-        return format(int.__repr__(self), spec) if spec else formula(self.terms)
+        return format(formula(self.terms), spec.strip(","))
 
-    def __hash__(self) -> int:  # apart from plain integers, in the tables of avals and plans
-        return hash((int.__hash__(self), "size"))
+    def __hash__(self) -> int:  # apart from other integers in the tables of avals and plans
+        return hash((int.__hash__(self), formula(self.terms)))
 
     def __reduce__(self):
         return int, (self.plain,)
@@ -105,7 +106,10 @@ class Size(int):
         return _quotient(self, other) if isinstance(other, int) else NotImplemented
 
     def __rfloordiv__(self, other: Any) -> Any:
-        return _quotient(other, self) if isinstance(other, int) else NotImplemented
+        if not isinstance(other, int):
+            return NotImplemented
+        require_least(self, other + 1 if other >= 0 else -other)
+        return 0 if other >= 0 else -1
 
     def __mod__(self, other: Any) -> Any:
         return self - self // other * other if isinstance(other, int) else NotImplemented
@@ -162,6 +166,7 @@ def stand_in(name: str, n: int, naming: Naming) -> int:
     """The size of this name, for which `n` stands."""
     with naming:
         naming.sizes[name] = size = _made({(name,): 1}, n)
+        _ = size - 1  # which NumPy makes: the steps between n points
     return size
 
 
@@ -183,18 +188,47 @@ def is_dynamic(n: Any) -> bool:
     return isinstance(n, Size)
 
 
+def value_of(n: int, sizes: Mapping[str, int]) -> int:
+    """The integer for given sizes."""
+    return eval(str(n), {}, dict(sizes)) if isinstance(n, Size) else n
+
+
+def typical(n: int) -> int:
+    """The integer for large sizes, for which is decided what is faster."""
+    if not isinstance(n, Size):
+        return int(n)
+    return value_of(n, {name: 10**6 + sum(map(ord, name)) for name in names_in(n)})
+
+
+def is_sum(n: int) -> bool:
+    """Whether a size is a sum: it may be 0 where no named size is."""
+    return len(terms_of(n)) > 1
+
+
 def require_least(a: int, b: int) -> None:
     """Have `a >= b` hold: it is proven, or a condition of the program."""
     here = naming()
     if here is None or not (isinstance(a, Size) or isinstance(b, Size)):
         return
     known = _decided(a - b, ">=")
-    if known is None:
-        if a.__int__() < b.__int__():
-            raise TraceError(f"a program needs {a} >= {b}: name no size here")
-        here.require(f"{a} >= {b}")
-    elif not known:
-        raise TraceError(f"a program needs {a} >= {b}: name no size here")
+    if known:
+        return
+    text = _relation(a - b, ">=")
+    if known is not None or typical(a) < typical(b):
+        line = here.line()
+        raise TraceError(
+            f"an op cannot be recorded for named sizes, as it needs {text}: name fewer sizes"
+            f"{f' ({line})' if line else ''}"
+        )
+    here.require(text)
+
+
+def _relation(difference: Any, relation: str) -> str:
+    """`difference relation 0` as text, with no term below 0."""
+    terms = terms_of(difference)
+    left = formula({product: c for product, c in terms.items() if c > 0})
+    right = formula({product: -c for product, c in terms.items() if c < 0})
+    return f"{left or 0} {relation} {right or 0}"
 
 
 def at_least(a: int, b: int) -> bool:
@@ -226,10 +260,8 @@ def _made(terms: Terms, value: int) -> int:
     size = int.__new__(Size, value)
     size.terms = terms
     here = naming()
-    if here is not None and value > _LEAST:
-        known = here.known.get(value)
-        if known is None and not any("/" in name for product in terms for name in product):
-            here.known[value] = size
+    if here is not None and value > _LEAST and not here.small:
+        here.known.setdefault(value, size)
     return size
 
 
@@ -290,18 +322,22 @@ def _decided(difference: Any, relation: str) -> bool | None:
 def _compared(a: Size, b: Any, relation: str) -> Any:
     if not isinstance(b, (int, float)):
         return NotImplemented
-    plain = b.__int__() if isinstance(b, int) else b
-    answer = _RELATIONS[relation](int.__int__(a), plain)
     here = naming()
-    if here is None:
-        return answer
-    b = tagged(b) if type(b) is int else b
+    if here is not None and type(b) is int:
+        b = tagged(b)
     known = _decided(a - b, relation) if isinstance(b, int) else None
     if known is not None:
         return known
+    if relation in ("==", "!="):
+        answer = _RELATIONS[relation](int.__int__(a), b.__int__() if isinstance(b, int) else b)
+    else:
+        answer = _RELATIONS[relation](typical(a), typical(b) if isinstance(b, int) else b)
+    if here is None:
+        return answer
     frame = sys._getframe(2)
     if not frame.f_code.co_filename.startswith(_FREE):
-        here.require(f"{a} {relation if answer else _OTHERS[relation]} {b}")
+        relation = relation if answer else _OTHERS[relation]
+        here.require(_relation(a - b, relation) if isinstance(b, int) else f"{a} {relation} {b}")
     return answer
 
 

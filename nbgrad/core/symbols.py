@@ -210,6 +210,7 @@ class Builder:
 
     def apply(self, primitive: Primitive, args: Sequence, params: dict) -> Any:
         """The symbol of `primitive(*args, **params)`, rewritten where algebra makes it plain."""
+        params = {name: tagged(value) for name, value in params.items()}
         if primitive.simplify is not None:
             simpler = primitive.simplify(self, args, **params)
             if simpler is not None:

@@ -35,7 +35,16 @@ def broadcast(op: str, *shapes: Shape) -> Shape:
     for shape in shapes:
         require_axes(shape, op)
     try:
-        return np.broadcast_shapes(*shapes)
+        common = np.broadcast_shapes(*shapes)
+        if all(type(n) is int for shape in shapes for n in shape):
+            return common
+        # Integers that are more than that stay what they are.
+        lengths = [shape[::-1][i : i + 1] for i in range(len(common)) for shape in shapes]
+        given = [lengths[i * len(shapes) : (i + 1) * len(shapes)] for i in range(len(common))]
+        return tuple(
+            next((n for (n,) in filter(None, at) if n == m and type(n) is not int), m)
+            for m, at in zip(common[::-1], given, strict=True)
+        )[::-1]
     except ValueError:
         listed = ", ".join(map(str, shapes))
         raise DimensionMismatch(

@@ -3,7 +3,9 @@
 import numpy as np
 
 from ..core.array import Array, apply, implements
+from ..core.naming import naming
 from ..core.primitive import Aval, Primitive, Unplanned, bind, shape_of
+from ..core.sizes import is_dynamic
 from ..core.symbols import recording, user_line
 from ..eager import plans as eager
 from ..errors import TraceError, UntrackedError, require_unmasked
@@ -101,8 +103,17 @@ def _scatter(ct, *, shape, index):
 
 
 def _infer(x: Aval, *, index) -> Aval:
-    probe = np.broadcast_to(np.empty((), x.dtype), x.shape)
-    return Aval.of(probe[index].shape, common_type(x))
+    return Aval.of(_shape_at(x.shape, index), common_type(x))
+
+
+def _shape_at(shape: tuple[int, ...], index) -> tuple[int, ...]:
+    """The shape that an index takes from an array. Raises IndexError."""
+    if naming() is not None:
+        parts = index if isinstance(index, tuple) else (index,)
+        bounds = [b for p in parts if isinstance(p, slice) for b in (p.start, p.stop)]
+        if any(map(is_dynamic, (*shape, *parts, *bounds))):
+            return forms.outline_of(index, shape)[1]
+    return np.broadcast_to(np.empty(()), shape)[index].shape
 
 
 _rows = np.array([0, 1, 1, -1])
@@ -155,9 +166,8 @@ def _filled(index, positions):
 
 
 def _gather_infer(x: Aval, *positions, index) -> Aval:
-    probe = np.broadcast_to(np.empty((), x.dtype), x.shape)
     zeros = [np.zeros(p.shape, np.intp) if isinstance(p, Aval) else p for p in positions]
-    return Aval.of(probe[_filled(index, zeros)].shape, common_type(x))
+    return Aval.of(_shape_at(x.shape, _filled(index, zeros)), common_type(x))
 
 
 def _gather_batch(primitive, size, args, batched, *, index):
@@ -306,7 +316,7 @@ def selected(index, positions, shape: tuple[int, ...]) -> tuple[int, ...]:
     """The shape that an index with holes takes from an array of `shape`. Raises IndexError."""
     if positions:
         index = _filled(index, [np.zeros(shape_of(p), np.intp) for p in positions])
-    return np.broadcast_to(np.empty(()), shape)[index].shape
+    return _shape_at(shape, index)
 
 
 # Their indices hold arrays.

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array, apply, implements
+from ..core.naming import tagged
 from ..core.primitive import Aval, bind, shape_of
 from ..core.symbols import Symbol
 from ..errors import DimensionMismatch, require_unmasked
@@ -47,7 +48,7 @@ def reshape_of(a, shape, order="C"):
         turned = shape[::-1] if isinstance(shape, (tuple, list)) else shape
         return np.transpose(reshape_of(np.transpose(a), turned))
     old = shape_of(a)
-    new = _lengths("reshape", shape)
+    new = list(tagged(tuple(_lengths("reshape", shape))))
     size = math.prod(old)
     if new.count(-1) == 1:
         known = -math.prod(new)
@@ -203,8 +204,8 @@ def concatenate_of(arrays, axis=0, *, dtype=None, casting="same_kind"):
     if not given[0]:
         raise ValueError("concatenate: arrays without axes cannot be joined; use np.stack")
     axis = shapes.axis_of(axis, len(given[0]), "concatenate")
-    rests = {shape[:axis] + shape[axis + 1 :] for shape in given}
-    if len(rests) > 1 or any(len(shape) != len(given[0]) for shape in given):
+    rests = [shape[:axis] + shape[axis + 1 :] for shape in given]
+    if any(len(shape) != len(given[0]) for shape in given) or any(r != rests[0] for r in rests):
         listed = ", ".join(map(str, given))
         raise DimensionMismatch(
             f"concatenate: the shapes {listed} differ outside of axis {axis}; they must agree there"

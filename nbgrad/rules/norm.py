@@ -9,7 +9,7 @@ from ..core.primitive import Aval, bind, shape_of
 from ..kernels import shapes
 from .families import Custom, float_type, sample
 from .forms import reductions as forms
-from .reduce import chosen, count
+from .reduce import chosen, count, share
 
 
 def _inverse(out, shape, axes):
@@ -124,10 +124,10 @@ def _centred(x, axis, dtype, ddof, correction, where, mean, op):
         mean = np.mean(x, axis=axes, keepdims=True, where=where)
     if where is True:
         divisor = max(math.prod(shape[i] for i in axes) - ddof, 0)
-        return x - mean, axes, 1.0 / divisor if divisor else math.nan
+        return x - mean, axes, share(divisor)
     divisor = np.maximum(count(x, axes, True, where) - ddof, 0)
-    share = np.where(divisor > 0, 1.0 / np.maximum(divisor, 1), np.nan)
-    return chosen(op, x - mean, None, where, 0), axes, share.astype(float_type(x.dtype))
+    shares = np.where(divisor > 0, 1.0 / np.maximum(divisor, 1), np.nan)
+    return chosen(op, x - mean, None, where, 0), axes, shares.astype(float_type(x.dtype))
 
 
 @implements(np.var)

@@ -57,7 +57,11 @@ def _mean_transpose(ct, args, *, axes, keepdims):
 
 def _share(shape, axes) -> float:
     """1 over the number of elements that a reduction joins; nan for none, as NumPy has it."""
-    count = math.prod(shape[i] for i in axes)
+    return share(math.prod(shape[i] for i in axes))
+
+
+def share(count: int) -> float:
+    """1 over a number of elements; nan for none."""
     return 1.0 / count if count else math.nan
 
 

@@ -58,12 +58,11 @@ def moveaxis(a, source, destination):
 def squeeze(a, axis=None):
     """x without its axes of length 1, or without those in `axis`."""
     shape = shape_of(a)
-    ones = tuple(i for i, n in enumerate(shape) if n == 1)
     if axis is None or (not shape and axis in (0, -1)):
-        axes = ones
+        axes = tuple(i for i, n in enumerate(shape) if n == 1)
     else:
         axes = normalize_axes(axis, len(shape), "squeeze")
-    if not set(axes) <= set(ones):
+    if not all(shape[i] == 1 for i in axes):
         raise ValueError(f"squeeze: not every axis of {axis} has length 1 in the shape {shape}")
     return np.reshape(a, tuple(n for i, n in enumerate(shape) if i not in axes))
 

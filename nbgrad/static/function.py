@@ -210,18 +210,16 @@ class StaticFunction(Wrapper):
         from .entry.signature import program_name
         from .variant import Variant
 
-        def make(avals: list[Aval]) -> Variant:
-            name = program_name(self._name)
-            return Variant(trace(self._f, name, avals, weak, arguments.fill))
+        def record(avals: list[Aval]) -> Program:
+            return trace(self._f, program_name(self._name), avals, weak, arguments.fill)
 
         with self._lock:
             variant = self._known(key, weak)
             if variant is None:
                 if named is None:
-                    variant = make(arguments.avals)
+                    variant = Variant(record(arguments.avals))
                 else:
-                    dtypes = [aval.dtype for aval in arguments.avals]
-                    variant = compiled(self._name, named, dtypes, make)
+                    variant = compiled(self._name, named, arguments.avals, record)
                 self._warn(arguments.kinds)
                 if variant.program.is_narrow:  # then it matters which numbers are Python's
                     key = (*key, weak)

@@ -6,36 +6,53 @@ program; sizes that break one have a variant of their own.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ..core.naming import Naming
 from ..core.primitive import Aval
-from ..core.sizes import stand_in
-from ..core.symbols import calling_line, static_key
+from ..core.sizes import stand_in, value_of
+from ..core.symbols import calling_line, static_key, user_line
 from ..errors import DimensionMismatch, TraceError
 from ..transforms import trees
 from .arguments import Arguments
 from .entry.flatten import is_dynamic
+from .trace.program import Program
 
 if TYPE_CHECKING:
     from .variant import Variant
 
+Record: TypeAlias = Callable[[list[Aval]], Program]
 Spec = tuple[str | None, ...]
 """For each axis of an array the name of its length, or None where it is literal."""
 
-# Stand-ins for sizes: primes that are no usual lengths, and not near each other.
-_STAND_INS = (1009, 2003, 1447, 2671, 1733, 3301, 2287, 3769, 1151, 3067, 1321, 2423)
+# Stand-ins for sizes are no usual lengths: primes, twice a prime, and 120 times a prime, so that
+# what depends on a remainder differs.
+_STAND_INS = tuple(
+    zip(
+        (1009, 1151, 1321, 1447, 1579, 1733, 1867, 1999, 2131, 2287, 2423, 2549),
+        (2102, 2234, 2374, 2518, 2654, 2798, 2942, 3086, 3218, 3386, 3518, 3662),
+        (120 * n for n in (17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61)),
+        strict=True,
+    )
+)
+# Stand-ins for which a program is recorded again and compared, of each row the first that fits:
+# chance makes a size equal to another number.
+_CHECKED = ((3, 5, 7), (16, 48, 80), (20_000, 24_000, 28_000))
+_ADVICE = (
+    ": make arrays of sizes by np functions of arguments, such as np.zeros_like, use nbgrad.scan "
+    "in place of range, np.where in place of if, or name fewer sizes"
+)
 # Where a number of the program is a stand-in by chance, others may tell.
 _ATTEMPTS = 3
 
 
 class Named(NamedTuple):
-    """Arguments whose sizes have names: `shapes` of what is given, with names in them; `sizes` by
-    name, each with the argument that has it."""
+    """Arguments whose sizes have names: `shapes` of what is given, with names in them, and what it
+    is called; `sizes` by name, each with the argument that has it."""
 
     shapes: tuple[tuple[int | str, ...], ...]
+    labels: tuple[str, ...]
     sizes: dict[str, tuple[int, str]]
 
     @property
@@ -60,7 +77,7 @@ class Specs:
         """The named sizes of arguments. Raises DimensionMismatch, which names both arguments, where
         equal names stand for sizes that differ."""
         sizes: dict[str, tuple[int, str]] = {}
-        shapes, avals = [], iter(arguments.avals)
+        shapes, labels, avals = [], [], iter(arguments.avals)
         names = [*self._parameters, *("" for _ in arguments.positional)]
         pairs = [
             *zip(names, arguments.positional, strict=False),
@@ -69,13 +86,13 @@ class Specs:
         for name, value in pairs:
             spec = self._specs.get(name)
             leaves = trees.flatten(value)[0]
-            places = trees.paths(value) if spec is not None else [""] * len(leaves)
-            for place, leaf in zip(places, leaves, strict=True):
+            for place, leaf in zip(trees.paths(value), leaves, strict=True):
                 if is_dynamic(leaf):
                     shape = next(avals).shape
                     label = f"{name}[{place!r}]" if place else name
+                    labels.append(label)
                     shapes.append(shape if spec is None else _read(f, label, shape, spec, sizes))
-        return Named(tuple(shapes), sizes)
+        return Named(tuple(shapes), tuple(labels), sizes)
 
 
 def _checked(name: str, spec: Any) -> Spec:
@@ -106,43 +123,122 @@ def _read(
     return tuple(n if name is None else name for name, n in zip(spec, shape, strict=True))
 
 
-def compiled(
-    f: str, named: Named, dtypes: Sequence[np.dtype], make: Callable[[list[Aval]], "Variant"]
-) -> "Variant":
-    """The variant for all sizes of these names: `make` records and compiles for avals.
+def compiled(f: str, named: Named, avals: Sequence[Aval], record: Record) -> "Variant":
+    """The variant for all sizes of these names; `record` gives the program for avals.
 
-    Raises TraceError, with the user's line where that is known, where what is made depends on a
-    size in a way that has no formula.
+    Raises what the function raises for `avals` themselves, and TraceError, with the user's line
+    where that is known, where what is made depends on a size in a way that has no formula.
     """
+    try:
+        variant = _compiled(f, named, avals, record)
+        told = _other_program(variant, named, avals, record)
+        if told:
+            raise TraceError(f"{f}: {told}{_ADVICE}")
+        return variant
+    except TraceError:
+        record(list(avals))
+        raise
+    except Exception as error:
+        record(list(avals))
+        raise TraceError(
+            f"{f}: an op cannot be recorded for named sizes, here {_listed(named.sizes)}: name "
+            f"fewer ({type(error).__name__}: {error}){_line_of(error)}"
+        ) from error
+
+
+def _compiled(f: str, named: Named, avals: Sequence[Aval], record: Record) -> "Variant":
+    """The variant that is the same text for several stand-ins."""
     from .entry.signature import size_names
+    from .variant import Variant
 
     spelled = size_names(list(named.sizes))
     literal = {n for shape in named.shapes for n in shape if isinstance(n, int)}
-    primes = [p for p in _STAND_INS if p not in literal]
-    count, told = len(named.sizes), ""
+    rows = [row for row in _STAND_INS if not literal & set(row)]
+    told = ""
     for attempt in range(_ATTEMPTS):
-        both = []
-        for k in (2 * attempt, 2 * attempt + 1):
+        chosen = [rows[(attempt * len(spelled) + i) % len(rows)] for i in range(len(spelled))]
+        variants = []
+        for numbers in zip(*chosen, strict=True):
             naming = Naming(calling_line)
-            chosen = [primes[(k * count + i) % len(primes)] for i in range(count)]
+            naming.labels = named.labels
             known = {
                 name: stand_in(spelled[name], n, naming)
-                for name, n in zip(spelled, chosen, strict=True)
+                for name, n in zip(spelled, numbers, strict=True)
             }
             with naming:
-                shapes = [tuple(known.get(n, n) for n in s) for s in named.shapes]
-                avals = [Aval.of(s, d) for s, d in zip(shapes, dtypes, strict=True)]
-                variant = make(avals)
-                variant.names = spelled
-                both.append(variant)
-        told = told or _difference(*both)
-        if not _difference(*both):
-            return both[0]
+                variants.append(Variant(record(_with_sizes(named, avals, known))))
+            difference = _difference(variants[0], variants[-1])
+            told = told or difference
+            if difference:
+                break
+        else:
+            variants[0].names = spelled
+            return variants[0]
     raise TraceError(
-        f"{f}: the program depends on {_listed(named.sizes)} in a way that has no formula: make "
-        "arrays of it by np functions of arguments, such as np.zeros_like, use nbgrad.scan in "
-        f"place of range, or name fewer sizes{told}"
+        f"{f}: the program depends on {_listed(named.sizes)} in a way that has no formula{_ADVICE}"
+        f"{told}"
     )
+
+
+def _with_sizes(named: Named, avals: Sequence[Aval], sizes: Mapping[str, int]) -> list[Aval]:
+    """The avals with numbers in place of names."""
+    pairs = zip(named.shapes, avals, strict=True)
+    return [Aval.of(tuple(sizes.get(n, n) for n in s), aval.dtype) for s, aval in pairs]
+
+
+def _other_program(variant: "Variant", named: Named, avals: Sequence[Aval], record: Record) -> str:
+    """A message where other ops or shapes are recorded for small or large stand-ins: what decides
+    about them was hidden from those before, such as `0.5 * x.shape[0] > 10`."""
+
+    def recorded(numbers: Sequence[int], small: bool) -> Program:
+        naming = Naming(calling_line, checks=True, small=small)
+        known = {
+            name: stand_in(variant.names[name], n, naming)
+            for name, n in zip(named.sizes, numbers, strict=True)
+        }
+        with naming:
+            return record(_with_sizes(named, avals, known))
+
+    reference = recorded([_STAND_INS[i][0] for i in range(len(named.sizes))], False)
+    for firsts in _CHECKED:
+        told = ""
+        for first in firsts:
+            numbers = [first + 2 * k for k in range(len(named.sizes))]
+            sizes = dict(zip(named.sizes, numbers, strict=True))
+            if variant.holds_for(sizes):
+                spelled = {variant.names[name]: n for name, n in sizes.items()}
+                difference = _first_other(reference, recorded(numbers, True), spelled)
+                if not difference:
+                    break
+                told = told or f"another program is recorded for {spelled}{difference}"
+        else:
+            if told:
+                return told
+    return ""
+
+
+def _first_other(one: Program, other: Program, sizes: Mapping[str, int]) -> str:
+    """Where programs for named sizes and for these sizes differ in ops or shapes."""
+    for x, y in zip_longest(one.equations, other.equations):
+        if (
+            x is None
+            or y is None
+            or x.primitive is not y.primitive
+            or x.dtype != y.dtype
+            or tuple(value_of(n, sizes) for n in x.shape) != tuple(map(int, y.shape))
+        ):
+            line = next((e.line for e in (x, y) if e is not None and e.line), "")
+            return f" ({line})" if line else " "
+    return ""
+
+
+def _line_of(error: Exception) -> str:
+    """The user's line that an error comes from, to end a message with."""
+    trace, line = error.__traceback__, ""
+    while trace is not None:
+        frame, trace = trace.tb_frame, trace.tb_next
+        line = user_line(frame) if trace is None else line
+    return line
 
 
 def _difference(one: "Variant", other: "Variant") -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import TraceError
 from ..kernels import pool
 from ..kernels.jit.forks import fork_safe, with_open_properties
 from ..kernels.program import cfunc, home_of, njit
@@ -133,11 +134,17 @@ class Variant:
                 "ode" is `void(double t, double* u, double* du, double* p)` for `f(t, u)` or
                 `f(t, u, parameters)`, as lsoda and its like take it.
 
-        Raises TraceError where the function has another form, or a dtype that is not float64.
+        Raises TraceError where the function has another form, a dtype that is not float64, or sizes
+        that are known at run time.
         """
         makers = {"addressed": c_abi.addressed, "quad": c_abi.quad, "ode": c_abi.ode}
         if kind not in makers:
             raise ValueError(f'cfunc is for "quad" or "ode", not {kind!r}')
+        if self.sizes:
+            raise TraceError(
+                f"{self.program.name}: a C function is given pointers and no sizes: compile it "
+                "without dynamic="
+            )
         with self._lock:
             if kind not in self._cfuncs:
                 # Copies that live as long as the function: their addresses stand in its text.

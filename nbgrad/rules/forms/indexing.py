@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 
 from ...codegen.affine import Axis
+from ...core.naming import tagged
+from ...core.sizes import is_dynamic, require_least
 from ...core.symbols import Symbol
 from ...errors import TraceError
 from ..dtypes import BOOL, INT
@@ -17,6 +19,15 @@ HOLE = "position"
 def template_of(index: Any, shape: tuple[int, ...]) -> tuple[list[Any], tuple, int, tuple]:
     """How an index reads an array of `shape`: for each of its axes an `Axis`, or an array of
     integers; the shape of the result; the place and the shape of the arrays' axes in it."""
+    template, out, place, joint = outline_of(index, shape)
+    for axis, part in enumerate(template):
+        if isinstance(part, np.ndarray):
+            template[axis] = _regular(part, place, joint, shape[axis])
+    return template, out, place, joint
+
+
+def outline_of(index: Any, shape: tuple[int, ...]) -> tuple[list[Any], tuple, int, tuple]:
+    """`template_of` without a look at the numbers in arrays."""
     parts = list(index) if isinstance(index, tuple) else [index]
     flat: list[Any] = []
     for part in parts:
@@ -65,17 +76,48 @@ def template_of(index: Any, shape: tuple[int, ...]) -> tuple[list[Any], tuple, i
         else:
             n = shape[source]
             if isinstance(part, slice):
-                start, stop, step = part.indices(n)
+                start, length, step = _along(part, n)
                 template.append(Axis(len(out), start, step))
-                out.append(len(range(start, stop, step)))
+                out.append(length)
             else:
-                template.append(Axis(None, int(part) % n if n else 0, 0))
+                template.append(Axis(None, _position(part, n), 0))
             source += 1
-    place = len(out) if place is None else place
-    for axis, part in enumerate(template):
-        if isinstance(part, np.ndarray):
-            template[axis] = _regular(part, place, joint, shape[axis])
-    return template, tuple(out), place, tuple(joint)
+    return template, tuple(out), len(out) if place is None else place, tuple(joint)
+
+
+def _along(part: slice, n: int) -> tuple[int, int, int]:
+    """Where a slice of n elements starts, how many it takes, and its step. Of named sizes, what
+    NumPy would clip must not be clipped."""
+    if not any(map(is_dynamic, (n, part.start, part.stop))):
+        start, stop, step = part.indices(n)
+        return start, len(range(start, stop, step)), step
+
+    def place(at: int | None, default: int, room: int) -> int:
+        if at is None:
+            return default
+        if at < 0:
+            require_least(-at, 1)
+            at = n + at
+        require_least(at, 0)
+        require_least(room, at)
+        return at
+
+    step = 1 if part.step is None else int(part.step)
+    if step > 0:
+        start, stop = place(part.start, 0, n), place(part.stop, n, n)
+        span = stop - start
+    else:
+        start, stop = place(part.start, n - 1, n - 1), place(part.stop, -1, n - 1)
+        span = start - stop
+    require_least(span, 0)
+    return start, (span + abs(step) - 1) // abs(step), step
+
+
+def _position(part: int, n: int) -> int:
+    """A position that may count from the end, counted from the start."""
+    if is_dynamic(n) or is_dynamic(part):
+        return part if part >= 0 else n + part
+    return int(part) % n if n else 0
 
 
 def _is_truth(part: Any) -> bool:
@@ -92,6 +134,9 @@ def _takes_nothing(index: Any) -> bool:
 
 def _regular(index: np.ndarray, place: int, joint: tuple, n: int) -> Any:
     """An array of equal steps along one axis as an `Axis`; other arrays with no negative index."""
+    if is_dynamic(n) and index.size:
+        require_least(n, tagged(int(index.max()) + 1))
+        require_least(n, tagged(-int(index.min())))
     index = np.where(index < 0, index + n, index).astype(np.int64)
     if index.size == 1:
         return Axis(None, int(index.ravel()[0]), 0)

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...codegen.loops import SUM, Reduction
+from ...codegen.loops import MAXIMUM, MINIMUM, SUM, Reduction
+from ...core.sizes import require_least
 from ..dtypes import INT
 
 
@@ -20,6 +21,9 @@ def reduction(kind: Reduction) -> Callable:
 
     def form(graph, symbol, x):
         wide = symbol.dtype if symbol.dtype.itemsize == 8 or symbol.dtype.kind == "f" else INT
+        if kind in (MAXIMUM, MINIMUM):  # of nothing there is none
+            for axis in symbol.params["axes"]:
+                require_least(x.shape[axis], 1)
         total = graph.reduce(kind, graph.cast(x, wide), symbol.params["axes"])
         return graph.reshape(total, symbol.shape)
 

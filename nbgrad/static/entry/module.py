@@ -67,8 +67,9 @@ def emit(graph: Graph, outputs: Sequence[Value], name: str) -> Emitted:
     plan = plan_loops(graph, outputs)
     messages = [message for _, message in graph.checks]
     here = naming()
-    conditions = {} if here is None else here.conditions
-    signature = Signature(name, graph.inputs, list(outputs), plan.memory, messages, conditions)
+    signature = Signature(name, graph.inputs, list(outputs), plan.memory, messages)
+    if here is not None:
+        signature.conditions, signature.labels = here.conditions, here.labels
     builder = CoreBuilder(name, plan)
     core = builder.built()
     printer = _Printer(signature)

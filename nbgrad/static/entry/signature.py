@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...codegen.imports import names_used
-from ...core.sizes import is_dynamic
+from ...core.sizes import is_dynamic, names_in, value_of
 from ...kernels import (
     banded,
     exponentials,
@@ -58,6 +58,7 @@ class Signature:
     memory: Memory
     messages: list[str] = field(default_factory=list)
     conditions: dict[str, str] = field(default_factory=dict)  # of named sizes, with lines
+    labels: tuple[str, ...] = ()  # of the first inputs, where sizes are named
     apart: bool = True  # not the step of a loop, whose core takes pointers
 
     @property
@@ -119,7 +120,7 @@ class Signature:
         if not is_dynamic(n):
             return n
         sizes = {name: given[i].shape[axis] for name, (i, axis) in self.places.items()}
-        return eval(str(n), {}, sizes)
+        return value_of(n, sizes)
 
     def shape(self, value: Value, given: Sequence[Any]) -> tuple[int, ...]:
         """The shape of a value for these inputs."""
@@ -242,10 +243,14 @@ def size_lines(signature: Signature, places: Mapping[str, Value]) -> list[str]:
         for axis, n in enumerate(value.shape):
             at = f"{place}.shape[{axis}]"
             if is_dynamic(n) and f"{n} = {at}" not in lines:
-                first = signature.places.get(str(n))
-                other = f" as argument {first[0]} has" if first else ""
+                where = ", ".join(
+                    f"{name} is the length of axis {at_axis} of {_told(f'a{i}', signature)}"
+                    for name, (i, at_axis) in signature.places.items()
+                    if name in names_in(n)
+                )
                 message = (
-                    f"{signature.name}: axis {axis} of {_told(place)} must have {n} elements{other}"
+                    f"{signature.name}: axis {axis} of {_told(place, signature)} must have {n} "
+                    f"elements, where {where}"
                 )
                 lines += [f"if {at} != {n}:", f"    raise DimensionMismatch({message!r})"]
     for condition, line in signature.conditions.items():
@@ -254,8 +259,12 @@ def size_lines(signature: Signature, places: Mapping[str, Value]) -> list[str]:
     return lines
 
 
-def _told(place: str) -> str:
-    return f"{'argument' if place[0] == 'a' else 'result'} {place[1:]}"
+def _told(place: str, signature: Signature) -> str:
+    """An input or a result for messages."""
+    number = int(place[1:])
+    if place[0] == "a" and number < len(signature.labels):
+        return signature.labels[number]
+    return f"{'argument' if place[0] == 'a' else 'result'} {number}"
 
 
 def _shapes(values: Iterable[Value]) -> str:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from ...codegen.core import CoreStep
 from ...codegen.loops import Join, Kernel, Let, Store, statements
 from ...codegen.scalar import Apply, ordered
+from ...core.sizes import is_dynamic
 from ..entry.module import Emitted
 from ..loops.elements import Access
 from ..loops.memory import ArgumentBuffer, Memory, ResultBuffer, Scratch, bytes_of
@@ -179,6 +180,8 @@ def in_bytes(size: float) -> str:
     >>> in_bytes(48), in_bytes(1536), in_bytes(8e6)
     ('48 B', '1.54 kB', '8 MB')
     """
+    if is_dynamic(size):
+        return f"{size} B"
     for unit in ("B", "kB", "MB", "GB"):
         if size < 1000 or unit == "GB":
             break

@@ -13,12 +13,25 @@ from ...codegen.core import Core, Scratch, Slot
 from ...codegen.numba import indented, position_text
 from ...codegen.scalar import NAMES, text_of
 from ...codegen.show import Shown
+from ...core.sizes import is_dynamic
 from ...kernels.jit.forks import with_open_properties
 from ..entry.module import Emitted
 from ..entry.signature import Signature
 from ..loops.plan import LoopPlan
 from ..lower.buffered import Choice, DeviceCall, Item, Nested, Reduce, Scan, Scatter
-from ..lower.values import Concat, Full, Input, Iota, Map, Pad, Take, Value, View, topological
+from ..lower.values import (
+    Concat,
+    Extent,
+    Full,
+    Input,
+    Iota,
+    Map,
+    Pad,
+    Take,
+    Value,
+    View,
+    topological,
+)
 from ..schedule.fuse import FusionGroup, Schedule, Single, reads_of
 
 
@@ -122,7 +135,7 @@ class Loops(_Stage):
 
 def _buffer_name(buffer: Hashable) -> str:
     if isinstance(buffer, Scratch):
-        return f"w{buffer.offset}"
+        return f"w[{buffer.offset}]" if is_dynamic(buffer.offset) else f"w{buffer.offset}"
     if isinstance(buffer, Slot):
         return f"array[{position_text(buffer.at)}]"
     return Signature.name_of(buffer)  # pyright: ignore[reportArgumentType]
@@ -170,6 +183,8 @@ class _Names:
         index = affine.identity(value.shape)
         if isinstance(value, Map):
             return text_of(value.body, dict(zip(NAMES, args, strict=False)))
+        if isinstance(value, Extent):
+            return str(value.number)
         if isinstance(value, Full):
             return f"full of {value.number}"
         if isinstance(value, View):

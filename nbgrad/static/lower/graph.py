@@ -14,8 +14,8 @@ from ...codegen.affine import Axis
 from ...codegen.functions import Constant
 from ...codegen.loops import MAXIMUM, MINIMUM, Reduction
 from ...codegen.scalar import Expr, parse
-from ...core.naming import share_of, tagged
-from ...core.sizes import is_dynamic
+from ...core.naming import power_of, tagged
+from ...core.sizes import is_dynamic, is_sum, require_least
 from ...rules.dtypes import known
 from .algebra import CHOICE, OVER, SAME, TIMES, simpler
 from .buffered import DeviceCall, Scatter
@@ -111,12 +111,18 @@ class Graph:
         """A number that is made of sizes that are known at run time; None for others."""
         if is_dynamic(number):
             return self.cast(self.new(Extent, (), INT, (), number, label=repr(number)), dtype)
-        share = share_of(number) if isinstance(number, float) else None
-        if share is None:
+        found = power_of(number) if isinstance(number, float) else None
+        if found is None:
             return None
-        c, size, over = share
-        factors = [self.full(c), self._size(size, np.dtype(np.float64))]
-        return self.cast(self.map(OVER if over else TIMES, factors, np.float64), dtype)
+        c, size, power = found
+        if power < 0 and is_sum(size):  # 1 / n is what a mean over nothing has, 1 / (n - 1) is not
+            require_least(size, 1)
+        value = self._size(size, np.dtype(np.float64))
+        if abs(power) == 0.5:
+            value = self.map("sqrt(x)", (value,), np.float64)
+        return self.cast(
+            self.map(OVER if power < 0 else TIMES, (self.full(c), value), np.float64), dtype
+        )
 
     # -- elementwise --------------------------------------------------------------------------
 

@@ -2,16 +2,15 @@
 are elements of."""
 
 from ...codegen.affine import Axis
-from ...codegen.loops import MAXIMUM, MINIMUM
 from ...core.naming import naming
 from ...core.sizes import require_least
-from .buffered import Reduce, Scatter
+from .buffered import Scatter
 from .values import Pad, Take, Value, View
 
 
 def require_inside(value: Value) -> None:
     """Make conditions of the program of what is not so for all sizes: no length below 0, slices and
-    blocks inside of their arrays, something to take the largest of."""
+    blocks inside of their arrays."""
     if naming() is None:
         return
     for n in value.shape:
@@ -24,9 +23,6 @@ def require_inside(value: Value) -> None:
         for start, n, m in zip(value.starts, value.block.shape, value.shape, strict=True):
             require_least(start, 0)
             require_least(m, start + n)
-    elif isinstance(value, Reduce) and value.kind in (MAXIMUM, MINIMUM):
-        for axis in value.axes:
-            require_least(value.source.shape[axis], 1)
 
 
 def _axes_inside(axes: tuple, shape: tuple[int, ...], source: tuple[int, ...]) -> None:

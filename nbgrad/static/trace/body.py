@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...core.array import Array
+from ...core.naming import tagged
 from ...core.primitive import Aval, Primitive, new_level
 from ...core.symbols import Symbol, recording, topological
 from ...rules.dtypes import known
@@ -227,7 +228,14 @@ def recorded(
     inputs = (i, *(symbol for symbol, _ in lifted), *states, *slices)
     program = Program(name, inputs, (), outputs, list, checked=tuple(recorder.checked))
     body = Body(
-        name, program, n, (len(lifted), len(states), len(slices)), reverse, spans, ending, too_long
+        name,
+        program,
+        tagged(n),
+        (len(lifted), len(states), len(slices)),
+        reverse,
+        spans,
+        ending,
+        too_long,
     )
     return body, [x for _, x in lifted]
 

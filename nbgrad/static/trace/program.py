@@ -1,7 +1,7 @@
 """Programs: recorded functions in single assignment, with a checker and an interpreter."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,7 +24,8 @@ class Program:
     `captured` are arrays that the function closes over, read at each call; `held` are those whose
     numbers the program was made for, such as indices, with keys of what they were. `outputs` are
     symbols or numbers; `rebuild` gives the function's result from plain outputs. `checked` are ops
-    that raise for some positions, whether an output depends on them or not.
+    that raise for some positions, whether an output depends on them or not. `formulas` are those of
+    numbers that are made of named sizes.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Program:
     rebuild: Callable[[list[Any]], Any]
     held: tuple[tuple[np.ndarray, Any], ...] = ()
     checked: tuple[Symbol, ...] = ()
+    formulas: dict[float, str] = field(default_factory=dict)
 
     def is_current(self) -> bool:
         """Whether the arrays that the function closes over are still those that decided about the
@@ -93,7 +95,7 @@ class Program:
             lines.append(f"  captured{i}: {symbol.aval}")
 
         def label(x) -> str:
-            return labels[x] if isinstance(x, Symbol) else repr(x)
+            return labels[x] if isinstance(x, Symbol) else self.formulas.get(x) or repr(x)
 
         for i, equation in enumerate(self.equations):
             labels[equation] = f"v{i}"

@@ -17,6 +17,7 @@ from ...transforms import trees
 from ...transforms.objects import NUMBERS
 from ...values.tracked import below
 from .closure import Fixed
+from .made import formula_of, made_of_sizes
 from .program import Operand, Program
 from .rng_guard import Generators
 
@@ -66,6 +67,9 @@ class Recorder(Builder):
         """The symbol of an array that the function closes over, which is read at each call."""
         require_unmasked(array, "compile: a captured array")
         array = np.asarray(array)
+        made = made_of_sizes(super().apply, self, array)
+        if made is not None:
+            return made
         if array.ndim == 2 and array.flags.f_contiguous and not array.flags.c_contiguous:
             # The transpose of one in C order, such as a pullback takes of a captured matrix.
             return super().apply(transpose, [self.capture(array.T)], {"axes": (1, 0)})
@@ -147,8 +151,13 @@ def trace(
     captured = tuple(recorder.captured.values())
     del args, options, result
     fixed = recorder.fixed.held(f, (array for _, array in captured))
-    checked = tuple(recorder.checked)
-    return Program(name, tuple(inputs), captured, tuple(results), rebuild_outputs, fixed, checked)
+    program = Program(
+        name, tuple(inputs), captured, tuple(results), rebuild_outputs, fixed,
+        tuple(recorder.checked),
+    )  # fmt: skip
+    numbers = {x for e in program.equations for x in e.args if type(x) is float}
+    program.formulas.update((x, text) for x in numbers if (text := formula_of(x)))
+    return program
 
 
 def _unfit(name: str, description: str) -> TraceError:
