@@ -12,7 +12,7 @@ from children import run
 from numba import njit
 
 import nbgrad
-from nbgrad.kernels import pool
+from nbgrad.kernels import pieces, pool, reduce
 from nbgrad.kernels.pieces import LARGE, cut
 
 NUMBERS = (1, 2, 3, 7)
@@ -20,7 +20,11 @@ N = 3 * 10**5 + 17
 
 
 @pytest.fixture(autouse=True)
-def _default():
+def _default(monkeypatch):
+    """Eager ops run in pieces where compiled loops do, so that arrays are small."""
+    monkeypatch.setattr(pieces, "LONG", LARGE)
+    monkeypatch.setattr(pieces, "LONG_PIECE", 30_000)
+    monkeypatch.setattr(reduce, "LIGHT", 1)
     yield
     nbgrad.set_threads(None)
 
@@ -107,7 +111,7 @@ def test_pieces_are_counted_and_right():
     f = nbgrad.compile(nbgrad.value_and_grad(chain, (1,)))
     before = ran()
     value, (found,) = f(x, a, b, c)
-    assert ran() - before == -(-(10**6) // cut(10**6, 10**6)) == 25
+    assert ran() - before == -(-(10**6) // cut(10**6, 10**6)) == 41
     np.testing.assert_allclose(value, expected, rtol=1e-12)
     np.testing.assert_allclose(found, slope, rtol=1e-10, atol=1e-14)
     before = ran()
@@ -218,7 +222,8 @@ def test_rubbish_in_the_environment_is_refused(wrong, monkeypatch):
 
 FORKS = """
 import os, threading, time
-from nbgrad.kernels import pool
+from nbgrad.kernels import pieces, pool
+pieces.LONG, pieces.LONG_PIECE = 200000, 30000
 
 def loss(x, b):
     return np.sum(np.tanh(x + b) ** 2)
@@ -268,7 +273,7 @@ def test_a_fork_while_loops_run():
 
 PLAIN = """
 from nbgrad.kernels import pieces
-pieces.LARGE, pieces.PIECE = 100, 20
+pieces.LARGE, pieces.PIECE, pieces.LONG, pieces.LONG_PIECE = 100, 20, 100, 20
 nbgrad.set_threads(4)
 f = nbgrad.value_and_grad(lambda x: np.sum(np.tanh(x) * x))
 x = np.linspace(-1, 1, 500)

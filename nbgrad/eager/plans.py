@@ -18,7 +18,7 @@ from ..errors import require_unmasked
 from ..kernels import shapes
 from ..kernels.jit.forks import fork_safe
 from ..kernels.jit.kernel import Kernel
-from ..kernels.pieces import InPieces, is_large
+from ..kernels.pieces import InPieces, is_long
 from ..kernels.shapes import Pattern
 from ..kernels.unbroadcast import unbroadcast
 from . import emission
@@ -173,7 +173,7 @@ class ElementwisePlan(Plan):
     def _run(self, kernel: Kernel, patterns: Sequence[Pattern], written: int) -> Run:
         """A kernel, and how it is called with operands that lie as `patterns` say."""
         size = prod(self.shape)
-        if not is_large(size):
+        if not is_long(size):
             return kernel, kernel.dispatcher
         nested = "row" in patterns or "column" in patterns
         sizes = (self.sizes[0], self.sizes[1]) if nested else (size, 1)

@@ -13,7 +13,7 @@ import numpy as np
 from . import pool
 from .jit.kernel import Kernel
 
-__all__ = ["LIGHT", "InPieces", "by_rows", "cut", "cut_called", "is_large", "rowwise"]
+__all__ = ["LIGHT", "InPieces", "by_rows", "cut", "cut_long", "is_large", "is_long", "rowwise"]
 
 # Loops over fewer elements are not worth the few microseconds in which threads wake: at a
 # nanosecond an element, 200,000 take 200.
@@ -21,18 +21,24 @@ LARGE = 200_000
 # A piece has at least so many elements, some 15 microseconds of work: threads then end at nearly
 # the same time, and claiming a piece costs nothing. There are no more than so many pieces.
 PIECE, MOST = 16_384, 64
-# Of an eager op Python calls each piece, which costs 2 microseconds: so these are larger, and there
-# are 2, 4, 8 or 16, that two threads or four have as many.
-CALLED, MOST_CALLED = 100_000, 16
+# Of an eager op Python calls each piece, and a helper waits for the GIL before it begins, some 50
+# microseconds: so the op is longer (a product of 600,000 elements takes as long on two threads as
+# on one), pieces are larger, and there are 2, 4, 8 or 16, so that two threads have as many.
+LONG, LONG_PIECE, LONG_MOST = 800_000, 100_000, 16
 # A sum reads only: so many elements take as long as one of another op.
-LIGHT = 4
+LIGHT = 2
 # Rounds of a single element come by so many, whose sum is one chunk.
 _CHUNK = 8192
 
 
 def is_large(elements: int) -> bool:
-    """Whether a loop over so many elements runs in pieces."""
+    """Whether a loop of a compiled program over so many elements runs in pieces."""
     return elements >= LARGE
+
+
+def is_long(elements: int) -> bool:
+    """Whether an eager op on so many elements does."""
+    return elements >= LONG
 
 
 def cut(rounds: int, elements: int) -> int:
@@ -44,9 +50,9 @@ def cut(rounds: int, elements: int) -> int:
     return min(rounds, -(-size // _CHUNK) * _CHUNK) if rounds == elements else size
 
 
-def cut_called(rounds: int, elements: int) -> int:
+def cut_long(rounds: int, elements: int) -> int:
     """`cut` for an eager op."""
-    count = min(MOST_CALLED, rounds, elements // CALLED) if is_large(elements) else 1
+    count = min(LONG_MOST, rounds, elements // LONG_PIECE) if is_long(elements) else 1
     if count < 2:
         return rounds
     size = -(-rounds // 2 ** (count.bit_length() - 1))
@@ -56,7 +62,7 @@ def cut_called(rounds: int, elements: int) -> int:
 def by_rows(run: Callable[..., Any], rows: int, *operands: np.ndarray) -> None:
     """`run(rows, *operands)` on flat arrays that have each as many elements a row; in pieces where
     they are long."""
-    size = cut_called(rows, max(operand.size for operand in operands))
+    size = cut_long(rows, max(operand.size for operand in operands))
     if size >= rows:
         run(rows, *operands)
         return
@@ -72,7 +78,7 @@ def by_rows(run: Callable[..., Any], rows: int, *operands: np.ndarray) -> None:
 
 def rowwise(kernel: Kernel, rows: int, columns: int, *operands: np.ndarray) -> None:
     """`kernel(*operands, rows, columns)`, as `by_rows`."""
-    if not is_large(rows * columns):
+    if not is_long(rows * columns):
         kernel(*operands, rows, columns)
         return
     kernel.calls += 1
@@ -99,7 +105,7 @@ class InPieces:
     ):
         rows, columns = sizes if nested else (prod(sizes), 1)
         self._kernel, self._nested, self._rows, self._columns = kernel, nested, rows, columns
-        self._size = cut_called(rows, rows * columns)
+        self._size = cut_long(rows, rows * columns)
         self._count = -(-rows // self._size)
         self._widths = [{"full": columns, "column": 1}.get(pattern, 0) for pattern in patterns]
         first = len(patterns) - written

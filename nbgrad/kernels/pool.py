@@ -14,7 +14,6 @@ from typing import Any
 
 from numba import types
 
-from .jit.forks import fork_safe
 from .jit.kernel import DISABLED
 from .threads import (
     ACQUIRE,
@@ -71,7 +70,6 @@ class _Pool:
         self.helpers: list[threading.Thread] = []
         self.job: _Job | None = None
         self.ready = False  # as many helpers wait as are wanted
-        self.starting = fork_safe(threading.RLock())
         self.reset()
 
     def reset(self) -> None:
@@ -88,26 +86,31 @@ class _Pool:
         WORDS[CHOSEN], WORDS[LIMIT] = chosen is not None, 1 if DISABLED else wanted
 
     def start(self) -> None:
-        """As many helpers as are wanted, or as can be had."""
-        with self.starting:
-            if self.ready:
-                return
+        """As many helpers as are wanted, or as can be had. Later, where they are busy: their job
+        may need a lock that the caller has, as that of the compiler."""
+        if not _acquire(WORDS[BUSY], 0):
+            return
+        try:
             self.settle()
             if WORDS[LIMIT] > 1:
                 for kernel, kinds in _KERNELS.items():
                     dispatcher: Any = kernel.dispatcher
                     dispatcher.compile(kinds)
-            with held(), suppress(RuntimeError):  # no more threads, or the process ends
+            with suppress(RuntimeError):  # no more threads, or the process ends
                 for i in range(len(self.helpers), WORDS[LIMIT] - 1):
-                    for locks in (WAKE, DONE):
-                        WORDS[locks + i] = WORDS[locks + i] or _new_lock()
-                        _acquire(WORDS[locks + i], 0)
-                    name = f"nbgrad-{i + 1}"
-                    thread = threading.Thread(target=_helper, args=(i,), name=name, daemon=True)
-                    thread.start()
-                    self.helpers.append(thread)
-                    WORDS[HELPERS] = i + 1
+                    self._add(i)
             self.ready = True
+        finally:
+            _release(WORDS[BUSY])
+
+    def _add(self, i: int) -> None:
+        for locks in (WAKE, DONE):
+            WORDS[locks + i] = WORDS[locks + i] or _new_lock()
+            _acquire(WORDS[locks + i], 0)
+        thread = threading.Thread(target=_helper, args=(i,), name=f"nbgrad-{i + 1}", daemon=True)
+        thread.start()
+        self.helpers.append(thread)
+        WORDS[HELPERS] = i + 1
 
     def stop(self) -> None:
         """End the helpers, of which none has a job."""
@@ -174,6 +177,7 @@ def set_threads(n: int | None) -> None:
     >>> nbgrad.set_threads(2)
     >>> nbgrad.get_threads()
     2
+    >>> nbgrad.set_threads(None)
     """
     if n is not None:
         try:
@@ -184,11 +188,11 @@ def set_threads(n: int | None) -> None:
             ) from None
         if not 1 <= n <= MOST:
             raise ValueError(f"set_threads takes a whole number from 1 to {MOST}, not {n}")
-    with _pool.starting:
-        with held():
-            _pool.stop()
-        _pool.chosen = n
-        _pool.start()
+    with held():
+        _pool.stop()
+        _pool.chosen, WORDS[LIMIT] = n, 0
+    _pool.settle()
+    _pool.start()
 
 
 def get_threads() -> int:

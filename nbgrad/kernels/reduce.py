@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .jit.kernel import Kernel, kernel
-from .pieces import LIGHT, by_rows, cut_called, is_large
+from .pieces import LIGHT, by_rows, cut_long, is_long
 from .pool import in_pieces
 from .scalar import offset, radd, select
 from .shapes import reduced
@@ -164,10 +164,10 @@ def summed(
     """`sum_middle`; where x is long, in pieces, whose sums are added in order."""
     sum_middle.calls += 1
     call = sum_middle.dispatcher
-    if not is_large(x.size // LIGHT):
+    if not is_long(x.size // LIGHT):
         call(x, out, outer, length, inner, factor)
         return
-    size = cut_called(length, x.size // LIGHT) if outer == 1 else length
+    size = cut_long(length, x.size // LIGHT) if outer == 1 else length
     if size >= length:
         by_rows(lambda n, x, out: call(x, out, n, length, inner, factor), outer, x, out)
         return
@@ -187,7 +187,7 @@ def repeated(
     """`spread_middle`; in pieces where `out` is long."""
     spread_middle.calls += 1
     call = spread_middle.dispatcher
-    if not is_large(out.size):
+    if not is_long(out.size):
         call(x, out, outer, length, inner, factor)
     elif outer == 1:
         by_rows(lambda n, out: call(x, out, 1, n, inner, factor), length, out)
@@ -242,7 +242,7 @@ def pulled(
         kernel.dispatcher(*parts, np.empty(inner, x.dtype), rows, length, inner)
 
     kernel.calls += 1
-    if is_large(x.size):
+    if is_long(x.size):
         by_rows(run, outer, first, flat, *others, x_bar.ravel())
     else:
         run(outer, first, flat, *others, x_bar.ravel())

@@ -30,7 +30,7 @@ _SYMBOL = "nbgrad_threads"
 # may run, whether that was chosen for all threads or only the main one may use more than one, the
 # job, and for each helper two locks and the count of its pieces; those of callers stand first.
 ACQUIRE, RELEASE, IDENT, BUSY, LIMIT, CHOSEN, MAIN, HELPERS = range(8)
-FUNCTION, OPERANDS, COUNT, TEAM, RAN, OWNER = range(8, 14)
+FUNCTION, OPERANDS, COUNT, TEAM, SHARE, RAN, OWNER = range(8, 15)
 WAKE, DONE, PIECES, NEXT = range(16, 16 + 4 * MOST, MOST)
 WORDS = (ctypes.c_int64 * (16 + 4 * MOST))()
 # A job that is no function of compiled code: the helpers return to Python for it.
@@ -218,8 +218,9 @@ def spread(count, work):
     helpers = min(helpers, pool[HELPERS])
     pool[FUNCTION], pool[OPERANDS] = function, operands
     pool[COUNT], pool[TEAM] = count, helpers + 1
+    pool[SHARE] = (count + helpers) // (helpers + 1)
     for i in range(helpers + 1):
-        pool[NEXT + i] = first_of(pool, i)
+        pool[NEXT + i] = i * pool[SHARE]
     for i in range(helpers):
         release(pool, pool[WAKE + i])
     counted(pool, RAN, work_off(pool, 0))
@@ -237,28 +238,22 @@ def end(pool):
 
 
 @device
-def first_of(pool, i):
-    """The first piece of share i of the job."""
-    return i * pool[COUNT] // pool[TEAM]
-
-
-@device
 def work_off(pool, i):
     """Run pieces of the job until there are none left, from share i on; how many.
 
     Neighbouring pieces of a share go to one thread: two that write first to the same page of new
     memory hold each other up.
     """
-    function, operands, team = pool[FUNCTION], pool[OPERANDS], pool[TEAM]
-    ran = 0
-    for j in range(i, i + team):
-        share = j % team
-        stop = first_of(pool, share + 1)
+    function, operands = pool[FUNCTION], pool[OPERANDS]
+    ran, share = 0, i
+    for _ in range(pool[TEAM]):
+        stop = min((share + 1) * pool[SHARE], pool[COUNT])
         piece = counted(pool, NEXT + share, 1)
         while piece < stop:
             run(function, operands, piece)
             ran += 1
             piece = counted(pool, NEXT + share, 1)
+        share = share + 1 if share + 1 < pool[TEAM] else 0
     return ran
 
 

@@ -15,7 +15,7 @@ from ..errors import DimensionMismatch
 from ..kernels import reduce as kernels
 from ..kernels import shapes
 from ..kernels import unbroadcast as unbroadcast_kernel
-from ..kernels.pieces import LIGHT, is_large
+from ..kernels.pieces import LIGHT, is_long
 from . import batching, simpler
 from .dtypes import FLOATS, float_type, held, kind_of, type_of
 from .elementwise import multiply
@@ -82,8 +82,8 @@ class SumPlan(eager.FunctionPlan):
             self.aval, self.sizes = primitive.infer(aval, **params), sizes
             self.shape = self.aval.shape
             whole, size = self.aval.size == 1, aval.size
-            self.forward = self._whole if whole and not is_large(size // LIGHT) else self._middle
-            self.pull_all = self._pull_whole if whole and not is_large(size) else self._pull_middle
+            self.forward = self._whole if whole and not is_long(size // LIGHT) else self._middle
+            self.pull_all = self._pull_whole if whole and not is_long(size) else self._pull_middle
 
     def _whole(self, x):
         kernels.sum_all.calls += 1

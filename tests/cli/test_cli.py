@@ -293,6 +293,18 @@ def test_config_names_what_matters_in_a_bug_report(run):
     assert (code, err) == (0, [])
     assert {"nbgrad", "python", "numpy", "numba", "scipy", "BLAS", "threads", "JIT"} <= set(facts)
     assert facts["nbgrad"] == nbgrad.__version__ and "NBGRAD_CACHE_DIR" in facts["cache"]
+    assert f"nbgrad uses {nbgrad.get_threads()}" in facts["threads"] and "BLAS" in facts["threads"]
+
+
+def test_config_says_what_is_wrong_with_the_number_of_threads(run, monkeypatch):
+    monkeypatch.setenv("NBGRAD_NUM_THREADS", "two")
+    nbgrad.set_threads(1)  # which is asked first
+    assert "nbgrad uses 1" in "".join(run("config")[1])
+    with pytest.raises(ValueError, match="NBGRAD_NUM_THREADS is 'two'"):
+        nbgrad.set_threads(None)
+    assert "NBGRAD_NUM_THREADS is 'two': it takes" in "".join(run("config")[1])
+    monkeypatch.undo()
+    nbgrad.set_threads(None)
 
 
 def test_the_version_is_shown(run):

@@ -110,4 +110,4 @@ def test_the_threshold(monkeypatch):
     monkeypatch.undo()
     assert not pieces_of(lambda x: np.sin(x), np.ones(199_999))
     (each,) = pieces_of(lambda x: np.sin(x), np.ones(200_000))
-    assert each.count == 5
+    assert each.count == 9

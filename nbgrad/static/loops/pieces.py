@@ -236,7 +236,7 @@ def _redirected(statement: Statement, sums: Mapping[Value, Item]) -> Statement:
     """The statement with sums into the piece's own arrays."""
     if isinstance(statement, Store) and statement.buffer in sums:
         own = sums[statement.buffer]  # pyright: ignore[reportArgumentType]
-        at = statement.at.plus(Affine(0, ((PIECE, own.loop.size),)))
+        at = statement.at.plus(Affine(0, ((PIECE, own.args[0].size),)))
         return replace(statement, buffer=own, at=at)
     if isinstance(statement, Loop):
         return replace(statement, body=tuple(_redirected(s, sums) for s in statement.body))
