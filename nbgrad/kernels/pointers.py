@@ -40,6 +40,7 @@ __all__ = [
     "i2",
     "i4",
     "i8",
+    "inside",
     "keep",
     "lowest",
     "move",
@@ -230,6 +231,18 @@ def alone(typingctx):
 
     def codegen(context, builder, signature, args):
         builder.function.attributes.add("noinline")
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
+@instruction(lambda: None)
+def inside(typingctx):
+    """Said first in a step that gives numbers: it is written into its loop, so that they need not
+    pass through memory."""
+
+    def codegen(context, builder, signature, args):
+        builder.function.attributes.add("alwaysinline")
         return context.get_dummy_value()
 
     return types.void(), codegen

@@ -154,7 +154,7 @@ def later_reads(plan):
 
 def test_an_argument_that_is_written_over_is_found(variant):
     step = next(s for s in variant._emitted.plan.schedule.steps if getattr(s, "inner", None))
-    check_memory(step.inner)
+    check_memory(step.inner[0])
     plan = nbgrad.compile(lambda x: np.exp(x) * 2.0).variant(X)._emitted.plan
     (value,) = plan.outputs
     plan.memory.places[value] = plan.memory.places[plan.graph.inputs[0]]
