@@ -44,11 +44,9 @@ def while_loop(
     there without it. Raises as `loop` does for another structure, and DimensionMismatch for a test
     that gives more than one truth.
 
-    >>> def newton(a):
-    ...     step = lambda x: 0.5 * (x + a / x)
-    ...     return nbgrad.while_loop(lambda x: abs(x * x - a) > 1e-12, step, 1.0, 100)
-    >>> nbgrad.compile(nbgrad.value_and_grad(newton))(4.0)
-    (2.0, 0.25)
+    >>> halve = lambda x: nbgrad.while_loop(lambda x: x > 1.0, lambda x: 0.5 * x, x, 100)
+    >>> nbgrad.compile(nbgrad.value_and_grad(halve))(6.0)
+    (0.75, 0.125)
     """
     trees.require_function("while_loop", test)
     trees.require_function("while_loop", body)

@@ -43,6 +43,7 @@ __all__ = [
     "i2",
     "i4",
     "i8",
+    "inside",
     "keep",
     "lowest",
     "move",
@@ -271,6 +272,18 @@ def small(typingctx):
         builder.function.attributes.add("noinline")
         builder.function.attributes.add("minsize")
         builder.function.attributes.add("optsize")
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
+@instruction(lambda: None)
+def inside(typingctx):
+    """Said first in a step that gives numbers: it is written into its loop, so that they need not
+    pass through memory."""
+
+    def codegen(context, builder, signature, args):
+        builder.function.attributes.add("alwaysinline")
         return context.get_dummy_value()
 
     return types.void(), codegen

@@ -11,6 +11,8 @@ SMOOTH = (
     "{} / (1.0 + {} ** 2)", "np.arctan({})", "nbgrad.sigmoid({})",
 )  # fmt: skip
 ANALYTIC = SMOOTH[:6]
+# Which states a loop keeps.
+KEPT = ("", "", ', checkpoint="sqrt"', ", checkpoint=2", ', checkpoint="log"')
 
 
 def body(d: Draft, name: str, forms=SMOOTH) -> str:
@@ -33,7 +35,8 @@ def loop(d: Draft) -> int:
     if d.chance(0.3):
         text = f"nbgrad.loop({n}, lambda i, s: (s[1], {body(d, 's[0]')}), ({{0}}, {{0}} * 2.0))[1]"
         return d.step("loop", [i], text)
-    return d.step("loop", [i], f"nbgrad.loop({n}, lambda i, s: {body(d, 's')}, {{0}})")
+    kept = d.one(KEPT)
+    return d.step("loop", [i], f"nbgrad.loop({n}, lambda i, s: {body(d, 's')}, {{0}}{kept})")
 
 
 @op
@@ -53,8 +56,26 @@ def scan(d: Draft) -> int:
     shape = np.shape(d.values[i])[1:]
     start = d.alike(d.shaped(shape), d.values[i])
     which = d.number(0, 1)
-    text = f"nbgrad.scan(lambda s, x: ({body(d, '(s + x)')}, s * x), {{1}}, {{0}})[{which}]"
+    step = f"lambda s, x: ({body(d, '(s + x)')}, s * x)"
+    text = f"nbgrad.scan({step}, {{1}}, {{0}}{d.one(KEPT)})[{which}]"
     return d.step("scan", [i, start], text)
+
+
+@op
+def while_loop(d: Draft) -> int:
+    """A count and a truth of the numbers together end it."""
+    i = d.pick(is_float, dtype="float64")
+    test = f"np.logical_and(s[1] < {d.number(0, 4)}, np.sum(s[0]) > -{d.number(1, 9)}.5)"
+    text = f"nbgrad.while_loop(lambda s: {test}, lambda s: ({body(d, 's[0]')}, s[1] + 1)"
+    return d.step("while_loop", [i], f"{text}, ({{0}}, 0), 6)[0]")
+
+
+@op
+def cond(d: Draft) -> int:
+    i = d.pick(is_float, dtype="float64")
+    sides = f"lambda x: {body(d, 'x')}, lambda x: {body(d, 'x')}"
+    text = f"nbgrad.cond(np.sum({{0}}) > {d.number(-2, 3)}.25, {sides}, {{0}})"
+    return d.step("cond", [i], text)
 
 
 @op

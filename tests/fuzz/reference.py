@@ -121,13 +121,26 @@ class Reference:
         return self.frozen[self.replaying - 1]
 
     @staticmethod
-    def loop(n: int, body: Callable, state: Any) -> Any:
+    def loop(n: int, body: Callable, state: Any, *, checkpoint: Any = None) -> Any:
         for i in range(n):
             state = body(i, state)
         return state
 
     @staticmethod
-    def scan(body: Callable, state: Any, xs: Any = None, length: int | None = None) -> Any:
+    def while_loop(test: Callable, body: Callable, state: Any, max_steps: int) -> Any:
+        while test(state):
+            state = body(state)
+        return state
+
+    @staticmethod
+    def cond(pred: Any, f: Callable, g: Callable, *args: Any) -> Any:
+        return f(*args) if pred else g(*args)
+
+    @staticmethod
+    def scan(
+        body: Callable, state: Any, xs: Any = None, length: int | None = None, *,
+        checkpoint: Any = None,
+    ) -> Any:  # fmt: skip
         ys = []
         for x in xs if xs is not None else [None] * (length or 0):
             state, y = body(state, x)

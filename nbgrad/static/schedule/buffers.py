@@ -22,6 +22,7 @@ def behind_views(value: Value) -> Value:
 def window_of(value: Value) -> tuple[Value, int]:
     """The value that must have a buffer for `value` to be read behind one pointer, and the position
     at which it begins."""
+    value = buffer_of(value)
     # A number lies in no buffer, so a view of one is not read through its source.
     if isinstance(value, View) and value.shape != () and buffer_of(value.source).shape != ():
         start, strides = _followed(value)
@@ -31,7 +32,7 @@ def window_of(value: Value) -> tuple[Value, int]:
             if n != 1 and strides[axis] != step:
                 return value, 0
         return buffer_of(value.source), start
-    return buffer_of(value), 0
+    return value, 0
 
 
 def _followed(view: View) -> tuple[int, list[int]]:

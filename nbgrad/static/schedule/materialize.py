@@ -48,6 +48,10 @@ class BufferPolicy:
     def _required(self, outputs: Sequence[Value]) -> None:
         """Find the values that a step reads through a pointer, and scalars, which are lines."""
         materialized = self.materialized
+        # What only loops and choices read, by a pointer into the buffer of what it is a part of.
+        pointed = {arg for value in self.order if isinstance(value, Nested) for arg in value.args}
+        pointed -= {a for v in self.order if not isinstance(v, Nested) for a in v.args}
+        pointed -= set(outputs)
         for value in self.order:
             if value.shape == () and not isinstance(value, (Input, Full, Nested)):
                 materialized.add(value)
@@ -57,7 +61,7 @@ class BufferPolicy:
                 materialized.update(buffer_of(arg) for arg in value.args)
             elif isinstance(value, Nested):
                 materialized.update(window_of(arg)[0] for arg in value.args)
-            elif isinstance(value, Reshape):
+            elif isinstance(value, Reshape) and value not in pointed:
                 materialized.add(buffer_of(value.source))
             elif isinstance(value, Scatter) and value.below is not None:
                 materialized.add(buffer_of(value.below))  # which is copied as a whole
