@@ -59,11 +59,14 @@ def fastest(step: Callable[[], Any], times: int) -> float:
     return min([taken(step) for _ in range(times + 2)][2:])
 
 
-def cpu(workers: Iterable[str]) -> float:
-    """Milliseconds of CPU that the processes of these workers have taken, on Linux."""
-    pids = {worker.split()[0].rpartition(":")[2] for worker in workers}
-    fields = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in pids]
-    return 1e3 * sum(int(one[11]) + int(one[12]) for one in fields) / os.sysconf("SC_CLK_TCK")
+def cpu(workers: Iterable[str]) -> dict[str, float]:
+    """Milliseconds of CPU that this process and those of these workers have taken, on Linux."""
+    pids = {str(os.getpid()), *(worker.split()[0].rpartition(":")[2] for worker in workers)}
+    found = {}
+    for pid in pids:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        found[pid] = 1e3 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return found
 
 
 class Bench:
@@ -104,18 +107,27 @@ class Bench:
         with tempfile.TemporaryDirectory() as folder, self.vg(heavy, self.size, "mean") as vg:
             parts = list(zip(np.split(x, 2), np.split(y, 2), strict=True))
             shards = nbgrad.parallel.store(f"{folder}/{self.rank}", vg.mine(parts))
-            ones, twos, used = [], [], []
-            for _ in range(pairs + 2):
+            for _ in range(2):
+                alone(w, x, y), vg(w, shards)
+            ones, twos, burnt = [], [], 0.0
+            used = dict.fromkeys(cpu(vg.report.workers), 0.0)
+            for _ in range(pairs):
+                began = time.process_time()
                 ones.append(taken(lambda: alone(w, x, y)) if self.rank == 0 else 0.0)
+                burnt += 1e3 * (time.process_time() - began)
                 self.together()
-                before = cpu(vg.report.workers) if twos else 0.0
+                before = cpu(vg.report.workers)
                 twos.append(taken(lambda: vg(w, shards)))
-                used.append(cpu(vg.report.workers) - before)
-        one, two, cpus = min(ones[2:]), min(twos[2:]), sum(used[2:]) / pairs
-        pair = max(a / b for a, b in zip(ones[2:], twos[2:], strict=True))
+                for pid, after in cpu(vg.report.workers).items():
+                    used[pid] = used.get(pid, 0.0) + after - before.get(pid, after)
+        one, two = min(ones), min(twos)
+        pair = max(a / b for a, b in zip(ones, twos, strict=True))
+        caller = used.pop(str(os.getpid()))
+        shares = ", ".join(f"{each / pairs:.0f}" for each in used.values()) or "none"
         self.tell(
             f"a heavy loss: {one:.0f} ms on one core, {two:.0f} ms on two: {one / two:.2f} times, "
-            f"the best pair {pair:.2f}; workers take {cpus:.0f} ms of CPU in a step"
+            f"the best pair {pair:.2f}; of CPU {burnt / pairs:.0f} ms on one core, on two "
+            f"{caller / pairs:.0f} ms here and {shares} ms in others"
         )
 
     def waiting(self, workers: int) -> None:
