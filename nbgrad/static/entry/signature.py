@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from ...codegen.imports import names_used
-from ...kernels import banded, exponentials, pointers, random, scalar, sorting, systems, ways
+from ...kernels import banded, exponentials, pointers, random, scalar, selection, systems, ways
 from ...kernels.jit.forks import with_open_properties
 from ...kernels.program import DISABLED
 from ..loops.memory import ArgumentBuffer, Memory, ResultBuffer, Storage
@@ -114,7 +114,8 @@ _IMPORTS = {
         "slid",
     ),
     "nbgrad.kernels.scalar": tuple(scalar.__all__),
-    "nbgrad.kernels.sorting": tuple(sorting.__all__),
+    "nbgrad.kernels.selection": tuple(selection.__all__),
+    "nbgrad.kernels.sorting": ("ordered", "ordered_together", "searched"),
     "nbgrad.kernels.systems": tuple(systems.__all__),
     "nbgrad.kernels.ways": tuple(ways.__all__),
 }  # fmt: skip
