@@ -91,6 +91,8 @@ class Primitive:
     * `form(graph, symbol, *args)`: the value of a lowered program that a recorded call becomes, by
       the methods of the graph (`nbgrad/rules/forms/`). A primitive without one says why in
       `eager_only`.
+    * `slow`: why it takes more than three times as long as NumPy's forward pass on many elements,
+      of the few rows that do, forward, in the pullback or compiled.
     * `simplify(primitive, builder, args, **params)`: a simpler recording of a call, or None.
     * `unit`: all partials are 0, 1 or -1, so that the Jacobian takes no multiplication.
 
@@ -127,6 +129,7 @@ class Primitive:
         spelling: str = "",
         form: Callable | None = None,
         eager_only: str = "",
+        slow: str = "",
         simplify: Callable | None = None,
         unit: bool = False,
     ):
@@ -137,6 +140,7 @@ class Primitive:
         self.notes = notes
         self.spelling = spelling
         self.eager_only = eager_only
+        self.slow = slow
         self.unit = unit
         if form:
             self.form = form

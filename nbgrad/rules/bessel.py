@@ -24,11 +24,12 @@ def _scipys(name: str, domain: Interval, slope, **facts):
     )  # fmt: skip
 
 
-def _of_order(name: str, slope, notes: str = "the order is plain"):
+def _of_order(name: str, slope, notes: str = "the order is plain", **facts):
     """The row of a function of an order and a number."""
     return elementwise(
         None, f"bessel_{name}(x, y)", [_ORDER, slope], domains=[orders, positive], name=name,
         reference=in_doubles(name), spelling=f"`scipy.special.{name}`", notes=notes,
+        **facts,
     )  # fmt: skip
 
 
@@ -73,7 +74,8 @@ y1_row = _scipys(
     "y1", positive, lambda x, out: _above_a_pole(x, y0(x) - out / np.where(x == 0, 1, x)),
     notes="-inf at 0, with derivative inf",
 )  # fmt: skip
-jv_row = _of_order("jv", lambda v, x, out: 0.5 * (jv(v - 1, x) - jv(v + 1, x)))
+_TWO_ORDERS = "the pullback asks SciPy for two other orders, some of which cost more"
+jv_row = _of_order("jv", lambda v, x, out: 0.5 * (jv(v - 1, x) - jv(v + 1, x)), slow=_TWO_ORDERS)
 yv_row = _of_order(
     "yv", lambda v, x, out: _above_a_pole(x, 0.5 * (yv(v - 1, x) - yv(v + 1, x))),
     notes="the order is plain; -inf at 0, with derivative inf",
@@ -184,7 +186,9 @@ k0e_row = _scipys("k0e", positive, _k_slope(0.0), notes="k0(x) * exp(x)")
 k1e_row = _scipys("k1e", positive, _k_slope(1.0), notes="k1(x) * exp(x)")
 iv_row = _of_order("iv", lambda v, x, out: 0.5 * (iv(v - 1, x) + iv(v + 1, x)))
 ive_row = _of_order(
-    "ive", lambda v, x, out: _scaled_i(v, x, out, 0.5 * (ive(v - 1, x) + ive(v + 1, x)))
+    "ive",
+    lambda v, x, out: _scaled_i(v, x, out, 0.5 * (ive(v - 1, x) + ive(v + 1, x))),
+    slow=_TWO_ORDERS,
 )
 kv_row = _of_order("kv", lambda v, x, out: -0.5 * (kv(v - 1, x) + kv(v + 1, x)))
 kve_row = _of_order("kve", _kve_slope)

@@ -52,8 +52,8 @@ cholesky_row = Custom(
     samples=[sample((2, 2), domain=definite), sample((2, 3, 3), domain=definite)], reads=(),
     batch=batching.stacked, form=forms.cholesky,
     reference=lambda x: np.linalg.cholesky((x + np.swapaxes(x, -1, -2)) / 2),
-    notes="a function of the symmetric part of the matrix, so the gradient is symmetric; slow: "
-    "the pullback solves two triangular systems of as many columns, each worth three factors",
+    notes="a function of the symmetric part of the matrix, so the gradient is symmetric",
+    slow="the pullback solves two triangular systems of as many columns, each worth three factors",
 )  # fmt: skip
 
 

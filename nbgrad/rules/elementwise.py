@@ -113,6 +113,7 @@ power = elementwise(
     domains=[positive, reals], kinks=[((0.0, 2.0), (0.0, 0.0)), ((0.0, 0.0), (0.0, 0.0))],
     operator="**", whole="x ** y", requires=("y >= 0", "integers have no negative integer powers"),
     notes="0 ** y has derivative 0 in y; a base below 0 has derivative nan in y",
+    slow="the pullback in both takes another power and a logarithm",
 )  # fmt: skip
 
 

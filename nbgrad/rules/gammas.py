@@ -290,8 +290,8 @@ def _riemann_slope(s, out, n):
 riemann_row = elementwise(
     None, _riemann_body, [_riemann_slope], domains=[above_one], name="riemann_zeta",
     params=[{"n": n} for n in (0, 1)], reference=_riemann, spelling="`scipy.special.zeta`",
-    notes="its derivative n times, up to 15, and from the second on nan below -1/4; slow: the "
-    "pullback sums ten powers, where the value has a table",
+    notes="its derivative n times, up to 15, and from the second on nan below -1/4",
+    slow="the pullback sums ten powers, where the value has a table",
 )  # fmt: skip
 
 

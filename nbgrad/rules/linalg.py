@@ -134,8 +134,8 @@ matmul = Bilinear(
         sample((0, 3), (3, 2)), sample((2, 0), (0, 3)), sample((8, 7), (7, 9)),
     ],
     batch=batching.product, blocks=structure.product, form=reductions.matmul,
-    notes="slow: the pullback of a stack of small matrices has a transposed factor on the right, "
-    "for which BLAS takes twice as long",
+    slow="the pullback of a stack of small matrices has a transposed factor on the right, for "
+    "which BLAS takes twice as long, and that of a matrix and a vector writes a matrix",
 )  # fmt: skip
 matmul.plan_class, matmul.operator = MatmulPlan, "@"
 ufunc_primitives[np.matmul] = matmul

@@ -170,8 +170,8 @@ det_row = Custom(
     lambda tangents, out, args: out * _traces(inv(args[0]), tangents[0]),
     function=np.linalg.det, samples=_samples, batch=batching.stacked,
     form=forms.of_diagonals("x", PRODUCT),
-    notes="LinAlgError from the pullback where singular; slow: the pullback needs the inverse, "
-    "which costs five determinants",
+    notes="LinAlgError from the pullback where singular",
+    slow="the pullback needs the inverse, which costs five determinants",
 )  # fmt: skip
 logabsdet_row = Custom(
     "logabsdet", lambda x: np.asarray(np.linalg.slogdet(floats(x))[1]),
@@ -180,7 +180,8 @@ logabsdet_row = Custom(
     lambda tangents, out, args: _traces(inv(args[0]), tangents[0]),
     samples=_samples, batch=batching.stacked, form=forms.of_diagonals("log(abs(x))", SUM),
     reference=lambda x: np.linalg.slogdet(x).logabsdet,
-    notes="the second result of np.linalg.slogdet; slow: the pullback needs the inverse, as det's",
+    notes="the second result of np.linalg.slogdet",
+    slow="the pullback needs the inverse, as det's",
 )  # fmt: skip
 
 

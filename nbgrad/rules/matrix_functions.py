@@ -156,22 +156,22 @@ def _logarithm_back(x, out, ct):
 
 
 _SCHUR = "it needs Schur factors, which compiled programs do not compute"
-_SLOW = "slow: the derivative is a function of matrices of twice the rows"
+_SLOW = "the derivative is a function of matrices of twice the rows"
 _expm_along = _derivative("expm", _exponential_along, form=forms.exponential_along)
 _sqrtm_along = _derivative("sqrtm", partial(_corner, _real("sqrtm")), eager_only=_SCHUR)
 _logm_along = _derivative("logm", partial(_corner, _real("logm")), eager_only=_SCHUR)
 expm_row = _row(
-    "expm", _exponential, _exponential_back, _expm_along, form=forms.exponential, notes=_SLOW
+    "expm", _exponential, _exponential_back, _expm_along, form=forms.exponential, slow=_SLOW
 )
 sqrtm_row = _row(
     "sqrtm", _real("sqrtm"), _root_back, _sqrtm_along, eager_only=_SCHUR,
-    notes="the principal root, of matrices without negative eigenvalues, which are refused; "
-    f"{_SLOW}",
+    notes="the principal root, of matrices without negative eigenvalues, which are refused",
+    slow="the pullback solves Sylvester's equation, which takes Schur factors again",
 )  # fmt: skip
 logm_row = _row(
     "logm", _real("logm"), _logarithm_back, _logm_along, eager_only=_SCHUR,
-    notes="the principal logarithm, of matrices without negative eigenvalues, which are refused; "
-    f"{_SLOW}",
+    notes="the principal logarithm, of matrices without negative eigenvalues, which are refused",
+    slow=_SLOW,
 )  # fmt: skip
 
 

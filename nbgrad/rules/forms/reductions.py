@@ -47,9 +47,10 @@ def norm(graph, symbol, x):
 
 
 def row_sums(graph, symbol, x, y):
-    x, y = graph.cast(x, symbol.dtype), graph.cast(y, symbol.dtype)
-    axes = range(symbol.params["kept"], len(x.shape))
-    return graph.reduce(SUM, graph.map("x * y", (x, y), x.dtype), axes)
+    wide = symbol.dtype if symbol.dtype.itemsize == 8 or symbol.dtype.kind == "f" else INT
+    products = graph.map("x * y", (graph.cast(x, wide), graph.cast(y, wide)), wide)
+    total = graph.reduce(SUM, products, range(symbol.params["kept"], len(x.shape)))
+    return graph.cast(total, symbol.dtype)
 
 
 def cumsum(graph, symbol, x):
