@@ -6,8 +6,7 @@ loaded is not known, so those of gathers are for the interpreter to check.
 """
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
 
@@ -38,7 +37,6 @@ from .loops import (
     Literal,
     Load,
     Loop,
-    Operand,
     Pieces,
     Place,
     Statement,
@@ -46,72 +44,10 @@ from .loops import (
     statements,
 )
 from .scalar import NAMES, Arg, Expr, arguments, evaluator, parse
+from .scope import Range, Room, Scope, require, require_dtype
 
 _INT = np.dtype(np.int64)
 _BOTH, _OTHER, _QUOTIENT = parse("x & y"), parse("1 - x"), parse("x // y")
-Range = tuple[int, int]
-
-
-class Room(NamedTuple):
-    """The bytes from `low` to `high` that may be touched, counted from a pointer; where the pointer
-    itself is not known, None stands in place of a Room."""
-
-    low: int
-    high: int
-
-
-@dataclass
-class _Scope:
-    """The names that are defined at a statement: their dtypes, ranges of loop variables and of
-    integers (None for any), room behind buffers."""
-
-    dtypes: dict[str, np.dtype] = field(default_factory=dict)
-    ranges: dict[Hashable, Range | None] = field(default_factory=dict)
-    rooms: dict[Hashable, Room | None] = field(default_factory=dict)
-
-    def inside(self, variable: Hashable, bounds: Range) -> "_Scope":
-        """The scope of a loop: what it defines is gone after it."""
-        return replace(self, dtypes=dict(self.dtypes), ranges={**self.ranges, variable: bounds})
-
-    def define(self, name: str, dtype: np.dtype, bounds: Range | None = None) -> None:
-        self.dtypes[name] = dtype
-        self.ranges[name] = bounds
-
-    def dtype_of(self, operand: Operand, user: object) -> np.dtype:
-        if isinstance(operand, Literal):
-            return operand.dtype
-        _require(operand in self.dtypes, f"{operand} is used before it is defined", user)
-        return self.dtypes[operand]
-
-    def range_of(self, at: Affine, user: object) -> Range | None:
-        """The least and the largest value of a position; None where it is not known."""
-        low = high = at.const
-        known = True
-        for name, step in at.terms:
-            _require(name in self.ranges, f"{name} is used before it is defined", user)
-            bounds = self.ranges[name]
-            if bounds is None:
-                known = False
-            else:
-                ends = bounds[0] * step, bounds[1] * step
-                low, high = low + min(ends), high + max(ends)
-        return (low, high) if known else None
-
-    def room(self, buffer: Hashable, user: object) -> Room | None:
-        if isinstance(buffer, Scratch):
-            return Room(0, buffer.size)
-        _require(buffer in self.rooms, f"{buffer} is no buffer of it", user)
-        return self.rooms[buffer]
-
-    def touch(
-        self, buffer: Hashable, at: Affine, dtype: np.dtype, count: int, user: object
-    ) -> None:
-        """Require that `count` elements from a position on lie in a buffer."""
-        room, bounds = self.room(buffer, user), self.range_of(at, user)
-        if count and room is not None and bounds is not None:
-            low, high = bounds[0] * dtype.itemsize, (bounds[1] + count) * dtype.itemsize
-            told = f"bytes {low} to {high} of {buffer} lie outside of {tuple(room)}"
-            _require(room.low <= low and high <= room.high, told, user)
 
 
 def check_core(core: Core, sizes: Mapping[Hashable, int], dtypes: Mapping[str, np.dtype]) -> None:
@@ -122,32 +58,32 @@ def check_core(core: Core, sizes: Mapping[Hashable, int], dtypes: Mapping[str, n
         sizes: The bytes of its parameters that are buffers.
         dtypes: Those of its parameters that are numbers.
     """
-    _core(core, _Scope(dict(dtypes), {}, {b: Room(0, size) for b, size in sizes.items()}))
+    _core(core, Scope(dict(dtypes), {}, {b: Room(0, size) for b, size in sizes.items()}))
 
 
-def _core(core: Core, scope: _Scope) -> list[np.dtype]:
+def _core(core: Core, scope: Scope) -> list[np.dtype]:
     """Check a core; the dtypes of its results."""
     for parameter in core.parameters:
         known = scope.dtypes if isinstance(parameter, str) else scope.rooms
-        _require(parameter in known, f"parameter {parameter} is given nothing", core.name)
+        require(parameter in known, f"parameter {parameter} is given nothing", core.name)
     for name in scope.dtypes:
         scope.ranges.setdefault(name, None)
     _steps(core.steps, scope, core.scratch)
     return [scope.dtype_of(x, core.name) for x in core.results]
 
 
-def _steps(steps: Iterable[CoreStep], scope: _Scope, scratch: int) -> None:
+def _steps(steps: Iterable[CoreStep], scope: Scope, scratch: int) -> None:
     for step in steps:
         statement = step.statement
         for buffer, _ in _places(statement):
             if isinstance(buffer, Scratch):
                 inside = buffer.offset + buffer.size <= scratch
-                _require(inside, f"{buffer} goes beyond the scratch of {scratch} bytes", statement)
+                require(inside, f"{buffer} goes beyond the scratch of {scratch} bytes", statement)
         if isinstance(statement, Repeat):
             if statement.count is not None:
-                _require_dtype(statement.count, _INT, scope, statement.variable)
+                require_dtype(statement.count, _INT, scope, statement.variable)
             if statement.going:
-                _require_dtype(statement.going, np.dtype(bool), scope, statement.variable)
+                require_dtype(statement.going, np.dtype(bool), scope, statement.variable)
             if statement.n:
                 within = scope.inside(statement.variable, (0, statement.n - 1))
                 within.dtypes[statement.variable] = _INT
@@ -166,14 +102,14 @@ def _steps(steps: Iterable[CoreStep], scope: _Scope, scratch: int) -> None:
             _statement(statement, scope)
 
 
-def _branch(branch: Branch, scope: _Scope, scratch: int) -> None:
+def _branch(branch: Branch, scope: Scope, scratch: int) -> None:
     """Check both sides; what both define is known after them."""
-    _require_dtype(branch.condition, np.dtype(bool), scope, branch)
+    require_dtype(branch.condition, np.dtype(bool), scope, branch)
     sides = [replace(scope, dtypes=dict(scope.dtypes), ranges=dict(scope.ranges)) for _ in range(2)]
     for side, steps in zip(sides, (branch.then, branch.otherwise), strict=True):
         _steps(steps, side, scratch)
     for name in sides[0].dtypes.keys() & sides[1].dtypes.keys() - scope.dtypes.keys():
-        _require_dtype(name, sides[0].dtypes[name], sides[1], branch)
+        require_dtype(name, sides[0].dtypes[name], sides[1], branch)
         scope.define(name, sides[0].dtypes[name])
 
 
@@ -188,7 +124,7 @@ def _places(statement: CoreStatement) -> list[tuple[Hashable, Affine]]:
     return [(statement.buffer, statement.at)] if isinstance(statement, (Load, Store)) else []
 
 
-def _behind(pointer: Address, scope: _Scope, user: object) -> Room | None:
+def _behind(pointer: Address, scope: Scope, user: object) -> Room | None:
     """The room behind a pointer."""
     room, bounds = scope.room(pointer.buffer, user), scope.range_of(pointer.at, user)
     if room is None or bounds is None:
@@ -197,22 +133,22 @@ def _behind(pointer: Address, scope: _Scope, user: object) -> Room | None:
     return Room(room.low - low, room.high - high)
 
 
-def _run(run: RunKernel, scope: _Scope) -> None:
+def _run(run: RunKernel, scope: Scope) -> None:
     kernel, label = run.kernel, run.kernel.label
     dtypes = tuple(p.dtype for p in run.pointers)
-    _require(dtypes == kernel.buffers, f"pointers to {dtypes} in place of {kernel.buffers}", label)
+    require(dtypes == kernel.buffers, f"pointers to {dtypes} in place of {kernel.buffers}", label)
     written = {s.buffer for s, _ in statements(kernel.body) if isinstance(s, Store)}
     for i in range(len(run.pointers)):
         if i not in written:
             continue
         others = [p for j, p in enumerate(run.pointers) if j != i]
-        _require(not any(_meet(run.pointers[i], p) for p in others),
+        require(not any(_meet(run.pointers[i], p) for p in others),
                  f"buffer {i} is written and lies where another one does", label)  # fmt: skip
     rooms: dict[Hashable, Room | None] = {}
     for i, pointer in enumerate(run.pointers):
         rooms[i] = _behind(pointer, scope, label)
     number_dtypes = [scope.dtype_of(x, label) for x in run.numbers]
-    inner = _Scope(dict(zip(kernel.numbers, number_dtypes, strict=True)), {}, rooms)
+    inner = Scope(dict(zip(kernel.numbers, number_dtypes, strict=True)), {}, rooms)
     inner.ranges.update(dict.fromkeys(kernel.numbers))
     _body(kernel.body, inner, kernel)
     for name, result in zip(run.results, kernel.results, strict=True):
@@ -226,14 +162,14 @@ def _meet(one: Address, other: Address) -> bool:
     return a == b
 
 
-def _enter(enter: RunCore, scope: _Scope) -> None:
+def _enter(enter: RunCore, scope: Scope) -> None:
     core = enter.core
     operands = list(enter.arguments)
     if core.takes_scratch:
         room = operands.pop()
         assert isinstance(room, Address)
         scope.touch(room.buffer, room.at, room.dtype, core.scratch, core.name)
-    inner = _Scope()
+    inner = Scope()
     for parameter, x in zip(core.parameters, operands, strict=True):
         if isinstance(x, Address):
             inner.rooms[parameter] = _behind(x, scope, core.name)
@@ -244,7 +180,7 @@ def _enter(enter: RunCore, scope: _Scope) -> None:
         scope.define(name, dtype)
 
 
-def _body(body: Iterable[Statement], scope: _Scope, kernel: Kernel) -> None:
+def _body(body: Iterable[Statement], scope: Scope, kernel: Kernel) -> None:
     for statement in body:
         if isinstance(statement, Loop):
             if statement.stop > statement.start:
@@ -261,24 +197,24 @@ def _body(body: Iterable[Statement], scope: _Scope, kernel: Kernel) -> None:
         else:
             if isinstance(statement, (Load, Store)):
                 buffer = kernel.buffers[statement.buffer]  # pyright: ignore
-                _require(statement.dtype == buffer, f"the buffer holds {buffer}", statement)
+                require(statement.dtype == buffer, f"the buffer holds {buffer}", statement)
             _statement(statement, scope)
 
 
-def _pieces(pieces: Pieces, scope: _Scope, kernel: Kernel) -> None:
+def _pieces(pieces: Pieces, scope: Scope, kernel: Kernel) -> None:
     part = pieces.part
-    _require(part.buffers == kernel.buffers, "a part has other buffers", part.label)
+    require(part.buffers == kernel.buffers, "a part has other buffers", part.label)
     inner = replace(scope, dtypes={}, ranges={})
     for name in part.numbers[:-1]:
         inner.define(name, scope.dtype_of(name, part.label), scope.ranges.get(name))
     inner.define(PIECE, _INT, (0, pieces.count - 1))
     _body(part.body, inner, part)
     for join, name in zip(pieces.joins, part.results, strict=True):
-        _require_dtype(join.target, join.dtype, scope, join)
-        _require_dtype(name, join.dtype, inner, join)
+        require_dtype(join.target, join.dtype, scope, join)
+        require_dtype(name, join.dtype, inner, join)
 
 
-def _statement(statement: Statement | CoreStatement, scope: _Scope) -> None:
+def _statement(statement: Statement | CoreStatement, scope: Scope) -> None:
     if isinstance(statement, Let):
         _let(statement, scope)
     elif isinstance(statement, Place):
@@ -287,36 +223,34 @@ def _statement(statement: Statement | CoreStatement, scope: _Scope) -> None:
         scope.define(statement.target, scope.dtype_of(statement.start, statement))
     elif isinstance(statement, Join):
         for operand in (statement.target, statement.value):
-            _require_dtype(operand, statement.dtype, scope, statement)
+            require_dtype(operand, statement.dtype, scope, statement)
     elif isinstance(statement, Load):
         scope.touch(statement.buffer, statement.at, statement.dtype, 1, statement)
         scope.define(statement.target, statement.dtype)
     elif isinstance(statement, Store):
         scope.touch(statement.buffer, statement.at, statement.dtype, 1, statement)
-        _require_dtype(statement.value, statement.dtype, scope, statement)
+        require_dtype(statement.value, statement.dtype, scope, statement)
     else:
         assert isinstance(statement, Gemm), statement
         (m, n, k), (ta, tb), (lda, ldb) = statement.sizes, statement.turned, statement.strides
         shapes = ((k, m) if ta else (m, k), (n, k) if tb else (k, n), (m, n))
         parts = zip((statement.a, statement.b, statement.c), shapes, (lda, ldb, n), strict=True)
         for (buffer, at), (rows, columns), ld in parts:
-            _require(ld >= columns, f"rows of {columns} elements lie {ld} apart", statement)
+            require(ld >= columns, f"rows of {columns} elements lie {ld} apart", statement)
             scope.touch(buffer, at, statement.dtype, (rows - 1) * ld + columns, statement)
 
 
-def _let(let: Let, scope: _Scope) -> None:
+def _let(let: Let, scope: Scope) -> None:
     dtypes = [scope.dtype_of(x, let) for x in let.operands]
     dtypes_by_name = dict(zip(NAMES, dtypes, strict=False))
     missing = arguments(let.body) - set(dtypes_by_name)
-    _require(
-        not missing, f"the code reads {', '.join(sorted(missing))}, which it is not given", let
-    )
+    require(not missing, f"the code reads {', '.join(sorted(missing))}, which it is not given", let)
     if not isinstance(let.body, Arg):  # a cast takes any dtype
         kinds = {dtype for dtype in dtypes if dtype.kind == "f"}
-        _require(kinds <= {let.inner}, f"constants are {let.inner} among {kinds}", let)
+        require(kinds <= {let.inner}, f"constants are {let.inner} among {kinds}", let)
         kind = _kind_of(let.body, dtypes_by_name, let)
         fits = kind == let.dtype.kind or {kind, let.dtype.kind} <= {"i", "u"}
-        _require(fits, f"the code gives {kind!r}, not {let.dtype}", let)
+        require(fits, f"the code gives {kind!r}, not {let.dtype}", let)
     scope.define(let.target, let.dtype, _range_of_code(let, scope))
 
 
@@ -330,7 +264,7 @@ def _kind_of(body: Expr, dtypes: Mapping[str, np.dtype], let: Let) -> str:
         raise TraceError(f"{let}: {wrong}") from None
 
 
-def _range_of_code(let: Let, scope: _Scope) -> Range | None:
+def _range_of_code(let: Let, scope: Scope) -> Range | None:
     """The range of the two places that a loop's state takes in turn, and of the spans of its steps;
     None for other code."""
     if let.body is _BOTH and let.operands[1] == Literal(1, _INT):
@@ -344,14 +278,4 @@ def _range_of_code(let: Let, scope: _Scope) -> Range | None:
     return None
 
 
-def _require_dtype(operand: Operand, dtype: np.dtype, scope: _Scope, user: object) -> None:
-    actual = scope.dtype_of(operand, user)
-    _require(actual == dtype, f"{operand} is {actual}, not {dtype}", user)
-
-
-def _require(fits: bool, told: str, user: object) -> None:
-    if not fits:
-        raise TraceError(f"{user}: {told}")
-
-
-__all__ = ["Room", "check_core"]
+__all__ = ["check_core"]
