@@ -71,7 +71,9 @@ def scan(
 
     Returns `(state, ys)`, where ys has the structure of y with a first axis of that length.
 
-    Raises as `loop` does, and DimensionMismatch where lengths disagree.
+    Raises as `loop` does, DimensionMismatch where lengths disagree, and, in eager code with a
+    checkpoint, GraphError for a body that uses a tracked array which is neither given nor in its
+    closure.
 
     >>> nbgrad.scan(lambda s, x: (s + x, s * x), 0.0, np.arange(4.0))
     (np.float64(6.0), array([0., 0., 2., 9.]))

@@ -136,6 +136,6 @@ def _require_own(call: FunctionCall, out: Any, started: int) -> None:
     parents = [p for node in nodes or () for p in node.parents if p is not None]
     if nodes is None or any(p.time < started for p in parents):
         raise GraphError(
-            f"checkpoint: {call.name} uses a tracked array that is neither an argument nor in its "
+            f"{call.op}: {call.name} uses a tracked array that is neither an argument nor in its "
             "closure, so its gradient would be lost: pass it as an argument"
         )

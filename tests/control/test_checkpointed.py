@@ -2,6 +2,7 @@
 a few states."""
 
 import tracemalloc
+from typing import Any
 
 import numpy as np
 import optree
@@ -13,8 +14,8 @@ import nbgrad
 rng = np.random.default_rng(7)
 WEIGHTS = {"h": rng.normal(size=(3, 3)) * 0.4, "b": rng.normal(size=3)}
 START = rng.normal(size=3)
-LENGTHS = (0, 1, 2, 7, 16, 17, 30)
-KINDS = ("sqrt", "log", 1, 4, 29, 1000)
+LENGTHS = (0, 1, 7, 16, 17)
+KINDS = ("sqrt", "log", 1, 4, 1000)
 
 
 def network(checkpoint, which=2):
@@ -96,10 +97,10 @@ def assert_equal_bits(found, wanted):
         np.testing.assert_array_equal(a, b)
 
 
-def arguments(n, dtype=np.float64):
+def arguments(n, dtype: type[np.floating] = np.float64):
     xs = np.random.default_rng(n).normal(size=(n, 3))
-    args = (WEIGHTS, START, xs)
-    return optree.tree_map(lambda x: x.astype(dtype), args)
+    weights = {name: x.astype(dtype) for name, x in WEIGHTS.items()}
+    return weights, START.astype(dtype), xs.astype(dtype)
 
 
 @pytest.mark.parametrize("n", LENGTHS)
@@ -114,14 +115,14 @@ def test_eager_gradients_have_the_bits_of_the_stored_ones(name, n):
 
 
 # What Numba compiles in every run; plain Python takes all.
-COMPILED = {("network", 17, "sqrt"), ("number", 17, 4), ("number", 65, "log")}
+COMPILED = {("number", 17, 4), ("twice", 17, "sqrt")}
 
 
 @pytest.mark.parametrize(
     ("name", "n", "kind"),
     [
         pytest.param(name, n, kind, marks=rows_table.marks((name, n, kind) in COMPILED))
-        for name in FUNCTIONS for n in (0, 1, 7, 16, 17, 65) for kind in ("sqrt", "log", 4)
+        for name in FUNCTIONS for n in (1, 16, 17) for kind in ("sqrt", "log", 4)
     ],
 )  # fmt: skip
 def test_compiled_gradients_have_the_bits_of_the_stored_ones(name, n, kind):
@@ -132,10 +133,11 @@ def test_compiled_gradients_have_the_bits_of_the_stored_ones(name, n, kind):
     assert_equal_bits(both(*arguments(n)), stored(*arguments(n)))
 
 
-@pytest.mark.parametrize("kind", ["sqrt", "log", 3])
-def test_float32(kind):
+def test_float32():
     args = arguments(17, np.float32)
-    assert_equal_bits(nbgrad.grad(network(kind))(*args), nbgrad.grad(network(None))(*args))
+    stored = nbgrad.grad(network(None))(*args)
+    for kind in ("sqrt", "log", 3):
+        assert_equal_bits(nbgrad.grad(network(kind))(*args), stored)
 
 
 def of_tracked(f, *args):
@@ -190,7 +192,8 @@ MODES = {
 @pytest.mark.parametrize("tier", ["eager", "interpreted"])
 @pytest.mark.parametrize("mode", MODES)
 def test_every_mode(mode, tier):
-    transform, args = MODES[mode], arguments(7)
+    transform = MODES[mode]
+    args: Any = arguments(7)
     if tier == "eager":
         found = transform(network("sqrt"))(*args)
     else:
@@ -229,13 +232,13 @@ def test_scratch_grows_like_the_root():
 def test_the_graph_grows_like_the_root():
     peaks = {}
     logistic("sqrt", 64)(3.2, 0.3)
-    for kind, n in (("sqrt", 100), ("sqrt", 900), (None, 900)):
+    for kind, n in (("sqrt", 64), ("sqrt", 576), (None, 576)):
         tracemalloc.start()
         logistic(kind, n)(3.2, 0.3)
         peaks[kind, n] = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-    assert peaks["sqrt", 900] < 4 * peaks["sqrt", 100]
-    assert peaks["sqrt", 900] < peaks[None, 900] / 5
+    assert peaks["sqrt", 576] < 4 * peaks["sqrt", 64]
+    assert peaks["sqrt", 576] < peaks[None, 576] / 5
 
 
 def test_the_body_runs_at_most_once_more():

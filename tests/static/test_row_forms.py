@@ -43,6 +43,7 @@ def test_row_in_plain_python(row, dtype):
         ("test_emitted_programs.py", ""),
         ("../test_programs.py", "compiled_in_plain_python"),
         ("../control/test_loops.py", "compiled_is_eager or written_over"),
+        ("../control", "compiled and not eager"),
     ],
 )
 def test_all_in_plain_python(file, chosen):
