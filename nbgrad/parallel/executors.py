@@ -45,25 +45,30 @@ class Given(Alone):
         tree = Tree()
         rest = iter(range(len(shards)))
         with self._pool() as pool, _cancelled() as futures, _named(futures, shards, "shard"):
+            work: Callable = share
+            if isinstance(pool, ProcessPoolExecutor):
+                _require_sent(share, *filter(callable, shards))
+                work = partial(_part_of, share)
+                params = _require_sent(params)[0]  # once for all shards
             # Some more are under way than can run, and a sum is kept in place of its parts: data in
             # many pieces never is in memory as a whole.
             ahead = 2 * self.workers
             while True:
                 while len(futures) < ahead and (i := next(rest, None)) is not None:
-                    futures.append((i, pool.submit(share, i, shards[i], params)))
+                    futures.append((i, pool.submit(work, i, shards[i], params)))
                 if not futures:
                     return tree.sum()
-                with _sent(pool, share, params, shards[futures[0][0]]):
-                    tree.add(futures[0][1].result())
+                tree.add(futures[0][1].result())
                 futures.popleft()
 
     def map(self, f: Callable, items: Sequence[Any], tell: Tell) -> list[Any]:
         with self._pool() as pool, _cancelled() as futures, _named(futures, items, "item"):
+            if isinstance(pool, ProcessPoolExecutor):
+                _require_sent(f, *items)
             futures.extend((i, pool.submit(f, item)) for i, item in enumerate(items))
-            with _sent(pool, f, *items):
-                for done, future in enumerate(as_completed([one for _, one in futures]), start=1):
-                    future.result()  # raises at once what an item raised
-                    tell(done)
+            for done, future in enumerate(as_completed([one for _, one in futures]), start=1):
+                future.result()  # raises at once what an item raised
+                tell(done)
             return [future.result() for _, future in futures]
 
     def close(self) -> None:
@@ -166,20 +171,22 @@ def _named(futures: deque[tuple[int, Future]], every: Sequence[Any], what: str) 
         ) from broken
 
 
-@contextmanager
-def _sent(pool: Executor, *given: Any) -> Iterator[None]:
-    """In place of what pickle says about one of these, how to write what can be sent."""
-    try:
-        yield
-    except (pickle.PicklingError, AttributeError, TypeError) as failure:
-        for x in () if isinstance(pool, ThreadPoolExecutor) else given:
-            try:
-                pickle.dumps(x)
-            except Exception as error:
-                x = x.function if isinstance(x, Kept) else x
-                name = getattr(x, "__qualname__", f"a {type(x).__name__}")
-                raise TypeError(
-                    f"parallel: {name} cannot be sent to another process ({error}): define it, and "
-                    "the functions in it, at the top of a module, with what they need as arguments"
-                ) from failure
-        raise
+def _part_of(share: Share, index: int, shard: Any, params: bytes) -> Part:
+    return share(index, shard, pickle.loads(params))
+
+
+def _require_sent(*given: Any) -> list[bytes]:
+    """What is sent to another process. Raises TypeError for what cannot be, before it comes to a
+    pool of processes: that may wait for ever after it."""
+    sent = []
+    for x in given:
+        try:
+            sent.append(pickle.dumps(x))
+        except Exception as error:
+            x = x.function if isinstance(x, Kept) else x
+            name = getattr(x, "__qualname__", f"a {type(x).__name__}")
+            raise TypeError(
+                f"parallel: {name} cannot be sent to another process ({error}): define it, and the "
+                "functions in it, at the top of a module, with what they need as arguments"
+            ) from error
+    return sent
