@@ -7,6 +7,8 @@ lane of vectors, by a network that asks for no branch; others digit by digit. Nu
 differ in the position alone are merged by their images.
 """
 
+from typing import Any
+
 import numpy as np
 from llvmlite import ir
 from numba.core import types
@@ -37,10 +39,11 @@ def image(typingctx, x):
     def codegen(context, builder, signature, args):
         word = ir.IntType(64)
         (value,) = args
+        kind: Any = x
         if isinstance(x, types.Integer):
-            wide = builder.sext if x.signed else builder.zext
-            value = wide(value, word) if x.bitwidth < 64 else value
-            return value if x.signed or x.bitwidth < 64 else builder.xor(value, word(1 << 63))
+            wide = builder.sext if kind.signed else builder.zext
+            value = wide(value, word) if kind.bitwidth < 64 else value
+            return builder.xor(value, word(1 << 63)) if x == types.uint64 else value
         value = builder.fpext(value, ir.DoubleType()) if x == types.float32 else value
         value = builder.fadd(value, ir.Constant(value.type, 0.0))
         bits = builder.bitcast(value, word)

@@ -48,7 +48,7 @@ order_row = Positions(
     form=forms.argsort, reference=_smallest_first,
     notes="kth: only these places are right, as np.argpartition has it",
     slow="NumPy sorts short rows of floats in vectors, without the positions that a derivative "
-    "asks for",
+    "asks for, and selects in vectors, which compiled programs do not",
 )  # fmt: skip
 
 

@@ -92,10 +92,10 @@ _IN_ONE_GO = (np.maximum, np.minimum, np.fmax, np.fmin)
 
 def _steps(name: str, x, out):
     """The partials of each element of the result: in the one before it, and in the argument."""
+    row: Any = ufunc_primitives[getattr(np, name)]
     before, now, after = out[..., :-1], x[..., 1:], out[..., 1:]
     first, second = (
-        np.broadcast_to(partial(before, now, after), shape_of(after))
-        for partial in ufunc_primitives[getattr(np, name)].partials
+        np.broadcast_to(partial(before, now, after), shape_of(after)) for partial in row.partials
     )
     start = zeros_like(x[..., :1])
     return np.concatenate([start, first], -1), np.concatenate([start + 1.0, second], -1)
