@@ -62,7 +62,7 @@ def loop_source(
     text = _function(name, steps, reads, writes)
     used = sorted(names_used(text) & set(functions.__all__))
     said = ["apart", "wide"] if used else ["apart"]
-    head = f"import numpy as np\nfrom nbgrad.kernels.pointers import {', '.join(said)}\n"
+    head = f"import numpy as np\nfrom nbgrad.kernels.marks import {', '.join(said)}\n"
     if used:
         head += f"from nbgrad.kernels.scalar import {', '.join(used)}\n"
     text = text.replace(":\n", ":\n" + "".join(f"    {word}()\n" for word in said), 1)

@@ -50,7 +50,6 @@ def kernel_text(kernel: Kernel, name_of: Callable[[Kernel], str] | None = None) 
             body += _pieces(statement, name)
         else:
             body += _body([statement], False)
-    body = _endless(body)
     numbers = list(kernel.numbers)
     if PIECE in numbers:  # its results go where they are joined
         numbers[-1:] = [*_sums(kernel), PIECE]
@@ -70,15 +69,6 @@ def _pointers(kernel: Kernel) -> list[str]:
 def _sums(part: Kernel) -> list[str]:
     """The names of the arrays for the results of pieces."""
     return [f"sums{i}" for i in range(len(part.results))]
-
-
-def _endless(body: list[str]) -> list[str]:
-    """The lines of a kernel, in which LLVM does not see the inf that is chosen where the largest or
-    the least number is sought."""
-    if not any("highest(" in line or "lowest(" in line for line in body):
-        return body
-    lines = [line.replace("np.inf", "inf") if "select(" in line else line for line in body]
-    return lines if lines == body else ["inf = hidden(np.inf)", *lines]
 
 
 def _body(body: Iterable[Statement], near: bool) -> list[str]:
@@ -160,7 +150,8 @@ def line_text(statement: Statement) -> str:
     if isinstance(statement, Place):
         return f"{statement.target} = {position_text(statement.at)}"
     if isinstance(statement, Begin):
-        return f"{statement.target} = {operand_text(statement.start)}"
+        start = operand_text(statement.start)
+        return f"{statement.target} = {f'hidden({start})' if statement.hidden else start}"
     assert isinstance(statement, Join), statement
     joined = _joined(statement.kind, statement.target, statement.value, statement.dtype,
                      statement.loose)  # fmt: skip

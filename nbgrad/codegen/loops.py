@@ -79,10 +79,12 @@ class Place:
 
 @dataclass(frozen=True)
 class Begin:
-    """`target`, which later statements change, begins with a number."""
+    """`target`, which later statements change, begins with a number; a `hidden` one is not seen by
+    the compiler below."""
 
     target: str
     start: Operand
+    hidden: bool = False
 
 
 @dataclass(frozen=True)

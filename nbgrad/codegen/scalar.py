@@ -204,14 +204,17 @@ def ordered(expr: Expr) -> list[Expr]:
 
 def substitute(expr: Expr, replacements: Mapping[str, Expr]) -> Expr:
     """The expression with other ones in place of arguments."""
+    return replaced(expr, {arg(name): other for name, other in replacements.items()})
+
+
+def replaced(expr: Expr, replacements: Mapping[Expr, Expr]) -> Expr:
+    """The expression with other ones in place of arguments and numbers."""
     memo: dict[Expr, Expr] = {}
     for node in ordered(expr):
-        if isinstance(node, Arg):
-            memo[node] = replacements.get(node.name, node)
-        elif isinstance(node, Apply):
+        if isinstance(node, Apply):
             memo[node] = apply(node.function, [memo[a] for a in node.args])
         else:
-            memo[node] = node
+            memo[node] = replacements.get(node, node)
     return memo[expr]
 
 

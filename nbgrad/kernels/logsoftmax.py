@@ -7,7 +7,8 @@ exponentials, so they lie in (0, 1].
 import numpy as np
 
 from .jit.kernel import device, kernel
-from .pointers import apart, highest
+from .marks import apart
+from .pointers import highest
 from .scalar import exp, like, log, offset, radd, select
 
 

@@ -11,7 +11,6 @@ import llvmlite.binding
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, errors, types
-from numba.core.datamodel import default_manager
 
 from .blas import multiply
 from .jit.kernel import device, instruction
@@ -19,8 +18,6 @@ from .jit.kernel import device, instruction
 __all__ = [
     "Overlap",
     "address",
-    "alone",
-    "apart",
     "at_b1",
     "at_f4",
     "at_f8",
@@ -43,33 +40,22 @@ __all__ = [
     "i2",
     "i4",
     "i8",
-    "inside",
     "keep",
     "lowest",
     "move",
     "pointer",
     "scratch",
     "shift",
-    "small",
     "spoil",
-    "tuned",
     "u1",
     "u2",
     "u4",
     "u8",
-    "wide",
 ]  # fmt: skip
 
 
 class Overlap(ValueError):
     """A result that shares memory with an argument or another result."""
-
-
-def _wide() -> bool:
-    """Whether 512-bit vectors pay: LLVM prefers 256 on every host, for the sake of old ones."""
-    features = llvmlite.binding.get_host_cpu_features()
-    slow = llvmlite.binding.get_host_cpu_name() == "skylake-avx512"
-    return bool(features.get("avx512f")) and not slow
 
 
 def _element(kind: Any) -> Any:
@@ -205,105 +191,15 @@ def hidden(typingctx, x):
     """`x`, which LLVM cannot see: a short inner loop of known length is unrolled before it is
     vectorised, and then vectors run across its rows, element by element (30 times slower); and the
     largest of what is -inf in places becomes one under a condition, which has no vectors."""
-    kind = types.float64 if x == types.float64 else types.intp
+    kind = x if isinstance(x, types.Float) else types.intp
 
     def codegen(context, builder, signature, args):
-        word = ir.IntType(64)
+        word = ir.IntType(32 if x == types.float32 else 64)
         seen = builder.bitcast(args[0], word)
         unseen = builder.asm(ir.FunctionType(word, [word]), "", "=r,0", [seen], side_effect=False)
         return builder.bitcast(unseen, args[0].type)
 
     return kind(kind), codegen
-
-
-@instruction(lambda: None)
-def tuned(typingctx):
-    """Said first in a kernel: its pointers lead to different buffers, and vectors may be wide."""
-
-    def codegen(context, builder, signature, args):
-        function = builder.function
-        # The first two belong to Numba: where the result and where an error go.
-        for argument in function.args[2:]:
-            if isinstance(argument.type, ir.PointerType):
-                argument.add_attribute("noalias")
-        _widen(function)
-        return context.get_dummy_value()
-
-    return types.void(), codegen
-
-
-# Where the address of the first element stands among the parts of an array's argument.
-_DATA = f".{default_manager.lookup(types.Array(types.float64, 1, 'C')).get_field_position('data')}"
-
-
-@instruction(lambda: None)
-def apart(typingctx):
-    """Said first in a kernel of arrays: what it writes is in no other argument. Else LLVM compares
-    addresses before a loop, takes short arrays that lie within some vectors of each other for ones
-    that overlap, and does not vectorise there: a sum would have other bits than elsewhere."""
-
-    def codegen(context, builder, signature, args):
-        for argument in builder.function.args[2:]:
-            if argument.name.endswith(_DATA):
-                argument.add_attribute("noalias")
-        return context.get_dummy_value()
-
-    return types.void(), codegen
-
-
-@instruction(lambda: None)
-def alone(typingctx):
-    """Said first in a kernel: it is not written into its callers, where it would be optimized and
-    made machine code of for each call."""
-
-    def codegen(context, builder, signature, args):
-        builder.function.attributes.add("noinline")
-        return context.get_dummy_value()
-
-    return types.void(), codegen
-
-
-@instruction(lambda: None)
-def small(typingctx):
-    """Said first in a kernel: `alone`, and its loops stay as they are written: LLVM takes long to
-    make vectors of them, and they gain nothing."""
-
-    def codegen(context, builder, signature, args):
-        builder.function.attributes.add("noinline")
-        builder.function.attributes.add("minsize")
-        builder.function.attributes.add("optsize")
-        return context.get_dummy_value()
-
-    return types.void(), codegen
-
-
-@instruction(lambda: None)
-def inside(typingctx):
-    """Said first in a step that gives numbers: it is written into its loop, so that they need not
-    pass through memory."""
-
-    def codegen(context, builder, signature, args):
-        builder.function.attributes.add("alwaysinline")
-        return context.get_dummy_value()
-
-    return types.void(), codegen
-
-
-@instruction(lambda: None)
-def wide(typingctx):
-    """Said first in a kernel: vectors may be wide. For loops with so much to compute that memory
-    does not keep them waiting."""
-
-    def codegen(context, builder, signature, args):
-        _widen(builder.function)
-        return context.get_dummy_value()
-
-    return types.void(), codegen
-
-
-def _widen(function: ir.Function) -> None:
-    if _wide():
-        set.add(function.attributes, '"prefer-vector-width"="512"')
 
 
 # Older versions of LLVM end the process where they meet `llvm.maximum` on this architecture.

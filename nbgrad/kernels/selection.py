@@ -7,7 +7,8 @@ positions by these: what is left after it is an eighth or so of them.
 import numpy as np
 
 from .jit.kernel import device, kernel
-from .pointers import alone, hidden, i8, pointer, scratch, shift, small
+from .marks import alone, small
+from .pointers import hidden, i8, pointer, scratch, shift
 from .sorting import image, in_lanes, merged, ordered, ordered_together
 
 __all__ = ["partitioned"]

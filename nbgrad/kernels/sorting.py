@@ -14,7 +14,8 @@ from llvmlite import ir
 from numba.core import types
 
 from .jit.kernel import device, instruction
-from .pointers import alone, hidden, i8, scratch, shift, small
+from .marks import alone, small
+from .pointers import hidden, i8, scratch, shift
 
 __all__ = ["image", "in_lanes", "merged", "ordered", "ordered_together", "searched"]
 

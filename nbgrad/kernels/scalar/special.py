@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 from ..jit.kernel import DISABLED, device, part, with_twin
-from ..pointers import alone, f8, hidden, scratch, wide
+from ..marks import alone, wide
+from ..pointers import f8, hidden, scratch
 from .bits import like, radd, scalar, select, series
 from .library import of_scipy
 from .logarithm import log

@@ -19,6 +19,7 @@ from ...core.sizes import is_dynamic, names_in, value_of
 from ...kernels import (
     banded,
     exponentials,
+    marks,
     pointers,
     random,
     scalar,
@@ -145,6 +146,7 @@ _IMPORTS = {
     "nbgrad.kernels.banded": tuple(banded.__all__),
     "nbgrad.kernels.exponentials": tuple(exponentials.__all__),
     "nbgrad.kernels.jit.kernel": ("device", "exact"),
+    "nbgrad.kernels.marks": tuple(marks.__all__),
     "nbgrad.kernels.pointers": tuple(pointers.__all__),
     "nbgrad.kernels.random": tuple(random.__all__),
     "nbgrad.kernels.running": (

@@ -22,6 +22,7 @@ from ...codegen.loops import (
     is_ranged,
     statements,
 )
+from ...codegen.veil import with_hidden_infinities
 from ..lower.values import Value
 from .memory import Memory
 from .nest import Nest
@@ -65,7 +66,8 @@ def kernel_call(nest: Nest, memory: Memory) -> KernelCall:
     buffers = tuple(v.dtype for v in values.values())
     code = [_placed(statement, memory, places, starts, buffers) for statement in body]
     kernel = Kernel(
-        "loop", buffers, tuple(nest.numbers.values()), tuple(_guarded(code)),
+        "loop", buffers, tuple(nest.numbers.values()),
+        tuple(_guarded(with_hidden_infinities(code))),
         tuple(nest.totals.values()),
     )  # fmt: skip
     arguments = [KernelArgument(s, starts[s], value) for s, value in values.items()]
