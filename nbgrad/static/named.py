@@ -188,7 +188,10 @@ def _compiled(f: str, named: Named, avals: Sequence[Aval], record: Record) -> "V
 def _with_sizes(named: Named, avals: Sequence[Aval], sizes: Mapping[str, int]) -> list[Aval]:
     """The avals with numbers in place of names."""
     pairs = zip(named.shapes, avals, strict=True)
-    return [Aval.of(tuple(sizes.get(n, n) for n in s), aval.dtype) for s, aval in pairs]
+    return [
+        Aval.of(tuple(sizes[n] if isinstance(n, str) else n for n in s), aval.dtype)
+        for s, aval in pairs
+    ]
 
 
 def _other_program(variant: "Variant", named: Named, avals: Sequence[Aval], record: Record) -> str:
