@@ -37,6 +37,11 @@ _FREE = tuple(
         "rules/index.py", "rules/layout.py", "rules/reduce.py", "rules/simpler.py",
     )
 )  # fmt: skip
+# Rewrites that depend on which of several positions comes first: equal sizes are compared freely
+# here, the order of others is a condition.
+_FREE_IF_EQUAL = tuple(
+    _PACKAGE + os.path.join("static", "lower", name) for name in ("halo.py", "rolls.py", "sums.py")
+)
 # What a stand-in is known by must not be met by chance.
 _LEAST = 100
 
@@ -334,8 +339,9 @@ def _compared(a: Size, b: Any, relation: str) -> Any:
         answer = _RELATIONS[relation](typical(a), typical(b) if isinstance(b, int) else b)
     if here is None:
         return answer
-    frame = sys._getframe(2)
-    if not frame.f_code.co_filename.startswith(_FREE):
+    file = sys._getframe(2).f_code.co_filename
+    is_order = relation not in ("==", "!=")
+    if not file.startswith(_FREE) or (is_order and file.startswith(_FREE_IF_EQUAL)):
         relation = relation if answer else _OTHERS[relation]
         here.require(_relation(a - b, relation) if isinstance(b, int) else f"{a} {relation} {b}")
     return answer

@@ -103,16 +103,16 @@ def _scatter(ct, *, shape, index):
 
 
 def _infer(x: Aval, *, index) -> Aval:
-    return Aval.of(_shape_at(x.shape, index), common_type(x))
+    return Aval.of(_shape_at(x.shape, index, forms.template_of), common_type(x))
 
 
-def _shape_at(shape: tuple[int, ...], index) -> tuple[int, ...]:
+def _shape_at(shape: tuple[int, ...], index, how=forms.outline_of) -> tuple[int, ...]:
     """The shape that an index takes from an array. Raises IndexError."""
     if naming() is not None:
         parts = index if isinstance(index, tuple) else (index,)
         bounds = [b for p in parts if isinstance(p, slice) for b in (p.start, p.stop)]
         if any(map(is_dynamic, (*shape, *parts, *bounds))):
-            return forms.outline_of(index, shape)[1]
+            return how(index, shape)[1]
     return np.broadcast_to(np.empty(()), shape)[index].shape
 
 

@@ -61,7 +61,7 @@ def cov(m, y=None, rowvar: bool = True, bias: bool = False, ddof=None, fweights=
         divisor = total - ddof * (spread if aweights is not None else 1)
         scaled = (x - mean) * weights
     if not isinstance(divisor, Array):
-        divisor = max(divisor, 0.0)
+        divisor = max(divisor, 0)
     centred = x - mean
     product = centred @ np.transpose(scaled)
     return np.squeeze(product / divisor if _nonzero(divisor) else product * np.nan)

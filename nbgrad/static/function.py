@@ -290,6 +290,9 @@ def compile(
             `nbgrad.value_and_grad(loss)`; without it, a decorator with options.
         static_argnames: arguments whose value is part of the program, such as a number of layers;
             each value compiles anew. Strings, bools, None and functions are static anyway.
+        dynamic: for arguments by name, names for lengths that differ from call to call, None for
+            literal ones: `{"x": ("n", None), "y": ("n",)}`. One program is compiled for all of
+            them, 0 and 1 too. A spec for nested arguments holds for each of their arrays.
 
     Dtypes are NumPy's; results of float64, int64 and bool without axes are Python's numbers. Raises
     TraceError, which names the line, where the function needs a number while it is recorded, or an
@@ -299,6 +302,11 @@ def compile(
     while the function was recorded (an index, `y + 1`), they are compared at each call with what
     they were, and the function is recorded anew where they differ. Another array under the same
     name, or `float(y[0])`, is not noticed: pass as arguments what changes.
+
+    Equal names in `dynamic` stand for equal lengths: DimensionMismatch names both arguments where
+    they are not. A function that needs more of them (`x[5]` that there are 6 elements) is compiled
+    for other lengths on their own; one that computes with a length what has no formula, such as a
+    Python loop over it, is refused with its line.
 
     Results are new arrays; with `out=`, arrays in the nesting of the result, they are written there
     (places of numbers are not looked at) and the call allocates no arrays.

@@ -157,7 +157,7 @@ def _compiled(f: str, named: Named, avals: Sequence[Aval], record: Record) -> "V
     told = ""
     for attempt in range(_ATTEMPTS):
         chosen = [rows[(attempt * len(spelled) + i) % len(rows)] for i in range(len(spelled))]
-        variants = []
+        recorded: list[tuple[Naming, Program]] = []
         for numbers in zip(*chosen, strict=True):
             naming = Naming(calling_line)
             naming.labels = named.labels
@@ -166,12 +166,17 @@ def _compiled(f: str, named: Named, avals: Sequence[Aval], record: Record) -> "V
                 for name, n in zip(spelled, numbers, strict=True)
             }
             with naming:
-                variants.append(Variant(record(_with_sizes(named, avals, known))))
-            difference = _difference(variants[0], variants[-1])
-            told = told or difference
-            if difference:
-                break
-        else:
+                recorded.append((naming, record(_with_sizes(named, avals, known))))
+        first = recorded[0][1]
+        others = [_other_op(first, program) for _, program in recorded[1:]]
+        difference = next(filter(None, others), "")
+        variants = []
+        for naming, program in [] if difference else recorded:
+            with naming:
+                variants.append(Variant(program))
+            difference = difference or _difference(variants[0], variants[-1])
+        told = told or difference
+        if not difference:
             variants[0].names = spelled
             return variants[0]
     raise TraceError(
@@ -183,7 +188,10 @@ def _compiled(f: str, named: Named, avals: Sequence[Aval], record: Record) -> "V
 def _with_sizes(named: Named, avals: Sequence[Aval], sizes: Mapping[str, int]) -> list[Aval]:
     """The avals with numbers in place of names."""
     pairs = zip(named.shapes, avals, strict=True)
-    return [Aval.of(tuple(sizes.get(n, n) for n in s), aval.dtype) for s, aval in pairs]
+    return [
+        Aval.of(tuple(sizes[n] if isinstance(n, str) else n for n in s), aval.dtype)
+        for s, aval in pairs
+    ]
 
 
 def _other_program(variant: "Variant", named: Named, avals: Sequence[Aval], record: Record) -> str:
@@ -207,7 +215,7 @@ def _other_program(variant: "Variant", named: Named, avals: Sequence[Aval], reco
             sizes = dict(zip(named.sizes, numbers, strict=True))
             if variant.holds_for(sizes):
                 spelled = {variant.names[name]: n for name, n in sizes.items()}
-                difference = _first_other(reference, recorded(numbers, True), spelled)
+                difference = _other_op(reference, recorded(numbers, True), spelled)
                 if not difference:
                     break
                 told = told or f"another program is recorded for {spelled}{difference}"
@@ -217,18 +225,19 @@ def _other_program(variant: "Variant", named: Named, avals: Sequence[Aval], reco
     return ""
 
 
-def _first_other(one: Program, other: Program, sizes: Mapping[str, int]) -> str:
-    """Where programs for named sizes and for these sizes differ in ops or shapes."""
+def _other_op(one: Program, other: Program, sizes: Mapping[str, int] | None = None) -> str:
+    """The first line where programs have other ops or, for these sizes, other shapes."""
     for x, y in zip_longest(one.equations, other.equations):
-        if (
-            x is None
-            or y is None
-            or x.primitive is not y.primitive
-            or x.dtype != y.dtype
-            or tuple(value_of(n, sizes) for n in x.shape) != tuple(map(int, y.shape))
-        ):
-            line = next((e.line for e in (x, y) if e is not None and e.line), "")
-            return f" ({line})" if line else " "
+        if x is not None and y is not None and x.primitive is y.primitive and x.dtype == y.dtype:
+            shape = (
+                tuple(map(int, y.shape))
+                if sizes is None
+                else tuple(value_of(n, sizes) for n in x.shape)
+            )
+            if shape == tuple(map(int, y.shape)):
+                continue
+        line = next((e.line for e in (x, y) if e is not None and e.line), "")
+        return f" ({line})" if line else " "
     return ""
 
 

@@ -6,13 +6,17 @@ So one call proves, for these shapes, what no comparison of numbers can: that th
 depend on what lay in memory. It takes no compilation, and no text.
 """
 
+import math
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from nbgrad.codegen.blocks import Block, Pointer
 from nbgrad.codegen.interpret import interpret
+from nbgrad.codegen.loops import Let
 from nbgrad.core.array import Array
+from nbgrad.core.sizes import Size, value_of
 from nbgrad.errors import TraceError
 from nbgrad.static.function import StaticFunction
 from nbgrad.static.loops.check import check_loops, check_memory
@@ -113,9 +117,34 @@ def check_stages(variant: Variant) -> None:
         raise AssertionError(f"a stage of {variant.program.name} is unsound: {unsound}") from None
 
 
+def literal(part: Any, sizes: dict[str, int]) -> Any:
+    """A core, or a part of one, for named sizes that have these values."""
+    memo: dict[int, Any] = {}  # buffers and cores are told apart by identity
+
+    def made(part: Any) -> Any:
+        if isinstance(part, Size):
+            return value_of(part, sizes)
+        if isinstance(part, (tuple, list)):
+            items = [made(item) for item in part]
+            return type(part)(*items) if hasattr(part, "_fields") else type(part)(items)
+        if not is_dataclass(part) or isinstance(part, type):
+            return part
+        if id(part) not in memo:
+            names = (
+                ["operands"] if isinstance(part, Let) else [f.name for f in fields(part) if f.init]
+            )
+            known = {name: made(getattr(part, name)) for name in names}
+            memo[id(part)] = replace(part, **known)
+        return memo[id(part)]
+
+    return made(part)
+
+
 def run(variant: Variant, leaves: list[Any]) -> Any:
     """The same for leaves in order."""
     signature = variant.signature
+    sizes = {name: leaves[i].shape[axis] for name, (i, axis) in signature.places.items()}
+    core = variant._emitted.printed
     given: list[Any] = []
     for i, (leaf, value) in enumerate(
         zip([*leaves, *variant.captured], signature.inputs, strict=True)
@@ -129,12 +158,13 @@ def run(variant: Variant, leaves: list[Any]) -> Any:
     blocks: dict[int, Watched] = {}
     for i in signature.arrays():
         value = signature.outputs[i]
-        arrays[i] = np.full(value.size * value.dtype.itemsize, _NAN, np.uint8).view(value.dtype)
-        arrays[i] = arrays[i].reshape(value.shape)
+        shape = signature.shape(value, leaves)
+        arrays[i] = np.full(math.prod(shape) * value.dtype.itemsize, _NAN, np.uint8)
+        arrays[i] = arrays[i].view(value.dtype).reshape(shape)
         blocks[i] = Watched(f"result {i}", arrays[i], False)
     passed = [*given, *(blocks[i] for i in signature.memory.written)]
     table = [x for x in given if isinstance(x, Watched)] + list(blocks.values())
-    found = interpret(variant._emitted.printed, passed, table, _scratch)
+    found = interpret(literal(core, sizes) if sizes else core, passed, table, _scratch)
     scalars, checks = found[: len(signature.scalars())], found[len(signature.scalars()) :]
     for i in signature.memory.written:
         blocks[i].require_written()

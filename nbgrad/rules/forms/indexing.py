@@ -32,12 +32,12 @@ def outline_of(index: Any, shape: tuple[int, ...]) -> tuple[list[Any], tuple, in
     flat: list[Any] = []
     for part in parts:
         if _is_truth(part):
-            flat.append(None)  # x[True] has one more axis; x[False] takes nothing
+            flat.append(None if part else False)  # one more axis, of one element or of none
         elif isinstance(part, np.ndarray) and part.dtype == bool:
             flat += list(np.nonzero(part))
         else:
             flat.append(part)
-    used = sum(part is not None and part is not Ellipsis for part in flat)
+    used = sum(all(part is not x for x in (None, False, Ellipsis)) for part in flat)
     gaps = [i for i, part in enumerate(flat) if part is Ellipsis]
     rest = [slice(None)] * (len(shape) - used)
     at = gaps[0] if gaps else len(flat)
@@ -65,9 +65,11 @@ def outline_of(index: Any, shape: tuple[int, ...]) -> tuple[list[Any], tuple, in
     template: list[Any] = []
     source = 0
     for part in flat:
-        if part is None:
-            out.append(1)
+        if part is None or part is False:
+            out.append(1 if part is None else 0)
         elif is_array(part):
+            if any(map(is_dynamic, shape)):
+                _require_fitting(parts, shape)
             if place is None:
                 place = len(out)
                 out += joint
@@ -83,6 +85,15 @@ def outline_of(index: Any, shape: tuple[int, ...]) -> tuple[list[Any], tuple, in
                 template.append(Axis(None, _position(part, n), 0))
             source += 1
     return template, tuple(out), len(out) if place is None else place, tuple(joint)
+
+
+def _require_fitting(parts: Sequence[Any], shape: tuple[int, ...]) -> None:
+    """Raise IndexError for a mask over an axis whose length is not known."""
+    masks = [p for p in parts if isinstance(p, np.ndarray) and p.dtype == bool and p.ndim]
+    for mask in masks:
+        at = shape[: mask.ndim] if parts[0] is mask else None
+        if at is None or any(is_dynamic(n) for n in at):
+            raise IndexError("a mask over named sizes: use np.where(mask, x, other)")
 
 
 def _along(part: slice, n: int) -> tuple[int, int, int]:

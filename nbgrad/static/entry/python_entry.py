@@ -77,7 +77,7 @@ class PythonEntry:
         size = signature.number(signature.memory.size, arguments)
         scratch = [arena(size)] if signature.large else []
         if signature.packed:
-            sizes = [arguments[i].shape[axis] for i, axis in signature.places.values()]
+            sizes = [np.shape(arguments[i])[axis] for i, axis in signature.places.values()]
             table = self._table([*arguments, *results], arguments)
             arguments = [table, *self._scalars(arguments), *sizes]
             results = []

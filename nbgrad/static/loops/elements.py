@@ -11,6 +11,7 @@ from typing import NamedTuple
 from ...codegen import affine
 from ...codegen.affine import Affine, flat, span
 from ...codegen.loops import Let, Literal, Load, Operand, Place, Statement
+from ...core.sizes import require_least
 from ..lower.values import (
     Concat,
     Extent,
@@ -174,10 +175,23 @@ class Elements:
             ends = span(position, self.bounds)
             assert ends is not None, "blocks behind a gather have a buffer"
             low, high = ends
+            if not position.terms:  # where loops run, their edges say it
+                _require_decided(low, n)
             if high < 0 or low >= n:
                 return False
             assert low >= 0 and high < n, "loops are split at the edges of blocks"
         return True
+
+
+def _require_decided(at: int, n: int) -> None:
+    """Have a position lie inside or outside of n elements as it does for large sizes."""
+    if at < 0:
+        require_least(-1, at)
+    elif at >= n:
+        require_least(at, n)
+    else:
+        require_least(at, 0)
+        require_least(n, at + 1)
 
 
 def place_of(x: Operand) -> Affine:

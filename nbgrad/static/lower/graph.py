@@ -117,7 +117,7 @@ class Graph:
         c, size, power = found
         if power < 0 and is_sum(size):  # 1 / n is what a mean over nothing has, 1 / (n - 1) is not
             require_least(size, 1)
-        value = self._size(size, np.dtype(np.float64))
+        value = self.full(size)
         if abs(power) == 0.5:
             value = self.map("sqrt(x)", (value,), np.float64)
         return self.cast(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TypeGuard
 
 from ...codegen.affine import Axis
+from ...core.sizes import require_least
 from .values import Concat, Map, Value, View
 
 # A reshape is moved through at most so many elementwise ops, which may be computed twice then.
@@ -57,6 +58,8 @@ def part_seen(joined: Concat, axes: Sequence[Axis], shape: tuple) -> tuple[Value
     for part in joined.args:
         stop = start + part.shape[joined.axis]
         if start <= min(first, last) and max(first, last) < stop:
+            require_least(min(first, last), start)
+            require_least(stop, max(first, last) + 1)
             return part, start
         start = stop
     return None

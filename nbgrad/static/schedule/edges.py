@@ -7,6 +7,7 @@ edge. A branch inside of a loop would keep it from vectorising, so the loop is s
 import math
 from collections.abc import Iterable
 
+from ...core.sizes import require_least
 from ..lower.buffered import Reduce, Scatter
 from ..lower.values import Concat, Map, Pad, Take, Value, View
 
@@ -64,7 +65,14 @@ def inner_edges(value: Value, known: dict[Value, Edges]) -> Edges:
 
 
 def _inside(positions: Iterable[int], n: int) -> frozenset[int]:
-    return frozenset(at for at in positions if 0 < at < n)
+    """Those inside of n elements; the loops that are split there say that they are in order."""
+    kept = []
+    for at in positions:
+        if 0 < at < n:
+            kept.append(at)
+        else:
+            require_least(*((0, at) if at <= 0 else (at, n)))
+    return frozenset(kept)
 
 
 def _clean(edges: dict[int, frozenset[int]]) -> Edges:
