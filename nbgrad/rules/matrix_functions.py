@@ -157,12 +157,10 @@ def _logarithm_back(x, out, ct):
 
 _SCHUR = "it needs Schur factors, which compiled programs do not compute"
 _SLOW = "the derivative is a function of matrices of twice the rows"
-_expm_along = _derivative("expm", _exponential_along, form=forms.exponential_along)
+_expm_along = _derivative("expm", _exponential_along, form=forms.exponential_along, slow=_SLOW)
 _sqrtm_along = _derivative("sqrtm", partial(_corner, _real("sqrtm")), eager_only=_SCHUR)
 _logm_along = _derivative("logm", partial(_corner, _real("logm")), eager_only=_SCHUR)
-expm_row = _row(
-    "expm", _exponential, _exponential_back, _expm_along, form=forms.exponential, slow=_SLOW
-)
+expm_row = _row("expm", _exponential, _exponential_back, _expm_along, form=forms.exponential)
 sqrtm_row = _row(
     "sqrtm", _real("sqrtm"), _root_back, _sqrtm_along, eager_only=_SCHUR,
     notes="the principal root, of matrices without negative eigenvalues, which are refused",

@@ -7,6 +7,7 @@ from ..core.array import implements
 from ..core.primitive import Aval, bind, shape_of
 from ..errors import NoRuleError
 from ..kernels import selection, shapes
+from ..kernels.jit.kernel import DISABLED
 from .dtypes import INT, held
 from .families import Written, sample
 from .forms import order as forms
@@ -24,7 +25,7 @@ class Positions(Written):
 
 # From this size on kernels of our own pay for their compilation.
 _LARGE = 1 << 14
-_SORTED_BY_KERNELS = {np.dtype(kind) for kind in ("float64", "float32", "int64")}
+_SORTED_BY_KERNELS = {np.dtype(kind) for kind in ("float64", "float32", "int64") if not DISABLED}
 
 
 def _order(x, *, axis, kth, kind):

@@ -20,6 +20,8 @@ __all__ = ["matmul_toeplitz", "toeplitz"]
 
 # Multiply-adds up to which the sums themselves are sooner done than Fourier transforms.
 _FEW = 1 << 14
+# Numbers that are multiplied, or results, up to which that holds however long the other is.
+_SHORT = 64
 
 
 def _windows(v, x):
@@ -31,6 +33,8 @@ def _slide(v, x):
     dtype = float_type(v.dtype, x.dtype)
     v, x = np.asarray(v, dtype), np.asarray(x, dtype)
     length, n = v.shape[-1], x.shape[-1]
+    if v.ndim == x.ndim == 1 and 0 < min(n, length - n + 1) <= _SHORT:
+        return np.correlate(v, x, "valid")
     if length * n <= _FEW:
         return (_windows(v, x) @ x[..., None])[..., 0]
     fft = importlib.import_module("scipy.fft")
