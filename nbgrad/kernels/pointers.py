@@ -11,7 +11,7 @@ import llvmlite.binding
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, errors, types
-from numba.core.datamodel import default_manager
+from numba.core.datamodel.registry import default_manager
 
 from .jit.kernel import device, instruction
 
