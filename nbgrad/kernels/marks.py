@@ -6,7 +6,7 @@ Their twins for plain Python do nothing.
 import llvmlite.binding
 from llvmlite import ir
 from numba.core import types
-from numba.core.datamodel import default_manager  # pyright: ignore[reportPrivateImportUsage]
+from numba.core.datamodel.registry import default_manager
 
 from .jit.kernel import instruction
 

@@ -40,7 +40,8 @@ def test_a_rank_that_is_killed_ends_all_and_the_training_goes_on(tmp_path):
         if folder.name == "killed":
             answer = mpiexec(*program, folder / "mark")
             assert answer.returncode != 0
-            assert answer.stdout.split()[:1] == ["4"] and "15" not in answer.stdout
+            shown = answer.stdout.splitlines()
+            assert "4" in shown and "15" not in shown
             assert (folder / "checkpoint.npz").exists() and not (folder / "found.npz").exists()
         answer = mpiexec(*program, folder / "none")
         assert answer.returncode == 0, answer.stderr
