@@ -5,10 +5,29 @@
 
 import math
 import operator
+import os
 import threading
 from collections.abc import Callable
 from typing import Any
 
+_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+# A loop over any number of elements is right for 0 and 1 too, and these hold what they share for
+# named sizes to be as large as any; rules that tell broadcasting from equal shapes treat a named
+# size as what it is called, also where it is 1.
+_FREE = tuple(
+    _PACKAGE + place.replace("/", os.sep)
+    for place in (
+        "codegen/", "control/", "core/", "kernels/", "loops", "static/", "transforms/", "values/",
+        "rules/batching.py", "rules/einsum.py", "rules/elementwise.py", "rules/forms/indexing.py",
+        "rules/forms/layout.py", "rules/forms/reductions.py", "rules/forms/softmax.py",
+        "rules/index.py", "rules/layout.py", "rules/reduce.py", "rules/simpler.py",
+    )
+)  # fmt: skip
+# Rewrites that depend on which of several positions comes first: equal sizes are compared freely
+# here, the order of others is a condition.
+_FREE_IF_EQUAL = tuple(
+    _PACKAGE + os.path.join("static", "lower", name) for name in ("halo.py", "rolls.py", "sums.py")
+)
 # Roots that are taken in another order agree up to this.
 _ROUNDING = 5e-16
 
@@ -52,6 +71,11 @@ _here = _Here()
 def naming() -> Naming | None:
     """The sizes of the program that this thread makes; None where all are literal."""
     return _here.naming
+
+
+def is_free(file: str, is_order: bool) -> bool:
+    """Whether sizes are compared in a file, by equality or by order, without a condition."""
+    return file.startswith(_FREE) and not (is_order and file.startswith(_FREE_IF_EQUAL))
 
 
 def tagged(x: Any) -> Any:

@@ -9,39 +9,20 @@ text: then nothing in it was a stand-in.
 What is decided by comparing sizes holds for the stand-ins, and for which others? Where that cannot
 be proven for all, the comparison becomes a condition of the program, by `Naming.require`. Only
 modules that decide nothing but what is right for every size, or that state the conditions
-themselves, compare freely (`_FREE`).
+themselves, compare freely (`naming.is_free`).
 """
 
 import operator
-import os
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import TraceError
-from .naming import Naming, naming, tagged
+from .naming import Naming, is_free, naming, tagged
 
 Terms = dict[tuple[str, ...], int]
 """A polynomial: for each product of names (or of quotients in brackets) its coefficient."""
 
-_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
-# A loop over any number of elements is right for 0 and 1 too, and these hold what they share for
-# named sizes to be as large as any; rules that tell broadcasting from equal shapes treat a named
-# size as what it is called, also where it is 1.
-_FREE = tuple(
-    _PACKAGE + place.replace("/", os.sep)
-    for place in (
-        "codegen/", "control/", "core/", "kernels/", "loops", "static/", "transforms/", "values/",
-        "rules/batching.py", "rules/einsum.py", "rules/elementwise.py", "rules/forms/indexing.py",
-        "rules/forms/layout.py", "rules/forms/reductions.py", "rules/forms/softmax.py",
-        "rules/index.py", "rules/layout.py", "rules/reduce.py", "rules/simpler.py",
-    )
-)  # fmt: skip
-# Rewrites that depend on which of several positions comes first: equal sizes are compared freely
-# here, the order of others is a condition.
-_FREE_IF_EQUAL = tuple(
-    _PACKAGE + os.path.join("static", "lower", name) for name in ("halo.py", "rolls.py", "sums.py")
-)
 # What a stand-in is known by must not be met by chance.
 _LEAST = 100
 
@@ -341,7 +322,7 @@ def _compared(a: Size, b: Any, relation: str) -> Any:
         return answer
     file = sys._getframe(2).f_code.co_filename
     is_order = relation not in ("==", "!=")
-    if not file.startswith(_FREE) or (is_order and file.startswith(_FREE_IF_EQUAL)):
+    if not is_free(file, is_order):
         relation = relation if answer else _OTHERS[relation]
         here.require(_relation(a - b, relation) if isinstance(b, int) else f"{a} {relation} {b}")
     return answer

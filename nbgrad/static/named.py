@@ -229,12 +229,8 @@ def _other_op(one: Program, other: Program, sizes: Mapping[str, int] | None = No
     """The first line where programs have other ops or, for these sizes, other shapes."""
     for x, y in zip_longest(one.equations, other.equations):
         if x is not None and y is not None and x.primitive is y.primitive and x.dtype == y.dtype:
-            shape = (
-                tuple(map(int, y.shape))
-                if sizes is None
-                else tuple(value_of(n, sizes) for n in x.shape)
-            )
-            if shape == tuple(map(int, y.shape)):
+            shape = tuple(map(int, y.shape))
+            if sizes is None or tuple(value_of(n, sizes) for n in x.shape) == shape:
                 continue
         line = next((e.line for e in (x, y) if e is not None and e.line), "")
         return f" ({line})" if line else " "

@@ -8,6 +8,7 @@ import pytest
 
 import nbgrad
 from nbgrad.errors import DimensionMismatch, TraceError
+from nbgrad.kernels.program import DISABLED
 
 SIZES = (0, 1, 2, 3, 4, 5, 7, 8, 16, 17, 31, 32, 33, 64, 100, 127, 200, 333, 512, 1000)
 BATCH = {"x": ("n", None), "y": ("n",)}
@@ -53,7 +54,7 @@ def test_twenty_sizes_take_one_compilation(rng):
         close(f(p, x, y, out=places), both(p, x, y))
     (variant,) = f._variants.values()
     assert variant.sizes == ("n",)
-    if not numba.config.DISABLE_JIT:
+    if not DISABLED:
         assert len(variant.python.entry._types) == 1
 
 
