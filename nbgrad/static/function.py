@@ -50,6 +50,11 @@ class StaticFunction(Wrapper):
             (static_argnames,) if isinstance(static_argnames, str) else (*static_argnames,)
         )
         self._static = _static_names(f, self._names)
+        if not isinstance(dynamic, Mapping | None):
+            raise TypeError(
+                f"dynamic: {dynamic!r} is no dict: give names of sizes by argument, such as "
+                '{"x": ("n", None)}'
+            )
         self._dynamic = dict(dynamic or {})
         self._specs = Specs(_parameters(f), self._dynamic) if self._dynamic else None
         self._variants: dict[Any, Variant] = {}

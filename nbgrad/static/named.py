@@ -69,7 +69,7 @@ class Specs:
         unknown = [name for name in dynamic if name not in parameters]
         if unknown:
             raise ValueError(
-                f"dynamic: {', '.join(unknown)} is no argument of the function; it has "
+                f"dynamic: {', '.join(map(str, unknown))} is no argument of the function; it has "
                 f"{', '.join(parameters)}"
             )
 
