@@ -212,6 +212,12 @@ def sizes_in(code: Any) -> tuple[str, ...]:
             found |= names_in(part)
         elif isinstance(part, Let):
             stack += part.operands
+        elif isinstance(part, Load):  # whose buffer may be a value of a graph
+            stack.append(part.at)
+        elif isinstance(part, Store):
+            stack += [part.at, part.value]
+        elif isinstance(part, Gemm):
+            stack += [part.sizes, part.strides, *(at for _, at in (part.a, part.b, part.c))]
         elif isinstance(part, tuple):
             stack += part
         elif is_dataclass(part):
