@@ -65,8 +65,10 @@ def multiply(context, builder, dtype, pointers, sizes, turned, strides) -> None:
         return builder.icmp_signed("==", size, intp(1))
 
     one, zero = number(1.0), number(0.0)
-    column = builder.and_(is_one(n), builder.or_(tb, is_one(ldb)))
-    row = builder.and_(is_one(m), builder.or_(builder.not_(ta), is_one(lda)))
+    # A sum over nothing is 0: of a vector BLAS would leave what was there.
+    some = builder.icmp_signed("!=", k, intp(0))
+    column = builder.and_(some, builder.and_(is_one(n), builder.or_(tb, is_one(ldb))))
+    row = builder.and_(some, builder.and_(is_one(m), builder.or_(builder.not_(ta), is_one(lda))))
     with builder.if_else(column) as (then, otherwise):
         with then:
             times_vector(a, ta, m, lda, b)

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..core.array import Array
 from ..core.primitive import current_level
+from ..kernels.shapes import MOST_AXES
 from ..rules.families import FLOATS
 from .operands import float_array
 from .tracked import TrackedArray, make_leaf
@@ -35,6 +36,7 @@ def track(x, name: str = "", *, copy: bool = True) -> TrackedArray:
 
 def leaf_of(x, level: int) -> TrackedArray:
     """A leaf at `level` for a plain value, or for an array of a lower level."""
-    if type(x) is not np.ndarray or x.dtype not in FLOATS or not x.flags.carray:
+    is_plain = type(x) is np.ndarray and x.dtype in FLOATS and x.flags.carray
+    if not is_plain or x.ndim > MOST_AXES:
         x = float_array(x)
     return make_leaf(x, "", level)
