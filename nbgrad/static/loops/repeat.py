@@ -156,7 +156,7 @@ class _Writer(Writer):
     def _at(place: Operand, size: int) -> Affine:
         """Where one of several places of a size begins."""
         if isinstance(place, Literal):
-            return Affine(int(place.number) * size, ())
+            return Affine(_whole(place.number) * size, ())
         return affine_of(0, {place: size})
 
     def _bit(self, other: bool) -> Operand:
@@ -200,3 +200,8 @@ class _Writer(Writer):
         self.returned.append(name)
         if ("check", k) in self.items:
             self.outer.known[self.items["check", k]] = ok
+
+
+def _whole(number: Any) -> int:
+    """An integer, which keeps its formula where it is known at run time."""
+    return number if isinstance(number, int) else int(number)
