@@ -5,8 +5,10 @@ hand-written version beside it gives value and gradients in plain NumPy, as good
 could make it: buffers made once and written in place wherever that pays. `hand_numba.py` holds the
 same in Numba.
 
->>> run = runner(workloads["W1"], nbgrad_library())
->>> value, gradients = run()
+>>> from nbgrad.bench.libraries import nbgrad_library
+>>> value, gradients = runner(workloads["W1"], nbgrad_library())()
+>>> [gradient.shape for gradient in gradients]
+[(2, 3), (3, 2)]
 """
 
 from collections.abc import Callable

@@ -176,8 +176,8 @@ def with_twin(function: Any, twin: Callable) -> Any:
 def stats() -> dict[str, int]:
     """How many kernels were compiled, loaded from the disk cache, and called in this process.
 
-    >>> sorted(nbgrad.stats())
-    ['called', 'compiled', 'loaded']
+    >>> nbgrad.stats().keys() >= {"called", "compiled", "loaded"}
+    True
     """
     return {**counts, "called": sum(kernel.calls for kernel in Kernel.every)}
 
