@@ -314,7 +314,8 @@ OTHERS = [
     ("nbgrad.compile(lambda x: x if x > 0 else -x)(1.0)", TraceError, "the truth of a traced value "
      "is not known while the function is recorded: use np.where(condition, x, y), "
      "nbgrad.cond(condition, f, g, *args), which runs one of two functions, nbgrad.while_loop in "
-     "place of while, or name the argument in static_argnames, or the attributes of its class that hold arrays in "
+     "place of while, or name the argument in static_argnames, or the attributes of its class that "
+     "hold arrays in "
      "nbgrad.register(fields=...) (<mistake>:1)"),
 ]  # fmt: skip
 TABLE = [

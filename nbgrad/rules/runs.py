@@ -2,13 +2,13 @@
 a gather that takes several times as long, and whose transpose adds one element after the other."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ..core.primitive import Aval, bind, shape_of
 from .dtypes import common_type, held
 from .families import Linear, sample
-from .families.arrays import zeros_like
 from .forms import layout as forms
 from .index import scatter
 
@@ -99,12 +99,16 @@ def _back(part, axis: int, step: int):
 
 
 def _transpose(ct, args, *, runs, axis):
-    cotangents = [zeros_like(x) for x in args]
+    cotangents: list[Any] = [None] * len(args)
     for owner, source, place, step in _slices(runs, axis):
         part = _back(ct[place], axis, step)
         added = bind(scatter, part, shape=shape_of(args[owner]), index=source)
-        cotangents[owner] = cotangents[owner] + added
-    return cotangents
+        known = cotangents[owner]
+        cotangents[owner] = added if known is None else known + added
+    return [
+        np.zeros(shape_of(x), x.dtype) if ct is None else ct
+        for x, ct in zip(args, cotangents, strict=True)
+    ]
 
 
 def _fused(ct, args, *, runs, axis):

@@ -33,7 +33,7 @@ INNER = {
     "full", "scale", "scatter", "scatter_at", "one_hot", "unbroadcast", "detsign",
     "random_integers", "random_normal", "random_permutation", "random_uniform", "sigmoid_slope",
     "eig", "eigh", "qr", "svd", "lambertw", "polygamma", "logm", "sqrtm", "sliding_product",
-    "expm_along", "logm_along", "sqrtm_along", "overlap", "recurrence",
+    "expm_along", "logm_along", "sqrtm_along", "overlap", "recurrence", "runs",
 }  # fmt: skip
 """Rows that others are made of, or whose draws no oracle knows; and those of functions that SciPy
 writes in Python, which takes tracked arrays apart."""
