@@ -94,7 +94,8 @@ def left_open(program: Program, edges: bool = False) -> bool:
     step's result in the last digits changes the values. Of a remainder that is zero but for
     rounding, `arctan2(r, r)` may be anything.
 
-    With `edges`, whether such a change makes them nan: `xlogy(0, -1)` is a number, and nan beside.
+    With `edges`, whether such a change makes them nan or infinite: `xlogy(0, -1)` is a number, and
+    nan beside; `entr(0)` is, and -inf beside.
     """
     rng = np.random.default_rng(0)
     relative = 64 * epsilon(*(x.value for x in program.inputs))
@@ -125,7 +126,10 @@ def left_open(program: Program, edges: bool = False) -> bool:
             except Exception:
                 return True
             if edges:
-                if any(np.isnan(x).any() for x in map(np.asarray, found) if x.dtype.kind == "f"):
+                beside = [
+                    (np.asarray(x), np.asarray(y)) for x, y in zip(found, expected, strict=True)
+                ]
+                if any(not_finite(x, y) for x, y in beside if x.dtype.kind == "f"):
                     return True
                 continue
             if tied:
@@ -133,6 +137,13 @@ def left_open(program: Program, edges: bool = False) -> bool:
             if not all(near(x, y, 1e6 * relative) for x, y in zip(found, expected, strict=True)):
                 return True
     return False
+
+
+def not_finite(found: np.ndarray, expected: np.ndarray) -> bool:
+    """Whether what is a number where it is expected is none where it is found."""
+    return found.shape == expected.shape and bool(
+        np.any(~np.isfinite(found) & np.isfinite(expected))
+    )
 
 
 def complex_tangents(program: Program, directions: Sequence[Any]) -> tuple[Any, ...] | None:
