@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.array import Array
-from ..core.primitive import bind, shape_of
-from ..rules.families import scale
+from ..core.primitive import shape_of
 from ..values.graph import apply_rule
 from .recording import Recording, TapeEntry
 from .structure import Edge
@@ -171,11 +170,12 @@ def _multiplied(left: Matrix, right: Matrix) -> Matrix:
 
 
 def _matmul(x: Any, y: Any) -> Any:
-    """The product of stacks of matrices, in which zero times inf or nan is zero, as it is where a
-    zero cotangent is pulled back."""
+    """The product of stacks of matrices, in which zero times inf or nan is zero on either side, as it
+    is where a zero cotangent is pulled back and where a zero tangent is pushed forward."""
     plain = not (isinstance(x, Array) or isinstance(y, Array))
     if plain and not (np.isfinite(x).all() and np.isfinite(y).all()):
-        return np.sum(bind(scale, x[..., :, :, None], y[..., None, :, :]), axis=-2)
+        left, right = x[..., :, :, None], y[..., None, :, :]
+        return np.sum(np.where((left == 0) | (right == 0), 0.0, left * right), axis=-2)
     return np.matmul(x, y)
 
 

@@ -175,6 +175,18 @@ def test_zero_times_infinity_is_zero_as_in_reverse_mode():
         np.testing.assert_allclose(el.jacobian(f, x, order), reference(f, x), 1e-14)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_zeros_of_the_structure_meet_no_infinity(dtype):
+    """Slopes are infinite at constants, which depend on nothing."""
+    f = lambda x: np.cbrt(np.diag(x, -1))  # noqa: E731
+    for order in COMPARED:
+        found = el.jacobian(f, np.array([1.0, 8.0], dtype), order)
+        wanted = np.zeros((3, 3, 2), dtype)
+        wanted[1, 0, 0], wanted[2, 1, 1] = 1 / 3, 1 / 12
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
 def test_a_jacobian_is_differentiated_and_compiled():
     x = np.array([0.4, 0.9, -0.3])
     f = lambda x: np.sin(W[3] @ np.exp(x * x))  # noqa: E731
