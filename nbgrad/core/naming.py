@@ -17,7 +17,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _FREE = tuple(
     _PACKAGE + place.replace("/", os.sep)
     for place in (
-        "codegen/", "control/", "core/", "kernels/", "loops", "static/", "transforms/", "values/",
+        "codegen/", "control/", "core/", "kernels/", "static/", "transforms/", "values/",
         "rules/batching.py", "rules/einsum.py", "rules/elementwise.py", "rules/forms/indexing.py",
         "rules/forms/layout.py", "rules/forms/reductions.py", "rules/forms/softmax.py",
         "rules/index.py", "rules/layout.py", "rules/reduce.py", "rules/simpler.py",

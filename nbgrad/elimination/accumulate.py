@@ -170,8 +170,8 @@ def _multiplied(left: Matrix, right: Matrix) -> Matrix:
 
 
 def _matmul(x: Any, y: Any) -> Any:
-    """The product of stacks of matrices. Zero times inf or nan is zero on either side, as it is where
-    a zero cotangent is pulled back and where a zero tangent is pushed forward."""
+    """The product of stacks of matrices. Zero times inf or nan is zero on either side, as it is
+    where a zero cotangent is pulled back and where a zero tangent is pushed forward."""
     plain = not (isinstance(x, Array) or isinstance(y, Array))
     if plain and not (np.isfinite(x).all() and np.isfinite(y).all()):
         left, right = x[..., :, :, None], y[..., None, :, :]
