@@ -10,13 +10,16 @@ from typing import Any, ClassVar
 
 from llvmlite import binding
 from numba import _dynfunc  # pyright: ignore[reportAttributeAccessIssue]
+from numba.core import errors, types
 from numba.core import typed_passes as typed
-from numba.core import types
 from numba.core import untyped_passes as untyped
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, _LowerResult
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.utils import OPERATORS_TO_BUILTINS
+
+from .lean.finish import compiled
+from .lean.syntax import Unsupported
 
 __all__ = ["Inside", "Library", "Outside"]
 
@@ -224,7 +227,18 @@ class _Passes(PassManager):
 
 
 class _Pipeline(CompilerBase):
+    """The lean front end, and Numba's for what it has no words for."""
+
     lowering = _Finishing
+    library: ClassVar[type] = Library
+
+    def compile_extra(self, func):
+        state = self.state
+        library = self.library(state.targetctx.codegen(), func.__qualname__)
+        try:
+            return compiled(func, state, library, self.library is Library)
+        except (Unsupported, errors.NumbaError):
+            return super().compile_extra(func)
 
     def define_pipelines(self):
         manager = _Passes("nbgrad")
@@ -242,3 +256,4 @@ class Inside(_Pipeline):
     """For functions that only compiled code calls."""
 
     lowering = _Lowering
+    library = _Unfinished

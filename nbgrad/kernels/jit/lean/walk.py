@@ -1,0 +1,226 @@
+"""The walk through a function: its statements, each emitted as it is met."""
+
+import ast
+import builtins
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+
+from .elements import element, parts, set_element
+from .emit import Emitter
+from .expressions import OPERATORS, Expressions, refuse
+from .syntax import Unsupported, tree_of
+from .values import Known, Value
+from .variables import Variable
+
+
+@dataclass
+class _Loop:
+    """Where `continue` and `break` lead, and whether there is one of the latter."""
+
+    again: Any
+    after: Any
+    is_left: bool = False
+
+
+class Walk:
+    """One activation of a function: its statements, and where its result goes."""
+
+    def __init__(self, emit: Emitter, function: Callable, arguments: Sequence[Value]):
+        def inline(inner: Callable, operands: Sequence[Value]) -> Value:
+            return Walk(emit, inner, operands).run()
+
+        self._emit = emit
+        self._name = function.__name__
+        self._tree = tree_of(function)
+        self._expressions = Expressions(emit, function, inline)
+        self._variables = self._expressions.variables
+        self._value, self._condition = self._expressions.value, self._expressions.condition
+        self._inner_bodies = 0
+        self._loops: list[_Loop] = []
+        self._exit = emit.builder.append_basic_block("exit")
+        self._result: Variable | None = None
+        for name, argument in zip(self._tree.args.args, arguments, strict=True):
+            self._variables[name.arg] = argument
+
+    def run(self) -> Value:
+        """Emit the function from here on; its result, where it ends."""
+        self._body(self._tree.body)
+        builder = self._emit.builder
+        if not self._ended:
+            self._return(Known(None))
+        builder.position_at_end(self._exit)
+        if self._result is None:
+            raise Unsupported("a function without an end")
+        return self._variables.read(self._result)
+
+    @property
+    def _ended(self) -> bool:
+        block: Any = self._emit.builder.block
+        return block.is_terminated
+
+    def _body(self, body: Sequence[ast.stmt]) -> None:
+        for statement in body:
+            if self._ended:
+                return
+            self._statement(statement)
+
+    def _inner(self, body: Sequence[ast.stmt], end: Any) -> bool:
+        """The body of a loop or a branch, from which it goes on at `end`; whether it does."""
+        outside = self._variables.place
+        self._inner_bodies += 1
+        self._variables.place = (*outside, self._inner_bodies)
+        self._body(body)
+        self._variables.place = outside
+        goes_on = not self._ended
+        if goes_on:
+            self._emit.builder.branch(end)
+        return goes_on
+
+    def _statement(self, node: ast.stmt) -> None:
+        emit = self._emit
+        match node:
+            case ast.Expr(value=ast.Constant()) | ast.Pass():
+                pass
+            case ast.Expr(value=value):
+                self._value(value)
+            case ast.Assign(targets=targets, value=value):
+                result = self._value(value)
+                for target in targets:
+                    self._target(target, result)
+            case ast.AugAssign(target=ast.Name(id=name) as target, op=op, value=value):
+                operands = self._expressions.named(name), self._value(value)
+                self._target(target, emit.operation(OPERATORS[type(op)], *operands))
+            case ast.AugAssign(target=ast.Subscript(value=holder, slice=at), op=op, value=value):
+                array, index = self._value(holder), self._value(at)
+                operands = element(emit, array, index), self._value(value)
+                set_element(emit, array, index, emit.operation(OPERATORS[type(op)], *operands))
+            case ast.Return(value=value):
+                self._return(self._value(value) if value else Known(None))
+            case ast.If(test=test, body=body, orelse=other):
+                self._if(self._condition(test), body, other)
+            case ast.While(test=test, body=body, orelse=[]):
+                self._while(test, body)
+            case ast.For(
+                target=ast.Name(id=name), iter=ast.Call(func=called, args=bounds), orelse=[]
+            ) if self._is_range(called):
+                self._for(name, [self._value(bound) for bound in bounds], node.body)
+            case ast.Break():
+                self._loops[-1].is_left = True
+                emit.builder.branch(self._loops[-1].after)
+            case ast.Continue():
+                emit.builder.branch(self._loops[-1].again)
+            case ast.Raise(exc=ast.Call(func=kind, args=[ast.Constant(value=str(text))])):
+                self._raise(self._value(kind), text)
+            case _:
+                refuse(node)
+
+    def _while(self, test: ast.expr, body: Sequence[ast.stmt]) -> None:
+        builder = self._emit.builder
+        head, inside, after = self._emit.blocks("while", "do", "done")
+        builder.branch(head)
+        builder.position_at_end(head)
+        condition = self._condition(test)
+        builder.cbranch(self._emit.truth(condition), inside, after)
+        is_left = self._loop(body, inside, head, after)
+        if isinstance(condition, Known) and condition.value and not is_left:
+            builder.unreachable()
+
+    def _loop(self, body: Sequence[ast.stmt], inside: Any, again: Any, after: Any) -> bool:
+        """The body of a loop; whether there is a `break` in it."""
+        loop = _Loop(again, after)
+        self._emit.builder.position_at_end(inside)
+        self._loops.append(loop)
+        self._inner(body, again)
+        self._loops.pop()
+        self._emit.builder.position_at_end(after)
+        return loop.is_left
+
+    def _is_range(self, called: ast.expr) -> bool:
+        value = self._value(called)
+        return isinstance(value, Known) and value.value is builtins.range
+
+    def _for(self, name: str, bounds: list[Value], body: Sequence[ast.stmt]) -> None:
+        """A loop over integers. What the body does to its variable does not change the rounds."""
+        emit, builder = self._emit, self._emit.builder
+        start, stop, step = Known(0), bounds[0], Known(1)
+        if len(bounds) > 1:
+            start, stop = bounds[0], bounds[1]
+        if len(bounds) > 2:
+            step = bounds[2]
+        for bound in (start, stop, step):
+            kind = emit.typed(bound).kind
+            if kind not in types.signed_domain:
+                raise Unsupported(f"a range of {kind}")
+        counter = emit.variable(types.int64)
+        emit.store(start, counter)
+        end, width = emit.cast(stop, types.int64).ir, emit.cast(step, types.int64).ir
+        head, inside, again, after = self._emit.blocks("for", "do", "next", "done")
+        builder.branch(head)
+        builder.position_at_end(head)
+        i = emit.load(counter)
+        further = builder.icmp_signed("<", i.ir, end)
+        if not isinstance(step, Known):
+            upward = builder.icmp_signed(">", width, ir.Constant(width.type, 0))
+            further = builder.select(upward, further, builder.icmp_signed(">", i.ir, end))
+        elif step.value < 0:
+            further = builder.icmp_signed(">", i.ir, end)
+        builder.cbranch(further, inside, after)
+        builder.position_at_end(inside)
+        outside, self._variables.place = self._variables.place, (*self._variables.place, -1)
+        self._variables[name] = i
+        self._variables.place = outside
+        self._loop(body, inside, again, after)
+        builder.position_at_end(again)
+        following: Any = builder.add(i.ir, width)
+        following.flags.append("nsw")
+        builder.store(following, counter.pointer)
+        builder.branch(head)
+        builder.position_at_end(after)
+
+    def _if(self, test: Value, body: Sequence[ast.stmt], other: Sequence[ast.stmt]) -> None:
+        if isinstance(test, Known):
+            self._body(body if test.value else other)
+            return
+        builder = self._emit.builder
+        then, otherwise, after = self._emit.blocks("then", "else", "after")
+        builder.cbranch(self._emit.truth(test), then, otherwise)
+        builder.position_at_end(then)
+        goes_on = self._inner(body, after)
+        builder.position_at_end(otherwise)
+        goes_on |= self._inner(other, after)
+        builder.position_at_end(after)
+        if not goes_on:
+            builder.unreachable()
+
+    def _return(self, value: Value) -> None:
+        if self._result is None:
+            self._result = self._variables.new(value)
+        self._variables.write(self._result, value)
+        self._emit.builder.branch(self._exit)
+
+    def _raise(self, kind: Value, text: str) -> None:
+        emit = self._emit
+        if not (isinstance(kind, Known) and isinstance(kind.value, type)):
+            raise Unsupported("what is raised")
+        emit.target.call_conv.return_user_exc(
+            emit.builder, kind.value, (text,), loc=None, func_name=self._name
+        )
+
+    def _target(self, target: ast.expr, value: Value) -> None:
+        match target:
+            case ast.Name(id=name):
+                self._variables[name] = value
+            case ast.Tuple(elts=targets):
+                members = parts(self._emit, value)
+                if len(members) != len(targets):
+                    raise Unsupported("another number of values")
+                for each, part in zip(targets, members, strict=True):
+                    self._target(each, part)
+            case ast.Subscript(value=holder, slice=at):
+                set_element(self._emit, self._value(holder), self._value(at), value)
+            case _:
+                refuse(target)
