@@ -24,6 +24,7 @@ import numba
 import numpy as np
 from llvmlite import binding
 from numba.core import compiler, config, environment
+from numba.core.runtime.nrt import rtsys
 
 from ...errors import CacheWarning
 from .folder import MAGIC, SUFFIX, Folder, Untrusted, chosen, digest
@@ -143,7 +144,7 @@ class KernelCache:
 
     def load_overload(self, sig, target_context):
         """The kernel from the disk; else None, and this process has the turn to compile it."""
-        target_context.refresh()
+        rtsys.initialize(target_context)
         store = folder()
         if store is None:
             return None

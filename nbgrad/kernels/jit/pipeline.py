@@ -3,7 +3,8 @@
 `Outside` is for functions that Python calls, `Inside` for those that only compiled code calls.
 Numba optimizes each function and makes machine code of it, and again for each caller that it is
 linked into. Of functions that nothing else calls, callers need the LLVM code alone, not yet
-optimized: `Inside` stops there.
+optimized: `Inside` stops there. Either begins with the lean front end of `lean/`, and with Numba's
+own for functions that this one has no words for.
 """
 
 from typing import Any, ClassVar
@@ -21,7 +22,7 @@ from numba.core.utils import OPERATORS_TO_BUILTINS
 from .lean.finish import compiled
 from .lean.syntax import Unsupported
 
-__all__ = ["Inside", "Library", "Outside"]
+__all__ = ["Inside", "Library", "Outside", "left_to_numba"]
 
 
 class _Typing:
@@ -226,6 +227,10 @@ class _Passes(PassManager):
     _ENFORCING = False
 
 
+left_to_numba: list[str] = []
+"""The functions that the lean front end had no words for."""
+
+
 class _Pipeline(CompilerBase):
     """The lean front end, and Numba's for what it has no words for."""
 
@@ -238,6 +243,7 @@ class _Pipeline(CompilerBase):
         try:
             return compiled(func, state, library, self.library is Library)
         except (Unsupported, errors.NumbaError):
+            left_to_numba.append(func.__qualname__)
             return super().compile_extra(func)
 
     def define_pipelines(self):

@@ -2,9 +2,8 @@
 
 import ast
 import linecache
+import textwrap
 from collections.abc import Callable
-from functools import lru_cache
-from types import CodeType
 from typing import Any
 
 
@@ -13,10 +12,16 @@ class Unsupported(Exception):
 
 
 def tree_of(function: Callable) -> ast.FunctionDef:
-    """The definition of a function. Raises Unsupported where its text is not there."""
+    """The definition of a function. Raises Unsupported where its text is not there, and for
+    parameters that are not positional ones."""
     code = function.__code__
-    tree = _definitions(code.co_filename).get((code.co_firstlineno, code.co_name))
-    if tree is None:
+    lines = linecache.getlines(code.co_filename)
+    last = max(end or 0 for _, end, _, _ in code.co_positions())
+    # The brackets of the last expression may close in a later line.
+    tree = _parsed(lines[code.co_firstlineno - 1 : last]) or _parsed(
+        lines[code.co_firstlineno - 1 : last + 1]
+    )
+    if tree is None or tree.name != code.co_name:
         raise Unsupported(f"the text of {code.co_name}")
     options = tree.args
     if options.vararg or options.kwarg or options.kwonlyargs:
@@ -24,23 +29,15 @@ def tree_of(function: Callable) -> ast.FunctionDef:
     return tree
 
 
-@lru_cache(maxsize=256)
-def _definitions(filename: str) -> dict[tuple[int, str], ast.FunctionDef]:
-    """The functions of a file, by their first line, that of the decorator, and name."""
+def _parsed(lines: list[str]) -> ast.FunctionDef | None:
     try:
-        whole = ast.parse("".join(linecache.getlines(filename)))
-    except (SyntaxError, OSError):
-        return {}
-    found = {}
-    for node in ast.walk(whole):
-        if isinstance(node, ast.FunctionDef):
-            lines = [node.lineno, *(decorator.lineno for decorator in node.decorator_list)]
-            found[min(lines), node.name] = node
-    return found
+        [tree] = ast.parse(textwrap.dedent("".join(lines))).body
+    except (SyntaxError, ValueError):
+        return None
+    return tree if isinstance(tree, ast.FunctionDef) else None
 
 
 def outer_names(function: Callable) -> dict[str, Any]:
-    """What the names mean that a function takes from outside of its module: those of closures."""
-    code: CodeType = function.__code__
-    cells = function.__closure__ or ()
-    return {name: cell.cell_contents for name, cell in zip(code.co_freevars, cells, strict=True)}
+    """What the names mean that a function takes from the functions around it."""
+    names, cells = function.__code__.co_freevars, function.__closure__ or ()
+    return {name: cell.cell_contents for name, cell in zip(names, cells, strict=True)}

@@ -1,0 +1,191 @@
+"""The lean front end of kernels: what it compiles means what Python means, and what it has no words
+for is compiled by Numba."""
+
+import math
+
+import numpy as np
+import pytest
+
+import nbgrad
+from nbgrad.kernels.jit.kernel import DISABLED, device, kernel, part
+from nbgrad.kernels.jit.pipeline import left_to_numba
+
+pytestmark = pytest.mark.skipif(DISABLED, reason="nothing is compiled")
+
+TABLE = (0.5, -1.5, 4.0)
+SCALE = 3
+
+
+@part
+def both(x, y):
+    """Two results of an inlined function."""
+    total = x + y
+    return total, x - y
+
+
+@device
+def clipped(x, low=0.0, high=1.0):
+    """Early results, and arguments that may be left out."""
+    if x < low:
+        return low
+    if x > high:
+        return high
+    return x * 1.0
+
+
+def straight(x, out):
+    a, b = both(x[0], x[1])
+    out[0], out[1] = b, a
+    out[2] = -a * b / 4.0 + SCALE * math.sqrt(abs(b))
+    a = x.size  # another type, in straight code
+    out[-1] = a
+
+
+def branches(x, out):
+    for i in range(x.size):
+        if x[i] < 0.0 or (x[i] > 2.0 and not x[i] == 3.0):
+            sign = -1.0
+        elif 0.0 < x[i] <= 1.0:
+            sign = 0.5
+        else:
+            sign = 1.0
+        out[i] = sign * clipped(x[i]) + clipped(x[i], -9.0) + (10.0 if i % 2 else 20.0)
+
+
+def loops(x, out):
+    n, k = x.size, 0
+    for i in range(n - 1, -1, -2):
+        out[k] = x[i]
+        k += 1
+    while True:
+        k += 1
+        if k % 3 == 0:
+            continue
+        if k > 20:
+            break
+    out[n - 1] = k
+    while k > 5 and x[0] < 1e9:
+        k //= 2
+    out[n - 2] = k
+    step = 2 if n > 3 else 1
+    for i in range(0, n, step):
+        out[0] += TABLE[i % 3] * i
+
+
+def grid(x, out):
+    rows, columns = 2, x.size // 2
+    for i in range(rows):
+        for j in range(columns):
+            out[i * columns + j] = x[i * columns + (columns - 1 - j)] - x[-1]
+            out[i * columns + j] += i - j * 0.5
+
+
+def extremes(x, out):
+    for i in range(x.size):
+        out[i] = max(x[i], 0.25, out[i]) + min(i, 2) + min(x[i], -0.25)
+
+
+def kinds(x, out):
+    one = x.dtype.type(1.0)
+    for i in range(x.size):
+        whole = int(x[i])
+        out[i] = (x[i] * one + whole % 3 + (whole // 2) * 0.5) * (x[i] != 0.0)
+        out[i] += np.floor(x[i]) + float(i & 3) - (i << 1)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    "function", [straight, branches, loops, grid, extremes, kinds], ids=lambda f: f.__name__
+)
+def test_what_is_compiled_means_what_python_means(function, dtype):
+    x = np.array([1.25, -2.5, 3.0, 0.75, np.nan, 2.5, -0.0, 1.0], dtype)
+    if function in (straight, kinds):
+        x = np.nan_to_num(x)
+    compiled, expected = np.zeros_like(x), np.zeros_like(x)
+    before = len(left_to_numba)
+    with np.errstate(all="ignore"):
+        kernel(function)(x, compiled)
+        _python(function)(x, expected)
+    assert left_to_numba[before:] == []
+    np.testing.assert_array_max_ulp(compiled, expected, 2)
+
+
+def _python(function):
+    """The function with its helpers as they stand."""
+    plain = {"both": both.py_func, "clipped": clipped.py_func}
+    return type(function)(function.__code__, {**function.__globals__, **plain})
+
+
+def test_arrays_of_more_axes_are_seen_in_parts():
+    def turned(x, out):
+        for i in range(x.shape[0]):
+            row = x[i]
+            for j in range(len(row)):
+                out[j, i] = row[j] + x[-1, j]
+        flat = x.ravel()
+        for k in range(flat.size):
+            out[k % out.shape[0], 0] -= flat[k]
+
+    x, out = np.arange(6.0).reshape(2, 3), np.zeros((3, 2))
+    expected = np.zeros((3, 2))
+    turned(x, expected)
+    before = len(left_to_numba)
+    kernel(turned)(x, out)
+    assert left_to_numba[before:] == []
+    np.testing.assert_array_equal(out, expected)
+
+
+def test_a_strided_array_has_its_strides():
+    def doubled(x, out):
+        for i in range(x.shape[0]):
+            for j in range(x.shape[1]):
+                out[i, j] = 2.0 * x[i, j]
+
+    x = np.arange(24.0).reshape(4, 6)
+    for view in (x[::2, ::-1], x.T, np.asfortranarray(x)):
+        out = np.empty(view.shape)
+        kernel(doubled)(view, out)
+        np.testing.assert_array_equal(out, 2.0 * view)
+
+
+def test_an_error_is_raised():
+    def guarded(x):
+        if x[0] < 0.0:
+            raise ValueError("it lies below zero")
+        return x[0]
+
+    before = len(left_to_numba)
+    compiled = kernel(guarded)
+    assert compiled(np.array([2.0])) == 2.0
+    with pytest.raises(ValueError, match="it lies below zero"):
+        compiled(np.array([-2.0]))
+    assert left_to_numba[before:] == []
+
+
+def test_numba_compiles_the_rest():
+    def powers(x, *numbers):
+        x[1:] = 7.0
+        return x[0] ** 3 + numbers[0]
+
+    def two_types(x):
+        total = 0
+        for i in range(x.size):
+            total += x[i]
+        return total
+
+    x = np.array([2.0, 1.0])
+    before = len(left_to_numba)
+    assert kernel(two_types)(x) == 3.0
+    assert kernel(powers)(x, 5) == 13.0
+    assert x[1] == 7.0
+    assert [name.split(".")[-1] for name in left_to_numba[before:]] == ["two_types", "powers"]
+
+
+def test_numba_is_left_nothing_of_a_program_but_its_entry():
+    @nbgrad.compile
+    def slope(x):
+        return nbgrad.grad(lambda x: np.sum(np.tanh(x) * np.exp(-x) + np.sqrt(x @ x)))(x)
+
+    before = len(left_to_numba)
+    slope(np.linspace(0.1, 1.0, 10))
+    assert left_to_numba[before:] in (["slope"], [])
