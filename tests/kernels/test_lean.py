@@ -14,6 +14,7 @@ pytestmark = pytest.mark.skipif(DISABLED, reason="nothing is compiled")
 
 TABLE = (0.5, -1.5, 4.0)
 SCALE = 3
+SHIFT = np.uint64(7)
 
 
 @part
@@ -189,3 +190,20 @@ def test_numba_is_left_nothing_of_a_program_but_its_entry():
     before = len(left_to_numba)
     slope(np.linspace(0.1, 1.0, 10))
     assert left_to_numba[before:] in (["slope"], [])
+
+
+def test_conversions_are_those_of_numba():
+    def converted(x, whole, out):
+        out[0] = float(x[0]) * 16777217.0
+        out[1] = int(whole[0]) + int(x[1])
+        out[2] = np.float32(x[0]) * np.float32(3.0)
+        out[3] = np.uint8(300 + int(whole[0]))
+        out[4] = bool(whole[0]) + SHIFT
+
+    x, whole, out = np.array([1.1, -2.7], np.float32), np.array([200], np.uint8), np.zeros(5)
+    before = len(left_to_numba)
+    kernel(converted)(x, whole, out)
+    assert left_to_numba[before:] == []
+    product = np.float32(1.1) * np.float32(3.0)
+    expected = [np.float64(np.float32(1.1)) * 16777217.0, 198.0, product, 500 % 256, 8.0]
+    np.testing.assert_array_equal(out, expected)

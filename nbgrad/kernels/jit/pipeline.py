@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 from llvmlite import binding
 from numba import _dynfunc  # pyright: ignore[reportAttributeAccessIssue]
-from numba.core import errors, types
 from numba.core import typed_passes as typed
+from numba.core import types
 from numba.core import untyped_passes as untyped
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, _LowerResult
@@ -20,7 +20,6 @@ from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.utils import OPERATORS_TO_BUILTINS
 
 from .lean.finish import compiled
-from .lean.syntax import Unsupported
 
 __all__ = ["Inside", "Library", "Outside", "left_to_numba"]
 
@@ -242,7 +241,7 @@ class _Pipeline(CompilerBase):
         library = self.library(state.targetctx.codegen(), func.__qualname__)
         try:
             return compiled(func, state, library, self.library is Library)
-        except (Unsupported, errors.NumbaError):
+        except Exception:  # whatever it is, Numba decides whether it is an error, and tells it
             left_to_numba.append(func.__qualname__)
             return super().compile_extra(func)
 

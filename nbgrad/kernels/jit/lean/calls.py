@@ -18,7 +18,6 @@ from .emit import Emitter
 from .syntax import Unsupported
 from .values import Known, Typed, Value
 
-_CASTS: dict[Any, Any] = {int: types.int64, float: types.float64, bool: types.boolean}
 # Not those of ctypes, which Numba knows too.
 _OF_NUMBERS = (BuiltinFunctionType, FunctionType, np.ufunc)
 _FLOAT_FUNCTIONS: dict[Any, str] = {
@@ -46,7 +45,7 @@ def call(emit: Emitter, function: Any, operands: Sequence[Value]) -> Value:
             x = emit.typed(operand)
             if isinstance(x.kind, types.Float):
                 return _float_function(emit, _FLOAT_FUNCTIONS[function], x)
-    if not isinstance(function, _OF_NUMBERS):
+    if not (isinstance(function, _OF_NUMBERS) or function is int or function is float):
         raise Unsupported(f"a call of {function!r}")
     return emit.library_call(function, [emit.typed(x) for x in operands])
 
@@ -63,8 +62,8 @@ def _number_class(function: Any) -> Any:
     if isinstance(function, types.Type):
         return function
     if isinstance(function, type):
-        if function in _CASTS:
-            return _CASTS[function]
+        if function is bool:
+            return types.boolean
         if issubclass(function, np.generic):
             return numpy_support.from_dtype(np.dtype(function))  # pyright: ignore
     return None

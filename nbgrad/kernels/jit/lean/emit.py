@@ -45,7 +45,10 @@ class Emitter:
                 return Typed(kind, constant(value.value, kind))
             if value.value is None:
                 return Typed(types.none, self.target.get_dummy_value())
-            return Typed(self.resolved(value.value), self.target.get_dummy_value())
+            kind = self.resolved(value.value)
+            if not isinstance(kind, (types.Callable, types.Opaque)):
+                raise Unsupported(f"a constant of {kind}")
+            return Typed(kind, self.target.get_dummy_value())
         parts = [self.typed(part) for part in value]
         kind = types.Tuple(tuple(part.kind for part in parts))
         return Typed(kind, self.target.make_tuple(self.builder, kind, [p.ir for p in parts]))
@@ -103,7 +106,7 @@ class Emitter:
 
     def operation(self, function: Callable, *operands: Value) -> Value:
         """An operator of the module `operator`."""
-        if all(isinstance(x, Known) and x.is_number for x in operands):
+        if all(isinstance(x, Known) and x.is_python_number for x in operands):
             try:
                 return Known(function(*(x.value for x in operands if isinstance(x, Known))))
             except ArithmeticError:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from llvmlite import ir
 from numba.core import types
+from numba.np import numpy_support
 
 from .syntax import Unsupported
 
@@ -28,7 +29,13 @@ class Known:
 
     @property
     def is_number(self) -> bool:
-        return isinstance(self.value, (bool, int, float))
+        """Whether it is a constant of Python's or NumPy's."""
+        return isinstance(self.value, (bool, int, float, np.number, np.bool_))
+
+    @property
+    def is_python_number(self) -> bool:
+        """Whether it is a constant of Python's, which computes with them as Numba does."""
+        return isinstance(self.value, (bool, int, float)) and not isinstance(self.value, np.generic)
 
 
 Value: TypeAlias = "Typed | Known | tuple[Value, ...]"
@@ -36,8 +43,13 @@ Value: TypeAlias = "Typed | Known | tuple[Value, ...]"
 _INTS = (1 << 63, 1 << 64)
 
 
-def kind_of_number(number: bool | int | float) -> Any:
+Number: TypeAlias = "bool | int | float | np.number | np.bool_"
+
+
+def kind_of_number(number: Number) -> Any:
     """The type that Numba gives a constant."""
+    if isinstance(number, np.generic):
+        return numpy_support.from_dtype(number.dtype)  # pyright: ignore
     if isinstance(number, bool):
         return types.boolean
     if isinstance(number, int):
@@ -45,8 +57,10 @@ def kind_of_number(number: bool | int | float) -> Any:
     return types.float64
 
 
-def constant(number: bool | int | float, kind: Any) -> Any:
+def constant(number: Any, kind: Any) -> Any:
     """The LLVM constant of a number in a type. Raises Unsupported where Numba has to convert."""
+    if isinstance(number, np.generic):
+        number = number.item()
     if isinstance(kind, types.Float):
         return ir.Constant(
             ir.FloatType() if kind == types.float32 else ir.DoubleType(),
