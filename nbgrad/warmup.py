@@ -105,8 +105,8 @@ def _filled(spec: Any, domain: Interval, dtype: np.dtype) -> Any:
     if not _is_shape(spec):
         return spec
     filled = np.full(spec, middle, dtype)
-    if len(spec) > 1 and spec[-1] == spec[-2]:
-        filled += 2 * np.eye(spec[-1], dtype=dtype)  # some ops need it to be invertible
+    if len(spec) > 1:
+        filled += 2 * np.eye(*spec[-2:], dtype=dtype)  # some ops need it to have full rank
     return filled
 
 

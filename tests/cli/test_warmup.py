@@ -45,6 +45,10 @@ def test_every_row_has_calls(row, dtype):
         assert arrays, "what has a derivative is pulled back too"
 
 
+def test_every_call_runs():
+    assert run("result = nbgrad.warmup()", NUMBA_DISABLE_JIT="1").result["compiled"] == 0
+
+
 @pytest.mark.skipif(PLAIN_PYTHON, reason="nothing is compiled")
 def test_a_second_warmup_only_loads(tmp_path):
     first, names = run("import sys\n" + FEW, NBGRAD_CACHE_DIR=str(tmp_path)).result
