@@ -207,3 +207,12 @@ def test_conversions_are_those_of_numba():
     product = np.float32(1.1) * np.float32(3.0)
     expected = [np.float64(np.float32(1.1)) * 16777217.0, 198.0, product, 500 % 256, 8.0]
     np.testing.assert_array_equal(out, expected)
+
+
+def test_a_constant_beyond_a_dtype_is_infinite():
+    def bounded(x, out):
+        out[0] = min(x[0], x.dtype.type(1e300))
+
+    out = np.zeros(1, np.float32)
+    kernel(bounded)(np.array([np.inf], np.float32), out)
+    assert out[0] == np.inf

@@ -61,11 +61,11 @@ def constant(number: Any, kind: Any) -> Any:
     """The LLVM constant of a number in a type. Raises Unsupported where Numba has to convert."""
     if isinstance(number, np.generic):
         number = number.item()
-    if isinstance(kind, types.Float):
-        return ir.Constant(
-            ir.FloatType() if kind == types.float32 else ir.DoubleType(),
-            float(np.float32(number)) if kind == types.float32 else float(number),
-        )
+    if kind == types.float64:
+        return ir.Constant(ir.DoubleType(), float(number))
+    if kind == types.float32:
+        with np.errstate(over="ignore"):
+            return ir.Constant(ir.FloatType(), float(np.float32(number)))
     if isinstance(kind, types.Boolean) and isinstance(number, bool):
         return ir.Constant(ir.IntType(1), int(number))
     if kind in types.integer_domain and isinstance(number, int):
