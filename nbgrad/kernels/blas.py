@@ -5,8 +5,9 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from .gemm import call_gemm, is_own, strided_product
+from .gemm import call_gemm, is_own
 from .jit.kernel import instruction
+from .tiles import strided_product
 
 
 def _gemm(a, b, out, m, n, k, ta, tb, count):

@@ -13,6 +13,7 @@ from nbgrad.kernels.blas import gemm_at
 from nbgrad.kernels.pointers import pointer
 
 KERNELS = {np.float64: gemm._gemm_f8, np.float32: gemm._gemm_f4}
+SPREAD = {np.float64: gemm._spread_gemm_f8, np.float32: gemm._spread_gemm_f4}
 # Of one tile and of many, with rows and columns over, and more terms than are summed at once.
 SIZES = [
     (1, 1, 1), (2, 5, 3), (8, 16, 4), (8, 32, 1), (9, 17, 5), (16, 16, 200), (17, 33, 7),
@@ -20,7 +21,7 @@ SIZES = [
 ]  # fmt: skip
 
 
-def _product(dtype, m, n, k, ta, tb, more=0):
+def _product(dtype, m, n, k, ta, tb, more=0, kernels=KERNELS):
     """Both factors, c in nans with `more` columns beside it, and c as a kernel leaves it."""
     rng = np.random.default_rng(m + n + k)
     a = rng.normal(size=(k, m + more) if ta else (m, k + more)).astype(dtype)
@@ -28,7 +29,7 @@ def _product(dtype, m, n, k, ta, tb, more=0):
     c = np.full((m, n + more), np.nan, dtype)
     places = (x.ctypes.data for x in (a, b, c))
     strides = (x.shape[1] for x in (a, b, c))
-    KERNELS[dtype](*places, m, n, k, int(ta), int(tb), *strides)
+    kernels[dtype](*places, m, n, k, int(ta), int(tb), *strides)
     x, y = (a[:, :m].T if ta else a[:, :k]), (b[:, :k].T if tb else b[:, :n])
     return x, y, c
 
@@ -51,6 +52,16 @@ def test_what_lies_beside_the_result_stays(turned):
         assert np.all(np.isnan(c[:, n:]))
 
 
+@pytest.mark.parametrize("dtype", KERNELS)
+@pytest.mark.parametrize("turned", [(0, 0), (0, 1), (1, 0), (1, 1)])
+def test_threads_give_the_same_bits(dtype, turned):
+    for m, n, k in [(300, 40, 30), (33, 257, 200), (128, 128, 10), (1, 130, 5)]:
+        (*_, alone), (*_, together) = (
+            _product(dtype, m, n, k, *turned, kernels=kernels) for kernels in (KERNELS, SPREAD)
+        )
+        np.testing.assert_array_equal(alone, together)
+
+
 def test_nan_and_inf_reach_their_rows_and_columns_alone():
     a, b, c = np.ones((20, 30)), np.ones((30, 21)), np.empty((20, 21))
     a[3, 29], b[5, 20] = np.nan, np.inf
@@ -67,8 +78,8 @@ def _through_the_table(a, b, c):
 
 def test_what_cannot_be_compiled_is_computed_by_numpy(monkeypatch):
     """Nothing can be raised through compiled code: Python tells it, and the product is right."""
-    kind, told = gemm.types.float64, []
-    place, first = gemm._KERNELS[kind][0], ctypes.cast(gemm._first[kind], ctypes.c_void_p).value
+    place, told = 0, []
+    first = ctypes.cast(gemm._first[place], ctypes.c_void_p).value
 
     def fail(kernel):
         raise MemoryError("no room")
