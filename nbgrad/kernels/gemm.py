@@ -24,7 +24,7 @@ from .pointers import at_f4, at_f8, shift
 from .threads import handed, packed, spread
 from .tiles import product, strided_product
 
-__all__ = ["call_gemm", "is_own", "is_spread"]
+__all__ = ["call_gemm", "is_own", "is_spread", "prepare"]
 
 _MUCH = 1 << 18
 """Multiply-adds from which on it is used: a fifth of a second to compile, once for all programs, is
@@ -66,14 +66,10 @@ def _gemm_f4(a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
 def _part(a, b, c, m, n, k, ta, tb, lda, ldb, ldc, piece):
     """Some rows of c where it has more of them, else some columns."""
     first = piece * _PIECE
-    if m > n:
-        rows, a_step = min(_PIECE, m - first), 1 if ta else lda
-        a, c = shift(a, first * a_step), shift(c, first * ldc)
-        product(a, b, c, rows, n, k, ta, tb, lda, ldb, ldc)
-    else:
-        columns, b_step = min(_PIECE, n - first), ldb if tb else 1
-        b, c = shift(b, first * b_step), shift(c, first)
-        product(a, b, c, m, columns, k, ta, tb, lda, ldb, ldc)
+    row, column = (first, 0) if m > n else (0, first)
+    rows, columns = (min(_PIECE, m - row), n) if m > n else (m, min(_PIECE, n - column))
+    a, b = shift(a, row * (1 if ta else lda)), shift(b, column * (ldb if tb else 1))
+    product(a, b, shift(c, row * ldc + column), rows, columns, k, ta, tb, lda, ldb, ldc)
 
 
 @device
@@ -133,6 +129,13 @@ def _address(kernel: Kernel) -> int:
     dispatcher.compile(kinds)
     compiled = dispatcher.overloads[kinds]
     return compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
+
+
+def prepare(dtype: np.dtype) -> None:
+    """Compile or load the kernels for matrices of a dtype, where they are used."""
+    for each, held in _KERNELS:
+        if is_wide() and np.dtype(held) == dtype:
+            _address(each)
 
 
 def _by_numpy(dtype: Any, a: int, b: int, c: int, sizes: tuple) -> None:
