@@ -46,14 +46,16 @@ def main() -> None:
         if options.naive:
             libraries.append(naive_library())
         libraries += [peers[name]() for name in installed()]
+    numba_by_hand = {
+        "Numba by hand": hand_numba(), "Numba by hand, nbgrad's exp": hand_numba(fast()),
+    }  # fmt: skip
     rows = []
     for name in options.names or workloads:
         workload = workloads[name]
-        runs = {
-            HAND: hand_runner(workload),
-            "Numba by hand": numba_runner(workload, hand_numba()),
-            "Numba by hand, nbgrad's exp": numba_runner(workload, hand_numba(fast())),
-        }
+        runs = {HAND: hand_runner(workload)}
+        for label, functions in numba_by_hand.items():
+            if name in functions:
+                runs[label] = numba_runner(workload, functions)
         able = [library for library in libraries if takes(library, workload)]
         runs |= {library.name: runner(workload, library) for library in able}
         if options.to not in runs:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numba
 import numpy as np
-from test_workloads import by_name, same
+from test_workloads import by_name, by_name_in_numba, same
 
 import nbgrad
 from nbgrad.bench.hand_numba import descent, fast, hand_numba
@@ -62,7 +62,7 @@ def pair(name: str, functions, calls: int | None = None) -> dict[str, Callable]:
     return {"compiled": looped(compiled, name, calls), "by hand": looped(by_hand, name, calls)}
 
 
-@by_name
+@by_name_in_numba
 def test_inside_njit(benchmark, note_ratio, name):
     loops = pair(name, fast(), calls=None if benchmark.enabled else 2)
     np.testing.assert_allclose(
@@ -78,7 +78,7 @@ def test_compiled_descends_and_differentiates_alike_in_njit(name):
     same((value, gradients), hand_runner(workload)(), workload.tolerance)
 
 
-@by_name
+@by_name_in_numba
 def test_from_python(benchmark, note_ratio, name):
     run = runner(workloads[name], nbgrad_compiled_library())
     benchmark(run)
@@ -91,7 +91,7 @@ def main() -> None:
 
     print("compiled nbgrad in multiples of Numba by hand, median (and of least times)")
     print(f"{'':6}{'from Python':>20}{'in @njit':>20}{'math.*: Python':>20}{'in @njit':>20}")
-    for name in sys.argv[1:] or workloads:
+    for name in sys.argv[1:] or hand_numba():
         cells = []
         for functions in (fast(), None):
             hands = hand_numba(functions) if functions else hand_numba()

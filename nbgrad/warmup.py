@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .core.primitive import Primitive, bind
-from .kernels.jit.kernel import stats
+from .kernels import gemm
+from .kernels.jit.kernel import DISABLED, stats
 from .rules.families import Elementwise, Interval
 from .values.leaves import track
 from .values.tracked import TrackedArray
@@ -40,7 +41,11 @@ def warmup(
     {'compiled': 0, 'loaded': 0}
     """
     before = stats()
-    work = [(dtype, primitive) for dtype in map(_float_type, dtypes) for primitive in _sampled()]
+    kinds = list(map(_float_type, dtypes))
+    if not DISABLED:
+        for kind in kinds:
+            gemm.prepare(kind)
+    work = [(dtype, primitive) for dtype in kinds for primitive in _sampled()]
     for done, (dtype, primitive) in enumerate(work):
         if on_op is not None:
             on_op(done, len(work), primitive.name)

@@ -33,7 +33,8 @@ def contestant(name: str) -> Contestant:
         return Contestant(name, lambda _: True, hand_runner, lambda: None)
     if name == NUMBA:
         run = lambda workload: numba_runner(workload, hand_numba())  # noqa: E731
-        return Contestant(name, lambda _: True, run, lambda: numba.njit(_next)(1.0))
+        known = hand_numba()
+        return Contestant(name, lambda w: w.name in known, run, lambda: numba.njit(_next)(1.0))
     library: Library = (OURS[name] if name in OURS else peers[name])()
     return Contestant(
         name,

@@ -1,4 +1,4 @@
-"""Value and gradients of each workload by hand in Numba: the limit that compiled programs aim at.
+"""Value and gradients of workloads by hand in Numba: the limit that compiled programs aim at.
 
 Written as one who knows the mathematics writes plain `@njit` code: loops over whole rows, sums that
 may be reordered where nothing else is at stake, BLAS through `np.dot`. `hand_numba()` takes its
@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from . import asian
 from .hand_loops import (
     add,
     add_relu,
@@ -301,5 +302,6 @@ def hand_numba(functions: Any = math) -> dict[str, Callable]:
     return {
         "W1": product, "W2": two_scalars, "W3": babysqrt, "W4": polynomial, "W5": moons,
         "W5b": descent(moons), "W6": characters, "W7": network(as_it_is, False), "W8": log_softmax,
-        "W9": elementary, "W10": rosenbrock, "W10k": rosenbrock,
+        "W9": elementary, "W10": rosenbrock, "W10k": rosenbrock, "W13": asian.by_numba(exp),
+        "W13s": asian.by_numba(exp),
     }  # fmt: skip

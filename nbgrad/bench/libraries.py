@@ -24,6 +24,7 @@ class Library:
     relu: Callable
     logit_cross_entropy: Callable
     logsoftmax: Callable
+    softmax: Callable
     prepare: Callable[[Callable, list, list], Callable[[], tuple]]
     descend: Callable[[Callable, list, list, int, float], Callable[[], tuple]] | None = None
     only: tuple[str, ...] | None = None
@@ -38,6 +39,7 @@ def _names() -> dict[str, Any]:
         "relu": nbgrad.relu,
         "logit_cross_entropy": nbgrad.logit_cross_entropy,
         "logsoftmax": nbgrad.logsoftmax,
+        "softmax": nbgrad.softmax,
     }
 
 
@@ -88,14 +90,7 @@ def nbgrad_anew_library() -> Library:
 
         return run
 
-    return Library(
-        "nbgrad, tracked anew",
-        np,
-        nbgrad.relu,
-        nbgrad.logit_cross_entropy,
-        nbgrad.logsoftmax,
-        prepare,
-    )
+    return Library("nbgrad, tracked anew", prepare=prepare, **_names())
 
 
 def nbgrad_function_library() -> Library:
@@ -106,14 +101,7 @@ def nbgrad_function_library() -> Library:
         both = nbgrad.value_and_grad(f, tuple(range(len(parameters))))
         return lambda: both(*parameters, *data)
 
-    return Library(
-        "nbgrad value_and_grad",
-        np,
-        nbgrad.relu,
-        nbgrad.logit_cross_entropy,
-        nbgrad.logsoftmax,
-        prepare,
-    )
+    return Library("nbgrad value_and_grad", prepare=prepare, **_names())
 
 
 def nbgrad_compiled_library() -> Library:
@@ -139,15 +127,7 @@ def nbgrad_compiled_library() -> Library:
 
         return lambda: train(parameters, data)
 
-    return Library(
-        "nbgrad compiled",
-        np,
-        nbgrad.relu,
-        nbgrad.logit_cross_entropy,
-        nbgrad.logsoftmax,
-        prepare,
-        descend,
-    )
+    return Library("nbgrad compiled", prepare=prepare, descend=descend, **_names())
 
 
 def naive_library() -> Library:
@@ -181,9 +161,14 @@ def naive_library() -> Library:
 
         return run
 
-    return Library("naive", np, relu, cross_entropy, logsoftmax, prepare)
+    def softmax(x):
+        return np.exp(logsoftmax(x))
+
+    return Library("naive", np, relu, cross_entropy, logsoftmax, softmax, prepare)
 
 
 def as_float(x: np.ndarray) -> Any:
-    """Arrays without axes as the floats that a caller has."""
-    return x if x.shape else x.item()
+    """Arrays without axes as the floats that a caller has, in their dtype."""
+    if x.shape:
+        return x
+    return x.item() if x.dtype == np.float64 else x[()]

@@ -25,8 +25,11 @@ def autograd_library() -> Library:
         both = autograd.value_and_grad(f, argnum=tuple(range(len(parameters))))
         return lambda: both(*parameters, *data)
 
+    def softmax(x):
+        return anp.exp(x - logsumexp(x, axis=-1, keepdims=True))
+
     return Library(
-        "autograd", anp, lambda x: anp.maximum(x, 0.0), cross_entropy, logsoftmax, prepare
+        "autograd", anp, lambda x: anp.maximum(x, 0.0), cross_entropy, logsoftmax, softmax, prepare
     )
 
 
@@ -50,7 +53,7 @@ def mygrad_library() -> Library:
 
         return run
 
-    return Library("mygrad", mygrad, relu, cross_entropy, logsoftmax, prepare)
+    return Library("mygrad", mygrad, relu, cross_entropy, logsoftmax, nnet.softmax, prepare)
 
 
 def torch_library() -> Library:
@@ -92,8 +95,11 @@ def torch_library() -> Library:
     def logsoftmax(x):
         return functional.log_softmax(x, -1)
 
+    def softmax(x):
+        return functional.softmax(x, -1)
+
     return Library(
-        "torch", torch, torch.relu, functional.cross_entropy, logsoftmax, prepare, descend
+        "torch", torch, torch.relu, functional.cross_entropy, logsoftmax, softmax, prepare, descend
     )
 
 
@@ -125,7 +131,8 @@ def jax_library() -> Library:
 
     relu: Callable = jax.nn.relu
     logsoftmax: Callable = jax.nn.log_softmax
-    return Library("jax.jit", jax.numpy, relu, cross_entropy, logsoftmax, prepare, descend)
+    names = (jax.numpy, relu, cross_entropy, logsoftmax, jax.nn.softmax)
+    return Library("jax.jit", *names, prepare, descend)
 
 
 def casadi_library() -> Library:
@@ -152,7 +159,7 @@ def casadi_library() -> Library:
 
     numpy = SimpleNamespace(sum=total, mean=lambda x: total(x) / x.numel(), sin=casadi.sin)
     return Library(
-        "casadi", numpy, _left_out, _left_out, _left_out, prepare,
+        "casadi", numpy, _left_out, _left_out, _left_out, _left_out, prepare,
         only=("product", "two_scalars", "babysqrt", "polynomial", "rosenbrock"),
     )  # fmt: skip
 
@@ -184,9 +191,11 @@ def pytensor_library() -> Library:
 
         return run
 
-    return Library(
-        "pytensor", tensor, lambda x: tensor.maximum(x, 0), cross_entropy, logsoftmax, prepare
-    )
+    def softmax(x):
+        return special.softmax(x, axis=-1)
+
+    names = (tensor, lambda x: tensor.maximum(x, 0), cross_entropy, logsoftmax, softmax)
+    return Library("pytensor", *names, prepare)
 
 
 def _left_out(*_: Any) -> Any:

@@ -13,10 +13,11 @@ same in Numba.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
-from . import hand_numpy
+from . import asian, hand_numpy, transformer
 from .libraries import Library, as_float
 from .sizes import (
     BATCH,
@@ -296,6 +297,14 @@ workloads = {
             "W10", "Rosenbrock by slices, n = 100", rosenbrock,
             lambda: [_draws(100)], _nothing, hand_numpy.rosenbrock,
         ),
+        Workload(
+            "W12", "a transformer block, 8 x 32 rows of 64, 4 heads", transformer.transformer,
+            transformer.parameters, transformer.data, transformer.by_hand, large=True,
+        ),
+        Workload(
+            "W13", "an Asian option by 10,000 paths of 50 steps", asian.asian,
+            asian.parameters, asian.data, asian.by_hand, large=True,
+        ),
     ]
 }  # fmt: skip
 workloads["W10k"] = replace(
@@ -305,3 +314,10 @@ workloads["W10k"] = replace(
     parameters=lambda: [_draws(10_000)],
     large=True,
 )
+for _name, _module in (("W12", transformer), ("W13", asian)):
+    _single = {"parameters": partial(_module.parameters, np.float32),
+               "data": partial(_module.data, np.float32)}  # fmt: skip
+    _what = f"{workloads[_name].what}, float32"
+    workloads[f"{_name}s"] = replace(
+        workloads[_name], name=f"{_name}s", what=_what, tolerance=1e-3, **_single
+    )

@@ -39,13 +39,13 @@ def _spoil(to: PointerLike, count: int) -> None:
     _write(to, np.full(count, np.nan))
 
 
-def _cumsum(x: PointerLike, out: PointerLike, rows: int, columns: int) -> None:
-    values = _read(x, rows, columns)
+def _cumsum(x: PointerLike, out: PointerLike, rows: int, columns: int, inner: int) -> None:
+    values = _read(x, rows, columns, inner)
     _write(out, np.cumsum(values, axis=1, dtype=values.dtype))
 
 
-def _cumsum_back(x: PointerLike, out: PointerLike, rows: int, columns: int) -> None:
-    values = _read(x, rows, columns)[:, ::-1]
+def _cumsum_back(x: PointerLike, out: PointerLike, rows: int, columns: int, inner: int) -> None:
+    values = _read(x, rows, columns, inner)[:, ::-1]
     _write(out, np.cumsum(values, axis=1, dtype=values.dtype)[:, ::-1])
 
 
@@ -312,8 +312,8 @@ EXTENTS: dict[str, Callable[..., tuple[int, ...]]] = {
     ),
     "choleskied": lambda count, n: (count * n * n, count * n * n),
     "convolved": lambda n, m: (n, m, n + m - 1),
-    "cumsum": lambda rows, columns: (rows * columns,) * 2,
-    "cumsum_back": lambda rows, columns: (rows * columns,) * 2,
+    "cumsum": lambda rows, columns, inner: (rows * columns * inner,) * 2,
+    "cumsum_back": lambda rows, columns, inner: (rows * columns * inner,) * 2,
     "diagonals": lambda count, n: (count * (n + 1) * n, count * n),
     "exponentials": lambda count, n: (count * n * n, 6 * count * n * n),
     "factored": lambda count, n: (count * n * n, count * (n + 1) * n),

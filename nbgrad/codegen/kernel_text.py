@@ -194,7 +194,7 @@ def gemm_text(gemm: Gemm, pointer: Callable) -> str:
     (m, n, k), (ta, tb), (lda, ldb) = gemm.sizes, gemm.turned, gemm.strides
     places = ", ".join(pointer(place) for place in (gemm.a, gemm.b, gemm.c))
     rows = ", ".join(f"max({ld}, 1)" if is_dynamic(ld) else str(ld) for ld in (lda, ldb, n))
-    return f"gemm_at({places}, {m}, {n}, {k}, {ta}, {tb}, {rows})"
+    return f"gemm_at({places}, {m}, {n}, {k}, {ta}, {tb}, {rows}, {gemm.products})"
 
 
 def _shifted(place: tuple[Hashable, Affine]) -> str:

@@ -171,8 +171,8 @@ PIECE = "piece"
 
 
 class Gemm(NamedTuple):
-    """A product of matrices in buffers by BLAS, c = op(a) @ op(b): op(a) is m x k, op(b) k x n;
-    rows lie `strides` elements apart, those of c lie n apart."""
+    """A product of matrices in buffers, c = op(a) @ op(b): op(a) is m x k, op(b) k x n; rows lie
+    `strides` elements apart, those of c lie n apart. It is one of `products` such."""
 
     a: tuple[Hashable, Affine]
     b: tuple[Hashable, Affine]
@@ -181,6 +181,7 @@ class Gemm(NamedTuple):
     turned: tuple[bool, bool]
     strides: tuple[int, int]
     dtype: np.dtype
+    products: int = 1
 
 
 Statement = Let | Place | Begin | Join | Load | Store | Loop | Chunks | Guarded | Pieces | Gemm
@@ -217,7 +218,8 @@ def sizes_in(code: Any) -> tuple[str, ...]:
         elif isinstance(part, Store):
             stack += [part.at, part.value]
         elif isinstance(part, Gemm):
-            stack += [part.sizes, part.strides, *(at for _, at in (part.a, part.b, part.c))]
+            places = [at for _, at in (part.a, part.b, part.c)]
+            stack += [part.sizes, part.strides, part.products, *places]
         elif isinstance(part, tuple):
             stack += part
         elif is_dataclass(part):

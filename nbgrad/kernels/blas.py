@@ -1,46 +1,67 @@
-"""The matrix product of BLAS as one call inside kernels, without the checks of `np.dot`."""
+"""Products of matrices as one call inside kernels, without the checks of `np.dot`: by BLAS, or by
+our own kernels where those are faster."""
 
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 
+from .gemm import call_gemm, is_own
 from .jit.kernel import instruction
+from .tiles import strided_product
 
 
-def _gemm(a, b, out, m, n, k, ta, tb):
+def _gemm(a, b, out, m, n, k, ta, tb, count):
     x = a.reshape(k, m).T if ta else a.reshape(m, k)
     y = b.reshape(n, k).T if tb else b.reshape(k, n)
     out[...] = np.matmul(x, y)
 
 
 @instruction(_gemm)
-def gemm(typingctx, a, b, out, m, n, k, ta, tb):
+def gemm(typingctx, a, b, out, m, n, k, ta, tb, count):
     """out = op(a) @ op(b): op(a) is m x k, op(b) is k x n, `ta` and `tb` say transposed.
 
-    `a`, `b` and `out` are contiguous arrays of one dtype. The library is the one that Numba
-    itself links to, through SciPy.
+    `a`, `b` and `out` are contiguous arrays of one dtype; it is one of `count` products of this
+    size. The library is the one that Numba itself links to, through SciPy.
     """
-    sizes = (types.intp,) * 3 + (types.boolean,) * 2
+    sizes = *(types.intp,) * 3, types.boolean, types.boolean, types.intp
 
     def codegen(context, builder, sig, args):
         def data(kind, value):
             array = context.make_array(kind)(context, builder, value)
             return builder.bitcast(array.data, cgutils.voidptr_t)
 
-        m_, n_, k_, ta_, tb_ = args[3:]
+        m_, n_, k_, ta_, tb_, count_ = args[3:]
         pointers = [data(kind, value) for kind, value in zip(sig.args, args[:3], strict=False)]
         strides = builder.select(ta_, m_, k_), builder.select(tb_, k_, n_), n_
-        multiply(context, builder, sig.args[0].dtype, pointers, args[3:6], (ta_, tb_), strides)
+        sizes = m_, n_, k_, count_
+        multiply(context, builder, sig.args[0].dtype, pointers, sizes, (ta_, tb_), strides)
         return context.get_dummy_value()
 
     return types.void(a, b, out, *sizes), codegen
 
 
+@instruction(strided_product)
+def gemm_at(typingctx, a, b, c, m, n, k, ta, tb, lda, ldb, ldc, count):
+    """c = op(a) @ op(b): op(a) is m x k and op(b) k x n, rows `ld` elements apart; one of `count`
+    products of this size."""
+    sizes = *(types.intp,) * 3, types.boolean, types.boolean, *(types.intp,) * 4
+    signature = types.void(a, b, c, *sizes)
+
+    def codegen(context, builder, signature, args):
+        pointers = [builder.bitcast(p, cgutils.voidptr_t) for p in args[:3]]
+        dtype = signature.args[0].dtype
+        sizes = *args[3:6], args[11]
+        multiply(context, builder, dtype, pointers, sizes, args[6:8], args[8:11])
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
 def multiply(context, builder, dtype, pointers, sizes, turned, strides) -> None:
-    """Write calls of BLAS for c = op(a) @ op(b), whose rows are `strides` apart: of a vector where
+    """Write calls for c = op(a) @ op(b), whose rows are `strides` apart: of a vector where
     one of the factors is one, which takes a fifth of the time of a matrix of one row."""
     raw, char, intp = cgutils.voidptr_t, ir.IntType(8), context.get_value_type(types.intp)
-    (a, b, c), (m, n, k), (ta, tb), (lda, ldb, ldc) = pointers, sizes, turned, strides
+    (a, b, c), (m, n, k, count), (ta, tb), (lda, ldb, ldc) = pointers, sizes, turned, strides
     kind = ir.Constant(char, ord("d" if dtype == types.float64 else "s"))
 
     def number(value):
@@ -76,6 +97,10 @@ def multiply(context, builder, dtype, pointers, sizes, turned, strides) -> None:
             with then_row:
                 times_vector(b, builder.not_(tb), n, ldb, a)
             with matrices:
-                # It is given c.T = op(b).T @ op(a).T.
-                call("numba_xxgemm", kind, letter(tb), letter(ta), n, m, k, one, b, ldb, a, lda,
-                     zero, c, ldc)  # fmt: skip
+                with builder.if_else(is_own(builder, m, n, k, count)) as (ours, theirs):
+                    with ours:
+                        call_gemm(context, builder, dtype, pointers, (m, n, k), turned, strides)
+                    with theirs:
+                        # It is given c.T = op(b).T @ op(a).T.
+                        call("numba_xxgemm", kind, letter(tb), letter(ta), n, m, k, one, b, ldb, a,
+                             lda, zero, c, ldc)  # fmt: skip

@@ -13,7 +13,7 @@ from .jit.kernel import instruction
 __all__ = ["alone", "apart", "inside", "small", "tuned", "wide"]
 
 
-def _wide() -> bool:
+def is_wide() -> bool:
     """Whether 512-bit vectors pay: LLVM prefers 256 on every host, for the sake of old ones."""
     features = llvmlite.binding.get_host_cpu_features()
     slow = llvmlite.binding.get_host_cpu_name() == "skylake-avx512"
@@ -30,7 +30,7 @@ def tuned(typingctx):
         for argument in function.args[2:]:
             if isinstance(argument.type, ir.PointerType):
                 argument.add_attribute("noalias")
-        _widen(function)
+        widen(function)
         return context.get_dummy_value()
 
     return types.void(), codegen
@@ -99,12 +99,12 @@ def wide(typingctx):
     does not keep them waiting."""
 
     def codegen(context, builder, signature, args):
-        _widen(builder.function)
+        widen(builder.function)
         return context.get_dummy_value()
 
     return types.void(), codegen
 
 
-def _widen(function: ir.Function) -> None:
-    if _wide():
+def widen(function: ir.Function) -> None:
+    if is_wide():
         set.add(function.attributes, '"prefer-vector-width"="512"')

@@ -35,8 +35,8 @@ def outer(x, y, out):
 
 
 @device
-def product(a, b, out, ta, tb):
-    """out = op(a) @ op(b), where `op` transposes if the flag is set."""
+def product(a, b, out, ta, tb, count):
+    """out = op(a) @ op(b), where `op` transposes if the flag is set; one of `count` products."""
     m, n = out.shape
     k = a.shape[0] if ta else a.shape[1]
     if m == n == 1:
@@ -46,7 +46,7 @@ def product(a, b, out, ta, tb):
         outer(a.ravel(), b.ravel(), out)
         return
     if m * n * k > SMALL:
-        gemm(a, b, out, m, n, k, ta, tb)
+        gemm(a, b, out, m, n, k, ta, tb, count)
         return
     for i in range(m):
         for j in range(n):
@@ -58,21 +58,23 @@ def product(a, b, out, ta, tb):
 
 @kernel
 def matmul(a, b, out, ta, tb):
-    product(a, b, out, ta, tb)
+    product(a, b, out, ta, tb, 1)
 
 
 @kernel
 def matmul_pullback(ct, a, b, a_bar, b_bar, ta, tb):
     """a_bar = ct @ op(b).T and b_bar = op(a).T @ ct."""
-    product(ct, b, a_bar, False, not tb)
-    product(a, ct, b_bar, not ta, False)
+    product(ct, b, a_bar, False, not tb, 1)
+    product(a, ct, b_bar, not ta, False, 1)
 
 
 @kernel
 def matmul_batch(a, b, out, ta, tb):
     """One product for each matrix of `out`; `a` and `b` hold as many, or one for all."""
-    for i in range(out.shape[0]):
-        product(a[i if a.shape[0] > 1 else 0], b[i if b.shape[0] > 1 else 0], out[i], ta, tb)
+    count = out.shape[0]
+    for i in range(count):
+        x, y = a[i if a.shape[0] > 1 else 0], b[i if b.shape[0] > 1 else 0]
+        product(x, y, out[i], ta, tb, count)
 
 
 def result_shape(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:

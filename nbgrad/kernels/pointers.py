@@ -10,9 +10,8 @@ from typing import Any
 import llvmlite.binding
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, errors, types
+from numba.core import errors, types
 
-from .blas import multiply
 from .jit.kernel import device, instruction
 
 __all__ = [
@@ -33,7 +32,6 @@ __all__ = [
     "clear",
     "f4",
     "f8",
-    "gemm_at",
     "hidden",
     "highest",
     "i1",
@@ -231,28 +229,3 @@ def _extreme(name: str, twin: Callable) -> Callable:
 
 # The larger and the smaller of two; nan where one is nan. They vectorise in a reduction.
 highest, lowest = _extreme("maximum", np.maximum), _extreme("minimum", np.minimum)
-
-
-def _gemm(a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
-    def matrix(p, rows, columns, ld):
-        strides = (ld * p.itemsize, p.itemsize)
-        return np.lib.stride_tricks.as_strided(p, (rows, columns), strides)
-
-    x = matrix(a, k, m, lda).T if ta else matrix(a, m, k, lda)
-    y = matrix(b, n, k, ldb).T if tb else matrix(b, k, n, ldb)
-    matrix(c, m, n, ldc)[...] = x @ y
-
-
-@instruction(_gemm)
-def gemm_at(typingctx, a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
-    """c = op(a) @ op(b) by BLAS: op(a) is m x k and op(b) k x n, rows `ld` elements apart."""
-    sizes = (types.intp,) * 3 + (types.boolean,) * 2 + (types.intp,) * 3
-    signature = types.void(a, b, c, *sizes)
-
-    def codegen(context, builder, signature, args):
-        pointers = [builder.bitcast(p, cgutils.voidptr_t) for p in args[:3]]
-        dtype = signature.args[0].dtype
-        multiply(context, builder, dtype, pointers, args[3:6], args[6:8], args[8:])
-        return context.get_dummy_value()
-
-    return signature, codegen

@@ -6,24 +6,56 @@ from .pointers import shift
 
 
 @device
-def cumsum(x, out, rows, columns):
-    """out[i, j] = x[i, 0] + ... + x[i, j]"""
-    for i in range(rows * (columns > 0)):
-        total = out[i * columns] = x[i * columns]
-        for j in range(i * columns + 1, (i + 1) * columns):
-            total += x[j]
-            out[j] = total
+def _in_step(x, out, at, ahead, rows, step, count):
+    """Running sums of `rows` (1 or 4) rows that lie `ahead` apart: `count` elements from `at` on,
+    `step` apart. A sum waits for the one before, so four at once take the time of one."""
+    if rows == 1:
+        total = out[at] = x[at]
+        for _ in range(1, count):
+            at += step
+            total += x[at]
+            out[at] = total
+        return
+    second, third, fourth = at + ahead, at + 2 * ahead, at + 3 * ahead
+    a, b, c, d = x[at], x[second], x[third], x[fourth]
+    out[at], out[second], out[third], out[fourth] = a, b, c, d
+    for j in range(step, step * count, step):
+        a, b = a + x[at + j], b + x[second + j]
+        c, d = c + x[third + j], d + x[fourth + j]
+        out[at + j], out[second + j], out[third + j], out[fourth + j] = a, b, c, d
 
 
 @device
-def cumsum_back(x, out, rows, columns):
-    """out[i, j] = x[i, j] + ... + x[i, columns - 1]"""
-    for i in range(rows * (columns > 0)):
-        last = (i + 1) * columns - 1
-        total = out[last] = x[last]
-        for j in range(last - 1, i * columns - 1, -1):
-            total += x[j]
-            out[j] = total
+def _running(x, out, rows, columns, inner, first, step):
+    """Running sums along the middle axis from its element `first` on."""
+    if columns == 0:
+        return
+    if inner == 1:
+        for i in range(0, rows - 3, 4):
+            _in_step(x, out, i * columns + first, columns, 4, step, columns)
+        for i in range(rows // 4 * 4, rows):
+            _in_step(x, out, i * columns + first, columns, 1, step, columns)
+        return
+    for i in range(rows):
+        at = (i * columns + first) * inner
+        for k in range(at, at + inner):
+            out[k] = x[k]
+        for _ in range(1, columns):
+            before, at = at, at + step * inner
+            for k in range(inner):
+                out[at + k] = out[before + k] + x[at + k]
+
+
+@device
+def cumsum(x, out, rows, columns, inner):
+    """out[i, j, k] = x[i, 0, k] + ... + x[i, j, k]"""
+    _running(x, out, rows, columns, inner, 0, 1)
+
+
+@device
+def cumsum_back(x, out, rows, columns, inner):
+    """out[i, j, k] = x[i, j, k] + ... + x[i, columns - 1, k]"""
+    _running(x, out, rows, columns, inner, columns - 1, -1)
 
 
 def _recurred(a, b, out, rows, columns):

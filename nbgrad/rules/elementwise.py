@@ -141,16 +141,46 @@ integer_power = elementwise(
 )  # fmt: skip
 
 
+def _half_power_body(*, n: int) -> str:
+    """x ** (n / 2) by its root. Of -0.0 it is that of 0, and of -inf what NumPy has."""
+    whole, at_end = _integer_power_body(n=abs(n) // 2), "0.0" if n < 0 else "inf"
+    whole = whole.replace("x", "(x + 0.0)")
+    root = "sqrt(x + 0.0)"
+    power = f"1.0 / ({whole}) / {root}" if n < 0 else f"({whole}) * {root}"
+    return f"select(x == -inf, {at_end}, {power})"
+
+
+half_power = elementwise(
+    None, _half_power_body, [lambda x, out, n: n / 2 * half_power_of(x, n - 2)],
+    domains=[positive], name="half_power", operator="**",
+    params=[{"n": n} for n in (-3, -1, 3, 5)],
+    notes="x ** (n / 2) for an odd n from -3 to 5: products with a root, or divided by it",
+    plain=lambda x, *, n: np.asarray(x) ** (n / 2), reference=lambda x, *, n: x ** (n / 2),
+)  # fmt: skip
+
+
+def half_power_of(x, n: int):
+    if not isinstance(x, Array):
+        return np.power(x, n / 2)
+    return np.sqrt(x) if n == 1 else bind(half_power, x, n=n)
+
+
 def integer_power_of(x, n: int):
     return bind(integer_power, x, n=n) if isinstance(x, Array) else np.power(x, float(n))
 
 
+_HALVES = (-3, -1, 3, 5)  # a root is a row of its own
+
+
 @implements(np.power)
 def power_of(x, y):
-    """`x ** y`; a small whole exponent becomes repeated multiplication."""
+    """`x ** y`; a small whole exponent becomes repeated multiplication, and one half of an odd
+    number that with a root."""
     if isinstance(x, Array) and type(y) in (int, float) and -8 <= y <= 8 and y == int(y):
         if type(y) is int or x.dtype.kind == "f":
             return bind(integer_power, x, n=int(y))
+    if isinstance(x, Array) and x.dtype.kind == "f" and type(y) is float and 2 * y in _HALVES:
+        return half_power_of(x, int(2 * y))
     return bind(power, x, y)
 
 

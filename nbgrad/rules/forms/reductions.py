@@ -54,13 +54,10 @@ def row_sums(graph, symbol, x, y):
 
 
 def cumsum(graph, symbol, x):
-    axis, n = symbol.params["axis"], len(x.shape)
-    order = (*(i for i in range(n) if i != axis), axis)
-    moved = graph.transpose(graph.cast(x, symbol.dtype), order)
+    axis = symbol.params["axis"]
     name = "cumsum_back" if symbol.params["reverse"] else "cumsum"
-    rows = math.prod(moved.shape[:-1])
-    sums = graph.call(moved.shape, moved.dtype, (moved,), name, (rows, moved.shape[-1]))
-    return graph.transpose(sums, tuple(sorted(range(n), key=order.__getitem__)))
+    sizes = (math.prod(x.shape[:axis]), x.shape[axis], math.prod(x.shape[axis + 1 :]))
+    return graph.call(symbol.shape, symbol.dtype, (graph.cast(x, symbol.dtype),), name, sizes)
 
 
 def recurrence(graph, symbol, a, b):

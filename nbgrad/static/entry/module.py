@@ -13,9 +13,11 @@ import numpy as np
 
 from ...codegen.affine import Affine
 from ...codegen.core import Core, CoreStep, RunKernel, Scratch, Slot, all_steps
-from ...codegen.loops import Pieces
+from ...codegen.loops import Gemm, Pieces
 from ...codegen.numba import Line, Module, position_text
 from ...core.naming import naming
+from ...core.sizes import is_dynamic
+from ...kernels.gemm import is_spread
 from ..loops.build import CoreBuilder
 from ..loops.memory import ArgumentBuffer, ResultBuffer
 from ..loops.plan import LoopPlan, plan_loops
@@ -44,11 +46,14 @@ class Emitted:
 
     @property
     def in_pieces(self) -> bool:
-        """Whether a long loop of it runs in pieces."""
-        runs = (step.statement for step in all_steps(self.core))
+        """Whether a long loop of it, or a large product, runs in pieces."""
+        steps = [step.statement for step in all_steps(self.core)]
+        products = [s.sizes for s in steps if isinstance(s, Gemm)]
         return any(
+            not any(map(is_dynamic, sizes)) and is_spread(*sizes) for sizes in products
+        ) or any(
             isinstance(statement, Pieces)
-            for run in runs if isinstance(run, RunKernel)
+            for run in steps if isinstance(run, RunKernel)
             for statement in run.kernel.body
         )  # fmt: skip
 

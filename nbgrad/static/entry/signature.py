@@ -144,6 +144,7 @@ _IMPORTS = {
     ),
     "nbgrad.errors": ("DimensionMismatch",),
     "nbgrad.kernels.banded": tuple(banded.__all__),
+    "nbgrad.kernels.blas": ("gemm_at",),
     "nbgrad.kernels.exponentials": tuple(exponentials.__all__),
     "nbgrad.kernels.jit.kernel": ("device", "exact"),
     "nbgrad.kernels.marks": tuple(marks.__all__),

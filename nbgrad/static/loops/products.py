@@ -70,7 +70,7 @@ def product(value: Matmul, a: Layout, b: Layout) -> Gemm | Kernel:
         ta, lda = _orientation(a.strides, value.args[0].shape)
         tb, ldb = _orientation(b.strides, value.args[1].shape)
         x, y, z = enumerate(starts)
-        body = Gemm(x, y, z, (m, n, k), (ta, tb), (lda, ldb), value.dtype)
+        body = Gemm(x, y, z, (m, n, k), (ta, tb), (lda, ldb), value.dtype, math.prod(lead))
         if math.prod(lead) == 1:
             first, second = affine_of(a.base, {}), affine_of(b.base, {})
             return body._replace(a=(0, first), b=(1, second), c=(2, ZERO))

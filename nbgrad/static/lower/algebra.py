@@ -8,7 +8,7 @@ import numpy as np
 
 from ...codegen.functions import Constant
 from ...codegen.scalar import NAMES, Expr, evaluate, is_exact, parse
-from .values import Full, Value, is_finite, is_map, number_of
+from .values import Full, Map, Value, is_finite, is_map, number_of
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -36,12 +36,35 @@ def _scaled(graph, args, dtype, shape) -> Value | None:
     x, y = args
     if number_of(x) == 0.0:
         return graph.full(0.0, shape, dtype)
-    if number_of(x) is not None or is_finite(y):
+    if number_of(x) is not None or is_finite(y) or _carries(x, y):
         return graph.map(TIMES, args, dtype, shape)
     if is_map(y, CHOICE) and number_of(y.args[2]) == 0.0:
         inner = graph.map(SCALED, (x, y.args[1]), dtype, shape)
         return graph.map(CHOICE, (y.args[0], inner, graph.full(0.0, (), dtype)), dtype, shape)
     return _power_scaled(graph, x, y, dtype, shape)
+
+
+# What is inf or nan where one of these arguments is.
+_CARRIED = {
+    PLUS: (0, 1), MINUS: (0, 1), TIMES: (0, 1), OVER: (0,), NEGATIVE: (0,), SCALED: (0,),
+    parse("x * x"): (0,), parse("sqrt(x)"): (0,), parse("log(x)"): (0,),
+}  # fmt: skip
+_SEARCHED = 64
+
+
+def _carries(x: Value, y: Value) -> bool:
+    """Whether x is inf or nan wherever y is, since it is computed from it: where x is 0, y is
+    finite then, and their product 0."""
+    stack, seen = [x], {x}
+    while stack and len(seen) < _SEARCHED:
+        value = stack.pop()
+        if value is y:
+            return True
+        if isinstance(value, Map):
+            args = [value.args[i] for i in _CARRIED.get(value.body, ())]
+            stack += [arg for arg in args if arg not in seen]
+            seen.update(args)
+    return False
 
 
 def _power_scaled(graph, x: Value, y: Value, dtype, shape) -> Value | None:

@@ -9,7 +9,7 @@ from ...codegen.affine import Axis
 from ...codegen.loops import SUM
 from .algebra import TIMES
 from .buffered import Matmul
-from .values import Full, Value
+from .values import Full, Value, View
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -41,6 +41,38 @@ def product(graph: "Graph", a: Value, b: Value) -> Value:
         terms = graph.map(TIMES, (row, column), dtype)
         return graph.reshape(graph.reduce(SUM, terms, [len(lead)]), shape)
     return graph.new(Matmul, shape, dtype, (a, b))
+
+
+def summed_products(graph: "Graph", value: Matmul, axes: tuple[int, ...]) -> Value | None:
+    """The sum of products over leading axes as one product, whose inner axis is all of them; None
+    where the factors would have to be moved for that, or where it is none of theirs."""
+    lead = len(value.shape) - 2
+    a, b = value.args
+    if axes[-1] >= lead or any(x.shape[:-2] != value.shape[:-2] for x in (a, b)):
+        return None
+    rest = [i for i in range(lead) if i not in axes]
+    left = _joined(graph, a, [*rest, lead], [*axes, lead + 1])
+    right = _joined(graph, b, [*rest, lead + 1], [*axes, lead])
+    if left is None or right is None:
+        return None
+    order = [*range(len(rest)), len(rest) + 1, len(rest)]
+    return graph.matmul(left, graph.transpose(right, order))
+
+
+def _joined(graph: "Graph", x: Value, kept: list[int], joined: list[int]) -> Value | None:
+    """`x` with the axes `kept`, and `joined` as the last one; None where elements would have to
+    be moved: they are in order with the last of `kept` in its place, or behind the joined ones."""
+    shape = tuple(x.shape[i] for i in kept)
+    count = math.prod(x.shape[i] for i in joined)
+    straight = graph.transpose(x, [*kept, *joined])
+    if not isinstance(straight, View):
+        return graph.reshape(straight, (*shape, count))
+    turned = graph.transpose(x, [*kept[:-1], *joined, kept[-1]])
+    if isinstance(turned, View):
+        return None
+    flat = graph.reshape(turned, (*shape[:-1], count, shape[-1]))
+    n = len(shape) - 1
+    return graph.transpose(flat, [*range(n), n + 1, n])
 
 
 def _summed(graph: "Graph", a: Value, b: Value, shape: tuple[int, ...], k: int) -> Value:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 from ...codegen.affine import Axis
 from ...codegen.loops import MAXIMUM, MINIMUM, SUM, Reduction
 from .algebra import NEGATIVE, TIMES
-from .buffered import Reduce
+from .buffered import Matmul, Reduce
+from .products import summed_products
 from .values import Full, Value, View, is_finite, is_map
 
 if TYPE_CHECKING:
@@ -76,6 +77,8 @@ def _simpler_sum(
                 return graph.map(TIMES, (number, total), dtype, shape)
     if is_map(value, NEGATIVE) and value.args[0].shape == value.shape:
         return graph.map(NEGATIVE, (graph.reduce(SUM, value.args[0], axes),), dtype, shape)
+    if isinstance(value, Matmul):
+        return summed_products(graph, value, axes)
     if not isinstance(value, View):
         return None
     used = {axis.out for axis in value.axes}

@@ -1,0 +1,176 @@
+"""Products of matrices by kernels of our own, where vectors have 512 bits.
+
+OpenBLAS as wheels bring it knows few of the processors that have them: it takes the others for
+older ones, and half of their speed. So there is a product of our own, c = op(a) @ op(b).
+
+There is machine code of it once a process, not in each program: programs call what a table holds,
+which compiled code knows by its symbol. At first that is a function of Python's, which has the
+kernel compiled or loaded, puts its address there, and goes on with it.
+"""
+
+import ctypes
+import functools
+from typing import Any
+
+import llvmlite.binding
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+
+from . import pool
+from .jit.kernel import Kernel, device, kernel
+from .marks import is_wide
+from .pointers import at_f4, at_f8, shift
+from .threads import handed, packed, spread
+from .tiles import product, strided_product
+
+__all__ = ["call_gemm", "is_own", "is_spread", "prepare"]
+
+_MUCH = 1 << 18
+"""Multiply-adds from which on it is used: a fifth of a second to compile, once for all programs, is
+as long as 40,000 such products take less."""
+_SPREAD = 1 << 23
+"""Those from which on threads help."""
+_PIECE = 128
+"""Rows or columns of c that a thread takes at once."""
+
+
+def is_own(builder: Any, *sizes: Any) -> Any:
+    """Write whether a product is ours, and not that of BLAS: on a processor with wide vectors,
+    where its `sizes`, and how many there are, come to enough work to compile it for."""
+    if not is_wide():
+        return ir.Constant(ir.IntType(1), 0)
+    work = functools.reduce(builder.mul, sizes)
+    return builder.icmp_signed(">=", work, work.type(_MUCH))
+
+
+def is_spread(m: int, n: int, k: int) -> bool:
+    """Whether threads help with a product of this size."""
+    return is_wide() and m * n * k >= _SPREAD
+
+
+# -- the kernels ----------------------------------------------------------------------------------
+
+
+@kernel
+def _gemm_f8(a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
+    product(at_f8(a), at_f8(b), at_f8(c), m, n, k, ta, tb, lda, ldb, ldc)
+
+
+@kernel
+def _gemm_f4(a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
+    product(at_f4(a), at_f4(b), at_f4(c), m, n, k, ta, tb, lda, ldb, ldc)
+
+
+@device
+def _part(a, b, c, m, n, k, ta, tb, lda, ldb, ldc, piece):
+    """Some rows of c where it has more of them, else some columns."""
+    first = piece * _PIECE
+    row, column = (first, 0) if m > n else (0, first)
+    rows, columns = (min(_PIECE, m - row), n) if m > n else (m, min(_PIECE, n - column))
+    a, b = shift(a, row * (1 if ta else lda)), shift(b, column * (ldb if tb else 1))
+    product(a, b, shift(c, row * ldc + column), rows, columns, k, ta, tb, lda, ldb, ldc)
+
+
+@device
+def _in_parts(a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
+    work = handed(_part, packed(a, b, c, m, n, k, ta, tb, lda, ldb, ldc))
+    spread((max(m, n) + _PIECE - 1) // _PIECE, work)
+
+
+@kernel
+def _spread_gemm_f8(a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
+    _in_parts(at_f8(a), at_f8(b), at_f8(c), m, n, k, ta, tb, lda, ldb, ldc)
+
+
+@kernel
+def _spread_gemm_f4(a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
+    _in_parts(at_f4(a), at_f4(b), at_f4(c), m, n, k, ta, tb, lda, ldb, ldc)
+
+
+# -- how compiled code calls them -----------------------------------------------------------------
+
+_SYMBOL = "nbgrad_gemm"
+_KERNELS: tuple[tuple[Kernel, Any], ...] = (
+    (_gemm_f8, ctypes.c_double), (_gemm_f4, ctypes.c_float),
+    (_spread_gemm_f8, ctypes.c_double), (_spread_gemm_f4, ctypes.c_float),
+)  # fmt: skip
+"""In the order of the table, and what the matrices hold."""
+_TABLE = (ctypes.c_int64 * len(_KERNELS))()
+_SIZES = 11
+# What Numba's own functions take: where a result and where an error go stand first.
+_Function = ctypes.CFUNCTYPE(
+    ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *(ctypes.c_int64,) * _SIZES
+)
+
+
+def _found(place: int) -> Any:
+    """What runs the first product by a kernel: it puts the kernel's address into the table."""
+    kernel, dtype = _KERNELS[place]
+
+    def run(result, error, a, b, c, *sizes):
+        try:
+            if place >= len(_KERNELS) // 2:
+                pool.ready()
+            _TABLE[place] = address = _address(kernel)
+        except BaseException:
+            # Nothing can be raised through compiled code, and a product must not be left out.
+            _by_numpy(dtype, a, b, c, sizes)
+            raise
+        return _Function(address)(result, error, a, b, c, *sizes)
+
+    return _Function(run)
+
+
+def _address(kernel: Kernel) -> int:
+    """Where the machine code of a kernel is."""
+    dispatcher: Any = kernel.dispatcher
+    kinds = (types.int64,) * _SIZES
+    dispatcher.compile(kinds)
+    compiled = dispatcher.overloads[kinds]
+    return compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
+
+
+def prepare(dtype: np.dtype) -> None:
+    """Compile or load the kernels for matrices of a dtype, where they are used."""
+    for each, held in _KERNELS:
+        if is_wide() and np.dtype(held) == dtype:
+            _address(each)
+
+
+def _by_numpy(dtype: Any, a: int, b: int, c: int, sizes: tuple) -> None:
+    m, n, k, ta, tb, lda, ldb, ldc = sizes
+    rows = (k if ta else m, lda), (n if tb else k, ldb), (m, ldc)
+    columns = m if ta else k, k if tb else n, n
+    x, y, z = (
+        np.ctypeslib.as_array((dtype * max((count - 1) * ld + width, 0)).from_address(place))
+        for place, (count, ld), width in zip((a, b, c), rows, columns, strict=True)
+    )
+    strided_product(x, y, z, *sizes)
+
+
+_first = [_found(place) for place in range(len(_KERNELS))]
+for _place, _run in enumerate(_first):
+    _TABLE[_place] = ctypes.cast(_run, ctypes.c_void_p).value or 0
+llvmlite.binding.add_symbol(_SYMBOL, ctypes.addressof(_TABLE))
+
+
+def call_gemm(context, builder, dtype, pointers, sizes, turned, strides) -> None:
+    """Write the call of a product: c = op(a) @ op(b), whose rows are `strides` apart."""
+    word = context.get_value_type(types.int64)
+    kinds = (types.int64,) * _SIZES
+    table = builder.module.globals.get(_SYMBOL) or ir.GlobalVariable(builder.module, word, _SYMBOL)
+    work = functools.reduce(builder.mul, sizes)
+    place = word(0 if dtype == types.float64 else 1)
+    is_spread = builder.icmp_signed(">=", work, word(_SPREAD))
+    place = builder.select(is_spread, builder.add(place, word(2)), place)
+    address = builder.load(builder.gep(table, [place]))
+    convention = context.call_conv
+    function = builder.inttoptr(
+        address, convention.get_function_type(types.none, kinds).as_pointer()
+    )
+    given = [builder.ptrtoint(pointer, word) for pointer in pointers]
+    flags = [builder.zext(flag, word) for flag in turned]
+    convention.call_function(
+        builder, function, types.none, kinds, [*given, *sizes, *flags, *strides]
+    )
