@@ -49,7 +49,7 @@ def jacobian(f: Callable, argnums: int | tuple[int, ...] = 0, mode: str = "auto"
 
     @transformed(jacobian, f, argnums, mode)
     def jacobian_of(*args, **options):
-        places = existing("jacobian", argnums, positions, args)
+        places = existing("jacobian", argnums, positions, len(args))
 
         def partial(*inputs):
             full = list(args)
@@ -101,7 +101,7 @@ def hvp(f: Callable, argnums: int = 0) -> Callable:
                 "hvp: give the arguments of the function and then the direction, as in hvp(f)(x, v)"
             )
         *primals, v = args
-        (place,) = existing("hvp", argnums, positions, tuple(primals))
+        (place,) = existing("hvp", argnums, positions, len(primals))
 
         def of_one(x):
             return f(*primals[:place], x, *primals[place + 1 :], **options)
