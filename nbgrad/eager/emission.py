@@ -75,13 +75,19 @@ def steps_of(
     return steps, [label(output) for output in outputs], used
 
 
+def recorded(f: Callable, arity: int) -> tuple[Any, list[Symbol]]:
+    """What a function gives for so many symbols of numbers, and those."""
+    builder = Builder(level=0)
+    args = [builder.input(_SCALAR) for _ in range(arity)]
+    return f(*args), args
+
+
 def expression(f: Callable, arity: int) -> tuple[Expr, set[str], int]:
     """A function of so many numbers, recorded as one scalar expression over `NAMES`: the
     expression, the names that it reads, and of how many steps it is. Raises OverflowError where it
     is too long."""
-    builder = Builder(level=0)
-    args = [builder.input(_SCALAR) for _ in range(arity)]
-    steps, (result,), used = steps_of([f(*args)], dict(zip(args, NAMES, strict=False)))
+    output, args = recorded(f, arity)
+    steps, (result,), used = steps_of([output], dict(zip(args, NAMES, strict=False)))
     expressions: dict[str, Expr] = {name: arg(name) for name in NAMES[:arity]}
 
     def operand(x: str | float) -> Expr:

@@ -11,7 +11,7 @@ from ..errors import DimensionMismatch
 from . import trees
 from .batching import vmap
 from .forward import jvp
-from .reverse import existing, grad, positions_of, vjp
+from .reverse import existing, grad, gradient, positions_of, vjp
 from .transformed import transformed
 
 # Directions that go through the function together: enough to fill its loops, and few enough that
@@ -108,7 +108,7 @@ def hvp(f: Callable, argnums: int = 0) -> Callable:
 
         # Reverse mode outside has the kernels of the ops for its pullbacks.
         with trees.apart(*args, *options.values()):
-            return grad(lambda x: jvp(of_one, (x,), (v,))[1])(primals[place])
+            return gradient(lambda x: jvp(of_one, (x,), (v,))[1], primals[place])[0]
 
     return product
 

@@ -163,6 +163,12 @@ def fitted(op: str, what: str, value: Any, like: Sequence, tree: Any) -> list[An
 
 
 def _fit(op: str, what: str, value: Any, like: Any) -> Any:
+    if type(value) is np.ndarray and value.dtype in FLOATS and value.flags.carray:
+        if isinstance(like, (Array, np.ndarray)) and (like.shape, like.dtype) == (
+            value.shape,
+            value.dtype,
+        ):
+            return value
     if not trees.is_differentiable(like):
         if what == "tangent" and value is not None:
             raise TypeError(

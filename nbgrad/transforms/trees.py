@@ -105,6 +105,8 @@ def paths(tree: Any) -> list[str]:
 
 def same_structure(a: Any, b: Any) -> bool:
     """Whether two trees nest their leaves in the same way."""
+    if isinstance(a, NUMBERS) and isinstance(b, NUMBERS):
+        return True
     return structure([a]) == structure([b])
 
 

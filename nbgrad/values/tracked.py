@@ -89,6 +89,26 @@ class TrackedArray(GraphArray):
         out = plan.forward(x_value, y_value)
         return result(plan, (x_node, y_node), (x_value, y_value), out)
 
+    @staticmethod
+    def bind_many(primitive: Primitive, args: Sequence):
+        """`bind(primitive, *args)`, short for arrays of the base level, plain arrays and floats."""
+        parents, values, kinds = [], [], []
+        for x in args:
+            if type(x) is TrackedArray:
+                node, kind = x.node, x.aval
+                value = node.value
+            elif type(x) is np.ndarray or type(x) is float:
+                node, kind, value = None, *plain_operand(x, primitive)
+            else:
+                return bind(primitive, *args)
+            parents.append(node)
+            values.append(value)
+            kinds.append(kind)
+        plan = primitive.plans.get(tuple(kinds))
+        if plan is None or not any(parents):
+            return bind(primitive, *args)
+        return result(plan, tuple(parents), tuple(values), plan.forward(*values))
+
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         if method == "__call__" and not options:
             primitive = ufunc_primitives.get(ufunc)
