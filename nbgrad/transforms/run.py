@@ -106,9 +106,12 @@ class Run:
             x = self.own(out)
             if x is not None:
                 seeds[x.node] = seeds[x.node] + ct if x.node in seeds else ct
-        gradients = (
-            backward.sweep(seeds, backward.history(*seeds, since=self.started)) if seeds else {}
-        )
+        if len(seeds) == 1:
+            ((root, seed),) = seeds.items()
+            gradients = backward.pulled(root, seed, since=self.started)
+        else:
+            nodes = backward.history(*seeds, since=self.started)
+            gradients = backward.sweep(seeds, nodes)
         ids: set[int] = set()
         found = []
         for gradient, nodes in zip(self.gradient, self.leaves, strict=True):

@@ -146,7 +146,7 @@ def _pushforward_of(primitive: Elementwise, moves: tuple[bool, ...], params: tup
     except OverflowError:
         return None
     if op.steps > 1:
-        return partial(TrackedArray.bind_many, op)
+        return lambda values: bind(op, *values)
     result, inputs = emission.recorded(op.value, arity)
     place_of = {symbol: i for i, symbol in enumerate(inputs)}
     if result in place_of:

@@ -89,26 +89,6 @@ class TrackedArray(GraphArray):
         out = plan.forward(x_value, y_value)
         return result(plan, (x_node, y_node), (x_value, y_value), out)
 
-    @staticmethod
-    def bind_many(primitive: Primitive, args: Sequence):
-        """`bind(primitive, *args)`, short for arrays of the base level, plain arrays and floats."""
-        parents, values, kinds = [], [], []
-        for x in args:
-            if type(x) is TrackedArray:
-                node, kind = x.node, x.aval
-                value = node.value
-            elif type(x) is np.ndarray or type(x) is float:
-                node, kind, value = None, *plain_operand(x, primitive)
-            else:
-                return bind(primitive, *args)
-            parents.append(node)
-            values.append(value)
-            kinds.append(kind)
-        plan = primitive.plans.get(tuple(kinds))
-        if plan is None or not any(parents):
-            return bind(primitive, *args)
-        return result(plan, tuple(parents), tuple(values), plan.forward(*values))
-
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         if method == "__call__" and not options:
             primitive = ufunc_primitives.get(ufunc)
@@ -163,6 +143,8 @@ class TrackedArray(GraphArray):
             level = self.level + create_graph
             seed = operands.cotangent(cotangent, self.aval, self.name, level, copy=create_graph)
         free = not (keep_graph or create_graph)
+        if retain is None and not (keep_grads or create_graph):
+            return gradients.hand_out(backward.pulled(node, seed, free=free), seed)
         nodes = backward.history(node)
         keep = set(nodes) if keep_grads else ()
         if retain is not None:
@@ -265,8 +247,9 @@ def _take_apart(level: int, primitive: Primitive, args: Sequence) -> tuple[tuple
     parents, values, kinds = [], [], []
     for arg in args:
         if isinstance(arg, TrackedArray) and arg.level == level:
-            parents.append(arg.node)
-            values.append(arg.node.value)
+            node = arg.node
+            parents.append(node)
+            values.append(node.value)
             kinds.append(arg.aval)
         else:
             kind, value = plain_operand(arg, primitive)
