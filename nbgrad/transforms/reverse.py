@@ -11,6 +11,7 @@ from ..core.array import Array
 from ..core.primitive import shape_of
 from ..core.remade import Remade
 from ..errors import DimensionMismatch
+from ..values.tracked import ones
 from . import trees
 from .run import Run, array_leaves, fitted, with_aux
 from .transformed import transformed
@@ -159,8 +160,7 @@ def ones_like(x: Any) -> Any:
     below = x.below
     if isinstance(below, Array):
         return below.full_like(1.0)
-    aval = x.aval
-    return np.ones(aval.shape, aval.dtype) if aval.shape else np.array(1.0, aval.dtype)
+    return ones(x.aval)
 
 
 def positions_of(op: str, argnums: Any) -> tuple[int, ...]:
@@ -197,7 +197,7 @@ def _value_and_gradients(
     out, aux = with_aux(op, run.result) if has_aux else (run.result, None)
     value = _scalar_of(op, run, out)
     own = run.own(out)
-    gradients = run.pull([], []) if own is None else run.pull([own], [ones_like(own)])
+    gradients = run.pull_from({} if own is None else {own.node: ones_like(own)})
     return ((value, run.plain(aux)) if has_aux else value), gradients
 
 

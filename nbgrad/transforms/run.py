@@ -106,6 +106,10 @@ class Run:
             x = self.own(out)
             if x is not None:
                 seeds[x.node] = seeds[x.node] + ct if x.node in seeds else ct
+        return self.pull_from(seeds)
+
+    def pull_from(self, seeds: dict[graph.Node, Any]) -> tuple:
+        """The same from nodes of this run's level, with their cotangents."""
         if len(seeds) == 1:
             ((root, seed),) = seeds.items()
             gradients = backward.pulled(root, seed, since=self.started)
@@ -114,7 +118,7 @@ class Run:
             gradients = backward.sweep(seeds, nodes)
         ids: set[int] = set()
         found = []
-        for gradient, nodes in zip(self.gradient, self.leaves, strict=True):
+        for gradient, nodes in zip(self.gradient, self.leaves):  # noqa: B905
             own = []
             for node in nodes:
                 own.append(None if node is None else _cotangent_of(node, gradients, ids))

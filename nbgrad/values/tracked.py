@@ -14,7 +14,7 @@ import numpy as np
 from ..core import modes
 from ..core.array import Array
 from ..core.modes import active
-from ..core.primitive import Primitive, bind
+from ..core.primitive import Aval, Primitive, bind
 from ..core.symbols import lifted
 from ..eager import plans as eager
 from ..eager.plans import ElementwisePlan
@@ -137,8 +137,7 @@ class TrackedArray(GraphArray):
                     f"backward of an array of shape {self.shape} needs a cotangent of that shape, "
                     "such as z.backward(np.ones(z.shape)); only one element needs none"
                 )
-            aval = self.aval
-            seed = np.ones(aval.shape, aval.dtype) if aval.shape else _SEEDS[aval.dtype]
+            seed = ones(self.aval)
         else:
             level = self.level + create_graph
             seed = operands.cotangent(cotangent, self.aval, self.name, level, copy=create_graph)
@@ -194,6 +193,11 @@ class NestedTracked(TrackedArray):
     @property
     def level(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.node.level
+
+
+def ones(aval: Aval) -> np.ndarray:
+    """A cotangent of ones, which nobody writes to."""
+    return np.ones(aval.shape, aval.dtype) if aval.shape else _SEEDS[aval.dtype]
 
 
 # -- recording ------------------------------------------------------------------------------------
