@@ -42,6 +42,8 @@ class Plan:
     __slots__ = ("aval", "kinds", "need", "params", "primitive")
     # Whether `add_into(buffer, ct)` adds the cotangent into a buffer for the one argument.
     adds = False
+    # Whether all arguments that are tracked get a cotangent: a rule may leave some out.
+    complete = False
     # Whether a backward walk takes the op apart: `again(args)` computes it step by step.
     expands = False
     primitive: Any
@@ -125,8 +127,9 @@ class ElementwisePlan(Plan):
     def _layout(self, avals) -> tuple[list[Pattern], list[int], tuple[int, ...]]:
         lengths = tuple(aval.shape if isinstance(aval, Aval) else () for aval in avals)
         layout = shapes.collapse(lengths, self.shape)
-        patterns, rows, columns = layout or (["full"] * len(avals), 1, prod(self.shape))
-        patterns, loads = list(patterns), []
+        found, rows, columns = layout or (["full"] * len(avals), 1, prod(self.shape))
+        patterns: list[Pattern] = list(found)
+        loads = []
         # Of float64 without axes: kernels of numbers, as Python's floats are those.
         floats = {self.dtype, *(aval.dtype for aval in avals if isinstance(aval, Aval))}
         self.out: Pattern = "full"

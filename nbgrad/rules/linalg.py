@@ -74,6 +74,7 @@ class MatmulPlan(eager.FunctionPlan):
     """Products of two matrices of one dtype go straight to the kernels."""
 
     __slots__ = ("dtype", "forward", "pull", "pull_all", "shape")
+    complete = True
 
     def __init__(self, primitive, kinds, params):
         super().__init__(primitive, kinds, params)

@@ -69,6 +69,7 @@ class SumPlan(eager.FunctionPlan):
     """A sum or mean of neighbouring axes, with its loop sizes looked up once."""
 
     __slots__ = ("dtype", "factor", "forward", "pull_all", "shape", "sizes", "spread")
+    complete = True
 
     def __init__(self, primitive, kinds, params):
         super().__init__(primitive, kinds, params)

@@ -25,9 +25,10 @@ def pulled(root: Node, seed: Any, *, since: int = 0, free: bool = False) -> dict
     """
     again = root.level == 0 and not modes.active and type(seed) is np.ndarray
     if again:
-        found = replay.replayed(root, seed, since, free)
-        if found is not None:
-            return found
+        for walk in replay.known.get(root.plan, ()):
+            found = walk(root, seed, since, free)
+            if found is not None:
+                return found
     nodes = history(root, since=since)
     if again and nodes:
         replay.note(root, nodes)

@@ -31,18 +31,10 @@ AFTER = 64
 _LARGEST = 500  # nodes: the longer the walk of each op takes, the less there is to win
 _VARIANTS = 4  # functions for one plan of the last op
 _PLANS = 256
-_replays: dict[Any, tuple[Replay, ...]] = {}
+known: dict[Any, tuple[Replay, ...]] = {}
+"""The functions for graphs whose last op has a plan. One takes what `backward.pulled` takes, and
+gives cotangents of the leaves, or None where the graph is another one."""
 _walks: dict[tuple[Any, int], int] = {}
-
-
-def replayed(root: Node, seed: Any, since: int, free: bool) -> dict[Node, Any] | None:
-    """Cotangents of the leaves below `root`, if a function knows its graph; None else. Takes what
-    `backward.pulled` takes."""
-    for replay in _replays.get(root.plan, ()):
-        found = replay(root, seed, since, free)
-        if found is not None:
-            return found
-    return None
 
 
 def note(root: Node, nodes: list[Node]) -> None:
@@ -50,17 +42,17 @@ def note(root: Node, nodes: list[Node]) -> None:
     if _is_made_anew(root.plan):
         return
     key = root.plan, len(nodes)
-    known = _replays.get(root.plan, ())
+    written = known.get(root.plan, ())
     _walks[key] = count = _walks.get(key, 0) + 1
     if len(_walks) > _PLANS:
         _walks.clear()
-        _replays.clear()
-    if count < AFTER << len(known):
+        known.clear()
+    if count < AFTER << len(written):
         return
     _walks[key] = 0
     replay = _written(nodes)
     if replay is not None:
-        _replays[root.plan] = (replay, *known[: _VARIANTS - 1])
+        known[root.plan] = (replay, *written[: _VARIANTS - 1])
 
 
 def joined(total: Any, own: bool, part: Any) -> tuple[Any, bool]:
@@ -115,7 +107,7 @@ class _Writer:
     def __init__(self, nodes: list[Node], leaves: list[Node], names: dict[Node, str]):
         self.nodes, self.leaves, self.names = nodes, leaves, names
         self.lines: list[str] = []
-        self.scope: dict[str, Any] = {"joined": joined, "added": added}
+        self.scope: dict[str, Any] = {"joined": joined, "added": added, "ndarray": np.ndarray}
         # What a pullback may leave out is None, and so may be what is pulled from that.
         self.doubtful: set[Node] = set()
         self.reached = {nodes[-1]}
@@ -200,12 +192,13 @@ class _Writer:
                     targets.append("_")
                     continue
                 name = self.names[parent]
-                if parent in self.reached or node.parents.count(parent) > 1:
-                    targets.append(f"v{i}")
-                    sums.append(f"c_{name}, own_{name} = joined(c_{name}, own_{name}, v{i})")
-                else:
+                maybe = doubtful or sure is None
+                if parent not in self.reached and node.parents.count(parent) == 1:
                     targets.append(f"c_{name}")
-                self.note(parent, doubtful or sure is None)
+                else:
+                    targets.append(f"v{i}")
+                    sums += self.sum(name, f"v{i}", maybe or self.is_doubtful(parent))
+                self.note(parent, maybe)
             lines.append(f"{', '.join(targets)}, = {pull}({c}, n{k}.value, s{k})")
             lines += sums
             if sums:
@@ -215,6 +208,21 @@ class _Writer:
         self.lines += lines
         self.lines.append(f"if free: n{k}.saved, n{k}.parents = None, ()")
         self.lines.append(f"n{k} = s{k} = {c} = None")
+
+    def sum(self, name: str, part: str, doubtful: bool) -> list[str]:
+        """Add one more contribution to those that were there; `joined` where one may be None."""
+        total, own = f"c_{name}", f"own_{name}"
+        if doubtful:
+            return [f"{total}, {own} = joined({total}, {own}, {part})"]
+        return [
+            f"if {own}: {total} += {part}",
+            "else:",
+            f"    {total} = {total} + {part}",
+            f"    {own} = type({total}) is ndarray and {total}.flags.c_contiguous",
+        ]
+
+    def is_doubtful(self, node: Node) -> bool:
+        return node in self.doubtful or node not in self.reached
 
     def note(self, parent: Node, doubtful: bool) -> None:
         """One more contribution to `parent`, which is there for sure or not."""
@@ -232,6 +240,8 @@ def _is_made_anew(plan: Any) -> bool:
 
 def _given(plan: Any) -> set[int] | None:
     """The positions that always get a contribution, while others get none; None: who knows."""
+    if plan.complete:
+        return {i for i, needs in enumerate(plan.need) if needs}
     if not isinstance(plan, ElementwisePlan):
         return None
     traced = emission.pullback_of(plan.primitive, plan.params, plan.need, plan.same)

@@ -27,8 +27,13 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from calls import allocations
 
 import nbgrad
-from nbgrad.bench.libraries import nbgrad_compiled_library, nbgrad_library
+from nbgrad.bench.libraries import (
+    nbgrad_compiled_library,
+    nbgrad_function_library,
+    nbgrad_library,
+)
 from nbgrad.bench.workloads import runner, workloads
+from nbgrad.values.replay import AFTER
 
 FILE = Path(__file__).with_suffix(".json")
 NAMES = ("W1", "W2", "W3", "W4", "W5", "W6", "W10")
@@ -58,10 +63,13 @@ def counts() -> dict[str, dict[str, int]]:
 
 
 def eager(name: str) -> dict[str, int]:
-    """One forward and backward pass with leaves that stay."""
+    """One forward and backward pass with leaves that stay, as in the middle of a training; then
+    the frames of others that keep nothing."""
     run = runner(workloads[name], nbgrad_library())
-    for _ in range(3):
+    by_function = runner(workloads[name], nbgrad_function_library())
+    for _ in range(AFTER + 3):
         run()
+        by_function()
     before = nbgrad.stats()["called"]
     run()
     kernels = nbgrad.stats()["called"] - before
@@ -71,6 +79,7 @@ def eager(name: str) -> dict[str, int]:
         "eager: frames": frames,
         "eager: allocations": allocations,
         "eager: bytes": _bytes(run),
+        "eager, value_and_grad: frames": _calls(by_function)[0],
     }
 
 

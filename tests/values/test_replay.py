@@ -38,7 +38,7 @@ PROGRAMS = {
 def soon(monkeypatch):
     """Functions are written after two walks; gives those that are known."""
     monkeypatch.setattr(replay, "AFTER", 2)
-    monkeypatch.setattr(replay, "_replays", known := {})
+    monkeypatch.setattr(replay, "known", known := {})
     monkeypatch.setattr(replay, "_walks", {})
     return known
 
