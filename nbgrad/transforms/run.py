@@ -160,6 +160,8 @@ def fitted(op: str, what: str, value: Any, like: Sequence, tree: Any) -> list[An
     """The leaves of `value`, which nests as `tree` does, whose leaves are `like`; static leaves are
     not looked at. Raises TypeError for another structure or dtype, DimensionMismatch for another
     shape."""
+    if isinstance(value, NUMBERS) and isinstance(tree, NUMBERS):
+        return [_fit(op, what, value, like[0])]
     if not trees.same_structure(value, tree):
         raise TypeError(
             f"{op}: the {what} nests as {trees.describe(value)}, and must nest as "
@@ -171,11 +173,9 @@ def fitted(op: str, what: str, value: Any, like: Sequence, tree: Any) -> list[An
 
 def _fit(op: str, what: str, value: Any, like: Any) -> Any:
     if type(value) is np.ndarray and value.dtype in FLOATS and value.flags.carray:
-        if isinstance(like, (Array, np.ndarray)) and (like.shape, like.dtype) == (
-            value.shape,
-            value.dtype,
-        ):
-            return value
+        if isinstance(like, (Array, np.ndarray)) and value.shape == like.shape:
+            if value.dtype == like.dtype:
+                return value
     if not trees.is_differentiable(like):
         if what == "tangent" and value is not None:
             raise TypeError(
