@@ -308,17 +308,21 @@ def evaluate(primitive: Primitive, args: Sequence, params: dict) -> np.ndarray:
 
     Raises TypeError for an operand that holds no real numbers.
     """
-    values = [arg if type(arg) in (float, int) else plain_array(arg) for arg in args]
-    for value in values:
-        if type(value) is np.ndarray and value.dtype.kind not in "fiub":
-            raise TypeError(
-                f"{primitive.name}: an operand of dtype {value.dtype}; nbgrad computes with real "
-                "numbers, so convert it to float64 or float32 first"
-            )
-    kinds = tuple(
-        Aval.of(v.shape, v.dtype).constant if isinstance(v, np.ndarray) else type(v) for v in values
-    )
-    return plan_for(primitive, kinds, params).forward(*values)
+    values, kinds = [], []
+    for x in args:
+        kind: Any = type(x)
+        if kind is not float and kind is not int:
+            if kind is not np.ndarray or not x.flags.carray:
+                x = plain_array(x)
+            if x.dtype.kind not in "fiub":
+                raise TypeError(
+                    f"{primitive.name}: an operand of dtype {x.dtype}; nbgrad computes with real "
+                    "numbers, so convert it to float64 or float32 first"
+                )
+            kind = Aval.of(x.shape, x.dtype).constant
+        values.append(x)
+        kinds.append(kind)
+    return plan_for(primitive, tuple(kinds), params).forward(*values)
 
 
 def plain_array(x: Any) -> np.ndarray:
