@@ -14,6 +14,7 @@ import platform
 import sys
 import tracemalloc
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from calls import allocations
 
 import nbgrad
 from nbgrad.bench.libraries import (
+    Library,
     nbgrad_compiled_library,
     nbgrad_function_library,
     nbgrad_library,
@@ -66,10 +68,14 @@ def eager(name: str) -> dict[str, int]:
     """One forward and backward pass with leaves that stay, as in the middle of a training; then
     the frames of others that keep nothing."""
     run = runner(workloads[name], nbgrad_library())
-    by_function = runner(workloads[name], nbgrad_function_library())
+    others = {
+        "value_and_grad": runner(workloads[name], nbgrad_function_library()),
+        "hvp": runner(workloads[name], hvp_library()),
+    }
     for _ in range(AFTER + 3):
         run()
-        by_function()
+        for other in others.values():
+            other()
     before = nbgrad.stats()["called"]
     run()
     kernels = nbgrad.stats()["called"] - before
@@ -79,8 +85,18 @@ def eager(name: str) -> dict[str, int]:
         "eager: frames": frames,
         "eager: allocations": allocations,
         "eager: bytes": _bytes(run),
-        "eager, value_and_grad: frames": _calls(by_function)[0],
+        **{f"eager, {other}: frames": _calls(again)[0] for other, again in others.items()},
     }
+
+
+def hvp_library() -> Library:
+    """The product of the Hessian in the first parameter with a direction, eager."""
+
+    def prepare(f: Callable, parameters: list, data: list) -> Callable[[], Any]:
+        product, direction = nbgrad.hvp(f), np.ones_like(parameters[0])
+        return lambda: product(*parameters, *data, direction)
+
+    return replace(nbgrad_function_library(), prepare=prepare)
 
 
 def compiled(name: str) -> dict[str, int]:
