@@ -28,7 +28,7 @@ Replay = Callable[[Node, Any, int, bool], dict[Node, Any] | None]
 
 AFTER = 256
 """The walks of graphs of one kind before a function is written: as long as that takes."""
-_LARGEST = 500  # nodes: the longer the walk of each op takes, the less there is to win
+_LARGEST = 500  # nodes of a graph
 _VARIANTS = 4  # functions for one plan of the last op
 _PLANS = 256
 known: dict[Any, tuple[Replay, ...]] = {}
