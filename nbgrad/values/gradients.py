@@ -111,9 +111,11 @@ def _accum(root: Node) -> Any:
         seeded = node.grad is not None and node.origin is SEEDED
         if node not in children_of:
             children_of[node] = children = () if seeded else live_children(node)
-            waiting = [child for child in children if child not in children_of]
-            if waiting:
-                stack += waiting
+            depth = len(stack)
+            for child in children:
+                if child not in children_of:
+                    stack.append(child)
+            if len(stack) > depth:
                 continue
         stack.pop()
         if not seeded:
