@@ -86,7 +86,9 @@ def _returning(
     plain, near = _lines(steps, constant, False), _lines(steps, constant, True)
     body = plain if near == plain else ["far = False", *near, "if far:", *_indent(plain)]
     results = [value if isinstance(value, str) else constant(value) for value in writes.values()]
-    body = [*constant.lines("float"), *body, f"return {', '.join(results)}"]
+    # Python's own floats raise where these give inf or nan.
+    head = [f"{read.name} = np.float64({read.name})" for read in reads]
+    body = [*head, *constant.lines("np.float64"), *body, f"return {', '.join(results)}"]
     arguments = ", ".join(read.name for read in reads)
     return "\n".join([f"def {name}({arguments}):", *_indent(body)]) + "\n"
 
