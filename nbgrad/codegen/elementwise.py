@@ -58,15 +58,39 @@ def loop_source(
     reads: list[KernelOperand],
     writes: dict[KernelOperand, str | float],
 ) -> str:
-    """Source of the module of one kernel: the function and the imports that it needs."""
-    text = _function(name, steps, reads, writes)
+    """Source of the module of one kernel: the function and the imports that it needs.
+
+    Where all operands are numbers there is no loop, and the kernel returns what it would write.
+    """
+    single = all(operand.pattern == "number" for operand in (*reads, *writes))
+    text = (_returning if single else _function)(name, steps, reads, writes)
     used = sorted(names_used(text) & set(functions.__all__))
-    said = ["apart", "wide"] if used else ["apart"]
-    head = f"import numpy as np\nfrom nbgrad.kernels.marks import {', '.join(said)}\n"
+    said = [] if single else ["apart", "wide"] if used else ["apart"]
+    head = "import numpy as np\n"
+    if said:
+        head += f"from nbgrad.kernels.marks import {', '.join(said)}\n"
     if used:
         head += f"from nbgrad.kernels.scalar import {', '.join(used)}\n"
     text = text.replace(":\n", ":\n" + "".join(f"    {word}()\n" for word in said), 1)
     return f"{head}\n\n{text}"
+
+
+def _returning(
+    name: str,
+    steps: list[Assignment],
+    reads: list[KernelOperand],
+    writes: dict[KernelOperand, str | float],
+) -> str:
+    """Source of the kernel `name(reads...)` of Python floats, which returns its results."""
+    constant = _Constants()
+    plain, near = _lines(steps, constant, False), _lines(steps, constant, True)
+    body = plain if near == plain else ["far = False", *near, "if far:", *_indent(plain)]
+    results = [value if isinstance(value, str) else constant(value) for value in writes.values()]
+    # Python's own floats raise where these give inf or nan.
+    head = [f"{read.name} = np.float64({read.name})" for read in reads]
+    body = [*head, *constant.lines("np.float64"), *body, f"return {', '.join(results)}"]
+    arguments = ", ".join(read.name for read in reads)
+    return "\n".join([f"def {name}({arguments}):", *_indent(body)]) + "\n"
 
 
 _LABELS = {"0.0": "zero", "1.0": "one"}

@@ -313,11 +313,18 @@ class Array(Tracer):
         return functions["astype"](self, dtype)
 
 
-def apply(primitive: Primitive, x, **params):
-    """`bind(primitive, x, **params)`, by the short way of an Array."""
-    return (
-        x.bind1(primitive, x, **params) if isinstance(x, Array) else primitive.evaluate(x, **params)
-    )
+def apply(primitive: Primitive, x, *others, **params):
+    """`bind(primitive, x, *others, **params)`, by the short way of an Array."""
+    if not others:
+        if isinstance(x, Array):
+            return x.bind1(primitive, x, **params)
+        return primitive.evaluate(x, **params)
+    if len(others) == 1 and not params:
+        (y,) = others
+        first = x if isinstance(x, Array) else y
+        if isinstance(first, Array):
+            return first.bind2(primitive, x, y)
+    return bind(primitive, x, *others, **params)
 
 
 # What people look for on arrays of other libraries.

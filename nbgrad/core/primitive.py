@@ -259,7 +259,7 @@ _fresh = modes.fresh_level
 
 def current_level() -> int:
     """The level at which `track` makes arrays now: 0 outside of every transformation."""
-    opened = _innermost()
+    opened = _opened.get() and _innermost()
     return 0 if opened is None else opened.inside
 
 

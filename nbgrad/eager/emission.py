@@ -75,13 +75,19 @@ def steps_of(
     return steps, [label(output) for output in outputs], used
 
 
+def recorded(f: Callable, arity: int) -> tuple[Any, list[Symbol]]:
+    """What a function gives for so many symbols of numbers, and those."""
+    builder = Builder(level=0)
+    args = [builder.input(_SCALAR) for _ in range(arity)]
+    return f(*args), args
+
+
 def expression(f: Callable, arity: int) -> tuple[Expr, set[str], int]:
     """A function of so many numbers, recorded as one scalar expression over `NAMES`: the
     expression, the names that it reads, and of how many steps it is. Raises OverflowError where it
     is too long."""
-    builder = Builder(level=0)
-    args = [builder.input(_SCALAR) for _ in range(arity)]
-    steps, (result,), used = steps_of([f(*args)], dict(zip(args, NAMES, strict=False)))
+    output, args = recorded(f, arity)
+    steps, (result,), used = steps_of([output], dict(zip(args, NAMES, strict=False)))
     expressions: dict[str, Expr] = {name: arg(name) for name in NAMES[:arity]}
 
     def operand(x: str | float) -> Expr:
@@ -119,27 +125,35 @@ def _pullback_of(primitive: Primitive, params: tuple, need: tuple[bool, ...], sa
     return Traced(steps, dict(zip(outputs, labels, strict=True)), reads)
 
 
-def forward_kernel(primitive: Any, params: dict, patterns: Sequence[Pattern]) -> Kernel:
-    """`kernel(args..., out)` for arguments that lie as `patterns` say."""
+def forward_kernel(
+    primitive: Any, params: dict, patterns: Sequence[Pattern], out: Pattern = "full"
+) -> Kernel:
+    """`kernel(args..., out)` for arguments that lie as `patterns` say; of numbers that give a
+    number, a kernel that returns it."""
     if primitive.kernels and set(patterns) == {"full"}:
         return primitive.kernels[0]
     reads = [KernelOperand(name, pattern) for name, pattern in zip(NAMES, patterns, strict=False)]
     label = f"{primitive.name}_forward"
     steps = [Assignment("out", body_of(primitive, params), NAMES[: len(patterns)])]
     return kernel_from_source(
-        label, loop_source(label, steps, reads, {KernelOperand("out", "full"): "out"})
+        label, loop_source(label, steps, reads, {KernelOperand("out", out): "out"})
     )
 
 
 def pullback_kernel(
-    primitive: Any, traced: Traced, patterns: Sequence[Pattern], positions: tuple[int, ...]
+    primitive: Any,
+    traced: Traced,
+    patterns: Sequence[Pattern],
+    positions: tuple[int, ...],
+    out: Pattern = "full",
 ) -> Kernel:
-    """`kernel(ct, reads..., cotangents of positions...)`."""
+    """`kernel(ct, reads..., cotangents of positions...)`; of numbers alone, a kernel that returns
+    those."""
     if primitive.kernels and set(patterns) == {"full"}:
         return primitive.kernels[1]
-    by_name: dict[str, Pattern] = {**dict(zip(NAMES, patterns, strict=False)), "out": "full"}
+    by_name: dict[str, Pattern] = {**dict(zip(NAMES, patterns, strict=False)), "out": out}
     reads = [
-        KernelOperand("ct", "full"),
+        KernelOperand("ct", out),
         *(KernelOperand(name, by_name[name]) for name in traced.reads),
     ]
     writes = {KernelOperand(f"{NAMES[i]}_bar", patterns[i]): traced.values[i] for i in positions}

@@ -42,6 +42,8 @@ class Plan:
     __slots__ = ("aval", "kinds", "need", "params", "primitive")
     # Whether `add_into(buffer, ct)` adds the cotangent into a buffer for the one argument.
     adds = False
+    # Whether all arguments that are tracked get a cotangent: a rule may leave some out.
+    complete = False
     # Whether a backward walk takes the op apart: `again(args)` computes it step by step.
     expands = False
     primitive: Any
@@ -102,7 +104,8 @@ class ElementwisePlan(Plan):
     """
 
     __slots__ = (
-        "dtype", "forward", "loads", "patterns", "pull_all", "pulls", "same", "shape", "sizes",
+        "dtype", "forward", "loads", "out", "patterns", "pull_all", "pulls", "same", "shape",
+        "sizes",
     )  # fmt: skip
 
     def __init__(self, primitive: Any, kinds: tuple, params: dict):
@@ -124,8 +127,14 @@ class ElementwisePlan(Plan):
     def _layout(self, avals) -> tuple[list[Pattern], list[int], tuple[int, ...]]:
         lengths = tuple(aval.shape if isinstance(aval, Aval) else () for aval in avals)
         layout = shapes.collapse(lengths, self.shape)
-        patterns, rows, columns = layout or (["full"] * len(avals), 1, prod(self.shape))
-        patterns, loads = list(patterns), []
+        found, rows, columns = layout or (["full"] * len(avals), 1, prod(self.shape))
+        patterns: list[Pattern] = list(found)
+        loads = []
+        # Of float64 without axes: kernels of numbers, as Python's floats are those.
+        floats = {self.dtype, *(aval.dtype for aval in avals if isinstance(aval, Aval))}
+        self.out: Pattern = "full"
+        if not self.shape and floats == {np.dtype(np.float64)}:
+            self.out, patterns = "number", ["number"] * len(avals)
         for i, aval in enumerate(avals):
             condition = i in self.primitive.conditions
             dtype = np.dtype(bool) if condition else self.dtype
@@ -157,10 +166,16 @@ class ElementwisePlan(Plan):
     def _forward(self) -> Callable[..., np.ndarray]:
         if self.dtype.kind != "f":
             return lambda *args: np.asarray(self.primitive.plain(*args, **self.params))
-        kernel = emission.forward_kernel(self.primitive, self.params, self.patterns)
+        kernel = emission.forward_kernel(self.primitive, self.params, self.patterns, self.out)
         names = emission.NAMES[: len(self.kinds)]
         avals = [abstract(kind) for kind in self.kinds]
         arguments = [self._argument(i, aval) for i, aval in enumerate(avals)]
+        if self.out == "number":
+            return self._launcher(
+                (kernel, kernel.dispatcher),
+                f"def forward({', '.join(names)}):",
+                f"return array(call({', '.join(arguments)}))",
+            )
         sizes = self._sizes_for(range(len(arguments)))
         return self._launcher(
             self._run(kernel, [*self.patterns, "full"], 1),
@@ -203,7 +218,7 @@ class ElementwisePlan(Plan):
         written = []
         avals = [abstract(kind) for kind in self.kinds]
         for i, value in traced.values.items():
-            if (value, self.patterns[i], self.loads[i]) == ("ct", "full", RAVEL):
+            if value == "ct" and self.patterns[i] == self.out and self.loads[i] != WIDEN:
                 own = avals[i].shape
                 results[i] = "ct" if own == self.shape else f"ct.reshape({own})"
             else:
@@ -211,25 +226,32 @@ class ElementwisePlan(Plan):
                 written.append(i)
         head, run, lines = "def pull(ct, out, args):", None, []
         if written:
-            kernel = emission.pullback_kernel(self.primitive, traced, self.patterns, tuple(written))
+            kernel = emission.pullback_kernel(
+                self.primitive, traced, self.patterns, tuple(written), self.out
+            )
             read = [names.index(name) for name in traced.reads if name != "out"]
-            arguments = ["ct.ravel()"]
-            by_name: dict[str, Pattern] = {"out": "full"}
+            lone = self.out == "number"
+            arguments = ["ct.item()" if lone else "ct.ravel()"]
+            by_name: dict[str, Pattern] = {"out": self.out}
             by_name.update(zip(names, self.patterns, strict=True))
             patterns: list[Pattern] = ["full", *(by_name[name] for name in traced.reads)]
             run = self._run(kernel, [*patterns, *(self.patterns[i] for i in written)], len(written))
             for name in traced.reads:
                 if name == "out":
-                    arguments.append(_flat("out", self.shape))
+                    arguments.append("out.item()" if lone else _flat("out", self.shape))
                 else:
                     arguments.append(self._argument(names.index(name), avals[names.index(name)]))
             lines.append(f"{', '.join(names)}, = args")
-            for i in written:
+            bars = [results[i] for i in written]
+            for i in [] if lone else written:
                 shape = self.shape if self.loads[i] == WIDEN else avals[i].shape
                 lines.append(f"{results[i]} = {self._empty(shape)}")
                 arguments.append(_flat(results[i], shape))
-            lines.append(f"call({', '.join([*arguments, *self._sizes_for([*read, *written])])})")
+            called = f"call({', '.join([*arguments, *self._sizes_for([*read, *written])])})"
+            lines.append(f"{', '.join(bars)} = {called}" if lone else called)
             for i in written:
+                if lone:
+                    results[i] = f"array({results[i]})"
                 if self.loads[i] == WIDEN:
                     results[i] = f"fit({results[i]}, kinds[{i}])"
         return self._launcher(run, head, *lines, f"return ({', '.join(results)},)")
@@ -247,7 +269,7 @@ class ElementwisePlan(Plan):
         """A straight function that prepares arrays and calls a kernel: it runs for every op."""
         kernel, call = run or (None, None)
         namespace = {
-            "empty": np.empty, "dtype": self.dtype, "widen": self.widen,
+            "array": np.array, "empty": np.empty, "dtype": self.dtype, "widen": self.widen,
             "fit": fit, "kinds": self.kinds, "kernel": kernel,
             "call": call,
         }  # fmt: skip
@@ -286,17 +308,21 @@ def evaluate(primitive: Primitive, args: Sequence, params: dict) -> np.ndarray:
 
     Raises TypeError for an operand that holds no real numbers.
     """
-    values = [arg if type(arg) in (float, int) else plain_array(arg) for arg in args]
-    for value in values:
-        if type(value) is np.ndarray and value.dtype.kind not in "fiub":
-            raise TypeError(
-                f"{primitive.name}: an operand of dtype {value.dtype}; nbgrad computes with real "
-                "numbers, so convert it to float64 or float32 first"
-            )
-    kinds = tuple(
-        Aval.of(v.shape, v.dtype).constant if isinstance(v, np.ndarray) else type(v) for v in values
-    )
-    return plan_for(primitive, kinds, params).forward(*values)
+    values, kinds = [], []
+    for x in args:
+        kind: Any = type(x)
+        if kind is not float and kind is not int:
+            if kind is not np.ndarray or not x.flags.carray:
+                x = plain_array(x)
+            if x.dtype.kind not in "fiub":
+                raise TypeError(
+                    f"{primitive.name}: an operand of dtype {x.dtype}; nbgrad computes with real "
+                    "numbers, so convert it to float64 or float32 first"
+                )
+            kind = Aval.of(x.shape, x.dtype).constant
+        values.append(x)
+        kinds.append(kind)
+    return plan_for(primitive, tuple(kinds), params).forward(*values)
 
 
 def plain_array(x: Any) -> np.ndarray:

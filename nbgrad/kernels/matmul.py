@@ -1,6 +1,7 @@
 """Matrix products and both their pullbacks: loops where small, BLAS above.
 
-Matrices are contiguous; `ta` and `tb` say that one is given transposed.
+Matrices are contiguous; `ta` and `tb` say that one is given transposed. From Python they are 1 or
+0: Numba knows an int at once, where it looks a bool up.
 """
 
 import math
@@ -58,14 +59,14 @@ def product(a, b, out, ta, tb, count):
 
 @kernel
 def matmul(a, b, out, ta, tb):
-    product(a, b, out, ta, tb, 1)
+    product(a, b, out, ta != 0, tb != 0, 1)
 
 
 @kernel
 def matmul_pullback(ct, a, b, a_bar, b_bar, ta, tb):
     """a_bar = ct @ op(b).T and b_bar = op(a).T @ ct."""
-    product(ct, b, a_bar, False, not tb, 1)
-    product(a, ct, b_bar, not ta, False, 1)
+    product(ct, b, a_bar, False, tb == 0, 1)
+    product(a, ct, b_bar, ta == 0, False, 1)
 
 
 @kernel
@@ -74,7 +75,7 @@ def matmul_batch(a, b, out, ta, tb):
     count = out.shape[0]
     for i in range(count):
         x, y = a[i if a.shape[0] > 1 else 0], b[i if b.shape[0] > 1 else 0]
-        product(x, y, out[i], ta, tb, count)
+        product(x, y, out[i], ta != 0, tb != 0, count)
 
 
 def result_shape(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
@@ -91,15 +92,15 @@ def result_shape(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
     return batch + x[-2:-1] + (y[-1:] if len(y) > 1 else ())
 
 
-def stored(matrix: np.ndarray) -> tuple[np.ndarray, bool]:
-    """A matrix, or a stack, as it lies in memory, and whether its matrices are transposed; copied
+def stored(matrix: np.ndarray) -> tuple[np.ndarray, int]:
+    """A matrix, or a stack, as it lies in memory, and 1 if its matrices are transposed; copied
     if it is neither."""
     if matrix.flags.c_contiguous:
-        return matrix, False
+        return matrix, 0
     turned = matrix.swapaxes(-1, -2)
     if turned.flags.c_contiguous:
-        return turned, True
-    return np.array(matrix, order="C"), False
+        return turned, 1
+    return np.array(matrix, order="C"), 0
 
 
 def compute(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -117,8 +118,8 @@ def compute(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return out
 
 
-def _batched(x: np.ndarray, batch: tuple[int, ...]) -> tuple[np.ndarray, bool]:
-    """Contiguous matrices along one axis, and whether they are transposed; a single one where it
+def _batched(x: np.ndarray, batch: tuple[int, ...]) -> tuple[np.ndarray, int]:
+    """Contiguous matrices along one axis, and 1 if they are transposed; a single one where it
     serves all."""
     if math.prod(x.shape[:-2]) != 1 and x.shape[:-2] != batch:
         x = np.broadcast_to(x, batch + x.shape[-2:])

@@ -74,6 +74,7 @@ class MatmulPlan(eager.FunctionPlan):
     """Products of two matrices of one dtype go straight to the kernels."""
 
     __slots__ = ("dtype", "forward", "pull", "pull_all", "shape")
+    complete = True
 
     def __init__(self, primitive, kinds, params):
         super().__init__(primitive, kinds, params)
@@ -92,16 +93,16 @@ class MatmulPlan(eager.FunctionPlan):
 
     def _product(self, x, y):
         out = np.empty(self.shape, self.dtype)
-        a, ta = (x, False) if x.flags.c_contiguous else kernels.stored(x)
-        b, tb = (y, False) if y.flags.c_contiguous else kernels.stored(y)
+        a, ta = (x, 0) if x.flags.c_contiguous else kernels.stored(x)
+        b, tb = (y, 0) if y.flags.c_contiguous else kernels.stored(y)
         _matmul.calls += 1
         _matmul.dispatcher(a, b, out, ta, tb)
         return out
 
     def _pull_both(self, ct, out, args):
         x, y = args
-        a, ta = (x, False) if x.flags.c_contiguous else kernels.stored(x)
-        b, tb = (y, False) if y.flags.c_contiguous else kernels.stored(y)
+        a, ta = (x, 0) if x.flags.c_contiguous else kernels.stored(x)
+        b, tb = (y, 0) if y.flags.c_contiguous else kernels.stored(y)
         ct = ct if ct.flags.c_contiguous else np.array(ct, order="C")
         x_bar, y_bar = np.empty(x.shape, self.dtype), np.empty(y.shape, self.dtype)
         _pullback.calls += 1
@@ -116,12 +117,12 @@ class MatmulPlan(eager.FunctionPlan):
         _matmul.calls += 1
         if need[0]:
             x_bar = np.empty(x.shape, self.dtype)
-            b, tb = (y, False) if y.flags.c_contiguous else kernels.stored(y)
-            _matmul.dispatcher(ct, b, x_bar, False, not tb)
+            b, tb = (y, 0) if y.flags.c_contiguous else kernels.stored(y)
+            _matmul.dispatcher(ct, b, x_bar, 0, 1 - tb)
             return x_bar, None
         y_bar = np.empty(y.shape, self.dtype)
-        a, ta = (x, False) if x.flags.c_contiguous else kernels.stored(x)
-        _matmul.dispatcher(a, ct, y_bar, not ta, False)
+        a, ta = (x, 0) if x.flags.c_contiguous else kernels.stored(x)
+        _matmul.dispatcher(a, ct, y_bar, 1 - ta, 0)
         return None, y_bar
 
 

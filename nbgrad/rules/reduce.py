@@ -18,7 +18,7 @@ from ..kernels import unbroadcast as unbroadcast_kernel
 from ..kernels.pieces import LIGHT, is_long
 from . import batching, simpler
 from .dtypes import FLOATS, float_type, held, kind_of, type_of
-from .elementwise import multiply
+from .elementwise import divide, multiply
 from .families import Custom, Linear, sample
 from .forms import layout
 from .forms import reductions as forms
@@ -69,6 +69,7 @@ class SumPlan(eager.FunctionPlan):
     """A sum or mean of neighbouring axes, with its loop sizes looked up once."""
 
     __slots__ = ("dtype", "factor", "forward", "pull_all", "shape", "sizes", "spread")
+    complete = True
 
     def __init__(self, primitive, kinds, params):
         super().__init__(primitive, kinds, params)
@@ -174,22 +175,23 @@ def chosen(op: str, a, dtype=None, where: Any = True, neutral: Any = None):
 
 
 def _ties(x, out, axes):
-    """For each element its share of the extreme: 1 over the number of ties, or 0."""
-    shape = shape_of(x)
-    best = np.broadcast_to(_opened(out, shape, axes), shape)
-    mask = np.where(x == best, 1.0, 0.0)
-    return mask / np.broadcast_to(_opened(np.sum(mask, axis=axes), shape, axes), shape)
+    """Which elements are the extreme, and how many of them there are, of the shape of `out`."""
+    mask = x == np.broadcast_to(_opened(out, shape_of(x), axes), shape_of(x))
+    count = np.count_nonzero(mask, axis=axes)
+    return mask, np.reshape(count, shape_of(out)).astype(x.dtype)
 
 
 def _max_rule(ct, out, args, need, *, axes, keepdims):
-    (x,) = args
-    spread = np.broadcast_to(_opened(ct, shape_of(x), axes), shape_of(x))
-    return [spread * _ties(x, out, axes)]
+    shape = shape_of(args[0])
+    mask, count = _ties(args[0], out, axes)
+    part = _opened(bind(divide, ct, count), shape, axes)
+    return [np.where(mask, np.broadcast_to(part, shape), 0.0)]
 
 
 def _max_push(tangents, out, args, *, axes, keepdims):
-    (x,) = args
-    return np.sum(tangents[0] * _ties(x, out, axes), axis=axes, keepdims=keepdims)
+    mask, count = _ties(args[0], out, axes)
+    total = np.sum(np.where(mask, tangents[0], 0.0), axis=axes, keepdims=keepdims)
+    return bind(divide, total, count)
 
 
 def _max_fused(ct, out, args, need, *, axes, keepdims):

@@ -45,24 +45,23 @@ def jvp(f: Callable, primals: Sequence, tangents: Sequence, has_aux: bool = Fals
         raise DimensionMismatch(
             f"jvp: {len(primals)} primals and {len(tangents)} tangents; give one for each"
         )
-    flat = [trees.flatten(primal) for primal in primals]
-    directions = [
-        fitted("jvp", "tangent", tangent, leaves, primal)
-        for tangent, (leaves, _), primal in zip(tangents, flat, primals, strict=True)
-    ]
-    floor = trees.level_for(*primals, *(t for ts in directions for t in ts))
+    flat, directions, passed = [], [], list(primals)
+    for primal, tangent in zip(primals, tangents, strict=True):
+        leaves, rebuild = trees.flatten(primal)
+        direction = fitted("jvp", "tangent", tangent, leaves, primal)
+        flat.append((leaves, rebuild))
+        directions.append(direction)
+        passed += direction
+    floor = trees.level_for(*passed)
     with new_level() as level:
-        result = f(
-            *(
-                rebuild(
-                    [
-                        x if t is None else Dual(float_array(x, op="jvp"), t, level)
-                        for x, t in zip(leaves, ts, strict=True)
-                    ]
-                )
-                for (leaves, rebuild), ts in zip(flat, directions, strict=True)
-            )
-        )
+        duals = []
+        for (leaves, rebuild), direction in zip(flat, directions, strict=True):
+            moved = [
+                x if t is None else Dual(float_array(x, op="jvp"), t, level)
+                for x, t in zip(leaves, direction, strict=True)
+            ]
+            duals.append(rebuild(moved))
+        result = f(*duals)
     result, aux = with_aux("jvp", result) if has_aux else (result, None)
     outputs, rebuild = array_leaves("jvp", result)
     value = rebuild([primal_of(x, level, floor) for x in outputs])

@@ -11,7 +11,7 @@ from ..errors import DimensionMismatch
 from . import trees
 from .batching import vmap
 from .forward import jvp
-from .reverse import existing, grad, positions_of, vjp
+from .reverse import existing, grad, gradient, positions_of, vjp
 from .transformed import transformed
 
 # Directions that go through the function together: enough to fill its loops, and few enough that
@@ -49,7 +49,7 @@ def jacobian(f: Callable, argnums: int | tuple[int, ...] = 0, mode: str = "auto"
 
     @transformed(jacobian, f, argnums, mode)
     def jacobian_of(*args, **options):
-        places = existing("jacobian", argnums, positions, args)
+        places = existing("jacobian", argnums, positions, len(args))
 
         def partial(*inputs):
             full = list(args)
@@ -101,14 +101,14 @@ def hvp(f: Callable, argnums: int = 0) -> Callable:
                 "hvp: give the arguments of the function and then the direction, as in hvp(f)(x, v)"
             )
         *primals, v = args
-        (place,) = existing("hvp", argnums, positions, tuple(primals))
+        (place,) = existing("hvp", argnums, positions, len(primals))
 
         def of_one(x):
             return f(*primals[:place], x, *primals[place + 1 :], **options)
 
         # Reverse mode outside has the kernels of the ops for its pullbacks.
         with trees.apart(*args, *options.values()):
-            return grad(lambda x: jvp(of_one, (x,), (v,))[1])(primals[place])
+            return gradient(lambda x: jvp(of_one, (x,), (v,))[1], primals[place])[0]
 
     return product
 

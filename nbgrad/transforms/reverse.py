@@ -1,6 +1,7 @@
 """Reverse mode as functions of functions: `gradient`, `grad`, `value_and_grad`, `vjp`."""
 
 from collections.abc import Callable
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -10,6 +11,7 @@ from ..core.array import Array
 from ..core.primitive import shape_of
 from ..core.remade import Remade
 from ..errors import DimensionMismatch
+from ..values.tracked import ones
 from . import trees
 from .run import Run, array_leaves, fitted, with_aux
 from .transformed import transformed
@@ -52,7 +54,7 @@ def grad(f: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False)
 
     @transformed(grad, f, argnums, has_aux)
     def gradient_of(*args, **options):
-        places = existing("gradient", argnums, positions, args)
+        places = existing("gradient", argnums, positions, len(args))
         value, gradients = _value_and_gradients("gradient", f, args, places, options, has_aux)
         slope = gradients if isinstance(argnums, tuple) else gradients[0]
         return (slope, value[1]) if has_aux else slope
@@ -78,7 +80,7 @@ def value_and_grad(
 
     @transformed(value_and_grad, f, argnums, has_aux)
     def value_and_gradient_of(*args, **options):
-        places = existing("gradient", argnums, positions, args)
+        places = existing("gradient", argnums, positions, len(args))
         value, gradients = _value_and_gradients("gradient", f, args, places, options, has_aux)
         return value, gradients if isinstance(argnums, tuple) else gradients[0]
 
@@ -100,7 +102,7 @@ def elementwise_grad(f: Callable, argnums: int = 0) -> Callable:
 
     @transformed(elementwise_grad, f, argnums)
     def slope_of(*args, **options):
-        places = existing("elementwise_grad", argnums, positions, args)
+        places = existing("elementwise_grad", argnums, positions, len(args))
         run = Run("elementwise_grad", f, args, places, options)
         outputs, _ = array_leaves("elementwise_grad", run.result)
         return run.pull(outputs, [ones_like(out) for out in outputs])[0]
@@ -158,7 +160,7 @@ def ones_like(x: Any) -> Any:
     below = x.below
     if isinstance(below, Array):
         return below.full_like(1.0)
-    return np.ones(x.shape, x.dtype) if x.shape else np.array(1.0, x.dtype)  # the second is faster
+    return ones(x.aval)
 
 
 def positions_of(op: str, argnums: Any) -> tuple[int, ...]:
@@ -172,15 +174,17 @@ def positions_of(op: str, argnums: Any) -> tuple[int, ...]:
     return positions
 
 
-def existing(op: str, argnums: Any, positions: tuple[int, ...], args: tuple) -> tuple[int, ...]:
-    """Positions counted from the front. Raises ValueError for one that there is not."""
+@lru_cache(maxsize=1024)
+def existing(op: str, argnums: Any, positions: tuple[int, ...], count: int) -> tuple[int, ...]:
+    """Positions among `count` arguments, from the front. Raises ValueError for one that there is
+    not."""
     for position in positions:
-        if not -len(args) <= position < len(args):
+        if not -count <= position < count:
             raise ValueError(
-                f"{op}: argnums {argnums} with {len(args)} positional arguments: give the "
+                f"{op}: argnums {argnums} with {count} positional arguments: give the "
                 "argument to differentiate by position"
             )
-    places = tuple([position % len(args) for position in positions])
+    places = tuple([position % count for position in positions])
     if len(places) > 1 and len(set(places)) < len(places):
         raise ValueError(f"{op}: argnums {argnums} names an argument twice")
     return places
@@ -193,7 +197,7 @@ def _value_and_gradients(
     out, aux = with_aux(op, run.result) if has_aux else (run.result, None)
     value = _scalar_of(op, run, out)
     own = run.own(out)
-    gradients = run.pull([], []) if own is None else run.pull([own], [ones_like(own)])
+    gradients = run.pull_from({} if own is None else {own.node: ones_like(own)})
     return ((value, run.plain(aux)) if has_aux else value), gradients
 
 
@@ -205,7 +209,7 @@ def _scalar_of(op: str, run: Run, out: Any) -> Any:
             f"{op}: the function gave {type(out).__name__}, not an array; return one number, "
             "such as np.sum(...)" + ("; give the rest by has_aux" if type(out) is tuple else "")
         )
-    if prod(shape_of(out)) != 1:
+    if (out.aval.size if isinstance(out, Array) else prod(np.shape(out))) != 1:
         raise DimensionMismatch(
             f"{op}: the function gave an array of shape {shape_of(out)}; a gradient needs one "
             "number, so sum it, or use vjp, jvp or jacobian"

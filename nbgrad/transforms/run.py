@@ -17,6 +17,9 @@ from . import trees
 from .objects import NUMBERS
 from .state import State, require_open
 
+# Of the leaves of an array, itself.
+_first = itemgetter(0)
+
 
 class Run:
     """A function called on leaves of a level of its own.
@@ -46,23 +49,26 @@ class Run:
         states: dict[int, State] = {}  # of arguments that are more than an array
         passed = list(options.values())
         for position, x in enumerate(args):
-            if position not in positions:
-                passed.append(x)
-            elif type(x) is not np.ndarray or x.dtype not in FLOATS:
+            if type(x) is np.ndarray and x.dtype in FLOATS:
+                continue
+            if position in positions:
                 state = states[position] = State(x)
                 passed += state.leaves
-        self.level, self.started = trees.level_for(*passed), graph.tick()
-        with new_level(self.level):
+            else:
+                passed.append(x)
+        level = self.level = trees.level_for(*passed)
+        self.started = graph.tick()
+        with new_level(level):
             for position in positions:
                 state = states.get(position)
                 if state is None:
-                    leaf = inputs[position] = leaf_of(args[position], self.level)
-                    self.leaves.append([leaf.node])
-                    self.gradient.append(itemgetter(0))
+                    leaf = inputs[position] = leaf_of(args[position], level)
+                    self.leaves.append((leaf.node,))
+                    self.gradient.append(_first)
                     continue
                 require_open(op, state.leaves)
                 tracked = [
-                    leaf_of(leaf, self.level) if trees.is_differentiable(leaf) else leaf
+                    leaf_of(leaf, level) if trees.is_differentiable(leaf) else leaf
                     for leaf in state.leaves
                 ]
                 nodes = [x.node if isinstance(x, TrackedArray) else None for x in tracked]
@@ -79,6 +85,8 @@ class Run:
 
     def own(self, x: Any) -> TrackedArray | None:
         """The array of this run's level behind x, which may depend on its leaves."""
+        if type(x) is TrackedArray and not self.level:
+            return x
         if isinstance(x, TrackedArray) and x.level > self.level:
             x = below(x, self.level + 1)
         return x if isinstance(x, TrackedArray) and x.level == self.level else None
@@ -98,12 +106,19 @@ class Run:
             x = self.own(out)
             if x is not None:
                 seeds[x.node] = seeds[x.node] + ct if x.node in seeds else ct
-        gradients = (
-            backward.sweep(seeds, backward.history(*seeds, since=self.started)) if seeds else {}
-        )
+        return self.pull_from(seeds)
+
+    def pull_from(self, seeds: dict[graph.Node, Any]) -> tuple:
+        """The same from nodes of this run's level, with their cotangents."""
+        if len(seeds) == 1:
+            ((root, seed),) = seeds.items()
+            gradients = backward.pulled(root, seed, since=self.started)
+        else:
+            nodes = backward.history(*seeds, since=self.started)
+            gradients = backward.sweep(seeds, nodes)
         ids: set[int] = set()
         found = []
-        for gradient, nodes in zip(self.gradient, self.leaves, strict=True):
+        for gradient, nodes in zip(self.gradient, self.leaves):  # noqa: B905
             own = []
             for node in nodes:
                 own.append(None if node is None else _cotangent_of(node, gradients, ids))
@@ -145,6 +160,8 @@ def fitted(op: str, what: str, value: Any, like: Sequence, tree: Any) -> list[An
     """The leaves of `value`, which nests as `tree` does, whose leaves are `like`; static leaves are
     not looked at. Raises TypeError for another structure or dtype, DimensionMismatch for another
     shape."""
+    if isinstance(value, NUMBERS) and isinstance(tree, NUMBERS):
+        return [_fit(op, what, value, like[0])]
     if not trees.same_structure(value, tree):
         raise TypeError(
             f"{op}: the {what} nests as {trees.describe(value)}, and must nest as "
@@ -155,6 +172,10 @@ def fitted(op: str, what: str, value: Any, like: Sequence, tree: Any) -> list[An
 
 
 def _fit(op: str, what: str, value: Any, like: Any) -> Any:
+    if type(value) is np.ndarray and value.dtype in FLOATS and value.flags.carray:
+        if isinstance(like, (Array, np.ndarray)) and value.shape == like.shape:
+            if value.dtype == like.dtype:
+                return value
     if not trees.is_differentiable(like):
         if what == "tangent" and value is not None:
             raise TypeError(
@@ -200,8 +221,9 @@ def _cotangent_of(node: graph.Leaf, cotangents: dict, ids: set[int]) -> Any:
     if ct is None:
         return trees.scalar(np.zeros(shape_of(node.value), node.value.dtype))
     if isinstance(ct, np.ndarray):
+        if not ct.ndim:
+            return ct[()]
         if ct.base is not None or id(ct) in ids:
-            ct = np.array(ct)
-        else:
-            ids.add(id(ct))
-    return trees.scalar(ct)
+            return np.array(ct)
+        ids.add(id(ct))
+    return ct

@@ -105,6 +105,8 @@ def paths(tree: Any) -> list[str]:
 
 def same_structure(a: Any, b: Any) -> bool:
     """Whether two trees nest their leaves in the same way."""
+    if isinstance(a, NUMBERS) and isinstance(b, NUMBERS):
+        return True
     return structure([a]) == structure([b])
 
 
@@ -252,7 +254,7 @@ def require_function(op: str, f: Any) -> None:
 
 def level_for(*values: Any) -> int:
     """`core.level_for` of the leaves of trees."""
-    return core.level_for(_leaves(values))
+    return core.level_for(_leaves(values) if values else ())
 
 
 def apart(*values: Any) -> AbstractContextManager:
@@ -272,7 +274,7 @@ def _leaves(values: Sequence[Any]) -> list[Any]:
 
 def scalar(value: Any) -> Any:
     """A NumPy scalar for a plain array without axes."""
-    return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
+    return value[()] if isinstance(value, np.ndarray) and not value.ndim else value
 
 
 def released(x: Any, level: int) -> Any:

@@ -1,6 +1,6 @@
 """The kinds of arrays: tracked ones and their graph, duals, samples, and how plain values enter.
 
 `tracked` is what a user holds (`base` what it shows), `graph` has its nodes, `backward` and
-`gradients` the walks over them, `dual` is a value with its tangent, `batched` the samples of
-`vmap`, `operands` the conversion of whatever is passed.
+`gradients` the walks over them, `replay` those that come again, `dual` is a value with its tangent,
+`batched` the samples of `vmap`, `operands` the conversion of whatever is passed.
 """

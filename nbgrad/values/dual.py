@@ -5,20 +5,23 @@ its partials, of a linear one from the op itself, of a bilinear one from both. A
 several steps becomes an op itself, a `Pushforward`: one loop, and one in its pullback.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from ..core import modes
-from ..core.array import Array
+from ..core.array import Array, apply
 from ..core.primitive import Aval, Primitive, bind, new_level, shape_of
-from ..core.symbols import is_recorded, lifted
+from ..core.symbols import Symbol, is_recorded, lifted
 from ..eager import emission
 from ..rules.families import Elementwise, reals
+from ..rules.families.scalar import scale, scaled
 from ..rules.layout import astype, broadcast_to
-from .operands import operand
+from .operands import aval_of, operand
+from .tracked import TrackedArray
 
 
 class Dual(Array):
@@ -30,20 +33,21 @@ class Dual(Array):
 
     def __init__(self, primal: Any, tangent: Any, level: int):
         self.primal, self.tangent, self.level = primal, tangent, level
-        self.aval = Aval.of(shape_of(primal), primal.dtype)
+        self.aval = aval_of(primal)
 
     @classmethod
     def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
-        args = lifted(args)
-        mine = [isinstance(arg, Dual) and arg.level == level for arg in args]
-        primals = [
-            arg.primal if dual else operand(arg, primitive)
-            for arg, dual in zip(args, mine, strict=True)
-        ]
-        out = bind(primitive, *primals, **params)
+        primals, tangents = [], []
+        for arg in lifted(args):
+            if isinstance(arg, Dual) and arg.level == level:
+                primals.append(arg.primal)
+                tangents.append(arg.tangent)
+            else:
+                primals.append(operand(arg, primitive))
+                tangents.append(None)
+        out = apply(primitive, *primals, **params)
         if not primitive.differentiable:
             return out
-        tangents = [arg.tangent if dual else None for arg, dual in zip(args, mine, strict=True)]
         if modes.active and modes.untracked(level):
             return Dual(out, np.zeros(shape_of(out), out.dtype), level)
         tangent = pushed(primitive, tangents, out, primals, params)
@@ -52,6 +56,12 @@ class Dual(Array):
     @property
     def below(self) -> Any:
         return self.primal
+
+    def __getitem__(self, index: Any) -> Any:
+        basic = type(index) is slice or type(index) is int
+        if not basic or (modes.active and modes.untracked(self.level)):
+            return super().__getitem__(index)
+        return Dual(_part(self.primal, index), _part(self.tangent, index), self.level)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         """`y[i] = v`: y becomes `y.at[i].set(v)`."""
@@ -104,29 +114,65 @@ class Pushforward(Elementwise):
 
 def pushed(primitive: Primitive, tangents: Sequence, out: Any, args: Sequence, params: dict) -> Any:
     """The tangent of a result."""
-    if isinstance(primitive, Elementwise) and not any(map(is_recorded, (out, *args, *tangents))):
-        moves = tuple(t is not None for t in tangents)
-        op = _pushforward_of(primitive, moves, tuple(params.items()))
-        if op is not None:
-            return bind(op, *args, out, *(t for t in tangents if t is not None))
+    if isinstance(primitive, Elementwise):
+        moves, moving, recorded = [], [], _is_recorded(out)
+        for tangent in tangents:
+            moves.append(tangent is not None)
+            if tangent is not None:
+                moving.append(tangent)
+                recorded = recorded or _is_recorded(tangent)
+        if not recorded:
+            push = _pushforward_of(primitive, tuple(moves), tuple(params.items()))
+            if push is not None:
+                return push((*args, out, *moving))
     return primitive.pushforward(tangents, out, args, **params)
+
+
+def _is_recorded(x: Any) -> bool:
+    """`is_recorded`, told at once of what holds plain data."""
+    return type(x) is not TrackedArray and type(x) is not np.ndarray and is_recorded(x)
 
 
 @lru_cache(maxsize=4096)
 def _pushforward_of(primitive: Elementwise, moves: tuple[bool, ...], params: tuple) -> Any:
-    """The pushforward as a primitive; None where the rule is as good, as it takes one step only, or
-    too many arguments."""
-    if primitive.arity + 1 + sum(moves) > len(emission.NAMES):
+    """The pushforward, made once: a function of the arguments, the result and the tangents that
+    `moves` names, all in one list. Rules of several steps become one primitive. None where the rule
+    has to be asked: there are too many arguments or steps, or the derivative is zero."""
+    arity = primitive.arity + 1 + sum(moves)
+    if arity > len(emission.NAMES):
         return None
     try:
         op = Pushforward(primitive, moves, dict(params))
     except OverflowError:
         return None
-    return op if op.steps > 1 else None
+    if op.steps > 1:
+        return lambda values: bind(op, *values)
+    result, inputs = emission.recorded(op.value, arity)
+    place_of = {symbol: i for i, symbol in enumerate(inputs)}
+    if result in place_of:
+        return itemgetter(place_of[result])
+    return _step(result, place_of) if op.steps else None
+
+
+def _step(step: Symbol, place_of: dict[Symbol, int]) -> Callable[[Sequence], Any]:
+    """One op of the values that stand at the places of its arguments, or of numbers."""
+    operands = [
+        (place_of.get(x), x.params.get("number")) if isinstance(x, Symbol) else (None, x)
+        for x in step.args
+    ]
+    op = scaled if step.primitive is scale else partial(apply, step.primitive, **step.params)
+    return lambda values: op(*[number if i is None else values[i] for i, number in operands])
+
+
+def _part(x: Any, index: int | slice) -> Any:
+    """`x[index]`, of a plain array an array of its own."""
+    return x[index] if isinstance(x, Array) else np.array(x[index])
 
 
 def _fitted(tangent, out):
     """A tangent in the shape and dtype of the output: broadcast, where a partial was a constant."""
+    if aval_of(tangent) is aval_of(out):
+        return tangent
     if shape_of(tangent) != shape_of(out):
         tangent = bind(broadcast_to, tangent, shape=shape_of(out))
     if tangent.dtype != out.dtype:

@@ -57,31 +57,27 @@ def hand_out(cotangents: dict[Node, Any], seed: Any) -> None:
     handed out or none.
     """
     with _lock:
-        _hand_out(cotangents, seed)
-
-
-def _hand_out(cotangents: dict[Node, Any], seed: Any) -> None:
-    now, owned, before = tick(), {id(seed)}, []
-    try:
-        for node, ct in cotangents.items():
-            if type(ct) is np.ndarray and ct.base is None and (key := id(ct)) not in owned:
-                owned.add(key)
-            elif not isinstance(ct, Array):
-                ct = np.array(ct)
-            old = node.grad
-            if old is None:
-                before.append((node, None, now, SWEPT))
-            else:
-                before.append((node, old, node.grad_time, node.origin))
-                if node.plan is None:
-                    ct = old + ct
-            node.grad_time = now
-            node.origin = SWEPT
-            node.grad = ct
-    except BaseException:
-        for old in before:
-            _set(*old)
-        raise
+        now, owned, before = tick(), {id(seed)}, []
+        try:
+            for node, ct in cotangents.items():
+                if type(ct) is np.ndarray and ct.base is None and (key := id(ct)) not in owned:
+                    owned.add(key)
+                elif not isinstance(ct, Array):
+                    ct = np.array(ct)
+                old = node.grad
+                if old is None:
+                    before.append((node, None, now, SWEPT))
+                else:
+                    before.append((node, old, node.grad_time, node.origin))
+                    if node.plan is None:
+                        ct = old + ct
+                node.grad_time = now
+                node.origin = SWEPT
+                node.grad = ct
+        except BaseException:
+            for old in before:
+                _set(*old)
+            raise
 
 
 def seed(node: Node, gradient: Any) -> None:
@@ -115,9 +111,11 @@ def _accum(root: Node) -> Any:
         seeded = node.grad is not None and node.origin is SEEDED
         if node not in children_of:
             children_of[node] = children = () if seeded else live_children(node)
-            waiting = [child for child in children if child not in children_of]
-            if waiting:
-                stack += waiting
+            depth = len(stack)
+            for child in children:
+                if child not in children_of:
+                    stack.append(child)
+            if len(stack) > depth:
                 continue
         stack.pop()
         if not seeded:

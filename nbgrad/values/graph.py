@@ -164,7 +164,11 @@ def live_children(node: Node) -> list[Node]:
         return [] if child is None else [child]
     if len(children) == 1:
         return []
-    alive = [child for reference in children[1:] if (child := reference()) is not None]
+    alive = []
+    for reference in children[1:]:
+        child = reference()
+        if child is not None:
+            alive.append(child)
     return list(dict.fromkeys(alive)) if len(alive) > 1 else alive
 
 

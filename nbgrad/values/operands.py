@@ -13,7 +13,8 @@ from ..rules.dtypes import FLOATS, known, require_real
 
 
 def aval_of(value: Any) -> Aval:
-    return Aval.of(value.shape, value.dtype)
+    """Shape and dtype of an array of any kind."""
+    return value.aval if isinstance(value, Array) else Aval.of(value.shape, value.dtype)
 
 
 def plain_operand(x: Any, primitive: Primitive) -> tuple[Any, Any]:

@@ -14,7 +14,7 @@ import numpy as np
 from ..core import modes
 from ..core.array import Array
 from ..core.modes import active
-from ..core.primitive import Primitive, bind
+from ..core.primitive import Aval, Primitive, bind
 from ..core.symbols import lifted
 from ..eager import plans as eager
 from ..eager.plans import ElementwisePlan
@@ -137,12 +137,13 @@ class TrackedArray(GraphArray):
                     f"backward of an array of shape {self.shape} needs a cotangent of that shape, "
                     "such as z.backward(np.ones(z.shape)); only one element needs none"
                 )
-            aval = self.aval
-            seed = np.ones(aval.shape, aval.dtype) if aval.shape else _SEEDS[aval.dtype]
+            seed = ones(self.aval)
         else:
             level = self.level + create_graph
             seed = operands.cotangent(cotangent, self.aval, self.name, level, copy=create_graph)
         free = not (keep_graph or create_graph)
+        if retain is None and not (keep_grads or create_graph):
+            return gradients.hand_out(backward.pulled(node, seed, free=free), seed)
         nodes = backward.history(node)
         keep = set(nodes) if keep_grads else ()
         if retain is not None:
@@ -192,6 +193,11 @@ class NestedTracked(TrackedArray):
     @property
     def level(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.node.level
+
+
+def ones(aval: Aval) -> np.ndarray:
+    """A cotangent of ones, which nobody writes to."""
+    return np.ones(aval.shape, aval.dtype) if aval.shape else _SEEDS[aval.dtype]
 
 
 # -- recording ------------------------------------------------------------------------------------
@@ -245,8 +251,9 @@ def _take_apart(level: int, primitive: Primitive, args: Sequence) -> tuple[tuple
     parents, values, kinds = [], [], []
     for arg in args:
         if isinstance(arg, TrackedArray) and arg.level == level:
-            parents.append(arg.node)
-            values.append(arg.node.value)
+            node = arg.node
+            parents.append(node)
+            values.append(node.value)
             kinds.append(arg.aval)
         else:
             kind, value = plain_operand(arg, primitive)

@@ -14,6 +14,7 @@ import platform
 import sys
 import tracemalloc
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,14 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from calls import allocations
 
 import nbgrad
-from nbgrad.bench.libraries import nbgrad_compiled_library, nbgrad_library
+from nbgrad.bench.libraries import (
+    Library,
+    nbgrad_compiled_library,
+    nbgrad_function_library,
+    nbgrad_library,
+)
 from nbgrad.bench.workloads import runner, workloads
+from nbgrad.values.replay import AFTER
 
 FILE = Path(__file__).with_suffix(".json")
 NAMES = ("W1", "W2", "W3", "W4", "W5", "W6", "W10")
@@ -58,10 +65,17 @@ def counts() -> dict[str, dict[str, int]]:
 
 
 def eager(name: str) -> dict[str, int]:
-    """One forward and backward pass with leaves that stay."""
+    """One forward and backward pass with leaves that stay, as in the middle of a training; then
+    the frames of others that keep nothing."""
     run = runner(workloads[name], nbgrad_library())
-    for _ in range(3):
+    others = {
+        "value_and_grad": runner(workloads[name], nbgrad_function_library()),
+        "hvp": runner(workloads[name], hvp_library()),
+    }
+    for _ in range(AFTER + 3):
         run()
+        for other in others.values():
+            other()
     before = nbgrad.stats()["called"]
     run()
     kernels = nbgrad.stats()["called"] - before
@@ -71,7 +85,18 @@ def eager(name: str) -> dict[str, int]:
         "eager: frames": frames,
         "eager: allocations": allocations,
         "eager: bytes": _bytes(run),
+        **{f"eager, {other}: frames": _calls(again)[0] for other, again in others.items()},
     }
+
+
+def hvp_library() -> Library:
+    """The product of the Hessian in the first parameter with a direction, eager."""
+
+    def prepare(f: Callable, parameters: list, data: list) -> Callable[[], Any]:
+        product, direction = nbgrad.hvp(f), np.ones_like(parameters[0])
+        return lambda: product(*parameters, *data, direction)
+
+    return replace(nbgrad_function_library(), prepare=prepare)
 
 
 def compiled(name: str) -> dict[str, int]:
