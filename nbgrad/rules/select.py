@@ -6,6 +6,7 @@ import inspect
 import numpy as np
 
 from ..core.array import Array, functions, implements
+from ..core.functions import items_of, mapped
 from ..core.primitive import Aval, bind, shape_of
 from ..core.symbols import Symbol, noted, user_line
 from ..errors import NoRuleError, TraceError, UntrackedError, require_unmasked
@@ -18,10 +19,13 @@ normalize_axis = np.lib.array_utils.normalize_axis_index
 
 
 def plain(x):
-    """The numbers of any kind of array, below all levels; samples of a batch stay together.
+    """The numbers of any kind of array, below all levels, or of those in lists and tuples; samples
+    of a batch stay together.
 
     Raises TraceError for traced values.
     """
+    if isinstance(x, (list, tuple)):
+        return mapped(plain, x)
     while isinstance(x, Array) and not x.is_batch:
         x = x.below
     return x
@@ -46,7 +50,7 @@ def on_values(function):
 
     @functools.wraps(function)
     def call(*args, **options):
-        for x in args:
+        for x in items_of(args):
             require_unmasked(x, function.__name__)
         if writes and form.bind(*args, **options).arguments.get("out") is not None:
             raise NoRuleError(
@@ -61,7 +65,7 @@ def on_values(function):
                 "none. Compute it outside of the compiled function and pass the result, such as "
                 f"an order of integers, as an argument{user_line()}"
             ) from None
-        batches = [x for x in (*args, *options.values()) if isinstance(x, Array)]
+        batches = [x for x in items_of((*args, *options.values())) if isinstance(x, Array)]
         if not batches:
             return function(*args, **options)
         top = max(batches, key=lambda x: x.level)
@@ -86,7 +90,7 @@ def on_shared_values(function):
 
     @functools.wraps(function)
     def checked(*args, **options):
-        if any(_is_batch(x) for x in args):
+        if any(map(_is_batch, items_of((*args, *options.values())))):
             raise UntrackedError(
                 f"{function.__name__}: the shape of what it gives depends on values, which differ "
                 "from sample to sample: call it outside of vmap"
