@@ -6,7 +6,7 @@ import numpy as np
 
 from ..core.array import Array, implements
 from ..core.primitive import shape_of
-from ..errors import NoRuleError
+from ..errors import NoRuleError, require_unmasked
 from .families import zeros_like
 from .nondiff import stopped
 from .select import on_values
@@ -46,6 +46,8 @@ def angle(z, deg: bool = False):
 @implements(np.heaviside)
 def heaviside(x1, x2):
     """0 below 0, 1 above, and `x2` at 0; derivative 0 in `x1`, and that of a choice in `x2`."""
+    require_unmasked(x1, "heaviside")
+    require_unmasked(x2, "heaviside")
     steps = np.where(x1 > 0, 1.0, np.where(x1 < 0, 0.0, np.where(x1 == 0, 0.0, np.nan)))
     kept = x1.dtype if hasattr(x1, "dtype") else None
     steps = steps.astype(kept) if kept is not None and kept.kind == "f" else steps

@@ -50,7 +50,7 @@ def on_values(function):
 
     @functools.wraps(function)
     def call(*args, **options):
-        for x in items_of(args):
+        for x in items_of((*args, *options.values())):
             require_unmasked(x, function.__name__)
         if writes and form.bind(*args, **options).arguments.get("out") is not None:
             raise NoRuleError(

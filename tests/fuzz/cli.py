@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any
 
 from rich.console import Console
 from rich.live import Live
@@ -188,16 +187,17 @@ def report(console: Console, failures: dict[tuple, Failure], shown: int) -> None
         return
     console.print(f"[red]{len(failures)} kinds of failures[/]; the first {shown}, shrunk:")
     for (kind, *_), failure in list(failures.items())[:shown]:
-        least = small_of(kind, failure)
+        failure = small_of(kind, failure)
         console.print(
             f"\n# {kind}, {failure.mode}: {failure.kind}: {failure.message[:300]}", markup=False
         )
-        console.print(least, markup=False, highlight=False)
+        console.print(str(failure.program), markup=False, highlight=False)
 
 
-def small_of(kind: str, failure: Failure) -> Any:
-    """A shrunk program; what happened in plain Python is shrunk in a process of that kind."""
+def small_of(kind: str, failure: Failure) -> Failure:
+    """The failure of a shrunk program; what happened in plain Python is shrunk in a process of that
+    kind."""
     if isinstance(failure.program, str):
-        return failure.program
+        return failure
     with _pool(1, kind in INTERPRETED) as pool:
-        return str(pool.submit(small, failure).result().program)
+        return pool.submit(small, failure).result()
