@@ -132,7 +132,8 @@ class Case:
         )
         for x, y in zip(found, expected, strict=True):
             if not near(x, y, self.rtol if rtol is None else rtol, top if scale is None else scale):
-                apart = np.asarray(x) - np.asarray(y) if np.shape(x) == np.shape(y) else None
+                alike = np.shape(x) == np.shape(y)
+                apart = np.asarray(x, float) - np.asarray(y, float) if alike else None
                 finite = bool(np.all(np.isfinite(x)) and np.all(np.isfinite(y)))
                 raise Different(f"{what}: {shown(x)} for {shown(y)}", finite, apart)
 
