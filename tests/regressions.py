@@ -636,3 +636,33 @@ def evenly_spaced_float32_beside_bools(nbgrad):
         return np.logspace(x0, np.isreal(x0))
 
     return f, (np.array([[1.0]], np.float32),)
+
+
+@regression
+def parts_of_whole_numbers(nbgrad):
+    def f(x0):
+        v1 = np.frexp(x0)[0]
+        v2 = np.ldexp(x0, -3)
+        return v1, v2
+
+    return f, (np.array([3, 200, 0], np.uint16),)
+
+
+@regression
+def columns_of_no_samples(nbgrad):
+    def f(x0, x1):
+        v2 = np.trapezoid(x0)
+        v3 = np.reshape(np.ravel(v2)[np.array([0, 0])], (2,))
+        v4 = nbgrad.hcat(x1, v3, x1)
+        return v4
+
+    return f, (np.zeros((0,)), np.array([1.0, 2.0]))
+
+
+@regression
+def correlation_of_parallel_rows(nbgrad):
+    def f(x0):
+        v1 = np.corrcoef(x0)
+        return v1
+
+    return f, (np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]),)

@@ -258,7 +258,7 @@ def _hcat_batch(primitive, size, args, batched):
     columns = []
     for x in batching.spread(size, args, batched):
         shape = shape_of(x)
-        columns.append(np.reshape(x, (size, -1, 1)) if len(shape) < 3 else x)
+        columns.append(np.reshape(x, (size, math.prod(shape[1:]), 1)) if len(shape) < 3 else x)
     return np.concatenate(columns, axis=2)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from ..core.array import Array, implements
 from ..core.primitive import shape_of
 from ..errors import NoRuleError, require_unmasked
+from .dtypes import type_of
 from .families import zeros_like
 from .nondiff import stopped
 from .select import on_values
@@ -106,7 +107,7 @@ def ldexp(x1, x2):
     """x1 * 2**x2, for whole numbers `x2`."""
     if getattr(x2, "dtype", np.dtype(int)).kind not in "iu":
         raise TypeError(f"ldexp: the exponents are {x2.dtype}; they are whole numbers")
-    dtype = x1.dtype if hasattr(x1, "dtype") else np.float64
+    dtype = type_of(np.ldexp, getattr(x1, "dtype", x1), getattr(x2, "dtype", int))
     x2 = x2 if hasattr(x2, "dtype") else np.asarray(x2)
     half = x2 // 2  # two steps reach whatever the result is
     first, second = np.exp2(half.astype(dtype)), np.exp2((x2 - half).astype(dtype))

@@ -14,7 +14,7 @@ from .reference import Reference
 SIZES = (0, 1, 2, 3, 5, 17)
 _CHANCES = (0.06, 0.14, 0.25, 0.3, 0.2, 0.05)
 DTYPES = ("float64", "float32", "int64", "int32", "uint8", "bool")
-_KINDS = dict(zip(DTYPES, (0.76, 0.06, 0.07, 0.04, 0.03, 0.04), strict=True))
+_KINDS: dict[str, float] = dict(zip(DTYPES, (0.76, 0.06, 0.07, 0.04, 0.03, 0.04), strict=True))
 NARROW = ("float32", "int32", "uint8", "bool")
 """Of programs in which all floats are narrow, so that it shows what numbers of Python's become."""
 LARGEST = 400  # elements

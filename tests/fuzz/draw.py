@@ -31,7 +31,7 @@ def draw(
     """
     rng = np.random.default_rng(seed)
     way = rng.random()
-    d = Draft(rng, ("float64",) if way < 0.42 else DTYPES if way < 0.9 else NARROW)
+    d = Draft(rng, ("float64",) if way < 0.42 else DTYPES if way < 0.85 else NARROW)
     names = list(ops())
     weights = (met or Coverage()).weights(names, list(modes), d.narrow)
     d.tails = bool(rng.random() < 0.04)

@@ -67,7 +67,10 @@ def record(
     except (NotHere, Unusable):
         found.silent.append(name)
     except REFUSALS as error:
-        found.refused.append((name, str(error)))
+        if _must_work(program, str(error)):
+            found.failures.append(Failure(program, name, "refused", str(error)))
+        else:
+            found.refused.append((name, str(error)))
     except Different as error:
         if isinstance(program, Program) and (
             is_open(program, error) or (mode is not None and is_rounding(program, mode, error.gap))
@@ -92,6 +95,13 @@ def record(
         where = traceback.extract_tb(error.__traceback__)[-1]
         at = f"{where.filename.rsplit('/', 1)[-1]}:{where.name}"
         found.failures.append(Failure(program, name, f"{type(error).__name__} in {at}", str(error)))
+
+
+def _must_work(program: Program, refusal: str) -> bool:
+    """Whether what is refused is a number of Python's, written into an array of any dtype."""
+    if "cannot take values of dtype" not in refusal or not isinstance(program, Program):
+        return False
+    return all(len(step.args) == 1 for step in program.steps if step.op == "assign")
 
 
 def is_open(program: Program, error: Different) -> bool:
