@@ -666,3 +666,24 @@ def correlation_of_parallel_rows(nbgrad):
         return v1
 
     return f, (np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]),)
+
+
+@regression
+def slopes_over_bytes(nbgrad):
+    def f(x0, x1):
+        v2 = np.gradient(x0, x1)
+        v3 = np.linalg.norm(x0[None], 1)
+        return v2, v3
+
+    return f, (np.array([3, 7, 2], np.uint8), np.array([5, 2, 1], np.uint8))
+
+
+@regression
+def fractions_of_narrow_integers(nbgrad):
+    def f(x0):
+        v1 = np.modf(x0)[0]
+        v2 = np.heaviside(x0, 1)
+        v3 = np.nextafter(x0, 1)
+        return v1, v2, v3
+
+    return f, (np.array([[1, 0, -3]], np.int16),)

@@ -50,9 +50,8 @@ def heaviside(x1, x2):
     require_unmasked(x1, "heaviside")
     require_unmasked(x2, "heaviside")
     steps = np.where(x1 > 0, 1.0, np.where(x1 < 0, 0.0, np.where(x1 == 0, 0.0, np.nan)))
-    kept = x1.dtype if hasattr(x1, "dtype") else None
-    steps = steps.astype(kept) if kept is not None and kept.kind == "f" else steps
-    return np.where(np.equal(x1, 0), x2, steps)
+    kinds = [getattr(x, "dtype", x) for x in (x1, x2)]
+    return np.where(np.equal(x1, 0), x2, steps.astype(type_of(np.heaviside, *kinds)))
 
 
 @implements(np.nan_to_num)
@@ -86,8 +85,16 @@ def fix(x, out=None):
 @implements(np.modf)
 def modf(x):
     """The fractional part, with derivative 1, and the whole part, with derivative 0."""
+    x = _as_float(x, np.sqrt)
     whole = np.trunc(x)
     return np.where(np.isinf(x), 0.0, x - whole), whole
+
+
+def _as_float(x, function, *others):
+    """x, of which whole numbers are floats of the dtype that a function of NumPy has for them."""
+    kinds = [getattr(a, "dtype", a) for a in (x, *others)]
+    whole = isinstance(kinds[0], np.dtype) and kinds[0].kind in "iub"
+    return x.astype(type_of(function, *kinds)) if whole else x
 
 
 @on_values
@@ -120,7 +127,7 @@ _next = on_values(np.nextafter)
 @implements(np.nextafter)
 def nextafter(x1, x2):
     """The float next to `x1` on the way to `x2`; derivative 1 in `x1` and 0 in `x2`."""
-    found = _next(x1, x2)
+    found, x1 = _next(x1, x2), _as_float(x1, np.nextafter, x2)
     finite = np.isfinite(x1)
     # The step is exact, and so is the sum.
     step = np.where(finite, found - stopped(np.where(finite, x1, 0.0)), 0.0)

@@ -10,7 +10,7 @@ from ..errors import DimensionMismatch, NoRuleError
 from ..kernels import shapes
 from .convolutions import convolve
 from .decompositions import eigvals
-from .dtypes import common_type
+from .dtypes import common_type, float_type
 from .layout import array, given
 from .polynomial import evalpoly
 from .recurrences import recurrence_row
@@ -135,7 +135,7 @@ def poly(seq_of_zeros):
     zeros = seq_of_zeros if hasattr(seq_of_zeros, "dtype") else array(seq_of_zeros)
     if len(shape_of(zeros)) == 2 and shape_of(zeros)[0] == shape_of(zeros)[1] != 0:
         zeros = eigvals(zeros)
-    zeros = np.reshape(zeros, -1)
+    zeros = np.reshape(zeros.astype(float_type(zeros.dtype)), -1)
     out = np.ones(1, zeros.dtype)
     for i in range(shape_of(zeros)[0]):
         out = np.pad(out, (0, 1)) - np.pad(out, (1, 0)) * zeros[i]

@@ -199,7 +199,7 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
     ends = [_edge(x, a, axis) for x in (prepend, append)]
     parts = [x for x in (ends[0], a, ends[1]) if x is not None]
     out = np.concatenate(parts, axis=axis) if len(parts) > 1 else a
-    for _ in range(n):
+    for _ in range(min(n, shape_of(out)[axis])):  # nothing is left nothing, however often
         out = bind(diff_row, out, axis=axis)
     return out
 
