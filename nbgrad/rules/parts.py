@@ -98,14 +98,14 @@ def _as_float(x, function, *others):
 
 
 @on_values
-def _exponent(x):
+def _frexp(x):
     return np.frexp(x)[1]
 
 
 @implements(np.frexp)
 def frexp(x):
     """The mantissa, between 0.5 and 1, and the plain exponent of 2: x = mantissa * 2**exponent."""
-    exponent = _exponent(x)
+    exponent = _frexp(x)
     return ldexp(x, -exponent), exponent
 
 

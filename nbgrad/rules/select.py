@@ -33,9 +33,14 @@ def plain(x):
 
 def are_whole(*arrays) -> bool:
     """Whether all are integers and bools, of which nothing has a derivative."""
-    return all(
-        (x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype).kind in "iub" for x in arrays
-    )
+
+    def kind(x):
+        if hasattr(x, "dtype"):
+            return x.dtype.kind
+        tracked = any(isinstance(item, Array) for item in items_of(x))
+        return "f" if tracked else np.asarray(x).dtype.kind
+
+    return all(kind(x) in "iub" for x in arrays)
 
 
 def on_values(function):
@@ -46,22 +51,20 @@ def on_values(function):
         form = inspect.signature(on_values if isinstance(function, np.ufunc) else function)
     except ValueError:  # older NumPys do not tell those of functions in C, which take no out
         form = inspect.signature(on_values)
-    writes = "out" in form.parameters
+    writes, name = "out" in form.parameters, function.__name__.lstrip("_")
 
     @functools.wraps(function)
     def call(*args, **options):
         for x in items_of((*args, *options.values())):
-            require_unmasked(x, function.__name__)
+            require_unmasked(x, name)
         if writes and form.bind(*args, **options).arguments.get("out") is not None:
-            raise NoRuleError(
-                f"{function.__name__}: out=... cannot be written to; use what it returns"
-            )
+            raise NoRuleError(f"{name}: out=... cannot be written to; use what it returns")
         try:
             args = [plain(x) for x in args]
             options = {key: plain(x) for key, x in options.items()}
         except TraceError:
             raise TraceError(
-                f"{function.__name__} is eager only: it looks at numbers, and a traced value has "
+                f"{name} is eager only: it looks at numbers, and a traced value has "
                 "none. Compute it outside of the compiled function and pass the result, such as "
                 f"an order of integers, as an argument{user_line()}"
             ) from None
