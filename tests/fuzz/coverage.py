@@ -75,14 +75,13 @@ class Coverage:
         short = short if short.any() else np.ones(len(names))
         return 0.3 / len(names) + 0.35 * seldom / seldom.sum() + 0.35 * short / short.sum()
 
-    def least(
-        self, ops: Iterable[str], modes: Iterable[str], count: int = 12
-    ) -> list[tuple[int, str, str]]:
-        """The pairs of an op and a mode that were met least, but for those that were tried often
-        and have nothing to say, as slopes of functions without one."""
-        tried = [(name, mode) for name in ops for mode in modes]
-        pairs = [(self.pairs[pair], *pair) for pair in tried if self.silent[pair] < ENOUGH]
-        return sorted(pairs)[:count]
+    def least(self, ops: Iterable[str], modes: Iterable[str]) -> list[tuple[int, int, str, str]]:
+        """The pairs of an op and a mode that were not tried often enough, those that were tried
+        least first: how often they were tried, and how often that told something. Slopes of
+        functions without one have nothing to say, however often they are asked for."""
+        pairs = [(name, mode) for name in ops for mode in modes]
+        tried = [(self.pairs[pair] + self.silent[pair], self.pairs[pair], *pair) for pair in pairs]
+        return sorted(pair for pair in tried if pair[0] < ENOUGH)
 
 
 def classes(program: Program) -> set[str]:
