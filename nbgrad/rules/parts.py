@@ -91,10 +91,12 @@ def modf(x):
 
 
 def _as_float(x, function, *others):
-    """x, of which whole numbers are floats of the dtype that a function of NumPy has for them."""
-    kinds = [getattr(a, "dtype", a) for a in (x, *others)]
-    whole = isinstance(kinds[0], np.dtype) and kinds[0].kind in "iub"
-    return x.astype(type_of(function, *kinds)) if whole else x
+    """x, of which whole numbers and numbers of Python's are floats of the dtype that a function of
+    NumPy has for them."""
+    dtype = type_of(function, *(getattr(a, "dtype", a) for a in (x, *others)))
+    if not hasattr(x, "dtype"):
+        return np.asarray(x, dtype)
+    return x.astype(dtype) if x.dtype.kind in "iub" else x
 
 
 @on_values
@@ -112,7 +114,7 @@ def frexp(x):
 @implements(np.ldexp)
 def ldexp(x1, x2):
     """x1 * 2**x2, for whole numbers `x2`."""
-    if getattr(x2, "dtype", np.dtype(int)).kind not in "iu":
+    if getattr(x2, "dtype", np.dtype(int)).kind not in "iub":
         raise TypeError(f"ldexp: the exponents are {x2.dtype}; they are whole numbers")
     dtype = type_of(np.ldexp, getattr(x1, "dtype", x1), getattr(x2, "dtype", int))
     x2 = x2 if hasattr(x2, "dtype") else np.asarray(x2)
