@@ -73,3 +73,10 @@ def test_weights_in_a_list_keep_their_derivative():
         np.histogram2d(nbgrad.track(ROW), ROW, weights=[nbgrad.track(1.0), 1.0, 1.0])
     with pytest.raises(nbgrad.UntrackedError):  # the places differ from sample to sample
         nbgrad.vmap(lambda i: np.bincount(i, [nbgrad.track(1.0), 1.0]))(np.array([[0, 1]]))
+
+
+def test_more_steps_than_elements_leave_nothing():
+    """However many more: each step would take one of them away."""
+    for count in (3, 4, 10**400):
+        assert np.diff(nbgrad.track(ROW), count).shape == (0,)
+        assert np.polyder(nbgrad.track(ROW), count).shape == (0,)
