@@ -63,6 +63,8 @@ def delete(arr, obj, axis=None):
 def insert(arr, obj, values, axis=None):
     """`arr` with `values` before the positions `obj` along `axis`."""
     _require_positions("insert", obj)
+    if isinstance(obj, (bool, np.bool_)):
+        raise TypeError("insert: a truth is no position: give a whole number")
     arr, axis = _line(arr, axis, "insert")
     values = given(values)
     shape, n = shape_of(arr), shape_of(arr)[axis]

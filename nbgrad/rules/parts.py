@@ -114,10 +114,10 @@ def frexp(x):
 @implements(np.ldexp)
 def ldexp(x1, x2):
     """x1 * 2**x2, for whole numbers `x2`."""
-    if getattr(x2, "dtype", np.dtype(int)).kind not in "iub":
+    x2 = x2 if hasattr(x2, "dtype") else np.asarray(x2, np.int64 if type(x2) is int else None)
+    if x2.dtype.kind not in "iub":
         raise TypeError(f"ldexp: the exponents are {x2.dtype}; they are whole numbers")
-    dtype = type_of(np.ldexp, getattr(x1, "dtype", x1), getattr(x2, "dtype", int))
-    x2 = x2 if hasattr(x2, "dtype") else np.asarray(x2)
+    dtype = type_of(np.ldexp, getattr(x1, "dtype", x1), x2.dtype)
     half = x2 // 2  # two steps reach whatever the result is
     first, second = np.exp2(half.astype(dtype)), np.exp2((x2 - half).astype(dtype))
     return x1 * first * second

@@ -80,3 +80,18 @@ def test_more_steps_than_elements_leave_nothing():
     for count in (3, 4, 10**400):
         assert np.diff(nbgrad.track(ROW), count).shape == (0,)
         assert np.polyder(nbgrad.track(ROW), count).shape == (0,)
+
+
+def test_what_is_no_list_of_conditions_or_position():
+    x = nbgrad.track(ROW)
+    with pytest.raises(TypeError, match="conditions in a dict"):
+        np.piecewise(x, {"a": ROW > 0.3}, [1.0])
+    with pytest.raises(TypeError, match="a truth is no position"):
+        np.insert(x, True, 1.0)
+
+
+def test_logits_in_lists():
+    found = nbgrad.logit_cross_entropy([[1.0, 2.0], [0.5, 0.0]], [1, 0])
+    z = np.array([[1.0, 2.0], [0.5, 0.0]])
+    expected = np.mean(np.log(np.sum(np.exp(z), 1)) - z[[0, 1], [1, 0]])
+    assert float(found) == pytest.approx(expected, rel=1e-14)

@@ -220,6 +220,8 @@ ERRORS = [
     (lambda x: np.split(x, 2), ValueError),
     (lambda x: np.array_split(x, 0), ValueError),
     (lambda x: np.array_split(x, 10**400), OverflowError),
+    (lambda x: np.einsum(x, (), (5, -9)), ValueError),
+    (lambda x: np.ldexp(x, 10**400), OverflowError),
     (lambda x: np.dsplit(x, 1), ValueError),
     (lambda x: np.vsplit(x[0], 1), ValueError),
     (lambda x: np.hstack([x, x[0]]), ValueError),
