@@ -21,8 +21,13 @@ __all__ = [
 
 def require_unmasked(x: Any, what: str) -> None:
     """Raise TypeError for a masked array: what looks at its data would drop the mask."""
-    if type(x) is not np.ndarray and isinstance(x, np.ndarray) and hasattr(x, "filled"):
+    if has_mask(type(x)):
         raise TypeError(lost_mask(what))
+
+
+def has_mask(kind: type) -> bool:
+    """Whether arrays of this class are masked; it does not load `np.ma`."""
+    return kind is not np.ndarray and issubclass(kind, np.ndarray) and hasattr(kind, "filled")
 
 
 def lost_mask(what: str) -> str:

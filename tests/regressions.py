@@ -636,3 +636,54 @@ def evenly_spaced_float32_beside_bools(nbgrad):
         return np.logspace(x0, np.isreal(x0))
 
     return f, (np.array([[1.0]], np.float32),)
+
+
+@regression
+def parts_of_whole_numbers(nbgrad):
+    def f(x0):
+        v1 = np.frexp(x0)[0]
+        v2 = np.ldexp(x0, -3)
+        return v1, v2
+
+    return f, (np.array([3, 200, 0], np.uint16),)
+
+
+@regression
+def columns_of_no_samples(nbgrad):
+    def f(x0, x1):
+        v2 = np.trapezoid(x0)
+        v3 = np.reshape(np.ravel(v2)[np.array([0, 0])], (2,))
+        v4 = nbgrad.hcat(x1, v3, x1)
+        return v4
+
+    return f, (np.zeros((0,)), np.array([1.0, 2.0]))
+
+
+@regression
+def correlation_of_parallel_rows(nbgrad):
+    def f(x0):
+        v1 = np.corrcoef(x0)
+        return v1
+
+    return f, (np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]),)
+
+
+@regression
+def slopes_over_bytes(nbgrad):
+    def f(x0, x1):
+        v2 = np.gradient(x0, x1)
+        v3 = np.linalg.norm(x0[None], 1)
+        return v2, v3
+
+    return f, (np.array([3, 7, 2], np.uint8), np.array([5, 2, 1], np.uint8))
+
+
+@regression
+def fractions_of_narrow_integers(nbgrad):
+    def f(x0):
+        v1 = np.modf(x0)[0]
+        v2 = np.heaviside(x0, 1)
+        v3 = np.nextafter(x0, 1)
+        return v1, v2, v3
+
+    return f, (np.array([[1, 0, -3]], np.int16),)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import GraphError, NoRuleError, UntrackedError, lost_mask
+from ..errors import GraphError, NoRuleError, UntrackedError, has_mask, lost_mask
 from .functions import check_call, functions, in_scipy, name_of, no_rule, of_ufunc
 from .functions import implements as implements
 from .primitive import Aval, Primitive, Tracer, bind
@@ -202,6 +202,9 @@ class Array(Tracer):
         rule = functions.get(function)
         if rule is None:
             raise no_rule(name_of(function))
+        if len(kinds) > 1 and function not in _PASSED_ON:
+            if any(map(has_mask, kinds)):
+                raise TypeError(lost_mask(name_of(function)))
         try:
             return rule(*args, **options)
         except TypeError:
@@ -326,6 +329,12 @@ def apply(primitive: Primitive, x, *others, **params):
             return first.bind2(primitive, x, y)
     return bind(primitive, x, *others, **params)
 
+
+# These give masked arrays back as they are, or tell no numbers.
+_PASSED_ON = frozenset([
+    np.atleast_1d, np.atleast_2d, np.atleast_3d, np.result_type, np.common_type,
+    np.shares_memory, np.may_share_memory,
+])  # fmt: skip
 
 # What people look for on arrays of other libraries.
 _ELSEWHERE = {

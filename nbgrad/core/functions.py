@@ -28,6 +28,25 @@ def implements(*targets: Any) -> Callable[[Callable], Callable]:
     return register
 
 
+def mapped(f: Callable, x: Any) -> Any:
+    """`f` of an argument, or lists and tuples, as nested as it is, of `f` of what they hold."""
+    if isinstance(x, list):
+        return [mapped(f, item) for item in x]
+    if isinstance(x, tuple):
+        items = [mapped(f, item) for item in x]
+        return type(x)(*items) if hasattr(x, "_fields") else tuple(items)
+    return f(x)
+
+
+def items_of(x: Any) -> Iterator[Any]:
+    """An argument, or all that its nested lists and tuples hold."""
+    if isinstance(x, (list, tuple)):
+        for item in x:
+            yield from items_of(item)
+    else:
+        yield x
+
+
 def check_call(name: str, function: Callable, args: Sequence, options: dict) -> None:
     """Raise TypeError for arguments that the stand-in of a NumPy function does not take, naming
     them beside those that it does."""

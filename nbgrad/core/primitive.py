@@ -190,7 +190,7 @@ class Primitive:
         """
         if not size:
             avals = [
-                Aval.of(shape_of(x)[1:] if has else shape_of(x), x.dtype) if shape_of(x) else x
+                Aval.of(x.shape[1:] if has else x.shape, x.dtype) if hasattr(x, "dtype") else x
                 for x, has in zip(args, batched, strict=True)
             ]
             aval = self.infer(*avals, **params)

@@ -66,6 +66,8 @@ def piecewise(x, condlist, funclist, *args, **kw):
         condlist = [condlist] if single and len(shape_of(condlist)) == len(shape_of(x)) else [
             condlist[i] for i in range(len(condlist))
         ]  # fmt: skip
+    elif not isinstance(condlist, (list, tuple, bool, np.bool_)):
+        raise TypeError(f"piecewise: conditions in a {type(condlist).__name__}: give a list")
     elif isinstance(condlist, (bool, np.bool_)) or (
         len(condlist) and isinstance(condlist[0], (bool, np.bool_)) and shape_of(x) != ()
     ):

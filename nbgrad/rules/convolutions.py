@@ -8,22 +8,26 @@ from .dtypes import held, type_of
 from .families import Bilinear, sample
 from .forms import reductions as forms
 from .layout import given
-from .select import are_whole, on_values
+from .select import are_whole
 
 # Both rows are closed under transposition: what is given meets the cotangent where they overlap
 # wholly, or at every shift, so that no sum is made that is thrown away.
 
 
 def _full(x, y):
+    if are_whole(x, y):
+        return _windows(np.pad(x, shape_of(y)[0] - 1), y)
     return bind(convolve_row, x, y)
 
 
 def _inside(x, y):
+    if are_whole(x, y):
+        return _windows(x, y)
     return bind(overlap_row, x, y)
 
 
 def _windows(x, y):
-    """Products of windows of samples of x with y, which runs backwards."""
+    """Products of windows of x, or of samples of it, with y, which runs backwards; of any dtype."""
     n, m = shape_of(x)[-1], shape_of(y)[-1]
     windows = np.take(x, np.arange(n - m + 1)[:, None] + np.arange(m), axis=-1)
     return np.squeeze(windows @ np.flip(y, -1)[..., None], -1)
@@ -60,8 +64,14 @@ overlap_row = Bilinear(
 )  # fmt: skip
 
 
+def whole_or_given(x):
+    """What a function of NumPy is given as an array, of whole numbers where lists hold them."""
+    return np.asarray(x) if isinstance(x, (list, tuple)) and are_whole(x) else given(x)
+
+
 def _rows(op: str, a, v):
-    a, v = (np.reshape(given(x), -1) if not shape_of(given(x)) else given(x) for x in (a, v))
+    a, v = (whole_or_given(x) for x in (a, v))
+    a, v = (x if shape_of(x) else np.reshape(x, -1) for x in (a, v))
     for x in (a, v):
         if len(shape_of(x)) != 1:
             raise ValueError(f"{op}: an array of shape {shape_of(x)}; both have one axis")
@@ -82,22 +92,15 @@ def _sums(a, v, mode: str, op: str):
     return full if mode == "full" else full[start : start + max(n, m)]
 
 
-_convolve, _correlate = on_values(np.convolve), on_values(np.correlate)
-
-
 @implements(np.convolve)
 def convolve(a, v, mode="full"):
     """Sums of products of one row of numbers with another that runs backwards."""
-    if are_whole(a, v):
-        return _convolve(a, v, mode)
     return _sums(*_rows("convolve", a, v), mode, "convolve")
 
 
 @implements(np.correlate)
 def correlate(a, v, mode="valid"):
     """Sums of products of one row of numbers with another at every shift."""
-    if are_whole(a, v):
-        return _correlate(a, v, mode)
     a, v = _rows("correlate", a, v)
     n, m = shape_of(a)[0], shape_of(v)[0]
     if n < m and mode == "same":  # NumPy keeps as much at the other end

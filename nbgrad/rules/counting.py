@@ -3,21 +3,28 @@
 import numpy as np
 
 from ..core.array import Array, implements
+from ..core.functions import items_of
 from ..core.primitive import bind, shape_of
 from ..core.symbols import noted
 from ..errors import DimensionMismatch, NoRuleError
 from .index import scatter
-from .layout import given
+from .layout import array, given
 from .order import searchsorted
 from .select import on_values, plain
 
 _histogram, _bincount = map(on_values, (np.histogram, np.bincount))
 
 
+def _joined(weights):
+    """Weights as they are; a list that holds a tracked one as a tracked array."""
+    return array(weights) if any(isinstance(x, Array) for x in items_of(weights)) else weights
+
+
 @implements(np.bincount)
 def bincount(x, /, weights=None, minlength=0):
     """For each whole number the sum of the weights of its places in `x`."""
-    if weights is None or not isinstance(weights, Array):
+    weights = _joined(weights)
+    if not isinstance(weights, Array):
         return _bincount(x, weights, minlength)
     places = np.asarray(plain(x))
     if places.ndim != 1 or shape_of(weights) != places.shape:
@@ -36,6 +43,7 @@ def bincount(x, /, weights=None, minlength=0):
 def histogram(a, bins=10, range=None, density=None, weights=None):
     """How many elements, or the sum of their weights, lie in each bin, and the plain edges. Weights
     have a derivative, what is counted has none."""
+    weights = _joined(weights)
     if not isinstance(weights, Array):
         return _histogram(a, bins, range, density, weights)
     a = np.asarray(plain(a))
@@ -56,7 +64,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
 
 def _plain_weights(function):
     def binned(*args, weights=None, **options):
-        if isinstance(weights, Array):
+        if isinstance(_joined(weights), Array):
             raise NoRuleError(
                 f"{function.__name__}: weights have a derivative in np.histogram and np.bincount"
             )

@@ -86,6 +86,8 @@ def _plan(notation: tuple, shapes: tuple, order: Any):
         parsed += notation[len(shapes) :]
     try:
         inputs, output, _ = parse_einsum_input(parsed, shapes=True)
+    except KeyError as error:
+        raise ValueError(f"einsum: no array has the axis {error} of the result") from None
     except ValueError as error:
         raise ValueError(f"einsum: {error}") from None
     listed = inputs.split(",")

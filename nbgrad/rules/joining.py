@@ -63,6 +63,8 @@ def delete(arr, obj, axis=None):
 def insert(arr, obj, values, axis=None):
     """`arr` with `values` before the positions `obj` along `axis`."""
     _require_positions("insert", obj)
+    if isinstance(obj, (bool, np.bool_)):
+        raise TypeError("insert: a truth is no position: give a whole number")
     arr, axis = _line(arr, axis, "insert")
     values = given(values)
     shape, n = shape_of(arr), shape_of(arr)[axis]
@@ -258,7 +260,7 @@ def _hcat_batch(primitive, size, args, batched):
     columns = []
     for x in batching.spread(size, args, batched):
         shape = shape_of(x)
-        columns.append(np.reshape(x, (size, -1, 1)) if len(shape) < 3 else x)
+        columns.append(np.reshape(x, (size, math.prod(shape[1:]), 1)) if len(shape) < 3 else x)
     return np.concatenate(columns, axis=2)
 
 

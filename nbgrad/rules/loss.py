@@ -15,6 +15,7 @@ from .activation import relu
 from .elementary import log
 from .families import FLOATS, Custom, float_type, sample, scaled
 from .forms import softmax as forms
+from .layout import given
 from .softmax import logsoftmax, logsumexp, softmax
 
 __all__ = [
@@ -309,6 +310,7 @@ def logit_cross_entropy(logits, targets):
     >>> float(nbgrad.logit_cross_entropy(np.zeros((4, 2)), np.array([0, 1, 1, 0])))
     0.6931471805599453
     """
+    logits = given(logits)
     targets = _targets("logit_cross_entropy", logits, targets)
     if targets.dtype.kind in "iu" and targets.shape != shape_of(logits):
         return bind(label_cross_entropy_row, logits, targets)

@@ -66,6 +66,9 @@ def norm(x, ord=None, axis=None, keepdims: bool = False):
     ndim = len(shape_of(x))
     if axis is None and ord is None:
         return bind(norm_row, x, axes=tuple(range(ndim)), keepdims=bool(keepdims))
+    x = x if hasattr(x, "dtype") else np.asarray(x)
+    if ord is not None and x.dtype.kind in "iub":
+        x = x.astype(float_type(x.dtype))
     axes = tuple(axis) if isinstance(axis, (tuple, list)) else axis
     axes = tuple(range(ndim)) if axes is None else axes if isinstance(axes, tuple) else (axes,)
     axes = tuple(np.lib.array_utils.normalize_axis_index(a, ndim, "norm") for a in axes)

@@ -71,7 +71,7 @@ def _slope(f, axis: int, h: Any, edge_order: int):
             raise ValueError(
                 f"gradient: the coordinates have the shape {shape_of(h)}, the axis the length {n}"
             )
-        h = diff(h)
+        h = diff(h.astype(float_type(h.dtype)))
     steps = np.broadcast_to(h, (n - 1,)) if not isinstance(h, (float, int)) else None
     slopes = diff(f, axis=axis)  # of neighbours
     slopes = slopes / (h if steps is None else _column(steps, axis, ndim))

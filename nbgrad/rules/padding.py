@@ -8,7 +8,7 @@ from ..core.array import implements
 from ..core.primitive import bind, shape_of
 from .index import scatter
 from .runs import taken
-from .select import are_whole, on_values
+from .select import are_whole
 from .shape import normalize_axis
 
 _AGAIN = {"edge", "reflect", "symmetric", "wrap"}
@@ -18,11 +18,6 @@ _OPTIONS = {
     "reflect": {"reflect_type"}, "symmetric": {"reflect_type"}, "wrap": set(),
     "linear_ramp": {"end_values"}, **{mode: {"stat_length"} for mode in _STATISTICS},
 }  # fmt: skip
-
-
-# What these make of integers is rounded.
-_ROUNDED = {"linear_ramp", "mean", "median"}
-_pad = on_values(np.pad)
 
 
 @implements(np.pad)
@@ -39,8 +34,6 @@ def pad(array, pad_width, mode: Any = "constant", **kwargs):
     widths = _widths(pad_width, len(shape_of(array)))
     if mode in ("constant", "empty"):
         return _constant(array, widths, **kwargs)
-    if mode in _ROUNDED and are_whole(array):
-        return _pad(array, pad_width, mode, **kwargs)
     for axis, (before, behind) in enumerate(widths):
         n = shape_of(array)[axis]
         if before or behind:
@@ -112,8 +105,11 @@ def _part(x, axis: int, start: int, stop: int):
 
 def _ramp(edge, end, width: int, axis: int):
     """From the end to the edge, without it."""
-    t = np.arange(width, dtype=edge.dtype) / max(width, 1)
-    t = t.reshape(-1, *(1,) * (len(shape_of(edge)) - 1 - axis)).astype(edge.dtype)
+    steps = np.arange(width).reshape(-1, *(1,) * (len(shape_of(edge)) - 1 - axis))
+    if are_whole(edge):  # step by step as `np.linspace` does it: rounding decides
+        out = steps * ((edge.astype(np.float64) - end) / max(width, 1)) + end
+        return (out if edge.dtype == bool else np.floor(out)).astype(edge.dtype)
+    t = (steps.astype(edge.dtype) / max(width, 1)).astype(edge.dtype)
     out = end + (edge - end) * t
     return out if out.dtype == edge.dtype else out.astype(edge.dtype)
 
@@ -127,6 +123,8 @@ def _statistics(x, axis, n, widths, mode, lengths, ndim):
             raise ValueError("stat_length of 0 yields no value for padding")
         chunk = _part(x, axis, n - count, n) if behind else _part(x, axis, 0, count)
         number = _STATISTICS[mode](chunk, axis=axis, keepdims=True)
+        if number.dtype != x.dtype:  # a mean of integers is rounded
+            number = (number if x.dtype == bool else np.rint(number)).astype(x.dtype)
         shape = tuple(width if i == axis else m for i, m in enumerate(shape_of(x)))
         made.append(np.broadcast_to(number, shape))
     return made

@@ -6,7 +6,8 @@ import numpy as np
 
 from ..core.array import Array, implements
 from ..core.primitive import shape_of
-from ..errors import NoRuleError
+from ..errors import NoRuleError, require_unmasked
+from .dtypes import type_of
 from .families import zeros_like
 from .nondiff import stopped
 from .select import on_values
@@ -46,10 +47,11 @@ def angle(z, deg: bool = False):
 @implements(np.heaviside)
 def heaviside(x1, x2):
     """0 below 0, 1 above, and `x2` at 0; derivative 0 in `x1`, and that of a choice in `x2`."""
+    require_unmasked(x1, "heaviside")
+    require_unmasked(x2, "heaviside")
     steps = np.where(x1 > 0, 1.0, np.where(x1 < 0, 0.0, np.where(x1 == 0, 0.0, np.nan)))
-    kept = x1.dtype if hasattr(x1, "dtype") else None
-    steps = steps.astype(kept) if kept is not None and kept.kind == "f" else steps
-    return np.where(np.equal(x1, 0), x2, steps)
+    kinds = [getattr(x, "dtype", x) for x in (x1, x2)]
+    return np.where(np.equal(x1, 0), x2, steps.astype(type_of(np.heaviside, *kinds)))
 
 
 @implements(np.nan_to_num)
@@ -83,29 +85,39 @@ def fix(x, out=None):
 @implements(np.modf)
 def modf(x):
     """The fractional part, with derivative 1, and the whole part, with derivative 0."""
+    x = _as_float(x, np.sqrt)
     whole = np.trunc(x)
     return np.where(np.isinf(x), 0.0, x - whole), whole
 
 
+def _as_float(x, function, *others):
+    """x, of which whole numbers and numbers of Python's are floats of the dtype that a function of
+    NumPy has for them."""
+    dtype = type_of(function, *(getattr(a, "dtype", a) for a in (x, *others)))
+    if not hasattr(x, "dtype"):
+        return np.asarray(x, dtype)
+    return x.astype(dtype) if x.dtype.kind in "iub" else x
+
+
 @on_values
-def _exponent(x):
+def _frexp(x):
     return np.frexp(x)[1]
 
 
 @implements(np.frexp)
 def frexp(x):
     """The mantissa, between 0.5 and 1, and the plain exponent of 2: x = mantissa * 2**exponent."""
-    exponent = _exponent(x)
+    exponent = _frexp(x)
     return ldexp(x, -exponent), exponent
 
 
 @implements(np.ldexp)
 def ldexp(x1, x2):
     """x1 * 2**x2, for whole numbers `x2`."""
-    if getattr(x2, "dtype", np.dtype(int)).kind not in "iu":
+    x2 = x2 if hasattr(x2, "dtype") else np.asarray(x2, np.int64 if type(x2) is int else None)
+    if x2.dtype.kind not in "iub":
         raise TypeError(f"ldexp: the exponents are {x2.dtype}; they are whole numbers")
-    dtype = x1.dtype if hasattr(x1, "dtype") else np.float64
-    x2 = x2 if hasattr(x2, "dtype") else np.asarray(x2)
+    dtype = type_of(np.ldexp, getattr(x1, "dtype", x1), x2.dtype)
     half = x2 // 2  # two steps reach whatever the result is
     first, second = np.exp2(half.astype(dtype)), np.exp2((x2 - half).astype(dtype))
     return x1 * first * second
@@ -117,7 +129,7 @@ _next = on_values(np.nextafter)
 @implements(np.nextafter)
 def nextafter(x1, x2):
     """The float next to `x1` on the way to `x2`; derivative 1 in `x1` and 0 in `x2`."""
-    found = _next(x1, x2)
+    found, x1 = _next(x1, x2), _as_float(x1, np.nextafter, x2)
     finite = np.isfinite(x1)
     # The step is exact, and so is the sum.
     step = np.where(finite, found - stopped(np.where(finite, x1, 0.0)), 0.0)

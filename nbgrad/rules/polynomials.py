@@ -8,13 +8,13 @@ from ..core.array import implements
 from ..core.primitive import bind, shape_of
 from ..errors import DimensionMismatch, NoRuleError
 from ..kernels import shapes
-from .convolutions import convolve
+from .convolutions import convolve, whole_or_given
 from .decompositions import eigvals
-from .dtypes import common_type
+from .dtypes import common_type, float_type
 from .layout import array, given
 from .polynomial import evalpoly
 from .recurrences import recurrence_row
-from .select import are_whole, on_shared_values, on_values
+from .select import are_whole, on_shared_values
 from .singular import svdvals
 from .systems import solution
 
@@ -29,16 +29,18 @@ def _given(x, op: str):
     return np.reshape(x, -1)
 
 
-_polyval = on_values(np.polyval)
-
-
 @implements(np.polyval)
 def polyval(p, x):
     """The polynomial with coefficients `p`, from high to low, at each element of `x`."""
-    if are_whole(p, x):
-        return _polyval(p, x)
-    p = _given(p, "polyval")
-    x = given(x)
+    if isinstance(x, np.poly1d):
+        raise NoRuleError("polyval: x is a poly1d: nest two calls with plain coefficients instead")
+    x = whole_or_given(x)
+    p = _given(p if isinstance(p, np.poly1d) else whole_or_given(p), "polyval")
+    if are_whole(p, x):  # as NumPy does it, so that dtypes are its own
+        out = np.zeros(shape_of(x), x.dtype)
+        for i in range(shape_of(p)[0]):
+            out = out * x + p[i]
+        return out
     if not shape_of(p)[0]:
         return np.zeros(shape_of(x), x.dtype)
     out = evalpoly(x, np.flip(p))
@@ -105,7 +107,7 @@ def polyder(p, m=1):
     p, m = _given(p, "polyder"), shapes.whole(m, "polyder: m")
     if m < 0:
         raise ValueError("Order of derivative must be positive (see polyint)")
-    for _ in range(m):
+    for _ in range(min(m, shape_of(p)[0])):  # of no coefficients none are left
         n = shape_of(p)[0] - 1
         p = p[:-1] * np.arange(n, 0, -1)
     return p
@@ -135,7 +137,7 @@ def poly(seq_of_zeros):
     zeros = seq_of_zeros if hasattr(seq_of_zeros, "dtype") else array(seq_of_zeros)
     if len(shape_of(zeros)) == 2 and shape_of(zeros)[0] == shape_of(zeros)[1] != 0:
         zeros = eigvals(zeros)
-    zeros = np.reshape(zeros, -1)
+    zeros = np.reshape(zeros.astype(float_type(zeros.dtype)), -1)
     out = np.ones(1, zeros.dtype)
     for i in range(shape_of(zeros)[0]):
         out = np.pad(out, (0, 1)) - np.pad(out, (1, 0)) * zeros[i]

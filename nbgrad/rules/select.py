@@ -6,6 +6,7 @@ import inspect
 import numpy as np
 
 from ..core.array import Array, functions, implements
+from ..core.functions import items_of, mapped
 from ..core.primitive import Aval, bind, shape_of
 from ..core.symbols import Symbol, noted, user_line
 from ..errors import NoRuleError, TraceError, UntrackedError, require_unmasked
@@ -18,10 +19,13 @@ normalize_axis = np.lib.array_utils.normalize_axis_index
 
 
 def plain(x):
-    """The numbers of any kind of array, below all levels; samples of a batch stay together.
+    """The numbers of any kind of array, below all levels, or of those in lists and tuples; samples
+    of a batch stay together.
 
     Raises TraceError for traced values.
     """
+    if isinstance(x, (list, tuple)):
+        return mapped(plain, x)
     while isinstance(x, Array) and not x.is_batch:
         x = x.below
     return x
@@ -29,9 +33,14 @@ def plain(x):
 
 def are_whole(*arrays) -> bool:
     """Whether all are integers and bools, of which nothing has a derivative."""
-    return all(
-        (x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype).kind in "iub" for x in arrays
-    )
+
+    def kind(x):
+        if hasattr(x, "dtype"):
+            return x.dtype.kind
+        tracked = any(isinstance(item, Array) for item in items_of(x))
+        return "f" if tracked else np.asarray(x).dtype.kind
+
+    return all(kind(x) in "iub" for x in arrays)
 
 
 def on_values(function):
@@ -42,26 +51,24 @@ def on_values(function):
         form = inspect.signature(on_values if isinstance(function, np.ufunc) else function)
     except ValueError:  # older NumPys do not tell those of functions in C, which take no out
         form = inspect.signature(on_values)
-    writes = "out" in form.parameters
+    writes, name = "out" in form.parameters, function.__name__.lstrip("_")
 
     @functools.wraps(function)
     def call(*args, **options):
-        for x in args:
-            require_unmasked(x, function.__name__)
+        for x in items_of((*args, *options.values())):
+            require_unmasked(x, name)
         if writes and form.bind(*args, **options).arguments.get("out") is not None:
-            raise NoRuleError(
-                f"{function.__name__}: out=... cannot be written to; use what it returns"
-            )
+            raise NoRuleError(f"{name}: out=... cannot be written to; use what it returns")
         try:
             args = [plain(x) for x in args]
             options = {key: plain(x) for key, x in options.items()}
         except TraceError:
             raise TraceError(
-                f"{function.__name__} is eager only: it looks at numbers, and a traced value has "
+                f"{name} is eager only: it looks at numbers, and a traced value has "
                 "none. Compute it outside of the compiled function and pass the result, such as "
                 f"an order of integers, as an argument{user_line()}"
             ) from None
-        batches = [x for x in (*args, *options.values()) if isinstance(x, Array)]
+        batches = [x for x in items_of((*args, *options.values())) if isinstance(x, Array)]
         if not batches:
             return function(*args, **options)
         top = max(batches, key=lambda x: x.level)
@@ -86,7 +93,7 @@ def on_shared_values(function):
 
     @functools.wraps(function)
     def checked(*args, **options):
-        if any(_is_batch(x) for x in args):
+        if any(map(_is_batch, items_of((*args, *options.values())))):
             raise UntrackedError(
                 f"{function.__name__}: the shape of what it gives depends on values, which differ "
                 "from sample to sample: call it outside of vmap"
@@ -195,7 +202,7 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
     ends = [_edge(x, a, axis) for x in (prepend, append)]
     parts = [x for x in (ends[0], a, ends[1]) if x is not None]
     out = np.concatenate(parts, axis=axis) if len(parts) > 1 else a
-    for _ in range(n):
+    for _ in range(min(n, shape_of(out)[axis])):  # nothing is left nothing, however often
         out = bind(diff_row, out, axis=axis)
     return out
 

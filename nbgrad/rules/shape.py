@@ -3,6 +3,7 @@
 Two of them are rows of their own, being their own kind of transpose: roll and flip.
 """
 
+import itertools
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -157,7 +158,8 @@ def array_split(ary, indices_or_sections, axis=0):
         if count <= 0:
             raise ValueError("number sections must be larger than 0.")
         each, longer = divmod(length, count)
-        stops = [(i + 1) * each + min(i + 1, longer) for i in range(count - 1)]
+        # A list of too many parts is refused as a whole, before any of them is made.
+        stops = list(itertools.accumulate([each + 1] * longer + [each] * (count - longer)))[:-1]
     before = (slice(None),) * axis
     cuts = [slice(a, b) for a, b in zip([0, *stops], [*stops, length], strict=True)]
     return [ary[(*before, cut)] if before else ary[cut] for cut in cuts]

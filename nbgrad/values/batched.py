@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
+from ..core.functions import mapped
 from ..core.primitive import Aval, Primitive, shape_of
 from ..core.symbols import lifted
 from ..errors import UntrackedError
@@ -50,18 +51,19 @@ class Batched(Array):
         return Batched(primitive.batch(count, values, mine, **params), level)
 
     def each(self, f: Callable, args: Sequence, options: dict) -> "Batched":
-        """`f` for each sample, whose results are arrays of one shape."""
+        """`f` for each sample, whose results are arrays of one shape; samples may lie in lists."""
 
         def sample(x: Any, i: int) -> Any:
             if not (isinstance(x, Batched) and x.level == self.level):
                 return x
             return x.value[i] if self.count else np.zeros(x.shape, x.dtype)
 
+        def result(i: int) -> Any:
+            given, named = mapped(lambda x: sample(x, i), [args, list(options.values())])
+            return f(*given, **dict(zip(options, named, strict=True)))
+
         # Without samples, one of zeros tells what there would be of each.
-        results = [
-            f(*(sample(x, i) for x in args), **{k: sample(x, i) for k, x in options.items()})
-            for i in range(self.count or 1)
-        ]
+        results = [result(i) for i in range(self.count or 1)]
         if any(isinstance(result, (tuple, str)) for result in results):
             raise TypeError(
                 f"vmap: {f.__name__} gives a {type(results[0]).__name__}, not an array of one "

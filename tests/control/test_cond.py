@@ -2,9 +2,9 @@
 
 import numba
 import numpy as np
-import optree
 import pytest
-import rows as rows_table
+from both_tiers import MODES as EVERY_MODE
+from both_tiers import TIERS, assert_close, compiled_cases, in_tier
 
 import nbgrad
 from nbgrad import DimensionMismatch
@@ -88,14 +88,7 @@ FUNCTIONS = {
     "in a loop": (in_a_loop, in_a_loop_by_hand),
 }
 MODES = {
-    "value": lambda f: f,
-    "gradient": nbgrad.value_and_grad,
-    "jvp": lambda f: lambda x: nbgrad.jvp(f, (x,), (np.cos(x),)),
-    "vjp": lambda f: lambda x: nbgrad.vjp(f, x)[1](2.0),
-    "linearize": lambda f: lambda x: nbgrad.linearize(f, x)[1](np.cos(x)),
-    "hessian": nbgrad.hessian,
-    "reverse over reverse": lambda f: nbgrad.grad(lambda x: np.sum(nbgrad.grad(f)(x * x) ** 2)),
-    "jvp of grad": lambda f: lambda x: nbgrad.jvp(nbgrad.grad(f), (x,), (x,))[1],
+    **EVERY_MODE,
     "vmap": lambda f: lambda x: nbgrad.vmap(f)(np.stack([x, -x, x * 2.0])),
     "vmap of grad": lambda f: lambda x: nbgrad.vmap(nbgrad.grad(f))(np.stack([x, -x, x * 2.0])),
     "grad of vmap": lambda f: nbgrad.grad(
@@ -108,17 +101,6 @@ MODES = {
         lambda x: nbgrad.vmap(lambda y: nbgrad.jvp(f, (y,), (y,)))(np.stack([x, -x]))
     ),
 }
-
-
-# Numba compiles some of it below in every run; plain Python takes all.
-TIERS = ["eager", pytest.param("compiled", marks=rows_table.marks(False))]
-
-
-def assert_close(found, wanted, tolerance=1e-11):
-    left, right = optree.tree_leaves(found), optree.tree_leaves(wanted)
-    assert len(left) == len(right)
-    for a, b in zip(left, right, strict=True):
-        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
 
 
 def samples(f):
@@ -157,13 +139,7 @@ def test_eager_is_an_if(name, mode):
 COMPILED = {("trees", "gradient"), ("choice", "vmap of grad")}
 
 
-@pytest.mark.parametrize(
-    ("name", "mode"),
-    [
-        pytest.param(name, mode, marks=rows_table.marks((name, mode) in COMPILED))
-        for name in FUNCTIONS for mode in MODES
-    ],
-)  # fmt: skip
+@compiled_cases(FUNCTIONS, MODES, COMPILED)
 def test_compiled_is_an_if(name, mode):
     f, by_hand = FUNCTIONS[name]
     compiled = nbgrad.compile(MODES[mode](f))
@@ -234,7 +210,7 @@ def test_nothing_comes_from_the_side_that_a_sample_does_not_take(tier):
 
     rows = np.array([[4.0, 3.0], [0.0, 5.0], [-1.0, 7.0]])
     matrices = np.stack([np.eye(2) * 2.0, np.zeros((2, 2))])
-    wrap = nbgrad.compile if tier == "compiled" else lambda f: f
+    wrap = in_tier(tier)
     values, slopes = wrap(nbgrad.vmap(nbgrad.value_and_grad(root)))(rows)
     np.testing.assert_allclose(values, [6.0, 25.0, 49.0])
     np.testing.assert_allclose(slopes, [[0.75, 2.0], [0.0, 10.0], [0.0, 14.0]])

@@ -2,9 +2,8 @@
 
 import numba
 import numpy as np
-import optree
 import pytest
-import rows as rows_table
+from both_tiers import MODES, TIERS, assert_close, compiled_cases, in_tier
 
 import nbgrad
 from nbgrad import DimensionMismatch, TraceError
@@ -72,16 +71,6 @@ FUNCTIONS = {
     "shrink": (shrink, shrink_by_hand),
     "none": (none, lambda x: np.sum(x**2)),
 }
-MODES = {
-    "value": lambda f: f,
-    "gradient": nbgrad.value_and_grad,
-    "jvp": lambda f: lambda x: nbgrad.jvp(f, (x,), (np.cos(x),)),
-    "vjp": lambda f: lambda x: nbgrad.vjp(f, x)[1](2.0),
-    "linearize": lambda f: lambda x: nbgrad.linearize(f, x)[1](np.cos(x)),
-    "hessian": nbgrad.hessian,
-    "reverse over reverse": lambda f: nbgrad.grad(lambda x: np.sum(nbgrad.grad(f)(x * x) ** 2)),
-    "jvp of grad": lambda f: lambda x: nbgrad.jvp(nbgrad.grad(f), (x,), (x,))[1],
-}
 SAMPLES = {
     "vmap": (lambda f: nbgrad.vmap(f), lambda f: f),
     "vmap of grad": (lambda f: nbgrad.vmap(nbgrad.grad(f)), nbgrad.grad),
@@ -103,17 +92,6 @@ SAMPLES = {
 }  # fmt: skip
 
 
-# Numba compiles some of it below in every run; plain Python takes all.
-TIERS = ["eager", pytest.param("compiled", marks=rows_table.marks(False))]
-
-
-def assert_close(found, wanted, tolerance=1e-10):
-    left, right = optree.tree_leaves(found), optree.tree_leaves(wanted)
-    assert len(left) == len(right)
-    for a, b in zip(left, right, strict=True):
-        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
-
-
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_eager_is_a_while(name, mode):
@@ -126,13 +104,7 @@ def test_eager_is_a_while(name, mode):
 COMPILED = {("shrink", "gradient"), ("none", "vmap of grad")}
 
 
-@pytest.mark.parametrize(
-    ("name", "mode"),
-    [
-        pytest.param(name, mode, marks=rows_table.marks((name, mode) in COMPILED))
-        for name in FUNCTIONS for mode in MODES
-    ],
-)  # fmt: skip
+@compiled_cases(FUNCTIONS, MODES, COMPILED)
 def test_compiled_is_a_while(name, mode):
     f, by_hand = FUNCTIONS[name]
     compiled = nbgrad.compile(MODES[mode](f))
@@ -148,13 +120,7 @@ def test_each_sample_runs_to_its_own_end(name, mode):
     assert_close(all_samples(f)(ROWS), np.stack([one(by_hand)(row) for row in ROWS]))
 
 
-@pytest.mark.parametrize(
-    ("name", "mode"),
-    [
-        pytest.param(name, mode, marks=rows_table.marks((name, mode) in COMPILED))
-        for name in FUNCTIONS for mode in SAMPLES
-    ],
-)  # fmt: skip
+@compiled_cases(FUNCTIONS, SAMPLES, COMPILED)
 def test_each_compiled_sample_runs_to_its_own_end(name, mode):
     f, by_hand = FUNCTIONS[name]
     all_samples, one = SAMPLES[mode]
@@ -164,7 +130,7 @@ def test_each_compiled_sample_runs_to_its_own_end(name, mode):
 
 @pytest.mark.parametrize("tier", TIERS)
 def test_loops_in_loops(tier):
-    wrap = nbgrad.compile if tier == "compiled" else lambda f: f
+    wrap = in_tier(tier)
     for x in (X, X * 0.1):
         assert_close(wrap(nbgrad.value_and_grad(nested))(x),
                      nbgrad.value_and_grad(nested_by_hand)(x))  # fmt: skip
@@ -173,7 +139,7 @@ def test_loops_in_loops(tier):
 @pytest.mark.parametrize("tier", TIERS)
 def test_a_root(tier):
     """Against the closed form, whose derivative is 1 / (2 sqrt(a))."""
-    wrap = nbgrad.compile if tier == "compiled" else lambda f: f
+    wrap = in_tier(tier)
     a = np.array([2.0, 9.0, 1.0, 4e6])
     both = wrap(nbgrad.value_and_grad(root))
     for x in a:
@@ -201,7 +167,7 @@ def test_samples_that_have_ended_give_no_nan(tier):
         return total
 
     x = np.array([1.0, 5.0, 3.0, 0.0])
-    wrap = nbgrad.compile if tier == "compiled" else lambda f: f
+    wrap = in_tier(tier)
     values, slopes = wrap(nbgrad.vmap(nbgrad.value_and_grad(f)))(x)
     np.testing.assert_allclose(values, [by_hand(float(v)) for v in x])
     terms = [sum((1.0 - np.log(t)) / t**2 for t in np.arange(1.0, v + 1.0)) for v in x]
@@ -215,7 +181,7 @@ def doubles(limit, most):
 
 @pytest.mark.parametrize("tier", TIERS)
 def test_the_most_steps(tier):
-    wrap = nbgrad.compile if tier == "compiled" else lambda f: f
+    wrap = in_tier(tier)
     assert wrap(doubles(100.0, 7))(1.0) == 128.0
     assert wrap(nbgrad.grad(doubles(100.0, 7)))(1.0) == 128.0
     for f in (doubles(100.0, 6), nbgrad.grad(doubles(100.0, 6)), doubles(100.0, 0)):
@@ -289,7 +255,7 @@ def test_float32():
     ],
 )
 def test_what_does_not_fit(tier, test, body, error, words):
-    wrap = nbgrad.compile if tier == "compiled" else lambda f: f
+    wrap = in_tier(tier)
     with pytest.raises(error, match=words):
         wrap(lambda x: nbgrad.while_loop(test, body, x, 5))(np.ones(3))
 

@@ -23,7 +23,8 @@ MODES: dict[str, Mode] = {}
 
 
 class Different(AssertionError):
-    """A mode gives something else, by `gap` where that is known; `finite` where it is numbers."""
+    """A mode gives something else, by `gap` where that is known; `finite` where it is numbers and
+    so is what was expected."""
 
     def __init__(self, message: str, finite: bool = True, gap: np.ndarray | None = None):
         super().__init__(message)
@@ -131,8 +132,9 @@ class Case:
         )
         for x, y in zip(found, expected, strict=True):
             if not near(x, y, self.rtol if rtol is None else rtol, top if scale is None else scale):
-                apart = np.asarray(x) - np.asarray(y) if np.shape(x) == np.shape(y) else None
-                finite = bool(np.all(np.isfinite(x)))
+                alike = np.shape(x) == np.shape(y)
+                apart = np.asarray(x, float) - np.asarray(y, float) if alike else None
+                finite = bool(np.all(np.isfinite(x)) and np.all(np.isfinite(y)))
                 raise Different(f"{what}: {shown(x)} for {shown(y)}", finite, apart)
 
     def typed(self, what: str, found: Any, like: Any) -> None:

@@ -8,18 +8,17 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any
 
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from .coverage import Coverage
+from .coverage import ENOUGH, Coverage
 from .draw import ops
-from .loop import INTERPRETED, KINDS, Job, small, table_of, work
+from .loop import INTERPRETED, KINDS, RARE, Job, small, table_of, work
 from .runner import Failure
 
-SHARES = {"eager": 0.45, "plain": 0.3, "compiled": 0.1, "odd": 0.05, "kernels": 0.1}
+SHARES = {"eager": 0.38, "plain": 0.4, "compiled": 0.1, "odd": 0.05, "kernels": 0.07}
 CHUNK = 20.0  # seconds of work between two reports
 TEACH = """
 Programs are drawn at random and run on NumPy and in every mode of nbgrad; where two disagree, the
@@ -159,12 +158,17 @@ def progress(coverage: dict[str, Coverage], failures: dict[tuple, Failure], end:
 
 def summary(kind: str, coverage: Coverage) -> Table:
     """What was met: modes, classes of inputs, and the pairs of op and mode met least."""
-    table = Table(title=f"{kind}: {coverage.programs:,} programs, {coverage.cases:,} cases")
+    modes = [name for name in table_of(kind) if name not in RARE] if kind != "odd" else []
+    seldom = coverage.least(ops(), modes)
+    table = Table(
+        title=f"{kind}: {coverage.programs:,} programs, {coverage.cases:,} cases; {len(seldom):,} "
+        f"of {len(ops()) * len(modes):,} pairs of op and mode tried less than {ENOUGH} times"
+    )
     for name in (
         "modes",
         "shapes, dtypes, layouts",
         "ops met least",
-        "op x mode met least",
+        "op x mode tried least",
         "refused",
     ):
         table.add_column(name, overflow="fold")
@@ -173,8 +177,7 @@ def summary(kind: str, coverage: Coverage) -> Table:
         [f"{n:,} {name}" for name, n in coverage.modes.most_common()],
         [f"{n:,} {name}" for name, n in sorted(coverage.classes.items())],
         [f"{n:,} {name}" for n, name in sorted(least)[:25]],
-        [f"{n:,} {name} x {mode}" for n, name, mode in coverage.least(ops(), table_of(kind), 25)]
-        if kind != "odd" else [],
+        [f"{n:,} ({met:,} told) {name} x {mode}" for n, met, name, mode in seldom[:25]],
         [f"{n:,} {mode}: {message}" for (mode, message), n in coverage.refused.most_common(12)],
     ]  # fmt: skip
     table.add_row(*("\n".join(column) for column in columns))
@@ -188,16 +191,17 @@ def report(console: Console, failures: dict[tuple, Failure], shown: int) -> None
         return
     console.print(f"[red]{len(failures)} kinds of failures[/]; the first {shown}, shrunk:")
     for (kind, *_), failure in list(failures.items())[:shown]:
-        least = small_of(kind, failure)
+        failure = small_of(kind, failure)
         console.print(
             f"\n# {kind}, {failure.mode}: {failure.kind}: {failure.message[:300]}", markup=False
         )
-        console.print(least, markup=False, highlight=False)
+        console.print(str(failure.program), markup=False, highlight=False)
 
 
-def small_of(kind: str, failure: Failure) -> Any:
-    """A shrunk program; what happened in plain Python is shrunk in a process of that kind."""
+def small_of(kind: str, failure: Failure) -> Failure:
+    """The failure of a shrunk program; what happened in plain Python is shrunk in a process of that
+    kind."""
     if isinstance(failure.program, str):
-        return failure.program
+        return failure
     with _pool(1, kind in INTERPRETED) as pool:
-        return str(pool.submit(small, failure).result().program)
+        return pool.submit(small, failure).result()

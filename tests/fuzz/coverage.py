@@ -1,15 +1,15 @@
 """How often each op, row, mode and shape class was met."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .programs import Program
 
-SILENT = 50
-"""A pair of an op and a mode was tried often enough when it was silent so many times."""
+ENOUGH = 50
+"""So often a pair of an op and a mode should be met; or tried, where it has nothing to say."""
 
 
 class Coverage:
@@ -24,6 +24,8 @@ class Coverage:
         self.classes: Counter[str] = Counter()
         self.silent: Counter[tuple[str, str]] = Counter()
         self.refused: Counter[tuple[str, str]] = Counter()
+        self.narrow: Counter[str] = Counter()  # ops of programs in which all floats are narrow
+        self._lacking: dict[str, int] = {}
 
     def note(
         self,
@@ -40,24 +42,46 @@ class Coverage:
         self.ops.update(ops)
         self.modes.update(done)
         self.pairs.update((name, mode) for name in ops for mode in done)
-        self.classes.update(classes(program))
+        kinds = classes(program)
+        self.classes.update(kinds)
+        if "float32" in kinds and "float64" not in kinds:
+            self.narrow.update(ops)
+        for name in ops:
+            self._lacking.pop(name, None)
         for mode, message in refused:
             self.refused[mode, message[:70]] += 1
 
     def add(self, other: "Coverage") -> None:
         self.programs += other.programs
         self.cases += other.cases
-        for name in ("ops", "pairs", "modes", "classes", "silent", "refused"):
+        for name in ("ops", "pairs", "modes", "classes", "silent", "refused", "narrow"):
             getattr(self, name).update(getattr(other, name))
+        self._lacking.clear()
 
-    def least(
-        self, ops: Iterable[str], modes: Iterable[str], count: int = 12
-    ) -> list[tuple[int, str, str]]:
-        """The pairs of an op and a mode that were met least, but for those that were tried often
-        and have nothing to say, as slopes of functions without one."""
-        tried = [(name, mode) for name in ops for mode in modes]
-        pairs = [(self.pairs[pair], *pair) for pair in tried if self.silent[pair] < SILENT]
-        return sorted(pairs)[:count]
+    def lacking(self, name: str, modes: Iterable[str]) -> int:
+        """How many cases an op lacks until it was met, or tried, often enough in each mode."""
+        found = self._lacking.get(name)
+        if found is None:
+            tried = (self.pairs[name, mode] + self.silent[name, mode] for mode in modes)
+            found = self._lacking[name] = sum(max(0, ENOUGH - n) for n in tried)
+        return found
+
+    def weights(self, names: Sequence[str], modes: Sequence[str], narrow: bool) -> np.ndarray:
+        """How likely each op is to be drawn: some of it is the same for all, the rest goes to those
+        that were met least, alone and in these modes, or beside narrow floats."""
+        met = self.narrow if narrow else self.ops
+        seldom = np.array([1.0 / (1.0 + met[name]) for name in names])
+        short = np.array([float(self.lacking(name, modes)) for name in names])
+        short = short if short.any() else np.ones(len(names))
+        return 0.3 / len(names) + 0.35 * seldom / seldom.sum() + 0.35 * short / short.sum()
+
+    def least(self, ops: Iterable[str], modes: Iterable[str]) -> list[tuple[int, int, str, str]]:
+        """The pairs of an op and a mode that were not tried often enough, those that were tried
+        least first: how often they were tried, and how often that told something. Slopes of
+        functions without one have nothing to say, however often they are asked for."""
+        pairs = [(name, mode) for name in ops for mode in modes]
+        tried = [(self.pairs[pair] + self.silent[pair], self.pairs[pair], *pair) for pair in pairs]
+        return sorted(pair for pair in tried if pair[0] < ENOUGH)
 
 
 def classes(program: Program) -> set[str]:

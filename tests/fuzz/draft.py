@@ -14,7 +14,9 @@ from .reference import Reference
 SIZES = (0, 1, 2, 3, 5, 17)
 _CHANCES = (0.06, 0.14, 0.25, 0.3, 0.2, 0.05)
 DTYPES = ("float64", "float32", "int64", "int32", "uint8", "bool")
-_KINDS = (0.76, 0.06, 0.07, 0.04, 0.03, 0.04)
+_KINDS: dict[str, float] = dict(zip(DTYPES, (0.76, 0.06, 0.07, 0.04, 0.03, 0.04), strict=True))
+NARROW = ("float32", "int32", "uint8", "bool")
+"""Of programs in which all floats are narrow, so that it shows what numbers of Python's become."""
 LARGEST = 400  # elements
 _MOST_INPUTS = 5
 
@@ -25,6 +27,7 @@ class Draft:
     def __init__(self, rng: np.random.Generator, dtypes: tuple[str, ...] = DTYPES):
         self.rng = rng
         self.dtypes = dtypes
+        self.narrow = "float64" not in dtypes
         self.inputs: list[Input] = []
         self.steps: list[tuple[int, Step]] = []
         self.values: list[Any] = []
@@ -48,6 +51,10 @@ class Draft:
     def shape(self) -> tuple[int, ...]:
         rank = int(self.rng.choice(5, p=(0.12, 0.38, 0.32, 0.12, 0.06)))
         return tuple(int(self.rng.choice(SIZES, p=_CHANCES)) for _ in range(rank))
+
+    def prefers_number(self, p: float) -> bool:
+        """Whether an operand is a number of Python's: most often beside narrow floats."""
+        return self.chance(0.6 if self.narrow else p)
 
     def constant(self, dtype: Any = None) -> str:
         """A number of Python as text."""
@@ -74,8 +81,12 @@ class Draft:
         if len(self.inputs) >= _MOST_INPUTS:
             raise Unusable("enough inputs")
         if dtype is None:
-            kinds = np.array([_KINDS[DTYPES.index(name)] for name in self.dtypes])
+            kinds = np.array([_KINDS[name] for name in self.dtypes])
+            if self.narrow:
+                kinds[self.dtypes.index("float32")] = _KINDS["float64"]
             dtype = str(self.rng.choice(self.dtypes, p=kinds / kinds.sum()))
+        elif self.narrow and dtype == "float64":
+            dtype = "float32"
         shape = self.shape() if shape is None else tuple(shape)
         value = self.array(shape, dtype, low, high)
         if self.tails:
@@ -144,7 +155,8 @@ class Draft:
         )
 
     def floating(self) -> str:
-        return "float32" if self.chance(0.07) and "float32" in self.dtypes else "float64"
+        wide = self.chance(0.93) or "float32" not in self.dtypes
+        return "float64" if wide and not self.narrow else "float32"
 
     def shaped(self, shape: tuple[int, ...], low: float = -2.0, high: float = 2.0) -> int:
         """A float array of this shape in this domain: an earlier value, one brought to the shape,

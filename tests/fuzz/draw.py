@@ -1,11 +1,12 @@
 """One random program: a few inputs, then 1 to 12 steps, rare ones first."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from functools import cache
 
 import numpy as np
 
-from .draft import DTYPES, Draft, is_float
+from .coverage import Coverage
+from .draft import DTYPES, NARROW, Draft, is_float
 from .oracle import Unusable
 from .programs import Program, Step
 from .registry import known, vocabulary
@@ -17,17 +18,22 @@ def ops() -> dict:
 
 
 def draw(
-    seed: int, met: Mapping[str, int] | None = None, longest: int = 12, wanted: str = ""
+    seed: int,
+    met: Coverage | None = None,
+    longest: int = 12,
+    wanted: str = "",
+    modes: Iterable[str] = (),
 ) -> Program:
-    """A program: the same for the same seed, counts of ops met before, and longest length.
+    """A program: the same for the same seed, what was met before, and longest length.
 
-    `wanted` is an op that must be among its steps. Raises Unusable where that did not come about.
+    `wanted` is an op that must be among its steps; of the others those come most often that were
+    met least, alone and in these modes. Raises Unusable where that did not come about.
     """
     rng = np.random.default_rng(seed)
-    d = Draft(rng, ("float64",) if rng.random() < 0.45 else DTYPES)
+    way = rng.random()
+    d = Draft(rng, ("float64",) if way < 0.42 else DTYPES if way < 0.85 else NARROW)
     names = list(ops())
-    weights = np.array([1.0 / (1.0 + (met or {}).get(name, 0)) for name in names])
-    weights = 0.5 * weights / weights.sum() + 0.5 / len(names)
+    weights = (met or Coverage()).weights(names, list(modes), d.narrow)
     d.tails = bool(rng.random() < 0.04)
     for _ in range(1 if d.tails else int(rng.integers(1, 4))):
         d.new((), "float64") if d.tails else d.new()

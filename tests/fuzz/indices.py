@@ -115,7 +115,7 @@ def take_along_axis(d: Draft) -> int:
 
 def _value_for(d: Draft, i: int, index: str) -> tuple[list[int], str]:
     """What may be written there: a number, or an array that broadcasts."""
-    if d.chance(0.4):
+    if d.prefers_number(0.4):
         return [], d.constant(np.asarray(d.values[i]).dtype)
     place = eval(f"x[{index}]", {"np": np, "x": d.values[i]})
     shape = np.shape(place)

@@ -94,7 +94,8 @@ def _odd(job: Job) -> Found:
 
 def drawn(job: Job, seed: int, coverage: Coverage) -> Program | None:
     try:
-        return draw(seed, coverage.ops, LONGEST[job.kind], job.op)
+        modes = [name for name in table_of(job.kind) if name not in RARE]
+        return draw(seed, coverage, LONGEST[job.kind], job.op, modes)
     except Unusable:
         return None
 

@@ -4,9 +4,12 @@ Eager and compiled: no traceback of Numba, KeyError, RecursionError, StopIterati
 of something inside may come out.
 """
 
+import contextlib
 import operator
+import signal
+import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -31,6 +34,7 @@ OPERATORS = {
     "__rpow__", "__matmul__", "__rmatmul__", "__getitem__", "__setitem__", "__eq__", "__lt__",
     "__iadd__", "__divmod__", "__round__", "__contains__", "__format__", "__float__", "__len__",
 }  # fmt: skip
+LONGEST = 60.0  # seconds that a call may take, its compilation included
 TRACKED = 12  # so many tracked arrays lead the pool
 KEYWORDS = ("axis", "keepdims", "out", "dtype", "axes", "shape", "name", "copy", "nonsense", "ord")
 
@@ -111,9 +115,32 @@ def wrong_compiled_call(function: Any, rng: np.random.Generator, pool: list[Any]
     )
 
 
+class Endless(Exception):
+    """A call that does not end."""
+
+
+@contextlib.contextmanager
+def ending() -> Iterator[None]:
+    """Raise Endless in a block that does not end, where there are such signals."""
+    if not hasattr(signal, "SIGALRM") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def late(*_: object) -> None:
+        raise Endless(f"does not end in {LONGEST} s")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, LONGEST)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def undocumented(run: Callable, what: str) -> str | None:
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
+        with ending(), warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             run()
     except DOCUMENTED as error:

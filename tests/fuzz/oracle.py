@@ -139,6 +139,34 @@ def left_open(program: Program, edges: bool = False) -> bool:
     return False
 
 
+def is_steep(program: Program) -> bool:
+    """Whether slopes are infinite at the point: the nearer to it, the larger the quotients of
+    differences to one side."""
+    f, args = program.function(Reference()), program.make()
+    rng = np.random.default_rng(0)
+    directions = [direction(rng, x) if k in program.floats else None for k, x in enumerate(args)]
+
+    def quotients(step: float) -> np.ndarray:
+        given = [
+            x if u is None else np.asarray(x + step * u)
+            for x, u in zip(args, directions, strict=True)
+        ]
+        return np.abs(flat(results(f(*given))) - base) / abs(step)
+
+    def flat(found: Sequence[Any]) -> np.ndarray:
+        return np.concatenate([np.ravel(np.asarray(x, float)) for x in found])
+
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        base = flat(results(f(*args)))
+        try:
+            pairs = [(quotients(side * 1e-4), quotients(side * 1e-7)) for side in (1, -1)]
+        except (ArithmeticError, ValueError, TypeError, IndexError, np.linalg.LinAlgError):
+            return True
+    noise = 1e-6 * (1.0 + np.abs(base))
+    return any(bool(np.any(near_by > 1.3 * far + noise)) for far, near_by in pairs)
+
+
 def not_finite(found: np.ndarray, expected: np.ndarray) -> bool:
     """Whether what is a number where it is expected is none where it is found."""
     return found.shape == expected.shape and bool(

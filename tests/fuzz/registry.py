@@ -88,7 +88,7 @@ def elementwise(row: Primitive, call: str) -> Op:
                 texts.append(f"np.array({d.rng.uniform(max(low, 0.2), high):.2f})")
                 continue
             # SciPy takes numbers of Python's for float64.
-            if k and d.chance(0.25) and not call.startswith("special."):
+            if k and d.prefers_number(0.25) and not call.startswith("special."):
                 x = round(float(d.rng.uniform(max(low, -2.0), min(high, 2.0))), 2)
                 whole = round(x) if low < round(x) < high and d.chance(0.4) else None
                 texts.append(f"({x if whole is None else whole})")
@@ -166,13 +166,13 @@ _FORMS = ("{f}({{0}})", "{f}({{0}}, {{1}})", "{f}([{{0}}, {{1}}])", "{f}({{0}}, 
           "{f}({{0}}, 1)[0]", "{f}({{0}})[0]", "{f}({{0}}, {{1}})[1]")  # fmt: skip
 
 
-def forms_of(call: str) -> list[str]:
-    """The calls of a function that NumPy accepts for some arrays, as texts; those that tracked
-    arrays refuse by a clear error go, as long as others are left."""
+def forms_of(call: str) -> list[tuple[str, tuple[int, ...]]]:
+    """The calls of a function that NumPy accepts for some arrays, as texts, and the shape of those;
+    the calls that tracked arrays refuse by a clear error go, as long as others are left."""
     taken, refused = [], []
     for form in _FORMS:
         text = form.format(f=call)
-        for shape in ((3,), (2, 2), (2, 2, 2)):
+        for shape in ((3,), (2, 2), (2, 2, 2), (2, 1, 2)):
             x = np.linspace(0.1, 0.9, int(np.prod(shape))).reshape(shape)
             try:
                 with np.errstate(all="ignore"):
@@ -182,7 +182,7 @@ def forms_of(call: str) -> list[str]:
             except Exception:
                 continue
             if isinstance(out, (np.ndarray, np.generic)) and out.dtype.kind in "fiub":
-                (taken if _takes(text, x) else refused).append(text)
+                (taken if _takes(text, x) else refused).append((text, shape))
                 break
     return taken or refused
 
@@ -204,12 +204,15 @@ def _takes(text: str, x: np.ndarray) -> bool:
     return True
 
 
-def by_trial(name: str, forms: list[str]) -> Op:
+def by_trial(name: str, forms: list[tuple[str, tuple[int, ...]]]) -> Op:
     """An op of a function that is known by the calls it takes."""
 
     def draw(d: Draft) -> int:
-        form = d.one(forms)
-        i = d.pick(is_array if d.chance(0.8) else lambda x: True)
+        form, shape = d.one(forms)
+        if d.chance(0.3):  # whatever there is may not fit
+            i = d.shaped(shape)
+        else:
+            i = d.pick(is_array if d.chance(0.8) else lambda x: True)
         if name == "float_power":
             i = d.within(i, *positive)
         args = [i]

@@ -11,7 +11,7 @@ import nbgrad
 
 from . import modes, static
 from .modes import MODES, REFUSALS, Case, Different, NotHere
-from .oracle import Unusable, left_open
+from .oracle import Unusable, is_steep, left_open
 from .programs import Program
 from .rounding import is_rounding
 
@@ -67,17 +67,26 @@ def record(
     except (NotHere, Unusable):
         found.silent.append(name)
     except REFUSALS as error:
-        found.refused.append((name, str(error)))
+        if _must_work(program, str(error)):
+            found.failures.append(Failure(program, name, "refused", str(error)))
+        else:
+            found.refused.append((name, str(error)))
     except Different as error:
         if isinstance(program, Program) and (
-            left_open(program, edges=not error.finite)
-            or (mode is not None and is_rounding(program, mode, error.gap))
+            is_open(program, error) or (mode is not None and is_rounding(program, mode, error.gap))
         ):
             found.silent.append(name)
             return
         found.failures.append(Failure(program, name, "Different", str(error)))
     except Exception as error:
-        if _widened(program, error) or _left_open_by_numpy(program, error):
+        # What numbers are is refused, and rounding decides what they are.
+        numbers = isinstance(error, (ValueError, ArithmeticError, np.linalg.LinAlgError))
+        ours = isinstance(error, nbgrad.NbgradError)
+        if (
+            _widened(program, error)
+            or _left_open_by_numpy(program, error)
+            or (numbers and not ours and isinstance(program, Program) and left_open(program))
+        ):
             found.refused.append((name, str(error)))
             return
         if isinstance(error.__cause__, REFUSALS):  # NumPy's word for it, as in plain[0] = tracked
@@ -86,6 +95,21 @@ def record(
         where = traceback.extract_tb(error.__traceback__)[-1]
         at = f"{where.filename.rsplit('/', 1)[-1]}:{where.name}"
         found.failures.append(Failure(program, name, f"{type(error).__name__} in {at}", str(error)))
+
+
+def _must_work(program: Program, refusal: str) -> bool:
+    """Whether what is refused is a number of Python's, written into an array of any dtype."""
+    if "cannot take values of dtype" not in refusal or not isinstance(program, Program):
+        return False
+    return all(len(step.args) == 1 for step in program.steps if step.op == "assign")
+
+
+def is_open(program: Program, error: Different) -> bool:
+    """Whether there is no one right answer: values jump at the point; or one side of the difference
+    is no number, and values are none close by, or their slopes are infinite."""
+    if left_open(program):
+        return True
+    return not error.finite and (left_open(program, edges=True) or is_steep(program))
 
 
 def _left_open_by_numpy(program: Program, error: Exception) -> bool:

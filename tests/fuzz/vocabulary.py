@@ -78,6 +78,14 @@ def _reductions() -> None:
     OPS["median"] = lambda d: reduction(d, "median", fits=is_array)
 
 
+@op
+def accumulate(d: Draft) -> int:
+    name = d.one(["maximum", "minimum", "fmax", "fmin", "add", "multiply"])
+    i = d.pick(is_array)
+    axis = f", axis={axis_of(d, d.values[i])}"
+    return d.step("accumulate", [i], f"np.{name}.accumulate({{0}}{axis})")
+
+
 def _along(d: Draft, name: str) -> int:
     i = d.pick(is_array)
     return d.step(name, [i], f"np.{name}({{0}}, axis={axis_of(d, d.values[i])})")

@@ -47,6 +47,18 @@ def test_functions_of_a_sample(f):
     np.testing.assert_allclose(tangents, expected, rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.parametrize("count", [0, 2])
+def test_positions_of_an_outer_level_on_both_sides_of_a_slice(count):
+    """The number of a loop's step, and a sample of an outer vmap."""
+    x = RNG.normal(size=(count, 3, 2, 3))
+    summed = lambda s: nbgrad.loop(3, lambda i, y: y + s[i, :, i], np.zeros(2))  # noqa: E731
+    expected = np.einsum("nikj,ij->nk", x, np.eye(3))
+    for f in (vmap(summed), nbgrad.compile(vmap(summed))):
+        np.testing.assert_allclose(f(x), expected, rtol=1e-15)
+    found = vmap(lambda i: vmap(lambda s: s[i, :, i])(x))(np.arange(3))
+    np.testing.assert_array_equal(found, np.stack([x[:, i, :, i] for i in range(3)]))
+
+
 def test_entries_are_replaced_in_each_sample():
     found = vmap(lambda x: x.at[np.array([0, 2])].add(1.0).at[1].set(x[2]))(X)
     np.testing.assert_array_equal(found, np.stack([X[:, 0] + 1.0, X[:, 2], X[:, 2] + 1.0], 1))

@@ -31,6 +31,14 @@ WAYS = {
     "concatenate": lambda: np.concatenate([track(X), M]),
     "where": lambda: np.where(M > 1.0, track(X), 0.0),
     "where, value": lambda: np.where(X > 1.0, track(X), M),
+    "broadcast_arrays": lambda: np.broadcast_arrays(track(X), M),
+    "heaviside": lambda: np.heaviside(track(X), M),
+    "difference of polynomials": lambda: np.polysub(M, track(X)),
+    "average": lambda: np.average(track(X), weights=M),
+    "histogram": lambda: np.histogram(M, weights=track(X)),
+    "compress": lambda: np.compress(M > 1.0, track(X)),
+    "any": lambda: np.any(track(X), where=M > 1.0),
+    "a list": lambda: np.isclose(track(X), [M, M, M]),
     "index": lambda: track(X)[I],
     "index, mask": lambda: track(X)[M > 1.0],
     "index of two": lambda: track(np.ones((3, 3)))[0, I],
@@ -51,6 +59,13 @@ WAYS = {
     "jacobian": lambda: nbgrad.jacobian(np.sin)(M),
     "best order": lambda: nbgrad.jacobian(np.sin, mode="optimal")(M),
 }
+
+
+def test_what_only_passes_arrays_on_keeps_masks():
+    found = np.atleast_1d(track(X), M)[1]
+    assert isinstance(found, np.ma.MaskedArray)
+    np.testing.assert_array_equal(found.mask, M.mask)
+    assert np.result_type(track(X), M) == np.float64
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
