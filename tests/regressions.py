@@ -687,3 +687,13 @@ def fractions_of_narrow_integers(nbgrad):
         return v1, v2, v3
 
     return f, (np.array([[1, 0, -3]], np.int16),)
+
+
+@regression
+def two_functions_of_one_name(nbgrad):
+    def f(x0):
+        v1 = nbgrad.custom_elementwise(lambda a: a * a, partials=[lambda a, out: 2.0 * a])(x0)
+        v2 = nbgrad.custom_elementwise(lambda a: np.sin(a), partials=[lambda a, out: np.cos(a)])(x0)
+        return v2, v1
+
+    return f, (np.array([1.0]),)

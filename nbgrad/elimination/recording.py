@@ -80,7 +80,7 @@ class Tape:
         # A copy of what is plain, as the function may go on to write into its own array.
         values = [arg.below if self.owns(arg) else _copied(operand(arg, primitive)) for arg in args]
         key = (
-            primitive.name,
+            primitive,  # and not its name, which functions of users share
             tuple(map(_key, parents, values)),
             tuple((name, static_key(params[name])) for name in sorted(params)),
         )

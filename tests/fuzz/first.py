@@ -86,6 +86,8 @@ def complex_step(c: Case) -> None:
         or not c.program.floats
         # Slopes that are nothing but rounding: of a remainder, and of a loss that is 0.
         or c.program.ops() & {"polydiv", "logit_cross_entropy", "cross_entropy"}
+        # Terms of one number cancel, as in x / x: a complex step rounds them, too.
+        or any(len(set(s.args)) < len(s.args) for s in getattr(c.program, "steps", ()))
     ):
         raise NotHere
     expected = complex_tangents(c.program, c.point.directions)
