@@ -57,27 +57,31 @@ def hand_out(cotangents: dict[Node, Any], seed: Any) -> None:
     handed out or none.
     """
     with _lock:
-        now, owned, before = tick(), {id(seed)}, []
-        try:
-            for node, ct in cotangents.items():
-                if type(ct) is np.ndarray and ct.base is None and (key := id(ct)) not in owned:
-                    owned.add(key)
-                elif not isinstance(ct, Array):
-                    ct = np.array(ct)
-                old = node.grad
-                if old is None:
-                    before.append((node, None, now, SWEPT))
-                else:
-                    before.append((node, old, node.grad_time, node.origin))
-                    if node.plan is None:
-                        ct = old + ct
-                node.grad_time = now
-                node.origin = SWEPT
-                node.grad = ct
-        except BaseException:
-            for old in before:
-                _set(*old)
-            raise
+        _hand_out(cotangents, seed)
+
+
+def _hand_out(cotangents: dict[Node, Any], seed: Any) -> None:
+    now, owned, before = tick(), {id(seed)}, []
+    try:
+        for node, ct in cotangents.items():
+            if type(ct) is np.ndarray and ct.base is None and (key := id(ct)) not in owned:
+                owned.add(key)
+            elif not isinstance(ct, Array):
+                ct = np.array(ct)
+            old = node.grad
+            if old is None:
+                before.append((node, None, now, SWEPT))
+            else:
+                before.append((node, old, node.grad_time, node.origin))
+                if node.plan is None:
+                    ct = old + ct
+            node.grad_time = now
+            node.origin = SWEPT
+            node.grad = ct
+    except BaseException:
+        for old in before:
+            _set(*old)
+        raise
 
 
 def seed(node: Node, gradient: Any) -> None:

@@ -166,6 +166,12 @@ def integer_power(d: Draft) -> int:
 
 
 @op
+def half_power(d: Draft) -> int:
+    i = d.within(d.pick(), 0.3, 2.5)
+    return d.step("half_power", [i], f"{{0}} ** {d.one([-1.5, -0.5, 0.5, 1.5, 2.5])}")
+
+
+@op
 def integers(d: Draft) -> int:
     """Arithmetic of integers and bools, with numbers of Python too."""
     i = d.pick(
