@@ -89,12 +89,12 @@ def _curves(axes: Axes, board: Board, curve: str, looks: Mapping) -> None:
     if seen:
         n: Any = np.geomspace(min(seen), max(seen), 50)
         if curve == "rosenbrock":
-            limit, told = BYTES * n / board.bandwidth, f"{board.bandwidth / 1e9:.0f} GB/s"
+            limit, told = BYTES * n / board.bandwidth, f"memory, {board.bandwidth / 1e9:.0f} GB/s"
         else:
-            limit, told = flops_of(n) / board.flops, f"{board.flops / 1e9:.0f} GFLOP/s"
+            limit, told = flops_of(n) / board.flops, f"BLAS, {board.flops / 1e9:.0f} GFLOP/s"
         axes.plot(n, limit, color=INK, linestyle=":", linewidth=1.4)
         axes.annotate(
-            f"limit of the machine: {told}", (n[12], limit[12]), color=INK, fontsize=9,
+            f"limit of {told}", (n[12], limit[12]), color=INK, fontsize=9,
             xytext=(8, -8), textcoords="offset points",
         )  # fmt: skip
     axes.set_xscale("log")
