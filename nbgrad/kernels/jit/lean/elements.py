@@ -5,7 +5,6 @@ from typing import Any
 
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.np.arrayobj import populate_array
 
 from .emit import Emitter
 from .syntax import Unsupported
@@ -116,6 +115,8 @@ def _view(
     emit: Emitter, kind: Any, data: Any, shape: Sequence[Any], strides: Sequence[Any]
 ) -> Typed:
     """An array of another's elements, for as long as that is there."""
+    from numba.np.arrayobj import populate_array  # 30 ms, which no import is to wait for
+
     view = emit.target.make_array(kind)(emit.target, emit.builder)
     size = emit.target.get_abi_sizeof(emit.target.get_data_type(kind.dtype))
     populate_array(
