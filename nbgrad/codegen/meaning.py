@@ -212,13 +212,14 @@ def _gemm(gemm: Gemm) -> Callable[[Frame], None]:
     (m, n, k), (lda, ldb) = gemm.sizes, gemm.strides
     shapes = [(k, m) if gemm.turned[0] else (m, k), (n, k) if gemm.turned[1] else (k, n), (m, n)]
     strides = (lda, ldb, n)
+    buffers = [buffer for buffer, _ in (gemm.a, gemm.b, gemm.c)]
     at = [position_of(at) for _, at in (gemm.a, gemm.b, gemm.c)]
 
     def run(frame: Frame) -> None:
         def part(i: int) -> tuple[Pointer, np.ndarray]:
             rows, columns = shapes[i]
             places = np.arange(rows)[:, None] * strides[i] + np.arange(columns)
-            pointer = frame.pointer(gemm[i][0], gemm.dtype)
+            pointer = frame.pointer(buffers[i], gemm.dtype)
             return pointer, places + at[i](frame.numbers)
 
         (a, of_a), (b, of_b), (c, of_c) = map(part, range(3))
