@@ -62,9 +62,12 @@ def unpacked(blob: memoryview, context: Any) -> Any:
     function = object.__new__(PythonFunctionDescriptor)
     for slot, value in facts["function"].items():
         setattr(function, slot, _read(value))
+    environments = (facts["environment"], *facts["others"])
+    if any(module not in sys.modules for module, *_ in environments):
+        context.refresh()  # which loads what Numba has to compile with
     own, *others = (
         environment._rebuild_env(_known(module), _read(constants), name)
-        for module, constants, name in (facts["environment"], *facts["others"])
+        for module, constants, name in environments
     )
     codegen = context.codegen()
     library = Library.loaded(codegen, facts["library"], bytes(code[:size]), bytes(code[size:]))
