@@ -3,6 +3,8 @@
 Their twins for plain Python do nothing.
 """
 
+from typing import Any
+
 import llvmlite.binding
 from llvmlite import ir
 from numba.core import types
@@ -25,12 +27,10 @@ def tuned(typingctx):
     """Said first in a kernel: its pointers lead to different buffers, and vectors may be wide."""
 
     def codegen(context, builder, signature, args):
-        function = builder.function
-        # The first two belong to Numba: where the result and where an error go.
-        for argument in function.args[2:]:
+        for argument in _arguments(builder.function):
             if isinstance(argument.type, ir.PointerType):
                 argument.add_attribute("noalias")
-        widen(function)
+        widen(builder.function)
         return context.get_dummy_value()
 
     return types.void(), codegen
@@ -47,7 +47,7 @@ def apart(typingctx):
     that overlap, and does not vectorise there: a sum would have other bits than elsewhere."""
 
     def codegen(context, builder, signature, args):
-        for argument in builder.function.args[2:]:
+        for argument in _arguments(builder.function):
             if argument.name.endswith(_DATA):
                 argument.add_attribute("noalias")
         return context.get_dummy_value()
@@ -103,6 +103,11 @@ def wide(typingctx):
         return context.get_dummy_value()
 
     return types.void(), codegen
+
+
+def _arguments(function: ir.Function) -> list[Any]:
+    """The arguments of a function: Numba has others, where the result and where an error go."""
+    return [argument for argument in function.args if argument.name.startswith("arg.")]
 
 
 def widen(function: ir.Function) -> None:

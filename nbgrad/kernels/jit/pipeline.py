@@ -20,6 +20,7 @@ from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.utils import OPERATORS_TO_BUILTINS
 
 from .lean.finish import compiled
+from .optimizer import optimize
 
 __all__ = ["Inside", "Library", "Outside", "left_to_numba"]
 
@@ -102,6 +103,10 @@ class _Library(JITCodeLibrary):
     def _get_module_for_linking(self):
         self._ensure_finalized()
         return self._final_module
+
+    def _optimize_final_module(self):
+        codegen: Any = self._codegen
+        optimize(self._final_module, codegen._tm)
 
     def _keep(self) -> None:
         self._finalized = True

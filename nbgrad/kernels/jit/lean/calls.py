@@ -142,6 +142,16 @@ def _device(emit: Emitter, dispatcher: Any, operands: Sequence[Value]) -> Value:
         raise Unsupported("a call with arguments left out")
     operands = [*operands, *map(Known, defaults[len(defaults) - missing :])]
     kinds = tuple(types.unliteral(emit.typed(x).kind) for x in operands)
+    try:
+        inner = emit.functions.inner(dispatcher, kinds)
+    except Unsupported:
+        return _linked(emit, dispatcher, kinds, operands)
+    return inner.call(emit, [emit.cast(x, k).ir for x, k in zip(operands, kinds, strict=True)])
+
+
+def _linked(emit: Emitter, dispatcher: Any, kinds: tuple, operands: Sequence[Value]) -> Value:
+    """A function that Numba has compiled."""
+    emit.must_be_able_to_raise()
     if kinds not in dispatcher.overloads:
         dispatcher.compile(kinds)
     compiled = dispatcher.overloads[kinds]

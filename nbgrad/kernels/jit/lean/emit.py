@@ -13,6 +13,10 @@ from .values import SIMPLE, Known, Typed, Value, constant, kind_of_number, simpl
 _REFUSED = (errors.NumbaError, NotImplementedError, KeyError)
 
 
+class Raises(Exception):
+    """A function that was to give its result as LLVM functions do may raise."""
+
+
 class Slot:
     """A variable: memory on the stack, which LLVM makes registers of."""
 
@@ -23,15 +27,22 @@ class Slot:
 
 class Emitter:
     """Emits code into one LLVM function with Numba's contexts: what types mean and how they are
-    laid out is theirs."""
+    laid out is theirs. `functions` are those of the same module, and `weight` counts the
+    instructions of those that are called."""
 
     _signatures: ClassVar[dict[tuple, Any]] = {}
 
-    def __init__(self, typing: Any, target: Any, library: Any, builder: ir.IRBuilder):
+    def __init__(
+        self, typing: Any, target: Any, library: Any, builder: ir.IRBuilder, functions: Any,
+        may_raise: bool,
+    ):  # fmt: skip
         self.typing = typing
         self.target = target
         self.library = library
         self.builder = builder
+        self.functions = functions
+        self.may_raise = may_raise
+        self.weight = 0
 
     # -- values -----------------------------------------------------------------------------------
 
@@ -89,6 +100,12 @@ class Emitter:
     def blocks(self, *names: str) -> list[Any]:
         """New basic blocks."""
         return [self.builder.append_basic_block(name) for name in names]
+
+    def must_be_able_to_raise(self) -> None:
+        """Said before an exception is emitted, which Numba's calling convention takes along.
+        Raises Raises where the function has another."""
+        if not self.may_raise:
+            raise Raises
 
     # -- variables --------------------------------------------------------------------------------
 
@@ -165,6 +182,8 @@ class Emitter:
             generated = self.target.get_function(named, signature)
             operands = [self.cast(x, k).ir for x, k in zip(values, signature.args, strict=True)]
             result = generated(self.builder, operands)
+            if any(isinstance(block.terminator, ir.Ret) for block in self.builder.function.blocks):
+                self.must_be_able_to_raise()
         except (*_REFUSED, TypeError) as refused:
             raise Unsupported(f"{function} of {kinds}: {refused}") from None
         for other in getattr(generated, "libs", ()):

@@ -206,6 +206,7 @@ class Walk:
         emit = self._emit
         if not (isinstance(kind, Known) and isinstance(kind.value, type)):
             raise Unsupported("what is raised")
+        emit.must_be_able_to_raise()
         emit.target.call_conv.return_user_exc(
             emit.builder, kind.value, (text,), loc=None, func_name=self._name
         )

@@ -1,0 +1,146 @@
+"""The way from Python into a function: the C function that takes a tuple of Python's objects.
+
+Numba's own makes for each array a record of who holds its memory, and gives it back afterwards,
+which takes longer than a kernel of few numbers. Here the caller's tuple holds the arrays while the
+function runs, and what a function needs to know of one is read where NumPy keeps it.
+"""
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.callwrapper import PyCallWrapper
+
+_WORD = ir.IntType(64)
+_BYTES = ir.IntType(8).as_pointer()
+# Where Python and NumPy keep what they tell of their objects by macros, behind an object's head.
+_HEAD = object.__basicsize__
+_LENGTH, _ITEMS = _HEAD, tuple.__basicsize__
+_DATA, _SHAPE, _STRIDES = _HEAD, _HEAD + 16, _HEAD + 24
+
+
+def _word_at(address: int) -> int:
+    return ctypes.c_int64.from_address(address).value
+
+
+def _is_as_known() -> bool:
+    """Whether arrays and tuples keep what is read of them where it is expected."""
+    array = np.empty((3, 5), np.float32)
+    held = (array,)
+    return (
+        ctypes.sizeof(ctypes.c_void_p) == 8
+        and _word_at(id(array) + _DATA) == array.ctypes.data
+        and _word_at(_word_at(id(array) + _SHAPE) + 8) == 5
+        and _word_at(_word_at(id(array) + _STRIDES)) == 20
+        and _word_at(id(held) + _LENGTH) == 1
+        and _word_at(id(held) + _ITEMS) == id(array)
+    )
+
+
+_KNOWN = _is_as_known()
+
+
+def add_entry(
+    target: Any, library: Any, module: ir.Module, llvm: Any, described: Any, environment: Any,
+    release_gil: bool,
+) -> None:  # fmt: skip
+    """Add the entry of a function to its module; `library` gets Numba's own where that has to
+    be."""
+    if _KNOWN and all(map(_is_read, described.argtypes)):
+        entry = _Entry(target, module, llvm, described, environment, None, release_gil)
+        entry.build()
+    else:
+        target.create_cpython_wrapper(library, described, environment, None, release_gil)
+
+
+def _is_read(kind: Any) -> bool:
+    if isinstance(kind, (types.BaseTuple,)):
+        return all(isinstance(each, types.Number) for each in kind)
+    numbers = (types.Number, types.Boolean, types.Omitted, types.NoneType)
+    return isinstance(kind, numbers) or (
+        isinstance(kind, types.Array) and isinstance(kind.dtype, (types.Number, types.Boolean))
+    )
+
+
+class _Entry(PyCallWrapper):
+    """Numba's builder of entries, with a body of ours."""
+
+    def build_wrapper(self, api: Any, builder: Any, closure: Any, args: Any, kws: Any) -> None:
+        kinds = self.fndesc.argtypes
+        held = builder.bitcast(args, _BYTES)
+        failed = builder.append_basic_block("failed")
+        with builder.goto_block(failed):
+            builder.ret(api.get_null_object())
+        count = _load(builder, held, _LENGTH, _WORD)
+        with builder.if_then(builder.icmp_signed("!=", count, _WORD(len(kinds))), likely=False):
+            api.err_set_string("PyExc_TypeError", f"{self.fndesc.qualname} takes {len(kinds)} arguments")
+            builder.branch(failed)
+        values = [
+            self._value(api, builder, _load(builder, held, _ITEMS + 8 * i, _BYTES), kind, failed)
+            for i, kind in enumerate(kinds)
+        ]
+        state = api.save_thread() if self.release_gil else None
+        convention = self.context.call_conv
+        status, result = convention.call_function(
+            builder, self.func, self.fndesc.restype, kinds, values, attrs=("noinline",)
+        )
+        if state is not None:
+            api.restore_thread(state)
+        with builder.if_then(status.is_ok, likely=True):
+            builder.ret(self._object(api, builder, result))
+        convention.raise_error(builder, api, status)
+        builder.ret(api.get_null_object())
+
+    def _object(self, api: Any, builder: Any, result: Any) -> Any:
+        """The result as an object of Python's."""
+        kind = self.fndesc.restype
+        return api.make_none() if kind == types.none else api.from_native_return(
+            kind, result, None
+        )
+
+    def _value(self, api: Any, builder: Any, held: Any, kind: Any, failed: Any) -> Any:
+        """The value of an object; if there is none, an error is set and it goes on at `failed`."""
+        if isinstance(kind, types.Array):
+            return self._array(builder, held, kind)
+        if isinstance(kind, types.Omitted):
+            return self.context.get_dummy_value()
+        found = api.to_native_value(kind, builder.bitcast(held, api.pyobj))
+        if found.is_error is not cgutils.false_bit:
+            with builder.if_then(found.is_error, likely=False):
+                builder.branch(failed)
+        return found.value
+
+    def _array(self, builder: Any, held: Any, kind: Any) -> Any:
+        """Numba's array of one of NumPy's, which belongs to nobody."""
+        size = self.context.get_abi_sizeof(self.context.get_data_type(kind.dtype))
+        array = self.context.make_array(kind)(self.context, builder)
+        data = _load(builder, held, _DATA, _BYTES)
+        array.data = builder.bitcast(data, array.data.type)
+        shape = _words(builder, held, _SHAPE, kind.ndim)
+        array.shape = cgutils.pack_array(builder, shape, ty=_WORD)
+        array.strides = cgutils.pack_array(
+            builder, _words(builder, held, _STRIDES, kind.ndim), ty=_WORD
+        )
+        array.itemsize = _WORD(size)
+        count: Any = _WORD(1)
+        for length in shape:
+            count = builder.mul(count, length)
+        array.nitems = count
+        array.meminfo = ir.Constant(array.meminfo.type, None)
+        array.parent = ir.Constant(array.parent.type, None)
+        return array._getvalue()
+
+
+def _load(builder: Any, place: Any, offset: int, kind: Any) -> Any:
+    """What stands at a number of bytes behind a place."""
+    address = builder.gep(place, [_WORD(offset)])
+    return builder.load(builder.bitcast(address, kind.as_pointer()))
+
+
+def _words(builder: Any, held: Any, offset: int, count: int) -> Sequence[Any]:
+    """The first words of a table that a word points to."""
+    table = _load(builder, held, offset, _BYTES) if count else None
+    return [_load(builder, table, 8 * i, _WORD) for i in range(count)]
