@@ -27,8 +27,7 @@ class Slot:
 
 class Emitter:
     """Emits code into one LLVM function with Numba's contexts: what types mean and how they are
-    laid out is theirs. `functions` are those of the same module, and `weight` counts the
-    instructions of those that are called."""
+    laid out is theirs. `functions` are those of the same module."""
 
     _signatures: ClassVar[dict[tuple, Any]] = {}
 
@@ -42,7 +41,6 @@ class Emitter:
         self.builder = builder
         self.functions = functions
         self.may_raise = may_raise
-        self.weight = 0
 
     # -- values -----------------------------------------------------------------------------------
 

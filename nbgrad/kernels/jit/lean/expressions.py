@@ -3,7 +3,7 @@
 import ast
 import builtins
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
@@ -33,9 +33,13 @@ class Expressions:
     Numba is told to inline are walked where they are called, by `inline`."""
 
     def __init__(
-        self, emit: Emitter, function: Callable, inline: Callable[[Callable, list[Value]], Value]
+        self,
+        emit: Emitter,
+        function: Callable,
+        inline: Callable[[Callable, list[Value]], Value],
+        steady: Container[str],
     ):
-        self.variables = Variables(emit)
+        self.variables = Variables(emit, steady)
         self._emit = emit
         self._globals = function.__globals__
         self._outer = outer_names(function)

@@ -21,17 +21,15 @@ Walker = Callable[[Emitter, Callable, Sequence[Value]], Value]
 
 @dataclass(frozen=True, eq=False)
 class Inner:
-    """A function of the module, of `weight` instructions."""
+    """A function of the module."""
 
     llvm: Any
     kinds: tuple[Any, ...]
     result: Any
     may_raise: bool
-    weight: int
 
     def call(self, emit: Emitter, values: Sequence[Any]) -> Typed:
         """Its result for LLVM values of its kinds."""
-        emit.weight += self.weight
         builder, target = emit.builder, emit.target
         if not self.may_raise:
             given = target.get_arg_packer(self.kinds).as_arguments(builder, values)
@@ -119,8 +117,7 @@ class Functions:
             raise Unsupported("a result that is an array")
         _end(emit, llvm, kinds, result)
         _mark(llvm, FastMathOptions(fastmath).flags)
-        weight = emit.weight + sum(len(block.instructions) for block in llvm.blocks)
-        return Inner(llvm, kinds, result.kind, may_raise, weight)
+        return Inner(llvm, kinds, result.kind, may_raise)
 
 
 def _given(kind: Any, value: Any) -> Value:

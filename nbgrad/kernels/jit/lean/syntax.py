@@ -3,7 +3,7 @@
 import ast
 import linecache
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 
@@ -27,6 +27,76 @@ def tree_of(function: Callable) -> ast.FunctionDef:
     if options.vararg or options.kwarg or options.kwonlyargs:
         raise Unsupported("a signature with more than positional parameters")
     return tree
+
+
+class _Steady:
+    """Looks through a function in the order of its text, and counts on at each name that is
+    read."""
+
+    def __init__(self, tree: ast.FunctionDef):
+        self._at = 0
+        self._first: dict[str, int] = {}
+        self._last: dict[str, int] = {}
+        # For each name that is given a value, from where on and how far that statement serves.
+        self._served: dict[str, list[tuple[int, int]]] = {}
+        self._sequence(tree.body)
+        untouched = (each.arg for each in tree.args.args if each.arg not in self._served)
+        self.names = frozenset(untouched).union(filter(self._is_steady, self._served))
+
+    def _is_steady(self, name: str) -> bool:
+        (start, end), *others = self._served[name]
+        first, last = self._first.get(name, start), self._last.get(name, start)
+        return not others and start <= first and last <= end
+
+    def _sequence(self, body: Iterable[ast.stmt]) -> None:
+        given: list[tuple[str, int]] = []
+        for node in body:
+            if isinstance(node, ast.For):
+                self._read(node.iter)
+                start = self._at
+                self._sequence(node.body)
+                for name in self._read(node.target):
+                    self._served.setdefault(name, []).append((start, self._at))
+                self._sequence(node.orelse)
+            elif isinstance(node, (ast.If, ast.While)):
+                self._read(node.test)
+                self._sequence(node.body)
+                self._sequence(node.orelse)
+            else:
+                stored = self._read(node)
+                given += [(name, self._at) for name in stored]
+                if isinstance(node, ast.AugAssign):  # which reads it, too
+                    given += [(name, self._at) for name in stored]
+        for name, start in given:
+            self._served.setdefault(name, []).append((start, self._at))
+
+    def _read(self, node: ast.AST) -> list[str]:
+        """Note the names that are read; the others, which are given a value."""
+        stored, stack = [], [node]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, ast.Name):
+                if isinstance(node.ctx, ast.Load):
+                    self._first.setdefault(node.id, self._at)
+                    self._at += 1
+                    self._last[node.id] = self._at
+                else:
+                    stored.append(node.id)
+                continue
+            for field in node._fields:
+                value = getattr(node, field)
+                if isinstance(value, list):
+                    stack += [each for each in value if isinstance(each, ast.AST)]
+                elif isinstance(value, ast.AST):
+                    stack.append(value)
+        return stored
+
+
+def steady_names(tree: ast.FunctionDef) -> frozenset[str]:
+    """The variables that keep the value that they are given first: one statement gives it, and they
+    are read only behind it, in the same sequence of statements or inside of that; and the arguments
+    that are given none."""
+    return _Steady(tree).names
 
 
 def _parsed(lines: list[str]) -> ast.FunctionDef | None:

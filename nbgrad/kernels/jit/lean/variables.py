@@ -1,20 +1,22 @@
 """The variables of a function while it is compiled."""
 
+from collections.abc import Container
 from typing import TypeAlias
 
 from .emit import Emitter, Slot
 from .syntax import Unsupported
-from .values import Known, Value
+from .values import Known, Typed, Value
 
-Variable: TypeAlias = "Slot | Known | tuple[Variable, ...]"
+Variable: TypeAlias = "Slot | Typed | Known | tuple[Variable, ...]"
 
 
 class Variables:
     """Variables by name. One has one type in a loop or a branch and in what surrounds it; in
     straight code a new assignment may give it another. `place` is the loops and branches around
-    the statement that is compiled."""
+    the statement that is compiled. Those that are `steady` stand for their first values."""
 
-    def __init__(self, emit: Emitter):
+    def __init__(self, emit: Emitter, steady: Container[str]):
+        self._steady = steady
         self.place: tuple[int, ...] = ()
         self._emit = emit
         self._known: dict[str, tuple[tuple[int, ...], Variable]] = {}
@@ -26,6 +28,9 @@ class Variables:
         return self.read(self._known[name][1])
 
     def __setitem__(self, name: str, value: Value) -> None:
+        if name in self._steady:
+            self._known[name] = self.place, value
+            return
         place, variable = self._known.get(name, ((), None))
         if variable is not None:
             try:

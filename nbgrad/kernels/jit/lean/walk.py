@@ -12,9 +12,14 @@ from numba.core import types
 from .elements import element, parts, set_element
 from .emit import Emitter
 from .expressions import OPERATORS, Expressions, refuse
-from .syntax import Unsupported, tree_of
-from .values import Known, Value
+from .syntax import Unsupported, steady_names, tree_of
+from .values import Known, Typed, Value
 from .variables import Variable
+
+
+# A round of a loop with so many instructions keeps the processor busy. LLVM takes several rounds of
+# shorter ones together, which sums gain much by, and longer ones nothing but code.
+_ENOUGH = 4000
 
 
 @dataclass
@@ -36,7 +41,7 @@ class Walk:
         self._emit = emit
         self._name = function.__name__
         self._tree = tree_of(function)
-        self._expressions = Expressions(emit, function, inline)
+        self._expressions = Expressions(emit, function, inline, steady_names(self._tree))
         self._variables = self._expressions.variables
         self._value, self._condition = self._expressions.value, self._expressions.condition
         self._inner_bodies = 0
@@ -155,13 +160,14 @@ class Walk:
             kind = emit.typed(bound).kind
             if kind not in types.signed_domain:
                 raise Unsupported(f"a range of {kind}")
-        counter = emit.variable(types.int64)
-        emit.store(start, counter)
+        first = emit.cast(start, types.int64).ir
         end, width = emit.cast(stop, types.int64).ir, emit.cast(step, types.int64).ir
         head, inside, again, after = self._emit.blocks("for", "do", "next", "done")
+        before = builder.block
         builder.branch(head)
         builder.position_at_end(head)
-        i = emit.load(counter)
+        i = Typed(types.int64, builder.phi(first.type))
+        i.ir.add_incoming(first, before)
         further = builder.icmp_signed("<", i.ir, end)
         if not isinstance(step, Known):
             upward = builder.icmp_signed(">", width, ir.Constant(width.type, 0))
@@ -177,7 +183,7 @@ class Walk:
         builder.position_at_end(again)
         following: Any = builder.add(i.ir, width)
         following.flags.append("nsw")
-        builder.store(following, counter.pointer)
+        i.ir.add_incoming(following, builder.block)
         builder.branch(head)
         builder.position_at_end(after)
 
