@@ -21,14 +21,15 @@ _LAYOUT = {
 }
 
 
-def scalar(twin: Callable) -> Callable[[Callable], Any]:
+def scalar(twin: Callable, inlined: bool = True) -> Callable[[Callable], Any]:
     """Decorator: a scalar function of either dtype, for which `twin` stands in plain Python.
 
-    However long it is, it is put into its callers: loops do not vectorise over calls.
+    However long it is, it is put into its callers: loops do not vectorise over calls. But one with
+    a branch is not `inlined`, since its callers do not vectorise with it either.
     """
 
     def decorate(function: Callable) -> Any:
-        return twin if DISABLED else with_twin(device(function, forceinline=True), twin)
+        return twin if DISABLED else with_twin(device(function, forceinline=inlined), twin)
 
     return decorate
 

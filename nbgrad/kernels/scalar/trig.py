@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from ..jit.kernel import device, part
+from ..marks import alone
 from .bits import like, odd, round_even, scalar, select, series, turned
 
 __all__ = [
@@ -103,22 +104,26 @@ def is_far(x):
     return abs(x) > like(x, _LIMIT)
 
 
-@scalar(np.sin)
+@scalar(np.sin, inlined=False)
 def sin(x):
+    alone()
     return math.sin(x) if is_far(x) else near_sin(x)
 
 
-@scalar(np.cos)
+@scalar(np.cos, inlined=False)
 def cos(x):
+    alone()
     return math.cos(x) if is_far(x) else near_cos(x)
 
 
-@scalar(np.tan)
+@scalar(np.tan, inlined=False)
 def tan(x):
+    alone()
     return math.tan(x) if is_far(x) else near_tan(x)
 
 
-@scalar(np.sinc)
+@scalar(np.sinc, inlined=False)
 def sinc(x):
+    alone()
     angle = x * like(x, np.pi)
     return math.sin(angle) / angle if is_far(x) else near_sinc(x)
