@@ -79,6 +79,10 @@ def writable(typingctx, *arrays):
     return types.void(types.StarArgTuple(arrays)), codegen
 
 
+# So many pairs of arrays are compared one after another.
+_PAIRS = 12
+
+
 def _meet(first, *arrays):
     ends = [(x.ctypes.data, x.ctypes.data + x.nbytes) for x in arrays]
     pairs = ((ends[i], ends[j]) for j in range(first, len(ends)) for i in range(j))
@@ -98,16 +102,42 @@ def meet(typingctx, first, *arrays):
             start = builder.ptrtoint(array.data, context.get_value_type(types.intp))
             size = builder.mul(array.nitems, array.itemsize)
             ends.append((start, builder.add(start, size)))
-        overlap = context.get_constant(types.boolean, False)
-        for j in range(first.literal_value, len(ends)):
+        count, begin = len(ends), first.literal_value
+        if (count - begin) * (count + begin) > 2 * _PAIRS:
+            return _looped(context, builder, ends, begin)
+        overlap = cgutils.false_bit
+        for j in range(begin, count):
             for i in range(j):
-                (low, high), (start, stop) = ends[i], ends[j]
-                before = builder.icmp_unsigned("<", low, stop)
-                after = builder.icmp_unsigned("<", start, high)
-                overlap = builder.or_(overlap, builder.and_(before, after))
+                overlap = builder.or_(overlap, _share(builder, ends[i], ends[j]))
         return overlap
 
     return types.boolean(first, types.StarArgTuple(arrays)), codegen
+
+
+def _share(builder, one, other):
+    """Whether two stretches of memory share any of it."""
+    before = builder.icmp_unsigned("<", one[0], other[1])
+    return builder.and_(before, builder.icmp_unsigned("<", other[0], one[1]))
+
+
+def _looped(context, builder, ends, begin):
+    """`meet` of many arrays as a loop over their pairs: LLVM takes long to see so many lines."""
+    word = context.get_value_type(types.intp)
+    table = [cgutils.alloca_once(builder, word, size=word(len(ends))) for _ in range(2)]
+    for i, pair in enumerate(ends):
+        for side, end in zip(table, pair, strict=True):
+            builder.store(end, builder.gep(side, [word(i)]))
+    overlap = cgutils.alloca_once_value(builder, cgutils.false_bit)
+
+    def at(i):
+        return [builder.load(builder.gep(side, [i])) for side in table]
+
+    with cgutils.for_range(builder, word(len(ends)), start=word(begin)) as later:
+        other = at(later.index)
+        with cgutils.for_range(builder, later.index) as sooner:
+            shared = _share(builder, at(sooner.index), other)
+            builder.store(builder.or_(builder.load(overlap), shared), overlap)
+    return builder.load(overlap)
 
 
 def _number(text, x):
