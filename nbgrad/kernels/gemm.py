@@ -18,7 +18,7 @@ from llvmlite import ir
 from numba.core import types
 
 from . import pool
-from .jit.kernel import Kernel, device, kernel
+from .jit.kernel import Kernel, device, instruction, kernel
 from .marks import is_wide
 from .pointers import at_f4, at_f8, shift
 from .threads import handed, packed, spread
@@ -33,6 +33,10 @@ _SPREAD = 1 << 23
 """Those from which on threads help."""
 _PIECE = 128
 """Rows or columns of c that a thread takes at once."""
+_SYMBOL = "nbgrad_gemm"
+_SIZES = 11
+_KINDS = 2
+"""Dtypes: the table holds a kernel for each, and then one for each on threads."""
 
 
 def is_own(builder: Any, *sizes: Any) -> Any:
@@ -62,6 +66,18 @@ def _gemm_f4(a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
     product(at_f4(a), at_f4(b), at_f4(c), m, n, k, ta, tb, lda, ldb, ldc)
 
 
+@instruction(strided_product)
+def _whole(typingctx, a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
+    """A product by one thread, by the machine code that there is of it."""
+
+    def codegen(context, builder, signature, args):
+        a, b, c, *sizes = args
+        _call(context, builder, _place(signature.args[0].dtype), (a, b, c), sizes)
+        return context.get_dummy_value()
+
+    return types.void(a, b, c, *(types.int64,) * (_SIZES - 3)), codegen
+
+
 @device
 def _part(a, b, c, m, n, k, ta, tb, lda, ldb, ldc, piece):
     """Some rows of c where it has more of them, else some columns."""
@@ -69,7 +85,7 @@ def _part(a, b, c, m, n, k, ta, tb, lda, ldb, ldc, piece):
     row, column = (first, 0) if m > n else (0, first)
     rows, columns = (min(_PIECE, m - row), n) if m > n else (m, min(_PIECE, n - column))
     a, b = shift(a, row * (1 if ta else lda)), shift(b, column * (ldb if tb else 1))
-    product(a, b, shift(c, row * ldc + column), rows, columns, k, ta, tb, lda, ldb, ldc)
+    _whole(a, b, shift(c, row * ldc + column), rows, columns, k, ta, tb, lda, ldb, ldc)
 
 
 @device
@@ -90,14 +106,12 @@ def _spread_gemm_f4(a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
 
 # -- how compiled code calls them -----------------------------------------------------------------
 
-_SYMBOL = "nbgrad_gemm"
 _KERNELS: tuple[tuple[Kernel, Any], ...] = (
     (_gemm_f8, ctypes.c_double), (_gemm_f4, ctypes.c_float),
     (_spread_gemm_f8, ctypes.c_double), (_spread_gemm_f4, ctypes.c_float),
 )  # fmt: skip
 """In the order of the table, and what the matrices hold."""
 _TABLE = (ctypes.c_int64 * len(_KERNELS))()
-_SIZES = 11
 # What Numba's own functions take: where a result and where an error go stand first.
 _Function = ctypes.CFUNCTYPE(
     ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *(ctypes.c_int64,) * _SIZES
@@ -110,8 +124,9 @@ def _found(place: int) -> Any:
 
     def run(result, error, a, b, c, *sizes):
         try:
-            if place >= len(_KERNELS) // 2:
+            if place >= _KINDS:
                 pool.ready()
+                _TABLE[place - _KINDS] = _address(_KERNELS[place - _KINDS][0])
             _TABLE[place] = address = _address(kernel)
         except BaseException:
             # Nothing can be raised through compiled code, and a product must not be left out.
@@ -158,19 +173,28 @@ llvmlite.binding.add_symbol(_SYMBOL, ctypes.addressof(_TABLE))
 def call_gemm(context, builder, dtype, pointers, sizes, turned, strides) -> None:
     """Write the call of a product: c = op(a) @ op(b), whose rows are `strides` apart."""
     word = context.get_value_type(types.int64)
+    work = functools.reduce(builder.mul, sizes)
+    is_spread = builder.icmp_signed(">=", work, word(_SPREAD))
+    place = _place(dtype)
+    place = builder.select(is_spread, builder.add(place, word(_KINDS)), place)
+    flags = [builder.zext(flag, word) for flag in turned]
+    _call(context, builder, place, pointers, [*sizes, *flags, *strides])
+
+
+def _place(dtype) -> Any:
+    """Where the kernel for matrices of a dtype, by one thread, stands in the table."""
+    return ir.IntType(64)(0 if dtype == types.float64 else 1)
+
+
+def _call(context, builder, place, pointers, sizes) -> None:
+    """Write the call of a kernel of the table."""
+    word = context.get_value_type(types.int64)
     kinds = (types.int64,) * _SIZES
     table = builder.module.globals.get(_SYMBOL) or ir.GlobalVariable(builder.module, word, _SYMBOL)
-    work = functools.reduce(builder.mul, sizes)
-    place = word(0 if dtype == types.float64 else 1)
-    is_spread = builder.icmp_signed(">=", work, word(_SPREAD))
-    place = builder.select(is_spread, builder.add(place, word(2)), place)
     address = builder.load(builder.gep(table, [place]))
     convention = context.call_conv
     function = builder.inttoptr(
         address, convention.get_function_type(types.none, kinds).as_pointer()
     )
     given = [builder.ptrtoint(pointer, word) for pointer in pointers]
-    flags = [builder.zext(flag, word) for flag in turned]
-    convention.call_function(
-        builder, function, types.none, kinds, [*given, *sizes, *flags, *strides]
-    )
+    convention.call_function(builder, function, types.none, kinds, [*given, *sizes])
