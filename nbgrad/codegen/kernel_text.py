@@ -73,6 +73,7 @@ def _sums(part: Kernel) -> list[str]:
 
 def _body(body: Iterable[Statement], near: bool) -> list[str]:
     lines: list[str] = []
+    checked: set[str] = set()
     for statement in body:
         if isinstance(statement, Loop):
             lines += _loop(statement, near)
@@ -85,8 +86,11 @@ def _body(body: Iterable[Statement], near: bool) -> list[str]:
         elif isinstance(statement, Let) and near:
             names = dict(zip(NAMES, map(operand_text, statement.operands), strict=False))
             for argument in near_arguments(statement.body):
-                if isinstance(statement.operands[NAMES.index(argument)], str):
-                    lines.append(f"far = far | is_far({names[argument]})")
+                name = names[argument]
+                is_value = isinstance(statement.operands[NAMES.index(argument)], str)
+                if is_value and name not in checked:
+                    lines.append(f"far = far | is_far({name})")
+                    checked.add(name)
             lines.append(_let(statement, near=True))
         elif isinstance(statement, Load):
             lines.append(load_text(statement, f"p{statement.buffer}"))

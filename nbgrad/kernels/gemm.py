@@ -72,7 +72,7 @@ def _whole(typingctx, a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
 
     def codegen(context, builder, signature, args):
         a, b, c, *sizes = args
-        _call(context, builder, _place(signature.args[0].dtype), (a, b, c), sizes)
+        _call(context, builder, _by_one(signature.args[0].dtype), (a, b, c), sizes)
         return context.get_dummy_value()
 
     return types.void(a, b, c, *(types.int64,) * (_SIZES - 3)), codegen
@@ -175,13 +175,13 @@ def call_gemm(context, builder, dtype, pointers, sizes, turned, strides) -> None
     word = context.get_value_type(types.int64)
     work = functools.reduce(builder.mul, sizes)
     is_spread = builder.icmp_signed(">=", work, word(_SPREAD))
-    place = _place(dtype)
+    place = _by_one(dtype)
     place = builder.select(is_spread, builder.add(place, word(_KINDS)), place)
     flags = [builder.zext(flag, word) for flag in turned]
     _call(context, builder, place, pointers, [*sizes, *flags, *strides])
 
 
-def _place(dtype) -> Any:
+def _by_one(dtype) -> Any:
     """Where the kernel for matrices of a dtype, by one thread, stands in the table."""
     return ir.IntType(64)(0 if dtype == types.float64 else 1)
 

@@ -57,8 +57,8 @@ def add_entry(
 
 
 def _is_read(kind: Any) -> bool:
-    if isinstance(kind, (types.BaseTuple,)):
-        return all(isinstance(each, types.Number) for each in kind)
+    if isinstance(kind, types.BaseTuple):
+        return all(isinstance(each, types.Number) for each in kind.types)
     numbers = (types.Number, types.Boolean, types.Omitted, types.NoneType)
     return isinstance(kind, numbers) or (
         isinstance(kind, types.Array) and isinstance(kind.dtype, (types.Number, types.Boolean))
@@ -76,7 +76,8 @@ class _Entry(PyCallWrapper):
             builder.ret(api.get_null_object())
         count = _load(builder, held, _LENGTH, _WORD)
         with builder.if_then(builder.icmp_signed("!=", count, _WORD(len(kinds))), likely=False):
-            api.err_set_string("PyExc_TypeError", f"{self.fndesc.qualname} takes {len(kinds)} arguments")
+            message = f"{self.fndesc.qualname} takes {len(kinds)} arguments"
+            api.err_set_string("PyExc_TypeError", message)
             builder.branch(failed)
         values = [
             self._value(api, builder, _load(builder, held, _ITEMS + 8 * i, _BYTES), kind, failed)
@@ -97,9 +98,7 @@ class _Entry(PyCallWrapper):
     def _object(self, api: Any, builder: Any, result: Any) -> Any:
         """The result as an object of Python's."""
         kind = self.fndesc.restype
-        return api.make_none() if kind == types.none else api.from_native_return(
-            kind, result, None
-        )
+        return api.make_none() if kind == types.none else api.from_native_return(kind, result, None)
 
     def _value(self, api: Any, builder: Any, held: Any, kind: Any, failed: Any) -> Any:
         """The value of an object; if there is none, an error is set and it goes on at `failed`."""

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from llvmlite import ir
 from numba import _dynfunc  # pyright: ignore[reportAttributeAccessIssue]
 from numba.core import types
 from numba.core.bytecode import FunctionIdentity

@@ -72,7 +72,8 @@ class Functions:
 
     def _inner(self, dispatcher: Any, kinds: tuple[Any, ...], may_raise: bool) -> Inner:
         _, target, _ = self._context
-        name = self._module.get_unique_name(dispatcher.__name__)
+        # Not the bare name: LLVM takes a `cos` for that of the C library.
+        name = self._module.get_unique_name(f"nbgrad.{dispatcher.__name__}")
         names = dispatcher.py_func.__code__.co_varnames
         packer = target.get_arg_packer(kinds)
         if may_raise:

@@ -71,7 +71,11 @@ class Variables:
                 and len(value) == len(variable)
                 and all(map(self._fits, variable, value))
             )
-        return isinstance(value, Known) and value.value is variable.value
+        return (
+            isinstance(value, Known)
+            and isinstance(variable, Known)
+            and value.value is variable.value
+        )
 
     def read(self, variable: Variable) -> Value:
         """The value of a variable."""

@@ -17,11 +17,6 @@ from .values import Known, Typed, Value
 from .variables import Variable
 
 
-# A round of a loop with so many instructions keeps the processor busy. LLVM takes several rounds of
-# shorter ones together, which sums gain much by, and longer ones nothing but code.
-_ENOUGH = 4000
-
-
 @dataclass
 class _Loop:
     """Where `continue` and `break` lead, and whether there is one of the latter."""
