@@ -57,7 +57,7 @@ def add_entry(
 
 
 def _is_read(kind: Any) -> bool:
-    if isinstance(kind, types.BaseTuple):
+    if isinstance(kind, (types.Tuple, types.UniTuple)):
         return all(isinstance(each, types.Number) for each in kind.types)
     numbers = (types.Number, types.Boolean, types.Omitted, types.NoneType)
     return isinstance(kind, numbers) or (
