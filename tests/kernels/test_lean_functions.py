@@ -1,14 +1,16 @@
 """What a kernel of the lean front end calls, and how Python calls it."""
 
+import ast
 import math
 import sys
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
 
 from nbgrad.kernels.jit.kernel import DISABLED, device, kernel
-from nbgrad.kernels.jit.lean.syntax import steady_names, tree_of
+from nbgrad.kernels.jit.lean.syntax import steady_names
 from nbgrad.kernels.jit.pipeline import left_to_numba
 
 pytestmark = pytest.mark.skipif(DISABLED, reason="nothing is compiled")
@@ -88,27 +90,32 @@ def test_a_function_that_calls_itself_is_numbas():
     assert kernel(product)(5) == 120
 
 
-def test_variables_that_keep_their_value():
-    def function(a, b, n):
-        n = n + 1
-        x = a
-        for i in range(n):
-            t = x + i
-            if t > 0:
-                within = t
-                b[i] = within
-            last = t
-        once = last
-        again = 1
-        again += 2
-        while again < n:
-            copied = again
-            again = copied + old
-            old = copied
-        return once + missing
+TEXT = """
+def function(a, b, n):
+    n = n + 1
+    x = a
+    for i in range(n):
+        t = x + i
+        if t > 0:
+            within = t
+            b[i] = within
+        last = t
+    once = last
+    again = 1
+    again += 2
+    while again < n:
+        copied = again
+        again = copied + old
+        old = copied
+    return once + missing
+"""
 
+
+def test_variables_that_keep_their_value():
+    (tree,) = ast.parse(TEXT).body
+    assert isinstance(tree, ast.FunctionDef)
     expected = {"a", "b", "i", "once", "t", "within", "x", "copied"}
-    assert steady_names(tree_of(function)) == expected
+    assert steady_names(tree) == expected
 
 
 @pytest.mark.parametrize("layout", ["whole", "strided", "turned", "reversed", "empty", "none"])
@@ -170,7 +177,8 @@ def test_other_arguments_are_errors():
 
     compiled = kernel(first)
     assert compiled(np.ones(3)) == 1.0
-    entry = next(iter(compiled.dispatcher.overloads.values())).entry_point
+    dispatcher: Any = compiled.dispatcher
+    entry = next(iter(dispatcher.overloads.values())).entry_point
     with pytest.raises(TypeError, match="takes 1 arguments"):
         entry(np.ones(3), 2.0)
     with pytest.raises(TypeError):
