@@ -4,6 +4,9 @@ import ast
 import linecache
 import textwrap
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 
@@ -11,10 +14,24 @@ class Unsupported(Exception):
     """What Numba's own front end has to compile."""
 
 
-def tree_of(function: Callable) -> ast.FunctionDef:
+@dataclass(frozen=True)
+class Definition:
+    """The definition of a function, and the variables that keep the value that they are given
+    first."""
+
+    tree: ast.FunctionDef
+    steady: frozenset[str]
+
+
+@lru_cache(maxsize=512)
+def definition_of(code: CodeType) -> Definition:
     """The definition of a function. Raises Unsupported where its text is not there, and for
     parameters that are not positional ones."""
-    code = function.__code__
+    tree = _tree_of(code)
+    return Definition(tree, steady_names(tree))
+
+
+def _tree_of(code: CodeType) -> ast.FunctionDef:
     lines = linecache.getlines(code.co_filename)
     last = max(end or 0 for _, end, _, _ in code.co_positions())
     # The brackets of the last expression may close in a later line.

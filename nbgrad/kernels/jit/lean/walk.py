@@ -12,7 +12,7 @@ from numba.core import types
 from .elements import element, parts, set_element
 from .emit import Emitter
 from .expressions import OPERATORS, Expressions, refuse
-from .syntax import Unsupported, steady_names, tree_of
+from .syntax import Unsupported, definition_of
 from .values import Known, Typed, Value
 from .variables import Variable
 
@@ -35,8 +35,9 @@ class Walk:
 
         self._emit = emit
         self._name = function.__name__
-        self._tree = tree_of(function)
-        self._expressions = Expressions(emit, function, inline, steady_names(self._tree))
+        definition = definition_of(function.__code__)
+        self._tree = definition.tree
+        self._expressions = Expressions(emit, function, inline, definition.steady)
         self._variables = self._expressions.variables
         self._value, self._condition = self._expressions.value, self._expressions.condition
         self._inner_bodies = 0
