@@ -13,7 +13,8 @@ from ..kernels import shapes
 from .decompositions import qr
 from .dtypes import float_type
 from .layout import given
-from .matrices import inv, pinv, solve
+from .matrices import inv, pinv, slogdet, solve
+from .nondiff import stopped
 from .norm import norm
 from .products import outer, tensordot
 from .select import on_values
@@ -233,8 +234,22 @@ def vector_norm(x, /, *, axis=None, keepdims: bool = False, ord=2):
 
 @implements(np.linalg.cond)
 def cond(x, p=None):
-    """The norm of each matrix times that of its inverse: by singular values for None, 2 and -2."""
+    """The norm of each matrix times that of its inverse: by singular values for None, 2 and -2.
+
+    It is inf of singular matrices, where slopes are inf or nan.
+    """
+    x = given(x)
+    if 0 in shape_of(x):
+        raise np.linalg.LinAlgError(f"cond: the shape {shape_of(x)} is that of an empty array")
     if p in (None, 2, -2):
         s = svdvals(x)
-        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
-    return norm(x, p, (-2, -1)) * norm(inv(x), p, (-2, -1))
+        size, out = s[..., 0], s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+        lost = np.isnan(out)
+    else:
+        singular = np.equal(slogdet(stopped(x))[0], 0)
+        regular = np.where(singular[..., None, None], np.eye(shape_of(x)[-1], dtype=x.dtype), x)
+        size = norm(x, p, (-2, -1))
+        out = size * norm(inv(regular), p, (-2, -1))
+        lost = np.logical_or(singular, np.isnan(out))
+    lost = np.logical_and(lost, np.logical_not(np.any(np.isnan(x), axis=(-2, -1))))
+    return np.where(lost, np.inf * (1.0 + size), out)

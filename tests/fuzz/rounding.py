@@ -1,17 +1,20 @@
-"""Whether a small difference of derivatives is rounding.
+"""Whether a difference is rounding: of derivatives, or because there is no one right answer.
 
 What is wrong hardly changes where the inputs change a little. What is left of terms
 that cancel, each of which is rounded, comes out differently every time.
 """
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from .case import Case, Different
-from .oracle import Unusable, epsilon
+from .oracle import Unusable, direction, epsilon, near, results, values
 from .programs import Input, Program
+from .reference import Reference
 
 DRAWS = 6
 
@@ -44,3 +47,139 @@ def _beside(x: Input, unit: float, rng: np.random.Generator) -> Input:
     value = np.asarray(x.value)
     moved = (value * (1 + unit**0.6 * rng.uniform(-1.0, 1.0, value.shape))).astype(value.dtype)
     return x._replace(value=moved if isinstance(x.value, np.ndarray) else float(moved))
+
+
+ORDERED = {
+    "argpartition", "argsort", "lexsort", "median", "nanmedian", "nanpercentile", "nanquantile",
+    "partition", "percentile", "quantile", "sort",
+}  # fmt: skip
+"""Ops in which NumPy leaves the order of equal numbers open; compiled programs keep it."""
+
+
+def left_open(program: Program, edges: bool = False) -> bool:
+    """Whether there is no one right answer: equal numbers are put in order, or a change of each
+    step's result in the last digits changes the values. Of a remainder that is zero but for
+    rounding, `arctan2(r, r)` may be anything.
+
+    With `edges`, whether such a change, or NumPy itself with more digits, makes them nan or
+    infinite: `xlogy(0, -1)` is a number, and nan beside; `entr(0)` is, and -inf beside; equal
+    numbers have no correlation, if their mean is not rounded.
+    """
+    rng = np.random.default_rng(0)
+    unit = epsilon(*(x.value for x in program.inputs))
+    relative = 64 * unit
+    much = 1e6 * relative if unit < 1e-10 else 16e4 * unit  # 16 times what modes may differ by
+
+    tied = False
+
+    def shake(op: str, x: Any, *args: Any) -> Any:
+        nonlocal tied
+        if op in ORDERED and args:
+            tied |= np.unique(args[0]).size < np.size(args[0])
+        if not isinstance(x, (np.ndarray, np.generic)) or x.dtype.kind != "f":
+            return x
+        largest = max([float(np.max(np.abs(np.asarray(y)), initial=0.0)) for y in args], default=0)
+        noise = (
+            relative * rng.uniform(-1.0, 1.0, x.shape) * np.maximum(np.abs(x), min(largest, 10.0))
+        )
+        if isinstance(x, np.ndarray) and x.flags.writeable:
+            x += noise.astype(x.dtype)  # in place: the program may hold views of it
+            return x
+        return np.add(x, noise).astype(x.dtype)
+
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = results(program.function(Reference())(*program.make()))
+        for _ in range(4):
+            try:
+                found = results(program.function(Reference(), shake=shake)(*program.make()))
+            except Exception:
+                return True
+            if edges:
+                beside = [
+                    (np.asarray(x), np.asarray(y)) for x, y in zip(found, expected, strict=True)
+                ]
+                if any(not_finite(x, y) for x, y in beside if x.dtype.kind == "f"):
+                    return True
+                continue
+            if tied:
+                return True
+            if not all(near(x, y, much) for x, y in zip(found, expected, strict=True)):
+                return True
+        return edges and _lost_in_more_digits(program, expected)
+
+
+def shape_is_open(program: Program) -> bool:
+    """Whether rounding decides the shapes of results: those of inputs that are multiplied by
+    numbers next to 1 are others. So many zeros lead the rest of `polydiv`."""
+    rng = np.random.default_rng(0)
+    unit = epsilon(*(x.value for x in program.inputs))
+
+    def beside(x: Any) -> Any:
+        value = np.asarray(x.value)
+        if not isinstance(x.value, np.ndarray) or value.dtype.kind != "f":
+            return x
+        return x._replace(value=value * value.dtype.type(1 + int(rng.integers(-9, 10)) * unit))
+
+    shapes = set()
+    for _ in range(12):
+        try:
+            found = values(program.with_inputs([beside(x) for x in program.inputs]))
+        except Exception:
+            continue
+        shapes.add(tuple(map(np.shape, found)))
+    return len(shapes) > 1
+
+
+def _lost_in_more_digits(program: Program, expected: tuple[Any, ...]) -> bool:
+    """Whether what is a number is none where floats have more digits."""
+
+    def wider(x: Any) -> Any:
+        value = np.asarray(x.value)
+        if not isinstance(x.value, np.ndarray) or value.dtype.kind != "f":
+            return x
+        return x._replace(value=value.astype("f8" if value.dtype.itemsize < 8 else np.longdouble))
+
+    wide = program.with_inputs([wider(x) for x in program.inputs])
+    try:
+        found = results(wide.function(Reference())(*wide.make()))
+    except (TypeError, ValueError, ArithmeticError):
+        return False  # NumPy's matrices have no more digits
+    return any(
+        not_finite(np.asarray(x), np.asarray(y)) for x, y in zip(found, expected, strict=True)
+    )
+
+
+def is_steep(program: Program) -> bool:
+    """Whether slopes are infinite at the point: the nearer to it, the larger the quotients of
+    differences to one side."""
+    f, args = program.function(Reference()), program.make()
+    rng = np.random.default_rng(0)
+    directions = [direction(rng, x) if k in program.floats else None for k, x in enumerate(args)]
+
+    def quotients(step: float) -> np.ndarray:
+        given = [
+            x if u is None else np.asarray(x + step * u)
+            for x, u in zip(args, directions, strict=True)
+        ]
+        return np.abs(flat(results(f(*given))) - base) / abs(step)
+
+    def flat(found: Sequence[Any]) -> np.ndarray:
+        return np.concatenate([np.ravel(np.asarray(x, float)) for x in found])
+
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        base = flat(results(f(*args)))
+        try:
+            pairs = [(quotients(side * 1e-4), quotients(side * 1e-7)) for side in (1, -1)]
+        except (ArithmeticError, ValueError, TypeError, IndexError, np.linalg.LinAlgError):
+            return True
+    noise = 1e-6 * (1.0 + np.abs(base))
+    return any(bool(np.any(near_by > 1.3 * far + noise)) for far, near_by in pairs)
+
+
+def not_finite(found: np.ndarray, expected: np.ndarray) -> bool:
+    """Whether what is a number where it is expected is none where it is found."""
+    return found.shape == expected.shape and bool(
+        np.any(~np.isfinite(found) & np.isfinite(expected))
+    )

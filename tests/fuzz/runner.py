@@ -11,9 +11,9 @@ import nbgrad
 
 from . import modes, static
 from .modes import MODES, REFUSALS, Case, Different, NotHere
-from .oracle import Unusable, is_steep, left_open
+from .oracle import Unusable
 from .programs import Program
-from .rounding import is_rounding
+from .rounding import is_rounding, is_steep, left_open, shape_is_open
 
 
 class Failure(NamedTuple):
@@ -85,6 +85,7 @@ def record(
         if (
             _widened(program, error)
             or _left_open_by_numpy(program, error)
+            or (numbers and isinstance(program, Program) and shape_is_open(program))
             or (numbers and not ours and isinstance(program, Program) and left_open(program))
         ):
             found.refused.append((name, str(error)))
@@ -107,7 +108,7 @@ def _must_work(program: Program, refusal: str) -> bool:
 def is_open(program: Program, error: Different) -> bool:
     """Whether there is no one right answer: values jump at the point; or one side of the difference
     is no number, and values are none close by, or their slopes are infinite."""
-    if left_open(program):
+    if left_open(program) or shape_is_open(program):
         return True
     return not error.finite and (left_open(program, edges=True) or is_steep(program))
 

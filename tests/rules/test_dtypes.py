@@ -206,3 +206,12 @@ def test_a_running_sum_keeps_what_is_infinite():
     np.testing.assert_array_equal(
         nbgrad.compile(lambda x: np.cumsum(x, axis=1))(rows), np.cumsum(rows, axis=1)
     )
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3])
+def test_powers_of_bools(n):
+    x = np.array([True, False])
+    for f in (lambda x: np.power(x, n), lambda x: x**n):  # NumPy's x ** 2 is in int8
+        for found in (nbgrad.compile(f)(x), nbgrad.vmap(f)(x[:, None])[:, 0]):
+            assert found.dtype == f(x).dtype
+            np.testing.assert_array_equal(found, f(x))
