@@ -5,11 +5,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from .oracle import Unusable
 from .programs import LAYOUTS, Input, Program, Step
-from .reference import Reference
+from .reference import Reference, Special
 
 SIZES = (0, 1, 2, 3, 5, 17)
 _CHANCES = (0.06, 0.14, 0.25, 0.3, 0.2, 0.05)
@@ -206,7 +205,7 @@ class Draft:
     def step(self, op: str, args: list[int], text: str) -> int:
         """Add a step and run it. Raises Unusable where NumPy refuses it or gives no numbers."""
         item = Step(op, tuple(args), text)
-        scope: dict[str, Any] = {"np": np, "special": special, "nbgrad": Reference()}
+        scope: dict[str, Any] = {"np": np, "special": Special(), "nbgrad": Reference()}
         scope.update((f"v{i}", self.values[i]) for i in args)
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
