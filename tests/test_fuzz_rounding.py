@@ -5,7 +5,7 @@ import pytest
 from fuzz.case import Different
 from fuzz.oracle import values
 from fuzz.programs import Input, Program, Step
-from fuzz.rounding import is_rounding, left_open, shape_is_open
+from fuzz.rounding import is_number_by_rounding, is_rounding, left_open, shape_is_open
 
 X = np.array([1.797, 0.037, -0.913])
 PROGRAM = Program((Input(X),), (), (0,))
@@ -55,10 +55,10 @@ EQUAL = program(np.full(3, 1.799), ("corrcoef", (0, 0), "np.corrcoef({0}, {1})")
 END = program(np.ones(2), ("arccos", (0,), "np.arccos({0})"))
 
 
-def test_what_is_no_number_but_for_rounding_is_an_edge():
+def test_what_is_a_number_by_rounding():
     assert np.all(values(EQUAL)[0] == 1.0)  # a mean that is not quite that of equal numbers
-    assert left_open(EQUAL, edges=True)
-    assert not left_open(END, edges=True)
+    assert is_number_by_rounding(EQUAL)
+    assert not is_number_by_rounding(END)
 
 
 def test_shapes_that_rounding_decides():

@@ -13,7 +13,7 @@ from . import modes, static
 from .modes import MODES, REFUSALS, Case, Different, NotHere
 from .oracle import Unusable
 from .programs import Program
-from .rounding import is_rounding, is_steep, left_open, shape_is_open
+from .rounding import is_number_by_rounding, is_rounding, is_steep, left_open, shape_is_open
 
 
 class Failure(NamedTuple):
@@ -108,7 +108,7 @@ def _must_work(program: Program, refusal: str) -> bool:
 def is_open(program: Program, error: Different) -> bool:
     """Whether there is no one right answer: values jump at the point; or one side of the difference
     is no number, and values are none close by, or their slopes are infinite."""
-    if left_open(program) or shape_is_open(program):
+    if left_open(program) or shape_is_open(program) or is_number_by_rounding(program):
         return True
     return not error.finite and (left_open(program, edges=True) or is_steep(program))
 
