@@ -697,3 +697,14 @@ def two_functions_of_one_name(nbgrad):
         return v2, v1
 
     return f, (np.array([1.0]),)
+
+
+@regression
+def systems_of_float32_beside_small_integers(nbgrad):
+    def f(x0, x1):
+        v2 = np.linalg.solve(x0, x1)
+        v3 = np.linalg.lstsq(x0, np.isfinite(x0))[0]
+        v4 = np.linalg.tensorsolve(x0, x1)
+        return v2, v3, v4
+
+    return f, (np.array([[2.0, 1.0], [1.0, 3.0]], np.float32), np.array([1, -3], np.int8))

@@ -43,6 +43,12 @@ def float_type(*args: Any) -> np.dtype:
     return dtype if dtype in FLOATS else known(dtype) if dtype.kind == "f" else FLOATS[0]
 
 
+def linalg_type(*args: Any) -> np.dtype:
+    """The dtype in which NumPy's linear algebra joins several arrays: integers of any width count
+    as float64."""
+    return common_type(*map(float_type, args))
+
+
 def held(x: Any) -> np.ndarray:
     """x as a plain array of a dtype that programs know."""
     x = np.asarray(x)

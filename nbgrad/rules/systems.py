@@ -11,7 +11,7 @@ from ..core.symbols import is_recorded
 from ..errors import DimensionMismatch, NoRuleError
 from ..kernels import shapes
 from .decompositions import qr
-from .dtypes import float_type
+from .dtypes import float_type, linalg_type
 from .layout import given
 from .matrices import inv, pinv, slogdet, solve
 from .nondiff import stopped
@@ -202,6 +202,7 @@ def lstsq(a, b, rcond=None):
             f"lstsq: the shapes {shape_of(a)} and {shape_of(b)} do not fit: a matrix, and as many "
             "rows as it has"
         )
+    a, b = (x.astype(linalg_type(a.dtype, b.dtype)) for x in (a, b))
     (m, n), s = shape_of(a), svdvals(a)
     x, rank = solution("lstsq", a, b, rcond)
     squares = np.sum(np.square(b - a @ x), axis=0)
