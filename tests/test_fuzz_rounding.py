@@ -5,7 +5,13 @@ import pytest
 from fuzz.case import Different
 from fuzz.oracle import values
 from fuzz.programs import Input, Program, Step
-from fuzz.rounding import is_number_by_rounding, is_rounding, left_open, shape_is_open
+from fuzz.rounding import (
+    is_number_by_rounding,
+    is_rounding,
+    is_within_noise,
+    left_open,
+    shape_is_open,
+)
 
 X = np.array([1.797, 0.037, -0.913])
 PROGRAM = Program((Input(X),), (), (0,))
@@ -72,3 +78,11 @@ def test_shapes_that_rounding_decides():
 def test_values_that_need_more_digits_than_there_are(dtype, is_open):
     steps = ("exp", (0,), "np.exp({0})"), ("sin", (1,), "np.sin(3e4 * {0})")
     assert left_open(program(np.ones(2, dtype), *steps)) is is_open
+
+
+def test_a_difference_within_the_noise_of_each_step():
+    turned = ("degrees", (0,), "np.degrees({0})"), ("sin", (1,), "np.sin({0})")
+    sines = program(np.full(2, 1.926, np.float32), *turned)
+    assert is_within_noise(sines, np.array([2e-5, 0.0]))
+    assert not is_within_noise(sines, np.array([1e-3, 0.0]))
+    assert not is_within_noise(sines, np.array([np.nan, 0.0]))

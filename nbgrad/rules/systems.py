@@ -86,16 +86,24 @@ def linalg_cross(x1, x2, /, *, axis=-1):
 
 def matvec(x1, x2, /):
     """Matrices times vectors, in stacks that broadcast."""
-    if len(shape_of(x2)) == 1:
-        return np.matmul(x1, x2)
-    return np.matmul(x1, x2[..., None])[..., 0]
+    x1, x2 = _of_axes("matvec", x1, 2), _of_axes("matvec", x2, 1)
+    return np.matmul(x1, x2) if len(shape_of(x2)) == 1 else np.matmul(x1, x2[..., None])[..., 0]
 
 
 def vecmat(x1, x2, /):
     """Vectors times matrices, in stacks that broadcast."""
+    x1, x2 = _of_axes("vecmat", x1, 1), _of_axes("vecmat", x2, 2)
     if len(shape_of(x1)) == 1:
         return np.matmul(x1, x2)
     return np.matmul(x1[..., None, :], x2)[..., 0, :]
+
+
+def _of_axes(op: str, x, least: int):
+    x = given(x)
+    if len(shape_of(x)) < least:
+        kind = "a vector" if least == 1 else "a matrix"
+        raise DimensionMismatch(f"{op}: an operand of shape {shape_of(x)}, which is not {kind}")
+    return x
 
 
 if hasattr(np, "matvec"):  # NumPy 2.2 and newer

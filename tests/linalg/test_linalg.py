@@ -295,3 +295,15 @@ def test_the_condition_of_singular_matrices(p):
     with np.errstate(invalid="ignore"):
         slope = nbgrad.grad(lambda x: np.sum(np.linalg.cond(x, p)))(stack)
     assert [bool(np.all(np.isfinite(x))) for x in slope] == [False] * (len(stack) - 1) + [True]
+
+
+@pytest.mark.skipif(not hasattr(np, "matvec"), reason="NumPy 2.2 and newer")
+def test_vectors_and_matrices_that_are_none():
+    x = nbgrad.track(A)
+    for a, b in ((V, x), (2.0, x), (x, 2.0)):
+        with pytest.raises(DimensionMismatch, match="which is not a"):
+            np.matvec(a, b)
+    with pytest.raises(DimensionMismatch, match=r"of shape \(3,\), which is not a matrix"):
+        np.vecmat(x, V)
+    with pytest.raises(DimensionMismatch, match=r"of shape \(\), which is not a vector"):
+        np.matvec(x, {})
