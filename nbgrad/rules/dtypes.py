@@ -55,6 +55,12 @@ def held(x: Any) -> np.ndarray:
     return x.astype(known(x.dtype), copy=False)
 
 
+def in_dtype(x: Any, dtype: np.dtype) -> Any:
+    """An array or a number in this dtype, as what a reduction of NumPy's begins with."""
+    x = x if hasattr(x, "astype") else np.asarray(x)
+    return x if x.dtype == dtype else x.astype(dtype)
+
+
 def type_of(function: Callable, *args: Any, **options: Any) -> np.dtype:
     """The dtype of what a NumPy function gives for arrays of these dtypes and Python's numbers.
 

@@ -257,7 +257,8 @@ class Draft:
             kept = kept.with_inputs([_settled(x) for x in kept.inputs])
         if not kept.arguments:
             x = kept.inputs[0]
-            first = Input(x.value if np.asarray(x.value).dtype in DTYPES else 1.5)
+            known = np.asarray(x.value).dtype in DTYPES
+            first = Input(x.value if known else np.asarray(x.value, np.float64))
             return kept.with_inputs((first, *kept.inputs[1:]))
         return kept
 

@@ -215,3 +215,12 @@ def test_powers_of_bools(n):
         for found in (nbgrad.compile(f)(x), nbgrad.vmap(f)(x[:, None])[:, 0]):
             assert found.dtype == f(x).dtype
             np.testing.assert_array_equal(found, f(x))
+
+
+@pytest.mark.parametrize("initial", [1.5, np.float64(1.5), np.array(1.5), 2])
+@pytest.mark.parametrize("f", [np.sum, np.prod, np.max, np.min])
+def test_what_a_reduction_begins_with_has_its_dtype(f, initial):
+    for x in (np.array([3.0, 2.0], np.float32), np.array([3, 2]), np.array([0, 7], np.uint8)):
+        expected = np.asarray(f(x, initial=initial))
+        found = np.asarray(nbgrad.compile(lambda x: f(x, initial=initial)[None])(x)[0])
+        assert (found.dtype, found) == (expected.dtype, expected)
