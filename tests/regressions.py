@@ -697,3 +697,37 @@ def two_functions_of_one_name(nbgrad):
         return v2, v1
 
     return f, (np.array([1.0]),)
+
+
+@regression
+def systems_of_float32_beside_small_integers(nbgrad):
+    def f(x0, x1):
+        v2 = np.linalg.solve(x0, x1)
+        v3 = np.linalg.lstsq(x0, np.isfinite(x0))[0]
+        v4 = np.linalg.tensorsolve(x0, x1)
+        return v2, v3, v4
+
+    return f, (np.array([[2.0, 1.0], [1.0, 3.0]], np.float32), np.array([1, -3], np.int8))
+
+
+@regression
+def numbers_of_numpy_beside_float32(nbgrad):
+    def f(x0):
+        v1 = nbgrad.evalpoly(np.float64(1.5), x0)
+        v2 = np.sum(x0, initial=np.float64(0.5))
+        v3 = np.max(x0, initial=np.float64(0.5))
+        v4 = nbgrad.evalpoly(1.5, np.array([1, 2])) * np.prod(x0, initial=2)
+        return v1, v2, v3, v4
+
+    return f, (np.array([1.0, 2.0], np.float32),)
+
+
+@regression
+def true_and_a_number_apart(nbgrad):
+    def f(x0):
+        v1 = x0[True, :, 0, :2]
+        v2 = x0[True, True, ..., 0]
+        v3 = x0[:, np.array([1, 0]), ..., np.array([0, 2])]
+        return v1, v2, v3
+
+    return f, (np.arange(12.0).reshape(2, 2, 3),)

@@ -87,6 +87,22 @@ def no_rule(name: str) -> NoRuleError:
     )
 
 
+_COMPARING = {inspect.unwrap(f).__code__ for f in (np.array_equal, np.array_equiv)}
+
+
+def compared(x: Any, below: Any, frame: FrameType) -> np.ndarray | None:
+    """The numbers `below` an Array, for functions of NumPy that take an error for "not equal", or
+    its elements, each of which answers for itself; None for any other function."""
+    if frame.f_code not in _COMPARING:
+        return None
+    if x.shape and not x.is_batch and isinstance(below, np.ndarray):
+        return below
+    out = np.empty(x.shape, object)
+    for index in np.ndindex(x.shape):
+        out[index] = x[index]
+    return out
+
+
 def in_scipy(frame: FrameType | None) -> str:
     """Which function of SciPy asks for plain numbers, and what to write in its place; empty where
     none does that has a remedy."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..errors import TraceError
 from .array import Array
-from .functions import in_scipy
+from .functions import compared, in_scipy
 from .naming import naming, tagged
 from .primitive import Aval, Primitive
 from .sizes import is_dynamic
@@ -149,6 +149,8 @@ class Symbol(Array):
         )
 
     def __array__(self, dtype=None, copy=None):
+        if (answer := compared(self, None, sys._getframe(1))) is not None:
+            return answer
         raise TraceError(
             f"{in_scipy(sys._getframe(1))}"
             "a traced value cannot become a plain array: it has no numbers while the function is "

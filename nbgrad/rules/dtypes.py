@@ -43,10 +43,22 @@ def float_type(*args: Any) -> np.dtype:
     return dtype if dtype in FLOATS else known(dtype) if dtype.kind == "f" else FLOATS[0]
 
 
+def linalg_type(*args: Any) -> np.dtype:
+    """The dtype in which NumPy's linear algebra joins several arrays: integers of any width count
+    as float64."""
+    return common_type(*map(float_type, args))
+
+
 def held(x: Any) -> np.ndarray:
     """x as a plain array of a dtype that programs know."""
     x = np.asarray(x)
     return x.astype(known(x.dtype), copy=False)
+
+
+def in_dtype(x: Any, dtype: np.dtype) -> Any:
+    """An array or a number in this dtype, as what a reduction of NumPy's begins with."""
+    x = x if hasattr(x, "astype") else np.asarray(x)
+    return x if x.dtype == dtype else x.astype(dtype)
 
 
 def type_of(function: Callable, *args: Any, **options: Any) -> np.dtype:

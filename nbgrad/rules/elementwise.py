@@ -177,7 +177,8 @@ def power_of(x, y):
     """`x ** y`; a small whole exponent becomes repeated multiplication, and one half of an odd
     number that with a root."""
     if isinstance(x, Array) and type(y) in (int, float) and -8 <= y <= 8 and y == int(y):
-        if type(y) is int or x.dtype.kind == "f":
+        # Of bools only the operator is a product, in int8 where n is 2.
+        if x.dtype.kind == "f" or (type(y) is int and x.dtype.kind != "b"):
             return bind(integer_power, x, n=int(y))
     if isinstance(x, Array) and x.dtype.kind == "f" and type(y) is float and 2 * y in _HALVES:
         return half_power_of(x, int(2 * y))

@@ -10,6 +10,7 @@ from ..core.primitive import Aval, bind, shape_of
 from ..errors import DimensionMismatch
 from ..kernels.shapes import broadcast
 from . import batching
+from .dtypes import linalg_type
 from .families import Custom, Written, definite, float_type, sample
 from .forms import matrices as forms
 from .linalg import swap
@@ -60,13 +61,13 @@ def inv(a):
 
 
 def _solve(x, y):
-    dtype = float_type(x.dtype, y.dtype)
+    dtype = linalg_type(x.dtype, y.dtype)
     return np.linalg.solve(np.asarray(x, dtype), np.asarray(y, dtype))
 
 
-def solve_infer(x, y):
-    shape = broadcast("solve", x.shape[:-2], y.shape[:-2]) + y.shape[-2:]
-    return Aval.of(shape, float_type(x, y))
+def solution_shape(x, y) -> tuple[int, ...]:
+    """The shape of solutions of stacks of systems."""
+    return broadcast("solve", x.shape[:-2], y.shape[:-2]) + y.shape[-2:]
 
 
 def _solve_rule(ct, out, args, need):
@@ -83,7 +84,8 @@ def _solve_push(tangents, out, args):
 
 
 solve_row = Custom(
-    "solve", _solve, solve_infer, _solve_rule, _solve_push, reads=(0,),
+    "solve", _solve, lambda x, y: Aval.of(solution_shape(x, y), linalg_type(x, y)),
+    _solve_rule, _solve_push, reads=(0,),
     batch=batching.stacked, form=forms.solve, function=np.linalg.solve,
     samples=[
         sample((2, 2), (2, 3), domain=definite), sample((3, 3), (3, 1), domain=definite),

@@ -99,7 +99,8 @@ def evalpoly(x, coefficients):
             f"evalpoly: coefficients of shape {shape_of(given)}; they are one row of numbers, from "
             "low to high, at least one"
         )
-    x = x if isinstance(x, (Array, np.ndarray)) else np.asarray(x, given.dtype)
+    number = type(x) in (int, float)
+    x = x if number or isinstance(x, Array) else np.asarray(x)
     if given.dtype.kind in "iub":  # the slope multiplies them by their powers
-        given = given.astype(float_type(x.dtype, given.dtype))
-    return bind(evalpoly_row, x, given)
+        given = given.astype(float_type(given.dtype if number else x.dtype, given.dtype))
+    return bind(evalpoly_row, np.asarray(x, given.dtype) if number else x, given)

@@ -17,7 +17,7 @@ from ..kernels import shapes
 from ..kernels import unbroadcast as unbroadcast_kernel
 from ..kernels.pieces import LIGHT, is_long
 from . import batching, simpler
-from .dtypes import FLOATS, float_type, held, kind_of, type_of
+from .dtypes import FLOATS, float_type, held, in_dtype, kind_of, type_of
 from .elementwise import divide, multiply
 from .families import Custom, Linear, sample
 from .forms import layout
@@ -140,7 +140,7 @@ def sum(a, axis=None, dtype=None, *, keepdims: bool = False, initial=None, where
         a = chosen("sum", a, dtype, where, 0)
     axes = shapes.axes_of(axis, len(a.aval.shape), "sum", of_ufunc=True)
     total = a.bind1(sum_row, a, axes=axes, keepdims=bool(keepdims))
-    return total if initial is None else total + initial
+    return total if initial is None else total + in_dtype(initial, total.dtype)
 
 
 @implements(np.mean)
@@ -219,7 +219,7 @@ min_row = _extreme(np.min, np.minimum, MINIMUM)
 
 
 def _choose(primitive, x, axis, keepdims, initial, where):
-    shape = shape_of(x)
+    shape, initial = shape_of(x), None if initial is None else in_dtype(initial, x.dtype)
     axes = shapes.axes_of(axis, len(shape), primitive.name, of_ufunc=True)
     if where is not True:
         if initial is None:
@@ -325,7 +325,7 @@ def prod(a, axis=None, dtype=None, *, keepdims: bool = False, initial=None, wher
     a = chosen("prod", a, dtype, where, 1)
     axes = shapes.axes_of(axis, len(shape_of(a)), "prod", of_ufunc=True)
     out = bind(prod_row, a, axes=axes, keepdims=bool(keepdims))
-    return out if initial is None else out * initial
+    return out if initial is None else out * in_dtype(initial, out.dtype)
 
 
 def _unbroadcast(x, *, shape):

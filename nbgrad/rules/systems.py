@@ -11,9 +11,10 @@ from ..core.symbols import is_recorded
 from ..errors import DimensionMismatch, NoRuleError
 from ..kernels import shapes
 from .decompositions import qr
-from .dtypes import float_type
+from .dtypes import float_type, linalg_type
 from .layout import given
-from .matrices import inv, pinv, solve
+from .matrices import inv, pinv, slogdet, solve
+from .nondiff import stopped
 from .norm import norm
 from .products import outer, tensordot
 from .select import on_values
@@ -85,16 +86,24 @@ def linalg_cross(x1, x2, /, *, axis=-1):
 
 def matvec(x1, x2, /):
     """Matrices times vectors, in stacks that broadcast."""
-    if len(shape_of(x2)) == 1:
-        return np.matmul(x1, x2)
-    return np.matmul(x1, x2[..., None])[..., 0]
+    x1, x2 = _of_axes("matvec", x1, 2), _of_axes("matvec", x2, 1)
+    return np.matmul(x1, x2) if len(shape_of(x2)) == 1 else np.matmul(x1, x2[..., None])[..., 0]
 
 
 def vecmat(x1, x2, /):
     """Vectors times matrices, in stacks that broadcast."""
+    x1, x2 = _of_axes("vecmat", x1, 1), _of_axes("vecmat", x2, 2)
     if len(shape_of(x1)) == 1:
         return np.matmul(x1, x2)
     return np.matmul(x1[..., None, :], x2)[..., 0, :]
+
+
+def _of_axes(op: str, x, least: int):
+    x = given(x)
+    if len(shape_of(x)) < least:
+        kind = "a vector" if least == 1 else "a matrix"
+        raise DimensionMismatch(f"{op}: an operand of shape {shape_of(x)}, which is not {kind}")
+    return x
 
 
 if hasattr(np, "matvec"):  # NumPy 2.2 and newer
@@ -201,6 +210,7 @@ def lstsq(a, b, rcond=None):
             f"lstsq: the shapes {shape_of(a)} and {shape_of(b)} do not fit: a matrix, and as many "
             "rows as it has"
         )
+    a, b = (x.astype(linalg_type(a.dtype, b.dtype)) for x in (a, b))
     (m, n), s = shape_of(a), svdvals(a)
     x, rank = solution("lstsq", a, b, rcond)
     squares = np.sum(np.square(b - a @ x), axis=0)
@@ -233,8 +243,22 @@ def vector_norm(x, /, *, axis=None, keepdims: bool = False, ord=2):
 
 @implements(np.linalg.cond)
 def cond(x, p=None):
-    """The norm of each matrix times that of its inverse: by singular values for None, 2 and -2."""
+    """The norm of each matrix times that of its inverse: by singular values for None, 2 and -2.
+
+    It is inf of singular matrices, where slopes are inf or nan.
+    """
+    x = given(x)
+    if 0 in shape_of(x):
+        raise np.linalg.LinAlgError(f"cond: the shape {shape_of(x)} is that of an empty array")
     if p in (None, 2, -2):
         s = svdvals(x)
-        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
-    return norm(x, p, (-2, -1)) * norm(inv(x), p, (-2, -1))
+        size, out = s[..., 0], s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+        lost = np.isnan(out)
+    else:
+        singular = np.equal(slogdet(stopped(x))[0], 0)
+        regular = np.where(singular[..., None, None], np.eye(shape_of(x)[-1], dtype=x.dtype), x)
+        size = norm(x, p, (-2, -1))
+        out = size * norm(inv(regular), p, (-2, -1))
+        lost = np.logical_or(singular, np.isnan(out))
+    lost = np.logical_and(lost, np.logical_not(np.any(np.isnan(x), axis=(-2, -1))))
+    return np.where(lost, np.inf * (1.0 + size), out)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.primitive import bind, shape_of
+from ..core.primitive import Aval, bind, shape_of
 from ..errors import DimensionMismatch
 from . import batching
 from .dtypes import float_type
@@ -16,7 +16,7 @@ from .families import Custom, definite, sample
 from .forms import matrices as forms
 from .layout import given
 from .linalg import swap
-from .matrices import require_square, solve_infer
+from .matrices import require_square, solution_shape
 
 __all__ = ["solve_triangular"]
 
@@ -100,7 +100,8 @@ def _reference(a, b, *, lower, unit):
 
 
 triangular_row = Custom(
-    "solve_triangular", _solve, lambda a, b, **params: solve_infer(a, b), _rule, _push,
+    "solve_triangular", _solve,
+    lambda a, b, **params: Aval.of(solution_shape(a, b), float_type(a, b)), _rule, _push,
     reads=(0,), batch=batching.stacked, form=forms.triangular, reference=_reference,
     samples=[
         sample((3, 3), (3, 2), domain=definite, lower=True, unit=False),

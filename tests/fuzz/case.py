@@ -23,12 +23,14 @@ MODES: dict[str, Mode] = {}
 
 
 class Different(AssertionError):
-    """A mode gives something else, by `gap` where that is known; `finite` where it is numbers and
-    so is what was expected."""
+    """A mode gives something else, by `gap` where that is known, from numbers of this size;
+    `finite` where it is numbers and so is what was expected."""
 
-    def __init__(self, message: str, finite: bool = True, gap: np.ndarray | None = None):
+    def __init__(
+        self, message: str, finite: bool = True, gap: np.ndarray | None = None, size: float = 1.0
+    ):
         super().__init__(message)
-        self.finite, self.gap = finite, gap
+        self.finite, self.gap, self.size = finite, gap, size
 
 
 class NotHere(Exception):
@@ -135,7 +137,7 @@ class Case:
                 alike = np.shape(x) == np.shape(y)
                 apart = np.asarray(x, float) - np.asarray(y, float) if alike else None
                 finite = bool(np.all(np.isfinite(x)) and np.all(np.isfinite(y)))
-                raise Different(f"{what}: {shown(x)} for {shown(y)}", finite, apart)
+                raise Different(f"{what}: {shown(x)} for {shown(y)}", finite, apart, top)
 
     def typed(self, what: str, found: Any, like: Any) -> None:
         """Each found array has the shape and dtype of the other."""

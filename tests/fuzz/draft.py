@@ -5,11 +5,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from .oracle import Unusable
 from .programs import LAYOUTS, Input, Program, Step
-from .reference import Reference
+from .reference import Reference, Special
 
 SIZES = (0, 1, 2, 3, 5, 17)
 _CHANCES = (0.06, 0.14, 0.25, 0.3, 0.2, 0.05)
@@ -206,7 +205,7 @@ class Draft:
     def step(self, op: str, args: list[int], text: str) -> int:
         """Add a step and run it. Raises Unusable where NumPy refuses it or gives no numbers."""
         item = Step(op, tuple(args), text)
-        scope: dict[str, Any] = {"np": np, "special": special, "nbgrad": Reference()}
+        scope: dict[str, Any] = {"np": np, "special": Special(), "nbgrad": Reference()}
         scope.update((f"v{i}", self.values[i]) for i in args)
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -258,7 +257,8 @@ class Draft:
             kept = kept.with_inputs([_settled(x) for x in kept.inputs])
         if not kept.arguments:
             x = kept.inputs[0]
-            first = Input(x.value if np.asarray(x.value).dtype in DTYPES else 1.5)
+            known = np.asarray(x.value).dtype in DTYPES
+            first = Input(x.value if known else np.asarray(x.value, np.float64))
             return kept.with_inputs((first, *kept.inputs[1:]))
         return kept
 

@@ -13,9 +13,10 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import special
 
 import nbgrad
+
+from .reference import Special
 
 LAYOUTS = ("C", "F", "reversed", "strided", "transposed", "readonly", "broadcast")
 """How an input lies in memory."""
@@ -179,7 +180,7 @@ class Program:
         """The function, with `library` in the place of nbgrad. Arrays that it closes over are made
         anew, tracked ones only for nbgrad itself. What each step makes goes through
         `shake(op, value, *arguments of the step)`."""
-        scope: dict[str, Any] = {"np": np, "special": special, "nbgrad": library or nbgrad}
+        scope: dict[str, Any] = {"np": np, "special": Special(), "nbgrad": library or nbgrad}
         scope["shake"] = shake
         for i, x in enumerate(self.inputs):
             if x.role != "argument":

@@ -11,6 +11,8 @@ import numpy as np
 import scipy.linalg
 import scipy.special
 
+from nbgrad.core.array import Array
+
 
 class At:
     """`nbgrad.at(x)[i].set(v)` on plain arrays."""
@@ -49,6 +51,24 @@ class Linalg:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(scipy.linalg, name)
+
+
+class Special:
+    """SciPy's special functions; those of plain arrays computed in float64 and rounded to the dtype
+    to which NumPy promotes their arguments: up to 1.17 some of SciPy's take numbers of Python's for
+    float64, and some give float32 for small integers."""
+
+    def __getattr__(self, name: str) -> Any:
+        function = getattr(scipy.special, name)
+
+        def rounded(*args: Any) -> Any:
+            if any(isinstance(x, Array) or np.iscomplexobj(x) for x in args):
+                return function(*args)
+            kind = np.result_type(*args)
+            wide = function(*(np.asarray(x, np.float64) for x in args))
+            return wide.astype(kind if kind.kind == "f" else np.float64)
+
+        return rounded if isinstance(function, np.ufunc) else function
 
 
 class Reference:

@@ -87,8 +87,7 @@ def elementwise(row: Primitive, call: str) -> Op:
             if k in getattr(row, "refusals", ()):  # it must be plain
                 texts.append(f"np.array({d.rng.uniform(max(low, 0.2), high):.2f})")
                 continue
-            # SciPy takes numbers of Python's for float64.
-            if k and d.prefers_number(0.25) and not call.startswith("special."):
+            if k and d.prefers_number(0.25):
                 x = round(float(d.rng.uniform(max(low, -2.0), min(high, 2.0))), 2)
                 whole = round(x) if low < round(x) < high and d.chance(0.4) else None
                 texts.append(f"({x if whole is None else whole})")
@@ -105,12 +104,9 @@ def elementwise(row: Primitive, call: str) -> Op:
                 i = d.within(i, low, high)
             texts.append(f"{{{len(args)}}}")
             args.append(i)
-        kinds = [np.asarray(d.values[i]).dtype for i in args]
-        if call.startswith("special.") and any(k.kind in "iub" and k.itemsize < 4 for k in kinds):
-            raise Unusable("SciPy gives float32 for small integers, for some functions")
         if row.name in SIGNED and any(np.any(np.asarray(d.values[i]) == 0) for i in args):
             raise Unusable("the sign of a zero is no number's")
-        if row.name == "power" and any(np.asarray(d.values[i]).dtype == bool for i in args):
+        if row.name == "power" and any(_is_bool(d.values[i]) for i in args):
             raise Unusable("of bools NumPy's arrays and numbers have powers of other dtypes")
         if row.name == "power" and len(args) == 2 and np.any(np.asarray(d.values[args[0]]) <= 0):
             raise Unusable("nan is the derivative in the exponent")
@@ -124,6 +120,10 @@ def elementwise(row: Primitive, call: str) -> Op:
         return d.step(row.name, args, f"{call}({', '.join(texts)})")
 
     return draw
+
+
+def _is_bool(x: Any) -> bool:
+    return np.ndim(x) == 0 and np.asarray(x).dtype == bool
 
 
 def _part(d: Draft, x: Any) -> tuple[int, ...]:

@@ -11,9 +11,16 @@ import nbgrad
 
 from . import modes, static
 from .modes import MODES, REFUSALS, Case, Different, NotHere
-from .oracle import Unusable, is_steep, left_open
+from .oracle import Unusable
 from .programs import Program
-from .rounding import is_rounding
+from .rounding import (
+    is_number_by_rounding,
+    is_rounding,
+    is_steep,
+    is_within_noise,
+    left_open,
+    shape_is_open,
+)
 
 
 class Failure(NamedTuple):
@@ -72,9 +79,7 @@ def record(
         else:
             found.refused.append((name, str(error)))
     except Different as error:
-        if isinstance(program, Program) and (
-            is_open(program, error) or (mode is not None and is_rounding(program, mode, error.gap))
-        ):
+        if isinstance(program, Program) and _says_nothing(program, mode, error):
             found.silent.append(name)
             return
         found.failures.append(Failure(program, name, "Different", str(error)))
@@ -85,6 +90,7 @@ def record(
         if (
             _widened(program, error)
             or _left_open_by_numpy(program, error)
+            or (numbers and isinstance(program, Program) and shape_is_open(program))
             or (numbers and not ours and isinstance(program, Program) and left_open(program))
         ):
             found.refused.append((name, str(error)))
@@ -104,10 +110,17 @@ def _must_work(program: Program, refusal: str) -> bool:
     return all(len(step.args) == 1 for step in program.steps if step.op == "assign")
 
 
+def _says_nothing(program: Program, mode: Callable | None, error: Different) -> bool:
+    """Whether a difference is rounding, or there is no one right answer."""
+    if is_open(program, error) or is_within_noise(program, error.gap):
+        return True
+    return mode is not None and is_rounding(program, mode, error.gap, error.size)
+
+
 def is_open(program: Program, error: Different) -> bool:
     """Whether there is no one right answer: values jump at the point; or one side of the difference
     is no number, and values are none close by, or their slopes are infinite."""
-    if left_open(program):
+    if left_open(program) or shape_is_open(program) or is_number_by_rounding(program):
         return True
     return not error.finite and (left_open(program, edges=True) or is_steep(program))
 

@@ -281,3 +281,29 @@ def test_the_exponential_of_a_number_is_a_matrix_of_one():
         np.testing.assert_allclose(found, expected, rtol=1e-15)
     slope = nbgrad.grad(lambda x: np.sum(nbgrad.linalg.expm(x)))(1.5)
     assert slope == pytest.approx(np.exp(1.5), rel=1e-15)
+
+
+@pytest.mark.parametrize("p", [None, 2, -2, 1, -1, "fro", np.inf, -np.inf])
+def test_the_condition_of_singular_matrices(p):
+    stack = np.array([[[1.0, 2.0], [2.0, 4.0]], np.zeros((2, 2)), SMALL])
+    stack = stack[1:] if p in (None, 2, -2) else stack  # where rounding leaves no singular value 0
+    expected = np.linalg.cond(stack, p)
+    np.testing.assert_allclose(np.linalg.cond(nbgrad.track(stack), p).data, expected, rtol=1e-12)
+    if p not in (None, 2, -2):
+        found = nbgrad.compile(lambda x: np.linalg.cond(x, p))(stack)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    with np.errstate(invalid="ignore"):
+        slope = nbgrad.grad(lambda x: np.sum(np.linalg.cond(x, p)))(stack)
+    assert [bool(np.all(np.isfinite(x))) for x in slope] == [False] * (len(stack) - 1) + [True]
+
+
+@pytest.mark.skipif(not hasattr(np, "matvec"), reason="NumPy 2.2 and newer")
+def test_vectors_and_matrices_that_are_none():
+    x = nbgrad.track(A)
+    for a, b in ((V, x), (2.0, x), (x, 2.0)):
+        with pytest.raises(DimensionMismatch, match="which is not a"):
+            np.matvec(a, b)
+    with pytest.raises(DimensionMismatch, match=r"of shape \(3,\), which is not a matrix"):
+        np.vecmat(x, V)
+    with pytest.raises(DimensionMismatch, match=r"of shape \(\), which is not a vector"):
+        np.matvec(x, {})

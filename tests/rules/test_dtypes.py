@@ -206,3 +206,21 @@ def test_a_running_sum_keeps_what_is_infinite():
     np.testing.assert_array_equal(
         nbgrad.compile(lambda x: np.cumsum(x, axis=1))(rows), np.cumsum(rows, axis=1)
     )
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3])
+def test_powers_of_bools(n):
+    x = np.array([True, False])
+    for f in (lambda x: np.power(x, n), lambda x: x**n):  # NumPy's x ** 2 is in int8
+        for found in (nbgrad.compile(f)(x), nbgrad.vmap(f)(x[:, None])[:, 0]):
+            assert found.dtype == f(x).dtype
+            np.testing.assert_array_equal(found, f(x))
+
+
+@pytest.mark.parametrize("initial", [1.5, np.float64(1.5), np.array(1.5), 2])
+@pytest.mark.parametrize("f", [np.sum, np.prod, np.max, np.min])
+def test_what_a_reduction_begins_with_has_its_dtype(f, initial):
+    for x in (np.array([3.0, 2.0], np.float32), np.array([3, 2]), np.array([0, 7], np.uint8)):
+        expected = np.asarray(f(x, initial=initial))
+        found = np.asarray(nbgrad.compile(lambda x: f(x, initial=initial)[None])(x)[0])
+        assert (found.dtype, found) == (expected.dtype, expected)

@@ -152,3 +152,15 @@ def test_a_computed_array_takes_augmented_assignment():
     np.sum(total).backward()
     np.testing.assert_array_equal(total.data, 2 * x.data - 0.5)
     np.testing.assert_array_equal(x.grad, [2.0, 2.0])
+
+
+@pytest.mark.parametrize("compare", [np.array_equal, np.array_equiv])
+def test_lists_of_tracked_arrays_are_compared(compare):
+    x, number = track(np.array([0.5, 0.25])), track(2.0)
+    assert compare([x, x], np.array([[0.5, 0.25]] * 2)) and compare([number, 1.0], [2.0, 1.0])
+    assert not compare([x], [[0.5, 0.5]]) and not compare([number], [1.0])
+    # NumPy takes an error for "not equal", so what has no numbers answers for its elements.
+    for wrong in (nbgrad.compile, nbgrad.vmap):
+        with pytest.raises((nbgrad.TraceError, nbgrad.UntrackedError), match="the truth of a"):
+            wrong(lambda x: x * compare([x], [x]))(np.ones((2, 2)))
+    assert nbgrad.grad(lambda x: x * compare([x], [3.0]))(3.0) == 1.0

@@ -38,8 +38,9 @@ def sample(*args, domain: Interval = reals, **params) -> Sample:
 
 
 def in_doubles(name: str) -> Callable:
-    """A function of `scipy.special` as a reference: in float64, where SciPy's own loops take Python
-    numbers for float64 or lose digits in float32, and rounded to the dtype of its arguments."""
+    """A function of `scipy.special` as a reference: in float64, and rounded to the dtype to which
+    NumPy promotes its arguments. Some of SciPy's own loops lose digits in float32 and, up to 1.17,
+    take numbers of Python's for float64."""
 
     def reference(*args):
         from scipy import special  # here, as only tests ask

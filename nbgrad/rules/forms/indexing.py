@@ -32,59 +32,67 @@ def outline_of(index: Any, shape: tuple[int, ...]) -> tuple[list[Any], tuple, in
     flat: list[Any] = []
     for part in parts:
         if _is_truth(part):
-            flat.append(None if part else False)  # one more axis, of one element or of none
+            flat.append(bool(part))
         elif isinstance(part, np.ndarray) and part.dtype == bool:
             flat += list(np.nonzero(part))
         else:
             flat.append(part)
-    used = sum(all(part is not x for x in (None, False, Ellipsis)) for part in flat)
-    gaps = [i for i, part in enumerate(flat) if part is Ellipsis]
-    rest = [slice(None)] * (len(shape) - used)
-    at = gaps[0] if gaps else len(flat)
-    flat[at : at + len(gaps)] = rest
 
     def is_array(part: Any) -> bool:
         return hasattr(part, "shape") and not isinstance(part, np.generic)
 
-    arrays = [i for i, part in enumerate(flat) if is_array(part)]
-    if arrays and any(map(_is_truth, parts)):
+    arrays, truths = any(map(is_array, flat)), [part for part in flat if type(part) is bool]
+    if arrays and truths:
         raise TraceError(
             "an index of True or False beside arrays is eager only: leave it out, or write None "
             "for a new axis"
         )
     if arrays:
-        flat = [
-            np.asarray(p) if isinstance(p, (int, np.integer)) and not isinstance(p, bool) else p
-            for p in flat
-        ]
-        arrays = [i for i, part in enumerate(flat) if is_array(part)]
-    together = bool(arrays) and arrays == list(range(arrays[0], arrays[-1] + 1))
-    joint = np.broadcast_shapes(*(flat[i].shape for i in arrays)) if arrays else ()
-    place = 0 if arrays and not together else None
-    out: list[int] = [] if place is None else list(joint)
+        flat = [np.asarray(p) if isinstance(p, (int, np.integer)) else p for p in flat]
+    # Arrays have their axes in one place: theirs, or the first where anything parts them, were it
+    # an ellipsis of no axes. So has True or False, for which there is one axis, and what parts it
+    # from a number.
+    joined = [i for i, part in enumerate(flat) if (arrays or truths) and _is_position(part)]
+    together = not joined or len(joined) == joined[-1] - joined[0] + 1
+    if truths:
+        joint = (int(all(truths)),)
+    else:
+        joint = np.broadcast_shapes(*(part.shape for part in flat if is_array(part)))
+    used = sum(all(part is not x for x in (None, Ellipsis, True, False)) for part in flat)
+    gaps = [i for i, part in enumerate(flat) if part is Ellipsis]
+    at = gaps[0] if gaps else len(flat)
+    flat[at : at + len(gaps)] = [slice(None)] * (len(shape) - used)
+    place = None if together else 0
+    out: list[int] = [] if together else list(joint)
     template: list[Any] = []
     source = 0
     for part in flat:
-        if part is None or part is False:
-            out.append(1 if part is None else 0)
-        elif is_array(part):
-            if any(map(is_dynamic, shape)):
-                _require_fitting(parts, shape)
-            if place is None:
-                place = len(out)
-                out += joint
-            template.append(part)
-            source += 1
-        else:
+        if place is None and (is_array(part) or (truths and _is_position(part))):
+            place = len(out)
+            out += joint
+        if part is None:
+            out.append(1)
+        elif type(part) is not bool:
             n = shape[source]
-            if isinstance(part, slice):
+            if is_array(part):
+                if any(map(is_dynamic, shape)):
+                    _require_fitting(parts, shape)
+                template.append(part)
+            elif isinstance(part, slice):
                 start, length, step = _along(part, n)
                 template.append(Axis(len(out), start, step))
                 out.append(length)
             else:
                 template.append(Axis(None, _position(part, n), 0))
             source += 1
-    return template, tuple(out), len(out) if place is None else place, tuple(joint)
+    if not arrays:
+        return template, tuple(out), len(out), ()
+    return template, tuple(out), place or 0, tuple(joint)
+
+
+def _is_position(part: Any) -> bool:
+    """Whether a part of an index is neither a slice nor a new axis nor an ellipsis."""
+    return part is not None and part is not Ellipsis and not isinstance(part, slice)
 
 
 def _require_fitting(parts: Sequence[Any], shape: tuple[int, ...]) -> None:
