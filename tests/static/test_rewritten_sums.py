@@ -148,3 +148,10 @@ def test_a_step_that_repeats_passes_its_cotangent_on_by_one_product(rng):
         for _ in range(4):
             t, t_dot = (t + x / t) / 2, (t_dot + 1 / t - x / t / t * t_dot) / 2
         np.testing.assert_allclose(slope(x), t_dot, rtol=1e-13)
+
+
+def test_the_slope_of_relu_makes_no_wider_numbers():
+    x, w = draw(9, 5).astype(np.float32), draw(9, 5).astype(np.float32)
+    slope = nbgrad.compile(nbgrad.grad(lambda x: np.sum(nbgrad.relu(x) * w)))
+    np.testing.assert_array_equal(slope(x), np.where(x > 0, w, np.float32(0.0)))
+    assert all(value.dtype in (np.float32, bool) for value in values_of(slope))

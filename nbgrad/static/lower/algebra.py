@@ -31,8 +31,23 @@ def simpler(
         return None if number is None else graph.full(number, shape, dtype)
     if body is SAME and args[0].dtype == dtype:
         return graph.broadcast(args[0], shape)
+    if body is SAME and is_map(args[0], CHOICE):
+        condition, *sides = args[0].args
+        narrow = [known for side in sides if (known := _narrow(graph, side, dtype)) is not None]
+        if len(narrow) == len(sides):
+            return graph.map(CHOICE, (condition, *narrow), dtype, shape)
     rule = _RULES.get(body) if dtype.kind == "f" else None
     return rule(graph, args, dtype, shape) if rule else None
+
+
+def _narrow(graph, value: Value, dtype: np.dtype) -> Value | None:
+    """A value in a dtype that it has been before, or that has its number: a choice between 1.0 and
+    0.0, as in the slope of relu, makes no float64 of a float32."""
+    if is_map(value, SAME) and value.args[0].dtype == dtype:
+        return graph.broadcast(value.args[0], value.shape)
+    if is_finite(value) and dtype.kind == "f" and dtype.type(value.number) == value.number:
+        return graph.full(value.number, value.shape, dtype)
+    return None
 
 
 def _scaled(graph, args, dtype, shape) -> Value | None:
