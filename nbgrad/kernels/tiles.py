@@ -4,7 +4,7 @@ and Numba takes five times as long over the same loops in Python.
 A tile of c = op(a) @ op(b), `ROWS` rows of two vectors, is summed in registers over up to `DEPTH`
 terms; the columns of b that it reads lie packed one after another, so that they stay in the nearest
 cache, with room beside them for the rows of a. A b that lies transposed is turned on the way, a
-square of numbers at a time in registers; where c has few columns a tile is one vector wide.
+square of numbers at a time in registers.
 """
 
 from typing import Any
@@ -95,7 +95,6 @@ class _Writer:
             with self.rounds(n, self.width) as (j, _):
                 columns = self.smaller(word(self.width), build.sub(n, j))
                 whole = build.icmp_signed("==", columns, word(self.width))
-                narrow = build.icmp_signed("<=", columns, word(self.lanes))
                 from_b = self.shifted(b, (p, steps_b[0]), (j, steps_b[1]))
                 unpacked = build.and_(whole, as_it_is)
                 with build.if_then(build.not_(unpacked)):
@@ -110,12 +109,7 @@ class _Writer:
                     target = build.select(whole, to, self.spare)
                     step = build.select(whole, ldc, word(self.width))
                     with_c = build.and_(adds, whole)
-                    given = from_a, steps_a, rows, factors, apart, target, step, depth, with_c
-                    with build.if_else(narrow) as (one, two):
-                        with one:
-                            self.tile(*given, vectors=1)
-                        with two:
-                            self.tile(*given, vectors=2)
+                    self.tile(from_a, steps_a, rows, factors, apart, target, step, depth, with_c)
                     with build.if_then(build.not_(whole), likely=False):
                         self.copy(to, ldc, rows, columns, adds)
 
@@ -133,47 +127,57 @@ class _Writer:
                 squares = build.and_(depth, word(-self.lanes))
                 squares = build.select(whole, squares, word(0))
                 with self.rounds(squares, self.lanes) as (p, _):
-                    self.turn(build.gep(b, [p]), steps[1], p)
-                # No further than a tile of it reads.
-                narrow = build.icmp_signed("<=", columns, word(self.lanes))
-                last = build.select(narrow, word(self.lanes), word(self.width))
-                with self.rounds(last, 1) as (j, _):
+                    with self.rounds(columns, self.lanes) as (j, _):
+                        from_b = build.gep(self.shifted(b, (j, steps[1])), [p])
+                        to = build.gep(self.shifted(self.panel, (p, word(self.width))), [j])
+                        self.turn(from_b, steps[1], to, squares)
+                with self.rounds(word(self.width), 1) as (j, _):
                     column = self.smaller(j, build.sub(columns, word(1)))
                     source, place = self.shifted(b, (column, steps[1])), build.gep(self.panel, [j])
                     with self.rounds(depth, 1, squares) as (p, _):
                         number = build.load(self.shifted(source, (p, steps[0])))
                         build.store(number, self.shifted(place, (p, word(self.width))))
 
-    def turn(self, b, step, p) -> None:
-        """Rows of the panel from p on, as many as a vector has lanes, of a b that lies transposed:
-        its vectors are interleaved with each other until they are columns."""
-        build, word, half = self.builder, self.word, self.lanes // 2
-        lane = ir.IntType(32)
+    def turn(self, b, step, panel, many) -> None:
+        """A square of numbers, turned: vectors that are interleaved with each other, again and
+        again, until each has a column. It takes fewer rounds than `many`, which LLVM does not know:
+        written out, they take it a tenth of a second."""
+        build, word, half, lane = self.builder, self.word, self.lanes // 2, ir.IntType(32)
         order = [place for i in range(self.lanes) for place in (i, self.lanes + i)]
         masks = [
             ir.Constant(ir.VectorType(lane, self.lanes), part)
             for part in (order[: self.lanes], order[self.lanes :])
         ]
-        for first in (0, self.lanes):
-            starts = [self.shifted(b, (word(first + i), step)) for i in range(self.lanes)]
-            lines = [self.loaded(self.halves(start)[0]) for start in starts]
-            for _ in range(self.lanes.bit_length() - 1):
-                pairs = zip(lines[:half], lines[half:], strict=True)
-                lines = [build.shuffle_vector(x, y, mask) for x, y in pairs for mask in masks]
-            for i, line in enumerate(lines):
-                row = build.mul(build.add(p, word(i)), word(self.width))
-                place = build.gep(self.panel, [build.add(row, word(first))])
-                self.stored(line, self.halves(place)[0])
+        starts = [self.shifted(b, (word(i), step)) for i in range(self.lanes)]
+        loaded = [self.loaded(self.halves(start)[0]) for start in starts]
+        rounds = self.smaller(word(self.lanes.bit_length() - 1), many)
+        before, body = build.block, build.append_basic_block("turn")
+        end = build.append_basic_block("turned")
+        build.branch(body)
+        build.position_at_end(body)
+        count, *lines = [build.phi(kind) for kind in (word, *[self.vector] * self.lanes)]
+        pairs = zip(lines[:half], lines[half:], strict=True)
+        turned = [build.shuffle_vector(*pair, mask) for pair in pairs for mask in masks]
+        left = build.sub(count, word(1))
+        for phi, first, new in zip(
+            [count, *lines], [rounds, *loaded], [left, *turned], strict=True
+        ):
+            phi.add_incoming(first, before)
+            phi.add_incoming(new, body)
+        build.cbranch(build.icmp_signed(">", left, word(0)), body, end)
+        build.position_at_end(end)
+        for i, line in enumerate(turned):
+            place = build.gep(panel, [word(i * self.width)])
+            self.stored(line, self.halves(place)[0])
 
-    def tile(self, a, steps, rows, b, ldb, c, ldc, k, adds, vectors) -> None:
-        """A tile of c, of one vector or two: sums of k products of numbers of a and vectors of
-        b."""
+    def tile(self, a, steps, rows, b, ldb, c, ldc, k, adds) -> None:
+        """A tile of c: sums of k products of numbers of a and vectors of b."""
         build, word = self.builder, self.word
         # A row beyond the last is the last one: it is written first, and then written over.
         last = build.sub(rows, word(1))
         index = [self.smaller(word(i), last) for i in range(ROWS)]
         from_a = [self.shifted(a, (i, steps[0])) for i in index]
-        to = [place for i in index for place in self.halves(self.shifted(c, (i, ldc)))[:vectors]]
+        to = [place for i in index for place in self.halves(self.shifted(c, (i, ldc)))]
         starts = [build.select(adds, self.loaded(place), self.zeros) for place in to]
         before = build.block
         head, body, end = (build.append_basic_block(f"tile.{x}") for x in ("head", "body", "end"))
@@ -185,8 +189,7 @@ class _Writer:
             phi.add_incoming(start, before)
         build.cbranch(build.icmp_signed("<", p, k), body, end)
         build.position_at_end(body)
-        places = self.halves(self.shifted(b, (p, ldb)))[:vectors]
-        factors = [self.loaded(place) for place in places]
+        factors = [self.loaded(place) for place in self.halves(self.shifted(b, (p, ldb)))]
         new = [build.add(p, word(1))]
         for row in from_a:
             number = self.spread(build.load(self.shifted(row, (p, steps[1]))))
