@@ -4,6 +4,7 @@
     python -m nbgrad.bench sweep --with "NumPy by hand" nbgrad --most 1e5
     python -m nbgrad.bench first W5 --with "nbgrad compiled"
     python -m nbgrad.bench machine
+    python -m nbgrad.bench peers
 
 It needs no package for tables or pictures, so that it runs in the environment of any library.
 """
@@ -18,6 +19,7 @@ from time import perf_counter
 from typing import Any
 
 from . import machine, sweep
+from .budget import GaveUp, budget
 from .contestants import NUMPY, Contestant, agrees, contestant
 from .peers import peers
 from .timing import interleave
@@ -30,36 +32,37 @@ SLOT = 0.005
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what the arguments ask for."""
     parser = argparse.ArgumentParser(prog="python -m nbgrad.bench", description="Measures.")
-    parser.add_argument("what", choices=["machine", "times", "sweep", "first"])
+    parser.add_argument("what", choices=["machine", "peers", "times", "sweep", "first"])
     parser.add_argument("names", nargs="*", help="workloads")
     parser.add_argument("--with", nargs="+", dest="contestants", default=[])
     parser.add_argument("--seconds", type=float, default=0.3, help="a contestant and workload")
     parser.add_argument("--most", type=float, default=1e7, help="the largest size of a sweep")
+    parser.add_argument("--budget", type=float, default=60.0, help="seconds of a first call")
     options = parser.parse_args(arguments)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of other libraries, on import
-        if options.what == "machine":
-            _tell(
-                facts=machine.facts(), bandwidth=machine.bandwidth(), flops=machine.flops(),
-                peers=[name for name in peers if find_spec(name)],
-            )  # fmt: skip
+        if options.what in ("machine", "peers"):
+            here = [name for name in peers if find_spec(name)]
+            alone = options.what == "peers"
+            most = {} if alone else {"bandwidth": machine.bandwidth(), "flops": machine.flops()}
+            _tell(facts=machine.facts(), peers=here, **most)
         elif options.what == "first":
             [name], [who] = options.names, options.contestants
-            _first(workloads[name], contestant(who))
+            _first(workloads[name], contestant(who), options.budget)
         else:
             able = [contestant(name) for name in options.contestants]
             if options.what == "times":
                 for name in options.names:
-                    _times({"workload": name}, workloads[name], able, options.seconds)
+                    _times({"workload": name}, workloads[name], able, options)
             else:
                 for curve, found in sweep.sizes(options.most).items():
                     for n in found:
                         facts = {"curve": curve, "size": n}
-                        _times(facts, sweep.workload(curve, n), able, options.seconds)
+                        _times(facts, sweep.workload(curve, n), able, options)
 
 
 def _times(
-    facts: dict[str, Any], workload: Workload, able: list[Contestant], seconds: float
+    facts: dict[str, Any], workload: Workload, able: list[Contestant], options: argparse.Namespace
 ) -> None:
     """Each contestant on one workload: checked against the hand, then timed in turns."""
     expected = contestant(NUMPY).runner(workload)()
@@ -67,27 +70,37 @@ def _times(
     for one in able:
         if not one.takes(workload):
             continue
-        run = one.runner(workload)
-        if agrees(run(), expected, workload.tolerance):
+        try:
+            with budget(options.budget):
+                run = one.runner(workload)
+                result = run()
+        except GaveUp:
+            _tell(**facts, contestant=one.name, gave_up=options.budget)
+            continue
+        if agrees(result, expected, workload.tolerance):
             runs[one.name] = run
         else:
             _tell(**facts, contestant=one.name, wrong=True)
     if not runs:
         return
-    rounds = max(3, int(seconds / SLOT))
+    rounds = max(3, int(options.seconds / SLOT))
     found = interleave(runs, next(iter(runs)), rounds=rounds, seconds=SLOT)
     for name, times in found.items():
         _tell(**facts, contestant=name, least=times.least, median=times.middle)
 
 
-def _first(workload: Workload, one: Contestant) -> None:
+def _first(workload: Workload, one: Contestant, seconds: float) -> None:
     """Seconds of the first call after the start of its compiler, and megabytes at the peak."""
     if not one.takes(workload):
         return
     one.start()
     before = _peak()
     start = perf_counter()
-    one.runner(workload)()
+    try:
+        with budget(seconds):
+            one.runner(workload)()
+    except GaveUp:
+        return  # as it is told beside the times of calls
     _tell(
         workload=workload.name, contestant=one.name, first=perf_counter() - start,
         memory=_peak() - before,

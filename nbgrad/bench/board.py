@@ -32,7 +32,8 @@ class Board:
 
     Seconds a call by workload and contestant in `times`, by curve, contestant and size in `curves`;
     seconds and megabytes of a first call in `first` and `memory`. `wrong` are those whose gradient
-    was not the one derived by hand; they are not timed.
+    was not the one derived by hand; they are not timed, as are those that `gave_up` after so many
+    seconds, by workload (a curve and a size) and contestant.
     """
 
     facts: dict[str, str] = field(default_factory=dict)
@@ -44,13 +45,24 @@ class Board:
     first: dict[str, dict[str, float]] = field(default_factory=dict)
     memory: dict[str, dict[str, float]] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
+    gave_up: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def take(self, figures: dict[str, Any]) -> None:
         """Keep a line of figures of a process that measures."""
         who, workload = figures.get("contestant", ""), figures.get("workload", "")
-        if "facts" in figures:
+        if "bandwidth" in figures:
             self.facts, self.peers = figures["facts"], figures["peers"]
             self.bandwidth, self.flops = figures["bandwidth"], figures["flops"]
+        elif "facts" in figures:  # of another environment
+            told = figures["facts"]
+            for name in figures["peers"]:
+                if name not in self.peers:
+                    self.peers.append(name)
+                    beside = f"NumPy {told['numpy']}, Numba {told['numba']}"
+                    self.facts[name] = f"{told[name]} (beside {beside})"
+        elif "gave_up" in figures:
+            where = workload or f"{figures['curve']} {figures['size']}"
+            self.gave_up.setdefault(where, {})[who] = figures["gave_up"]
         elif "wrong" in figures:
             self.wrong.append(f"{who} on {workload or figures['curve']}")
         elif "curve" in figures:
@@ -65,7 +77,8 @@ class Board:
     @property
     def contestants(self) -> list[str]:
         """All that were timed, ours first."""
-        told = [name for row in self.times.values() for name in row]
+        rows = (*self.times.values(), *self.gave_up.values())
+        told = [name for row in rows for name in row]
         ours = [name for name in (NUMPY, NUMBA, *OURS) if name in told]
         return ours + [name for name in dict.fromkeys(told) if name not in ours]
 
@@ -126,35 +139,56 @@ def _environment(fresh_cache: bool) -> Iterator[dict[str, str]]:
         yield environment
         return
     with tempfile.TemporaryDirectory() as folder:
-        yield {**environment, "NBGRAD_CACHE_DIR": folder, "NUMBA_CACHE_DIR": folder}
+        caches = {"NBGRAD_CACHE_DIR": folder, "NUMBA_CACHE_DIR": folder}
+        yield {**environment, **caches, "PYTENSOR_FLAGS": f"base_compiledir={folder}"}
 
 
 def measure(
-    chosen: Sequence[str], with_peers: bool, quick: bool, python: str | None, tell: Callable
+    chosen: Sequence[str],
+    with_peers: bool,
+    quick: bool,
+    pythons: Sequence[str],
+    budget: float,
+    tell: Callable,
 ) -> Board:
-    """Measure the workloads `chosen`; `tell(done, total, text)` hears how it goes on."""
+    """Measure the workloads `chosen`; `tell(done, total, text)` hears how it goes on.
+
+    The first of `pythons` runs nbgrad, what is by hand, and the peers that it has; each of the
+    others the peers that none before it has, in a process of its own for each workload.
+    """
     board = Board()
-    done = [0]
+    done, total = [0], 1
 
     def heard(text: str) -> None:
         done[0] += 1
         tell(min(done[0], total), total, text)
 
-    total = 1
-    measuring = Measuring(python or sys.executable, board, heard)
-    measuring.run("machine")
-    who = [NUMPY, NUMBA, *OURS, *(board.peers if with_peers else ())]
-    timed = [name for name in who if name != "naive"]
-    firsts = [(workload, name) for workload in chosen for name in timed if name != NUMPY]
-    if quick:
-        firsts = [(workload, name) for workload, name in firsts if workload == chosen[0]]
+    who: dict[Measuring, list[str]] = {}
+    for python in pythons or [sys.executable]:
+        one, known = Measuring(python, board, heard), list(board.peers)
+        one.run("peers" if who else "machine")
+        new = [name for name in board.peers if name not in known] if with_peers else []
+        who[one] = new if who else [NUMPY, NUMBA, *OURS, *new]
+    every = {one: names for one, names in who.items() if names}
+    timed = {one: [n for n in names if n != "naive"] for one, names in every.items()}
+    firsts = [
+        (one, workload, name)
+        for workload in (chosen[:1] if quick else chosen)
+        for one, names in timed.items() for name in names if name != NUMPY
+    ]  # fmt: skip
     most, seconds = ("1e4", "0.05") if quick else ("1e7", "0.3")
-    rows = 2 * len(timed) * (len(str(int(float(most)))) - 1)
-    total = 1 + len(chosen) * len(who) + rows + len(firsts)
-    measuring.run("times", *chosen, "--with", *who, "--seconds", seconds)
-    in_sweep = [name for name in timed if name != NUMBA]
-    measuring.run("sweep", "--with", *in_sweep, "--seconds", seconds, "--most", most)
-    for workload, name in firsts:
-        measuring.run("first", workload, "--with", name, fresh_cache=True)
+    limits = ("--seconds", seconds, "--budget", str(budget))
+    count = sum(map(len, every.values()))
+    total = 1 + len(chosen) * count + 2 * count * (len(str(int(float(most)))) - 1) + len(firsts)
+    for workload in chosen:
+        for one, names in every.items():
+            one.run("times", workload, "--with", *names, *limits)
+    for one, names in timed.items():
+        able = [name for name in names if name != NUMBA]
+        one.run("sweep", "--with", *able, *limits, "--most", most)
+    for one, workload, name in firsts:
+        if name not in board.gave_up.get(workload, ()):
+            given = ("first", workload, "--with", name, "--budget", str(budget))
+            one.run(*given, fresh_cache=True)
     tell(total, total, "")
     return board

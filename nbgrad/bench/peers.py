@@ -157,10 +157,13 @@ def casadi_library() -> Library:
 
         return run
 
-    numpy = SimpleNamespace(sum=total, mean=lambda x: total(x) / x.numel(), sin=casadi.sin)
+    numpy = SimpleNamespace(
+        sum=total, mean=lambda x: total(x) / x.numel(), sin=casadi.sin, exp=casadi.exp,
+        tanh=casadi.tanh,
+    )  # fmt: skip
     return Library(
         "casadi", numpy, _left_out, _left_out, _left_out, _left_out, prepare,
-        only=("product", "two_scalars", "babysqrt", "polynomial", "rosenbrock"),
+        only=("product", "two_scalars", "babysqrt", "polynomial", "elementary", "rosenbrock"),
     )  # fmt: skip
 
 

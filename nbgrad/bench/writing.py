@@ -5,6 +5,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
+from types import MappingProxyType
 
 from nbgrad.experiments.report import STYLE
 
@@ -27,25 +28,36 @@ def write(board: Board, out: Path, picture: bool) -> None:
 
 def _grids(board: Board) -> Iterable[Grid]:
     who = board.contestants
-    yield _grid("Microseconds a call, value and gradients", board.times, who, 1e6)
+    told = board.gave_up
+    yield _grid("Microseconds a call, value and gradients", board.times, who, 1e6, told)
     if board.first:
         timed = [name for name in who if any(name in row for row in board.first.values())]
-        yield _grid("Seconds of the first call, empty cache", board.first, timed, 1.0)
+        yield _grid("Seconds of the first call, empty cache", board.first, timed, 1.0, told)
         yield _grid("Megabytes of it at the peak", board.memory, timed, 1.0)
     for curve, lines in board.curves.items():
         sizes = sorted({n for line in lines.values() for n in line})
         rows = {f"{n:,}": {who: line[n] for who, line in lines.items() if n in line} for n in sizes}
         title = f"Microseconds a gradient by size, {curve}"
-        yield _grid(title, rows, [name for name in who if name in lines], 1e6)
+        lost = {
+            f"{n:,}": board.gave_up[key] for n in sizes if (key := f"{curve} {n}") in board.gave_up
+        }
+        yield _grid(title, rows, [name for name in who if name in lines], 1e6, lost)
 
 
 def _grid(
-    title: str, rows: Mapping[str, Mapping[str, float]], who: Sequence[str], scale: float
+    title: str,
+    rows: Mapping[str, Mapping[str, float]],
+    who: Sequence[str],
+    scale: float,
+    gave_up: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
 ) -> Grid:
-    cells = [
-        [_label(name), *(f"{row[one] * scale:.3g}" if one in row else "" for one in who)]
-        for name, row in rows.items()
-    ]
+    def cell(name: str, one: str) -> str:
+        if one in rows[name]:
+            return f"{rows[name][one] * scale:.3g}"
+        seconds = gave_up.get(name, {}).get(one)
+        return "" if seconds is None else f"gave up after {seconds:g} s"
+
+    cells = [[_label(name), *(cell(name, one) for one in who)] for name in rows]
     return title, ["", *who], cells
 
 
@@ -57,6 +69,7 @@ def write_csv(board: Board, path: Path) -> None:
     """Every figure on a line of its own: what, where, who, value."""
     rows = [("seconds a call", w, who, v) for w, r in board.times.items() for who, v in r.items()]
     rows += [("first call", w, who, v) for w, r in board.first.items() for who, v in r.items()]
+    rows += [("gave up after", w, who, v) for w, r in board.gave_up.items() for who, v in r.items()]
     rows += [("megabytes", w, who, v) for w, r in board.memory.items() for who, v in r.items()]
     rows += [
         ("seconds a call", f"{curve} {n}", who, seconds)

@@ -32,8 +32,15 @@ def bench(
     ] = False,
     quick: Annotated[bool, typer.Option("--quick", help="A quick look: rough figures.")] = False,
     python: Annotated[
-        str | None, typer.Option(help="The Python of another environment, which has the peers.")
+        list[str] | None,
+        typer.Option(
+            help="The Python of another environment, which has the peers. Of several, the first "
+            "runs nbgrad too, and each of the others the peers that none before it has."
+        ),
     ] = None,
+    budget: Annotated[
+        float, typer.Option(min=1.0, help="Seconds after which a first call is given up.")
+    ] = 60.0,
     out: Annotated[Path, typer.Option(help="Folder for what is written.")] = Path("nbgrad-out"),
     no_plots: Annotated[bool, typer.Option("--no-plots", help="Draw no picture.")] = False,
 ) -> int:
@@ -49,6 +56,9 @@ def bench(
     [bold]python -m venv peers[/]
     [bold]peers/bin/pip install numba scipy autograd mygrad torch jax[/]
     [bold]nbgrad bench --peers --python peers/bin/python[/]
+    [bold]python -m venv more[/]
+    [bold]more/bin/pip install numba scipy casadi pytensor[/]
+    [bold]nbgrad bench --peers --python peers/bin/python --python more/bin/python[/]
     """
     chosen = names or [name for name in workloads if name not in LEFT_OUT]
     unknown = [name for name in chosen if name not in workloads]
@@ -62,7 +72,7 @@ def bench(
     prepare(out)
     try:
         with progress("bench") as tell:
-            board = measure(chosen, peers, quick, python, tell)
+            board = measure(chosen, peers, quick, python or [], budget, tell)
     except (BenchError, OSError) as error:
         return complain(str(error))
     if pictures:
@@ -80,6 +90,9 @@ def bench(
         print("no other library is installed there: pip install autograd mygrad torch jax")
     for line in board.losses():
         print(line)
+    for name, row in board.gave_up.items():
+        told = ", ".join(f"{one} after {seconds:g} s" for one, seconds in row.items())
+        print(f"gave up on {name}: {told}")
     for line in board.wrong:
         print(f"wrong gradient, not timed: {line}")
     print(f"kept in {out / PAGE}")

@@ -10,6 +10,7 @@ import numba
 import numpy as np
 from numba import types
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import CPUDispatcher
 
 from .jit.kernel import (
     DISABLED,
@@ -31,22 +32,28 @@ SIGNATURES = {
 }
 
 
+class _Handed(CPUDispatcher):
+    """Calls what another one has compiled, while other threads call it, and compiles nothing, not
+    for a moment. For Numba it could, so it takes no integer for a float."""
+
+    def _compile_for_args(self, *args: Any, **options: Any) -> Any:
+        kinds = ", ".join(type(x).__name__ for x in args)
+        raise TypeError(f"{self.__name__} is not prepared for {kinds}")  # pyright: ignore
+
+
 class Entry:
     """A way into a program as a function that Python calls.
 
-    It takes the types that it was prepared for and raises TypeError for others: a layout that was
-    not foreseen must not compile unseen.
+    It takes the types that it was prepared for, those very types, and raises TypeError for others:
+    a layout that was not foreseen must not compile unseen. One that is `brief` keeps Python's lock.
     """
 
-    def __init__(self, name: str, source: str):
+    def __init__(self, name: str, source: str, brief: bool = False):
         self.name = name
-        self._kernel = kernel_from_source(name, source)
+        self._kernel = kernel_from_source(name, source, nogil=not brief)
         self._types: set[tuple] = set()
         if not DISABLED:
-            # What is called never compiles, not for a moment: it is handed what another one has
-            # compiled, while other threads call it.
-            self._called: Any = jitted(self._kernel.function)
-            self._called._can_compile = False
+            self._called: Any = _Handed(self._kernel.function, targetoptions={"nopython": True})
 
     @property
     def call(self) -> Callable:
@@ -56,6 +63,17 @@ class Entry:
         return lambda *args: self._kernel.dispatcher(
             *(np.float64(x) if type(x) is float else x for x in args)
         )
+
+    @property
+    def alone(self) -> Callable:
+        """What is called, without a look at types where it was prepared for one set of them. Given
+        numbers, and arrays that were made for it, it converts them or raises TypeError; any other
+        array is memory that it would read as if it were of its type."""
+        if DISABLED or len(self._types) != 1:
+            return self.call
+        (types,) = self._types
+        maker: Any = self._kernel.dispatcher
+        return maker.overloads[types].entry_point
 
     def run(self, arguments: Sequence[Any]) -> Any:
         """Call it, compiled for the types of `arguments` where that is not done."""

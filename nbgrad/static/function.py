@@ -7,8 +7,9 @@ import inspect
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from ..core.array import Array
 from ..core.primitive import Aval
@@ -17,7 +18,8 @@ from ..errors import TraceError
 from ..kernels.jit.forks import fork_safe
 from ..transforms import trees
 from .arguments import Arguments
-from .entry.flatten import UNFIT, Leaf, Tree, Unwritten, caller
+from .entry.flatten import Leaf, Tree, Unwritten
+from .entry.front import caller
 from .named import Named, Spec, Specs, compiled
 from .trace.program import Program
 from .trace.record import trace
@@ -33,9 +35,16 @@ if TYPE_CHECKING:
 _MANY, _MOST = 8, 64
 
 
-class StaticFunction(Wrapper):
+class StaticFunction(partial, Wrapper):
     """The result of `nbgrad.compile`: called like the function, it compiles a variant for new
-    shapes and runs it."""
+    shapes and runs it.
+
+    It is a `partial` that fixes nothing, so that a call goes, without one of its own, to the way in
+    that is generated for the last structure of arguments; that one hands all others to `_call`.
+    """
+
+    def __new__(cls, f: Callable, *_: Any, **__: Any) -> "StaticFunction":
+        return super().__new__(cls, f)
 
     def __init__(
         self,
@@ -59,20 +68,18 @@ class StaticFunction(Wrapper):
         self._specs = Specs(_parameters(f), self._dynamic) if self._dynamic else None
         self._variants: dict[Any, Variant] = {}
         self._lock = fork_safe(threading.RLock())
-        # The generated ways in for the last structure of arguments, without and with out=.
-        self._front: Callable | None = None
-        self._writing_front: Callable | None = None
+        here = ref(self)  # what is called is held
 
-    def __call__(self, *args, **options):
-        if options and "out" in options and self._gives:
-            return self._write(args, options, options.pop("out"))
-        front = self._front
-        if front is not None and not options:
-            try:
-                return front(*args)
-            except UNFIT:
-                pass
-        return self._call(args, options)
+        def general(args: tuple, options: dict) -> Tree:
+            return here()._call(args, options)  # pyright: ignore[reportOptionalMemberAccess]
+
+        self._general = general
+        self._answer(lambda *args, **options: general(args, options))
+
+    def _answer(self, front: Callable) -> None:
+        """Have `front` answer calls."""
+        state = (front, (), None, self.__dict__)
+        self.__setstate__(state)  # pyright: ignore[reportAttributeAccessIssue]
 
     def __get__(self, instance: object, owner: type | None = None) -> Callable:
         """The method of an instance, which becomes the first argument."""
@@ -163,16 +170,9 @@ class StaticFunction(Wrapper):
     def _name(self) -> str:
         return getattr(self._f, "__name__", type(self._f).__name__)
 
-    def _write(self, args: tuple, options: dict, out: Tree) -> Tree:
-        front = self._writing_front
-        if front is not None and not options:
-            try:
-                return front(out, *args)
-            except UNFIT:
-                pass
-        return self._call(args, options, out)
-
-    def _call(self, args: tuple, options: dict, out: Tree = None) -> Tree:
+    def _call(self, args: tuple, options: dict) -> Tree:
+        """A call of any kind."""
+        out = options.pop("out", None) if self._gives else None
         leaves, _ = trees.flatten((args, options) if options else list(args))
         if any(isinstance(leaf, Array) for leaf in leaves):
             if out is not None:
@@ -180,18 +180,12 @@ class StaticFunction(Wrapper):
             return self._f(*args, **options)  # inside of another transformation: as it stands
         variant, dynamic = self._find(args, options)
         result = variant.python.run(dynamic, out)
-        if not options and out is not None:
-            self._writing_front = self._caller(variant, args, into=True)
-        elif not options:
-            self._front = self._caller(variant, args, into=False)
+        if not options:
+            try:
+                self._answer(caller(variant.python, args, self._static, self._general, self._gives))
+            except (Unwritten, SyntaxError):
+                pass
         return result
-
-    def _caller(self, variant: "Variant", args: tuple, into: bool) -> Callable | None:
-        """The generated way in for arguments like these, where it can be written."""
-        try:
-            return caller(variant.python, args, self._static, into)
-        except (Unwritten, SyntaxError):
-            return None
 
     def _find(self, args: tuple, options: dict) -> "tuple[Variant, list[Leaf]]":
         """The variant for these arguments, and what it is given of them in order."""

@@ -172,6 +172,7 @@ class Variant:
     @cached_property
     def python(self) -> PythonEntry:
         """The entry that Python calls."""
+        made = self._emitted
         return PythonEntry(
-            self.program, self.signature, self.captured, self._module, self._emitted.in_pieces
+            self.program, self.signature, self.captured, self._module, made.in_pieces, made.is_brief
         )

@@ -1,5 +1,6 @@
 """``nbgrad bench``: who is measured, that wrong gradients are not timed, and what is written."""
 
+import contextlib
 import csv
 import json
 import sys
@@ -23,6 +24,11 @@ FIGURES = [
     {"workload": "W2", "contestant": "nbgrad compiled", "least": 4e-6, "median": 4e-6},
     {"workload": "W2", "contestant": "torch", "least": 2e-6, "median": 2e-6},
     {"workload": "W2", "contestant": "naive", "wrong": True},
+    {"facts": {"numpy": "2.1", "numba": "0.6", "pytensor": "3.0", "torch": "2.0"},
+     "peers": ["torch", "pytensor"]},
+    {"workload": "W1", "contestant": "pytensor", "least": 3e-6, "median": 3e-6},
+    {"workload": "W2", "contestant": "pytensor", "gave_up": 60.0},
+    {"curve": "rosenbrock", "size": 100, "contestant": "pytensor", "gave_up": 60.0},
     {"curve": "rosenbrock", "size": 10, "contestant": "nbgrad", "least": 1e-5, "median": 1e-5},
     {"curve": "rosenbrock", "size": 100, "contestant": "nbgrad", "least": 2e-5, "median": 1e-5},
     {"workload": "W1", "contestant": "nbgrad", "first": 0.5, "memory": 20.0},
@@ -38,12 +44,19 @@ def board():
 
 
 def test_losses_are_told_with_their_factors(board):
-    assert board.contestants == ["NumPy by hand", "nbgrad", "nbgrad compiled", "torch"]
+    who = ["NumPy by hand", "nbgrad", "nbgrad compiled", "torch", "pytensor"]
+    assert board.contestants == who
     assert board.losses() == [
         "nbgrad compiled on W2: faster are torch (2.0 times)",
-        "nbgrad on W1: faster are NumPy by hand (5.0 times)",
+        "nbgrad on W1: faster are NumPy by hand (5.0 times), pytensor (3.3 times)",
     ]
     assert board.wrong == ["naive on W2"]
+
+
+def test_peers_of_another_environment_are_told_with_what_they_run_on(board):
+    assert board.peers == ["torch", "pytensor"] and board.facts["processor"] == "a <fast> one"
+    assert board.facts["pytensor"] == "3.0 (beside NumPy 2.1, Numba 0.6)"
+    assert "torch" not in board.facts
 
 
 def test_the_command_writes_tables_a_page_and_a_picture(board, tmp_path, monkeypatch, capsys):
@@ -52,12 +65,16 @@ def test_the_command_writes_tables_a_page_and_a_picture(board, tmp_path, monkeyp
     shown = capsys.readouterr().out
     assert "nbgrad compiled on W2: faster are torch (2.0 times)" in shown
     assert "wrong gradient, not timed: naive on W2" in shown
+    assert "gave up on W2: pytensor after 60 s" in shown
     with (tmp_path / "board.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert {"what": "first call", "workload": "W1", "contestant": "nbgrad", "value": "0.5"} in rows
-    assert len(rows) == 10
+    gave_up = {"what": "gave up after", "contestant": "pytensor", "value": "60.0"}
+    assert gave_up | {"workload": "W2"} in rows and gave_up | {"workload": "rosenbrock 100"} in rows
+    assert len(rows) == 13
     text = (tmp_path / "board.md").read_text()
-    assert "| W1: sum(X @ Y), 2x3 and 3x2 | 2 | 10 | 1 | 20 |" in text
+    assert "| W1: sum(X @ Y), 2x3 and 3x2 | 2 | 10 | 1 | 20 | 3 |" in text
+    assert "| 4 | 2 | gave up after 60 s |" in text
     page = (tmp_path / "board.html").read_text()
     assert "a &lt;fast&gt; one" in page and "data:image/png;base64," in page
     assert (tmp_path / "board.png").read_bytes().startswith(b"\x89PNG")
@@ -83,6 +100,65 @@ def test_results_are_checked_before_they_are_timed(monkeypatch, capsys):
     assert {"workload": "W4", "contestant": "careless", "wrong": True} in lines
     timed = {line["contestant"]: line["least"] for line in lines if "least" in line}
     assert set(timed) == {"NumPy by hand", "nbgrad"} and min(timed.values()) > 0
+
+
+def test_what_takes_too_long_is_given_up(monkeypatch, capsys):
+    """Also where a library takes the end for an error of its own."""
+
+    def never(workload):
+        def run():
+            while True:
+                pass
+
+        return run
+
+    def stubborn(workload):
+        def run():
+            with contextlib.suppress(BaseException):
+                never(workload)()
+            raise RuntimeError("an error of the compiler")
+
+        return run
+
+    slow = {"slow": never, "stubborn": stubborn}
+    real = contestants.contestant
+
+    def one(name):
+        if name not in slow:
+            return real(name)
+        return contestants.Contestant(name, lambda _: True, slow[name], lambda: None)
+
+    monkeypatch.setattr(measuring, "contestant", one)
+    given = ["W4", "--seconds", "0.01", "--budget", "0.2"]
+    measuring.main(["times", *given, "--with", "NumPy by hand", *slow])
+    measuring.main(["first", *given, "--with", "slow"])
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    for name in slow:
+        assert {"workload": "W4", "contestant": name, "gave_up": 0.2} in lines
+    assert [line["contestant"] for line in lines if "least" in line] == ["NumPy by hand"]
+    assert len(lines) == 3
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_each_peer_is_measured_where_it_is(monkeypatch, others):
+    """In the first environment that has it; nbgrad and the hand in the first of all."""
+    asked = []
+
+    def run(self, *arguments, fresh_cache=False):
+        asked.append((self.python, arguments))
+        if arguments[0] in ("machine", "peers"):
+            here = ["torch"] if self.python == "a" else ["torch", "pytensor"]
+            most = {"bandwidth": 1.0, "flops": 1.0} if arguments[0] == "machine" else {}
+            facts = {"numpy": "2", "numba": "0", "pytensor": "3"}
+            self.board.take({"facts": facts, "peers": here, **most})
+
+    monkeypatch.setattr(boards.Measuring, "run", run)
+    boards.measure(["W1"], True, True, ["a", "b"][: 1 + others], 60.0, lambda *_: None)
+    timed = {
+        python: [name for name in told if name in ("nbgrad", "torch", "pytensor")]
+        for python, (what, *told) in asked if what == "times"
+    }  # fmt: skip
+    assert timed == {"a": ["nbgrad", "torch"]} | ({"b": ["pytensor"]} if others else {})
 
 
 @pytest.mark.parametrize("curve", ["rosenbrock", "product"])

@@ -17,7 +17,7 @@ SPREAD = {np.float64: gemm._spread_gemm_f8, np.float32: gemm._spread_gemm_f4}
 # Of one tile and of many, with rows and columns over, and more terms than are summed at once.
 SIZES = [
     (1, 1, 1), (2, 5, 3), (8, 16, 4), (8, 32, 1), (9, 17, 5), (16, 16, 200), (17, 33, 7),
-    (25, 70, 193), (40, 31, 500), (3, 4, 0),
+    (25, 70, 193), (40, 31, 500), (24, 80, 270), (33, 10, 300), (3, 4, 0),
 ]  # fmt: skip
 
 

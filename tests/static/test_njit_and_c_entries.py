@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+import sys
 
 import numba
 import numpy as np
@@ -44,6 +45,17 @@ def test_njit_refuses_another_shape_where_it_can_be_caught():
 
     assert guarded(np.ones(4)) == -1.0
     assert guarded(np.ones(3)) == pytest.approx(3 * np.tanh(1))
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_njit_holds_its_arguments_no_longer_than_the_call(step):
+    x = np.ones(12)[::step]
+    f = nbgrad.compile(energy).variant(x).njit
+    f(x)
+    held = sys.getrefcount(x)
+    for _ in range(5):
+        f(x)
+    assert sys.getrefcount(x) == held
 
 
 @pytest.mark.parametrize("size", [5, 300])

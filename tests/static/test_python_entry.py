@@ -232,8 +232,8 @@ def test_dataclasses_have_a_generated_way_in_and_out(rng):
     x = rng.normal(size=3)
     first, second = Line(rng.normal(size=3), 0.5), Line(rng.normal(size=3), -0.5)
     f(first, x)
-    assert f._front is not None
-    value, slope = f._front(second, x)
+    assert f.func.__code__.co_filename == "<nbgrad caller>"
+    value, slope = f.func(second, x)
     close(value, np.sum(second.slope * x + second.shift))
     assert isinstance(slope, Line) and slope.name is None
     close(slope.slope, x)

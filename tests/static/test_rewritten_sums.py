@@ -7,6 +7,7 @@ import nbgrad
 from nbgrad.static.lower.algebra import SCALED
 from nbgrad.static.lower.buffered import Matmul
 from nbgrad.static.lower.values import is_map, topological
+from nbgrad.static.schedule.fuse import FusionGroup
 
 
 def draw(*shape: int) -> np.ndarray:
@@ -87,3 +88,70 @@ def test_halves_as_exponents_have_the_ends_of_numpy(exponent):
         for found in (eager.data, compiled(ENDS)):
             np.testing.assert_allclose(found, expected, rtol=1e-15)
             np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+
+
+def rosenbrock(x):
+    left, right = x[:-1], x[1:]
+    return np.sum(100.0 * (right - left * left) ** 2 + (1 - left) ** 2)
+
+
+NEIGHBOURS = {
+    "differences": lambda x: np.sum((x[1:] - x[:-1]) ** 2),
+    "curvature": lambda x: np.sum((x[2:] - 2.0 * x[1:-1] + x[:-2]) ** 2),
+    "rosenbrock": rosenbrock,
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [3, 4, 100, 20_000])
+@pytest.mark.parametrize("name", NEIGHBOURS)
+def test_a_sum_over_neighbours_shares_the_loop_of_its_gradient(name, n, dtype):
+    x = draw(n).astype(dtype)
+    f = nbgrad.compile(nbgrad.value_and_grad(NEIGHBOURS[name]))
+    value, slope = f(x)
+    exact = NEIGHBOURS[name](x.astype(np.float64))
+    np.testing.assert_allclose(value, exact, rtol=1e-5 if dtype is np.float32 else 1e-12)
+    expected = nbgrad.grad(NEIGHBOURS[name])(x.astype(np.float64))
+    scale = np.max(np.abs(expected))
+    np.testing.assert_allclose(
+        slope / scale, expected / scale, atol=1e-6 if dtype is np.float32 else 1e-14
+    )
+    if n >= 100:
+        assert [type(step) for step in f.only_variant("")._emitted.plan.schedule.steps] == [
+            FusionGroup
+        ]
+
+
+def test_a_sum_over_neighbours_of_any_length():
+    f = nbgrad.compile(nbgrad.value_and_grad(rosenbrock), dynamic={"x": ("n",)})
+    for n in (50, 2, 1, 9000):
+        x = draw(n)
+        value, slope = f(x)
+        expected, expected_slope = nbgrad.value_and_grad(rosenbrock)(x)
+        np.testing.assert_allclose(value, expected, rtol=1e-12)
+        np.testing.assert_allclose(slope, expected_slope, rtol=1e-11, atol=1e-11)
+
+
+def test_a_step_that_repeats_passes_its_cotangent_on_by_one_product(rng):
+    """By t <- (t + x / t) / 2, whose derivative in t is (1 - x / t**2) / 2."""
+
+    def root(x):
+        t = x
+        for _ in range(4):
+            t = (t + x / t) / 2
+        return np.sum(t)
+
+    x = np.concatenate([rng.uniform(0.1, 9.0, 20), [1e-3, 1e6]])
+    slope = nbgrad.compile(nbgrad.grad(root))
+    with np.errstate(all="ignore"):
+        t, t_dot = x, np.ones_like(x)
+        for _ in range(4):
+            t, t_dot = (t + x / t) / 2, (t_dot + 1 / t - x / t / t * t_dot) / 2
+        np.testing.assert_allclose(slope(x), t_dot, rtol=1e-13)
+
+
+def test_the_slope_of_relu_makes_no_wider_numbers():
+    x, w = draw(9, 5).astype(np.float32), draw(9, 5).astype(np.float32)
+    slope = nbgrad.compile(nbgrad.grad(lambda x: np.sum(nbgrad.relu(x) * w)))
+    np.testing.assert_array_equal(slope(x), np.where(x > 0, w, np.float32(0.0)))
+    assert all(value.dtype in (np.float32, bool) for value in values_of(slope))

@@ -36,7 +36,7 @@ DISABLED = bool(config.DISABLE_JIT)  # pyright: ignore[reportAttributeAccessIssu
 _build_lock = fork_safe(threading.RLock())
 # Numba never frees machine code, so a text is compiled once: the same program made again costs
 # nothing.
-_kernels: dict[tuple[str, str], "Kernel"] = {}
+_kernels: dict[tuple[str, str, bool], "Kernel"] = {}
 
 
 def jitted(function: Callable, pipeline: type = Compiler, **options: Any) -> Any:
@@ -54,17 +54,19 @@ def jitted(function: Callable, pipeline: type = Compiler, **options: Any) -> Any
 class Kernel:
     """A function that is compiled at its first call.
 
-    `dispatcher` is what hot code calls; calling the kernel itself means the same and counts.
+    `dispatcher` is what hot code calls; calling the kernel itself means the same and counts. With
+    `nogil`, other threads of Python may run meanwhile, which costs a call some 25 ns.
     """
 
-    __slots__ = ("_content", "calls", "dispatcher", "function", "name")
+    __slots__ = ("_content", "_nogil", "calls", "dispatcher", "function", "name")
     every: ClassVar[list["Kernel"]] = []
 
-    def __init__(self, function: Callable, content: str = ""):
+    def __init__(self, function: Callable, content: str = "", nogil: bool = True):
         self.name = function.__name__
         self.function = function
         self.calls = 0
         self._content = content
+        self._nogil = nogil
         Kernel.every.append(self)
 
     def __getattr__(self, name: str) -> Any:
@@ -76,7 +78,7 @@ class Kernel:
                 return object.__getattribute__(self, name)
             except AttributeError:
                 content = self._content or of_code(self.function.__code__)
-                self.dispatcher = _dispatcher(self.function, content)
+                self.dispatcher = _dispatcher(self.function, content, self._nogil)
                 return self.dispatcher
 
     def __call__(self, *args):
@@ -92,16 +94,17 @@ def kernel(function: Callable) -> Kernel:
     return Kernel(function)
 
 
-def kernel_from_source(name: str, source: str) -> Kernel:
+def kernel_from_source(name: str, source: str, nogil: bool = True) -> Kernel:
     """The kernel `name` that `source` defines; equal sources are one kernel.
 
     The text compiles from memory, so no file that others could change is ever imported. Its
     module stands in `sys.modules` because Numba looks it up when it loads cached code.
     """
     with _build_lock:
-        entry = _kernels.get((name, source))
+        entry = _kernels.get((name, source, nogil))
         if entry is None:
-            entry = _kernels[name, source] = Kernel(getattr(module_of(source), name), source)
+            entry = Kernel(getattr(module_of(source), name), source, nogil)
+            _kernels[name, source, nogil] = entry
         return entry
 
 
@@ -214,9 +217,10 @@ def guarded(dispatcher: Any) -> Any:
     return dispatcher
 
 
-def _dispatcher(function: Callable, content: str) -> Callable:
+def _dispatcher(function: Callable, content: str, nogil: bool) -> Callable:
     if DISABLED:  # pyright: ignore[reportAttributeAccessIssue]
         return np.errstate(all="ignore")(function)
-    dispatcher = jitted(function, Outside, no_cfunc_wrapper=True, **_FLAGS)
-    attach(dispatcher, function.__name__, content)
+    flags = {**_FLAGS, "nogil": nogil}
+    dispatcher = jitted(function, Outside, no_cfunc_wrapper=True, **flags)
+    attach(dispatcher, function.__name__, content if nogil else f"{content}# nogil=False\n")
     return guarded(dispatcher)

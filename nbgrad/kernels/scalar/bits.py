@@ -178,6 +178,21 @@ def times_power_of_two(typingctx, x, k):
     return x(x, x), codegen
 
 
+@instruction(_times_power_of_two)
+def times_normal_power(typingctx, x, k):
+    """`x * 2**k` in one step, for a whole k whose power of two is a normal number."""
+    width, bits, bias, large, _ = _LAYOUT[x]
+
+    def codegen(context, builder, signature, args):
+        value, k = args
+        integer = ir.IntType(width)
+        moved = builder.fadd(k, ir.Constant(value.type, large + bias))
+        power = builder.shl(builder.bitcast(moved, integer), integer(bits))
+        return builder.fmul(value, builder.bitcast(power, value.type))
+
+    return x(x, x), codegen
+
+
 def _shifted(builder, x, kind):
     """The bits of x, and its exponent when the mantissa lies in [sqrt(1/2), sqrt(2))."""
     width, bits, _, _, root = _LAYOUT[kind]

@@ -1,11 +1,10 @@
-"""From Python to a compiled program and back: a generated function for one structure of arguments.
+"""The leaves of arguments, and lines of Python that take one structure of them apart and build one.
 
-Flattening nested arguments and building nested results costs more than small programs do, so both
-are written out for the structure at hand. Whatever does not look like it raises; types and layouts
-are Numba's to tell apart, shapes the entry's.
+Whatever does not look like that structure raises; types and layouts are Numba's to tell apart,
+shapes the entry's.
 """
 
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
@@ -13,11 +12,9 @@ import numpy as np
 from ...core.primitive import Aval
 from ...core.symbols import static_key
 from ...errors import require_unmasked
-from ...kernels.program import arena
 from ...kernels.shapes import require_axes
 from ...rules.dtypes import known
 from ...transforms import trees
-from .address_table import check_apart, table_of
 
 if TYPE_CHECKING:
     from .signature import Signature
@@ -34,12 +31,9 @@ _SIMPLE = (bool, int, float, str, tuple, type(None))
 UNFIT = (TypeError, ValueError, KeyError, IndexError, AttributeError)
 
 
-if TYPE_CHECKING:
-    from .python_entry import PythonEntry
-
-
 class Unwritten(Exception):
-    """A structure of registered classes, which only optree takes apart."""
+    """What no way in is generated for: registered classes, which only optree takes apart, and
+    arrays of many that have to be converted."""
 
 
 def is_dynamic(leaf: object) -> TypeGuard[Leaf]:
@@ -83,107 +77,37 @@ def as_number(leaf: np.ndarray | np.generic, dtype: np.dtype) -> np.generic | fl
     return number.item() if dtype in PYTHONS else number
 
 
-def caller(
-    entry: "PythonEntry", args: tuple, static: Container[int], into: bool = False
-) -> Callable:
-    """`call(*args)` for arguments of the structure of `args`, by the entry of a `PythonEntry`; with
-    `into`, `call(out, *args)`, which writes the arrays of the result into those of `out`. Arguments
-    at the positions `static` are part of the program.
+class Writer:
+    """Lines that take arguments apart, and the expressions of their leaves.
 
-    Raises Unwritten for structures that only optree takes apart.
-    """
-    signature = entry.signature
-    writer = _Writer(signature.packed)
-    names = [f"p{i}" for i in range(len(args))]
-    for i, (name, arg) in enumerate(zip(names, args, strict=True)):
-        if i in static:
-            writer.same(arg, name)
-        else:
-            writer.take(arg, name)
-    if entry.program.held:
-        writer._need(f"{writer.new(entry.program.is_current)}()")
-    operands = writer.leaves
-    for name, (i, axis) in signature.places.items():
-        writer.lines.append(f"{name} = {operands[i]}.shape[{axis}]")
-    for array in entry.captured:
-        name = writer.new(array)
-        known = isinstance(array, np.ndarray) and array.shape and entry_argument(array) is array
-        operands.append(name if known else f"{writer.new(entry_argument)}({name})")
-    if signature.packed:  # else the entry looks at them
-        for name, value in zip(operands, signature.inputs, strict=True):
-            if value.shape:
-                writer._need(f"{name}.shape == {value.shape}")
-        for condition in signature.conditions:
-            writer._need(condition)
-    if into:
-        writer.places(entry.tree, "out", signature)
-    else:
-        for i in signature.arrays():
-            value = signature.outputs[i]
-            dtype = writer.new(value.dtype)
-            writer.lines.append(f"r{i} = {writer.new(np.empty)}({value.shape}, {dtype})")
-    results = [f"r{i}" for i in signature.arrays()]
-    if signature.packed:
-        operands = _packed(writer, signature, operands, results, into)
-        results = []
-    operands = [*operands, *results]
-    if signature.large:
-        operands.append(f"{writer.new(arena)}({signature.memory.size})")
-    scalars = ", ".join(f"s{i}" for i in signature.scalars())
-    call = f"{writer.new(entry.entry.call)}({', '.join(operands)})"
-    lines = [*writer.lines, f"{scalars} = {call}" if scalars else call]
-    for i in signature.scalars():
-        if entry.kinds[i] not in PYTHONS:  # Numba gives Python's
-            lines.append(f"s{i} = {writer.new(entry.kinds[i].type)}(s{i})")
-    lines.append(f"return {writer.built(entry.tree, signature)}")
-    arguments = ["out", *names] if into else names
-    text = f"def call({', '.join(arguments)}):\n" + "".join(f"    {line}\n" for line in lines)
-    scope = dict(writer.names)
-    exec(compile(text, "<nbgrad caller>", "exec"), scope)
-    return scope["call"]
+    Its own names begin with an underscore. Numba tells numbers of Python's apart from others,
+    unless `exact` numbers are asked for: then NumPy's are others too."""
 
-
-def _packed(
-    writer: "_Writer", signature: "Signature", operands: list[str], results: list[str], into: bool
-) -> list[str]:
-    """The table of addresses and the numbers, for a program of many arrays."""
-    arrays, scalars = [], []
-    for name, value in zip(operands, signature.inputs, strict=True):
-        (arrays if value.shape else scalars).append(name)
-    # Copies that `ravel` makes must live as long as the call.
-    flat = [f"f{i}" for i in range(len(arrays) + len(results))]
-    for name, array in zip(flat, [*arrays, *results], strict=True):
-        writer.lines.append(f"{name} = {array}.ravel()")
-    writer.lines.append(f"table = {writer.new(table_of)}([{', '.join(flat)}])")
-    if into:
-        given = f"({''.join(name + ', ' for name in operands)})"
-        sizes = f"{writer.new(signature.bytes_of_blocks)}({given})"
-        writer.lines.append(f"{writer.new(check_apart)}(table, {sizes}, {len(results)})")
-    return ["table", *scalars, *signature.places]
-
-
-class _Writer:
-    """Lines that take arguments apart, and the expressions of their leaves."""
-
-    def __init__(self, packed: bool):
-        self.packed = packed
+    def __init__(self, packed: bool, exact: bool):
+        self.packed, self.exact = packed, exact
         self.lines: list[str] = []
         self.leaves: list[str] = []
-        self.names: dict[str, Any] = {"mismatch": _mismatch}
+        self.names: dict[str, Any] = {"_mismatch": _mismatch}
 
     def new(self, value: object) -> str:
         """A name for a constant."""
-        name = f"k{len(self.names)}"
+        name = f"_k{len(self.names)}"
         self.names[name] = value
         return name
 
-    def _need(self, condition: str) -> None:
-        self.lines.append(f"if not ({condition}): mismatch()")
+    def need(self, condition: str) -> None:
+        self.lines.append(f"if not ({condition}): _mismatch()")
+
+    def function(self, text: str) -> Callable:
+        """The function `call` that a text defines."""
+        scope = dict(self.names)
+        exec(compile(text, "<nbgrad caller>", "exec"), scope)
+        return scope["call"]
 
     def _need_fields(self, value: object, name: str, fields: tuple, others: tuple) -> None:
-        self._need(f"type({name}) is {self.new(type(value))}")
+        self.need(f"type({name}) is {self.new(type(value))}")
         if hasattr(value, "__dict__"):
-            self._need(f"len({name}.__dict__) == {len(fields) + len(others)}")
+            self.need(f"len({name}.__dict__) == {len(fields) + len(others)}")
         for other in others:
             held = getattr(value, other)
             if not isinstance(held, _SIMPLE):
@@ -194,49 +118,53 @@ class _Writer:
         known = f"type({name}) is {self.new(type(value))} and {name} == {self.new(value)}"
         if isinstance(value, (float, tuple, frozenset)):  # equal ones may be different
             known += f" and {self.new(static_key)}({name}) == {self.new(static_key(value))}"
-        self._need(known)
+        self.need(known)
 
-    def take(self, value: Any, name: str) -> None:
+    def take(self, value: Any, name: str, parts: str) -> None:
+        """Take an argument apart; names of its parts begin with `parts`."""
         kind = type(value)
         if kind in (tuple, list) or is_named(kind):
-            self._need(f"type({name}) is {self.new(kind)} and len({name}) == {len(value)}")
-            parts = [f"{name}_{i}" for i in range(len(value))]
-            if parts:
-                self.lines.append(f"{', '.join(parts)}, = {name}")
-            for part, item in zip(parts, value, strict=True):
-                self.take(item, part)
+            self.need(f"type({name}) is {self.new(kind)} and len({name}) == {len(value)}")
+            inner = [f"{parts}_{i}" for i in range(len(value))]
+            if inner:
+                self.lines.append(f"{', '.join(inner)}, = {name}")
+            for part, item in zip(inner, value, strict=True):
+                self.take(item, part, part)
         elif kind is dict:
             # The keys in their order, since what the program does may depend on it.
-            self._need(f"type({name}) is dict and len({name}) == {len(value)}")
-            keys = {f"{name}_k{i}": key for i, key in enumerate(value)}
+            self.need(f"type({name}) is dict and len({name}) == {len(value)}")
+            keys = {f"{parts}_k{i}": key for i, key in enumerate(value)}
             if keys:
                 self.lines.append(f"{', '.join(keys)}, = {name}")
-                self._need(" and ".join(f"{k} == {self.new(key)}" for k, key in keys.items()))
+                self.need(" and ".join(f"{k} == {self.new(key)}" for k, key in keys.items()))
             for i, key in enumerate(_ordered(value)):
-                self.lines.append(f"{name}_{i} = {name}[{self.new(key)}]")
-                self.take(value[key], f"{name}_{i}")
+                self.lines.append(f"{parts}_{i} = {name}[{self.new(key)}]")
+                self.take(value[key], f"{parts}_{i}", f"{parts}_{i}")
         elif (attributes := trees.data_fields(value)) is not None:
             self._need_fields(value, name, *attributes)
             for i, field in enumerate(attributes[0]):
-                self.lines.append(f"{name}_{i} = {name}.{field}")
-                self.take(getattr(value, field), f"{name}_{i}")
+                self.lines.append(f"{parts}_{i} = {name}.{field}")
+                self.take(getattr(value, field), f"{parts}_{i}", f"{parts}_{i}")
         elif not trees.is_leaf(value):
             raise Unwritten
         elif not is_dynamic(value):
             self.same(value, name)
         elif kind in (float, int):
-            self._need(f"type({name}) is {kind.__name__}")
+            if self.exact:
+                self.need(f"type({name}) is {kind.__name__}")
             self.leaves.append(name)
         elif isinstance(value, np.ndarray) and value.shape:
             if self.packed:  # else the entry looks at them
-                self._need(f"{name}.dtype is {self.new(value.dtype)}")
+                if value.dtype is not known(value.dtype):  # bytes in another order
+                    raise Unwritten
+                self.need(f"{name}.dtype is {self.new(value.dtype)}")
             self.leaves.append(name)
         elif isinstance(value, (np.ndarray, np.generic)):
-            self._need(
+            self.need(
                 f"type({name}) is {self.new(kind)} and {name}.dtype is {self.new(value.dtype)}"
             )
             if isinstance(value, np.ndarray):
-                self._need(f"{name}.shape == ()")
+                self.need(f"{name}.shape == ()")
             dtype = known(value.dtype)
             if dtype is value.dtype:
                 number = f"{name}.item()" if dtype in PYTHONS else f"{name}[()]"
@@ -250,11 +178,11 @@ class _Writer:
         """The arrays `r0`, `r1`, ... of a result whose flat outputs `tree` counts."""
         kind = type(tree)
         if kind in (tuple, list) or is_named(kind):
-            self._need(f"type({name}) is {self.new(kind)} and len({name}) == {len(tree)}")
+            self.need(f"type({name}) is {self.new(kind)} and len({name}) == {len(tree)}")
             for i, item in enumerate(tree):
                 self.places(item, f"{name}[{i}]", signature)
         elif kind is dict:
-            self._need(f"type({name}) is dict and len({name}) == {len(tree)}")
+            self.need(f"type({name}) is dict and len({name}) == {len(tree)}")
             for key, item in tree.items():
                 self.places(item, f"{name}[{self.new(key)}]", signature)
         elif (attributes := trees.data_fields(tree)) is not None:
@@ -262,11 +190,11 @@ class _Writer:
             for field in attributes[0]:
                 self.places(getattr(tree, field), f"{name}.{field}", signature)
         elif kind is float and (value := signature.outputs[int(tree)]).shape:
-            place = f"r{int(tree)}"
+            place = f"_r{int(tree)}"
             self.lines.append(f"{place} = {name}")
             if self.packed:  # else the entry looks at them
                 dtype = self.new(value.dtype)
-                self._need(
+                self.need(
                     f"{place}.shape == {value.shape} and {place}.dtype is {dtype} "
                     f"and {place}.flags.carray"
                 )
@@ -293,7 +221,7 @@ class _Writer:
             return f"{make}, ({''.join(item + ', ' for item in items)}))"
         if kind is float:
             i = int(tree)
-            return f"r{i}" if signature.outputs[i].shape else f"s{i}"
+            return f"_r{i}" if signature.outputs[i].shape else f"_s{i}"
         if not trees.is_leaf(tree):
             raise Unwritten
         return self.new(tree)

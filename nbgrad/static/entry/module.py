@@ -29,6 +29,10 @@ from ..schedule.fuse import ScheduledStep
 from . import njit_entry
 from .signature import Signature, header
 
+# So many operations take about as long as a call from Python. Other threads wait for them: to let
+# those run meanwhile would take longer.
+BRIEF = 10_000
+
 
 @dataclass
 class Emitted:
@@ -56,6 +60,11 @@ class Emitted:
             for run in steps if isinstance(run, RunKernel)
             for statement in run.kernel.body
         )  # fmt: skip
+
+    @property
+    def is_brief(self) -> bool:
+        """Whether it takes a few microseconds at most."""
+        return self.plan.schedule.work <= BRIEF
 
     @property
     def notes(self) -> dict[str, list[str]]:

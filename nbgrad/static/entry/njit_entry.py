@@ -65,17 +65,18 @@ def into(signature: Signature) -> str:
     return f"@device\n{entry(signature, apart)}\n\n{text}" if signature.arrays() else text
 
 
-def given(signature: Signature) -> str:
+def given(signature: Signature, result: str = "") -> str:
     """`name_given(inputs, arrays)`, all contiguous, writes the results that are arrays and returns
-    the numbers; large scratch is its last argument. It raises Overlap where a result overlaps
-    anything else. Whoever calls it keeps the arrays alive."""
+    the numbers, or `result` of them; large scratch is its last argument. It raises Overlap where a
+    result overlaps anything else. Whoever calls it keeps the arrays alive."""
     lines, operands = array_checks(signature, True), core_arguments(signature)
     if signature.arrays():
         lines += [f"if {_meets(signature)}:", "    raise Overlap('results overlap')"]
     operands += [f"pointer(r{i})" for i in signature.memory.written]
     lines += scratch_lines(signature, True, operands, [])
     lines += [*call_lines(signature, operands), *_copied(signature)]
-    lines.append(return_line([f"s{i}" for i in signature.scalars()]))
+    numbers = return_line([f"s{i}" for i in signature.scalars()])
+    lines.append(f"return {result}" if result else numbers)
     arguments = [*signature.arguments(), *(f"r{i}" for i in signature.arrays())]
     return function(
         f"{signature.name}_given", [*arguments, *(["work"] if signature.large else [])], lines

@@ -10,7 +10,7 @@ from ...core.primitive import Aval
 from ...kernels import pool
 from ...kernels.jit.forks import with_open_properties
 from ...kernels.pointers import Overlap
-from ...kernels.program import Entry, arena
+from ...kernels.program import DISABLED, Entry, arena
 from ...transforms import trees
 from ..trace.program import Program
 from . import njit_entry
@@ -35,9 +35,10 @@ class PythonEntry:
         captured: tuple,
         module: Callable,
         in_pieces: bool,
+        is_brief: bool,
     ):
         self.program, self.signature, self.captured = program, signature, captured
-        self._module, self._in_pieces = module, in_pieces
+        self._module, self._in_pieces, self._is_brief = module, in_pieces, is_brief
         self.kinds = [value.dtype for value in signature.outputs]
         # Numbered by floats, so that objects count as trees of what they hold.
         self.tree = program.rebuild([float(i) for i in range(len(program.outputs))])
@@ -46,10 +47,25 @@ class PythonEntry:
     def entry(self) -> Entry:
         """`entry(leaves, captured, results, scratch)`; of many arrays, `entry(table, numbers,
         scratch)`."""
-        kind, text = (
-            ("packed", njit_entry.packed) if self.signature.packed else ("given", njit_entry.given)
-        )
-        return Entry(f"{self.program.name}_{kind}", self._module(text(self.signature)))
+        if self.signature.packed:
+            kind, text = "packed", njit_entry.packed(self.signature)
+        else:
+            kind, text = "given", njit_entry.given(self.signature, self.result)
+        return Entry(f"{self.program.name}_{kind}", self._module(text), self._is_brief)
+
+    @cached_property
+    def result(self) -> str:
+        """The text of the whole result, where it is numbers of Python's in tuples: Numba makes it
+        sooner. Else nothing."""
+        signature = self.signature
+        if signature.packed or signature.arrays() or any(k not in PYTHONS for k in self.kinds):
+            return ""
+        return _tuples(self.tree) or ""
+
+    @property
+    def takes_numbers(self) -> bool:
+        """Whether all that the program is given is numbers."""
+        return not DISABLED and all(value.shape == () for value in self.signature.inputs)
 
     def fresh(self, arguments: list[Leaf]) -> list[np.ndarray]:
         """New arrays for the results that are arrays."""
@@ -60,6 +76,8 @@ class PythonEntry:
         """The function's result for leaves in order, in the arrays of `out` where that is given."""
         arguments = [*map(entry_argument, leaves), *map(entry_argument, self.captured)]
         results = self.fresh(arguments) if out is None else self._places(out, arguments)
+        if self.result:
+            return self._called(arguments, results)
         try:
             return self._built(results, self._numbers(arguments, results))
         except Overlap:
@@ -71,6 +89,11 @@ class PythonEntry:
 
     def _numbers(self, arguments: list[Leaf], results: list[np.ndarray]) -> list[float]:
         """Write the arrays of the result; the numbers of it."""
+        numbers = self._called(arguments, results)
+        count = len(self.signature.scalars())
+        return [numbers] if count == 1 else list(numbers or ())
+
+    def _called(self, arguments: list[Leaf], results: list[np.ndarray]) -> Any:
         if self._in_pieces:
             pool.ready()
         signature = self.signature
@@ -81,9 +104,7 @@ class PythonEntry:
             table = self._table([*arguments, *results], arguments)
             arguments = [table, *self._scalars(arguments), *sizes]
             results = []
-        numbers = self.entry.run([*arguments, *results, *scratch])
-        count = len(self.signature.scalars())
-        return [numbers] if count == 1 else list(numbers or ())
+        return self.entry.run([*arguments, *results, *scratch])
 
     def _scalars(self, arguments: Sequence[Leaf]) -> list[Leaf]:
         return [x for x, v in zip(arguments, self.signature.inputs, strict=True) if v.shape == ()]
@@ -132,6 +153,16 @@ class PythonEntry:
         for i, number in zip(self.signature.scalars(), numbers, strict=True):
             results[i] = number if self.kinds[i] in PYTHONS else self.kinds[i].type(number)
         return self.program.rebuild(results)
+
+
+def _tuples(tree: Tree) -> str | None:
+    """The text of nested tuples of numbered outputs; None where there is anything else."""
+    if type(tree) is float:
+        return f"s{int(tree)}"
+    if type(tree) is not tuple or not tree:
+        return None
+    parts = [_tuples(part) for part in tree]
+    return None if None in parts else f"({''.join(f'{part}, ' for part in parts)})"
 
 
 def _boxed(tree: Tree) -> Tree:

@@ -191,6 +191,8 @@ class Nest(Elements):
     def _reduced(self, value: Reduce, row: str | None, element: Operand, index) -> None:
         inner, dtype = self._inner, value.dtype
         loose = dtype.kind == "f"
+        if value.kind is SUM and isinstance(element, Literal) and not element.number:
+            return  # of the zeros around a block
         total = row or self.totals.get(value)
         if total is None:
             position = flat(value.shape, index[len(value.axes) :])

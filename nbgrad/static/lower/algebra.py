@@ -1,4 +1,7 @@
-"""Algebra of scalar code: what transformations leave behind, made simpler, rounded as before."""
+"""Algebra of scalar code: what transformations leave behind, made simpler.
+
+It is rounded as before, but where a cotangent is added to a product with it.
+"""
 
 import math
 from collections.abc import Sequence
@@ -28,8 +31,23 @@ def simpler(
         return None if number is None else graph.full(number, shape, dtype)
     if body is SAME and args[0].dtype == dtype:
         return graph.broadcast(args[0], shape)
+    if body is SAME and is_map(args[0], CHOICE):
+        condition, *sides = args[0].args
+        narrow = [known for side in sides if (known := _narrow(graph, side, dtype)) is not None]
+        if len(narrow) == len(sides):
+            return graph.map(CHOICE, (condition, *narrow), dtype, shape)
     rule = _RULES.get(body) if dtype.kind == "f" else None
     return rule(graph, args, dtype, shape) if rule else None
+
+
+def _narrow(graph, value: Value, dtype: np.dtype) -> Value | None:
+    """A value in a dtype that it has been before, or that has its number: a choice between 1.0 and
+    0.0, as in the slope of relu, makes no float64 of a float32."""
+    if is_map(value, SAME) and value.args[0].dtype == dtype:
+        return graph.broadcast(value.args[0], value.shape)
+    if is_finite(value) and dtype.kind == "f" and dtype.type(value.number) == value.number:
+        return graph.full(value.number, value.shape, dtype)
+    return None
 
 
 def _scaled(graph, args, dtype, shape) -> Value | None:
@@ -92,6 +110,9 @@ def _product(graph, args, dtype, shape) -> Value | None:
                 if is_finite(inner):
                     factor = graph.full(one.number * inner.number, (), dtype)
                     return graph.map(TIMES, (factor, rest), dtype, shape)
+                if is_map(inner, TIMES) and any(map(is_finite, inner.args)):
+                    product = graph.map(TIMES, (one, inner), dtype, inner.shape)
+                    return graph.map(TIMES, (product, rest), dtype, shape)
         if is_map(other, NEGATIVE):
             factor = graph.full(-one.number, (), dtype)
             return graph.map(TIMES, (factor, other.args[0]), dtype, shape)
@@ -101,11 +122,36 @@ def _product(graph, args, dtype, shape) -> Value | None:
 def _sum(graph, args, dtype, shape) -> Value | None:
     if args[0] is args[1]:
         return graph.map(TIMES, (graph.full(2.0, (), dtype), args[0]), dtype, shape)
-    for zero, other in (args, args[::-1]):
-        if number_of(zero) == 0.0:
+    for one, other in (args, args[::-1]):
+        if number_of(one) == 0.0:
             return graph.broadcast(other, shape)
-        if is_map(zero, NEGATIVE):
-            return graph.map(MINUS, (other, zero.args[0]), dtype, shape)
+        if is_map(one, NEGATIVE):
+            return graph.map(MINUS, (other, one.args[0]), dtype, shape)
+        if is_map(one, TIMES) and is_finite(first := one.args[0]) and first.number < 0:
+            # 2 * x is x + x, which -2 * x is not.
+            factors = graph.full(-first.number, (), dtype), one.args[1]
+            product = graph.map(TIMES, factors, dtype, one.shape)
+            return graph.map(MINUS, (other, product), dtype, shape)
+        known = _added_again(graph, one, other, dtype, shape)
+        if known is not None:
+            return known
+    return None
+
+
+def _added_again(graph, one: Value, other: Value, dtype, shape) -> Value | None:
+    """Of `one + other`, where `one` has been made of `other` already."""
+    if is_map(one, SCALED) and one.args[0] is other:
+        # A step that repeats passes its cotangent on as ct + ct * p: with the factor made beside
+        # it, a product is all that the next step waits for.
+        factor = graph.map(PLUS, (graph.full(1.0, (), dtype), one.args[1]), dtype)
+        return graph.map(SCALED, (other, factor), dtype, shape)
+    for body in (PLUS, MINUS):
+        if is_map(one, body) and one.args[0] is other:  # a square passes the same on twice
+            twice = graph.map(TIMES, (graph.full(2.0, (), dtype), other), dtype)
+            return graph.map(body, (twice, one.args[1]), dtype, shape)
+    if is_map(one, PLUS) and one.args[1] is other:
+        turned = graph.map(PLUS, one.args[::-1], dtype, one.shape)
+        return graph.map(PLUS, (turned, other), dtype, shape)
     return None
 
 

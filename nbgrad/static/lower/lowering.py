@@ -18,6 +18,7 @@ from .graph import Graph
 from .halo import with_halos
 from .loop import loop
 from .rolls import with_rolls_as_views
+from .shared_totals import with_totals_of_blocks
 from .sums import with_sums_in_place
 from .values import Value
 
@@ -52,6 +53,7 @@ def lower(program: Program) -> tuple[Graph, list[Value]]:
     count = len(outputs)
     values = with_rolls_as_views(graph, [*outputs, *checked])
     values = with_sums_in_place(graph, with_halos(graph, values))
+    values = with_totals_of_blocks(graph, values)
     outputs, oks = values[:count], values[count:]
     graph.checks = [(ok, message) for ok, (_, message) in zip(oks, graph.checks, strict=True)]
     return graph, outputs

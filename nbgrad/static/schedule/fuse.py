@@ -5,11 +5,13 @@ over several times: a reduction of a row ends a sweep, and what reads it joins t
 Reductions of everything, or of leading axes, end with the nest.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...codegen.affine import Affine, flat, identity
+from ...core.sizes import is_dynamic
 from ..lower.buffered import DeviceCall, Item, Matmul, Nested, Reduce, Scatter
 from ..lower.values import Extent, Full, Index, Input, Read, Value, topological
 from .edges import Edges, domain_edges, join_edges
@@ -57,6 +59,23 @@ class Schedule:
     steps: list[ScheduledStep]
     policy: BufferPolicy
     outputs: list[Value]
+
+    @property
+    def work(self) -> float:
+        """About how many arithmetic operations all of it takes; inf where that is not known."""
+        return sum(map(_work_of, self.steps))
+
+
+def _work_of(step: ScheduledStep) -> float:
+    if isinstance(step, FusionGroup):
+        work = math.prod(step.domain) * step.price
+    elif isinstance(step.value, (DeviceCall, Nested)):
+        return math.inf
+    else:
+        work = step.value.size * step.value.price
+        if isinstance(step.value, Matmul):
+            work *= step.value.args[0].shape[-1]
+    return math.inf if is_dynamic(work) else work
 
 
 def schedule(outputs: Sequence[Value]) -> Schedule:

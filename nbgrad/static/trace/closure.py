@@ -132,7 +132,7 @@ def reachable(f: object) -> list[np.ndarray]:
         elif isinstance(x, types.MethodType):
             stack += [x.__func__, x.__self__]
         elif isinstance(x, functools.partial):
-            stack += [x.func, *x.args, *x.keywords.values()]
+            stack += [x.func, *x.args, *x.keywords.values(), *vars(x).values()]
         elif isinstance(x, dict):
             stack += x.values()
         elif isinstance(x, (list, tuple, set, frozenset)):

@@ -103,7 +103,13 @@ def _instruction(emit: Emitter, function: Any, operands: Sequence[Value]) -> Val
         rest = [emit.target.make_tuple(emit.builder, packed, members)]
     values = [_operand(emit, x, k) for x, k in zip(operands[: len(wanted)], wanted, strict=True)]
     result = codegen(emit.target, emit.builder, signature, [*values, *rest])
-    return Typed(signature.return_type, result)
+    kind = signature.return_type
+    if isinstance(kind, types.Array):
+        # Nothing is freed here: an argument that comes back is held by who gave it.
+        if not any(result is value for value in values):
+            raise Unsupported(f"{function}, which makes an array")
+        emit.target.nrt.decref(emit.builder, kind, result)
+    return Typed(kind, result)
 
 
 def _kind(emit: Emitter, value: Value, literal: bool) -> Any:

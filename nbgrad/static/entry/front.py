@@ -1,0 +1,145 @@
+"""From Python to a compiled program and back: a generated function for one structure of arguments.
+
+Flattening nested arguments and building nested results costs more than small programs do, so both
+are written out for the structure at hand.
+"""
+
+from collections.abc import Callable, Container, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...kernels.program import DISABLED, arena
+from .address_table import check_apart, table_of
+from .flatten import PYTHONS, UNFIT, Writer, entry_argument
+
+if TYPE_CHECKING:
+    from .python_entry import PythonEntry
+    from .signature import Signature
+
+_NOTHING = object()
+"""In the place of an argument that is not given."""
+
+
+def caller(
+    entry: "PythonEntry", args: tuple, static: Container[int], general: Callable, gives: bool
+) -> Callable:
+    """`call(*args)` for arguments of the structure of `args`, by the entry of a `PythonEntry`; it
+    hands all others to `general(args, options)`. Arguments at the positions `static` are part of
+    the program. What `gives` results has no argument `out` of its own: it takes arrays for them.
+
+    Raises Unwritten where there is none for such arguments.
+    """
+    # Beside float32, a number of Python's has no dtype and one of NumPy's has.
+    exact = entry.program.is_narrow or entry.takes_numbers or DISABLED
+    writer = Writer(entry.signature.packed, exact)
+    names = [f"_p{i}" for i in range(len(args))]
+    operands = _taken(writer, entry, args, static, names)
+    taken, writer.lines = writer.lines, []
+    for i in entry.signature.arrays():
+        value = entry.signature.outputs[i]
+        made = f"{writer.new(np.empty)}({value.shape}, {writer.new(value.dtype)})"
+        writer.lines.append(f"_r{i} = {made}")
+    _call(writer, entry, operands, into=False)
+    attempt = ["if not _options:", *_inside([*taken, *writer.lines])]
+    if gives:
+        writer.lines = []
+        writer.places(entry.tree, "out", entry.signature)
+        _call(writer, entry, operands, into=True)
+        attempt += ['out = _options["out"]', "if len(_options) == 1:"]
+        attempt += _inside([*taken, *writer.lines])
+    writer.names |= {"_general": general, "_given": _given, "_nothing": _NOTHING, "_unfit": UNFIT}
+    places = "".join(f"{name}=_nothing, " for name in names) + ("/, " if names else "")
+    given = "".join(f"{name}, " for name in names)
+    lines = [
+        f"def call({places}*_more, **_options):",
+        "    if not _more:",
+        "        try:",
+        *_inside(_inside(_inside(attempt))),
+        "        except _unfit:",
+        "            pass",
+        f"    return _general(_given(({given}*_more)), _options)",
+    ]
+    return writer.function("\n".join([*lines, ""]))
+
+
+def _inside(lines: list[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
+
+
+def _given(args: tuple) -> tuple:
+    return tuple(x for x in args if x is not _NOTHING)
+
+
+def _taken(
+    writer: Writer,
+    entry: "PythonEntry",
+    args: tuple,
+    static: Container[int],
+    names: Sequence[str],
+) -> list[str]:
+    """Write lines that take the arguments apart; the names of what the entry is given of them."""
+    signature = entry.signature
+    for i, (name, arg) in enumerate(zip(names, args, strict=True)):
+        if i in static:
+            writer.same(arg, name)
+        else:
+            writer.take(arg, name, f"_p{i}")
+    if entry.program.held:
+        writer.need(f"{writer.new(entry.program.is_current)}()")
+    operands = writer.leaves
+    for name, (i, axis) in signature.places.items():
+        writer.lines.append(f"{name} = {operands[i]}.shape[{axis}]")
+    for array in entry.captured:
+        name = writer.new(array)
+        known = isinstance(array, np.ndarray) and array.shape and entry_argument(array) is array
+        operands.append(name if known else f"{writer.new(entry_argument)}({name})")
+    if signature.packed:  # else the entry looks at them
+        for name, value in zip(operands, signature.inputs, strict=True):
+            if value.shape:
+                writer.need(f"{name}.shape == {value.shape}")
+        for condition in signature.conditions:
+            writer.need(condition)
+    return operands
+
+
+def _call(writer: Writer, entry: "PythonEntry", operands: list[str], into: bool) -> None:
+    """Write the call of the entry and what is made of its results."""
+    signature = entry.signature
+    results = [f"_r{i}" for i in signature.arrays()]
+    if signature.packed:
+        operands = _packed(writer, signature, operands, results, into)
+        results = []
+    operands = [*operands, *results]
+    if signature.large:
+        operands.append(f"{writer.new(arena)}({signature.memory.size})")
+    scalars = ", ".join(f"_s{i}" for i in signature.scalars())
+    called = entry.entry.alone if entry.takes_numbers else entry.entry.call
+    call = f"{writer.new(called)}({', '.join(operands)})"
+    if entry.result:
+        writer.lines.append(f"return {call}")
+        return
+    writer.lines.append(f"{scalars} = {call}" if scalars else call)
+    for i in signature.scalars():
+        if entry.kinds[i] not in PYTHONS:  # Numba gives Python's
+            writer.lines.append(f"_s{i} = {writer.new(entry.kinds[i].type)}(_s{i})")
+    writer.lines.append(f"return {writer.built(entry.tree, signature)}")
+
+
+def _packed(
+    writer: Writer, signature: "Signature", operands: list[str], results: list[str], into: bool
+) -> list[str]:
+    """The table of addresses and the numbers, for a program of many arrays."""
+    arrays, scalars = [], []
+    for name, value in zip(operands, signature.inputs, strict=True):
+        (arrays if value.shape else scalars).append(name)
+    # Copies that `ravel` makes must live as long as the call.
+    flat = [f"_f{i}" for i in range(len(arrays) + len(results))]
+    for name, array in zip(flat, [*arrays, *results], strict=True):
+        writer.lines.append(f"{name} = {array}.ravel()")
+    writer.lines.append(f"_table = {writer.new(table_of)}([{', '.join(flat)}])")
+    if into:
+        given = f"({''.join(name + ', ' for name in operands)})"
+        sizes = f"{writer.new(signature.bytes_of_blocks)}({given})"
+        writer.lines.append(f"{writer.new(check_apart)}(_table, {sizes}, {len(results)})")
+    return ["_table", *scalars, *signature.places]
