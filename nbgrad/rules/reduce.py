@@ -11,10 +11,12 @@ from ..codegen.loops import MAXIMUM, MINIMUM, PRODUCT, SUM
 from ..core.array import implements
 from ..core.primitive import Aval, bind, shape_of
 from ..eager import plans as eager
+from ..eager.launching import often
 from ..errors import DimensionMismatch
 from ..kernels import reduce as kernels
 from ..kernels import shapes
 from ..kernels import unbroadcast as unbroadcast_kernel
+from ..kernels.launch import Given, Launch, Literal, New, Returned, is_short
 from ..kernels.pieces import LIGHT, is_long
 from . import batching, simpler
 from .dtypes import FLOATS, float_type, held, kind_of, type_of
@@ -84,7 +86,24 @@ class SumPlan(eager.FunctionPlan):
             self.shape = self.aval.shape
             whole, size = self.aval.size == 1, aval.size
             self.forward = self._whole if whole and not is_long(size // LIGHT) else self._middle
-            self.pull_all = self._pull_whole if whole and not is_long(size) else self._pull_middle
+            # A kernel rounds twice where the factor is rounded to 32 bits.
+            fills = whole and not is_long(size)
+            fills = fills and (self.factor == 1.0 or self.dtype.itemsize == 8)
+            self.pull_all = self._pull_whole if fills else self._pull_middle
+            if is_short(size):
+                self._launch(whole)
+
+    def _launch(self, whole: bool) -> None:
+        """Short sums that come often take launchers."""
+        x, ct = (Given((0,), shape, self.dtype) for shape in (self.spread, self.shape))
+        constants = tuple(map(Literal, (*self.sizes, self.factor)))
+        if whole:
+            launch = Launch(kernels.sum_all, (x,), Returned(self.shape, self.dtype, self.factor))
+        else:
+            launch = Launch(kernels.sum_middle, (x, New(self.shape, self.dtype), *constants), 1)
+        often(self, "forward", 1, launch)
+        launch = Launch(kernels.spread_middle, (ct, New(self.spread, self.dtype), *constants), (1,))
+        often(self, "pull_all", 3, launch)
 
     def _whole(self, x):
         kernels.sum_all.calls += 1

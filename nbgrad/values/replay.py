@@ -21,7 +21,7 @@ import numpy as np
 
 from ..core.primitive import Unplanned
 from ..eager import emission
-from ..eager.plans import ElementwisePlan
+from ..eager.elementwise import ElementwisePlan
 from .graph import Node
 
 Replay = Callable[[Node, Any, int, bool], dict[Node, Any] | None]

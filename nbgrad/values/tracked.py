@@ -17,7 +17,7 @@ from ..core.modes import active
 from ..core.primitive import Aval, Primitive, bind
 from ..core.symbols import lifted
 from ..eager import plans as eager
-from ..eager.plans import ElementwisePlan
+from ..eager.elementwise import ElementwisePlan
 from ..errors import DimensionMismatch, GraphError
 from ..rules.families import FLOATS, ufunc_primitives
 from ..rules.index import slice_plan

@@ -55,15 +55,17 @@ class Kernel:
     """A function that is compiled at its first call.
 
     `dispatcher` is what hot code calls; calling the kernel itself means the same and counts.
+    `launched` is where launchers count their calls.
     """
 
-    __slots__ = ("_content", "calls", "dispatcher", "function", "name")
+    __slots__ = ("_content", "calls", "dispatcher", "function", "launched", "name")
     every: ClassVar[list["Kernel"]] = []
 
     def __init__(self, function: Callable, content: str = ""):
         self.name = function.__name__
         self.function = function
         self.calls = 0
+        self.launched = np.zeros(1, np.int64)
         self._content = content
         Kernel.every.append(self)
 
@@ -179,7 +181,10 @@ def stats() -> dict[str, int]:
     >>> nbgrad.stats().keys() >= {"called", "compiled", "loaded"}
     True
     """
-    return {**counts, "called": sum(kernel.calls for kernel in Kernel.every)}
+    return {
+        **counts,
+        "called": sum(kernel.calls + int(kernel.launched[0]) for kernel in Kernel.every),
+    }
 
 
 @contextlib.contextmanager
