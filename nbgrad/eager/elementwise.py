@@ -22,6 +22,7 @@ from ..kernels.launch import (
     Result,
     Returned,
     is_short,
+    launcher,
 )
 from ..kernels.pieces import InPieces, is_long
 from ..kernels.shapes import Pattern
@@ -243,7 +244,8 @@ class ElementwisePlan(Plan):
         operands = [operand for _, operand in passed if operand is not None]
         if len(operands) < len(passed) or not is_short(prod(self.shape)):
             return function
-        return Often(function, count, Launch(kernel, tuple(operands), results), install)
+        launch = Launch(kernel, tuple(operands), results)
+        return Often(function, partial(launcher, launch, count), install)
 
 
 def _call(passed: list[Passed]) -> str:

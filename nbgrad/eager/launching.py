@@ -1,4 +1,4 @@
-"""Functions of plans that are called often: a launcher takes their place.
+"""Functions that are called often: a C function takes their place.
 
 To write one takes a millisecond or two, which it saves again in a few thousand calls.
 """
@@ -10,34 +10,42 @@ from typing import Any
 from ..kernels.launch import Launch, launcher
 
 AFTER = 256
-"""The calls of a function after which its launcher is written."""
+"""The calls of a function after which another takes its place."""
 
 
 class Often:
-    """A function of `count` arguments, and in its place a launcher once it has been called often.
+    """A function, and in its place another one of the same meaning once it has been called often.
 
-    `launch` says what that does, and `install` is given what is to be called from then on.
+    `better` makes that from the function, and `install` is given what is to be called from then on.
     """
 
-    __slots__ = ("_calls", "_count", "_function", "_install", "_launch")
+    __slots__ = ("_better", "_calls", "_function", "_install")
 
     def __init__(
-        self, function: Callable, count: int, launch: Launch, install: Callable[[Callable], Any]
+        self,
+        function: Callable,
+        better: Callable[[Callable], Callable],
+        install: Callable[[Callable], Any],
     ):
-        self._function, self._count, self._install = function, count, install
-        self._launch: Launch | None = launch
+        self._function, self._install = function, install
+        self._better: Callable[[Callable], Callable] | None = better
         self._calls = 0
 
-    def __call__(self, *args):
+    def __call__(self, *args, **options):
         self._calls += 1
-        if self._calls >= AFTER and (launch := self._launch) is not None:
-            self._launch = None
-            self._function = launcher(launch, self._count, self._function)
+        if self._calls >= AFTER and (better := self._better) is not None:
+            self._better = None
+            self._function = better(self._function)
             self._install(self._function)
-        return self._function(*args)
+        return self._function(*args, **options)
 
 
-def often(plan: Any, name: str, count: int, launch: Launch) -> None:
-    """Let a launcher take the place of the function `name` of a plan once that is called often."""
-    function = getattr(plan, name)
-    setattr(plan, name, Often(function, count, launch, partial(setattr, plan, name)))
+def often(owner: Any, name: str, better: Callable[[Callable], Callable]) -> None:
+    """Let a better function take the place of `owner.name` once that is called often."""
+    setattr(owner, name, Often(getattr(owner, name), better, partial(setattr, owner, name)))
+
+
+def launched(plan: Any, name: str, count: int, launch: Launch) -> None:
+    """Let a launcher take the place of a plan's function of `count` arguments once that is called
+    often."""
+    often(plan, name, partial(launcher, launch, count))

@@ -90,7 +90,7 @@ def plan_for(primitive: Primitive, kinds: tuple, params: dict) -> Plan:
     """The plan of a primitive for these kinds, from its bounded table."""
     if isinstance(primitive.plans, Unplanned):
         return (primitive.plan_class or FunctionPlan)(primitive, kinds, params)
-    key = (*kinds, *params.items()) if params else kinds
+    key = (*kinds, *params, *params.values()) if params else kinds
     plan = primitive.plans.get(key)
     if plan is None:
         with _building:

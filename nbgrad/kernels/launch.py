@@ -134,7 +134,7 @@ def launcher(launch: Launch, count: int, general: Callable) -> Callable:
     for i, number in enumerate(numbers, 2):
         table[i : i + 1].view(type(number))[0] = number
     code = _code(*_pattern(launch), count)
-    return native.builtin("launcher", code, (table, general, compiled))
+    return native.builtin("launcher", code, (general, table, compiled))
 
 
 def _compiled(launch: Launch) -> Any:
@@ -178,54 +178,41 @@ class _Writer(Emitter):
     """Writes the code for launchers of one pattern."""
 
     def __init__(self, operands: list[Operand], results: Any, count: int):
-        super().__init__(native.unused_name())
-        self.demand(self.equal(self.count, word(count)))
-        self.table = self.data(self.item(self.own, 0))
+        super().__init__(count)
+        self.table = self.data(self.item(self.own, 1))
         given = results if type(results) is tuple else (results,)
         numbers = [x for x in given if isinstance(x, Returned)]
         places = list(_places([*operands, *numbers]))
-        passed = {
-            i: self.passed(x, place)
-            for i, (x, place) in enumerate(zip(operands, places, strict=False))
-            if not isinstance(x, New)
-        }
-        kept = {x: self.argument(x.place) for x in given if isinstance(x, Given)}
-        self.made: list[Any] = []
-        written = {}
-        for i, (x, place) in enumerate(zip(operands, places, strict=False)):
+        passed, written, fresh = {}, {}, []
+        for i, x in enumerate(operands):
+            if not isinstance(x, New):
+                passed[i] = self.passed(x, places[i])
+        kept = {x: self.found(x.place) for x in given if isinstance(x, Given)}
+        for i, x in enumerate(operands):
             if isinstance(x, New):
-                written[i] = self.new(x.dtype, len(x.shape), place)
-                passed[i] = self.described(written[i], x, place)
+                written[i] = self.new(x, places[i])
+                passed[i] = self.described(written[i], x, places[i])
         values = self.run([passed[i] for i in range(len(operands))], [x.dtype for x in numbers])
         for x, value, place in zip(numbers, values, places[len(operands) :], strict=True):
-            made = self.new(x.dtype, len(x.shape), place + 8)
+            fresh.append(self.new(x, place + 8))
             scaled = self.build.fmul(value, self.load(self.table, place, DOUBLE))
-            if x.dtype.itemsize == 4:
-                scaled = self.build.fptrunc(scaled, SINGLE)
-            self.store(scaled, self.data(made))
-        fresh = iter(self.made[len(written) :])
+            single = x.dtype.itemsize == 4
+            self.store(
+                self.build.fptrunc(scaled, SINGLE) if single else scaled, self.data(fresh[-1])
+            )
         items = []
         for x in given:
-            items.append(
-                word(id(None)) if x is None
-                else kept[x] if isinstance(x, Given)
-                else next(fresh) if isinstance(x, Returned)
-                else written.pop(x)
-            )  # fmt: skip
             if x is None or isinstance(x, Given):
-                self.hold(items[-1])
+                items.append(self.held(kept[x] if x else word(id(None))))
+            else:
+                items.append(fresh.pop(0) if isinstance(x, Returned) else written.pop(x))
         for scratch in written.values():
-            self.release(scratch)
+            self.let_go(scratch)
         self.build.ret(self.packed(items) if type(results) is tuple else items[0])
-        self.build.position_at_end(self.slow)
-        general = self.item(self.own, 1)
-        self.build.ret(
-            self.python("PyObject_Vectorcall", WORD, general, self.args, self.count, word(0))
-        )
 
-    def argument(self, place: tuple[int, ...]) -> Any:
+    def found(self, place: tuple[int, ...]) -> Any:
         """An argument, or an item of one."""
-        x = self.load(self.args, 8 * place[0])
+        x = self.argument(place[0])
         for i in place[1:]:
             self.demand(self.is_a(x, native.TUPLE))
             self.demand(self.build.icmp_signed(">", self.length(x), word(i)))
@@ -236,7 +223,7 @@ class _Writer(Emitter):
         """What the kernel is passed for an operand that is given."""
         if isinstance(x, Literal):
             return [self.load(self.table, place, WORD if type(x.value) is int else DOUBLE)]
-        given = self.argument(x.place)
+        given = self.found(x.place)
         if isinstance(x, Number):
             self.demand(self.is_a(given, native.FLOAT))
             return [self.number(given)]
@@ -249,16 +236,13 @@ class _Writer(Emitter):
             value = self.load(self.data(given), 0, element)
             return [value if element is DOUBLE else self.build.fpext(value, DOUBLE)]
         # Sums of arrays without axes are NumPy's scalars.
-        with self.build.if_else(self.is_a(given, native.SCALAR)) as (then, otherwise):
-            with then:
-                scalar = self.number(given), self.build.block
-            with otherwise:
-                self.demand_array(given, x.dtype, [])
-                held = self.load(self.data(given), 0, DOUBLE), self.build.block
-        value = self.build.phi(DOUBLE)
-        value.add_incoming(*scalar)
-        value.add_incoming(*held)
-        return [value]
+        scalar = self.is_a(given, native.SCALAR), lambda: (self.number(given),)
+        return self.chosen(scalar, (self.is_a(given, native.ARRAY), lambda: self.only(given)))
+
+    def only(self, array: Any) -> tuple[Any]:
+        """What an array of float64 without axes holds."""
+        self.demand_array(array, np.dtype(np.float64), [])
+        return (self.load(self.data(array), 0, DOUBLE),)
 
     def lengths(self, x: Any, place: int) -> list[Any]:
         """The lengths of the axes of an array, which the table has."""
@@ -275,15 +259,9 @@ class _Writer(Emitter):
         axes = [size, step] if x.flat else [*lengths, *strides]
         return [word(0), word(0), size, step, self.data(array), *axes]
 
-    def new(self, dtype: np.dtype, ndim: int, place: int) -> Any:
+    def new(self, x: New | Returned, place: int) -> Any:
         """A new array, of the lengths that stand in the table."""
-        made = self.new_array(dtype, ndim, self.build.add(self.table, word(place)))
-        with self.build.if_then(self.equal(made, word(0)), likely=False):
-            for other in self.made:
-                self.release(other)
-            self.build.ret(word(0))
-        self.made.append(made)
-        return made
+        return self.new_array(x.dtype, len(x.shape), self.build.add(self.table, word(place)))
 
     def run(self, operands: list[list[Any]], dtypes: list[np.dtype]) -> list[Any]:
         """Call the kernel, and count it: the numbers that it returns."""
@@ -292,10 +270,7 @@ class _Writer(Emitter):
         error = self.build.alloca(WORD)
         flat = [x for operand in operands for x in operand]
         status = self.call(self.load(self.table, 8), INT, found, error, *flat)
-        with self.build.if_then(self.build.icmp_signed("!=", status, INT(0)), likely=False):
-            for made in self.made:
-                self.release(made)
-            self.build.branch(self.slow)
+        self.demand(self.equal(status, INT(0)))
         counted = self.load(self.table)
         self.store(self.build.add(self.load(counted), word(1)), counted)
         values = [self.build.load(self.build.gep(found, [word(i)])) for i in range(len(dtypes))]

@@ -5,29 +5,39 @@ and pointers are integers here, as they come from tables and from other structur
 """
 
 import ctypes
-from collections.abc import Callable
-from functools import cache, cached_property
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
 from itertools import count
 from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
+from numba.core import cgutils
 
 from .jit.kernel import undisturbed
 
 __all__ = ["ARRAY", "FLOAT", "SCALAR", "TUPLE", "Emitter", "builtin", "compiled"]
 
 WORD, INT, DOUBLE, SINGLE = ir.IntType(64), ir.IntType(32), ir.DoubleType(), ir.FloatType()
-_FASTCALL = 0x80
+VOID = ir.VoidType()
+_FASTCALL = 0x80 | 0x02  # with keywords
 # Where things lie: behind the head of an object is a float's number, a tuple's length, and an
 # array's data, number of axes, their lengths and strides, owner, dtype and flags.
 _HEAD, _ITEMS, _TYPE = object.__basicsize__, tuple.__basicsize__, object.__basicsize__ - 8
-_DATA, _NDIM, _LENGTHS, _DTYPE, _FLAGS = (_HEAD + offset for offset in (0, 8, 16, 40, 48))
+_DATA, _NDIM, _LENGTHS, _OWNER, _DTYPE, _FLAGS = (_HEAD + at for at in (0, 8, 16, 32, 40, 48))
 _IN_ORDER = 0x0101  # C order, and aligned
 IS_KNOWN = ctypes.sizeof(ctypes.c_void_p) == 8
 """Whether objects lie in memory as it is said here."""
-ARRAY, FLOAT, SCALAR, TUPLE = map(id, (np.ndarray, float, np.float64, tuple))
+ARRAY, DICT, FLOAT, INTEGER, LIST, SCALAR, TUPLE = map(
+    id, (np.ndarray, dict, float, int, list, np.float64, tuple)
+)
+ALWAYS = ir.IntType(1)(1)
+
+
+_names = count()
 
 
 @cache
@@ -53,27 +63,90 @@ def word(number: int) -> ir.Constant:
 
 
 class Emitter:
-    """Writes `name(self, args, count)`, a function of Python's fast calling convention.
+    """Writes a C function for Python, which is handed `own`, a tuple of which the last item is a
+    general function. `demand` says what must hold; where it does not, that one is called.
 
-    `demand(condition)` goes on where a condition holds; where one does not, `slow` is run.
+    Objects are borrowed, unless they are made or held here: `owned` lists what is let go where
+    something fails.
     """
 
-    def __init__(self, name: str):
-        self.module = ir.Module(name)
-        self.function = ir.Function(self.module, ir.FunctionType(WORD, [WORD] * 3), name)
-        self.own, self.args, self.count = self.function.args
+    def __init__(self, count: int, keywords: bool = False):
+        self.module = ir.Module()
+        name = f"nbgrad_native_{next(_names)}"
+        self.function = ir.Function(self.module, ir.FunctionType(WORD, [WORD] * 4), name)
+        self.own, self.args, given, self.keywords = self.function.args
         self.build = ir.IRBuilder(self.function.append_basic_block())
-
-    @cached_property
-    def slow(self) -> ir.Block:
-        """The block for arguments that were not foreseen."""
-        return self.function.append_basic_block()
+        self.owned: list[Any] = []
+        self.kept: list[Any] = []
+        self._slow = self.function.append_basic_block()
+        with self.build.goto_block(self._slow):
+            operands = self.item(self.own, 0), self.args, given, self.keywords
+            self.build.ret(self.python("PyObject_Vectorcall", WORD, *operands))
+        self.demand(self.equal(given, word(count)))
+        if not keywords:
+            self.demand(self.equal(self.keywords, word(0)))
 
     def demand(self, condition: Any) -> None:
         """Go on where `condition` holds."""
         following = self.function.append_basic_block()
-        self.build.cbranch(condition, following, self.slow)
+        if not self.owned:
+            self.build.cbranch(condition, following, self._slow)
+        else:
+            leaving = self.function.append_basic_block()
+            self.build.cbranch(condition, following, leaving)
+            self.build.position_at_end(leaving)
+            self._let_go()
+            self.build.branch(self._slow)
         self.build.position_at_end(following)
+
+    def require(self, condition: Any) -> None:
+        """Go on where `condition` holds; where not, an exception was raised."""
+        following, leaving = (self.function.append_basic_block() for _ in range(2))
+        self.build.cbranch(condition, following, leaving)
+        self.build.position_at_end(leaving)
+        self._let_go()
+        self.build.ret(word(0))
+        self.build.position_at_end(following)
+
+    def made(self, x: Any) -> Any:
+        """An object that was made for us; 0 where an exception was raised."""
+        self.require(self.build.icmp_signed("!=", x, word(0)))
+        self.owned.append(x)
+        return x
+
+    def chosen(self, *cases: tuple[Any, Callable[[], tuple]]) -> list[Any]:
+        """What the function beside the first condition that holds writes: some values. Where none
+        holds, the arguments were not foreseen."""
+        done, found = self.function.append_basic_block(), []
+        for condition, write in cases:
+            here, following = (self.function.append_basic_block() for _ in range(2))
+            self.build.cbranch(condition, here, following)
+            self.build.position_at_end(here)
+            found.append((write(), self.build.block))
+            self.build.branch(done)
+            self.build.position_at_end(following)
+        self._let_go()
+        self.build.branch(self._slow)
+        self.build.position_at_end(done)
+        values = []
+        for i, value in enumerate(found[0][0]):
+            values.append(self.build.phi(value.type))
+            for given, block in found:
+                values[-1].add_incoming(given[i], block)
+        return values
+
+    @contextmanager
+    def each(self, count: Any) -> Iterator[Any]:
+        """`with emit.each(count) as i:` what is written inside is done for each i below `count`."""
+        with cgutils.for_range(self.build, count) as loop:
+            yield loop.index
+
+    def _let_go(self) -> None:
+        for x in self.owned:
+            self.count(x, -1)
+
+    def argument(self, i: int) -> Any:
+        return self.load(self.args, 8 * i)
 
     def equal(self, x: Any, y: Any) -> Any:
         return self.build.icmp_signed("==", x, y)
@@ -106,25 +179,77 @@ class Emitter:
         """Whether x is just of this type."""
         return self.equal(self.load(x, _TYPE), word(kind))
 
-    def hold(self, x: Any) -> None:
-        self.python("Py_IncRef", ir.VoidType(), x)
+    def count(self, x: Any, change: int) -> None:
+        """One reference to x more or less."""
+        self.python("Py_IncRef" if change > 0 else "Py_DecRef", VOID, x)
 
-    def release(self, x: Any) -> None:
-        self.python("Py_DecRef", ir.VoidType(), x)
+    def held(self, x: Any) -> Any:
+        """x with one more reference, which is ours."""
+        self.count(x, 1)
+        self.owned.append(x)
+        return x
 
-    def item(self, x: Any, i: int) -> Any:
+    def handed(self, x: Any) -> Any:
+        """x, whose reference is handed over."""
+        self.owned.remove(x)
+        return x
+
+    def let_go(self, x: Any) -> None:
+        self.count(self.handed(x), -1)
+
+    def constant(self, x: Any) -> ir.Constant:
+        """An object, which is kept as long as the function."""
+        self.kept.append(x)
+        return word(id(x))
+
+    def new_object(self, kind: type) -> Any:
+        """An object of a class with slots, none of which is set."""
+        return self.made(self.python("PyType_GenericAlloc", WORD, self.constant(kind), word(0)))
+
+    def attribute(self, x: Any, name: str) -> Any:
+        return self.made(self.python("PyObject_GetAttr", WORD, x, self.constant(sys.intern(name))))
+
+    def called(self, function: Any, *operands: Any) -> Any:
+        """What a function gives for some objects."""
+        place = self.row(len(operands))
+        for i, x in enumerate(operands):
+            self.store(x, place, 8 * i)
+        return self.called_with(function, place, len(operands))
+
+    def called_with(self, function: Any, operands: Any, count: int) -> Any:
+        """What a function gives for so many objects, which lie at an address."""
+        given = function, operands, word(count), word(0)
+        return self.made(self.python("PyObject_Vectorcall", WORD, *given))
+
+    def row(self, count: int) -> Any:
+        """Where there is room for so many words."""
+        with self.build.goto_entry_block():
+            place = self.build.alloca(WORD, max(1, count))
+        return self.build.ptrtoint(place, WORD)
+
+    def reference(self, x: Any) -> Any:
+        """A weak reference to an object."""
+        return self.made(self.python("PyWeakref_NewRef", WORD, x, word(0)))
+
+    def item(self, x: Any, i: Any) -> Any:
         """Item i of a tuple that is long enough."""
-        return self.load(x, _ITEMS + 8 * i)
+        if isinstance(i, int):
+            return self.load(x, _ITEMS + 8 * i)
+        return self.load(self.build.add(x, self.build.mul(i, word(8))), _ITEMS)
+
+    def items(self, x: Any) -> Any:
+        """Where the items of a tuple lie."""
+        return self.build.add(x, word(_ITEMS))
 
     def length(self, x: Any) -> Any:
-        """The number of items of a tuple."""
+        """The number of items of a tuple or a list."""
         return self.load(x, _HEAD)
 
     def packed(self, items: list[Any]) -> Any:
-        """A tuple of items that are handed over."""
-        made = self.python("PyTuple_New", WORD, word(len(items)))
+        """A tuple of items, which are handed over."""
+        made = self.made(self.python("PyTuple_New", WORD, word(len(items))))
         for i, x in enumerate(items):
-            self.store(x, made, _ITEMS + 8 * i)
+            self.store(self.handed(x), made, _ITEMS + 8 * i)
         return made
 
     def number(self, x: Any) -> Any:
@@ -136,6 +261,10 @@ class Emitter:
     def data(self, x: Any) -> Any:
         """Where the first element of an array lies."""
         return self.load(x, _DATA)
+
+    def is_view(self, x: Any) -> Any:
+        """Whether the memory of an array is another object's."""
+        return self.build.icmp_signed("!=", self.load(x, _OWNER), word(0))
 
     def demand_array(self, x: Any, dtype: np.dtype, lengths: list[Any]) -> None:
         """Go on where x is an array of a dtype, with axes of such lengths, in C order."""
@@ -150,20 +279,11 @@ class Emitter:
                 self.demand(self.equal(self.load(found, 8 * i), length))
 
     def new_array(self, dtype: np.dtype, ndim: int, lengths: Any) -> Any:
-        """A new array, whose axes have the lengths that stand at an address; 0 where there is no
-        memory."""
-        kind, axes = word(id(dtype)), ir.Constant(INT, ndim)
-        self.hold(kind)
+        """A new array, whose axes have the lengths that stand at an address."""
+        kind = self.handed(self.held(word(id(dtype))))
         unset = [word(0), word(0), ir.Constant(INT, 0), word(0)]
-        return self.call(word(_new_array()), WORD, word(ARRAY), kind, axes, lengths, *unset)
-
-
-_names = count()
-
-
-def unused_name() -> str:
-    """A name for one more C function."""
-    return f"nbgrad_native_{next(_names)}"
+        operands = word(ARRAY), kind, ir.Constant(INT, ndim), lengths, *unset
+        return self.made(self.call(word(_new_array()), WORD, *operands))
 
 
 @cache
@@ -183,6 +303,9 @@ def compiled(emitter: Emitter) -> int:
         return engine.get_function_address(emitter.function.name)
 
 
+_POINTER = ctypes.c_void_p
+
+
 class _Definition(ctypes.Structure):
     _fields_ = (
         ("name", ctypes.c_char_p),
@@ -198,11 +321,26 @@ def _definition(name: str, address: int) -> _Definition:
     return _Definition(name.encode(), address, _FASTCALL, None)
 
 
-def builtin(name: str, address: int, own: Any) -> Callable:
-    """The C function at an address as a function of Python; it is handed `own` first."""
-    make = ctypes.pythonapi.PyCFunction_NewEx
-    make.restype, make.argtypes = (
-        ctypes.py_object,
-        [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p],
-    )
+def function(name: str, emitter: Emitter, general: Callable) -> Callable:
+    """The function that was written, which leaves what it does not foresee to a general one."""
+    return builtin(name, compiled(emitter), (general, *emitter.kept))
+
+
+def builtin(name: str, address: int, own: tuple) -> Callable:
+    """The C function at an address as a function of Python, which is handed `own`."""
+    make: Any = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype, make.argtypes = ctypes.py_object, [_POINTER, ctypes.py_object, _POINTER]
     return make(ctypes.addressof(_definition(name, address)), own, None)
+
+
+def slots(kind: type) -> dict[str, int]:
+    """Where the slots of a class lie in its objects, by their names: found by setting them."""
+    names = [name for base in kind.__mro__ for name in getattr(base, "__slots__", ())]
+    x, found = object.__new__(kind), {}
+    words = (ctypes.c_size_t * (kind.__basicsize__ // 8)).from_address(id(x))
+    for name in names:
+        if not name.startswith("__"):
+            mark = object()
+            setattr(x, name, mark)
+            found[name] = 8 * list(words).index(id(mark))
+    return found

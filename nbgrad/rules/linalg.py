@@ -8,7 +8,7 @@ import numpy as np
 from ..core.array import implements
 from ..core.primitive import Aval, bind, shape_of
 from ..eager import plans as eager
-from ..eager.launching import often
+from ..eager.launching import launched
 from ..kernels import matmul as kernels
 from ..kernels.launch import Given, Launch, Literal, New, is_short
 from . import batching, structure
@@ -101,13 +101,13 @@ class MatmulPlan(eager.FunctionPlan):
         a, b = Given((0,), x.shape, x.dtype, False), Given((1,), y.shape, x.dtype, False)
         straight = Literal(0), Literal(0)
         launch = Launch(_matmul, (a, b, New(self.shape, x.dtype, False), *straight), 2)
-        often(self, "forward", 2, launch)
+        launched(self, "forward", 2, launch)
         if self.need == (True, True):
             ct = Given((0,), self.shape, x.dtype, False)
             a, b = replace(a, place=(2, 0)), replace(b, place=(2, 1))
             bars = New(x.shape, x.dtype, False), New(y.shape, x.dtype, False)
             launch = Launch(_pullback, (ct, a, b, *bars, *straight), (3, 4))
-            often(self, "pull_all", 3, launch)
+            launched(self, "pull_all", 3, launch)
 
     def _product(self, x, y):
         out = np.empty(self.shape, self.dtype)

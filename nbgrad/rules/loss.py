@@ -8,7 +8,7 @@ from ..core.array import Array, apply
 from ..core.primitive import Aval, Primitive, bind, shape_of
 from ..core.symbols import is_recorded
 from ..eager import plans as eager
-from ..eager.launching import often
+from ..eager.launching import launched
 from ..errors import DimensionMismatch, require_unmasked
 from ..kernels import logsoftmax as kernels
 from ..kernels.launch import Given, Item, Launch, Literal, New, is_short
@@ -186,12 +186,12 @@ class CrossEntropyPlan(eager.FunctionPlan):
         dtype, sizes = self.dtype, tuple(map(Literal, self.matrix))
         x, y = (Given((i,), shape, dtype) for i in range(2))
         launch = Launch(kernels.cross_entropy, (x, y, New(shape, dtype), New((), dtype), *sizes), 3)
-        often(self, "forward", 2, launch)
+        launched(self, "forward", 2, launch)
         if self.need == (True, False):
             x, y = (Given((2, i), shape, dtype) for i in range(2))
             operands = Item((0,), (), dtype), x, y, New(shape, dtype), *sizes
             launch = Launch(kernels.cross_entropy_pullback, operands, (3, None))
-            often(self, "pull_all", 3, launch)
+            launched(self, "pull_all", 3, launch)
 
     def _loss(self, x, y):
         out, scratch = np.empty((), self.dtype), np.empty(x.size, self.dtype)

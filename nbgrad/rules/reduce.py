@@ -11,7 +11,7 @@ from ..codegen.loops import MAXIMUM, MINIMUM, PRODUCT, SUM
 from ..core.array import implements
 from ..core.primitive import Aval, bind, shape_of
 from ..eager import plans as eager
-from ..eager.launching import often
+from ..eager.launching import launched
 from ..errors import DimensionMismatch
 from ..kernels import reduce as kernels
 from ..kernels import shapes
@@ -101,9 +101,9 @@ class SumPlan(eager.FunctionPlan):
             launch = Launch(kernels.sum_all, (x,), Returned(self.shape, self.dtype, self.factor))
         else:
             launch = Launch(kernels.sum_middle, (x, New(self.shape, self.dtype), *constants), 1)
-        often(self, "forward", 1, launch)
+        launched(self, "forward", 1, launch)
         launch = Launch(kernels.spread_middle, (ct, New(self.spread, self.dtype), *constants), (1,))
-        often(self, "pull_all", 3, launch)
+        launched(self, "pull_all", 3, launch)
 
     def _whole(self, x):
         kernels.sum_all.calls += 1

@@ -5,6 +5,7 @@ through that case. What is tracked inside another transformation is a `NestedTra
 may itself be tracked, dual or symbolic.
 """
 
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 from weakref import ref
@@ -21,7 +22,7 @@ from ..eager.elementwise import ElementwisePlan
 from ..errors import DimensionMismatch, GraphError
 from ..rules.families import FLOATS, ufunc_primitives
 from ..rules.index import slice_plan
-from . import backward, gradients, graph, operands
+from . import backward, gradients, graph, operands, recording
 from .base import GraphArray, plain_value
 from .graph import Leaf, NestedLeaf, NestedNode, Node, add_child, tick
 from .operands import aval_of, plain_operand
@@ -50,7 +51,7 @@ class TrackedArray(GraphArray):
         if type(x) is not TrackedArray:
             return bind(primitive, x, **params)
         aval, node = x.aval, x.node
-        plan = primitive.plans.get((aval, *params.items()) if params else (aval,))
+        plan = primitive.plans.get((aval, *params, *params.values()) if params else (aval,))
         if plan is None:
             if not primitive.differentiable:
                 return primitive.evaluate(node.value, **params)
@@ -310,6 +311,7 @@ def _handle(node: Node) -> TrackedArray:
 
 
 graph.make_handle = _handle
+recording.shorten(TrackedArray, sys.modules[__name__])
 
 
 def make_leaf(value, name: str, level: int) -> TrackedArray:

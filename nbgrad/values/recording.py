@@ -1,0 +1,239 @@
+"""The short ways of `tracked.py` as C functions: ops on arrays of the base level and on numbers,
+that have a plan, while no mode is active. Whatever else comes is left to the functions in Python,
+whose meaning these have. Those are called first, as a C function takes some milliseconds to write.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..core.modes import active
+from ..eager.launching import often
+from ..eager.plans import Plan
+from ..kernels import native
+from ..kernels.native import WORD, Emitter, slots, word
+from .base import GraphArray
+from .graph import Node, add_child, tick
+from .operands import plain_operand
+
+_NOTHING, _ALWAYS = word(id(None)), native.ALWAYS
+
+
+class Recorder(Emitter):
+    """Writes a function that notes an op in the graph and gives an array of the class `kind`."""
+
+    def __init__(self, kind: type, count: int, keywords: bool = False):
+        super().__init__(count, keywords)
+        self.kind = kind
+        self.node, self.array, self.plan = slots(Node), slots(GraphArray), slots(Plan)
+        modes = self.python("PySet_Size", WORD, self.constant(active))
+        self.demand(self.equal(modes, word(0)))
+
+    def held_all(self, *objects: Any) -> tuple[Any, ...]:
+        """Objects with one more reference, in one of several cases."""
+        for x in objects:
+            self.count(x, 1)
+        return objects
+
+    def array_parts(self, x: Any) -> tuple[Any, ...]:
+        """Node, kind and value of an array."""
+        node = self.load(x, self.array["node"])
+        aval, value = self.load(x, self.array["aval"]), self.load(node, self.node["value"])
+        return self.held_all(node, aval, value)
+
+    def parts(self, x: Any, primitive: Any) -> list[Any]:
+        """Node (or None), kind and value of an operand; they are ours."""
+        number = word(id(float))
+
+        def whole() -> tuple[Any, ...]:
+            value = self.handed(self.made(self.python("PyNumber_Float", WORD, x)))
+            return *self.held_all(_NOTHING, number), value
+
+        def plain() -> tuple[Any, ...]:
+            pair = self.called(self.constant(plain_operand), x, primitive)
+            found = self.held_all(_NOTHING, self.item(pair, 0), self.item(pair, 1))
+            self.let_go(pair)
+            return found
+
+        found = self.chosen(
+            (self.is_a(x, id(self.kind)), lambda: self.array_parts(x)),
+            (self.is_a(x, native.FLOAT), lambda: self.held_all(_NOTHING, number, x)),
+            (self.is_a(x, native.INTEGER), whole),
+            (self.is_a(x, native.ARRAY), plain),
+        )
+        self.owned += found
+        return found
+
+    def plan_of(self, primitive: Any, key: Any) -> Any:
+        """The plan that a primitive has for a key, which is let go; it is ours."""
+        plans = self.attribute(primitive, "plans")
+        self.demand(self.is_a(plans, native.DICT))
+        plan = self.python("PyDict_GetItemWithError", WORD, plans, key)
+        missing = self.equal(plan, word(0))
+        with self.build.if_then(missing, likely=False):
+            self.python("PyErr_Clear", native.VOID)  # of a key that cannot be one
+        self.demand(self.build.not_(missing))
+        self.held(plan)
+        self.let_go(key)
+        self.let_go(plans)
+        return plan
+
+    def forward(self, plan: Any, saved: Any, count: int) -> Any:
+        """The value of a plan for so many arguments; it is ours."""
+        function = self.attribute(plan, "forward")
+        value = self.called_with(function, self.items(saved), count)
+        self.let_go(function)
+        return value
+
+    def record(self, plan: Any, parents: Any, saved: Any, value: Any) -> None:
+        """Return the array of a new node, which is handed all four, and tell its parents of it."""
+        aval = self.load(plan, self.plan["aval"])
+        self.demand(self.build.not_(self.equal(aval, _NOTHING)))
+        node, array = self.new_object(Node), self.new_object(self.kind)
+        parts = {"plan": plan, "parents": parents, "saved": saved, "value": value}
+        parts |= {name: self.held(_NOTHING) for name in ("children", "grad")}
+        parts |= {"time": self.called(self.constant(tick)), "array": self.reference(array)}
+        for name, x in parts.items():
+            self.store(self.handed(x), node, self.node[name])
+        child = self.reference(node)
+        for name, x in {"aval": self.held(aval), "node": node}.items():
+            self.store(self.handed(x), array, self.array[name])
+        with self.each(self.length(parents)) as i:
+            parent = self.item(parents, i)
+            with self.build.if_then(self.build.not_(self.equal(parent, _NOTHING))):
+                self.tell(parent, child)
+        self.let_go(child)
+        self.build.ret(self.handed(array))
+
+    def tell(self, parent: Any, child: Any) -> None:
+        """`add_child`, by that itself only where a list of children is made or pruned."""
+        place = self.node["children"]
+        children = self.load(parent, place)
+
+        def first() -> tuple[()]:
+            self.count(child, 1)
+            self.store(child, parent, place)
+            self.count(_NOTHING, -1)
+            return ()
+
+        def listed() -> tuple[()]:
+            limit = self.python("PyList_GetItem", WORD, children, word(0))
+            limit = self.python("PyLong_AsSsize_t", WORD, limit)
+            room = self.build.icmp_signed("<", self.length(children), limit)
+            return tuple(self.chosen((room, append), (_ALWAYS, general)))
+
+        def append() -> tuple[()]:
+            failed = self.python("PyList_Append", native.INT, children, child)
+            self.require(self.equal(failed, native.INT(0)))
+            return ()
+
+        def general() -> tuple[()]:
+            self.let_go(self.called(self.constant(add_child), parent, child))
+            return ()
+
+        self.chosen(
+            (self.equal(children, _NOTHING), first),
+            (self.is_a(children, native.LIST), listed),
+            (_ALWAYS, general),
+        )
+
+
+class Result(Recorder):
+    """Writes `result(plan, parents, saved, value)`."""
+
+    def __init__(self, kind: type):
+        super().__init__(kind, 4)
+        plan, parents, saved, value = map(self.argument, range(4))
+        self.record(*map(self.held, (plan, parents, saved, value)))
+
+
+class Bind1(Recorder):
+    """Writes `bind1(primitive, x, **params)`."""
+
+    def __init__(self, kind: type):
+        super().__init__(kind, 2, keywords=True)
+        primitive, x = self.argument(0), self.argument(1)
+        self.demand(self.is_a(x, id(kind)))
+        node, aval, value = parts = self.array_parts(x)
+        self.owned += parts
+        plan = self.plan_of(primitive, self.key(aval))
+        parents, saved = self.packed([node]), self.packed([value])
+        found = self.settled(node, self.forward(plan, saved, 1))
+        self.record(plan, parents, saved, found)
+
+    def key(self, aval: Any) -> Any:
+        """What a plan is looked up by: the kind, the names of the parameters, and those."""
+        (count,) = self.chosen(
+            (self.equal(self.keywords, word(0)), lambda: (word(0),)),
+            (_ALWAYS, lambda: (self.length(self.keywords),)),
+        )
+        size = self.build.add(word(1), self.build.mul(word(2), count))
+        key = self.made(self.python("PyTuple_New", WORD, size))
+        self.store(self.handed(aval), self.items(key))
+        names = self.build.add(self.items(key), word(8))
+        values = self.build.add(names, self.build.mul(word(8), count))
+        with self.each(count) as i:
+            step = self.build.mul(word(8), i)
+            name = self.item(self.keywords, i)
+            param = self.load(self.build.add(self.args, step), 16)
+            self.held_all(name, param)
+            self.store(name, self.build.add(names, step))
+            self.store(param, self.build.add(values, step))
+        return key
+
+    def settled(self, node: Any, value: Any) -> Any:
+        """The value; of a leaf's data, which may change in place, no view but a copy."""
+        self.demand(self.is_a(value, native.ARRAY))
+        leaf = self.equal(self.load(node, self.node["plan"]), word(0))
+
+        def copy() -> tuple[Any]:
+            copied = self.handed(self.called(self.constant(np.array), value))
+            self.count(value, -1)
+            return (copied,)
+
+        is_shared = self.build.and_(leaf, self.is_view(value))
+        (found,) = self.chosen((is_shared, copy), (_ALWAYS, lambda: (value,)))
+        self.handed(value)
+        self.owned.append(found)
+        return found
+
+
+class Bind2(Recorder):
+    """Writes `bind2(primitive, x, y)`."""
+
+    def __init__(self, kind: type):
+        super().__init__(kind, 3)
+        primitive, x, y = map(self.argument, range(3))
+        x_node, x_kind, x_value = self.parts(x, primitive)
+        y_node, y_kind, y_value = self.parts(y, primitive)
+        one = self.equal(x_node, y_node)
+        key = self.made(self.python("PyTuple_New", WORD, self.build.select(one, word(1), word(2))))
+        self.store(self.handed(x_kind), self.items(key))
+
+        def pair() -> tuple[()]:
+            self.count(y_kind, 1)
+            self.store(y_kind, self.items(key), 8)
+            return ()
+
+        self.chosen((one, lambda: ()), (_ALWAYS, pair))
+        self.let_go(y_kind)
+        plan = self.plan_of(primitive, key)
+        parents, saved = self.packed([x_node, y_node]), self.packed([x_value, y_value])
+        self.record(plan, parents, saved, self.forward(plan, saved, 2))
+
+
+def shorten(kind: Any, module: Any) -> None:
+    """Let C functions take the place of `kind.bind1`, `kind.bind2` and `module.result` once they
+    are called often."""
+    for owner, name, writer in (
+        (kind, "bind1", Bind1), (kind, "bind2", Bind2), (module, "result", Result),
+    ):  # fmt: skip
+        often(owner, name, partial(_written, writer, kind))
+
+
+def _written(writer: Callable[[type], Emitter], kind: type, general: Callable) -> Callable:
+    if not native.IS_KNOWN:
+        return general
+    return native.function(general.__name__, writer(kind), general)
