@@ -9,7 +9,7 @@ from typing import Any
 
 from ..kernels.launch import Launch, launcher
 
-AFTER = 256
+AFTER = 128
 """The calls of a function after which another takes its place."""
 
 

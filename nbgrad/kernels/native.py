@@ -19,8 +19,6 @@ from numba.core import cgutils
 
 from .jit.kernel import undisturbed
 
-__all__ = ["ARRAY", "FLOAT", "SCALAR", "TUPLE", "Emitter", "builtin", "compiled"]
-
 WORD, INT, DOUBLE, SINGLE = ir.IntType(64), ir.IntType(32), ir.DoubleType(), ir.FloatType()
 VOID = ir.VoidType()
 _FASTCALL = 0x80 | 0x02  # with keywords
@@ -34,7 +32,7 @@ IS_KNOWN = ctypes.sizeof(ctypes.c_void_p) == 8
 ARRAY, DICT, FLOAT, INTEGER, LIST, SCALAR, TUPLE = map(
     id, (np.ndarray, dict, float, int, list, np.float64, tuple)
 )
-ALWAYS = ir.IntType(1)(1)
+NOTHING, ALWAYS = WORD(id(None)), ir.IntType(1)(1)
 
 
 _names = count()
@@ -141,6 +139,21 @@ class Emitter:
         with cgutils.for_range(self.build, count) as loop:
             yield loop.index
 
+    @contextmanager
+    def pairs(self, given: Any, count: Any) -> Iterator[tuple[Any, Any, Any]]:
+        """`with emit.pairs(d, n) as (i, key, value):` the same for each of the n pairs of a dict,
+        which does not change."""
+        row = self.row(3)
+        self.store(word(0), row)
+        key, value = (self.build.add(row, word(offset)) for offset in (8, 16))
+        with self.each(count) as i:
+            self.python("PyDict_Next", INT, given, row, key, value)
+            yield i, self.load(key), self.load(value)
+
+    def as_word(self, condition: Any) -> Any:
+        """1 for a condition that holds, 0 for another."""
+        return self.build.zext(condition, WORD)
+
     def _let_go(self) -> None:
         for x in self.owned:
             self.count(x, -1)
@@ -233,13 +246,12 @@ class Emitter:
 
     def item(self, x: Any, i: Any) -> Any:
         """Item i of a tuple that is long enough."""
-        if isinstance(i, int):
-            return self.load(x, _ITEMS + 8 * i)
-        return self.load(self.build.add(x, self.build.mul(i, word(8))), _ITEMS)
+        return self.load(self.place(x, i))
 
-    def items(self, x: Any) -> Any:
-        """Where the items of a tuple lie."""
-        return self.build.add(x, word(_ITEMS))
+    def place(self, x: Any, i: Any = 0) -> Any:
+        """Where item i of a tuple lies, and the others behind it."""
+        step = word(8 * i) if isinstance(i, int) else self.build.mul(i, word(8))
+        return self.build.add(self.build.add(x, word(_ITEMS)), step)
 
     def length(self, x: Any) -> Any:
         """The number of items of a tuple or a list."""
@@ -249,7 +261,7 @@ class Emitter:
         """A tuple of items, which are handed over."""
         made = self.made(self.python("PyTuple_New", WORD, word(len(items))))
         for i, x in enumerate(items):
-            self.store(self.handed(x), made, _ITEMS + 8 * i)
+            self.store(self.handed(x), self.place(made, i))
         return made
 
     def number(self, x: Any) -> Any:
@@ -321,9 +333,13 @@ def _definition(name: str, address: int) -> _Definition:
     return _Definition(name.encode(), address, _FASTCALL, None)
 
 
-def function(name: str, emitter: Emitter, general: Callable) -> Callable:
-    """The function that was written, which leaves what it does not foresee to a general one."""
-    return builtin(name, compiled(emitter), (general, *emitter.kept))
+def function(write: Callable[[], Emitter], general: Callable) -> Callable:
+    """The function that is written, which leaves what it does not foresee to a general one; that
+    itself where objects lie otherwise."""
+    if not IS_KNOWN:
+        return general
+    emitter = write()
+    return builtin(general.__name__, compiled(emitter), (general, *emitter.kept))
 
 
 def builtin(name: str, address: int, own: tuple) -> Callable:

@@ -3,7 +3,6 @@ that have a plan, while no mode is active. Whatever else comes is left to the fu
 whose meaning these have. Those are called first, as a C function takes some milliseconds to write.
 """
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -13,12 +12,10 @@ from ..core.modes import active
 from ..eager.launching import often
 from ..eager.plans import Plan
 from ..kernels import native
-from ..kernels.native import WORD, Emitter, slots, word
+from ..kernels.native import ALWAYS, NOTHING, WORD, Emitter, slots, word
 from .base import GraphArray
 from .graph import Node, add_child, tick
 from .operands import plain_operand
-
-_NOTHING, _ALWAYS = word(id(None)), native.ALWAYS
 
 
 class Recorder(Emitter):
@@ -49,17 +46,17 @@ class Recorder(Emitter):
 
         def whole() -> tuple[Any, ...]:
             value = self.handed(self.made(self.python("PyNumber_Float", WORD, x)))
-            return *self.held_all(_NOTHING, number), value
+            return *self.held_all(NOTHING, number), value
 
         def plain() -> tuple[Any, ...]:
             pair = self.called(self.constant(plain_operand), x, primitive)
-            found = self.held_all(_NOTHING, self.item(pair, 0), self.item(pair, 1))
+            found = self.held_all(NOTHING, self.item(pair, 0), self.item(pair, 1))
             self.let_go(pair)
             return found
 
         found = self.chosen(
             (self.is_a(x, id(self.kind)), lambda: self.array_parts(x)),
-            (self.is_a(x, native.FLOAT), lambda: self.held_all(_NOTHING, number, x)),
+            (self.is_a(x, native.FLOAT), lambda: self.held_all(NOTHING, number, x)),
             (self.is_a(x, native.INTEGER), whole),
             (self.is_a(x, native.ARRAY), plain),
         )
@@ -83,17 +80,17 @@ class Recorder(Emitter):
     def forward(self, plan: Any, saved: Any, count: int) -> Any:
         """The value of a plan for so many arguments; it is ours."""
         function = self.attribute(plan, "forward")
-        value = self.called_with(function, self.items(saved), count)
+        value = self.called_with(function, self.place(saved), count)
         self.let_go(function)
         return value
 
     def record(self, plan: Any, parents: Any, saved: Any, value: Any) -> None:
         """Return the array of a new node, which is handed all four, and tell its parents of it."""
         aval = self.load(plan, self.plan["aval"])
-        self.demand(self.build.not_(self.equal(aval, _NOTHING)))
+        self.demand(self.build.not_(self.equal(aval, NOTHING)))
         node, array = self.new_object(Node), self.new_object(self.kind)
         parts = {"plan": plan, "parents": parents, "saved": saved, "value": value}
-        parts |= {name: self.held(_NOTHING) for name in ("children", "grad")}
+        parts |= {name: self.held(NOTHING) for name in ("children", "grad")}
         parts |= {"time": self.called(self.constant(tick)), "array": self.reference(array)}
         for name, x in parts.items():
             self.store(self.handed(x), node, self.node[name])
@@ -102,7 +99,7 @@ class Recorder(Emitter):
             self.store(self.handed(x), array, self.array[name])
         with self.each(self.length(parents)) as i:
             parent = self.item(parents, i)
-            with self.build.if_then(self.build.not_(self.equal(parent, _NOTHING))):
+            with self.build.if_then(self.build.not_(self.equal(parent, NOTHING))):
                 self.tell(parent, child)
         self.let_go(child)
         self.build.ret(self.handed(array))
@@ -115,14 +112,14 @@ class Recorder(Emitter):
         def first() -> tuple[()]:
             self.count(child, 1)
             self.store(child, parent, place)
-            self.count(_NOTHING, -1)
+            self.count(NOTHING, -1)
             return ()
 
         def listed() -> tuple[()]:
             limit = self.python("PyList_GetItem", WORD, children, word(0))
             limit = self.python("PyLong_AsSsize_t", WORD, limit)
             room = self.build.icmp_signed("<", self.length(children), limit)
-            return tuple(self.chosen((room, append), (_ALWAYS, general)))
+            return tuple(self.chosen((room, append), (ALWAYS, general)))
 
         def append() -> tuple[()]:
             failed = self.python("PyList_Append", native.INT, children, child)
@@ -134,9 +131,9 @@ class Recorder(Emitter):
             return ()
 
         self.chosen(
-            (self.equal(children, _NOTHING), first),
+            (self.equal(children, NOTHING), first),
             (self.is_a(children, native.LIST), listed),
-            (_ALWAYS, general),
+            (ALWAYS, general),
         )
 
 
@@ -167,12 +164,12 @@ class Bind1(Recorder):
         """What a plan is looked up by: the kind, the names of the parameters, and those."""
         (count,) = self.chosen(
             (self.equal(self.keywords, word(0)), lambda: (word(0),)),
-            (_ALWAYS, lambda: (self.length(self.keywords),)),
+            (ALWAYS, lambda: (self.length(self.keywords),)),
         )
         size = self.build.add(word(1), self.build.mul(word(2), count))
         key = self.made(self.python("PyTuple_New", WORD, size))
-        self.store(self.handed(aval), self.items(key))
-        names = self.build.add(self.items(key), word(8))
+        self.store(self.handed(aval), self.place(key))
+        names = self.build.add(self.place(key), word(8))
         values = self.build.add(names, self.build.mul(word(8), count))
         with self.each(count) as i:
             step = self.build.mul(word(8), i)
@@ -194,7 +191,7 @@ class Bind1(Recorder):
             return (copied,)
 
         is_shared = self.build.and_(leaf, self.is_view(value))
-        (found,) = self.chosen((is_shared, copy), (_ALWAYS, lambda: (value,)))
+        (found,) = self.chosen((is_shared, copy), (ALWAYS, lambda: (value,)))
         self.handed(value)
         self.owned.append(found)
         return found
@@ -210,14 +207,14 @@ class Bind2(Recorder):
         y_node, y_kind, y_value = self.parts(y, primitive)
         one = self.equal(x_node, y_node)
         key = self.made(self.python("PyTuple_New", WORD, self.build.select(one, word(1), word(2))))
-        self.store(self.handed(x_kind), self.items(key))
+        self.store(self.handed(x_kind), self.place(key))
 
         def pair() -> tuple[()]:
             self.count(y_kind, 1)
-            self.store(y_kind, self.items(key), 8)
+            self.store(y_kind, self.place(key), 8)
             return ()
 
-        self.chosen((one, lambda: ()), (_ALWAYS, pair))
+        self.chosen((one, lambda: ()), (ALWAYS, pair))
         self.let_go(y_kind)
         plan = self.plan_of(primitive, key)
         parents, saved = self.packed([x_node, y_node]), self.packed([x_value, y_value])
@@ -230,10 +227,4 @@ def shorten(kind: Any, module: Any) -> None:
     for owner, name, writer in (
         (kind, "bind1", Bind1), (kind, "bind2", Bind2), (module, "result", Result),
     ):  # fmt: skip
-        often(owner, name, partial(_written, writer, kind))
-
-
-def _written(writer: Callable[[type], Emitter], kind: type, general: Callable) -> Callable:
-    if not native.IS_KNOWN:
-        return general
-    return native.function(general.__name__, writer(kind), general)
+        often(owner, name, partial(native.function, partial(writer, kind)))
