@@ -33,8 +33,7 @@ def reset(arrays: "Sequence[TrackedArray]") -> None:
     with _lock:
         for array in arrays:
             root = array.node
-            alive = live_children(root)
-            if alive:
+            if root.children is not None and (alive := live_children(root)):
                 _free_all(alive)
             root.children = None if root.plan else [64]
             root.grad = None
