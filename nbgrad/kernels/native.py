@@ -76,8 +76,10 @@ class Emitter:
         self.build = ir.IRBuilder(self.function.append_basic_block())
         self.owned: list[Any] = []
         self.kept: list[Any] = []
-        self._slow = self.function.append_basic_block()
-        with self.build.goto_block(self._slow):
+        self.slow, self.failed = (self.function.append_basic_block() for _ in range(2))
+        with self.build.goto_block(self.failed):
+            self.build.ret(word(0))
+        with self.build.goto_block(self.slow):
             operands = self.item(self.own, 0), self.args, given, self.keywords
             self.build.ret(self.python("PyObject_Vectorcall", WORD, *operands))
         self.demand(self.equal(given, word(count)))
@@ -85,26 +87,27 @@ class Emitter:
             self.demand(self.equal(self.keywords, word(0)))
 
     def demand(self, condition: Any) -> None:
-        """Go on where `condition` holds."""
-        following = self.function.append_basic_block()
-        if not self.owned:
-            self.build.cbranch(condition, following, self._slow)
-        else:
-            leaving = self.function.append_basic_block()
-            self.build.cbranch(condition, following, leaving)
-            self.build.position_at_end(leaving)
-            self._let_go()
-            self.build.branch(self._slow)
-        self.build.position_at_end(following)
+        """Go on where `condition` holds; where not, the general function is called."""
+        self._unless(condition, self.slow)
 
     def require(self, condition: Any) -> None:
         """Go on where `condition` holds; where not, an exception was raised."""
-        following, leaving = (self.function.append_basic_block() for _ in range(2))
+        self._unless(condition, self.failed)
+
+    def _unless(self, condition: Any, leave: ir.Block) -> None:
+        """Go on where `condition` holds; where not, let go what is ours, and leave."""
+        following = self.function.append_basic_block()
+        leaving = self.function.append_basic_block() if self.owned else leave
         self.build.cbranch(condition, following, leaving)
-        self.build.position_at_end(leaving)
-        self._let_go()
-        self.build.ret(word(0))
+        if self.owned:
+            self.build.position_at_end(leaving)
+            self._leave(leave)
         self.build.position_at_end(following)
+
+    def _leave(self, block: ir.Block) -> None:
+        for x in self.owned:
+            self.count(x, -1)
+        self.build.branch(block)
 
     def made(self, x: Any) -> Any:
         """An object that was made for us; 0 where an exception was raised."""
@@ -123,8 +126,7 @@ class Emitter:
             found.append((write(), self.build.block))
             self.build.branch(done)
             self.build.position_at_end(following)
-        self._let_go()
-        self.build.branch(self._slow)
+        self._leave(self.slow)
         self.build.position_at_end(done)
         values = []
         for i, value in enumerate(found[0][0]):
@@ -153,10 +155,6 @@ class Emitter:
     def as_word(self, condition: Any) -> Any:
         """1 for a condition that holds, 0 for another."""
         return self.build.zext(condition, WORD)
-
-    def _let_go(self) -> None:
-        for x in self.owned:
-            self.count(x, -1)
 
     def argument(self, i: int) -> Any:
         return self.load(self.args, 8 * i)
@@ -300,8 +298,8 @@ class Emitter:
 
 @cache
 def _engine() -> Any:
-    """What makes machine code. Straight code has nothing to optimise, and is made in a third of the
-    time without trying."""
+    """What makes machine code and keeps it. Straight code has nothing to optimise, and is made in a
+    third of the time without trying."""
     machine = llvm.Target.from_default_triple().create_target_machine(opt=0, jit=True)
     return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
 
@@ -349,14 +347,12 @@ def builtin(name: str, address: int, own: tuple) -> Callable:
     return make(ctypes.addressof(_definition(name, address)), own, None)
 
 
-def slots(kind: type) -> dict[str, int]:
-    """Where the slots of a class lie in its objects, by their names: found by setting them."""
-    names = [name for base in kind.__mro__ for name in getattr(base, "__slots__", ())]
+def slots(kind: type, *names: str) -> dict[str, int]:
+    """Where slots lie in the objects of a class: found by setting them."""
     x, found = object.__new__(kind), {}
     words = (ctypes.c_size_t * (kind.__basicsize__ // 8)).from_address(id(x))
     for name in names:
-        if not name.startswith("__"):
-            mark = object()
-            setattr(x, name, mark)
-            found[name] = 8 * list(words).index(id(mark))
+        mark = object()
+        setattr(x, name, mark)
+        found[name] = 8 * list(words).index(id(mark))
     return found

@@ -17,7 +17,7 @@ class HandOut(Emitter):
     def __init__(self, origin: str):
         super().__init__(2)
         self.cotangents, self.seed = self.argument(0), self.argument(1)
-        self.slots = slots(Node)
+        self.slots = slots(Node, "grad", "grad_time", "origin", "plan")
         self.demand(self.is_a(self.cotangents, native.DICT))
         count = self.python("PyDict_Size", WORD, self.cotangents)
         self.gradients = self.made(self.python("PyTuple_New", WORD, count))

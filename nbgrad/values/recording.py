@@ -24,7 +24,8 @@ class Recorder(Emitter):
     def __init__(self, kind: type, count: int, keywords: bool = False):
         super().__init__(count, keywords)
         self.kind = kind
-        self.node, self.array, self.plan = slots(Node), slots(GraphArray), slots(Plan)
+        self.node, self.array = slots(Node, *Node.__slots__[1:]), slots(GraphArray, "aval", "node")
+        self.plan = slots(Plan, "aval")
         modes = self.python("PySet_Size", WORD, self.constant(active))
         self.demand(self.equal(modes, word(0)))
 
