@@ -169,8 +169,8 @@ def _pattern(launch: Launch) -> tuple[tuple[Any, ...], Any]:
 
 
 @cache
-def _code(operands: tuple[tuple[type, Operand], ...], results: Any, count: int) -> tuple[int, Any]:
-    """The address of the code of launchers of one pattern, and what keeps it."""
+def _code(operands: tuple[tuple[type, Operand], ...], results: Any, count: int) -> int:
+    """The address of the code of launchers of one pattern."""
     return native.compiled(_Writer([x for _, x in operands], results, count))
 
 
