@@ -21,6 +21,7 @@ from numba.core import types
 from numba.np import numpy_support
 
 from . import native
+from .builtin import IS_KNOWN, builtin, compiled
 from .jit.kernel import DISABLED, Kernel
 from .native import DOUBLE, INT, SINGLE, WORD, Emitter, word
 
@@ -120,7 +121,7 @@ def is_short(size: int) -> bool:
 def launcher(launch: Launch, count: int, general: Callable) -> Callable:
     """A function of `count` arguments that makes the call where all is as foreseen, and where not
     is `general`; that itself where Numba compiles nothing."""
-    if DISABLED or not native.IS_KNOWN:
+    if DISABLED or not IS_KNOWN:
         return general
     numbers: list[int | float] = []
     for x in (*launch.operands, *launch.returned):
@@ -128,13 +129,13 @@ def launcher(launch: Launch, count: int, general: Callable) -> Callable:
         numbers += [x.factor] if isinstance(x, Returned) else []
         numbers += getattr(x, "shape", ())
     table = np.empty(2 + len(numbers), np.int64)
-    compiled = _compiled(launch)
+    found = _compiled(launch)
     table[0] = launch.kernel.launched.ctypes.data
-    table[1] = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
+    table[1] = found.library.get_pointer_to_function(found.fndesc.llvm_func_name)
     for i, number in enumerate(numbers, 2):
         table[i : i + 1].view(type(number))[0] = number
     code = _code(*_pattern(launch), count)
-    return native.builtin("launcher", code, (general, table, compiled))
+    return builtin("launcher", code, (general, table, found))
 
 
 def _compiled(launch: Launch) -> Any:
@@ -171,7 +172,7 @@ def _pattern(launch: Launch) -> tuple[tuple[Any, ...], Any]:
 @cache
 def _code(operands: tuple[tuple[type, Operand], ...], results: Any, count: int) -> int:
     """The address of the code of launchers of one pattern."""
-    return native.compiled(_Writer([x for _, x in operands], results, count))
+    return compiled(_Writer([x for _, x in operands], results, count))
 
 
 class _Writer(Emitter):

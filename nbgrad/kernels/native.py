@@ -12,23 +12,17 @@ from functools import cache
 from itertools import count
 from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils
 
-from .jit.kernel import undisturbed
-
 WORD, INT, DOUBLE, SINGLE = ir.IntType(64), ir.IntType(32), ir.DoubleType(), ir.FloatType()
 VOID = ir.VoidType()
-_FASTCALL = 0x80 | 0x02  # with keywords
 # Where things lie: behind the head of an object is a float's number, a tuple's length, and an
 # array's data, number of axes, their lengths and strides, owner, dtype and flags.
 _HEAD, _ITEMS, _TYPE = object.__basicsize__, tuple.__basicsize__, object.__basicsize__ - 8
 _DATA, _NDIM, _LENGTHS, _OWNER, _DTYPE, _FLAGS = (_HEAD + at for at in (0, 8, 16, 32, 40, 48))
-_IN_ORDER = 0x0101  # C order, and aligned
-IS_KNOWN = ctypes.sizeof(ctypes.c_void_p) == 8
-"""Whether objects lie in memory as it is said here."""
+_IN_ORDER, _AS_KERNELS_TAKE = 0x0101, 0x0501  # C order, aligned; and writeable
 ARRAY, DICT, FLOAT, INTEGER, LIST, SCALAR, TUPLE = map(
     id, (np.ndarray, dict, float, int, list, np.float64, tuple)
 )
@@ -255,6 +249,13 @@ class Emitter:
         """The number of items of a tuple or a list."""
         return self.load(x, _HEAD)
 
+    def new_list(self, x: Any) -> Any:
+        """A list of one object."""
+        made = self.made(self.python("PyList_New", WORD, word(1)))
+        item = self.handed(self.held(self.constant(x)))
+        self.python("PyList_SetItem", INT, made, word(0), item)
+        return made
+
     def packed(self, items: list[Any]) -> Any:
         """A tuple of items, which are handed over."""
         made = self.made(self.python("PyTuple_New", WORD, word(len(items))))
@@ -271,6 +272,16 @@ class Emitter:
     def data(self, x: Any) -> Any:
         """Where the first element of an array lies."""
         return self.load(x, _DATA)
+
+    def dtype(self, x: Any) -> Any:
+        """The dtype of an array."""
+        return self.load(x, _DTYPE)
+
+    def is_float_array(self, x: Any) -> Any:
+        """Whether an array is of float64 or float32, in C order, aligned and not read only."""
+        flags = self.build.and_(self.load(x, _FLAGS, INT), INT(_AS_KERNELS_TAKE))
+        kinds = [self.equal(self.dtype(x), word(id(np.dtype(kind)))) for kind in ("f8", "f4")]
+        return self.build.and_(self.build.or_(*kinds), self.equal(flags, INT(_AS_KERNELS_TAKE)))
 
     def is_view(self, x: Any) -> Any:
         """Whether the memory of an array is another object's."""
@@ -294,65 +305,3 @@ class Emitter:
         unset = [word(0), word(0), ir.Constant(INT, 0), word(0)]
         operands = word(ARRAY), kind, ir.Constant(INT, ndim), lengths, *unset
         return self.made(self.call(word(_new_array()), WORD, *operands))
-
-
-@cache
-def _engine() -> Any:
-    """What makes machine code and keeps it. Straight code has nothing to optimise, and is made in a
-    third of the time without trying."""
-    machine = llvm.Target.from_default_triple().create_target_machine(opt=0, jit=True)
-    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-
-
-def compiled(emitter: Emitter) -> int:
-    """The address of the function that was written."""
-    with undisturbed():
-        engine = _engine()
-        engine.add_module(llvm.parse_assembly(str(emitter.module)))
-        engine.finalize_object()
-        return engine.get_function_address(emitter.function.name)
-
-
-_POINTER = ctypes.c_void_p
-
-
-class _Definition(ctypes.Structure):
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("function", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )
-
-
-@cache
-def _definition(name: str, address: int) -> _Definition:
-    """Python's definition of a function, which is kept."""
-    return _Definition(name.encode(), address, _FASTCALL, None)
-
-
-def function(write: Callable[[], Emitter], general: Callable) -> Callable:
-    """The function that is written, which leaves what it does not foresee to a general one; that
-    itself where objects lie otherwise."""
-    if not IS_KNOWN:
-        return general
-    emitter = write()
-    return builtin(general.__name__, compiled(emitter), (general, *emitter.kept))
-
-
-def builtin(name: str, address: int, own: tuple) -> Callable:
-    """The C function at an address as a function of Python, which is handed `own`."""
-    make: Any = ctypes.pythonapi.PyCFunction_NewEx
-    make.restype, make.argtypes = ctypes.py_object, [_POINTER, ctypes.py_object, _POINTER]
-    return make(ctypes.addressof(_definition(name, address)), own, None)
-
-
-def slots(kind: type, *names: str) -> dict[str, int]:
-    """Where slots lie in the objects of a class: found by setting them."""
-    x, found = object.__new__(kind), {}
-    words = (ctypes.c_size_t * (kind.__basicsize__ // 8)).from_address(id(x))
-    for name in names:
-        mark = object()
-        setattr(x, name, mark)
-        found[name] = 8 * list(words).index(id(mark))
-    return found

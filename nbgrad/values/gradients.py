@@ -14,7 +14,7 @@ import numpy as np
 from ..core import modes
 from ..core.array import Array
 from ..eager.launching import often
-from ..kernels import native
+from ..kernels.builtin import function
 from .graph import Node, check_fresh, freed, live_children, tick
 from .handing import HandOut
 
@@ -88,7 +88,7 @@ def _hand_out(cotangents: dict[Node, Any], seed: Any) -> None:
         raise
 
 
-often(sys.modules[__name__], "_hand_out", partial(native.function, partial(HandOut, SWEPT)))
+often(sys.modules[__name__], "_hand_out", partial(function, partial(HandOut, SWEPT)))
 
 
 def seed(node: Node, gradient: Any) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from ..kernels import native
-from ..kernels.native import ALWAYS, NOTHING, WORD, Emitter, slots, word
+from ..kernels.builtin import slots
+from ..kernels.native import ALWAYS, NOTHING, WORD, Emitter, word
 from .graph import Node, tick
 
 

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from ..core.modes import active
+from ..core.primitive import Aval
 from ..eager.launching import often
 from ..eager.plans import Plan
 from ..kernels import native
-from ..kernels.native import ALWAYS, NOTHING, WORD, Emitter, slots, word
+from ..kernels.builtin import function, slots
+from ..kernels.native import ALWAYS, NOTHING, WORD, Emitter, word
 from .base import GraphArray
-from .graph import Node, add_child, tick
+from .graph import Leaf, Node, add_child, tick
 from .operands import plain_operand
 
 
@@ -25,7 +27,7 @@ class Recorder(Emitter):
         super().__init__(count, keywords)
         self.kind = kind
         self.node, self.array = slots(Node, *Node.__slots__[1:]), slots(GraphArray, "aval", "node")
-        self.plan = slots(Plan, "aval")
+        self.plan, self.aval = slots(Plan, "aval"), slots(Aval, "constant")
         modes = self.python("PySet_Size", WORD, self.constant(active))
         self.demand(self.equal(modes, word(0)))
 
@@ -49,11 +51,19 @@ class Recorder(Emitter):
             value = self.handed(self.made(self.python("PyNumber_Float", WORD, x)))
             return *self.held_all(NOTHING, number), value
 
-        def plain() -> tuple[Any, ...]:
+        def constant() -> tuple[Any, ...]:
+            aval = self.known_aval(x)
+            self.demand(self.build.not_(self.equal(aval, word(0))))
+            return self.held_all(NOTHING, self.load(aval, self.aval["constant"]), x)
+
+        def other() -> tuple[Any, ...]:
             pair = self.called(self.constant(plain_operand), x, primitive)
             found = self.held_all(NOTHING, self.item(pair, 0), self.item(pair, 1))
             self.let_go(pair)
             return found
+
+        def plain() -> tuple[Any, ...]:
+            return tuple(self.chosen((self.is_float_array(x), constant), (ALWAYS, other)))
 
         found = self.chosen(
             (self.is_a(x, id(self.kind)), lambda: self.array_parts(x)),
@@ -63,6 +73,14 @@ class Recorder(Emitter):
         )
         self.owned += found
         return found
+
+    def known_aval(self, array: Any) -> Any:
+        """The aval of an array, borrowed; 0 where it is not known."""
+        shape = self.attribute(array, "shape")
+        key = self.packed([shape, self.held(self.dtype(array))])
+        aval = self.python("PyDict_GetItemWithError", WORD, self.constant(Aval._known), key)
+        self.let_go(key)
+        return aval
 
     def plan_of(self, primitive: Any, key: Any) -> Any:
         """The plan that a primitive has for a key, which is let go; it is ours."""
@@ -80,30 +98,37 @@ class Recorder(Emitter):
 
     def forward(self, plan: Any, saved: Any, count: int) -> Any:
         """The value of a plan for so many arguments; it is ours."""
-        function = self.attribute(plan, "forward")
-        value = self.called_with(function, self.place(saved), count)
-        self.let_go(function)
+        forward = self.attribute(plan, "forward")
+        value = self.called_with(forward, self.place(saved), count)
+        self.let_go(forward)
         return value
 
     def record(self, plan: Any, parents: Any, saved: Any, value: Any) -> None:
         """Return the array of a new node, which is handed all four, and tell its parents of it."""
         aval = self.load(plan, self.plan["aval"])
         self.demand(self.build.not_(self.equal(aval, NOTHING)))
-        node, array = self.new_object(Node), self.new_object(self.kind)
         parts = {"plan": plan, "parents": parents, "saved": saved, "value": value}
         parts |= {name: self.held(NOTHING) for name in ("children", "grad")}
-        parts |= {"time": self.called(self.constant(tick)), "array": self.reference(array)}
-        for name, x in parts.items():
-            self.store(self.handed(x), node, self.node[name])
+        parts["time"] = self.called(self.constant(tick))
+        named = {self.node[name]: x for name, x in parts.items()}
+        node, array = self.new_pair(Node, named, aval)
         child = self.reference(node)
-        for name, x in {"aval": self.held(aval), "node": node}.items():
-            self.store(self.handed(x), array, self.array[name])
         with self.each(self.length(parents)) as i:
             parent = self.item(parents, i)
             with self.build.if_then(self.build.not_(self.equal(parent, NOTHING))):
                 self.tell(parent, child)
         self.let_go(child)
         self.build.ret(self.handed(array))
+
+    def new_pair(self, kind: type, parts: dict[int, Any], aval: Any) -> tuple[Any, Any]:
+        """A node with what its slots hold, which is handed over, and its array, which is ours."""
+        node, array = self.new_object(kind), self.new_object(self.kind)
+        parts[self.node["array"]] = self.reference(array)
+        for slot, x in parts.items():
+            self.store(self.handed(x), node, slot)
+        for name, x in {"aval": self.held(aval), "node": node}.items():
+            self.store(self.handed(x), array, self.array[name])
+        return node, array
 
     def tell(self, parent: Any, child: Any) -> None:
         """`add_child`, by that itself only where a list of children is made or pruned."""
@@ -145,6 +170,24 @@ class Result(Recorder):
         super().__init__(kind, 4)
         plan, parents, saved, value = map(self.argument, range(4))
         self.record(*map(self.held, (plan, parents, saved, value)))
+
+
+class MakeLeaf(Recorder):
+    """Writes `make_leaf(value, name, level)`."""
+
+    def __init__(self, kind: type):
+        super().__init__(kind, 3)
+        value, name, level = map(self.argument, range(3))
+        self.demand(self.equal(level, word(id(0))))
+        self.demand(self.is_a(value, native.ARRAY))
+        aval = self.known_aval(value)
+        self.demand(self.build.not_(self.equal(aval, word(0))))
+        time, slot = self.called(self.constant(tick)), slots(Leaf, "changed", "label")
+        parts = {self.node["value"]: self.held(value), self.node["time"]: self.held(time)}
+        parts |= {self.node["children"]: self.new_list(64), self.node["grad"]: self.held(NOTHING)}
+        parts |= {slot["changed"]: time, slot["label"]: self.held(name)}
+        _, array = self.new_pair(Leaf, parts, aval)
+        self.build.ret(self.handed(array))
 
 
 class Bind1(Recorder):
@@ -223,9 +266,10 @@ class Bind2(Recorder):
 
 
 def shorten(kind: Any, module: Any) -> None:
-    """Let C functions take the place of `kind.bind1`, `kind.bind2` and `module.result` once they
-    are called often."""
+    """Let C functions take the place of `bind1` and `bind2` of the class `kind`, of `result` and of
+    `make_leaf` of its module, once they are called often."""
     for owner, name, writer in (
-        (kind, "bind1", Bind1), (kind, "bind2", Bind2), (module, "result", Result),
+        (kind, "bind1", Bind1), (kind, "bind2", Bind2),
+        (module, "result", Result), (module, "make_leaf", MakeLeaf),
     ):  # fmt: skip
-        often(owner, name, partial(native.function, partial(writer, kind)))
+        often(owner, name, partial(function, partial(writer, kind)))

@@ -312,7 +312,6 @@ def _handle(node: Node) -> TrackedArray:
 
 
 graph.make_handle = _handle
-recording.shorten(TrackedArray, sys.modules[__name__])
 
 
 def make_leaf(value, name: str, level: int) -> TrackedArray:
@@ -341,3 +340,6 @@ def below(x: Any, level: int) -> Any:
 
 def _label(x: TrackedArray) -> str:
     return x.node.label if isinstance(x.node, Leaf) else ""
+
+
+recording.shorten(TrackedArray, sys.modules[__name__])
