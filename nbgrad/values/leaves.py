@@ -1,16 +1,23 @@
 """Leaves of the graph: `track` makes them."""
 
+import sys
+from functools import partial
 from typing import cast
 
 import numpy as np
 
 from ..core.array import Array
 from ..core.primitive import current_level
+from ..eager.launching import often
+from ..kernels.builtin import function
 from ..kernels.shapes import MOST_AXES
 from ..rules.families import FLOATS
-from . import tracked
 from .operands import float_array
-from .tracked import TrackedArray
+from .recording import MakeLeaf
+from .tracked import TrackedArray, make_leaf
+
+_new = make_leaf
+often(sys.modules[__name__], "_new", partial(function, partial(MakeLeaf, TrackedArray)))
 
 
 def track(x, name: str = "", *, copy: bool = True) -> TrackedArray:
@@ -29,10 +36,10 @@ def track(x, name: str = "", *, copy: bool = True) -> TrackedArray:
     2.0 (tracked x)
     """
     if type(x) is np.ndarray and x.dtype in FLOATS and copy:
-        return tracked.make_leaf(x.copy(), name, current_level())
+        return _new(x.copy(), name, current_level())
     if isinstance(x, Array):
         return cast(TrackedArray, x)
-    return tracked.make_leaf(float_array(x, copy), name, current_level())
+    return _new(float_array(x, copy), name, current_level())
 
 
 def leaf_of(x, level: int) -> TrackedArray:
@@ -40,4 +47,4 @@ def leaf_of(x, level: int) -> TrackedArray:
     is_plain = type(x) is np.ndarray and x.dtype in FLOATS and x.flags.carray
     if not is_plain or x.ndim > MOST_AXES:
         x = float_array(x)
-    return tracked.make_leaf(x, "", level)
+    return _new(x, "", level)

@@ -270,6 +270,6 @@ def shorten(kind: Any, module: Any) -> None:
     `make_leaf` of its module, once they are called often."""
     for owner, name, writer in (
         (kind, "bind1", Bind1), (kind, "bind2", Bind2),
-        (module, "result", Result), (module, "make_leaf", MakeLeaf),
+        (module, "result", Result),
     ):  # fmt: skip
         often(owner, name, partial(function, partial(writer, kind)))
