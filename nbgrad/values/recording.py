@@ -17,7 +17,7 @@ from ..kernels.builtin import function, slots
 from ..kernels.native import ALWAYS, NOTHING, WORD, Emitter, word
 from .base import GraphArray
 from .graph import Leaf, Node, add_child, tick
-from .operands import plain_operand
+from .operands import aval_of, plain_operand
 
 
 class Recorder(Emitter):
@@ -103,10 +103,30 @@ class Recorder(Emitter):
         self.let_go(forward)
         return value
 
+    def aval_for(self, plan: Any, value: Any) -> Any:
+        """The aval of the value that a plan gave; it is ours."""
+        planned = self.load(plan, self.plan["aval"])
+
+        def asked() -> tuple[Any]:
+            return (self.handed(self.called(self.constant(aval_of), value)),)
+
+        def looked_up() -> tuple[Any]:
+            aval = self.known_aval(value)
+            known = self.build.not_(self.equal(aval, word(0)))
+            return (self.chosen((known, lambda: self.held_all(aval)), (ALWAYS, asked))[0],)
+
+        def found() -> tuple[Any]:
+            is_array = self.is_a(value, native.ARRAY)
+            return (self.chosen((is_array, looked_up), (ALWAYS, asked))[0],)
+
+        known = self.build.not_(self.equal(planned, NOTHING))
+        (aval,) = self.chosen((known, lambda: self.held_all(planned)), (ALWAYS, found))
+        self.owned.append(aval)
+        return aval
+
     def record(self, plan: Any, parents: Any, saved: Any, value: Any) -> None:
         """Return the array of a new node, which is handed all four, and tell its parents of it."""
-        aval = self.load(plan, self.plan["aval"])
-        self.demand(self.build.not_(self.equal(aval, NOTHING)))
+        aval = self.aval_for(plan, value)
         parts = {"plan": plan, "parents": parents, "saved": saved, "value": value}
         parts |= {name: self.held(NOTHING) for name in ("children", "grad")}
         parts["time"] = self.called(self.constant(tick))
@@ -121,12 +141,12 @@ class Recorder(Emitter):
         self.build.ret(self.handed(array))
 
     def new_pair(self, kind: type, parts: dict[int, Any], aval: Any) -> tuple[Any, Any]:
-        """A node with what its slots hold, which is handed over, and its array, which is ours."""
+        """A node and its array, which is ours; what the slots hold is handed over."""
         node, array = self.new_object(kind), self.new_object(self.kind)
         parts[self.node["array"]] = self.reference(array)
         for slot, x in parts.items():
             self.store(self.handed(x), node, slot)
-        for name, x in {"aval": self.held(aval), "node": node}.items():
+        for name, x in {"aval": aval, "node": node}.items():
             self.store(self.handed(x), array, self.array[name])
         return node, array
 
@@ -182,6 +202,7 @@ class MakeLeaf(Recorder):
         self.demand(self.is_a(value, native.ARRAY))
         aval = self.known_aval(value)
         self.demand(self.build.not_(self.equal(aval, word(0))))
+        self.held(aval)
         time, slot = self.called(self.constant(tick)), slots(Leaf, "changed", "label")
         parts = {self.node["value"]: self.held(value), self.node["time"]: self.held(time)}
         parts |= {self.node["children"]: self.new_list(64), self.node["grad"]: self.held(NOTHING)}
@@ -226,7 +247,6 @@ class Bind1(Recorder):
 
     def settled(self, node: Any, value: Any) -> Any:
         """The value; of a leaf's data, which may change in place, no view but a copy."""
-        self.demand(self.is_a(value, native.ARRAY))
         leaf = self.equal(self.load(node, self.node["plan"]), word(0))
 
         def copy() -> tuple[Any]:
@@ -234,8 +254,11 @@ class Bind1(Recorder):
             self.count(value, -1)
             return (copied,)
 
-        is_shared = self.build.and_(leaf, self.is_view(value))
-        (found,) = self.chosen((is_shared, copy), (ALWAYS, lambda: (value,)))
+        def of_leaf() -> tuple[Any]:
+            return (self.chosen((self.is_view(value), copy), (ALWAYS, lambda: (value,)))[0],)
+
+        array = self.build.and_(leaf, self.is_a(value, native.ARRAY))
+        (found,) = self.chosen((array, of_leaf), (ALWAYS, lambda: (value,)))
         self.handed(value)
         self.owned.append(found)
         return found
