@@ -21,6 +21,8 @@ _FASTCALL = 0x80 | 0x02  # with keywords
 def _engine() -> Any:
     """What makes machine code and keeps it. Straight code has nothing to optimise, and is made in a
     third of the time without trying."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
     machine = llvm.Target.from_default_triple().create_target_machine(opt=0, jit=True)
     return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
 
