@@ -207,6 +207,13 @@ class Emitter:
         self.kept.append(x)
         return word(id(x))
 
+    def replace(self, x: Any, slot: int, value: Any) -> None:
+        """Set a slot, which holds one more reference of the value."""
+        old = self.load(x, slot)
+        self.count(value, 1)
+        self.store(value, x, slot)
+        self.count(old, -1)
+
     def new_object(self, kind: type) -> Any:
         """An object of a class with slots, none of which is set."""
         return self.made(self.python("PyType_GenericAlloc", WORD, self.constant(kind), word(0)))

@@ -3,20 +3,15 @@
 One thread at a time reads and sets them.
 """
 
-import sys
 import threading
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..core import modes
 from ..core.array import Array
-from ..eager.launching import often
-from ..kernels.builtin import function
 from .graph import Node, check_fresh, freed, live_children, tick
-from .handing import HandOut
 
 if TYPE_CHECKING:
     from .tracked import TrackedArray
@@ -31,12 +26,17 @@ SEEDED, SWEPT, PULLED = "seeded", "swept", "pulled"
 def reset(arrays: "Sequence[TrackedArray]") -> None:
     """Forget the gradients of `arrays` and of all that was computed from them, and free that."""
     with _lock:
-        for array in arrays:
-            root = array.node
-            if root.children is not None and (alive := live_children(root)):
-                _free_all(alive)
-            root.children = None if root.plan else [64]
-            root.grad = None
+        _reset(arrays)
+
+
+def _reset(arrays: "Sequence[TrackedArray]") -> None:
+    for array in arrays:
+        root = array.node
+        alive = live_children(root)
+        if alive:
+            _free_all(alive)
+        root.children = None if root.plan else [64]
+        root.grad = None
 
 
 def _free_all(nodes: list[Node]) -> None:
@@ -86,9 +86,6 @@ def _hand_out(cotangents: dict[Node, Any], seed: Any) -> None:
         for old in before:
             _set(*old)
         raise
-
-
-often(sys.modules[__name__], "_hand_out", partial(function, partial(HandOut, SWEPT)))
 
 
 def seed(node: Node, gradient: Any) -> None:

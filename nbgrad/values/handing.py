@@ -1,5 +1,5 @@
-"""Handing out gradients as a C function: in one step that nothing interrupts, so that nothing is
-ever taken back."""
+"""Handing out gradients and forgetting them as C functions: in one step that nothing interrupts, so
+that nothing is ever taken back."""
 
 from typing import Any
 
@@ -8,14 +8,16 @@ import numpy as np
 from ..kernels import native
 from ..kernels.builtin import slots
 from ..kernels.native import ALWAYS, NOTHING, WORD, Emitter, word
-from .graph import Node, tick
+from .base import GraphArray
+from .gradients import SWEPT
+from .graph import Leaf, Node, tick
 
 
 class HandOut(Emitter):
-    """Writes what `gradients.hand_out` does while it holds the lock; `origin` says who sets the
-    gradients. Cotangents that are tracked are not foreseen."""
+    """Writes what `gradients.hand_out` does while it holds the lock. Cotangents that are tracked
+    are not foreseen."""
 
-    def __init__(self, origin: str):
+    def __init__(self):
         super().__init__(2)
         self.cotangents, self.seed = self.argument(0), self.argument(1)
         self.slots = slots(Node, "grad", "grad_time", "origin", "plan")
@@ -25,14 +27,11 @@ class HandOut(Emitter):
         with self.pairs(self.cotangents, count) as (i, node, ct):
             added = self.added(node, self.unshared(i, ct))
             self.store(self.handed(added), self.place(self.gradients, i))
-        now, by = self.called(self.constant(tick)), self.constant(origin)
+        now, by = self.called(self.constant(tick)), self.constant(SWEPT)
         with self.pairs(self.cotangents, count) as (i, node, _):
             gradient = self.item(self.gradients, i)
             for name, x in (("grad_time", now), ("origin", by), ("grad", gradient)):
-                old = self.load(node, self.slots[name])
-                self.count(x, 1)
-                self.store(x, node, self.slots[name])
-                self.count(old, -1)
+                self.replace(node, self.slots[name], x)
         self.let_go(self.gradients)
         self.let_go(now)
         self.build.ret(self.handed(self.held(NOTHING)))
@@ -83,3 +82,32 @@ class HandOut(Emitter):
         self.handed(gradient)
         self.owned.append(found)
         return found
+
+
+class Reset(Emitter):
+    """Writes what `gradients.reset` does while it holds the lock, to leaves of the base level from
+    which nothing is computed that still lives."""
+
+    def __init__(self):
+        super().__init__(1)
+        arrays = self.argument(0)
+        self.array = slots(GraphArray, "node")["node"]
+        self.slots = slots(Node, "children", "grad")
+        self.demand(self.is_a(arrays, native.TUPLE))
+        with self.each(self.length(arrays)) as i:
+            leaf = self.load(self.item(arrays, i), self.array)
+            self.demand(self.is_a(leaf, id(Leaf)))
+            children = self.load(leaf, self.slots["children"])
+            count = self.build.sub(self.length(children), word(1))
+            with self.each(count) as j:
+                place = self.build.add(j, word(1))
+                child = self.called(self.python("PyList_GetItem", WORD, children, place))
+                self.demand(self.equal(child, NOTHING))
+                self.let_go(child)
+        with self.each(self.length(arrays)) as i:
+            leaf = self.load(self.item(arrays, i), self.array)
+            room = self.new_list(64)
+            self.replace(leaf, self.slots["children"], room)
+            self.let_go(room)
+            self.replace(leaf, self.slots["grad"], NOTHING)
+        self.build.ret(self.handed(self.held(NOTHING)))

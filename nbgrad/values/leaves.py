@@ -1,23 +1,16 @@
 """Leaves of the graph: `track` makes them."""
 
-import sys
-from functools import partial
 from typing import cast
 
 import numpy as np
 
 from ..core.array import Array
 from ..core.primitive import current_level
-from ..eager.launching import often
-from ..kernels.builtin import function
 from ..kernels.shapes import MOST_AXES
 from ..rules.families import FLOATS
+from . import short
 from .operands import float_array
-from .recording import MakeLeaf
-from .tracked import TrackedArray, make_leaf
-
-_new = make_leaf
-often(sys.modules[__name__], "_new", partial(function, partial(MakeLeaf, TrackedArray)))
+from .tracked import TrackedArray
 
 
 def track(x, name: str = "", *, copy: bool = True) -> TrackedArray:
@@ -36,10 +29,10 @@ def track(x, name: str = "", *, copy: bool = True) -> TrackedArray:
     2.0 (tracked x)
     """
     if type(x) is np.ndarray and x.dtype in FLOATS and copy:
-        return _new(x.copy(), name, current_level())
+        return short.make_leaf(x.copy(), name, current_level())
     if isinstance(x, Array):
         return cast(TrackedArray, x)
-    return _new(float_array(x, copy), name, current_level())
+    return short.make_leaf(float_array(x, copy), name, current_level())
 
 
 def leaf_of(x, level: int) -> TrackedArray:
@@ -47,4 +40,4 @@ def leaf_of(x, level: int) -> TrackedArray:
     is_plain = type(x) is np.ndarray and x.dtype in FLOATS and x.flags.carray
     if not is_plain or x.ndim > MOST_AXES:
         x = float_array(x)
-    return _new(x, "", level)
+    return short.make_leaf(x, "", level)

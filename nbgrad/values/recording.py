@@ -3,17 +3,15 @@ that have a plan, while no mode is active. Whatever else comes is left to the fu
 whose meaning these have. Those are called first, as a C function takes some milliseconds to write.
 """
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..core.modes import active
 from ..core.primitive import Aval
-from ..eager.launching import often
 from ..eager.plans import Plan
 from ..kernels import native
-from ..kernels.builtin import function, slots
+from ..kernels.builtin import slots
 from ..kernels.native import ALWAYS, NOTHING, WORD, Emitter, word
 from .base import GraphArray
 from .graph import Leaf, Node, add_child, tick
@@ -286,13 +284,3 @@ class Bind2(Recorder):
         plan = self.plan_of(primitive, key)
         parents, saved = self.packed([x_node, y_node]), self.packed([x_value, y_value])
         self.record(plan, parents, saved, self.forward(plan, saved, 2))
-
-
-def shorten(kind: Any, module: Any) -> None:
-    """Let C functions take the place of `bind1` and `bind2` of the class `kind`, of `result` and of
-    `make_leaf` of its module, once they are called often."""
-    for owner, name, writer in (
-        (kind, "bind1", Bind1), (kind, "bind2", Bind2),
-        (module, "result", Result),
-    ):  # fmt: skip
-        often(owner, name, partial(function, partial(writer, kind)))

@@ -5,7 +5,6 @@ through that case. What is tracked inside another transformation is a `NestedTra
 may itself be tracked, dual or symbolic.
 """
 
-import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 from weakref import ref
@@ -22,7 +21,7 @@ from ..eager.elementwise import ElementwisePlan
 from ..errors import DimensionMismatch, GraphError
 from ..rules.families import FLOATS, ufunc_primitives
 from ..rules.index import slice_plan
-from . import backward, gradients, graph, operands, recording
+from . import backward, gradients, graph, operands
 from .base import GraphArray, plain_value
 from .graph import Leaf, NestedLeaf, NestedNode, Node, add_child, tick
 from .operands import aval_of, plain_operand
@@ -340,6 +339,3 @@ def below(x: Any, level: int) -> Any:
 
 def _label(x: TrackedArray) -> str:
     return x.node.label if isinstance(x.node, Leaf) else ""
-
-
-recording.shorten(TrackedArray, sys.modules[__name__])

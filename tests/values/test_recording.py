@@ -16,7 +16,7 @@ from nbgrad.core.primitive import Primitive
 from nbgrad.kernels.builtin import function
 from nbgrad.values import gradients, tracked
 from nbgrad.values.graph import add_child
-from nbgrad.values.handing import HandOut
+from nbgrad.values.handing import HandOut, Reset
 from nbgrad.values.recording import Bind1, Bind2, MakeLeaf, Result
 from nbgrad.values.tracked import TrackedArray
 
@@ -144,7 +144,7 @@ def test_a_result_of_any_number_of_parents():
 
 @pytest.mark.parametrize("kind", ["own", "shared", "seed", "view", "scalar"])
 def test_gradients_are_handed_out_as_in_python(kind):
-    hand_out = function(partial(HandOut, gradients.SWEPT), asked)
+    hand_out = function(HandOut, asked)
     for before in (None, np.full((2, 3), 10.0)):
         leaves, base = [track(X), track(X)], np.arange(12.0).reshape(4, 3)
         ct: Any = {"view": base[:2], "scalar": np.float64(3.0)}.get(kind, base[:2].copy())
@@ -164,9 +164,22 @@ def test_gradients_are_handed_out_as_in_python(kind):
     assert hand_out({inner.node: inner}, None)[0] == "asked"
 
 
+def test_leaves_without_children_are_reset_and_others_left_alone():
+    reset = function(Reset, asked)
+    x, y = track(X), track(Y)
+    x.node.grad = y.node.grad = X
+    z = x * 2.0
+    assert reset((y, x))[0] == reset((z,))[0] == reset([y])[0] == "asked"
+    assert x.node.grad is y.node.grad is X and len(x.node.children) == 2
+    del z
+    assert reset((x, y)) is reset(()) is None
+    assert x.node.grad is y.node.grad is None and x.node.children == y.node.children == [64]
+    assert x.node.children is not y.node.children
+
+
 def test_nothing_leaks():
     x, y, m = track(X), track(Y), track(X)
-    hand_out = function(partial(HandOut, gradients.SWEPT), asked)
+    hand_out, reset = function(HandOut, asked), function(Reset, asked)
 
     def work():
         z = bind2(MULTIPLY, bind2(MULTIPLY, x, 3), y)
@@ -176,7 +189,7 @@ def test_nothing_leaks():
         make_leaf(X, "", 0)
         result(z.node.plan, z.node.parents, z.node.saved, z.node.value)
         hand_out({x.node: X, y.node: X}, None)
-        x.node.grad = y.node.grad = None
+        reset((x, y))
         with pytest.raises(OverflowError):
             bind2(MULTIPLY, x, 10**400)
 
