@@ -19,6 +19,7 @@ from .state import State, require_open
 
 # Of the leaves of an array, itself.
 _first = itemgetter(0)
+_PLAIN = np.ndarray
 
 
 class Run:
@@ -47,9 +48,9 @@ class Run:
         self.op, self.leaves, self.gradient = op, [], []
         inputs = list(args)
         states: dict[int, State] = {}  # of arguments that are more than an array
-        passed = list(options.values())
-        for position, x in enumerate(args):
-            if type(x) is np.ndarray and x.dtype in FLOATS:
+        passed = [*options.values()] if options else []
+        for position, x in enumerate(inputs):
+            if type(x) is _PLAIN and x.dtype in FLOATS:
                 continue
             if position in positions:
                 state = states[position] = State(x)
@@ -60,7 +61,7 @@ class Run:
         self.started = graph.tick()
         with new_level(level):
             for position in positions:
-                state = states.get(position)
+                state = states.get(position) if states else None
                 if state is None:
                     leaf = inputs[position] = leaf_of(args[position], level)
                     self.leaves.append((leaf.node,))
@@ -122,7 +123,7 @@ class Run:
             own = []
             for node in nodes:
                 ct = gradients.get(node)
-                if type(ct) is not np.ndarray or not ct.ndim or ct.base is not None:
+                if type(ct) is not _PLAIN or not ct.ndim or ct.base is not None:
                     ct = _own_cotangent(node, ct)
                 elif id(ct) in given:
                     ct = np.array(ct)
