@@ -30,7 +30,7 @@ def _binary(name: str):
     """The method of an operator, and the reflected one."""
 
     def method(self, other):
-        if isinstance(other, _OPERANDS):
+        if type(other) is type(self) or isinstance(other, _OPERANDS):
             return self.bind2(_registry[name], self, other)
         return NotImplemented
 
@@ -53,7 +53,7 @@ def _method(function: Callable):
     return method
 
 
-_OPERANDS = (Tracer, float, int, np.ndarray, np.generic, list, tuple, complex)
+_OPERANDS = (float, int, np.ndarray, Tracer, np.generic, list, tuple, complex)
 
 
 class Array(Tracer):

@@ -304,7 +304,7 @@ class new_level:
         self.inside = fresh + 1
 
     def __enter__(self) -> int:
-        self.outer = _innermost()
+        self.outer = None if _opened.get() is None else _innermost()
         self.frame: Any = sys._getframe(1)
         _opened.set(self)
         return self.level

@@ -69,11 +69,16 @@ def axis_of(axis, ndim: int, op: str) -> int:
     return np.lib.array_utils.normalize_axis_index(whole(axis, f"{op}: an axis"), ndim, op)
 
 
+_EVERY = [tuple(range(ndim)) for ndim in range(MOST_AXES + 1)]
+
+
 def axes_of(axis, ndim: int, op: str = "reduction", of_ufunc: bool = False) -> tuple[int, ...]:
     """`axis` as sorted non-negative ints; None means all. Raises NumPy's AxisError.
 
     The reductions of ufuncs take 0 and -1 for a number too, and reduce it along nothing.
     """
+    if axis is None and type(ndim) is int:
+        return _EVERY[ndim]
     try:
         return _axes_of(axis, ndim, op, of_ufunc)
     except TypeError:

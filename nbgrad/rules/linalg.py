@@ -1,13 +1,16 @@
 """Matrix products."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ..core.array import implements
 from ..core.primitive import Aval, bind, shape_of
 from ..eager import plans as eager
+from ..eager.launching import launched
 from ..kernels import matmul as kernels
+from ..kernels.launch import Given, Launch, Literal, New, is_short
 from . import batching, structure
 from .dtypes import FLOATS, kind_of, type_of
 from .families import Bilinear, sample, ufunc_primitives
@@ -90,6 +93,21 @@ class MatmulPlan(eager.FunctionPlan):
             self.aval = Aval.of(self.shape, x.dtype)
             if self.need == (True, True):
                 self.pull_all = self._pull_both
+            if is_short(max(x.size, y.size, self.aval.size)):
+                self._launch(x, y)
+
+    def _launch(self, x: Aval, y: Aval) -> None:
+        """Products that come often take a launcher, where neither factor is turned."""
+        a, b = Given((0,), x.shape, x.dtype, False), Given((1,), y.shape, x.dtype, False)
+        straight = Literal(0), Literal(0)
+        launch = Launch(_matmul, (a, b, New(self.shape, x.dtype, False), *straight), 2)
+        launched(self, "forward", 2, launch)
+        if self.need == (True, True):
+            ct = Given((0,), self.shape, x.dtype, False)
+            a, b = replace(a, place=(2, 0)), replace(b, place=(2, 1))
+            bars = New(x.shape, x.dtype, False), New(y.shape, x.dtype, False)
+            launch = Launch(_pullback, (ct, a, b, *bars, *straight), (3, 4))
+            launched(self, "pull_all", 3, launch)
 
     def _product(self, x, y):
         out = np.empty(self.shape, self.dtype)

@@ -1,6 +1,6 @@
 """Losses. Samples are rows; a single 1-D sample works."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -8,8 +8,10 @@ from ..core.array import Array, apply
 from ..core.primitive import Aval, Primitive, bind, shape_of
 from ..core.symbols import is_recorded
 from ..eager import plans as eager
+from ..eager.launching import launched
 from ..errors import DimensionMismatch, require_unmasked
 from ..kernels import logsoftmax as kernels
+from ..kernels.launch import Given, Item, Launch, Literal, New, is_short
 from . import batching
 from .activation import relu
 from .elementary import log
@@ -166,18 +168,32 @@ def _cross_entropy_rule(ct, out, args, need):
 class CrossEntropyPlan(eager.FunctionPlan):
     """Cross entropy with its sizes looked up once; weights without a gradient take one kernel."""
 
-    __slots__ = ("dtype", "matrix")
+    __slots__ = ("dtype", "forward", "matrix", "pull_all")
 
     def __init__(self, primitive, kinds, params):
         super().__init__(primitive, kinds, params)
         x, y = map(eager.abstract, self.kinds)
         self.matrix, self.dtype = _matrix(x), x.dtype
+        self.forward: Callable[..., np.ndarray] = super().forward
+        self.pull_all: Callable[..., Sequence] = super().pull_all
         if x.dtype == y.dtype and x.dtype in FLOATS:
-            self.aval = Aval.of((), x.dtype)
+            self.aval, self.forward = Aval.of((), x.dtype), self._loss
+            if is_short(x.size):
+                self._launch(x.shape)
 
-    def forward(self, x, y):  # pyright: ignore[reportIncompatibleMethodOverride]
-        if self.aval is None:
-            return super().forward(x, y)
+    def _launch(self, shape: tuple[int, ...]) -> None:
+        """Short losses that come often take launchers."""
+        dtype, sizes = self.dtype, tuple(map(Literal, self.matrix))
+        x, y = (Given((i,), shape, dtype) for i in range(2))
+        launch = Launch(kernels.cross_entropy, (x, y, New(shape, dtype), New((), dtype), *sizes), 3)
+        launched(self, "forward", 2, launch)
+        if self.need == (True, False):
+            x, y = (Given((2, i), shape, dtype) for i in range(2))
+            operands = Item((0,), (), dtype), x, y, New(shape, dtype), *sizes
+            launch = Launch(kernels.cross_entropy_pullback, operands, (3, None))
+            launched(self, "pull_all", 3, launch)
+
+    def _loss(self, x, y):
         out, scratch = np.empty((), self.dtype), np.empty(x.size, self.dtype)
         kernels.cross_entropy(x.ravel(), y.ravel(), scratch, out.ravel(), *self.matrix)
         return out

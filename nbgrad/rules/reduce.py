@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,18 +10,17 @@ import numpy as np
 from ..codegen.loops import MAXIMUM, MINIMUM, PRODUCT, SUM
 from ..core.array import implements
 from ..core.primitive import Aval, bind, shape_of
-from ..eager import plans as eager
 from ..errors import DimensionMismatch
 from ..kernels import reduce as kernels
 from ..kernels import shapes
 from ..kernels import unbroadcast as unbroadcast_kernel
-from ..kernels.pieces import LIGHT, is_long
 from . import batching, simpler
 from .dtypes import FLOATS, float_type, held, in_dtype, kind_of, type_of
 from .elementwise import divide, multiply
 from .families import Custom, Linear, sample
 from .forms import layout
 from .forms import reductions as forms
+from .sums import MeanPlan, SumPlan, share_along
 
 
 def _inferred(function: Callable) -> Callable:
@@ -52,59 +51,8 @@ def _sum_transpose(ct, args, *, axes, keepdims):
 
 
 def _mean_transpose(ct, args, *, axes, keepdims):
-    return _sum_transpose(ct * _share(shape_of(args[0]), axes), args, axes=axes, keepdims=keepdims)
-
-
-def _share(shape, axes) -> float:
-    """1 over the number of elements that a reduction joins; nan for none, as NumPy has it."""
-    return share(math.prod(shape[i] for i in axes))
-
-
-def share(count: int) -> float:
-    """1 over a number of elements; nan for none."""
-    return 1.0 / count if count else math.nan
-
-
-class SumPlan(eager.FunctionPlan):
-    """A sum or mean of neighbouring axes, with its loop sizes looked up once."""
-
-    __slots__ = ("dtype", "factor", "forward", "pull_all", "shape", "sizes", "spread")
-    complete = True
-
-    def __init__(self, primitive, kinds, params):
-        super().__init__(primitive, kinds, params)
-        aval = eager.abstract(self.kinds[0])
-        sizes = kernels.middle(aval.shape, params["axes"])
-        self.dtype, self.spread = aval.dtype, aval.shape
-        self.factor = _share(aval.shape, params["axes"]) if primitive is mean_row else 1.0
-        self.forward: Callable[..., np.ndarray] = super().forward
-        self.pull_all: Callable[..., Sequence] = super().pull_all
-        if sizes and self.dtype in FLOATS:
-            self.aval, self.sizes = primitive.infer(aval, **params), sizes
-            self.shape = self.aval.shape
-            whole, size = self.aval.size == 1, aval.size
-            self.forward = self._whole if whole and not is_long(size // LIGHT) else self._middle
-            self.pull_all = self._pull_whole if whole and not is_long(size) else self._pull_middle
-
-    def _whole(self, x):
-        kernels.sum_all.calls += 1
-        total = kernels.sum_all.dispatcher(x.ravel()) * self.factor
-        return np.array(total, self.dtype, ndmin=len(self.shape))
-
-    def _pull_whole(self, ct, out, args):
-        x_bar = np.empty(self.spread, self.dtype)
-        x_bar.fill(ct.item() * self.factor)
-        return (x_bar,)
-
-    def _middle(self, x):
-        out = np.empty(self.shape, self.dtype)
-        kernels.summed(x.ravel(), out.ravel(), *self.sizes, self.factor)
-        return out
-
-    def _pull_middle(self, ct, out, args):
-        x_bar = np.empty(self.spread, self.dtype)
-        kernels.repeated(ct.ravel(), x_bar.ravel(), *self.sizes, self.factor)
-        return (x_bar,)
+    ct = ct * share_along(shape_of(args[0]), axes)
+    return _sum_transpose(ct, args, axes=axes, keepdims=keepdims)
 
 
 _samples = [
@@ -125,12 +73,12 @@ sum_row = Linear(
 )  # fmt: skip
 mean_row = Linear(
     "mean",
-    lambda x, *, axes, keepdims: _total_of(np.mean, x, axes, keepdims, _share(x.shape, axes)),
+    lambda x, *, axes, keepdims: _total_of(np.mean, x, axes, keepdims, share_along(x.shape, axes)),
     _inferred(np.mean), _mean_transpose, function=np.mean, samples=_samples,
     along="axes", form=forms.mean,
     simplify=functools.partial(simpler.scaled_sum, total=sum_row, product=multiply),
 )  # fmt: skip
-sum_row.plan_class = mean_row.plan_class = SumPlan
+sum_row.plan_class, mean_row.plan_class = SumPlan, MeanPlan
 
 
 @implements(np.sum)

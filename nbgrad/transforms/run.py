@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
-from ..core.primitive import new_level, shape_of
+from ..core.primitive import level_for, new_level, shape_of
 from ..errors import DimensionMismatch
 from ..rules.dtypes import FLOATS, known
 from ..values import backward, graph, operands
@@ -19,6 +19,7 @@ from .state import State, require_open
 
 # Of the leaves of an array, itself.
 _first = itemgetter(0)
+_PLAIN = np.ndarray
 
 
 class Run:
@@ -47,20 +48,20 @@ class Run:
         self.op, self.leaves, self.gradient = op, [], []
         inputs = list(args)
         states: dict[int, State] = {}  # of arguments that are more than an array
-        passed = list(options.values())
-        for position, x in enumerate(args):
-            if type(x) is np.ndarray and x.dtype in FLOATS:
+        passed = [*options.values()] if options else []
+        for position, x in enumerate(inputs):
+            if type(x) is _PLAIN and x.dtype in FLOATS:
                 continue
             if position in positions:
                 state = states[position] = State(x)
                 passed += state.leaves
             else:
                 passed.append(x)
-        level = self.level = trees.level_for(*passed)
+        level = self.level = trees.level_for(*passed) if passed else level_for(passed)
         self.started = graph.tick()
         with new_level(level):
             for position in positions:
-                state = states.get(position)
+                state = states.get(position) if states else None
                 if state is None:
                     leaf = inputs[position] = leaf_of(args[position], level)
                     self.leaves.append((leaf.node,))
@@ -116,12 +117,19 @@ class Run:
         else:
             nodes = backward.history(*seeds, since=self.started)
             gradients = backward.sweep(seeds, nodes)
-        ids: set[int] = set()
+        given: set[int] = set()
         found = []
         for gradient, nodes in zip(self.gradient, self.leaves):  # noqa: B905
             own = []
             for node in nodes:
-                own.append(None if node is None else _cotangent_of(node, gradients, ids))
+                ct = gradients.get(node)
+                if type(ct) is not _PLAIN or not ct.ndim or ct.base is not None:
+                    ct = _own_cotangent(node, ct)
+                elif id(ct) in given:
+                    ct = np.array(ct)
+                else:
+                    given.add(id(ct))
+                own.append(ct)
             found.append(gradient(own))
         return tuple(found)
 
@@ -214,16 +222,13 @@ def _kind(x: Any) -> str:
     )
 
 
-def _cotangent_of(node: graph.Leaf, cotangents: dict, ids: set[int]) -> Any:
-    """The cotangent of a leaf, an array of its own, as contributions may be shared. `ids` are
-    those of what was given out before."""
-    ct = cotangents.get(node)
+def _own_cotangent(node: graph.Leaf | None, ct: Any) -> Any:
+    """The cotangent of a leaf as it is given out: zeros where nothing arrived, a NumPy scalar
+    without axes, a copy of a view. What is static has none."""
+    if node is None:
+        return None
     if ct is None:
         return trees.scalar(np.zeros(shape_of(node.value), node.value.dtype))
     if isinstance(ct, np.ndarray):
-        if not ct.ndim:
-            return ct[()]
-        if ct.base is not None or id(ct) in ids:
-            return np.array(ct)
-        ids.add(id(ct))
+        return np.array(ct) if ct.ndim else ct[()]
     return ct

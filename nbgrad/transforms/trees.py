@@ -13,7 +13,7 @@ import numpy as np
 
 from ..core import primitive as core
 from ..kernels.jit.forks import fork_safe
-from ..values.tracked import below
+from ..values.tracked import TrackedArray, below
 from .objects import COMMON, NUMBERS, Held, construct, is_float, opened
 
 NAMESPACE = "nbgrad"
@@ -280,4 +280,7 @@ def scalar(value: Any) -> Any:
 def released(x: Any, level: int) -> Any:
     """What a transformation gives for x: without the graph of what was tracked at `level` or
     above, and a NumPy scalar where it has no axes."""
+    if type(x) is TrackedArray and not level:
+        x = x.node.value
+        return x if x.ndim else x[()]
     return scalar(below(x, level))

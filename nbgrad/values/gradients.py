@@ -26,13 +26,17 @@ SEEDED, SWEPT, PULLED = "seeded", "swept", "pulled"
 def reset(arrays: "Sequence[TrackedArray]") -> None:
     """Forget the gradients of `arrays` and of all that was computed from them, and free that."""
     with _lock:
-        for array in arrays:
-            root = array.node
-            alive = live_children(root)
-            if alive:
-                _free_all(alive)
-            root.children = None if root.plan else [64]
-            root.grad = None
+        _reset(arrays)
+
+
+def _reset(arrays: "Sequence[TrackedArray]") -> None:
+    for array in arrays:
+        root = array.node
+        alive = live_children(root)
+        if alive:
+            _free_all(alive)
+        root.children = None if root.plan else [64]
+        root.grad = None
 
 
 def _free_all(nodes: list[Node]) -> None:

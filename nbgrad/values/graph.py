@@ -162,8 +162,6 @@ def live_children(node: Node) -> list[Node]:
     if type(children) is not list:
         child = children()
         return [] if child is None else [child]
-    if len(children) == 1:
-        return []
     alive = []
     for reference in children[1:]:
         child = reference()

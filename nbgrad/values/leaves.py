@@ -8,8 +8,9 @@ from ..core.array import Array
 from ..core.primitive import current_level
 from ..kernels.shapes import MOST_AXES
 from ..rules.families import FLOATS
+from . import short
 from .operands import float_array
-from .tracked import TrackedArray, make_leaf
+from .tracked import TrackedArray
 
 
 def track(x, name: str = "", *, copy: bool = True) -> TrackedArray:
@@ -28,10 +29,10 @@ def track(x, name: str = "", *, copy: bool = True) -> TrackedArray:
     2.0 (tracked x)
     """
     if type(x) is np.ndarray and x.dtype in FLOATS and copy:
-        return make_leaf(x.copy(), name, current_level())
+        return short.make_leaf(x.copy(), name, current_level())
     if isinstance(x, Array):
         return cast(TrackedArray, x)
-    return make_leaf(float_array(x, copy), name, current_level())
+    return short.make_leaf(float_array(x, copy), name, current_level())
 
 
 def leaf_of(x, level: int) -> TrackedArray:
@@ -39,4 +40,4 @@ def leaf_of(x, level: int) -> TrackedArray:
     is_plain = type(x) is np.ndarray and x.dtype in FLOATS and x.flags.carray
     if not is_plain or x.ndim > MOST_AXES:
         x = float_array(x)
-    return make_leaf(x, "", level)
+    return short.make_leaf(x, "", level)

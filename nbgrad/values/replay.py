@@ -21,7 +21,7 @@ import numpy as np
 
 from ..core.primitive import Unplanned
 from ..eager import emission
-from ..eager.plans import ElementwisePlan
+from ..eager.elementwise import ElementwisePlan
 from .graph import Node
 
 Replay = Callable[[Node, Any, int, bool], dict[Node, Any] | None]
@@ -140,7 +140,7 @@ class _Writer:
                 self.scope[f"kind{k}"] = type(plan), plan.primitive, plan.need
                 other = f"(type(n{k}.plan), n{k}.plan.primitive, n{k}.plan.need) != kind{k}"
             else:
-                self.scope |= {f"plan{k}": plan, f"pull{k}": plan.pull_all}
+                self.scope[f"plan{k}"] = plan
                 other = f"n{k}.plan is not plan{k}"
             # In the order in which `backward.sweep` reads them, as other threads may free.
             self.lines += [
@@ -184,7 +184,7 @@ class _Writer:
             lines.append(f"{total}, {own} = added({total}, {own}, n{k}.plan, s{k}[0], {c})")
             self.note(parent, doubtful)
         else:
-            pull = f"n{k}.plan.pull_all" if _is_made_anew(plan) else f"pull{k}"
+            pull = f"n{k}.plan.pull_all" if _is_made_anew(plan) else f"plan{k}.pull_all"
             sure = _given(plan)
             targets, sums = [], []
             for i, parent in enumerate(node.parents):

@@ -17,7 +17,7 @@ from ..core.modes import active
 from ..core.primitive import Aval, Primitive, bind
 from ..core.symbols import lifted
 from ..eager import plans as eager
-from ..eager.plans import ElementwisePlan
+from ..eager.elementwise import ElementwisePlan
 from ..errors import DimensionMismatch, GraphError
 from ..rules.families import FLOATS, ufunc_primitives
 from ..rules.index import slice_plan
@@ -50,7 +50,7 @@ class TrackedArray(GraphArray):
         if type(x) is not TrackedArray:
             return bind(primitive, x, **params)
         aval, node = x.aval, x.node
-        plan = primitive.plans.get((aval, *params.items()) if params else (aval,))
+        plan = primitive.plans.get((aval, *params, *params.values()) if params else (aval,))
         if plan is None:
             if not primitive.differentiable:
                 return primitive.evaluate(node.value, **params)
@@ -126,18 +126,19 @@ class TrackedArray(GraphArray):
         6.0
         """
         node = self.node
-        if node.plan is not None and node.parents == () and node.saved == ():
+        if not node.parents and node.plan is not None and node.saved == ():
             raise GraphError(
                 f"backward of {node.name}, which was computed from no tracked array: there is no "
                 "graph to walk; inside of no_tracking() none is made"
             )
         if cotangent is None:
-            if self.aval.size != 1:
+            aval = self.aval
+            if aval.size != 1:
                 raise DimensionMismatch(
                     f"backward of an array of shape {self.shape} needs a cotangent of that shape, "
                     "such as z.backward(np.ones(z.shape)); only one element needs none"
                 )
-            seed = ones(self.aval)
+            seed = ones(aval) if aval.shape else _SEEDS[aval.dtype]
         else:
             level = self.level + create_graph
             seed = operands.cotangent(cotangent, self.aval, self.name, level, copy=create_graph)

@@ -3,9 +3,9 @@
     python tests/bench/counted.py            shows what is counted now, and what differs
     python tests/bench/counted.py --write    writes it into the file, for whoever changed it
 
-No clock runs here: counted are calls of Python functions, of kernels, of NumPy's and Numba's
-allocators, bytes, operations, the lines and instructions of programs. What hangs on the versions of
-Python and Numba or on the processor is compared where these are the same.
+No clock runs here: counted are calls of Python functions, of kernels, from Python of NumPy's
+allocators and of Numba's, bytes, operations, the lines and instructions of programs. What hangs on
+the versions of Python and Numba or on the processor is compared where these are the same.
 """
 
 import gc

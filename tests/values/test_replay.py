@@ -11,6 +11,7 @@ import pytest
 import nbgrad
 from nbgrad import GraphError, track
 from nbgrad.core import modes
+from nbgrad.eager import launching
 from nbgrad.values import backward, replay
 
 X, W = np.linspace(-1.0, 2.0, 12).reshape(4, 3), np.linspace(0.5, 1.5, 9).reshape(3, 3)
@@ -36,8 +37,9 @@ PROGRAMS = {
 
 @pytest.fixture
 def soon(monkeypatch):
-    """Functions are written after two walks; gives those that are known."""
+    """Functions are written after two walks, launchers at once; gives the walks that are known."""
     monkeypatch.setattr(replay, "AFTER", 2)
+    monkeypatch.setattr(launching, "AFTER", 1)
     monkeypatch.setattr(replay, "known", known := {})
     monkeypatch.setattr(replay, "_walks", {})
     return known

@@ -54,17 +54,19 @@ def jitted(function: Callable, pipeline: type = Compiler, **options: Any) -> Any
 class Kernel:
     """A function that is compiled at its first call.
 
-    `dispatcher` is what hot code calls; calling the kernel itself means the same and counts. With
-    `nogil`, other threads of Python may run meanwhile, which costs a call some 25 ns.
+    `dispatcher` is what hot code calls; calling the kernel itself means the same and counts.
+    `launched` is where launchers count their calls. With `nogil`, other threads of Python may run
+    meanwhile, which costs a call some 25 ns.
     """
 
-    __slots__ = ("_content", "_nogil", "calls", "dispatcher", "function", "name")
+    __slots__ = ("_content", "_nogil", "calls", "dispatcher", "function", "launched", "name")
     every: ClassVar[list["Kernel"]] = []
 
     def __init__(self, function: Callable, content: str = "", nogil: bool = True):
         self.name = function.__name__
         self.function = function
         self.calls = 0
+        self.launched = np.zeros(1, np.int64)
         self._content = content
         self._nogil = nogil
         Kernel.every.append(self)
@@ -182,7 +184,10 @@ def stats() -> dict[str, int]:
     >>> nbgrad.stats().keys() >= {"called", "compiled", "loaded"}
     True
     """
-    return {**counts, "called": sum(kernel.calls for kernel in Kernel.every)}
+    return {
+        **counts,
+        "called": sum(kernel.calls + int(kernel.launched[0]) for kernel in Kernel.every),
+    }
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ from ...codegen.scalar import Expr
 from ...core.array import functions
 from ...core.primitive import Aval, Primitive, bind, shape_of
 from ...eager import plans as eager
+from ...eager.elementwise import ElementwisePlan
 from ...errors import NoRuleError
 from ...kernels import shapes
 from ...kernels.jit.kernel import Kernel
@@ -40,7 +41,7 @@ class Elementwise(Primitive):
     means in NumPy is `reference`, `plain` or `function`.
     """
 
-    plan_class = eager.ElementwisePlan
+    plan_class = ElementwisePlan
     takes_numbers = True
 
     def __init__(

@@ -1,0 +1,258 @@
+"""Plans of elementwise primitives: kernels emitted from the primitive itself, from its body and
+from its rule recorded on symbols, and straight functions that call them."""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ..core.primitive import Aval
+from ..kernels import shapes
+from ..kernels.jit.kernel import Kernel
+from ..kernels.launch import (
+    Given,
+    Item,
+    Launch,
+    Literal,
+    New,
+    Number,
+    Operand,
+    Result,
+    Returned,
+    is_short,
+    launcher,
+)
+from ..kernels.pieces import InPieces, is_long
+from ..kernels.shapes import Pattern
+from . import emission
+from .launching import Often
+from .plans import Plan, abstract, fit
+
+# How a kernel takes an argument.
+RAVEL, ITEM, NUMBER, WIDEN = range(4)
+# An argument of a kernel: the code that hands it over, and how a launcher does; None: not at all.
+Passed: TypeAlias = tuple[str, Operand | None]
+
+
+class ElementwisePlan(Plan):
+    """An elementwise primitive: emitted kernels over a collapsed loop.
+
+    One kind for a primitive of two arguments says that both are the same node: `x * x` has one
+    cotangent.
+    """
+
+    __slots__ = (
+        "dtype", "forward", "loads", "out", "patterns", "pull_all", "pulls", "same", "shape",
+        "sizes",
+    )  # fmt: skip
+
+    def __init__(self, primitive: Any, kinds: tuple, params: dict):
+        self.same = len(kinds) == 1 and primitive.arity == 2
+        super().__init__(primitive, (*kinds, *kinds) if self.same else kinds, params)
+        if any(type(kind) is Aval for kind in kinds):
+            primitive.require_partials(self.need)
+        avals = [abstract(kind) for kind in self.kinds]
+        aval = primitive.infer(*avals, **params)
+        if aval.dtype.kind != "f" and any(type(kind) is Aval for kind in kinds):
+            aval = Aval.of(aval.shape, np.dtype(np.float64))  # what is tracked is a float
+        self.aval = aval
+        self.shape, self.dtype = aval.shape, aval.dtype
+        self.patterns, self.loads, self.sizes = self._layout(avals)
+        self.pulls: dict[tuple[bool, ...], Callable[..., Sequence]] = {}
+        self.forward: Callable[..., np.ndarray] = self._forward()
+        self.pull_all: Callable[..., Sequence] = self._first_pull
+
+    def _layout(self, avals) -> tuple[list[Pattern], list[int], tuple[int, ...]]:
+        lengths = tuple(aval.shape if isinstance(aval, Aval) else () for aval in avals)
+        layout = shapes.collapse(lengths, self.shape)
+        found, rows, columns = layout or (["full"] * len(avals), 1, prod(self.shape))
+        patterns: list[Pattern] = list(found)
+        loads = []
+        # Of float64 without axes: kernels of numbers, as Python's floats are those.
+        floats = {self.dtype, *(aval.dtype for aval in avals if isinstance(aval, Aval))}
+        self.out: Pattern = "full"
+        if not self.shape and floats == {np.dtype(np.float64)}:
+            self.out, patterns = "number", ["number"] * len(avals)
+        for i, aval in enumerate(avals):
+            condition = i in self.primitive.conditions
+            dtype = np.dtype(bool) if condition else self.dtype
+            if not isinstance(aval, Aval):
+                patterns[i] = "number"
+                loads.append(NUMBER)
+            elif layout is None or aval.dtype != dtype or (condition and patterns[i] == "number"):
+                patterns[i] = "full"
+                loads.append(WIDEN)
+            else:
+                loads.append(ITEM if patterns[i] == "number" else RAVEL)
+        nested = any(pattern in ("row", "column") for pattern in patterns)
+        return patterns, loads, (rows, columns) if nested else ()
+
+    def widen(self, position: int, value) -> np.ndarray:
+        """An argument that no loop can follow, or of another dtype, as a full flat copy."""
+        dtype = np.dtype(bool) if position in self.primitive.conditions else self.dtype
+        return np.array(np.broadcast_to(value, self.shape), dtype, order="C").ravel()
+
+    def _operand(self, i: int, place: tuple[int, ...]) -> Passed:
+        """Argument i of the op, which a launcher is given at `place`."""
+        name, load, aval = emission.NAMES[i], self.loads[i], abstract(self.kinds[i])
+        if load == RAVEL:
+            return _flat(name, aval.shape), Given(place, aval.shape, aval.dtype)
+        if load == ITEM:
+            return f"{name}.item()", Item(place, aval.shape, aval.dtype)
+        if load == NUMBER:
+            return f"float({name})", Number(place)
+        return f"widen({i}, {name})", None
+
+    def _result(self, name: str, place: tuple[int, ...]) -> Passed:
+        """The result of the op, or its cotangent."""
+        if self.out == "number":
+            return f"{name}.item()", Item(place, self.shape, self.dtype)
+        return _flat(name, self.shape), Given(place, self.shape, self.dtype)
+
+    def _new(self, name: str, shape: tuple[int, ...], lines: list[str]) -> Passed:
+        """An array that the kernel writes. NumPy makes its own dtype more quickly unasked."""
+        dtype = "" if self.dtype == np.float64 else ", dtype"
+        lines.append(f"{name} = empty({shape}{dtype})")
+        return _flat(name, shape), New(shape, self.dtype)
+
+    def _sizes_for(self, positions: Iterable[int]) -> list[Passed]:
+        """Rows and columns, where an argument that the kernel takes lies along only one of them."""
+        nested = any(self.patterns[i] in ("row", "column") for i in positions)
+        return [(str(size), Literal(size)) for size in self.sizes] if nested else []
+
+    def _forward(self) -> Callable[..., np.ndarray]:
+        if self.dtype.kind != "f":
+            return lambda *args: np.asarray(self.primitive.plain(*args, **self.params))
+        kernel = emission.forward_kernel(self.primitive, self.params, self.patterns, self.out)
+        names = emission.NAMES[: len(self.kinds)]
+        passed = [self._operand(i, (i,)) for i in range(len(names))]
+        lines: list[str] = []
+        if self.out == "number":
+            result, run = Returned((), self.dtype), kernel.dispatcher
+            lines.append(f"return array({_call(passed)})")
+        else:
+            result, run = len(names), self._run(kernel, [*self.patterns, "full"], 1)
+            passed += [self._new("out", self.shape, lines), *self._sizes_for(range(len(names)))]
+            lines += [_call(passed), "return out"]
+        function = self._function(f"def forward({', '.join(names)}):", lines, kernel, run)
+        return self._often(
+            function, len(names), kernel, passed, result, partial(setattr, self, "forward")
+        )
+
+    def _run(self, kernel: Kernel, patterns: Sequence[Pattern], written: int) -> Callable:
+        """How a kernel is called with operands that lie as `patterns` say."""
+        size = prod(self.shape)
+        if not is_long(size):
+            return kernel.dispatcher
+        nested = "row" in patterns or "column" in patterns
+        sizes = (self.sizes[0], self.sizes[1]) if nested else (size, 1)
+        return InPieces(kernel, patterns, written, sizes, nested)
+
+    def pull(self, ct, out, args, need):
+        if need not in self.pulls:
+            self._install(need, self._pull(need))
+        return self.pulls[need](ct, out, args)
+
+    def _first_pull(self, ct, out, args):
+        """`pull_all` until it is emitted."""
+        return self.pull(ct, out, args, self.need)
+
+    def _install(self, need: tuple[bool, ...], function: Callable[..., Sequence]) -> None:
+        self.pulls[need] = function
+        if need == self.need:
+            self.pull_all = function
+
+    def residuals(self, need):
+        reads = emission.pullback_of(self.primitive, self.params, need, self.same).reads
+        return [emission.NAMES.index(name) for name in reads if name in emission.NAMES]
+
+    def _pull(self, need: tuple[bool, ...]) -> Callable[..., Sequence]:
+        """The fused pullback for one choice of arguments that want a cotangent."""
+        traced = emission.pullback_of(self.primitive, self.params, need, self.same)
+        names, lone = emission.NAMES[: len(need)], self.out == "number"
+        own = [getattr(abstract(kind), "shape", ()) for kind in self.kinds]
+        head = "def pull(ct, out, args):"
+        results: list[str] = ["None"] * len(need)
+        launched: list[Result] = [None] * len(need)
+        written, reshaped = [], False
+        for i, value in traced.values.items():
+            # A cotangent that passes through unchanged needs no kernel and no new array.
+            if value != "ct" or self.patterns[i] != self.out or self.loads[i] == WIDEN:
+                results[i] = f"{names[i]}_bar"
+                written.append(i)
+            elif own[i] == self.shape:
+                results[i], launched[i] = "ct", Given((0,), self.shape, self.dtype)
+            else:
+                results[i], reshaped = f"ct.reshape({own[i]})", True
+        if not written:
+            return self._function(head, [f"return ({', '.join(results)},)"])
+        kernel = emission.pullback_kernel(
+            self.primitive, traced, self.patterns, tuple(written), self.out
+        )
+        read = [names.index(name) for name in traced.reads if name != "out"]
+        patterns: list[Pattern] = ["full", *(self.patterns[i] for i in read)]
+        passed = [self._result("ct", (0,)), *(self._operand(i, (2, i)) for i in read)]
+        if "out" in traced.reads:
+            patterns.append(self.out)
+            passed.append(self._result("out", (1,)))
+        run = self._run(kernel, [*patterns, *(self.patterns[i] for i in written)], len(written))
+        lines = [f"{', '.join(names)}, = args"]
+        if lone:
+            lines.append(f"{', '.join(results[i] for i in written)} = {_call(passed)}")
+            for i in written:
+                results[i], launched[i] = f"array({results[i]})", Returned((), self.dtype)
+        else:
+            for i in written:
+                wide, launched[i] = self.loads[i] == WIDEN, len(passed)
+                passed.append(self._new(results[i], self.shape if wide else own[i], lines))
+                if wide:
+                    results[i] = f"fit({results[i]}, kinds[{i}])"
+                    reshaped = True
+            passed += self._sizes_for([*read, *written])
+            lines.append(_call(passed))
+        function = self._function(head, [*lines, f"return ({', '.join(results)},)"], kernel, run)
+        if reshaped:
+            return function
+        return self._often(
+            function, 3, kernel, passed, tuple(launched), partial(self._install, need)
+        )
+
+    def _function(
+        self, head: str, lines: list[str], kernel: Any = None, run: Any = None
+    ) -> Callable:
+        """A straight function that prepares arrays and calls a kernel: it runs for every op."""
+        namespace = {
+            "array": np.array, "empty": np.empty, "dtype": self.dtype, "widen": self.widen,
+            "fit": fit, "kinds": self.kinds, "kernel": kernel, "call": run,
+        }  # fmt: skip
+        counted = ["kernel.calls += 1", *lines] if kernel else lines
+        exec("\n    ".join([head, *counted]), namespace)
+        return namespace[head.split("(")[0].removeprefix("def ")]
+
+    def _often(
+        self,
+        function: Callable,
+        count: int,
+        kernel: Kernel,
+        passed: list[Passed],
+        results: Any,
+        install: Callable,
+    ) -> Callable:
+        """The function, until it has been called often, where a launcher does the same."""
+        operands = [operand for _, operand in passed if operand is not None]
+        if len(operands) < len(passed) or not is_short(prod(self.shape)):
+            return function
+        launch = Launch(kernel, tuple(operands), results)
+        return Often(function, partial(launcher, launch, count), install)
+
+
+def _call(passed: list[Passed]) -> str:
+    """Code that calls the kernel."""
+    return f"call({', '.join(code for code, _ in passed)})"
+
+
+def _flat(name: str, shape: tuple[int, ...]) -> str:
+    """Code for the elements of a contiguous array along one axis."""
+    return name if len(shape) == 1 else f"{name}.ravel()"

@@ -1,0 +1,81 @@
+"""Machine code of what an `Emitter` wrote, as functions of Python."""
+
+import ctypes
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from .jit.kernel import undisturbed
+from .native import Emitter
+
+__all__ = ["IS_KNOWN", "builtin", "compiled", "function", "slots"]
+
+IS_KNOWN = ctypes.sizeof(ctypes.c_void_p) == 8
+"""Whether objects lie in memory as `native.py` says."""
+_FASTCALL = 0x80 | 0x02  # with keywords
+
+
+@cache
+def _engine() -> Any:
+    """What makes machine code and keeps it. Straight code has nothing to optimise, and is made in a
+    third of the time without trying."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_default_triple().create_target_machine(opt=0, jit=True)
+    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+
+
+def compiled(emitter: Emitter) -> int:
+    """The address of the function that was written."""
+    with undisturbed():
+        engine = _engine()
+        engine.add_module(llvm.parse_assembly(str(emitter.module)))
+        engine.finalize_object()
+        return engine.get_function_address(emitter.function.name)
+
+
+_POINTER = ctypes.c_void_p
+
+
+class _Definition(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+@cache
+def _definition(name: str, address: int) -> _Definition:
+    """Python's definition of a function, which is kept."""
+    return _Definition(name.encode(), address, _FASTCALL, None)
+
+
+def function(write: Callable[[], Emitter], general: Callable) -> Callable:
+    """The function that is written, which leaves what it does not foresee to a general one; that
+    itself where objects lie otherwise."""
+    if not IS_KNOWN:
+        return general
+    emitter = write()
+    return builtin(general.__name__, compiled(emitter), (general, *emitter.kept))
+
+
+def builtin(name: str, address: int, own: tuple) -> Callable:
+    """The C function at an address as a function of Python, which is handed `own`."""
+    make: Any = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype, make.argtypes = ctypes.py_object, [_POINTER, ctypes.py_object, _POINTER]
+    return make(ctypes.addressof(_definition(name, address)), own, None)
+
+
+def slots(kind: type, *names: str) -> dict[str, int]:
+    """Where slots lie in the objects of a class: found by setting them."""
+    x, found = object.__new__(kind), {}
+    words = (ctypes.c_size_t * (kind.__basicsize__ // 8)).from_address(id(x))
+    for name in names:
+        mark = object()
+        setattr(x, name, mark)
+        found[name] = 8 * list(words).index(id(mark))
+    return found

@@ -1,0 +1,113 @@
+"""Handing out gradients and forgetting them as C functions: in one step that nothing interrupts, so
+that nothing is ever taken back."""
+
+from typing import Any
+
+import numpy as np
+
+from ..kernels import native
+from ..kernels.builtin import slots
+from ..kernels.native import ALWAYS, NOTHING, WORD, Emitter, word
+from .base import GraphArray
+from .gradients import SWEPT
+from .graph import Leaf, Node, tick
+
+
+class HandOut(Emitter):
+    """Writes what `gradients.hand_out` does while it holds the lock. Cotangents that are tracked
+    are not foreseen."""
+
+    def __init__(self):
+        super().__init__(2)
+        self.cotangents, self.seed = self.argument(0), self.argument(1)
+        self.slots = slots(Node, "grad", "grad_time", "origin", "plan")
+        self.demand(self.is_a(self.cotangents, native.DICT))
+        count = self.python("PyDict_Size", WORD, self.cotangents)
+        self.gradients = self.made(self.python("PyTuple_New", WORD, count))
+        with self.pairs(self.cotangents, count) as (i, node, ct):
+            added = self.added(node, self.unshared(i, ct))
+            self.store(self.handed(added), self.place(self.gradients, i))
+        now, by = self.called(self.constant(tick)), self.constant(SWEPT)
+        with self.pairs(self.cotangents, count) as (i, node, _):
+            gradient = self.item(self.gradients, i)
+            for name, x in (("grad_time", now), ("origin", by), ("grad", gradient)):
+                self.replace(node, self.slots[name], x)
+        self.let_go(self.gradients)
+        self.let_go(now)
+        self.build.ret(self.handed(self.held(NOTHING)))
+
+    def unshared(self, i: Any, ct: Any) -> Any:
+        """A cotangent, or a copy of one that shares its memory with the seed, with another array or
+        with another gradient."""
+        number = [self.is_a(ct, id(kind)) for kind in (np.float64, np.float32)]
+        is_array = self.is_a(ct, native.ARRAY)
+        self.demand(self.build.or_(is_array, self.build.or_(*number)))
+        shared = self.row(1)
+        self.store(self.as_word(self.equal(ct, self.seed)), shared)
+        with self.each(i) as j:
+            met = self.as_word(self.equal(ct, self.item(self.gradients, j)))
+            self.store(self.build.or_(self.load(shared), met), shared)
+        alone = self.equal(self.load(shared), word(0))
+        (found,) = self.chosen(
+            (self.build.and_(is_array, alone), lambda: (self.unless_view(ct),)),
+            (ALWAYS, lambda: (self.copied(ct),)),
+        )
+        self.owned.append(found)
+        return found
+
+    def unless_view(self, array: Any) -> Any:
+        """An array with one more reference, or a copy of a view."""
+        return self.chosen(
+            (self.is_view(array), lambda: (self.copied(array),)),
+            (ALWAYS, lambda: (self.handed(self.held(array)),)),
+        )[0]
+
+    def copied(self, x: Any) -> Any:
+        return self.handed(self.called(self.constant(np.array), x))
+
+    def added(self, node: Any, gradient: Any) -> Any:
+        """The new gradient of a node: that of a leaf adds to the one before."""
+        old = self.load(node, self.slots["grad"])
+        has_old = self.build.not_(self.equal(old, NOTHING))
+        is_leaf = self.equal(self.load(node, self.slots["plan"]), word(0))
+
+        def total() -> tuple[Any]:
+            added = self.handed(self.made(self.python("PyNumber_Add", WORD, old, gradient)))
+            self.count(gradient, -1)
+            return (added,)
+
+        (found,) = self.chosen(
+            (self.build.and_(has_old, is_leaf), total), (ALWAYS, lambda: (gradient,))
+        )
+        self.handed(gradient)
+        self.owned.append(found)
+        return found
+
+
+class Reset(Emitter):
+    """Writes what `gradients.reset` does while it holds the lock, to leaves of the base level from
+    which nothing is computed that still lives."""
+
+    def __init__(self):
+        super().__init__(1)
+        arrays = self.argument(0)
+        self.array = slots(GraphArray, "node")["node"]
+        self.slots = slots(Node, "children", "grad")
+        self.demand(self.is_a(arrays, native.TUPLE))
+        with self.each(self.length(arrays)) as i:
+            leaf = self.load(self.item(arrays, i), self.array)
+            self.demand(self.is_a(leaf, id(Leaf)))
+            children = self.load(leaf, self.slots["children"])
+            count = self.build.sub(self.length(children), word(1))
+            with self.each(count) as j:
+                place = self.build.add(j, word(1))
+                child = self.called(self.python("PyList_GetItem", WORD, children, place))
+                self.demand(self.equal(child, NOTHING))
+                self.let_go(child)
+        with self.each(self.length(arrays)) as i:
+            leaf = self.load(self.item(arrays, i), self.array)
+            room = self.new_list(64)
+            self.replace(leaf, self.slots["children"], room)
+            self.let_go(room)
+            self.replace(leaf, self.slots["grad"], NOTHING)
+        self.build.ret(self.handed(self.held(NOTHING)))

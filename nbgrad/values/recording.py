@@ -1,0 +1,286 @@
+"""The short ways of `tracked.py` as C functions: ops on arrays of the base level and on numbers,
+that have a plan, while no mode is active. Whatever else comes is left to the functions in Python,
+whose meaning these have. Those are called first, as a C function takes some milliseconds to write.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ..core.modes import active
+from ..core.primitive import Aval
+from ..eager.plans import Plan
+from ..kernels import native
+from ..kernels.builtin import slots
+from ..kernels.native import ALWAYS, NOTHING, WORD, Emitter, word
+from .base import GraphArray
+from .graph import Leaf, Node, add_child, tick
+from .operands import aval_of, plain_operand
+
+
+class Recorder(Emitter):
+    """Writes a function that notes an op in the graph and gives an array of the class `kind`."""
+
+    def __init__(self, kind: type, count: int, keywords: bool = False):
+        super().__init__(count, keywords)
+        self.kind = kind
+        self.node, self.array = slots(Node, *Node.__slots__[1:]), slots(GraphArray, "aval", "node")
+        self.plan, self.aval = slots(Plan, "aval"), slots(Aval, "constant")
+        modes = self.python("PySet_Size", WORD, self.constant(active))
+        self.demand(self.equal(modes, word(0)))
+
+    def held_all(self, *objects: Any) -> tuple[Any, ...]:
+        """Objects with one more reference, in one of several cases."""
+        for x in objects:
+            self.count(x, 1)
+        return objects
+
+    def array_parts(self, x: Any) -> tuple[Any, ...]:
+        """Node, kind and value of an array."""
+        node = self.load(x, self.array["node"])
+        aval, value = self.load(x, self.array["aval"]), self.load(node, self.node["value"])
+        return self.held_all(node, aval, value)
+
+    def parts(self, x: Any, primitive: Any) -> list[Any]:
+        """Node (or None), kind and value of an operand; they are ours."""
+        number = word(id(float))
+
+        def whole() -> tuple[Any, ...]:
+            value = self.handed(self.made(self.python("PyNumber_Float", WORD, x)))
+            return *self.held_all(NOTHING, number), value
+
+        def constant() -> tuple[Any, ...]:
+            aval = self.known_aval(x)
+            self.demand(self.build.not_(self.equal(aval, word(0))))
+            return self.held_all(NOTHING, self.load(aval, self.aval["constant"]), x)
+
+        def other() -> tuple[Any, ...]:
+            pair = self.called(self.constant(plain_operand), x, primitive)
+            found = self.held_all(NOTHING, self.item(pair, 0), self.item(pair, 1))
+            self.let_go(pair)
+            return found
+
+        def plain() -> tuple[Any, ...]:
+            return tuple(self.chosen((self.is_float_array(x), constant), (ALWAYS, other)))
+
+        found = self.chosen(
+            (self.is_a(x, id(self.kind)), lambda: self.array_parts(x)),
+            (self.is_a(x, native.FLOAT), lambda: self.held_all(NOTHING, number, x)),
+            (self.is_a(x, native.INTEGER), whole),
+            (self.is_a(x, native.ARRAY), plain),
+        )
+        self.owned += found
+        return found
+
+    def known_aval(self, array: Any) -> Any:
+        """The aval of an array, borrowed; 0 where it is not known."""
+        shape = self.attribute(array, "shape")
+        key = self.packed([shape, self.held(self.dtype(array))])
+        aval = self.python("PyDict_GetItemWithError", WORD, self.constant(Aval._known), key)
+        self.let_go(key)
+        return aval
+
+    def plan_of(self, primitive: Any, key: Any) -> Any:
+        """The plan that a primitive has for a key, which is let go; it is ours."""
+        plans = self.attribute(primitive, "plans")
+        self.demand(self.is_a(plans, native.DICT))
+        plan = self.python("PyDict_GetItemWithError", WORD, plans, key)
+        missing = self.equal(plan, word(0))
+        with self.build.if_then(missing, likely=False):
+            self.python("PyErr_Clear", native.VOID)  # of a key that cannot be one
+        self.demand(self.build.not_(missing))
+        self.held(plan)
+        self.let_go(key)
+        self.let_go(plans)
+        return plan
+
+    def forward(self, plan: Any, saved: Any, count: int) -> Any:
+        """The value of a plan for so many arguments; it is ours."""
+        forward = self.attribute(plan, "forward")
+        value = self.called_with(forward, self.place(saved), count)
+        self.let_go(forward)
+        return value
+
+    def aval_for(self, plan: Any, value: Any) -> Any:
+        """The aval of the value that a plan gave; it is ours."""
+        planned = self.load(plan, self.plan["aval"])
+
+        def asked() -> tuple[Any]:
+            return (self.handed(self.called(self.constant(aval_of), value)),)
+
+        def looked_up() -> tuple[Any]:
+            aval = self.known_aval(value)
+            known = self.build.not_(self.equal(aval, word(0)))
+            return (self.chosen((known, lambda: self.held_all(aval)), (ALWAYS, asked))[0],)
+
+        def found() -> tuple[Any]:
+            is_array = self.is_a(value, native.ARRAY)
+            return (self.chosen((is_array, looked_up), (ALWAYS, asked))[0],)
+
+        known = self.build.not_(self.equal(planned, NOTHING))
+        (aval,) = self.chosen((known, lambda: self.held_all(planned)), (ALWAYS, found))
+        self.owned.append(aval)
+        return aval
+
+    def record(self, plan: Any, parents: Any, saved: Any, value: Any) -> None:
+        """Return the array of a new node, which is handed all four, and tell its parents of it."""
+        aval = self.aval_for(plan, value)
+        parts = {"plan": plan, "parents": parents, "saved": saved, "value": value}
+        parts |= {name: self.held(NOTHING) for name in ("children", "grad")}
+        parts["time"] = self.called(self.constant(tick))
+        named = {self.node[name]: x for name, x in parts.items()}
+        node, array = self.new_pair(Node, named, aval)
+        child = self.reference(node)
+        with self.each(self.length(parents)) as i:
+            parent = self.item(parents, i)
+            with self.build.if_then(self.build.not_(self.equal(parent, NOTHING))):
+                self.tell(parent, child)
+        self.let_go(child)
+        self.build.ret(self.handed(array))
+
+    def new_pair(self, kind: type, parts: dict[int, Any], aval: Any) -> tuple[Any, Any]:
+        """A node and its array, which is ours; what the slots hold is handed over."""
+        node, array = self.new_object(kind), self.new_object(self.kind)
+        parts[self.node["array"]] = self.reference(array)
+        for slot, x in parts.items():
+            self.store(self.handed(x), node, slot)
+        for name, x in {"aval": aval, "node": node}.items():
+            self.store(self.handed(x), array, self.array[name])
+        return node, array
+
+    def tell(self, parent: Any, child: Any) -> None:
+        """`add_child`, by that itself only where a list of children is made or pruned."""
+        place = self.node["children"]
+        children = self.load(parent, place)
+
+        def first() -> tuple[()]:
+            self.count(child, 1)
+            self.store(child, parent, place)
+            self.count(NOTHING, -1)
+            return ()
+
+        def listed() -> tuple[()]:
+            limit = self.python("PyList_GetItem", WORD, children, word(0))
+            limit = self.python("PyLong_AsSsize_t", WORD, limit)
+            room = self.build.icmp_signed("<", self.length(children), limit)
+            return tuple(self.chosen((room, append), (ALWAYS, general)))
+
+        def append() -> tuple[()]:
+            failed = self.python("PyList_Append", native.INT, children, child)
+            self.require(self.equal(failed, native.INT(0)))
+            return ()
+
+        def general() -> tuple[()]:
+            self.let_go(self.called(self.constant(add_child), parent, child))
+            return ()
+
+        self.chosen(
+            (self.equal(children, NOTHING), first),
+            (self.is_a(children, native.LIST), listed),
+            (ALWAYS, general),
+        )
+
+
+class Result(Recorder):
+    """Writes `result(plan, parents, saved, value)`."""
+
+    def __init__(self, kind: type):
+        super().__init__(kind, 4)
+        plan, parents, saved, value = map(self.argument, range(4))
+        self.record(*map(self.held, (plan, parents, saved, value)))
+
+
+class MakeLeaf(Recorder):
+    """Writes `make_leaf(value, name, level)`."""
+
+    def __init__(self, kind: type):
+        super().__init__(kind, 3)
+        value, name, level = map(self.argument, range(3))
+        self.demand(self.equal(level, word(id(0))))
+        self.demand(self.is_a(value, native.ARRAY))
+        aval = self.known_aval(value)
+        self.demand(self.build.not_(self.equal(aval, word(0))))
+        self.held(aval)
+        time, slot = self.called(self.constant(tick)), slots(Leaf, "changed", "label")
+        parts = {self.node["value"]: self.held(value), self.node["time"]: self.held(time)}
+        parts |= {self.node["children"]: self.new_list(64), self.node["grad"]: self.held(NOTHING)}
+        parts |= {slot["changed"]: time, slot["label"]: self.held(name)}
+        _, array = self.new_pair(Leaf, parts, aval)
+        self.build.ret(self.handed(array))
+
+
+class Bind1(Recorder):
+    """Writes `bind1(primitive, x, **params)`."""
+
+    def __init__(self, kind: type):
+        super().__init__(kind, 2, keywords=True)
+        primitive, x = self.argument(0), self.argument(1)
+        self.demand(self.is_a(x, id(kind)))
+        node, aval, value = parts = self.array_parts(x)
+        self.owned += parts
+        plan = self.plan_of(primitive, self.key(aval))
+        parents, saved = self.packed([node]), self.packed([value])
+        found = self.settled(node, self.forward(plan, saved, 1))
+        self.record(plan, parents, saved, found)
+
+    def key(self, aval: Any) -> Any:
+        """What a plan is looked up by: the kind, the names of the parameters, and those."""
+        (count,) = self.chosen(
+            (self.equal(self.keywords, word(0)), lambda: (word(0),)),
+            (ALWAYS, lambda: (self.length(self.keywords),)),
+        )
+        size = self.build.add(word(1), self.build.mul(word(2), count))
+        key = self.made(self.python("PyTuple_New", WORD, size))
+        self.store(self.handed(aval), self.place(key))
+        names = self.build.add(self.place(key), word(8))
+        values = self.build.add(names, self.build.mul(word(8), count))
+        with self.each(count) as i:
+            step = self.build.mul(word(8), i)
+            name = self.item(self.keywords, i)
+            param = self.load(self.build.add(self.args, step), 16)
+            self.held_all(name, param)
+            self.store(name, self.build.add(names, step))
+            self.store(param, self.build.add(values, step))
+        return key
+
+    def settled(self, node: Any, value: Any) -> Any:
+        """The value; of a leaf's data, which may change in place, no view but a copy."""
+        leaf = self.equal(self.load(node, self.node["plan"]), word(0))
+
+        def copy() -> tuple[Any]:
+            copied = self.handed(self.called(self.constant(np.array), value))
+            self.count(value, -1)
+            return (copied,)
+
+        def of_leaf() -> tuple[Any]:
+            return (self.chosen((self.is_view(value), copy), (ALWAYS, lambda: (value,)))[0],)
+
+        array = self.build.and_(leaf, self.is_a(value, native.ARRAY))
+        (found,) = self.chosen((array, of_leaf), (ALWAYS, lambda: (value,)))
+        self.handed(value)
+        self.owned.append(found)
+        return found
+
+
+class Bind2(Recorder):
+    """Writes `bind2(primitive, x, y)`."""
+
+    def __init__(self, kind: type):
+        super().__init__(kind, 3)
+        primitive, x, y = map(self.argument, range(3))
+        x_node, x_kind, x_value = self.parts(x, primitive)
+        y_node, y_kind, y_value = self.parts(y, primitive)
+        one = self.equal(x_node, y_node)
+        key = self.made(self.python("PyTuple_New", WORD, self.build.select(one, word(1), word(2))))
+        self.store(self.handed(x_kind), self.place(key))
+
+        def pair() -> tuple[()]:
+            self.count(y_kind, 1)
+            self.store(y_kind, self.place(key), 8)
+            return ()
+
+        self.chosen((one, lambda: ()), (ALWAYS, pair))
+        self.let_go(y_kind)
+        plan = self.plan_of(primitive, key)
+        parents, saved = self.packed([x_node, y_node]), self.packed([x_value, y_value])
+        self.record(plan, parents, saved, self.forward(plan, saved, 2))
