@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -306,4 +307,4 @@ def test_vectors_and_matrices_that_are_none():
     with pytest.raises(DimensionMismatch, match=r"of shape \(3,\), which is not a matrix"):
         np.vecmat(x, V)
     with pytest.raises(DimensionMismatch, match=r"of shape \(\), which is not a vector"):
-        np.matvec(x, {})
+        np.matvec(x, cast(Any, {}))
