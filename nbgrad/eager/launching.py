@@ -1,6 +1,6 @@
 """Functions that are called often: a C function takes their place.
 
-To write one takes a millisecond or two, which it saves again in a few thousand calls.
+To write one takes two or three milliseconds, which it saves again in some thousand calls.
 """
 
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from typing import Any
 
 from ..kernels.launch import Launch, launcher
 
-AFTER = 128
+AFTER = 256
 """The calls of a function after which another takes its place."""
 
 
