@@ -1,6 +1,8 @@
 """Compiling ahead of time: `warmup` runs every op once, so that later programs start warm."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, as_completed
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,36 +25,59 @@ class Example(NamedTuple):
 
 
 def warmup(
-    dtypes: Sequence[str] = ("float64",), on_op: Callable[[int, int, str], None] | None = None
+    dtypes: Sequence[str] = ("float64",),
+    on_op: Callable[[int, int, str], None] | None = None,
+    executor: Executor | None = None,
 ) -> dict[str, int]:
     """Compile the common kernels of every op, forward and backward, into the disk cache.
 
     In a container image it moves the compiling from the first run to the build:
-    ``RUN python -c "import nbgrad; nbgrad.warmup()"``. Kernels for rarer operands (a column beside
-    a matrix, three arrays of different shapes) are still compiled when they are first met.
+    ``RUN nbgrad warmup``. Kernels for rarer operands (a column beside a matrix, three arrays of
+    different shapes) are still compiled when they are first met.
 
     Arguments:
         dtypes: "float64", "float32" or both.
-        on_op: called before each op with how many are done, how many there are, and its name.
+        on_op: called for each op, as it is begun or, by an executor, done: with how many were
+            before it, how many there are, and its name.
+        executor: processes that share the work, as in
+            ``ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn"))``; without one,
+            this process compiles all, and can use all without loading it.
 
-    Returns how many kernels this call compiled, and how many it loaded from the cache.
+    Returns how many kernels were compiled, and how many were loaded from the cache. Raises
+    TypeError for other dtypes.
 
     >>> nbgrad.warmup(dtypes=())
     {'compiled': 0, 'loaded': 0}
     """
-    before = stats()
-    kinds = list(map(_float_type, dtypes))
-    if not DISABLED:
-        for kind in kinds:
-            gemm.prepare(kind)
-    work = [(dtype, primitive) for dtype in kinds for primitive in _sampled()]
-    for done, (dtype, primitive) in enumerate(work):
-        if on_op is not None:
-            on_op(done, len(work), primitive.name)
-        for call in calls_of(primitive, dtype):
-            _make(call)
+    kinds = [_float_type(dtype).name for dtype in dtypes]
+    work = [(kind, primitive.name) for kind in kinds for primitive in _sampled()]
+    tell = on_op or (lambda done, count, name: None)
+    total = Counter(compiled=0, loaded=0)
+    if executor is None:
+        for done, (kind, name) in enumerate(work):
+            tell(done, len(work), name)
+            total.update(_warmed(kind, name))
+    else:
+        tasks = {executor.submit(_warmed, *item): item[1] for item in work}
+        for done, task in enumerate(as_completed(tasks)):
+            tell(done, len(work), tasks[task])
+            total.update(task.result())
+    return dict(total)
+
+
+def _warmed(kind: str, name: str) -> dict[str, int]:
+    """Compile the kernels of an op for a dtype; how many were compiled, and how many loaded."""
+    before, dtype = stats(), np.dtype(kind)
+    if name == _PRODUCT and not DISABLED:
+        gemm.prepare(dtype)
+    for call in calls_of(Primitive.registry[name], dtype):
+        _make(call)
     after = stats()
     return {key: after[key] - before[key] for key in ("compiled", "loaded")}
+
+
+_PRODUCT = "matmul"
+"""The op whose large products have kernels of their own."""
 
 
 def _sampled() -> list[Primitive]:

@@ -1,7 +1,10 @@
 """The commands about the installation: ``warmup``, ``config``, ``cache info``, ``cache clear``."""
 
+import multiprocessing
 import os
 import platform
+import time
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Annotated
@@ -34,8 +37,8 @@ def warm_up(
 ) -> int:
     """Compile the common kernels now, so that programs start warm.
 
-    Goes through every op, forward and backward, for float64. What the cache
-    holds already is only loaded. In the build of a container image:
+    Goes through every op, forward and backward, for float64, on all cores. What
+    the cache holds already is only loaded. In the build of a container image:
 
     [bold]RUN nbgrad warmup[/]
     [bold]RUN NBGRAD_CACHE_DIR=/var/cache/nbgrad nbgrad warmup --float32[/]
@@ -46,10 +49,16 @@ def warm_up(
     where = _cache.folder()
     if where is None:
         return complain("there is no folder to keep kernels in: set NBGRAD_CACHE_DIR to one")
-    with progress("warmup") as on_op:
-        found = nbgrad.warmup(("float64", "float32") if float32 else ("float64",), on_op)
-    compiled = _count(found["compiled"], "kernel")
-    print(f"{compiled} compiled in {_cache.compiling.seconds:.0f} s, {found['loaded']} loaded")
+    dtypes = ("float64", "float32") if float32 else ("float64",)
+    start = time.perf_counter()
+    workers = ProcessPoolExecutor(cores(), multiprocessing.get_context("spawn"))
+    try:
+        with progress("warmup") as on_op, workers:
+            found = nbgrad.warmup(dtypes, on_op, workers)
+    except BrokenExecutor:
+        return complain("a process that compiled was ended from outside; begin again")
+    compiled, seconds = _count(found["compiled"], "kernel"), time.perf_counter() - start
+    print(f"{compiled} compiled, {found['loaded']} loaded, in {seconds:.0f} s")
     print(f"kept in {where}")
     return 0
 

@@ -7,6 +7,7 @@ from numba.core import cgutils, types
 
 from .gemm import call_gemm, is_own
 from .jit.kernel import instruction
+from .jit.lean.arrays import part_of
 from .tiles import strided_product
 
 
@@ -27,8 +28,9 @@ def gemm(typingctx, a, b, out, m, n, k, ta, tb, count):
 
     def codegen(context, builder, sig, args):
         def data(kind, value):
-            array = context.make_array(kind)(context, builder, value)
-            return builder.bitcast(array.data, cgutils.voidptr_t)
+            return builder.bitcast(
+                part_of(context, builder, kind, value, "data"), cgutils.voidptr_t
+            )
 
         m_, n_, k_, ta_, tb_, count_ = args[3:]
         pointers = [data(kind, value) for kind, value in zip(sig.args, args[:3], strict=False)]

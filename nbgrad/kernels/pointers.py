@@ -13,6 +13,7 @@ from llvmlite import ir
 from numba.core import errors, types
 
 from .jit.kernel import device, instruction
+from .jit.lean.arrays import part_of
 
 __all__ = [
     "Overlap",
@@ -68,7 +69,7 @@ def pointer(typingctx, array):
         raise errors.TypingError("a compiled program takes contiguous arrays: np.ascontiguousarray")
 
     def codegen(context, builder, signature, args):
-        data = context.make_array(array)(context, builder, args[0]).data
+        data = part_of(context, builder, array, args[0], "data")
         return builder.bitcast(data, context.get_value_type(signature.return_type))
 
     return types.CPointer(_element(array.dtype))(array), codegen
@@ -91,7 +92,7 @@ def address(typingctx, array):
     def codegen(context, builder, signature, args):
         data = args[0]
         if isinstance(array, types.Array):
-            data = context.make_array(array)(context, builder, data).data
+            data = part_of(context, builder, array, data, "data")
         return builder.ptrtoint(data, context.get_value_type(types.intp))
 
     return types.intp(array), codegen

@@ -19,6 +19,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 
 from .jit.kernel import device, instruction, kernel
+from .marks import small
 
 __all__ = ["handed", "packed", "spread"]
 
@@ -207,6 +208,7 @@ def allowed(pool):
 @device
 def spread(count, work):
     """Run the pieces 0 to count - 1 of what was `handed`, on this thread and on the helpers."""
+    small()
     pool = words()
     function, operands = work
     helpers = min(allowed(pool), count) - 1
@@ -230,6 +232,7 @@ def spread(count, work):
 @device
 def end(pool):
     """Wait until all helpers of the job are done, and let others have them."""
+    small()
     for i in range(pool[TEAM] - 1):
         # A helper that did not wake until now takes no part, and nobody waits for it.
         if not acquire(pool, pool[WAKE + i], False):
@@ -244,6 +247,7 @@ def work_off(pool, i):
     Neighbouring pieces of a share go to one thread: two that write first to the same page of new
     memory hold each other up.
     """
+    small()
     function, operands = pool[FUNCTION], pool[OPERANDS]
     ran, share = 0, i
     for _ in range(pool[TEAM]):

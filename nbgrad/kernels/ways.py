@@ -11,6 +11,7 @@ import numpy as np
 from numba.core import cgutils, errors, types
 
 from .jit.kernel import instruction
+from .jit.lean.arrays import part_of
 from .pointers import address
 
 __all__ = ["addresses", "contiguous", "fits", "meet", "number", "writable"]
@@ -49,8 +50,9 @@ def fits(typingctx, text, *arrays):
         for i, (array, (_, shape)) in enumerate(zip(arrays, described, strict=True)):
             if array.ndim != len(shape):
                 return cgutils.false_bit
-            value = context.make_array(array)(context, builder, builder.extract_value(args[1], i))
-            for extent, size in zip(cgutils.unpack_tuple(builder, value.shape), shape, strict=True):
+            value = builder.extract_value(args[1], i)
+            found = cgutils.unpack_tuple(builder, part_of(context, builder, array, value, "shape"))
+            for extent, size in zip(found, shape, strict=True):
                 if size is not None:
                     same = builder.icmp_signed("==", extent, extent.type(size))
                     fit = builder.and_(fit, same)
@@ -98,9 +100,13 @@ def meet(typingctx, first, *arrays):
     def codegen(context, builder, signature, args):
         ends = []
         for i, kind in enumerate(arrays):
-            array = context.make_array(kind)(context, builder, builder.extract_value(args[1], i))
-            start = builder.ptrtoint(array.data, context.get_value_type(types.intp))
-            size = builder.mul(array.nitems, array.itemsize)
+            array = builder.extract_value(args[1], i)
+            data, count, item = (
+                part_of(context, builder, kind, array, name)
+                for name in ("data", "nitems", "itemsize")
+            )
+            start = builder.ptrtoint(data, context.get_value_type(types.intp))
+            size = builder.mul(count, item)
             ends.append((start, builder.add(start, size)))
         count, begin = len(ends), first.literal_value
         if (count - begin) * (count + begin) > 2 * _PAIRS:
@@ -191,7 +197,7 @@ def addresses(typingctx, *arrays):
         for i, array in enumerate(arrays):
             word = builder.extract_value(args[0], i)
             if isinstance(array, types.Array):
-                word = context.make_array(array)(context, builder, word).data
+                word = part_of(context, builder, array, word, "data")
             if not isinstance(array, types.Integer):
                 word = builder.ptrtoint(word, place)
             builder.store(word, builder.gep(block, [place(i)]))

@@ -1,5 +1,7 @@
 """`warmup`: one process compiles, and the next finds the kernels of common programs."""
 
+import os
+
 import numpy as np
 import pytest
 from children import run
@@ -56,6 +58,30 @@ def test_a_second_warmup_only_loads(tmp_path):
     assert names == [[0, 2, "add"], [1, 2, "tanh"]]
     second, _ = run("import sys\n" + FEW, NBGRAD_CACHE_DIR=str(tmp_path)).result
     assert second == {"compiled": 0, "loaded": first["compiled"]}
+
+
+SHARED = """
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+import nbgrad.warmup
+few = [Primitive.registry["add"], Primitive.registry["exp"]]
+sys.modules["nbgrad.warmup"]._sampled = lambda: few
+names = []
+with ProcessPoolExecutor(2, multiprocessing.get_context("fork")) as executor:
+    found = nbgrad.warmup(on_op=lambda *told: names.append(told), executor=executor)
+result = [found, sorted(name for _, _, name in names), [done for done, _, _ in names]]
+"""
+
+
+@pytest.mark.skipif(PLAIN_PYTHON, reason="nothing is compiled")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_processes_share_the_work(tmp_path):
+    program = "import sys\nfrom nbgrad.core.primitive import Primitive\n" + SHARED
+    found, names, done = run(program, NBGRAD_CACHE_DIR=str(tmp_path)).result
+    assert found["compiled"] > 4
+    assert names == ["add", "exp"] and done == [0, 1]
+    again, _, _ = run(program, NBGRAD_CACHE_DIR=str(tmp_path)).result
+    assert again["compiled"] == 0 and again["loaded"] >= found["compiled"]
 
 
 @pytest.mark.full

@@ -6,6 +6,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils, types
 
+from .arrays import array_of, part_of
 from .emit import Emitter
 from .syntax import Unsupported
 from .values import Known, Typed, Value
@@ -62,12 +63,10 @@ def _place(emit: Emitter, array: Typed, index: Value) -> Any:
         raise Unsupported("a part of an array")
     if not isinstance(kind.dtype, (types.Number, types.Boolean)):
         raise Unsupported(f"an array of {kind.dtype}")
-    held = emit.target.make_array(kind)(emit.target, emit.builder, array.ir)
-    shape = cgutils.unpack_tuple(emit.builder, held.shape)
-    strides = cgutils.unpack_tuple(emit.builder, held.strides)
+    data, shape, strides = _taken_apart(emit, array)
     places = [_from_the_end(emit, i, n) for i, n in zip(indices, shape, strict=True)]
     return cgutils.get_item_pointer2(
-        emit.target, emit.builder, held.data, shape, strides, kind.layout, places
+        emit.target, emit.builder, data, shape, strides, kind.layout, places
     )
 
 
@@ -94,12 +93,10 @@ def _row(emit: Emitter, array: Typed, index: Value) -> Value:
     where = emit.typed(index)
     if kind.layout != "C":
         raise Unsupported("a part of an array")
-    held = emit.target.make_array(kind)(emit.target, emit.builder, array.ir)
-    shape = cgutils.unpack_tuple(emit.builder, held.shape)
-    strides = cgutils.unpack_tuple(emit.builder, held.strides)
+    data, shape, strides = _taken_apart(emit, array)
     place = _from_the_end(emit, where, shape[0])
     bytes_before = emit.builder.mul(place, strides[0])
-    data = cgutils.pointer_add(emit.builder, held.data, bytes_before)
+    data = cgutils.pointer_add(emit.builder, data, bytes_before)
     return _view(emit, kind.copy(ndim=kind.ndim - 1), data, shape[1:], strides[1:])
 
 
@@ -107,23 +104,28 @@ def flat(emit: Emitter, array: Value) -> Value:
     """array.ravel() of a contiguous array, which has no copy."""
     if not isinstance(array, Typed) or getattr(array.kind, "layout", "") != "C":
         raise Unsupported("a method")
-    held = emit.target.make_array(array.kind)(emit.target, emit.builder, array.ir)
-    return _view(emit, array.kind.copy(ndim=1), held.data, [held.nitems], [held.itemsize])
+    data, count, size = (_part(emit, array, name) for name in ("data", "nitems", "itemsize"))
+    return _view(emit, array.kind.copy(ndim=1), data, [count], [size])
 
 
 def _view(
     emit: Emitter, kind: Any, data: Any, shape: Sequence[Any], strides: Sequence[Any]
 ) -> Typed:
     """An array of another's elements, for as long as that is there."""
-    from numba.np.arrayobj import populate_array  # 30 ms, which no import is to wait for
+    return Typed(kind, array_of(emit.target, emit.builder, kind, data, shape, strides))
 
-    view = emit.target.make_array(kind)(emit.target, emit.builder)
-    size = emit.target.get_abi_sizeof(emit.target.get_data_type(kind.dtype))
-    populate_array(
-        view, data=data, shape=shape, strides=strides,
-        itemsize=emit.target.get_constant(types.intp, size), meminfo=None,
-    )  # fmt: skip
-    return Typed(kind, view._getvalue())
+
+def _part(emit: Emitter, array: Typed, name: str) -> Any:
+    return part_of(emit.target, emit.builder, array.kind, array.ir, name)
+
+
+def _taken_apart(emit: Emitter, array: Typed) -> tuple[Any, list[Any], list[Any]]:
+    """Where an array's elements lie, its lengths, and its strides in bytes."""
+    shape, strides = (
+        cgutils.unpack_tuple(emit.builder, _part(emit, array, name))
+        for name in ("shape", "strides")
+    )
+    return _part(emit, array, "data"), shape, strides
 
 
 def parts(emit: Emitter, value: Value) -> tuple[Value, ...]:
@@ -153,14 +155,11 @@ def attribute(emit: Emitter, holder: Value, name: str) -> Value:
             return Known(types.DType(holder.kind.dtype))
         if name == "ndim":
             return Known(holder.kind.ndim)
-        held = emit.target.make_array(holder.kind)(emit.target, emit.builder, holder.ir)
-        if name == "size":
-            return Typed(types.int64, held.nitems)
         if name in ("shape", "strides"):
-            members = cgutils.unpack_tuple(emit.builder, getattr(held, name))
+            members = cgutils.unpack_tuple(emit.builder, _part(emit, holder, name))
             return tuple(Typed(types.int64, member) for member in members)
-        if name == "itemsize":
-            return Typed(types.int64, held.itemsize)
+        if name in ("size", "itemsize"):
+            return Typed(types.int64, _part(emit, holder, {"size": "nitems"}.get(name, name)))
     raise Unsupported(f"the attribute {name}")
 
 

@@ -41,6 +41,7 @@ class Emitter:
         self.builder = builder
         self.functions = functions
         self.may_raise = may_raise
+        self.raises = False
 
     # -- values -----------------------------------------------------------------------------------
 
@@ -104,6 +105,7 @@ class Emitter:
         Raises Raises where the function has another."""
         if not self.may_raise:
             raise Raises
+        self.raises = True
 
     # -- variables --------------------------------------------------------------------------------
 

@@ -14,6 +14,9 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.callwrapper import PyCallWrapper
 
+from .arrays import array_of
+from .functions import Inner
+
 _WORD = ir.IntType(64)
 _BYTES = ir.IntType(8).as_pointer()
 # Where Python and NumPy keep what they tell of their objects by macros, behind an object's head.
@@ -44,13 +47,14 @@ _KNOWN = _is_as_known()
 
 
 def add_entry(
-    target: Any, library: Any, module: ir.Module, llvm: Any, described: Any, environment: Any,
-    release_gil: bool,
-) -> None:  # fmt: skip
+    target: Any, library: Any, function: Inner, described: Any, environment: Any, release_gil: bool
+) -> None:
     """Add the entry of a function to its module; `library` gets Numba's own where that has to
     be."""
     if _KNOWN and all(map(_is_read, described.argtypes)):
-        entry = _Entry(target, module, llvm, described, environment, None, release_gil)
+        module = function.llvm.module
+        entry = _Entry(target, module, function.llvm, described, environment, None, release_gil)
+        entry.raises = function.raises
         entry.build()
     else:
         target.create_cpython_wrapper(library, described, environment, None, release_gil)
@@ -66,7 +70,9 @@ def _is_read(kind: Any) -> bool:
 
 
 class _Entry(PyCallWrapper):
-    """Numba's builder of entries, with a body of ours."""
+    """Numba's builder of entries, with a body of ours, for a function that `raises` or cannot."""
+
+    raises = True
 
     def build_wrapper(self, api: Any, builder: Any, closure: Any, args: Any, kws: Any) -> None:
         kinds = self.fndesc.argtypes
@@ -90,10 +96,11 @@ class _Entry(PyCallWrapper):
         )
         if state is not None:
             api.restore_thread(state)
-        with builder.if_then(status.is_ok, likely=True):
-            builder.ret(self._object(api, builder, result))
-        convention.raise_error(builder, api, status)
-        builder.ret(api.get_null_object())
+        if self.raises:
+            with builder.if_then(status.is_error, likely=False):
+                convention.raise_error(builder, api, status)
+                builder.ret(api.get_null_object())
+        builder.ret(self._object(api, builder, result))
 
     def _object(self, api: Any, builder: Any, result: Any) -> Any:
         """The result as an object of Python's."""
@@ -114,23 +121,11 @@ class _Entry(PyCallWrapper):
 
     def _array(self, builder: Any, held: Any, kind: Any) -> Any:
         """Numba's array of one of NumPy's, which belongs to nobody."""
-        size = self.context.get_abi_sizeof(self.context.get_data_type(kind.dtype))
-        array = self.context.make_array(kind)(self.context, builder)
         data = _load(builder, held, _DATA, _BYTES)
-        array.data = builder.bitcast(data, array.data.type)
+        place = self.context.get_value_type(types.CPointer(kind.dtype))
         shape = _words(builder, held, _SHAPE, kind.ndim)
-        array.shape = cgutils.pack_array(builder, shape, ty=_WORD)
-        array.strides = cgutils.pack_array(
-            builder, _words(builder, held, _STRIDES, kind.ndim), ty=_WORD
-        )
-        array.itemsize = _WORD(size)
-        count: Any = _WORD(1)
-        for length in shape:
-            count = builder.mul(count, length)
-        array.nitems = count
-        array.meminfo = ir.Constant(array.meminfo.type, None)
-        array.parent = ir.Constant(array.parent.type, None)
-        return array._getvalue()
+        strides = _words(builder, held, _STRIDES, kind.ndim)
+        return array_of(self.context, builder, kind, builder.bitcast(data, place), shape, strides)
 
 
 def _load(builder: Any, place: Any, offset: int, kind: Any) -> Any:

@@ -45,7 +45,7 @@ def compiled(function: Callable, state: Any, library: Any, is_called: bool) -> A
         emitted = functions.emitted(llvm, function, described.argtypes, True, flags.fastmath)
         described.restype = emitted.result
         if is_called:
-            add_entry(target, library, module, llvm, described, environment, flags.release_gil)
+            add_entry(target, library, emitted, described, environment, flags.release_gil)
         library.add_linking_library(rtsys.library)
         library.add_ir_module(module)
     library.finalize()

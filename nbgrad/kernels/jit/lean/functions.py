@@ -21,12 +21,13 @@ Walker = Callable[[Emitter, Callable, Sequence[Value]], Value]
 
 @dataclass(frozen=True, eq=False)
 class Inner:
-    """A function of the module."""
+    """A function of the module, whose calling convention allows it that it `may_raise`."""
 
     llvm: Any
     kinds: tuple[Any, ...]
     result: Any
     may_raise: bool
+    raises: bool
 
     def call(self, emit: Emitter, values: Sequence[Any]) -> Typed:
         """Its result for LLVM values of its kinds."""
@@ -118,7 +119,7 @@ class Functions:
             raise Unsupported("a result that is an array")
         _end(emit, llvm, kinds, result)
         _mark(llvm, FastMathOptions(fastmath).flags)
-        return Inner(llvm, kinds, result.kind, may_raise)
+        return Inner(llvm, kinds, result.kind, may_raise, emit.raises)
 
 
 def _given(kind: Any, value: Any) -> Value:
