@@ -10,6 +10,7 @@ import numba
 import numpy as np
 from numba import types
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.errors import NumbaError
 from numba.core.registry import CPUDispatcher
 
 from .jit.kernel import (
@@ -35,6 +36,12 @@ SIGNATURES = {
 class _Handed(CPUDispatcher):
     """Calls what another one has compiled, while other threads call it, and compiles nothing, not
     for a moment. For Numba it could, so it takes no integer for a float."""
+
+    def typeof_pyval(self, val: Any) -> Any:
+        try:
+            return super().typeof_pyval(val)
+        except NumbaError as refused:
+            raise TypeError(str(refused)) from None
 
     def _compile_for_args(self, *args: Any, **options: Any) -> Any:
         kinds = ", ".join(type(x).__name__ for x in args)

@@ -4,6 +4,7 @@ import math
 from typing import TYPE_CHECKING
 
 from ...codegen.affine import Axis
+from ...codegen.functions import Constant
 from ...codegen.loops import MAXIMUM, MINIMUM, SUM, Reduction
 from .algebra import NEGATIVE, TIMES
 from .buffered import Matmul, Reduce
@@ -62,6 +63,27 @@ def _of_nothing(graph: "Graph", kind: Reduction, value: Value, axes: tuple[int, 
     return graph.full(kind.neutral(value.dtype), shape, value.dtype)
 
 
+# A constant is looked for among so many factors.
+_FACTORS = 8
+
+
+def _without_factor(
+    graph: "Graph", value: Value, most: int = _FACTORS
+) -> tuple[Constant, Value] | None:
+    """A constant that a product has as a factor, and the product without it: in the gradients of
+    mean((d * x**3 + c * x**2 + ...)**2) each sum has its 2 / n inside of another product."""
+    if not is_map(value, TIMES) or not most:
+        return None
+    for factor, other in (value.args, value.args[::-1]):
+        if is_finite(factor):
+            return factor.number, other
+    for inner, other in (value.args, value.args[::-1]):
+        found = _without_factor(graph, inner, most - 1)
+        if found is not None:
+            return found[0], graph.map(TIMES, (found[1], other), value.dtype, value.shape)
+    return None
+
+
 def _simpler_sum(
     graph: "Graph", value: Value, axes: tuple[int, ...], shape: tuple[int, ...]
 ) -> Value | None:
@@ -69,12 +91,11 @@ def _simpler_sum(
     dtype = value.dtype
     if isinstance(value, Full):
         return graph.full(value.number * math.prod(value.shape[i] for i in axes), shape, dtype)
-    if is_map(value, TIMES):
-        for factor, other in (value.args, value.args[::-1]):
-            if is_finite(factor) and other.shape == value.shape:
-                total = graph.reduce(SUM, other, axes)
-                number = graph.full(factor.number, (), dtype)
-                return graph.map(TIMES, (number, total), dtype, shape)
+    found = _without_factor(graph, value)
+    if found is not None and found[1].shape == value.shape:
+        factor, other = found
+        number = graph.full(factor, (), dtype)
+        return graph.map(TIMES, (number, graph.reduce(SUM, other, axes)), dtype, shape)
     if is_map(value, NEGATIVE) and value.args[0].shape == value.shape:
         return graph.map(NEGATIVE, (graph.reduce(SUM, value.args[0], axes),), dtype, shape)
     if isinstance(value, Matmul):
