@@ -731,3 +731,13 @@ def true_and_a_number_apart(nbgrad):
         return v1, v2, v3
 
     return f, (np.arange(12.0).reshape(2, 2, 3),)
+
+
+@regression
+def medians_of_no_integers(nbgrad):
+    def f(x0):
+        v1 = np.nanmedian(np.reshape(x0[:0], (0, 0)), 1)
+        v2 = np.median(np.reshape(x0[:0], (0, 0)), 0)
+        return v1, v2
+
+    return f, (np.array([3, 1]),)

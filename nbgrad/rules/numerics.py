@@ -34,6 +34,9 @@ def ediff1d(ary, to_end=None, to_begin=None):
     """Differences of neighbours, of all elements in one row, with numbers in front and behind."""
     out = diff(np.reshape(given(ary), -1))
     parts = [None if x is None else np.reshape(given(x), -1) for x in (to_begin, to_end)]
+    for name, x in zip(("to_begin", "to_end"), parts, strict=True):
+        if x is not None and not np.can_cast(x.dtype, out.dtype, "same_kind"):
+            raise TypeError(f"ediff1d: {name} of dtype {x.dtype} is not that of {out.dtype}")
     parts = [x if x is None else x.astype(out.dtype) for x in parts]
     found = [x for x in (parts[0], out, parts[1]) if x is not None]
     return np.concatenate(found) if len(found) > 1 else out

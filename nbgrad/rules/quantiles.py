@@ -10,7 +10,7 @@ from ..core.array import implements
 from ..core.primitive import shape_of
 from ..errors import NoRuleError
 from ..kernels import shapes
-from .dtypes import common_type
+from .dtypes import common_type, float_type
 from .nondiff import stopped
 from .order import order_of
 from .select import take_along_axis
@@ -168,7 +168,7 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     flat, lead, opened = _in_a_row(a, axis, "median")
     length = flat.shape[-1]
     if not length:
-        return np.full(opened if keepdims else lead, np.nan, flat.dtype)
+        return np.full(opened if keepdims else lead, np.nan, float_type(flat.dtype))
     middle = slice((length - 1) // 2, length // 2 + 1)
     places = order_of(flat, len(lead), range(length)[middle])[..., middle]
     mean = np.mean(take_along_axis(flat, places), axis=-1)

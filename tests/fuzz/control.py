@@ -33,7 +33,8 @@ def loop(d: Draft) -> int:
             "loop", [i], f"nbgrad.loop({n}, lambda i, s: {body(d, 's')} + i * 0.1, {{0}})"
         )
     if d.chance(0.3):
-        text = f"nbgrad.loop({n}, lambda i, s: (s[1], {body(d, 's[0]')}), ({{0}}, {{0}} * 2.0))[1]"
+        state = "({0} * 1.0, {0} * 2.0)"
+        text = f"nbgrad.loop({n}, lambda i, s: (s[1], {body(d, 's[0]')}), {state})[1]"
         return d.step("loop", [i], text)
     kept = d.one(KEPT)
     return d.step("loop", [i], f"nbgrad.loop({n}, lambda i, s: {body(d, 's')}, {{0}}{kept})")

@@ -68,7 +68,7 @@ class Special:
             wide = function(*(np.asarray(x, np.float64) for x in args))
             return wide.astype(kind if kind.kind == "f" else np.float64)
 
-        return rounded if isinstance(function, np.ufunc) else function
+        return rounded if isinstance(function, np.ufunc) or name == "zeta" else function
 
 
 class Reference:

@@ -224,3 +224,9 @@ def test_what_a_reduction_begins_with_has_its_dtype(f, initial):
         expected = np.asarray(f(x, initial=initial))
         found = np.asarray(nbgrad.compile(lambda x: f(x, initial=initial)[None])(x)[0])
         assert (found.dtype, found) == (expected.dtype, expected)
+
+
+def test_numbers_that_ediff1d_cannot_put_beside_integers():
+    for f in (nbgrad.compile, nbgrad.vmap):
+        with pytest.raises(TypeError, match="to_end of dtype float64 is not that of int64"):
+            f(lambda x: np.ediff1d(x, to_end=0.5))(np.array([[1, 2]]))
