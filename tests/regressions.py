@@ -741,3 +741,14 @@ def medians_of_no_integers(nbgrad):
         return v1, v2
 
     return f, (np.array([3, 1]),)
+
+
+@regression
+def derivatives_of_no_coefficients(nbgrad):
+    def f(x0):
+        v1 = np.polyder(x0[:0], 1)
+        v2 = np.polyder(x0, 3)
+        v3 = np.polyder(x0[:0], 0)
+        return v1, v2, v3
+
+    return f, (np.array([1.0, 2.0], np.float32),)

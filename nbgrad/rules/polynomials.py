@@ -107,7 +107,7 @@ def polyder(p, m=1):
     p, m = _given(p, "polyder"), shapes.whole(m, "polyder: m")
     if m < 0:
         raise ValueError("Order of derivative must be positive (see polyint)")
-    for _ in range(min(m, shape_of(p)[0])):  # of no coefficients none are left
+    for _ in range(min(m, shape_of(p)[0] + 1)):  # of no coefficients none are left
         n = shape_of(p)[0] - 1
         p = p[:-1] * np.arange(n, 0, -1)
     return p

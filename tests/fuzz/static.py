@@ -209,7 +209,12 @@ def compiled_vmap(c: Case) -> None:
     """The same as vmap in the eager tier, which a mode of its own holds against NumPy."""
     batched, axes = higher.batch(c, 3)
     expected = nbgrad.vmap(c.f, axes)(*batched)
-    found = run(nbgrad.compile(nbgrad.vmap(c.f, axes)), *batched)
+    try:
+        found = run(nbgrad.compile(nbgrad.vmap(c.f, axes)), *batched)
+    except np.linalg.LinAlgError:
+        if all(np.all(np.isfinite(plain(x))) for x in results(expected)):
+            raise
+        raise NotHere from None  # samples beside the domain: not-a-numbers, which it may refuse
     agree(c, "compiled vmap", results(found), results(expected))
 
 

@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +20,7 @@ STACK = RNG.normal(size=(2, 2, 2)) + 3 * np.eye(2)
 BAND = RNG.normal(size=(4, 5)) + np.array([[0.0], [4.0], [0.0], [0.0]])
 RIGHT = RNG.normal(size=(5, 2))
 BOTH = ("reverse", "forward")
+NOTHING: Any = {}
 
 
 def _definite(a):
@@ -307,4 +308,4 @@ def test_vectors_and_matrices_that_are_none():
     with pytest.raises(DimensionMismatch, match=r"of shape \(3,\), which is not a matrix"):
         np.vecmat(x, V)
     with pytest.raises(DimensionMismatch, match=r"of shape \(\), which is not a vector"):
-        np.matvec(x, cast(Any, {}))
+        np.matvec(x, NOTHING)
