@@ -20,7 +20,7 @@ _FREE = tuple(
         "codegen/", "control/", "core/", "kernels/", "static/", "transforms/", "values/",
         "rules/batching.py", "rules/einsum.py", "rules/elementwise.py", "rules/forms/indexing.py",
         "rules/forms/layout.py", "rules/forms/reductions.py", "rules/forms/softmax.py",
-        "rules/index.py", "rules/layout.py", "rules/reduce.py", "rules/simpler.py",
+        "rules/index.py", "rules/layout.py", "rules/reduce.py", "rules/simpler.py", "rules/sums.py",
     )
 )  # fmt: skip
 # Rewrites that depend on which of several positions comes first: equal sizes are compared freely
