@@ -2,8 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, as_completed
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +12,9 @@ from .kernels.jit.kernel import DISABLED, stats
 from .rules.families import Elementwise, Interval
 from .values.leaves import track
 from .values.tracked import TrackedArray
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 
 class Example(NamedTuple):
@@ -27,7 +29,7 @@ class Example(NamedTuple):
 def warmup(
     dtypes: Sequence[str] = ("float64",),
     on_op: Callable[[int, int, str], None] | None = None,
-    executor: Executor | None = None,
+    executor: "Executor | None" = None,
 ) -> dict[str, int]:
     """Compile the common kernels of every op, forward and backward, into the disk cache.
 
@@ -58,6 +60,8 @@ def warmup(
             tell(done, len(work), name)
             total.update(_warmed(kind, name))
     else:
+        from concurrent.futures import as_completed  # which no import is to wait for
+
         tasks = {executor.submit(_warmed, *item): item[1] for item in work}
         for done, task in enumerate(as_completed(tasks)):
             tell(done, len(work), tasks[task])
