@@ -16,6 +16,12 @@ from .emit import Emitter, Raises
 from .syntax import Unsupported
 from .values import Known, Typed, Value
 
+
+class Recursive(Exception):
+    """A function calls itself. What it is part of is Numba's, which infers its result: an attempt
+    to have it compiled alone would come here again."""
+
+
 Walker = Callable[[Emitter, Callable, Sequence[Value]], Value]
 
 
@@ -54,22 +60,28 @@ class Functions:
         self._context = typing, target, library
         self._module = module
         self._walk = walk
-        self._known: dict[tuple, Inner | None] = {}
+        self._known: dict[tuple, Inner | Exception] = {}
 
     def inner(self, dispatcher: Any, kinds: tuple[Any, ...]) -> Inner:
         """A compiled function of ours for types. Raises Unsupported where Numba has to compile
-        it."""
+        it, and Recursive while it is emitted."""
         key = dispatcher, kinds
         if key not in self._known:
-            self._known[key] = None  # one that calls itself is Numba's
+            self._known[key] = Recursive(dispatcher.__name__)
             try:
-                self._known[key] = self._inner(dispatcher, kinds, may_raise=False)
-            except Raises:
-                self._known[key] = self._inner(dispatcher, kinds, may_raise=True)
-        inner = self._known[key]
-        if inner is None:
-            raise Unsupported(f"the text of {dispatcher.__name__}")
-        return inner
+                self._known[key] = self._attempted(dispatcher, kinds)
+            except Unsupported as refused:
+                self._known[key] = refused
+        found = self._known[key]
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def _attempted(self, dispatcher: Any, kinds: tuple[Any, ...]) -> Inner:
+        try:
+            return self._inner(dispatcher, kinds, may_raise=False)
+        except Raises:
+            return self._inner(dispatcher, kinds, may_raise=True)
 
     def _inner(self, dispatcher: Any, kinds: tuple[Any, ...], may_raise: bool) -> Inner:
         _, target, _ = self._context
