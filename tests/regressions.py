@@ -752,3 +752,15 @@ def derivatives_of_no_coefficients(nbgrad):
         return v1, v2, v3
 
     return f, (np.array([1.0, 2.0], np.float32),)
+
+
+@regression
+def quantiles_at_the_ends(nbgrad):
+    def f(x0, x1):
+        v1 = np.quantile(x0, x1)
+        v2 = np.nanquantile(x0, np.argmin(x1, axis=0))
+        v3 = np.quantile(x0, x1 > 0, method="hazen")
+        v4 = np.quantile(x0, x1, method="weibull")
+        return v1, v2, v3, v4
+
+    return f, (np.array([0.5, -1.5, 2.25], np.float32), np.array([1, 0]))

@@ -91,9 +91,11 @@ def _quantile(op: str, a, q, axis, method: str, keepdims, skip: bool):
     at_ends = (q.dtype if hasattr(q, "dtype") else np.asarray(q).dtype).kind in "iub"
     if flat.dtype.kind != "f" and not (at_ends or method in _WHOLE):
         flat = flat.astype(np.float64)
-    takes_one = method in _WHOLE or type(q) in (int, float)
+    # Whole quantiles are the first and the last element, which NumPy takes as they are.
+    takes_one = method in _WHOLE or type(q) in (int, float) or (at_ends and method == "linear")
     n, q = flat.shape[-1], q if hasattr(q, "dtype") else np.asarray(q, np.float64)
-    dtype = flat.dtype if takes_one else common_type(flat.dtype, q.dtype)
+    other = np.dtype(np.float64) if at_ends else q.dtype
+    dtype = flat.dtype if takes_one else common_type(flat.dtype, other)
     values = stopped(q)
     if isinstance(values, np.ndarray) and not np.all(_both(values >= 0, values <= 1)):
         raise ValueError(f"{op}: quantiles lie between 0 and 1, percentiles between 0 and 100")
