@@ -764,3 +764,14 @@ def quantiles_at_the_ends(nbgrad):
         return v1, v2, v3, v4
 
     return f, (np.array([0.5, -1.5, 2.25], np.float32), np.array([1, 0]))
+
+
+@regression
+def arrays_of_whole_numbers(nbgrad):
+    def f(x0, x1):
+        v1 = nbgrad.array([[x0[1]], [x0[0]]])
+        v2 = nbgrad.array([[1, 2], [3, 4]])
+        v3 = nbgrad.array([x1[0], x1[1], x1[0]])
+        return v1, v2, v3, x1 * 2.0
+
+    return f, (np.array([1, 1, 0], np.uint16), np.array([0.5, -1.5], np.float32))

@@ -13,7 +13,7 @@ from ..errors import DimensionMismatch, require_unmasked
 from ..kernels import reduce as kernels
 from ..kernels import shapes
 from . import batching, simpler, structure
-from .dtypes import FLOATS, common_type, float_type, held
+from .dtypes import FLOATS, common_type, held
 from .families import Linear, sample
 from .forms import layout as forms
 from .reduce import unbroadcast
@@ -248,7 +248,8 @@ def stack(arrays, axis=0, *, dtype=None, casting="same_kind"):
 
 
 def array(nested):
-    """An array from nested lists and tuples of tracked and plain numbers and arrays.
+    """An array from nested lists and tuples of tracked and plain numbers and arrays, in the dtype
+    that NumPy gives them together.
 
     >>> x = nbgrad.track(2.0)
     >>> nbgrad.array([[x, 1.0], [0.0, x * x]])
@@ -260,8 +261,7 @@ def array(nested):
     if isinstance(nested, Array):
         return nested
     require_unmasked(nested, "array")
-    value = np.asarray(nested)
-    return value.astype(float_type(value.dtype), copy=False)
+    return np.asarray(nested)
 
 
 def given(x: Any) -> Any:

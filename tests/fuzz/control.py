@@ -44,7 +44,7 @@ def loop(d: Draft) -> int:
 def loop_of_constants(d: Draft) -> int:
     """The carry begins as a number that no derivative reaches."""
     i = d.pick(is_float, dtype="float64")
-    dtype = "" if np.asarray(d.values[i]).dtype == np.float64 else ", np.float32"
+    dtype = ", np.float32" if np.asarray(d.values[i]).dtype == np.float32 else ""
     start = d.one([f"np.zeros({np.shape(d.values[i])}{dtype})", "{0} * 0.0"])
     return d.step(
         "loop", [i], f"nbgrad.loop({d.number(0, 3)}, lambda i, s: np.sin(s) + {{0}}, {start})"
