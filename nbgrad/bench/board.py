@@ -1,29 +1,13 @@
-"""What was measured, and the processes that measure it."""
+"""What was measured, and who is asked for what."""
 
-import json
-import os
-import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-import nbgrad
-from nbgrad.errors import NbgradError
-
 from .contestants import COMPILED, EAGER, NUMBA, NUMPY, OURS
-
-ONE_THREAD = {
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "NBGRAD_NUM_THREADS": "1",
-    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
-}
-BY_HAND = (NUMPY, NUMBA)
+from .processes import Measuring
+from .sweep import CURVES
 
 
 @dataclass
@@ -64,7 +48,8 @@ class Board:
             where = workload or f"{figures['curve']} {figures['size']}"
             self.gave_up.setdefault(where, {})[who] = figures["gave_up"]
         elif "wrong" in figures:
-            self.wrong.append(f"{who} on {workload or figures['curve']}")
+            told = f"{who} on {workload or figures['curve']}"
+            self.wrong += [told] if told not in self.wrong else []
         elif "curve" in figures:
             curve = self.curves.setdefault(figures["curve"], {}).setdefault(who, {})
             curve[figures["size"]] = figures["least"]
@@ -99,50 +84,6 @@ class Board:
         return found
 
 
-class Measuring:
-    """Runs the processes that measure, in one environment and on one thread."""
-
-    def __init__(self, python: str, board: Board, on_line: Callable[[str], None]):
-        self.python, self.board, self.on_line = python, board, on_line
-
-    def run(self, *arguments: str, fresh_cache: bool = False) -> None:
-        """One process; its figures go to the board as they come."""
-        with _environment(fresh_cache) as environment:
-            command = [self.python, "-m", "nbgrad.bench", *arguments]
-            with subprocess.Popen(
-                command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-            ) as process:
-                assert process.stdout is not None and process.stderr is not None
-                for line in process.stdout:
-                    if line.startswith("{"):
-                        figures = json.loads(line)
-                        self.board.take(figures)
-                        self.on_line(str(figures.get("workload") or figures.get("size", "")))
-                told = process.stderr.read().strip().splitlines()
-        if process.returncode:
-            raise BenchError(
-                f"{' '.join(command[:3])} {' '.join(arguments)} failed with exit code "
-                f"{process.returncode}: {told[-1] if told else 'it said nothing'}"
-            )
-
-
-class BenchError(NbgradError):
-    """A process that measures failed; the message has its last line."""
-
-
-@contextmanager
-def _environment(fresh_cache: bool) -> Iterator[dict[str, str]]:
-    """One thread everywhere, this nbgrad, and where wanted an empty cache of kernels."""
-    here = str(Path(nbgrad.__file__).parents[1])
-    environment = {**os.environ, **ONE_THREAD, "PYTHONPATH": here}
-    if not fresh_cache:
-        yield environment
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        caches = {"NBGRAD_CACHE_DIR": folder, "NUMBA_CACHE_DIR": folder}
-        yield {**environment, **caches, "PYTENSOR_FLAGS": f"base_compiledir={folder}"}
-
-
 def measure(
     chosen: Sequence[str],
     with_peers: bool,
@@ -165,7 +106,7 @@ def measure(
 
     who: dict[Measuring, list[str]] = {}
     for python in pythons or [sys.executable]:
-        one, known = Measuring(python, board, heard), list(board.peers)
+        one, known = Measuring(python, board.take, heard, budget), list(board.peers)
         one.run("peers" if who else "machine")
         new = [name for name in board.peers if name not in known] if with_peers else []
         who[one] = new if who else [NUMPY, NUMBA, *OURS, *new]
@@ -177,18 +118,17 @@ def measure(
         for one, names in timed.items() for name in names if name != NUMPY
     ]  # fmt: skip
     most, seconds = ("1e4", "0.05") if quick else ("1e7", "0.3")
-    limits = ("--seconds", seconds, "--budget", str(budget))
     count = sum(map(len, every.values()))
     total = 1 + len(chosen) * count + 2 * count * (len(str(int(float(most)))) - 1) + len(firsts)
     for workload in chosen:
         for one, names in every.items():
-            one.run("times", workload, "--with", *names, *limits)
+            one.run("times", workload, "--seconds", seconds, contestants=names)
     for one, names in timed.items():
         able = [name for name in names if name != NUMBA]
-        one.run("sweep", "--with", *able, *limits, "--most", most)
+        for curve in CURVES:
+            one.run("sweep", curve, "--seconds", seconds, "--most", most, contestants=able)
     for one, workload, name in firsts:
         if name not in board.gave_up.get(workload, ()):
-            given = ("first", workload, "--with", name, "--budget", str(budget))
-            one.run(*given, fresh_cache=True)
+            one.run("first", workload, contestants=[name], fresh_cache=True)
     tell(total, total, "")
     return board

@@ -13,6 +13,7 @@ import numpy as np
 from . import hand_numpy
 from .workloads import Workload, product, rosenbrock
 
+CURVES = ("rosenbrock", "product")
 BYTES = 16
 """That a gradient of Rosenbrock's function moves a number: one is read, one is written."""
 
@@ -31,10 +32,10 @@ def workload(curve: str, n: int) -> Workload:
     return _made(curve, n, product, lambda: _draws((side, side), 2), _square_product)
 
 
-def sizes(most: float) -> dict[str, list[int]]:
-    """The sizes of each curve: decades up to `most` numbers, for products up to a tenth of it."""
+def sizes(curve: str, most: float) -> list[int]:
+    """The sizes of a curve: decades up to `most` numbers, for products up to a tenth of it."""
     decades = [10**k for k in range(8) if 10**k <= most]
-    return {"rosenbrock": [max(2, n) for n in decades], "product": decades[:-1]}
+    return decades[:-1] if curve == "product" else [max(2, n) for n in decades]
 
 
 def _draws(shape: int | tuple[int, ...], count: int = 1) -> list[np.ndarray]:

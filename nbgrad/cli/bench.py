@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from nbgrad.bench.board import BenchError, measure
+from nbgrad.bench.board import measure
+from nbgrad.bench.processes import BenchError
 from nbgrad.bench.workloads import workloads
 from nbgrad.bench.writing import PAGE, PICTURE, write
 from nbgrad.experiments.exits import complain

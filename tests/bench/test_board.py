@@ -4,6 +4,7 @@ import contextlib
 import csv
 import json
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from nbgrad import cli
 from nbgrad.bench import __main__ as measuring
 from nbgrad.bench import board as boards
-from nbgrad.bench import contestants, sweep
+from nbgrad.bench import contestants, processes, sweep
 from nbgrad.bench.workloads import hand_runner, workloads
 
 FIGURES = [
@@ -136,7 +137,8 @@ def test_what_takes_too_long_is_given_up(monkeypatch, capsys):
     for name in slow:
         assert {"workload": "W4", "contestant": name, "gave_up": 0.2} in lines
     assert [line["contestant"] for line in lines if "least" in line] == ["NumPy by hand"]
-    assert len(lines) == 3
+    told = [line for line in lines if "tries" not in line]
+    assert [line.get("gave_up", 0.0) for line in told] == [0.2, 0.2, 0.0, 0.2]
 
 
 @pytest.mark.parametrize("others", [0, 1])
@@ -144,13 +146,13 @@ def test_each_peer_is_measured_where_it_is(monkeypatch, others):
     """In the first environment that has it; nbgrad and the hand in the first of all."""
     asked = []
 
-    def run(self, *arguments, fresh_cache=False):
-        asked.append((self.python, arguments))
+    def run(self, *arguments, contestants=(), fresh_cache=False):
+        asked.append((self.python, (*arguments, *contestants)))
         if arguments[0] in ("machine", "peers"):
             here = ["torch"] if self.python == "a" else ["torch", "pytensor"]
             most = {"bandwidth": 1.0, "flops": 1.0} if arguments[0] == "machine" else {}
             facts = {"numpy": "2", "numba": "0", "pytensor": "3"}
-            self.board.take({"facts": facts, "peers": here, **most})
+            self.take({"facts": facts, "peers": here, **most})
 
     monkeypatch.setattr(boards.Measuring, "run", run)
     boards.measure(["W1"], True, True, ["a", "b"][: 1 + others], 60.0, lambda *_: None)
@@ -163,7 +165,7 @@ def test_each_peer_is_measured_where_it_is(monkeypatch, others):
 
 @pytest.mark.parametrize("curve", ["rosenbrock", "product"])
 def test_curves_have_the_gradients_of_the_hand(curve):
-    for n in sweep.sizes(1e3)[curve]:
+    for n in sweep.sizes(curve, 1e3):
         workload = sweep.workload(curve, n)
         run = contestants.contestant("nbgrad").runner(workload)
         assert contestants.agrees(run(), hand_runner(workload)(), 1e-12)
@@ -178,9 +180,51 @@ def test_the_hand_is_finite_on_every_workload():
 
 
 def test_a_process_that_fails_is_told_by_its_last_line(tmp_path):
-    measuring = boards.Measuring(sys.executable, boards.Board(), print)
-    with pytest.raises(boards.BenchError, match="KeyError: 'no such'"):
-        measuring.run("times", "W1", "--with", "no such")
+    measuring = processes.Measuring(sys.executable, boards.Board().take, print, 60.0)
+    with pytest.raises(processes.BenchError, match="KeyError: 'no such'"):
+        measuring.run("times", "W1", contestants=["no such"])
+
+
+HANGS = """#!{python}
+import json, sys, time
+for name in sys.argv[sys.argv.index("--with") + 1 :]:
+    about = {{"workload": "W1", "contestant": name}}
+    print(json.dumps({{**about, "tries": True}}), flush=True)
+    time.sleep(600.0 if name == "stubborn" else 0.0)
+    print(json.dumps({{"tries": False}}), flush=True)
+    time.sleep(0.5)
+    print(json.dumps({{**about, "least": 1.0}}), flush=True)
+"""
+
+
+def test_who_does_not_give_up_by_itself_is_ended(tmp_path, monkeypatch):
+    """From outside, and the others are measured without it; only a first call has a limit."""
+    monkeypatch.setattr(processes, "GRACE", 0.1)
+    python = tmp_path / "python"
+    python.write_text(HANGS.format(python=sys.executable))
+    python.chmod(0o755)
+    board = boards.Board()
+    measuring = processes.Measuring(str(python), board.take, lambda _: None, 0.2)
+    measuring.run("times", "W1", contestants=["one", "stubborn", "another"])
+    assert board.gave_up == {"W1": {"stubborn": 0.2}}
+    assert board.times == {"W1": {"one": 1.0, "another": 1.0}}
+
+
+def test_who_gave_up_is_not_asked_for_more(monkeypatch, capsys):
+    def never(workload):
+        time.sleep(60.0)
+        return tuple
+
+    real = contestants.contestant
+    slow = contestants.Contestant("slow", lambda _: True, never, lambda: None)
+    monkeypatch.setattr(
+        measuring, "contestant", lambda name: slow if name == "slow" else real(name)
+    )
+    given = ["--seconds", "0.01", "--budget", "0.1", "--with", "slow", "nbgrad"]
+    measuring.main(["sweep", "rosenbrock", "--most", "100", *given])
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["size"] for line in lines if "gave_up" in line] == [2]
+    assert [line["size"] for line in lines if "least" in line] == [2, 10, 100]
 
 
 @pytest.mark.parametrize(
