@@ -60,8 +60,9 @@ class Draft:
         kind = np.dtype(dtype or np.float64).kind
         if kind in "iu" and self.chance(0.8):
             return str(self.number(1 if kind == "u" else -3, 4))
-        if self.chance(0.3):
-            return str(self.number(-2, 3))
+        if self.chance(0.4):
+            whole = self.number(-2, 3)
+            return str(whole if self.chance(0.7) else float(whole))
         return str(round(float(self.rng.uniform(-2.0, 2.0)), 2))
 
     # -- values ---------------------------------------------------------------------------------

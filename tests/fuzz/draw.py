@@ -9,7 +9,7 @@ from .coverage import Coverage
 from .draft import DTYPES, NARROW, Draft, is_float
 from .oracle import Unusable
 from .programs import Program, Step
-from .registry import known, vocabulary
+from .registry import OPERATORS, known, vocabulary
 
 
 @cache
@@ -33,7 +33,9 @@ def draw(
     way = rng.random()
     d = Draft(rng, ("float64",) if way < 0.42 else DTYPES if way < 0.85 else NARROW)
     names = list(ops())
+    operator = np.array([name in OPERATORS for name in names])
     weights = (met or Coverage()).weights(names, list(modes), d.narrow)
+    weights = 0.9 * weights + 0.1 * operator / operator.sum()  # most rewriting is of arithmetic
     d.tails = bool(rng.random() < 0.04)
     for _ in range(1 if d.tails else int(rng.integers(1, 4))):
         d.new((), "float64") if d.tails else d.new()

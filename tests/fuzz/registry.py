@@ -87,10 +87,12 @@ def elementwise(row: Primitive, call: str) -> Op:
             if k in getattr(row, "refusals", ()):  # it must be plain
                 texts.append(f"np.array({d.rng.uniform(max(low, 0.2), high):.2f})")
                 continue
-            if k and d.prefers_number(0.25):
+            if k and d.prefers_number(0.3):
                 x = round(float(d.rng.uniform(max(low, -2.0), min(high, 2.0))), 2)
-                whole = round(x) if low < round(x) < high and d.chance(0.4) else None
-                texts.append(f"({x if whole is None else whole})")
+                whole = d.one((-1, 0, 1, 1, 2, round(x)))  # of which rules have forms of their own
+                if low < whole < high and d.chance(0.6):
+                    x = whole if d.chance(0.5) else float(whole)
+                texts.append(f"({x})")
                 continue
             if before and d.chance(0.1):
                 i = args[0]
