@@ -19,6 +19,7 @@ from numba.core.compiler import CompilerBase, _LowerResult
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.utils import OPERATORS_TO_BUILTINS
 
+from .blas_library import find_for
 from .lean.finish import compiled
 from .optimizer import optimize
 
@@ -149,6 +150,7 @@ class Library(_Library):
         self._keep()
 
     def _load(self, code: bytes) -> None:
+        find_for(code)
         engine = self._codegen._engine._ee
         engine.add_object_file(binding.ObjectFileRef.from_data(code))
         engine.finalize_object()
