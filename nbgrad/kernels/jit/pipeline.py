@@ -19,9 +19,9 @@ from numba.core.compiler import CompilerBase, _LowerResult
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.utils import OPERATORS_TO_BUILTINS
 
-from .blas_library import find_for
 from .lean.finish import compiled
 from .optimizer import optimize
+from .runtime import find_blas
 
 __all__ = ["Inside", "Library", "Outside", "left_to_numba"]
 
@@ -150,7 +150,7 @@ class Library(_Library):
         self._keep()
 
     def _load(self, code: bytes) -> None:
-        find_for(code)
+        find_blas(code)
         engine = self._codegen._engine._ee
         engine.add_object_file(binding.ObjectFileRef.from_data(code))
         engine.finalize_object()

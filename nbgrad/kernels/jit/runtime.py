@@ -1,7 +1,7 @@
-"""The BLAS that machine code calls, found before the code runs.
+"""What machine code calls by name, ready before the code runs: Numba's runtime, and the BLAS.
 
-Machine code calls Numba's functions for products, which ask SciPy for its BLAS at their first call,
-and so import all of `scipy.linalg`: a tenth of a second. One extension module of it is enough.
+Both cost a fresh process more than all else that it does before its first gradient, and machine
+code from the disk needs little of either.
 """
 
 import contextlib
@@ -14,8 +14,11 @@ from importlib.util import module_from_spec
 from typing import Any
 
 import llvmlite.binding
+from numba.core import config
+from numba.core.runtime import _nrt_python  # pyright: ignore[reportAttributeAccessIssue]
+from numba.core.runtime.nrt import rtsys
 
-__all__ = ["find_for"]
+__all__ = ["find_blas", "know_runtime"]
 
 _PACKAGE = "scipy.linalg"
 _MODULE = f"{_PACKAGE}.cython_blas"
@@ -25,8 +28,23 @@ _CALLED = b"numba_xxge"  # how the names of Numba's functions begin
 _kept: list[Any] = []
 
 
-def find_for(code: bytes) -> None:
-    """Find the BLAS if object code calls it. Numba finds it where this does not."""
+@cache
+def know_runtime(context: Any) -> None:
+    """Let machine code find the functions of Numba's runtime that are written in C. Those that
+    Numba compiles stand in the machine code itself; Numba does that before it compiles others."""
+    helpers = getattr(_nrt_python, "c_helpers", None)
+    if not isinstance(helpers, dict) or getattr(config, "NRT_STATS", True):
+        rtsys.initialize(context)
+        return
+    for name, address in helpers.items():
+        symbol = name if name.startswith("_") else f"NRT_{name}"
+        llvmlite.binding.add_symbol(symbol, address)
+
+
+def find_blas(code: bytes) -> None:
+    """Find the BLAS if object code calls it. Numba's functions for products, which code calls, ask
+    for it at their first call, and so import all of `scipy.linalg`: a tenth of a second. One
+    extension module of that is enough. Where it is not found here, they look for it as ever."""
     if _CALLED in code:
         _find()
 
