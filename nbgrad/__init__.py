@@ -14,66 +14,69 @@ from . import stopping as stopping  # first: what follows takes long, and Ctrl-C
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import random as random
-from .check import check_grads
-from .control import cond, loop, scan, while_loop
-from .core.modes import detect_changes, detect_nan, no_tracking
-from .descent import descend, minimize
-from .errors import (
-    CacheWarning,
-    CheckpointError,
-    DimensionMismatch,
-    GraphError,
-    MissingExtra,
-    NanError,
-    NbgradError,
-    NoRuleError,
-    TraceError,
-    UntrackedError,
-    WorkerError,
-)
-from .estimators import TraceEstimate, divergence, trace_estimate
-from .kernels.heap import keep as _keep_memory
-from .kernels.heap import trim
-from .kernels.pool import get_threads, set_threads
-from .rules.activation import elu, erf, gelu, leaky_relu, relu, sigmoid, softplus
-from .rules.assign import at
-from .rules.elementwise import abs2_of as abs2
-from .rules.joining import c_, hcat, r_
-from .rules.layout import array
-from .rules.loss import cross_entropy, hinge_loss, logit_cross_entropy, mse
-from .rules.polynomial import evalpoly
-from .rules.softmax import logsoftmax, logsumexp, softmax
-from .static import StaticFunction, compile
-from .transforms import (
-    accum,
-    checkpoint,
-    custom_rule,
-    elementwise_grad,
-    grad,
-    gradient,
-    hessian,
-    hvp,
-    jacobian,
-    jvp,
-    linear_transpose,
-    linearize,
-    map,
-    pullback,
-    pushforward,
-    register,
-    reset,
-    rrule,
-    stop_gradient,
-    value_and_grad,
-    vjp,
-    vmap,
-)
-from .transforms.elementwise import custom_elementwise
-from .values import constants as constants
-from .values.leaves import track
-from .values.tracked import TrackedArray
-from .warmup import warmup
+from .core.lasting import lasting as _lasting
+
+with _lasting():
+    from . import random as random
+    from .check import check_grads
+    from .control import cond, loop, scan, while_loop
+    from .core.modes import detect_changes, detect_nan, no_tracking
+    from .descent import descend, minimize
+    from .errors import (
+        CacheWarning,
+        CheckpointError,
+        DimensionMismatch,
+        GraphError,
+        MissingExtra,
+        NanError,
+        NbgradError,
+        NoRuleError,
+        TraceError,
+        UntrackedError,
+        WorkerError,
+    )
+    from .estimators import TraceEstimate, divergence, trace_estimate
+    from .kernels.heap import keep as _keep_memory
+    from .kernels.heap import trim
+    from .kernels.pool import get_threads, set_threads
+    from .rules.activation import elu, erf, gelu, leaky_relu, relu, sigmoid, softplus
+    from .rules.assign import at
+    from .rules.elementwise import abs2_of as abs2
+    from .rules.joining import c_, hcat, r_
+    from .rules.layout import array
+    from .rules.loss import cross_entropy, hinge_loss, logit_cross_entropy, mse
+    from .rules.polynomial import evalpoly
+    from .rules.softmax import logsoftmax, logsumexp, softmax
+    from .static import StaticFunction, compile
+    from .transforms import (
+        accum,
+        checkpoint,
+        custom_rule,
+        elementwise_grad,
+        grad,
+        gradient,
+        hessian,
+        hvp,
+        jacobian,
+        jvp,
+        linear_transpose,
+        linearize,
+        map,
+        pullback,
+        pushforward,
+        register,
+        reset,
+        rrule,
+        stop_gradient,
+        value_and_grad,
+        vjp,
+        vmap,
+    )
+    from .transforms.elementwise import custom_elementwise
+    from .values import constants as constants
+    from .values.leaves import track
+    from .values.tracked import TrackedArray
+    from .warmup import warmup
 
 if TYPE_CHECKING:
     from . import data as data

@@ -10,11 +10,7 @@ import numpy as np
 from ..core.sizes import is_dynamic
 from .affine import Affine
 from .loops import (
-    MAXIMUM,
-    MINIMUM,
     PIECE,
-    PRODUCT,
-    SUM,
     Begin,
     Chunks,
     Gemm,
@@ -27,10 +23,10 @@ from .loops import (
     Operand,
     Pieces,
     Place,
-    Reduction,
     Statement,
     Store,
 )
+from .reductions import MAXIMUM, MINIMUM, PRODUCT, SUM, Reduction
 from .scalar import NAMES, near_arguments, parse, plain_literal, text_of, typed_literal
 
 _ZERO = Affine(0, ())

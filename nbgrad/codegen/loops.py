@@ -5,7 +5,7 @@ stores and reductions. Names are of numbers; positions in buffers are affine in 
 in integers that were loaded. No statement holds text of another language.
 """
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field, is_dataclass
 from typing import Any, NamedTuple
 
@@ -13,7 +13,8 @@ import numpy as np
 
 from ..core.sizes import is_dynamic, names_in
 from .affine import Affine
-from .functions import Constant, NumPyNumber
+from .functions import Constant
+from .reductions import Reduction
 from .scalar import NAMES, Expr, near_arguments
 
 
@@ -30,31 +31,6 @@ class Literal:
 
 
 Operand = str | Literal
-
-
-class Reduction(NamedTuple):
-    """An operation that joins elements, and the number with which joining begins."""
-
-    name: str
-    joined: Callable[[NumPyNumber, NumPyNumber], NumPyNumber]
-    start: float
-
-    def neutral(self, dtype: np.dtype) -> Constant:
-        """The number with which joining begins, in a dtype."""
-        if dtype.kind == "f":
-            return self.start
-        if dtype.kind == "b":
-            return self.start > 0
-        if self.start not in (np.inf, -np.inf):
-            return int(self.start)
-        ends = np.iinfo(dtype)
-        return int(ends.max if self.start > 0 else ends.min)
-
-
-SUM = Reduction("sum", np.add, 0.0)
-PRODUCT = Reduction("prod", np.multiply, 1.0)
-MAXIMUM = Reduction("max", np.maximum, -np.inf)
-MINIMUM = Reduction("min", np.minimum, np.inf)
 
 
 @dataclass(frozen=True)
@@ -254,8 +230,7 @@ def is_ranged(statement: Statement) -> bool:
 
 
 __all__ = [
-    "MAXIMUM", "MINIMUM", "PIECE", "PRODUCT", "SUM", "Begin", "Chunks", "Gemm", "Guarded", "Join",
-    "Kernel", "Let", "Literal", "Load", "Loop", "Operand", "Pieces", "Place", "Reduction",
-    "Statement", "Store", "is_ranged", "sizes_in",
+    "PIECE", "Begin", "Chunks", "Gemm", "Guarded", "Join", "Kernel", "Let", "Literal", "Load",
+    "Loop", "Operand", "Pieces", "Place", "Statement", "Store", "is_ranged", "sizes_in",
     "statements",
 ]  # fmt: skip

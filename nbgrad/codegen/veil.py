@@ -12,8 +12,6 @@ from dataclasses import replace
 import numpy as np
 
 from .loops import (
-    MAXIMUM,
-    MINIMUM,
     Begin,
     Chunks,
     Guarded,
@@ -27,6 +25,7 @@ from .loops import (
     Store,
     statements,
 )
+from .reductions import MAXIMUM, MINIMUM
 from .scalar import NAMES, Apply, Number, arg, arguments, ordered, replaced
 
 _Names = dict[tuple[float, np.dtype], str]

@@ -12,6 +12,7 @@ from numba import types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import NumbaError
 from numba.core.registry import CPUDispatcher
+from numba.np import numpy_support
 
 from .jit.kernel import (
     DISABLED,
@@ -39,13 +40,29 @@ class _Handed(CPUDispatcher):
 
     def typeof_pyval(self, val: Any) -> Any:
         try:
-            return super().typeof_pyval(val)
+            return _type_of_array(val) if _is_plain(val) else super().typeof_pyval(val)
         except NumbaError as refused:
             raise TypeError(str(refused)) from None
 
     def _compile_for_args(self, *args: Any, **options: Any) -> Any:
         kinds = ", ".join(type(x).__name__ for x in args)
         raise TypeError(f"{self.__name__} is not prepared for {kinds}")  # pyright: ignore
+
+
+def type_of(value: Any) -> Any:
+    """The type that a value has in compiled code."""
+    return _type_of_array(value) if _is_plain(value) else numba.typeof(value)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether it is one of NumPy's own arrays, of what Numba has a type for."""
+    return type(value) is np.ndarray and value.dtype in numpy_support.FROM_DTYPE
+
+
+def _type_of_array(array: np.ndarray) -> Any:
+    """What Numba says, but it imports masked arrays first, to tell that this is none of them."""
+    kind, layout = numpy_support.FROM_DTYPE[array.dtype], numpy_support.map_layout(array)
+    return types.Array(kind, array.ndim, layout, readonly=not array.flags.writeable)
 
 
 class Entry:
@@ -96,7 +113,7 @@ class Entry:
         """Compile, or load, for the types of `arguments`, unless that is done."""
         if DISABLED:
             return
-        types = tuple(map(numba.typeof, arguments))
+        types = tuple(map(type_of, arguments))
         with global_compiler_lock:
             if types not in self._types:
                 maker: Any = self._kernel.dispatcher  # that of every entry of this text

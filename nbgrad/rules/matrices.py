@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..codegen.loops import PRODUCT, SUM
+from ..codegen.reductions import PRODUCT, SUM
 from ..core.array import implements
 from ..core.primitive import Aval, bind, shape_of
 from ..errors import DimensionMismatch

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..codegen.loops import MAXIMUM, MINIMUM
+from ..codegen.reductions import MAXIMUM, MINIMUM
 from ..core.array import implements
 from ..core.primitive import Aval, bind, shape_of
 from ..errors import NoRuleError

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..codegen.loops import MAXIMUM, MINIMUM, PRODUCT, SUM
+from ..codegen.reductions import MAXIMUM, MINIMUM, PRODUCT, SUM
 from ..core.array import implements
 from ..core.primitive import Aval, bind, shape_of
 from ..errors import DimensionMismatch

@@ -9,7 +9,8 @@ import pytest
 
 import nbgrad
 from nbgrad.codegen.affine import Affine
-from nbgrad.codegen.loops import SUM, Join, Let, Store
+from nbgrad.codegen.loops import Join, Let, Store
+from nbgrad.codegen.reductions import SUM
 from nbgrad.codegen.scalar import parse
 from nbgrad.errors import TraceError
 from nbgrad.static.inspect.report import operations

@@ -24,11 +24,11 @@ import numba
 import numpy as np
 from llvmlite import binding
 from numba.core import compiler, config, environment
-from numba.core.runtime.nrt import rtsys
 
 from ...errors import CacheWarning
 from .folder import MAGIC, SUFFIX, Folder, Untrusted, chosen, digest
 from .payload import Unstorable, packed, unpacked
+from .runtime import know_runtime
 from .turns import Turn
 
 __all__ = ["KernelCache", "attach", "compiling", "counts", "folder", "of_code", "stamp"]
@@ -144,7 +144,7 @@ class KernelCache:
 
     def load_overload(self, sig, target_context):
         """The kernel from the disk; else None, and this process has the turn to compile it."""
-        rtsys.initialize(target_context)
+        know_runtime(target_context)
         store = folder()
         if store is None:
             return None

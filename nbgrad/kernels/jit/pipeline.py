@@ -21,6 +21,7 @@ from numba.core.utils import OPERATORS_TO_BUILTINS
 
 from .lean.finish import compiled
 from .optimizer import optimize
+from .runtime import find_blas
 
 __all__ = ["Inside", "Library", "Outside", "left_to_numba"]
 
@@ -149,6 +150,7 @@ class Library(_Library):
         self._keep()
 
     def _load(self, code: bytes) -> None:
+        find_blas(code)
         engine = self._codegen._engine._ee
         engine.add_object_file(binding.ObjectFileRef.from_data(code))
         engine.finalize_object()

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ...codegen.affine import Axis
-from ...codegen.loops import SUM
+from ...codegen.reductions import SUM
 from ..dtypes import BOOL
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...codegen.affine import Axis
-from ...codegen.loops import MAXIMUM, MINIMUM, Reduction
+from ...codegen.reductions import MAXIMUM, MINIMUM, Reduction
 from ...core.symbols import Symbol
 from ..dtypes import BOOL
 

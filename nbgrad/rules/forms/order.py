@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ...codegen.affine import Axis
-from ...codegen.loops import MINIMUM, Reduction
+from ...codegen.reductions import MINIMUM, Reduction
 from ...kernels.sorting import in_lanes
 from ..dtypes import BOOL, INT
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...codegen.loops import MAXIMUM, MINIMUM, SUM, Reduction
+from ...codegen.reductions import MAXIMUM, MINIMUM, SUM, Reduction
 from ...core.sizes import require_least
 from ..dtypes import INT
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...codegen.affine import Axis
-from ...codegen.loops import MAXIMUM, SUM
+from ...codegen.reductions import MAXIMUM, SUM
 from ..dtypes import BOOL, INT
 from .reductions import opened
 

@@ -11,17 +11,8 @@ from itertools import pairwise, product
 
 from ...codegen import affine
 from ...codegen.affine import Affine, flat
-from ...codegen.loops import (
-    SUM,
-    Begin,
-    Join,
-    Literal,
-    Operand,
-    Statement,
-    Store,
-    is_ranged,
-    statements,
-)
+from ...codegen.loops import Begin, Join, Literal, Operand, Statement, Store, is_ranged, statements
+from ...codegen.reductions import SUM
 from ...core.sizes import require_least
 from ...kernels.jit.forks import with_open_properties
 from ..lower.buffered import Reduce, Scatter

@@ -4,7 +4,8 @@ import math
 from typing import NamedTuple
 
 from ...codegen.affine import ZERO, affine_of
-from ...codegen.loops import SUM, Begin, Gemm, Join, Kernel, Let, Literal, Load, Loop, Store
+from ...codegen.loops import Begin, Gemm, Join, Kernel, Let, Literal, Load, Loop, Store
+from ...codegen.reductions import SUM
 from ...codegen.scalar import parse
 from ..lower.buffered import Matmul
 from ..lower.values import Reshape, Value, View

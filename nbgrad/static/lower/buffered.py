@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ...codegen.loops import Reduction
+from ...codegen.reductions import Reduction
 from .values import Value
 
 

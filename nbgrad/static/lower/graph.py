@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike
 
 from ...codegen.affine import Axis
 from ...codegen.functions import Constant
-from ...codegen.loops import MAXIMUM, MINIMUM, Reduction
+from ...codegen.reductions import MAXIMUM, MINIMUM, Reduction
 from ...codegen.scalar import Expr, parse
 from ...core.naming import power_of, tagged
 from ...core.sizes import is_dynamic, is_sum, require_least

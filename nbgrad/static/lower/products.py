@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...codegen.affine import Axis
-from ...codegen.loops import SUM
+from ...codegen.reductions import SUM
 from .algebra import TIMES
 from .buffered import Matmul
 from .values import Full, Value, View

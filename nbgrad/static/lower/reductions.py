@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from ...codegen.affine import Axis
 from ...codegen.functions import Constant
-from ...codegen.loops import MAXIMUM, MINIMUM, SUM, Reduction
+from ...codegen.reductions import MAXIMUM, MINIMUM, SUM, Reduction
 from .algebra import NEGATIVE, TIMES
 from .buffered import Matmul, Reduce
 from .products import summed_products

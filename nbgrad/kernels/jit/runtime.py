@@ -1,0 +1,95 @@
+"""What machine code calls by name, ready before the code runs: Numba's runtime, and the BLAS.
+
+Both cost a fresh process more than all else that it does before its first gradient, and machine
+code from the disk needs little of either.
+"""
+
+import contextlib
+import ctypes
+import os
+import sys
+from functools import cache
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
+from typing import Any
+
+import llvmlite.binding
+from numba.core import config
+from numba.core.runtime import _nrt_python  # pyright: ignore[reportAttributeAccessIssue]
+from numba.core.runtime.nrt import rtsys
+
+__all__ = ["find_blas", "know_runtime"]
+
+_PACKAGE = "scipy.linalg"
+_MODULE = f"{_PACKAGE}.cython_blas"
+_FUNCTIONS = "sgemm", "dgemm", "sgemv", "dgemv"
+_CALLED = b"numba_xxge"  # how the names of Numba's functions begin
+# The module, which Python does not know of until it is imported with its package.
+_kept: list[Any] = []
+
+
+@cache
+def know_runtime(context: Any) -> None:
+    """Let machine code find the functions of Numba's runtime that are written in C. Those that
+    Numba compiles stand in the machine code itself; Numba does that before it compiles others."""
+    helpers = getattr(_nrt_python, "c_helpers", None)
+    if not isinstance(helpers, dict) or getattr(config, "NRT_STATS", True):
+        rtsys.initialize(context)
+        return
+    for name, address in helpers.items():
+        symbol = name if name.startswith("_") else f"NRT_{name}"
+        llvmlite.binding.add_symbol(symbol, address)
+
+
+def find_blas(code: bytes) -> None:
+    """Find the BLAS if object code calls it. Numba's functions for products, which code calls, ask
+    for it at their first call, and so import all of `scipy.linalg`: a tenth of a second. One
+    extension module of that is enough. Where it is not found here, they look for it as ever."""
+    if _CALLED in code:
+        _find()
+
+
+@cache
+def _find() -> None:
+    if _PACKAGE in sys.modules:  # so Numba has it at once
+        return
+    with contextlib.suppress(Exception):
+        import scipy
+
+        folders = [os.path.join(folder, "linalg") for folder in scipy.__path__]
+        spec = PathFinder.find_spec(_MODULE, folders)
+        assert spec is not None and spec.loader is not None
+        module = module_from_spec(spec)
+        try:
+            sys.modules[_MODULE] = module
+            spec.loader.exec_module(module)
+            _kept.append(module)
+            if all(name in module.__pyx_capi__ for name in _FUNCTIONS):
+                _let_numba_see()
+        finally:
+            # Who imports it with its package gets the same module, which the package knows then.
+            if _PACKAGE not in sys.modules:
+                del sys.modules[_MODULE]
+
+
+def _let_numba_see() -> None:
+    """Have Numba's functions, which keep what they find, look for the BLAS: products of nothing."""
+    size, letter, place = ctypes.c_ssize_t, ctypes.c_char, ctypes.c_void_p
+    gemm = ctypes.PYFUNCTYPE(
+        ctypes.c_int, letter, letter, letter, size, size, size, place, place, size, place, size,
+        place, place, size,
+    )(_address("numba_xxgemm"))  # fmt: skip
+    gemv = ctypes.PYFUNCTYPE(
+        ctypes.c_int, letter, letter, size, size, place, place, size, place, place, place
+    )(_address("numba_xxgemv"))
+    number = ctypes.c_double()
+    nothing = ctypes.addressof(number)
+    for kind in (b"s", b"d"):
+        gemm(kind, b"n", b"n", 0, 0, 0, nothing, nothing, 1, nothing, 1, nothing, nothing, 1)
+        gemv(kind, b"n", 0, 0, nothing, nothing, 1, nothing, nothing, nothing)
+
+
+def _address(name: str) -> int:
+    found: Any = llvmlite.binding.address_of_symbol(name)
+    assert found
+    return found
