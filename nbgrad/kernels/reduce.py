@@ -64,7 +64,7 @@ def choice_pullback(ct, x, out, x_bar, scratch, outer, length, inner):
     """Each cotangent goes to the elements equal to `out`, in equal parts where they tie.
 
     Most blocks of a long row hold none of those and are only cleared. Ties are counted on the way,
-    and divided by only where there are some. `scratch` holds `inner` elements: the counts.
+    and divided by only where there are some. `scratch` has room for `inner` elements: the counts.
     """
     zero, one = ct.dtype.type(0.0), ct.dtype.type(1.0)
     if inner == 1:
@@ -109,7 +109,7 @@ def prod_pullback(ct, x, x_bar, scratch, outer, length, inner):
     """Each element gets ct times the product of those before it and of those behind it.
 
     A running product waits for each of its steps, so along one axis both run at once, from either
-    end. `scratch` holds `inner` elements: the running products.
+    end. `scratch` has room for `inner` elements: the running products.
     """
     if inner == 1:
         for o in range(outer):
@@ -125,6 +125,7 @@ def prod_pullback(ct, x, x_bar, scratch, outer, length, inner):
                     x_bar[k] *= behind
                 before, behind = before * x[i], behind * x[k]
         return
+    scratch = scratch[:inner]
     for o in range(outer):
         scratch[:] = ct[o * inner : (o + 1) * inner]
         for j in range(length):
@@ -203,14 +204,18 @@ def middle(shape: tuple[int, ...], axes: Sequence[int]) -> tuple[int, int, int] 
     return math.prod(shape[:first]), math.prod(shape[first:last]), math.prod(shape[last:])
 
 
-def _view(x: np.ndarray, axes: Sequence[int]) -> tuple[np.ndarray, tuple[int, int, int]]:
-    """Flat elements with (outer, length, inner); scattered axes are moved to the end first."""
-    sizes = middle(x.shape, axes)
-    if sizes is None:
-        x = x.transpose(_order(x.ndim, axes))
-        sizes = middle(x.shape, range(x.ndim - len(axes), x.ndim))
-        assert sizes is not None
-    return x.ravel(), sizes
+def _sizes(shape: tuple[int, ...], axes: Sequence[int]) -> tuple[int, int, int]:
+    """(outer, length, inner), where scattered axes are moved to the end."""
+    if sizes := middle(shape, axes):
+        return sizes
+    shape = tuple([shape[axis] for axis in _order(len(shape), axes)])
+    kept = len(shape) - len(axes)
+    return math.prod(shape[:kept]), math.prod(shape[kept:]), 1
+
+
+def _view(x: np.ndarray, axes: Sequence[int]) -> np.ndarray:
+    """Flat elements; scattered axes are moved to the end first."""
+    return (x if middle(x.shape, axes) else x.transpose(_order(x.ndim, axes))).ravel()
 
 
 def _order(ndim: int, axes: Sequence[int]) -> list[int]:
@@ -223,30 +228,48 @@ def total(
 ) -> np.ndarray:
     """`factor` times the sum over `axes`."""
     out = np.empty(reduced(x.shape, axes, keepdims), x.dtype)
-    flat, sizes = _view(x, axes)
-    summed(flat, out.ravel(), *sizes, factor)
+    summed(_view(x, axes), out.ravel(), *_sizes(x.shape, axes), factor)
     return out
 
 
 def pulled(
     kernel: Kernel, ct: np.ndarray, x: np.ndarray, axes: Sequence[int], *more: np.ndarray
 ) -> np.ndarray:
-    """The cotangent of `x`, which was reduced over `axes`: a pullback kernel fills it."""
-    flat, sizes = _view(x, axes)
+    """The cotangent of `x`, which was reduced over `axes`: a pullback kernel fills it.
+
+    `more` are of the shape of `x`, or of what it was reduced to.
+    """
     order = None if middle(x.shape, axes) else _order(x.ndim, axes)
     x_bar = np.empty([x.shape[axis] for axis in order] if order else x.shape, x.dtype)
-    first, *others = (array.ravel() for array in (ct, *more))
-    outer, length, inner = sizes
+    _run(kernel, axes, x, [ct, x, *more], x_bar)
+    return np.array(x_bar.transpose(np.argsort(order)), order="C") if order else x_bar
+
+
+def pushed(
+    kernel: Kernel, x: np.ndarray, x_dot: np.ndarray, out: np.ndarray, axes: Sequence[int]
+) -> np.ndarray:
+    """The tangent of `out`, to which `x` was reduced over `axes`: a kernel fills it."""
+    out_dot = np.empty(out.shape, x.dtype)
+    _run(kernel, axes, x, [x, x_dot, out], out_dot)
+    return out_dot
+
+
+def _run(
+    kernel: Kernel, axes: Sequence[int], x: np.ndarray, arrays: Sequence, result: np.ndarray
+) -> None:
+    """Call a kernel on the flat elements of arrays of the shape of x or of what it is reduced to;
+    in pieces where x is long."""
+    outer, length, inner = _sizes(x.shape, axes)
+    flat = [_view(y, axes) if y.shape == x.shape else y.ravel() for y in arrays]
 
     def run(rows: int, *parts: np.ndarray) -> None:
-        kernel.dispatcher(*parts, np.empty(inner, x.dtype), rows, length, inner)
+        kernel.dispatcher(*parts, np.empty(2 * inner, x.dtype), rows, length, inner)
 
     kernel.calls += 1
     if is_long(x.size):
-        by_rows(run, outer, first, flat, *others, x_bar.ravel())
+        by_rows(run, outer, *flat, result.ravel())
     else:
-        run(outer, first, flat, *others, x_bar.ravel())
-    return np.array(x_bar.transpose(np.argsort(order)), order="C") if order else x_bar
+        run(outer, *flat, result.ravel())
 
 
 def spread(x: np.ndarray, shape: tuple[int, ...], axes: Sequence[int]) -> np.ndarray:

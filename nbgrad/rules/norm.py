@@ -6,7 +6,8 @@ import numpy as np
 
 from ..core.array import functions, implements
 from ..core.primitive import Aval, bind, shape_of
-from ..kernels import shapes
+from ..kernels import directions, shapes
+from ..kernels import reduce as kernels
 from .families import Custom, float_type, sample
 from .forms import reductions as forms
 from .reduce import chosen, count
@@ -41,10 +42,18 @@ def _push(tangents, out, args, *, axes, keepdims):
     return np.sum(unit * tangents[0], axis=axes, keepdims=keepdims)
 
 
+def _slope(x, out, x_dot, *, axes, keepdims):
+    return kernels.pushed(directions.norm_slope, x, x_dot, out, axes)
+
+
+def _curve(ct, out_dot, x, out, x_dot, *, axes, keepdims):
+    return kernels.pulled(directions.norm_slope_pullback, ct, x, axes, x_dot, out, out_dot)
+
+
 norm_row = Custom(
     "norm", _compute,
     lambda x, *, axes, keepdims: Aval.of(shapes.reduced(x.shape, axes, keepdims), float_type(x)),
-    _rule, _push,
+    _rule, _push, slopes=(_slope, _curve),
     samples=[
         sample((3,), axes=(0,), keepdims=False), sample((2, 3), axes=(1,), keepdims=True),
         sample((2, 3), axes=(0, 1), keepdims=False), sample((2, 3, 2), axes=(0, 2), keepdims=False),

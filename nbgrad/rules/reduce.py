@@ -11,8 +11,8 @@ from ..codegen.reductions import MAXIMUM, MINIMUM, PRODUCT, SUM
 from ..core.array import implements
 from ..core.primitive import Aval, bind, shape_of
 from ..errors import DimensionMismatch
+from ..kernels import directions, shapes
 from ..kernels import reduce as kernels
-from ..kernels import shapes
 from ..kernels import unbroadcast as unbroadcast_kernel
 from . import batching, simpler
 from .dtypes import FLOATS, float_type, held, in_dtype, kind_of, type_of
@@ -147,6 +147,14 @@ def _max_fused(ct, out, args, need, *, axes, keepdims):
     return [kernels.pulled(kernels.choice_pullback, ct, x, axes, out)] if axes else [ct]
 
 
+def _max_slope(x, out, x_dot, *, axes, keepdims):
+    return kernels.pushed(directions.choice_slope, x, x_dot, out, axes)
+
+
+def _max_curve(ct, out_dot, x, out, x_dot, *, axes, keepdims):
+    """Which elements are the extreme is the same all around."""
+
+
 def _extreme(function, ufunc, kind):
     """The row of max or min: NumPy's forward pass, and one pullback for both."""
 
@@ -155,7 +163,8 @@ def _extreme(function, ufunc, kind):
 
     return Custom(
         function.__name__.removeprefix("a"), compute, _inferred(function), _max_rule, _max_push,
-        fused=_max_fused, function=function, samples=_samples, along="axes",
+        fused=_max_fused, slopes=(_max_slope, _max_curve), function=function, samples=_samples,
+        along="axes",
         form=forms.reduction(kind),
         kinks=[((np.array([1.0, 1.0]),), (np.array([0.5, 0.5]),))],
         notes="ties share the derivative evenly",
@@ -252,12 +261,22 @@ def _prod_fused(ct, out, args, need, *, axes, keepdims):
     return [kernels.pulled(kernels.prod_pullback, ct, x, axes)] if axes else [ct]
 
 
+def _prod_slope(x, out, x_dot, *, axes, keepdims):
+    return kernels.pushed(directions.prod_slope, x, x_dot, out, axes)
+
+
+def _prod_curve(ct, out_dot, x, out, x_dot, *, axes, keepdims):
+    held = np.empty(x.shape, x.dtype)
+    return kernels.pulled(directions.prod_slope_pullback, ct, x, axes, x_dot, held)
+
+
 prod_row = Custom(
     "prod",
     lambda x, *, axes, keepdims: np.asarray(
         np.multiply.reduce(held(x), axis=axes, keepdims=keepdims)
     ),
-    _inferred(np.prod), _prod_rule, _prod_push, fused=_prod_fused, function=np.prod,
+    _inferred(np.prod), _prod_rule, _prod_push, fused=_prod_fused,
+    slopes=(_prod_slope, _prod_curve), function=np.prod,
     samples=_with_empty, along="axes", form=forms.reduction(PRODUCT),
     kinks=[
         ((np.array([0.0, 2.0, 3.0]),), (np.array([6.0, 0.0, 0.0]),)),

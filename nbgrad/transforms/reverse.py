@@ -11,7 +11,8 @@ from ..core.array import Array
 from ..core.primitive import shape_of
 from ..core.remade import Remade
 from ..errors import DimensionMismatch
-from ..values.tracked import ones
+from ..values import backward
+from ..values.tracked import TrackedArray, ones
 from . import trees
 from .run import Run, array_leaves, fitted, with_aux
 from .transformed import transformed
@@ -195,9 +196,15 @@ def _value_and_gradients(
 ) -> tuple[Any, tuple]:
     run = Run(op, f, args, positions, options)
     out, aux = with_aux(op, run.result) if has_aux else (run.result, None)
-    value = _scalar_of(op, run, out)
-    own = run.own(out)
-    gradients = run.pull_from({} if own is None else {own.node: ones_like(own)})
+    if type(out) is TrackedArray and not run.level and out.aval.size == 1:
+        # What comes of the rest then, without asking it.
+        root, value = out.node, out.node.value
+        if not value.ndim:
+            value = value[()]
+        gradients = run.given(backward.pulled(root, ones(out.aval), since=run.started))
+    else:
+        value, own = _scalar_of(op, run, out), run.own(out)
+        gradients = run.pull_from({} if own is None else {own.node: ones_like(own)})
     return ((value, run.plain(aux)) if has_aux else value), gradients
 
 

@@ -1,6 +1,7 @@
 """One recorded run of a function: what every reverse transformation starts from."""
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from operator import itemgetter
 from typing import Any
 
@@ -9,31 +10,31 @@ import numpy as np
 from ..core.array import Array
 from ..core.primitive import level_for, new_level, shape_of
 from ..errors import DimensionMismatch
+from ..kernels.shapes import MOST_AXES
 from ..rules.dtypes import FLOATS, known
-from ..values import backward, graph, operands
+from ..values import backward, graph, operands, short
 from ..values.leaves import leaf_of
 from ..values.tracked import TrackedArray, below
 from . import trees
 from .objects import NUMBERS
 from .state import State, require_open
 
-# Of the leaves of an array, itself.
-_first = itemgetter(0)
 _PLAIN = np.ndarray
 
 
 class Run:
     """A function called on leaves of a level of its own.
 
-    `result` is what it gave. `leaves` has a node, or None, for each leaf of each argument that is
-    differentiated; `gradient` makes trees of such lists. `op` is who asks, for messages. Tracked
-    arrays of this level that were there before, and those of a level above, which the function
-    tracked itself, are constants.
+    `result` is what it gave. `nodes` has a node, or None, for each leaf of the arguments that are
+    differentiated; `parts` says how many are one argument's, and what makes its tree of so many,
+    None where each argument is an array. `op` is who asks, for messages. Tracked arrays of this
+    level that were there before, and those of a level above, which the function tracked itself, are
+    constants.
 
     Unless `demand` is false, an argument that holds nothing to differentiate raises TypeError.
     """
 
-    __slots__ = ("gradient", "leaves", "level", "op", "result", "started")
+    __slots__ = ("level", "nodes", "op", "parts", "result", "started")
 
     def __init__(
         self,
@@ -45,8 +46,9 @@ class Run:
         *,
         demand: bool = True,
     ):
-        self.op, self.leaves, self.gradient = op, [], []
-        inputs = list(args)
+        self.op, inputs = op, list(args)
+        nodes: list[graph.Node | None] = []
+        self.nodes = nodes
         states: dict[int, State] = {}  # of arguments that are more than an array
         passed = [*options.values()] if options else []
         for position, x in enumerate(inputs):
@@ -59,29 +61,35 @@ class Run:
                 passed.append(x)
         level = self.level = trees.level_for(*passed) if passed else level_for(passed)
         self.started = graph.tick()
+        self.parts: list[tuple[int, Callable]] | None = [] if states else None
         with new_level(level):
             for position in positions:
                 state = states.get(position) if states else None
                 if state is None:
-                    leaf = inputs[position] = leaf_of(args[position], level)
-                    self.leaves.append((leaf.node,))
-                    self.gradient.append(_first)
+                    x = args[position]
+                    plain = x.flags.carray and x.ndim <= MOST_AXES
+                    leaf = short.make_leaf(x, "", level) if plain else leaf_of(x, level)
+                    inputs[position] = leaf
+                    nodes.append(leaf.node)
+                    if self.parts is not None:
+                        self.parts.append((1, itemgetter(0)))
                     continue
                 require_open(op, state.leaves)
                 tracked = [
                     leaf_of(leaf, level) if trees.is_differentiable(leaf) else leaf
                     for leaf in state.leaves
                 ]
-                nodes = [x.node if isinstance(x, TrackedArray) else None for x in tracked]
-                if demand and not any(nodes):
+                own = [x.node if isinstance(x, TrackedArray) else None for x in tracked]
+                if demand and not any(own):
                     raise TypeError(
                         f"{op}: argument {position} holds no float to differentiate with respect "
                         f"to ({_named(args[position])}); all but floats are static, so "
                         "write 2.0 for 2 or convert the array to float64"
                     )
                 inputs[position] = state.rebuild(tracked)
-                self.leaves.append(nodes)
-                self.gradient.append(state.gradient)
+                nodes += own
+                if self.parts is not None:
+                    self.parts.append((len(own), state.gradient))
             self.result = f(*inputs, **options)
 
     def own(self, x: Any) -> TrackedArray | None:
@@ -113,25 +121,28 @@ class Run:
         """The same from nodes of this run's level, with their cotangents."""
         if len(seeds) == 1:
             ((root, seed),) = seeds.items()
-            gradients = backward.pulled(root, seed, since=self.started)
-        else:
-            nodes = backward.history(*seeds, since=self.started)
-            gradients = backward.sweep(seeds, nodes)
-        given: set[int] = set()
-        found = []
-        for gradient, nodes in zip(self.gradient, self.leaves):  # noqa: B905
-            own = []
-            for node in nodes:
-                ct = gradients.get(node)
-                if type(ct) is not _PLAIN or not ct.ndim or ct.base is not None:
-                    ct = _own_cotangent(node, ct)
-                elif id(ct) in given:
-                    ct = np.array(ct)
-                else:
-                    given.add(id(ct))
-                own.append(ct)
-            found.append(gradient(own))
-        return tuple(found)
+            return self.given(backward.pulled(root, seed, since=self.started))
+        nodes = backward.history(*seeds, since=self.started)
+        return self.given(backward.sweep(seeds, nodes))
+
+    def given(self, cotangents: dict[graph.Node, Any]) -> tuple:
+        """For each argument its cotangents, in its structure, from those of the nodes; each array
+        is one of its own."""
+        found: list[Any] = []
+        before: set[int] = set()
+        for node in self.nodes:
+            ct = cotangents.get(node)  # pyright: ignore[reportArgumentType]
+            if type(ct) is not _PLAIN or not ct.ndim or ct.base is not None:
+                ct = _own_cotangent(node, ct)
+            elif id(ct) in before:
+                ct = np.array(ct)
+            else:
+                before.add(id(ct))
+            found.append(ct)
+        if self.parts is None:
+            return tuple(found)
+        rest = iter(found)
+        return tuple([make([*islice(rest, count)]) for count, make in self.parts])
 
 
 def with_aux(op: str, result: Any) -> tuple[Any, Any]:
@@ -222,7 +233,7 @@ def _kind(x: Any) -> str:
     )
 
 
-def _own_cotangent(node: graph.Leaf | None, ct: Any) -> Any:
+def _own_cotangent(node: graph.Node | None, ct: Any) -> Any:
     """The cotangent of a leaf as it is given out: zeros where nothing arrived, a NumPy scalar
     without axes, a copy of a view. What is static has none."""
     if node is None:

@@ -2,7 +2,8 @@
 
 A pushforward is made of ops, which pass `bind` again: those of an elementwise primitive come from
 its partials, of a linear one from the op itself, of a bilinear one from both. An elementwise one of
-several steps becomes an op itself, a `Pushforward`: one loop, and one in its pullback.
+several steps becomes an op itself, a `Pushforward`: one loop, and one in its pullback. So does that
+of a row that brings kernels for it, a `Slope`.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +18,8 @@ from ..core.array import Array, apply
 from ..core.primitive import Aval, Primitive, bind, new_level, shape_of
 from ..core.symbols import Symbol, is_recorded, lifted
 from ..eager import emission
-from ..rules.families import Elementwise, reals
+from ..rules.families import Custom, Elementwise, Written, reals
+from ..rules.families.arrays import zeros_like
 from ..rules.families.scalar import scale, scaled
 from ..rules.layout import astype, broadcast_to
 from .operands import aval_of, operand
@@ -112,6 +114,65 @@ class Pushforward(Elementwise):
         return out.tangent if isinstance(out, Dual) and out.level == level else 0.0
 
 
+class Slope(Written):
+    """The pushforward of a row with kernels for it, as a primitive of `(x, out, x_dot)`.
+
+    `out` is what the row makes of x: it has no cotangent of its own, and x has the whole one. That
+    is, as second derivatives are symmetric, the slope along x_dot of the pullback of the row.
+    """
+
+    registered = False
+
+    def __init__(self, row: Custom):
+        self.row = row
+        super().__init__(f"{row.name}_slope", self.value, self.like, samples=None, along=row.along)
+
+    def value(self, x, out, x_dot, **params):
+        assert self.row.slopes
+        return self.row.slopes[0](x, out, x_dot, **params)
+
+    def like(self, x, out, x_dot, **params) -> Aval:
+        return out
+
+    def fused_pullback(self, ct, out, args, need, **params):
+        assert self.row.slopes
+        x, of_x, x_dot = args
+        x_bar = self.row.slopes[1](ct, out, x, of_x, x_dot, **params) if need[0] else None
+        pulled = self.row.fused_pullback
+        return x_bar, None, *(pulled(ct, of_x, (x,), (True,), **params) if need[2] else (None,))
+
+    def pullback(self, ct, out, args, need, **params):
+        x, of_x, x_dot = args
+        with new_level() as level:
+            point = Dual(x, x_dot, level), Dual(of_x, out, level)
+            (x_bar,) = self.row.pullback(ct, point[1], point[:1], (True,), **params)
+        moves = isinstance(x_bar, Dual) and x_bar.level == level
+        return (
+            x_bar.tangent if moves and need[0] else None,
+            None,
+            (x_bar.primal if moves else x_bar) if need[2] else None,
+        )
+
+    def pushforward(self, tangents, out, args, **params):
+        with new_level() as level:
+            x, of_x, x_dot = (
+                arg if tangent is None else Dual(arg, tangent, level)
+                for arg, tangent in zip(args, tangents, strict=True)
+            )
+            slope = self.row.pushforward((x_dot,), of_x, (x,), **params)
+        if isinstance(slope, Dual) and slope.level == level:
+            return slope.tangent
+        return zeros_like(out)
+
+    def residuals(self, need, count, **params):
+        return 0, 1, 2
+
+
+@lru_cache(maxsize=256)
+def _slope_of(row: Custom) -> Slope:
+    return Slope(row)
+
+
 def pushed(primitive: Primitive, tangents: Sequence, out: Any, args: Sequence, params: dict) -> Any:
     """The tangent of a result."""
     if isinstance(primitive, Elementwise):
@@ -125,6 +186,10 @@ def pushed(primitive: Primitive, tangents: Sequence, out: Any, args: Sequence, p
             push = _pushforward_of(primitive, tuple(moves), tuple(params.items()))
             if push is not None:
                 return push((*args, out, *moving))
+    elif isinstance(primitive, Custom) and primitive.slopes:
+        (x,), (x_dot,) = args, tangents
+        if not (_is_recorded(out) or _is_recorded(x_dot)):
+            return bind(_slope_of(primitive), x, out, x_dot, **params)
     return primitive.pushforward(tangents, out, args, **params)
 
 

@@ -24,6 +24,32 @@ def test_trees_keep_their_structure_and_integers_stay():
     assert slopes["pair"] == (None, 30.0) and slopes["depth"] is None
 
 
+def test_arrays_and_trees_side_by_side():
+    def f(a, p, b):
+        return np.sum(a * b) * p["scale"], {"largest": np.max(a)}
+
+    a, b = np.arange(3.0), np.asfortranarray(np.ones((2, 3)))
+    both = value_and_grad(f, (2, 1, 0), has_aux=True)
+    (value, aux), (b_bar, p_bar, a_bar) = both(a, {"scale": 2.0, "n": 3}, b)
+    assert value == 12.0 and aux == {"largest": 2.0}
+    assert type(value) is np.float64 and type(aux["largest"]) is np.float64
+    np.testing.assert_array_equal(b_bar, [[0.0, 2.0, 4.0]] * 2)
+    np.testing.assert_array_equal(a_bar, [4.0, 4.0, 4.0])
+    assert p_bar == {"scale": 6.0, "n": None}
+
+
+def test_one_number_of_any_shape_is_a_value_as_it_is():
+    x, held = np.array([2.0, 3.0]), track([5.0])
+    value, slope = value_and_grad(lambda x: np.sum(x, keepdims=True))(x)
+    assert type(value) is np.ndarray and value.shape == (1,) and value[0] == 5.0
+    np.testing.assert_array_equal(slope, [1.0, 1.0])
+    for constant in (held, held * 2.0, np.ones(1), 5.0):
+        value, slope = value_and_grad(lambda x, c=constant: c)(x)
+        assert np.shape(value) == np.shape(constant)
+        np.testing.assert_array_equal(slope, [0.0, 0.0])
+    assert held.grad is None
+
+
 def test_argnums():
     def f(x, y):
         return x * x * y

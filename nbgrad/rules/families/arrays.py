@@ -40,6 +40,7 @@ class Written(Primitive):
         super().__init__(name, function, samples=samples, **facts)
         self.evaluate = compute
         self.infer = infer
+        self.along = along
         if along is not None:
             batch = batch or batching.along(*filter(None, [along]))
             blocks = blocks or functools.partial(_blocks_along, along)
@@ -146,6 +147,11 @@ class Custom(Written):
 
     `rule(ct, out, args, need, **params)` and `push(tangents, out, args, **params)` are in NumPy
     terms. `reads` are the positions of the arguments that the rule reads; all where it is None.
+
+    `slopes`, of a row of one argument, are kernels for the two passes of a second derivative:
+    `(tangent, pullback)`. `tangent(x, out, x_dot, **params)` is that of the result, and
+    `pullback(ct, out_dot, x, out, x_dot, **params)` the cotangent of x in it, None where that is 0
+    (`values/dual.py`).
     """
 
     def __init__(
@@ -158,9 +164,11 @@ class Custom(Written):
         *,
         fused: Callable[..., Sequence] | None = None,
         reads: Sequence[int] | None = None,
+        slopes: tuple[Callable, Callable] | None = None,
         **options: Any,
     ):
         super().__init__(name, compute, infer, **options)
+        self.slopes = slopes
         self.pullback = rule
         self.fused_pullback = fused or rule
         self.pushforward = push
