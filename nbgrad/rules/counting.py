@@ -26,7 +26,7 @@ def bincount(x, /, weights=None, minlength=0):
     weights = _joined(weights)
     if not isinstance(weights, Array):
         return _bincount(x, weights, minlength)
-    places = np.asarray(plain(x))
+    places = noted(np.asarray(plain(x)))
     if places.ndim != 1 or shape_of(weights) != places.shape:
         raise DimensionMismatch(
             f"bincount: numbers of shape {places.shape} and weights of shape {shape_of(weights)}; "
@@ -35,8 +35,8 @@ def bincount(x, /, weights=None, minlength=0):
     if places.size and (places.dtype.kind not in "iu" or places.min() < 0):
         raise ValueError("bincount: 'list' argument must be of whole numbers that are not negative")
     length = max(int(places.max(initial=-1)) + 1, minlength)
-    places = noted(places.astype(np.intp))
-    return bind(scatter, weights.astype(np.float64), shape=(length,), index=places)
+    floats = weights.astype(np.float64)
+    return bind(scatter, floats, shape=(length,), index=places.astype(np.intp))
 
 
 @implements(np.histogram)
@@ -90,7 +90,7 @@ def digitize(x, bins, right: bool = False):
         return on_values(np.digitize)(x, bins, right)
     if edges.ndim != 1:
         raise ValueError(f"digitize: bins of shape {edges.shape}; they have one axis")
-    steps = np.diff(edges)
+    steps = np.diff(noted(edges))  # which decide about the side
     side = "left" if right else "right"
     if np.all(steps >= 0):
         return searchsorted(edges, x, side)

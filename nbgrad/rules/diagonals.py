@@ -6,6 +6,7 @@ import numpy as np
 
 from ..core.array import implements
 from ..core.primitive import bind, shape_of
+from ..kernels import shapes
 from .index import scatter
 
 
@@ -55,6 +56,7 @@ def diag(v, k=0):
         return diagonal(v, k)
     if len(shape) != 1:
         raise ValueError(f"diag: input must be 1- or 2-d, not of shape {shape}")
+    k = shapes.whole(k, "diag: k")
     length = shape[0] + abs(k)
     return bind(scatter, v, shape=(length, length), index=_on_diagonal(length, length, k))
 

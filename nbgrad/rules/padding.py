@@ -6,6 +6,7 @@ import numpy as np
 
 from ..core.array import implements
 from ..core.primitive import bind, shape_of
+from ..core.symbols import noted
 from .index import scatter
 from .runs import taken
 from .select import are_whole
@@ -48,7 +49,7 @@ def _widths(pad_width, ndim: int) -> list[tuple[int, int]]:
     if isinstance(pad_width, dict):
         given = {normalize_axis(axis, ndim): width for axis, width in pad_width.items()}
         pad_width = [np.broadcast_to(given.get(axis, 0), 2) for axis in range(ndim)]
-    widths = np.asarray(pad_width)
+    widths = np.asarray(noted(pad_width))
     if widths.dtype.kind not in "iu" and widths.size:
         raise TypeError("`pad_width` must be of integral type.")
     if (widths < 0).any():

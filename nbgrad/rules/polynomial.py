@@ -4,7 +4,7 @@ import numpy as np
 
 from ..core.array import Array
 from ..core.primitive import Aval, Primitive, bind, shape_of
-from ..errors import DimensionMismatch
+from ..errors import DimensionMismatch, require_unmasked
 from ..kernels.scalar import polynomial as kernels
 from .families import Custom, float_type, sample, zeros_like
 from .forms import softmax as forms
@@ -100,6 +100,7 @@ def evalpoly(x, coefficients):
             "low to high, at least one"
         )
     number = type(x) in (int, float)
+    require_unmasked(x, "evalpoly")
     x = x if number or isinstance(x, Array) else np.asarray(x)
     if given.dtype.kind in "iub":  # the slope multiplies them by their powers
         given = given.astype(float_type(given.dtype if number else x.dtype, given.dtype))

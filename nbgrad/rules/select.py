@@ -144,7 +144,7 @@ def take_along_axis(arr, indices, axis=-1):
     """`out[..., i, ...] = arr[..., indices[..., i, ...], ...]` along `axis`."""
     if axis is None:
         arr, axis = np.reshape(arr, -1), 0
-    shape, indices = shape_of(arr), _positions(indices)
+    shape, indices = shape_of(arr), noted(_positions(indices))
     axis = normalize_axis(axis, len(shape), "take_along_axis")
     if indices.dtype.kind not in "iu":
         raise IndexError("`indices` must be an integer array")

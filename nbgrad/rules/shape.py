@@ -13,7 +13,7 @@ import numpy as np
 from ..core.array import Array, functions, implements
 from ..core.primitive import Aval, bind, shape_of
 from ..core.symbols import noted
-from ..errors import DimensionMismatch
+from ..errors import DimensionMismatch, require_unmasked
 from ..kernels import shapes
 from .dtypes import common_type
 from .families import Linear, sample
@@ -151,6 +151,7 @@ def array_split(ary, indices_or_sections, axis=0):
     shape = shape_of(ary)
     axis = normalize_axis(axis, len(shape), "array_split")
     length = shape[axis]
+    indices_or_sections = noted(indices_or_sections)
     if np.ndim(indices_or_sections):
         stops = [operator.index(i) for i in indices_or_sections]
     else:
@@ -212,8 +213,8 @@ if hasattr(np, "unstack"):  # NumPy 2.1 and newer
 @implements(np.tile)
 def tile(A, reps):
     """A repeated as a block, `reps` times along each axis."""
-    times = tuple(reps) if isinstance(reps, (tuple, list, np.ndarray)) else (reps,)
-    times = tuple(map(operator.index, times))
+    reps = noted(reps)
+    times = tuple(map(operator.index, reps if np.ndim(reps) else (reps,)))
     shape = (1,) * (len(times) - len(shape_of(A))) + shape_of(A)
     times = (1,) * (len(shape) - len(times)) + times
     pairs = tuple(zip(times, shape, strict=True))
@@ -229,6 +230,7 @@ def repeat(a, repeats, axis=None):
         a, axis = np.reshape(a, -1), 0
     shape = shape_of(a)
     axis = normalize_axis(axis, len(shape), "repeat")
+    require_unmasked(repeats, "repeat: the repeats")
     repeats = noted(repeats)
     if np.size(repeats) != 1:
         return np.take(a, np.repeat(np.arange(shape[axis]), repeats), axis)
@@ -264,7 +266,8 @@ def roll(a, shift, axis=None):
     axes = axis if isinstance(axis, Sequence) else (axis,)
     if isinstance(shift, Array) or any(isinstance(n, Array) for n in axes):
         raise TypeError("roll: shifts and axes are whole numbers, not tracked arrays")
-    shifts, axes = np.broadcast_arrays(shift, axes)
+    require_unmasked(shift, "roll: the shifts")
+    shifts, axes = np.broadcast_arrays(noted(shift), axes)
     listed = [[shapes.whole(n, "roll: a shift or axis") for n in a.flat] for a in (shifts, axes)]
     axes = normalize_axes(listed[1], len(shape_of(a)), "axis", allow_duplicate=True)
     return bind(roll_row, a, shift=tuple(listed[0]), axis=axes)

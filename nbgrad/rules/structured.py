@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..core.primitive import Aval, bind, shape_of
-from ..errors import DimensionMismatch
+from ..errors import DimensionMismatch, require_unmasked
 from ..kernels import shapes
 from ..kernels.shapes import broadcast
 from . import batching
@@ -165,6 +165,8 @@ def block_diag(*arrs: Any) -> Any:
            [0., 2.],
            [0., 3.]])
     """
+    for x in arrs:
+        require_unmasked(x, "block_diag")
     blocks: list[Any] = [given(x) for x in arrs or ([[]],)]
     blocks = [x if len(shape_of(x)) > 1 else np.reshape(x, (1, -1)) for x in blocks]
     lead = np.broadcast_shapes(*(shape_of(x)[:-2] for x in blocks))

@@ -9,16 +9,19 @@ from ..core.functions import no_rule, of_ufunc
 from ..core.primitive import shape_of
 from ..errors import DimensionMismatch, NoRuleError
 from ..kernels import shapes
+from .layout import given
 
 
 @implements("ufunc.call")
 def call(ufunc, inputs, out=None, where=True, dtype=None, casting="same_kind", order="K",
-         subok=True, signature=None):  # fmt: skip
+         subok=True, signature=None, axis=None, axes=None, keepdims=False):  # fmt: skip
     """A ufunc's result, computed in `dtype`, where `where` holds, and put into `out`.
 
     `out` is a computed array, which then has new elements, as by `out[...] = ...`. Where `where`
     does not hold it keeps those it had, so `where` asks for `out`. The order of elements in memory
-    is nbgrad's own. Raises what NumPy raises for dtypes that do not fit `casting`.
+    is nbgrad's own. `axis`, `axes` and `keepdims` are of ufuncs of vectors and matrices, such as
+    `np.vecdot`: which axes those lie along. Raises what NumPy raises for dtypes that do not fit
+    `casting`.
     """
     name, function = of_ufunc(ufunc)
     if function is None:
@@ -37,8 +40,33 @@ def call(ufunc, inputs, out=None, where=True, dtype=None, casting="same_kind", o
         )
     if dtype is not None or signature is not None:
         inputs = _of_dtype(ufunc, inputs, dtype, signature, casting)
-    result = function(*inputs)
+    if axis is None and axes is None and not keepdims:
+        result = function(*inputs)
+    else:
+        result = _along(ufunc, function, inputs, axis, axes, keepdims)
     return result if target is None else _put(name, result, target, where, casting)
+
+
+def _along(ufunc, function, inputs, axis, axes, keepdims):
+    """What a ufunc of vectors or matrices gives where those lie along other axes than the last;
+    NumPy itself refuses such words for others."""
+    name = ufunc.__name__
+    reduced = ufunc.signature.endswith("->()")
+    if (keepdims or axis is not None) and not reduced:
+        raise TypeError(f"{name}: its results are vectors or matrices: give axes for axis")
+    if axes is None:
+        axes = [-1 if axis is None else axis] * ufunc.nin
+    if len(axes) not in (ufunc.nin + ufunc.nout, ufunc.nin * reduced):
+        raise ValueError(f"{name}: axes {axes}: one entry for each operand and for the result")
+    places = [place if isinstance(place, tuple) else (place,) for place in axes]
+    moved = [
+        np.moveaxis(given(x), place, range(-len(place), 0))
+        for x, place in zip(inputs, places, strict=False)
+    ]
+    result = function(*moved)
+    if reduced:
+        return np.expand_dims(result, places[-1]) if keepdims else result
+    return np.moveaxis(result, range(-len(places[-1]), 0), places[-1])
 
 
 def _of_dtype(ufunc, inputs, dtype, signature, casting: Any) -> list[Any]:

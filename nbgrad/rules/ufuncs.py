@@ -8,6 +8,7 @@ import numpy as np
 
 from ..core.array import functions, implements
 from ..core.primitive import Aval, bind, shape_of
+from ..core.symbols import noted
 from ..errors import NoRuleError
 from ..kernels import shapes
 from .dtypes import FLOATS
@@ -159,7 +160,7 @@ def reduceat(ufunc, array, indices, axis=0, dtype=None, out=None):
     _no_out(ufunc, "reduceat", out)
     name = f"{ufunc.__name__}.reduceat"
     n = shape_of(array)[normalize_axis(axis, len(shape_of(array)), name)]
-    starts = [shapes.whole(i, f"{name}: an index") for i in indices]
+    starts = [shapes.whole(i, f"{name}: an index") for i in noted(indices)]
     if any(not 0 <= i < n for i in starts):
         raise IndexError(f"{name}: an index of {starts} lies outside of an axis of length {n}")
     moved, parts = np.moveaxis(array, axis, -1), []

@@ -1,4 +1,4 @@
-"""Ufuncs with keywords: dtype=, casting=, where= and out= of computed arrays."""
+"""Ufuncs with keywords: dtype=, casting=, axes=, where= and out= of computed arrays."""
 
 from typing import Any
 
@@ -53,8 +53,27 @@ def test_dtypes_and_casting(make, options):
         np.testing.assert_allclose(found, expected, rtol=1e-6 if expected.dtype == "f4" else 1e-15)
 
 
+@pytest.mark.parametrize("ufunc, options", [
+    (np.vecdot, {"axis": 0}), (np.vecdot, {"axis": 1, "keepdims": True}),
+    (np.vecdot, {"keepdims": True}), (np.vecdot, {"axes": [0, 1]}),
+    (np.vecdot, {"axes": [(0,), (2,), ()]}),
+    (np.matmul, {"axes": [(0, 1), (2, 0), (1, 2)]}),
+    (np.matmul, {"axes": [(0, 1), (2, 0), (-1, 0)]}),
+])  # fmt: skip
+def test_vectors_and_matrices_along_other_axes(ufunc, options):
+    x, y = np.sin(np.arange(27.0)).reshape(3, 3, 3), np.cos(np.arange(27.0)).reshape(3, 3, 3)
+    f, expected = lambda x, y: ufunc(x, y, **options), ufunc(x, y, **options)
+    for found in (f(nbgrad.track(x), y).data, nbgrad.compile(f)(x, y)):
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-14, strict=True)
+    nbgrad.check_grads(f, (x, y))
+
+
 def test_what_does_not_fit():
     x: Any = nbgrad.track(X)
+    with pytest.raises(TypeError, match="give axes"):
+        np.matmul(np.reshape(x, (1, 3)), x, axis=0)
+    with pytest.raises(ValueError, match="one entry for each operand and for the result"):
+        np.matmul(np.reshape(x, (1, 3)), x, axes=[(0, 1), (0,)])
     with pytest.raises(TypeError, match="No loop matching"):
         np.sin(x, dtype=int)
     with pytest.raises(TypeError, match="casting rule"):

@@ -108,6 +108,43 @@ def test_a_change_between_calls_reaches_value_and_derivative(name):
             assert_same(compiled(X), f(X))
 
 
+SMALL = {
+    "[1, 3]": """np.roll(x, c) | np.pad(x, c) | np.pad(x, c[None]) | np.pad(x, c) * c[0] + c[1]
+        np.tile(x, c) | np.split(x, c)[0] | np.array_split(x, c)[0] | np.add.reduceat(x, c)
+        np.bincount(c, x[:2]) | np.take_along_axis(x, c, 0) | np.repeat(x[:2], c) | x[c]
+        np.insert(x, c, 9.0) | np.delete(x, c) | np.partition(x, c)[0] | np.digitize(x, c) + x
+        np.broadcast_to(x, (*c, 6)) | np.polyval(c, x) | np.interp(x, c, c) | x[c[0] :]
+        nbgrad.at(x)[c].set(0.0)""",
+    "1": """np.roll(x, c) | np.pad(x, c) | np.pad(x, (c, 0)) | np.tile(x, (c,)) | np.repeat(x, c)
+        np.split(x, [c])[0] | np.delete(x, c) | np.trace(x * M, c) | np.diagonal(x * M, c)
+        np.rot90(x * M, c) | np.linalg.matrix_power(x * M, c) | np.tril(x * M, c) | np.diag(x, c)
+        x[:c] | x[c:] | x[::c] | x[int(c) :] | np.diff(x, c) | np.round(x / 7, c) | np.vander(x, c)
+        np.linalg.norm(x, c) | nbgrad.loop(c, lambda i, s: s * 2, x) | np.broadcast_to(x, (c, 6))
+        x if c > 1 else 2 * x""",
+}  # fmt: skip
+"""Expressions of a vector x, a plain matrix M and small integers c, which decide about shapes."""
+
+
+@pytest.mark.parametrize(
+    "c, text",
+    [
+        (c, text)
+        for c, lines in SMALL.items()
+        for line in lines.splitlines()
+        for text in line.strip().split(" | ")
+    ],
+)
+def test_small_integers_that_change_are_read_again(c, text):
+    c, x = np.array(eval(c)), np.arange(1.0, 7.0)
+    names = {"np": np, "nbgrad": nbgrad, "c": c, "M": np.outer(x, x)}
+    f = eval(f"lambda x: {text}", names)
+    compiled = nbgrad.compile(f)
+    for changed in (c.copy(), [2, 3] if c.ndim else 2):
+        c[...] = changed
+        for _ in range(2):
+            assert_same(compiled(x), f(x))
+
+
 @pytest.mark.parametrize("count", [1, 30])
 def test_a_captured_array_that_shrank_is_read_as_it_is(count):
     arrays = [np.arange(6.0) + i for i in range(count)]
@@ -126,6 +163,12 @@ def test_an_array_is_compared_only_where_it_decided_about_the_program():
     by_index = nbgrad.compile(lambda x: np.sum(x[np.arange(2), y] * w[:2]))
     ((array, _),) = by_index.variant(X).program.held
     assert np.shares_memory(array, y)
+
+
+def test_what_is_too_large_to_decide_about_shapes_is_not_compared():
+    other = np.arange(100_000)
+    compiled = nbgrad.compile(lambda x: x if len(other) == 2 else 2.0 * x)
+    assert compiled.variant(X).program.held == ()
 
 
 def test_labels_that_change_before_the_pullback_do_no_harm():

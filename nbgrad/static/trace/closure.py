@@ -18,6 +18,8 @@ from ...core.symbols import static_key
 
 # A function that reaches more objects than these is not looked through any further.
 _MOST = 10_000
+# Elements of an array of integers that may hold sizes, positions and the like.
+_SMALL = 4096
 
 
 class Fixed:
@@ -37,20 +39,23 @@ class Fixed:
         self, f: Callable, captured: Iterable[np.ndarray]
     ) -> tuple[tuple[np.ndarray, Any], ...]:
         """The arrays that must stay as they are, with keys of what they are, once `f` has returned:
-        those that somebody else holds. Where one was made by `f` itself, of what is not known,
-        these are all that `f` reaches."""
+        those that somebody else holds, and small integers that `f` reaches and that are no inputs:
+        what Python reads of those, such as `n` in `x[:n]`, nobody sees. Where one was made by `f`
+        itself, of what is not known, these are all that `f` reaches."""
         captured = list(captured)
         traces = [_Trace(array, copy) for array, copy in self._arrays.values()]
         self._arrays.clear()
-        arrays_by_id = {id(array): (array, trace.key) for trace in traces
-                        if (array := trace.array()) is not None}  # fmt: skip
+        kept = {_place(array): (array, trace.key) for trace in traces
+                if (array := trace.array()) is not None}  # fmt: skip
         has_new = self.has_numbers or any(
             trace.array() is None and not _is_range(trace.copy) for trace in traces
         )
-        if has_new or _any_new(captured):
-            for array in reachable(f):
-                arrays_by_id.setdefault(id(array), (array, static_key(array)))
-        return tuple(arrays_by_id.values())
+        has_new = has_new or _any_new(captured)
+        inputs = {id(_owner(array)) for array in captured}
+        for array in reachable(f):
+            if has_new or (_may_be_read(array) and id(_owner(array)) not in inputs):
+                kept.setdefault(_place(array), (array, static_key(array)))
+        return tuple(kept.values())
 
 
 class _Trace:
@@ -81,6 +86,17 @@ def _owner(array: np.ndarray) -> np.ndarray:
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array
+
+
+def _place(array: np.ndarray) -> tuple:
+    """Where its elements are in memory."""
+    seen = array.__array_interface__
+    return seen["data"], seen["shape"], seen["strides"], seen["typestr"]
+
+
+def _may_be_read(array: np.ndarray) -> bool:
+    """Whether it may hold what shapes and places are made of."""
+    return array.dtype.kind in "iub" and array.size <= _SMALL
 
 
 def _is_range(array: np.ndarray) -> bool:
@@ -138,7 +154,8 @@ def reachable(f: object) -> list[np.ndarray]:
         elif isinstance(x, (list, tuple, set, frozenset)):
             stack += x
         else:
-            stack += getattr(x, "__dict__", {}).values()
+            own = getattr(x, "__dict__", None)
+            stack += own.values() if isinstance(own, dict) else ()
             stack += [getattr(x, name, None) for name in getattr(type(x), "__slots__", ())]
     return arrays
 
