@@ -59,13 +59,14 @@ def norm_slope_pullback(ct, x, x_dot, out, out_dot, x_bar, scratch, outer, lengt
     for o in range(outer):
         for i in range(inner):
             c = offset(o * inner + i)
-            inverse = select(out[c] == zero, zero, one / select(out[c] == zero, one, out[c]))
-            scratch[offset(i)] = out_dot[c] * inverse
-            scratch[offset(inner + i)] = ct[c] * inverse
+            scratch[offset(i)] = select(
+                out[c] == zero, zero, one / select(out[c] == zero, one, out[c])
+            )
         for j in range(length):
             for i in range(inner):
-                k = offset((o * length + j) * inner + i)
-                x_bar[k] = (x_dot[k] - x[k] * scratch[offset(i)]) * scratch[offset(inner + i)]
+                k, c = offset((o * length + j) * inner + i), offset(o * inner + i)
+                inverse = scratch[offset(i)]
+                x_bar[k] = (x_dot[k] - x[k] * (out_dot[c] * inverse)) * (ct[c] * inverse)
 
 
 @kernel
@@ -115,16 +116,16 @@ def prod_slope(x, x_dot, out, out_dot, scratch, outer, length, inner):
                 before, before_dot = x[first], x_dot[first]
                 behind, behind_dot = x[last], x_dot[last]
             for j in range(1, length // 2):
-                i, k = offset(first + j), offset(last - j)
-                before_dot = before_dot * x[i] + before * x_dot[i]
-                before *= x[i]
-                behind_dot = behind_dot * x[k] + behind * x_dot[k]
-                behind *= x[k]
+                left, right = offset(first + j), offset(last - j)
+                before_dot = before_dot * x[left] + before * x_dot[left]
+                before *= x[left]
+                behind_dot = behind_dot * x[right] + behind * x_dot[right]
+                behind *= x[right]
             if length % 2:
-                i = offset(first + length // 2)
-                before_dot = select(before_dot == zero, zero, before_dot * x[i])
-                before_dot += before * x_dot[i]
-                before *= x[i]
+                mid = offset(first + length // 2)
+                before_dot = select(before_dot == zero, zero, before_dot * x[mid])
+                before_dot += before * x_dot[mid]
+                before *= x[mid]
             out_dot[o] = select(before_dot == zero, zero, before_dot * behind) + select(
                 behind_dot == zero, zero, before * behind_dot
             )
@@ -142,11 +143,12 @@ def prod_slope(x, x_dot, out, out_dot, scratch, outer, length, inner):
 
 
 @kernel
-def prod_slope_pullback(ct, x, x_dot, held, x_bar, scratch, outer, length, inner):
+def prod_slope_pullback(ct, x, x_dot, held, slopes, x_bar, scratch, outer, length, inner):
     """Each element gets ct times the slope of the product of the others.
 
     Of the elements before it a product with its slope is left in `held` and `x_bar`, and joined
-    with that of those behind it; along one axis both run at once, from either end.
+    with that of those behind it; along one axis both run at once, from either end. Otherwise the
+    products run in `scratch`, and their slopes in `slopes`.
     """
     zero, one = x.dtype.type(0.0), x.dtype.type(1.0)
     if inner == 1:
@@ -159,46 +161,46 @@ def prod_slope_pullback(ct, x, x_dot, held, x_bar, scratch, outer, length, inner
             before, before_dot = ct[o] * x[first], ct[o] * x_dot[first]
             behind, behind_dot = x[last], x_dot[last]
             for j in range(1, length):
-                i, k = offset(first + j), offset(last - j)
-                if i < k:
-                    held[i], x_bar[i] = before, before_dot
-                    held[k], x_bar[k] = behind, behind_dot
-                elif i == k:
-                    x_bar[i] = select(before_dot == zero, zero, before_dot * behind) + select(
+                left, right = offset(first + j), offset(last - j)
+                if left < right:
+                    held[left], x_bar[left] = before, before_dot
+                    held[right], x_bar[right] = behind, behind_dot
+                elif left == right:
+                    x_bar[left] = select(before_dot == zero, zero, before_dot * behind) + select(
                         behind_dot == zero, zero, before * behind_dot
                     )
                 else:
-                    x_bar[i] = select(before_dot == zero, zero, before_dot * held[i]) + select(
-                        x_bar[i] == zero, zero, before * x_bar[i]
-                    )
-                    x_bar[k] = select(x_bar[k] == zero, zero, x_bar[k] * behind) + select(
-                        behind_dot == zero, zero, held[k] * behind_dot
-                    )
-                before_dot = before_dot * x[i] + before * x_dot[i]
-                before *= x[i]
-                behind_dot = behind_dot * x[k] + behind * x_dot[k]
-                behind *= x[k]
+                    x_bar[left] = select(
+                        before_dot == zero, zero, before_dot * held[left]
+                    ) + select(x_bar[left] == zero, zero, before * x_bar[left])
+                    x_bar[right] = select(
+                        x_bar[right] == zero, zero, x_bar[right] * behind
+                    ) + select(behind_dot == zero, zero, held[right] * behind_dot)
+                before_dot = before_dot * x[left] + before * x_dot[left]
+                before *= x[left]
+                behind_dot = behind_dot * x[right] + behind * x_dot[right]
+                behind *= x[right]
         return
     for o in range(outer):
         for i in range(inner):
             scratch[offset(i)] = ct[offset(o * inner + i)]
-            scratch[offset(inner + i)] = zero
+            slopes[offset(o * inner + i)] = zero
         for j in range(length):
             for i in range(inner):
-                k, c = offset((o * length + j) * inner + i), offset(inner + i)
-                held[k], x_bar[k] = scratch[offset(i)], scratch[c]
-                slope = select(scratch[c] == zero, zero, scratch[c] * x[k])
-                scratch[c] = slope + scratch[offset(i)] * x_dot[k]
-                scratch[offset(i)] *= x[k]
+                k, c = offset((o * length + j) * inner + i), offset(o * inner + i)
+                product, slope = scratch[offset(i)], slopes[c]
+                held[k], x_bar[k] = product, slope
+                slopes[c] = select(slope == zero, zero, slope * x[k]) + product * x_dot[k]
+                scratch[offset(i)] = product * x[k]
         for i in range(inner):
             scratch[offset(i)] = one
-            scratch[offset(inner + i)] = zero
+            slopes[offset(o * inner + i)] = zero
         for j in range(length - 1, -1, -1):
             for i in range(inner):
-                k, c = offset((o * length + j) * inner + i), offset(inner + i)
-                x_bar[k] = select(x_bar[k] == zero, zero, x_bar[k] * scratch[offset(i)]) + select(
-                    scratch[c] == zero, zero, held[k] * scratch[c]
+                k, c = offset((o * length + j) * inner + i), offset(o * inner + i)
+                product, slope = scratch[offset(i)], slopes[c]
+                x_bar[k] = select(x_bar[k] == zero, zero, x_bar[k] * product) + select(
+                    slope == zero, zero, held[k] * slope
                 )
-                slope = select(scratch[c] == zero, zero, scratch[c] * x[k])
-                scratch[c] = slope + scratch[offset(i)] * x_dot[k]
-                scratch[offset(i)] *= x[k]
+                slopes[c] = select(slope == zero, zero, slope * x[k]) + product * x_dot[k]
+                scratch[offset(i)] = product * x[k]

@@ -64,7 +64,7 @@ def choice_pullback(ct, x, out, x_bar, scratch, outer, length, inner):
     """Each cotangent goes to the elements equal to `out`, in equal parts where they tie.
 
     Most blocks of a long row hold none of those and are only cleared. Ties are counted on the way,
-    and divided by only where there are some. `scratch` has room for `inner` elements: the counts.
+    and divided by only where there are some. `scratch` holds `inner` elements: the counts.
     """
     zero, one = ct.dtype.type(0.0), ct.dtype.type(1.0)
     if inner == 1:
@@ -109,38 +109,37 @@ def prod_pullback(ct, x, x_bar, scratch, outer, length, inner):
     """Each element gets ct times the product of those before it and of those behind it.
 
     A running product waits for each of its steps, so along one axis both run at once, from either
-    end. `scratch` has room for `inner` elements: the running products.
+    end. `scratch` holds `inner` elements: the running products.
     """
     if inner == 1:
         for o in range(outer):
             before, behind = ct[o], x.dtype.type(1.0)
             for j in range(length):
-                i, k = offset(o * length + j), offset(o * length + length - 1 - j)
-                if i < k:
-                    x_bar[i], x_bar[k] = before, behind
-                elif i == k:
-                    x_bar[i] = before * behind
+                left, right = offset(o * length + j), offset(o * length + length - 1 - j)
+                if left < right:
+                    x_bar[left], x_bar[right] = before, behind
+                elif left == right:
+                    x_bar[left] = before * behind
                 else:
-                    x_bar[i] *= before
-                    x_bar[k] *= behind
-                before, behind = before * x[i], behind * x[k]
+                    x_bar[left] *= before
+                    x_bar[right] *= behind
+                before, behind = before * x[left], behind * x[right]
         return
-    scratch = scratch[:inner]
     for o in range(outer):
-        scratch[:] = ct[o * inner : (o + 1) * inner]
+        for i in range(inner):
+            scratch[offset(i)] = ct[offset(o * inner + i)]
         for j in range(length):
-            start = (o * length + j) * inner
-            factors, products = x[start : start + inner], x_bar[start : start + inner]
             for i in range(inner):
-                products[i] = scratch[i]
-                scratch[i] *= factors[i]
-        scratch[:] = 1.0
+                k = offset((o * length + j) * inner + i)
+                x_bar[k] = scratch[offset(i)]
+                scratch[offset(i)] *= x[k]
+        for i in range(inner):
+            scratch[offset(i)] = x.dtype.type(1.0)
         for j in range(length - 1, -1, -1):
-            start = (o * length + j) * inner
-            factors, products = x[start : start + inner], x_bar[start : start + inner]
             for i in range(inner):
-                products[i] *= scratch[i]
-                scratch[i] *= factors[i]
+                k = offset((o * length + j) * inner + i)
+                x_bar[k] *= scratch[offset(i)]
+                scratch[offset(i)] *= x[k]
 
 
 @kernel
@@ -263,7 +262,7 @@ def _run(
     flat = [_view(y, axes) if y.shape == x.shape else y.ravel() for y in arrays]
 
     def run(rows: int, *parts: np.ndarray) -> None:
-        kernel.dispatcher(*parts, np.empty(2 * inner, x.dtype), rows, length, inner)
+        kernel.dispatcher(*parts, np.empty(inner, x.dtype), rows, length, inner)
 
     kernel.calls += 1
     if is_long(x.size):

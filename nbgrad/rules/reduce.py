@@ -266,8 +266,8 @@ def _prod_slope(x, out, x_dot, *, axes, keepdims):
 
 
 def _prod_curve(ct, out_dot, x, out, x_dot, *, axes, keepdims):
-    held = np.empty(x.shape, x.dtype)
-    return kernels.pulled(directions.prod_slope_pullback, ct, x, axes, x_dot, held)
+    held, slopes = np.empty(x.shape, x.dtype), np.empty(ct.shape, x.dtype)
+    return kernels.pulled(directions.prod_slope_pullback, ct, x, axes, x_dot, held, slopes)
 
 
 prod_row = Custom(
