@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .jit.kernel import Kernel, kernel
+from .marks import apart
 from .pieces import LIGHT, by_rows, cut_long, is_long
 from .pool import in_pieces
 from .scalar import offset, radd, select
@@ -111,35 +112,37 @@ def prod_pullback(ct, x, x_bar, scratch, outer, length, inner):
     A running product waits for each of its steps, so along one axis both run at once, from either
     end. `scratch` holds `inner` elements: the running products.
     """
+    apart()
     if inner == 1:
         for o in range(outer):
             before, behind = ct[o], x.dtype.type(1.0)
             for j in range(length):
-                i, k = offset(o * length + j), offset(o * length + length - 1 - j)
-                if i < k:
-                    x_bar[i], x_bar[k] = before, behind
-                elif i == k:
-                    x_bar[i] = before * behind
+                fore, rear = offset(o * length + j), offset(o * length + length - 1 - j)
+                if fore < rear:
+                    x_bar[fore], x_bar[rear] = before, behind
+                elif fore == rear:
+                    x_bar[fore] = before * behind
                 else:
-                    x_bar[i] *= before
-                    x_bar[k] *= behind
-                before, behind = before * x[i], behind * x[k]
+                    x_bar[fore] *= before
+                    x_bar[rear] *= behind
+                before, behind = before * x[fore], behind * x[rear]
         return
+    one = x.dtype.type(1.0)
     for o in range(outer):
-        scratch[:] = ct[o * inner : (o + 1) * inner]
+        for i in range(inner):
+            scratch[offset(i)] = ct[offset(o * inner + i)]
         for j in range(length):
             start = (o * length + j) * inner
-            factors, products = x[start : start + inner], x_bar[start : start + inner]
             for i in range(inner):
-                products[i] = scratch[i]
-                scratch[i] *= factors[i]
-        scratch[:] = 1.0
+                x_bar[offset(start + i)] = scratch[offset(i)]
+                scratch[offset(i)] *= x[offset(start + i)]
+        for i in range(inner):
+            scratch[offset(i)] = one
         for j in range(length - 1, -1, -1):
             start = (o * length + j) * inner
-            factors, products = x[start : start + inner], x_bar[start : start + inner]
             for i in range(inner):
-                products[i] *= scratch[i]
-                scratch[i] *= factors[i]
+                x_bar[offset(start + i)] *= scratch[offset(i)]
+                scratch[offset(i)] *= x[offset(start + i)]
 
 
 @kernel
