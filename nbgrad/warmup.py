@@ -62,6 +62,8 @@ def warmup(
     else:
         from concurrent.futures import as_completed  # which no import is to wait for
 
+        # Ops of many calls first: one that is begun last keeps one process busy, and no other.
+        work.sort(key=lambda item: -len([*_calls(*item)]))
         tasks = {executor.submit(_warmed, *item): item[1] for item in work}
         for done, task in enumerate(as_completed(tasks)):
             tell(done, len(work), tasks[task])
@@ -71,13 +73,17 @@ def warmup(
 
 def _warmed(kind: str, name: str) -> dict[str, int]:
     """Compile the kernels of an op for a dtype; how many were compiled, and how many loaded."""
-    before, dtype = stats(), np.dtype(kind)
+    before = stats()
     if name == _PRODUCT and not DISABLED:
-        gemm.prepare(dtype)
-    for call in calls_of(Primitive.registry[name], dtype):
+        gemm.prepare(np.dtype(kind))
+    for call in _calls(kind, name):
         _make(call)
     after = stats()
     return {key: after[key] - before[key] for key in ("compiled", "loaded")}
+
+
+def _calls(kind: str, name: str) -> Iterator[Example]:
+    return calls_of(Primitive.registry[name], np.dtype(kind))
 
 
 _PRODUCT = "matmul"

@@ -81,8 +81,8 @@ for _name in (
     "logaddexp2", "sinh", "tanh",
 ):  # fmt: skip
     _add(_name, getattr(np, _name), 12)
-for _name in ("sin", "cos", "tan", "sinc"):
-    _add(_name, getattr(np, _name), 12, near=f"near_{_name}")
+for _name in ("sin", "cos", "tan", "sinc"):  # two polynomials, and a loop for far arguments
+    _add(_name, getattr(np, _name), 24, near=f"near_{_name}")
 _add("floor_divide", _floor_divide, 12)
 _add("power", np.float_power, 12)
 _add("sigmoid", lambda x: 1 / (1 + np.exp(-x)), 12)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .jit.kernel import Kernel, kernel
+from .marks import apart
 from .pieces import LIGHT, by_rows, cut_long, is_long
 from .pool import in_pieces
 from .scalar import offset, radd, select
@@ -111,6 +112,7 @@ def prod_pullback(ct, x, x_bar, scratch, outer, length, inner):
     A running product waits for each of its steps, so along one axis both run at once, from either
     end. `scratch` holds `inner` elements: the running products.
     """
+    apart()
     if inner == 1:
         for o in range(outer):
             before, behind = ct[o], x.dtype.type(1.0)

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from children import run
 
 import nbgrad
 from nbgrad.kernels.jit.kernel import DISABLED, device, kernel, part
@@ -216,3 +217,18 @@ def test_a_constant_beyond_a_dtype_is_infinite():
     out = np.zeros(1, np.float32)
     kernel(bounded)(np.array([np.inf], np.float32), out)
     assert out[0] == np.inf
+
+
+def test_pullbacks_of_products_and_polynomials_are_not_left_to_numba(tmp_path):
+    code = """
+from nbgrad.kernels.jit.pipeline import left_to_numba
+x, y = nbgrad.track(np.arange(1.0, 4.0)), nbgrad.track(np.arange(1.0, 7.0).reshape(3, 2))
+np.prod(x).backward()
+np.prod(y, axis=0).backward(np.array([1.0, 2.0]))
+nbgrad.evalpoly(x, (1.0, 2.0, 3.0)).backward(np.ones(3))
+result = left_to_numba, x.grad.tolist(), y.grad.tolist()
+"""
+    left, line, matrix = run(code, NBGRAD_CACHE_DIR=tmp_path).result
+    assert left == []
+    assert line == [6.0 + 8.0, 3.0 + 14.0, 2.0 + 20.0]
+    assert matrix == [[15.0, 48.0], [5.0, 24.0], [3.0, 16.0]]

@@ -28,7 +28,7 @@ from numba.core import compiler, config, environment
 from ...errors import CacheWarning
 from .folder import MAGIC, SUFFIX, Folder, Untrusted, chosen, digest
 from .payload import Unstorable, packed, unpacked
-from .runtime import know_runtime
+from .runtime import know_runtime, refresh
 from .turns import Turn
 
 __all__ = ["KernelCache", "attach", "compiling", "counts", "folder", "of_code", "stamp"]
@@ -123,6 +123,7 @@ def attach(dispatcher: Any, name: str, content: str) -> None:
         def watched(*args):
             with compiling:
                 try:
+                    refresh(dispatcher.targetctx)
                     return compile_one(*args)
                 except BaseException:
                     dispatcher._cache.end_turn()

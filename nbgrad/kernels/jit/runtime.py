@@ -8,6 +8,7 @@ import contextlib
 import ctypes
 import os
 import sys
+from collections.abc import Iterator
 from functools import cache
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
@@ -18,14 +19,12 @@ from numba.core import config
 from numba.core.runtime import _nrt_python  # pyright: ignore[reportAttributeAccessIssue]
 from numba.core.runtime.nrt import rtsys
 
-__all__ = ["find_blas", "know_runtime"]
+__all__ = ["find_blas", "know_runtime", "refresh"]
 
 _PACKAGE = "scipy.linalg"
 _MODULE = f"{_PACKAGE}.cython_blas"
 _FUNCTIONS = "sgemm", "dgemm", "sgemv", "dgemv"
 _CALLED = b"numba_xxge"  # how the names of Numba's functions begin
-# The module, which Python does not know of until it is imported with its package.
-_kept: list[Any] = []
 
 
 @cache
@@ -41,18 +40,51 @@ def know_runtime(context: Any) -> None:
         llvmlite.binding.add_symbol(symbol, address)
 
 
+@cache
+def refresh(context: Any) -> None:
+    """What Numba does before it first compiles. It asks whether there is a BLAS, and so imports all
+    of `scipy.linalg`, a tenth of a second: one extension module of that is enough."""
+    with _blas_alone():
+        context.refresh()
+
+
 def find_blas(code: bytes) -> None:
     """Find the BLAS if object code calls it. Numba's functions for products, which code calls, ask
-    for it at their first call, and so import all of `scipy.linalg`: a tenth of a second. One
-    extension module of that is enough. Where it is not found here, they look for it as ever."""
+    for it at their first call; where it is not found here, they import `scipy.linalg` for it."""
     if _CALLED in code:
         _find()
 
 
 @cache
 def _find() -> None:
-    if _PACKAGE in sys.modules:  # so Numba has it at once
+    with _blas_alone() as module:
+        if module is not None and all(name in module.__pyx_capi__ for name in _FUNCTIONS):
+            with contextlib.suppress(Exception):
+                _let_numba_see()
+
+
+@contextlib.contextmanager
+def _blas_alone() -> Iterator[Any]:
+    """In the body SciPy's BLAS can be imported without its package, where it is found; who imports
+    it with its package later gets the same module."""
+    module = None if _PACKAGE in sys.modules else _blas()
+    if module is None:
+        yield None
         return
+    sys.modules[_MODULE] = module
+    try:
+        yield module
+    finally:
+        package = sys.modules.get(_PACKAGE)
+        if package is None:
+            del sys.modules[_MODULE]
+        else:
+            package.cython_blas = module  # pyright: ignore[reportAttributeAccessIssue]
+
+
+@cache
+def _blas() -> Any:
+    """The extension module of SciPy's BLAS, or None."""
     with contextlib.suppress(Exception):
         import scipy
 
@@ -61,15 +93,12 @@ def _find() -> None:
         assert spec is not None and spec.loader is not None
         module = module_from_spec(spec)
         try:
-            sys.modules[_MODULE] = module
             spec.loader.exec_module(module)
-            _kept.append(module)
-            if all(name in module.__pyx_capi__ for name in _FUNCTIONS):
-                _let_numba_see()
         finally:
-            # Who imports it with its package gets the same module, which the package knows then.
             if _PACKAGE not in sys.modules:
-                del sys.modules[_MODULE]
+                sys.modules.pop(_MODULE, None)  # where it puts itself
+        return module
+    return None
 
 
 def _let_numba_see() -> None:

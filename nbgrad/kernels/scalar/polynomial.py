@@ -25,7 +25,8 @@ def evalpoly_pullback(ct, x, c, x_bar, c_bar, power):
 
     `power` is scratch of BLOCK elements.
     """
-    c_bar[:] = 0.0
+    for k in range(c.size):
+        c_bar[k] = 0.0
     for start in range(0, x.size, BLOCK):
         length = min(BLOCK, x.size - start)
         for i in range(length):

@@ -18,8 +18,9 @@ from .edges import NONE, Edges, domain_edges, inner_edges, pieces
 CHEAP = 8
 # A value of this price has a buffer even if one other reads it, and a loop nest is no dearer:
 # kernels of bounded length compile in linear time, and equal ones once. A chain of 100 sines took
-# 6.3 s to compile without a bound, 2.3 with 120, 1.8 with 100; the largest benchmark has 115.
-DEAR = 120
+# 6.3 s to compile without a bound, 2.3 with ten in a nest and a fifth less with five; the largest
+# benchmark has 127.
+DEAR = 127
 # Loops are cut into at most so many pieces, and hold at most so many operations in all of them:
 # each is written out. The gradient of a sum of 40 joins takes 5.3 s to compile and 1.6 microseconds
 # to run; without the second bound 6.2 and 2.2.
