@@ -775,3 +775,15 @@ def arrays_of_whole_numbers(nbgrad):
         return v1, v2, v3, x1 * 2.0
 
     return f, (np.array([1, 1, 0], np.uint16), np.array([0.5, -1.5], np.float32))
+
+
+@regression
+def parts_that_are_copied_too(nbgrad):
+    def f(x0):
+        v1 = np.sin(x0)
+        v2 = np.arcsin(0.5 * v1)
+        v3 = np.reshape(np.ravel(v2)[np.array([0, 1, 2, 3, 4, 5])], (3, 2))
+        v4 = nbgrad.scan(lambda s, x: (np.sin(s + x), s * x), v3, v1)[0]
+        return v3 * v4
+
+    return f, (np.arange(12.0).reshape(2, 3, 2) / 10,)

@@ -40,6 +40,9 @@ def einsum(*operands, optimize: Any = True):
     inputs, output, sizes, path = _plan(notation, tuple(map(shape_of, arrays)), order)
     arrays = _alike(arrays)
     terms = [_stretchable(x, labels, sizes) for x, labels in zip(arrays, inputs, strict=True)]
+    for empty in [label for label, n in sizes.items() if not n and label not in output]:
+        # A sum of no terms is 0, whatever the other operands are.
+        terms = [_emptied(x, labels, empty) for x, labels in terms]
     for positions in path:
         picked = [terms.pop(i) for i in sorted(positions, reverse=True)]
         term = picked.pop()
@@ -119,6 +122,13 @@ def _stretchable(x, labels: str, sizes: dict[str, int]):
     if len(kept) == len(shape):
         return x, labels
     return np.reshape(x, tuple(shape[i] for i in kept)), "".join(labels[i] for i in kept)
+
+
+def _emptied(x, labels: str, empty: str):
+    """x with an axis of length 0 of that label."""
+    if empty in labels:
+        return x, labels
+    return np.broadcast_to(np.expand_dims(x, -1), (*shape_of(x), 0)), labels + empty
 
 
 def _reduced(x, labels: str, kept: Collection[str]):

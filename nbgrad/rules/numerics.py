@@ -75,15 +75,15 @@ def _slope(f, axis: int, h: Any, edge_order: int):
                 f"gradient: the coordinates have the shape {shape_of(h)}, the axis the length {n}"
             )
         h = diff(h.astype(float_type(h.dtype)))
-    steps = np.broadcast_to(h, (n - 1,)) if not isinstance(h, (float, int)) else None
+    steps = np.broadcast_to(h, (n - 1,)) if shape_of(h) else None
     slopes = diff(f, axis=axis)  # of neighbours
     slopes = slopes / (h if steps is None else _column(steps, axis, ndim))
     first, last = _cut(slopes, axis, 0, 1), _cut(slopes, axis, n - 2, n - 1)
     left, right = _cut(slopes, axis, 0, n - 2), _cut(slopes, axis, 1, n - 1)
     before: Any = h if steps is None else _column(steps[:-1], axis, ndim)
     behind: Any = h if steps is None else _column(steps[1:], axis, ndim)
-    if steps is None:
-        inner = 0.5 * (left + right)
+    if steps is None:  # without the element between, which may be nan
+        inner = (_cut(f, axis, 2, n) - _cut(f, axis, 0, n - 2)) / (2.0 * h)
     else:
         inner = (behind * left + before * right) / (before + behind)
     if edge_order == 2:
@@ -245,7 +245,8 @@ def geomspace(start, stop, num=50, endpoint: bool = True, dtype=None, axis=0):
     exponents = _spaced(low, high, num, bool(endpoint))[0]
     out = np.power(10.0, exponents) * sign
     n, shape = shape_of(out)[0], shape_of(out)[1:]
-    ends = [np.broadcast_to(x, (1, *shape)) for x in (start, stop)]
+    # The sign twice: where that is nan, so is all.
+    ends = [np.broadcast_to(x * sign * sign, (1, *shape)) for x in (start, stop)]
     if n > 1:
         inner = [out[1:-1], ends[1]] if endpoint else [out[1:]]
         out = np.concatenate([ends[0], *inner])

@@ -88,16 +88,18 @@ def polydiv(u, v):
     u, v = _given(u, "polydiv"), _given(v, "polydiv")
     m, n = shape_of(u)[0] - 1, shape_of(v)[0] - 1
     quotient: list[Any] = []
-    rest = u + 0.0
+    rest, v = u + 0.0, v + 0.0
+    dtype = np.result_type(rest.dtype, v.dtype)
+    rest, v = rest.astype(dtype), v.astype(dtype)
     for _ in range(m - n + 1):
         factor = rest[0] / v[0]
         quotient.append(factor)
         head = rest[: n + 1] - factor * v
         rest = np.concatenate([head, rest[n + 1 :]])[1:]
     if not quotient:
-        return np.zeros(1, rest.dtype), rest
+        return np.zeros(1, dtype), rest
     if not shape_of(rest)[0]:
-        return np.stack(quotient), np.zeros(1, rest.dtype)
+        return np.stack(quotient), np.zeros(1, dtype)
     return np.stack(quotient), rest[_leading_zeros(rest) :]
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 import nbgrad
 
-from . import first, held, higher
+from . import first, held, higher, unnumbers
 from .case import MODES, REFUSALS, Case, Different, NotHere, tracked
 from .programs import Program
 
@@ -22,6 +22,7 @@ __all__ = [
     "higher",
     "refuses",
     "refusing",
+    "unnumbers",
 ]
 
 

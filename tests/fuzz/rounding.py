@@ -124,16 +124,26 @@ def is_within_noise(program: Program, gap: np.ndarray | None) -> bool:
 
 
 def _has_ties(program: Program) -> bool:
-    """Whether equal numbers are put in order."""
+    """Whether equal numbers are put in order, or the correlation of numbers is asked for that are
+    equal but for rounding."""
     tied = False
 
     def look(op: str, x: Any, *args: Any) -> Any:
         nonlocal tied
         tied |= op in ORDERED and bool(args) and np.unique(args[0]).size < np.size(args[0])
+        tied |= op == "corrcoef" and any(map(_is_level, args))
         return x
 
     program.function(Reference(), shake=look)(*program.make())
     return tied
+
+
+def _is_level(x: Any) -> bool:
+    """Whether all numbers of a row are the same but for rounding."""
+    rows = np.atleast_2d(np.asarray(x, float))
+    largest = np.max(np.abs(rows), axis=-1, initial=0.0)
+    spread = np.max(rows, axis=-1, initial=-np.inf) - np.min(rows, axis=-1, initial=np.inf)
+    return bool(np.any(spread <= 64 * epsilon(x) * largest))
 
 
 def shape_is_open(program: Program) -> bool:

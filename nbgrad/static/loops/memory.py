@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 from ...codegen.core import Scratch
 from ...core.sizes import aligned, at_least, highest, is_dynamic
-from ..lower.buffered import Reduce, Scatter
+from ..lower.buffered import Nested, Reduce, Scatter
 from ..lower.values import BOOL, Input, Reshape, Value
-from ..schedule.buffers import buffer_of
+from ..schedule.buffers import buffer_of, place_of
 from ..schedule.fuse import FusionGroup, Schedule, ScheduledStep, Single
 from .nest import Nest
 
@@ -115,6 +115,8 @@ def step_reads(schedule: Schedule, nests: dict[FusionGroup, Nest]) -> list[list[
 def _needed(step: Single, schedule: Schedule) -> list[Value]:
     """The buffers that a single step reads, through values that have none."""
     buffers, stack, seen = [], list(step.value.args), set()
+    if isinstance(step.value, Nested):
+        stack = [place_of(value, schedule.policy)[0] for value in stack]
     while stack:
         value = stack.pop()
         if value in seen:

@@ -6,7 +6,7 @@ from ...codegen.core import Address, Branch, CoreStep, RunCore, RunDevice
 from ...codegen.loops import Begin, Literal, Operand
 from ..lower.buffered import Choice, Item
 from ..lower.values import BOOL, Value
-from ..schedule.buffers import window_of
+from ..schedule.buffers import place_of
 from ..schedule.fuse import Single
 
 if TYPE_CHECKING:
@@ -27,11 +27,7 @@ class Writer:
         """A value that is given as it is."""
         if value.shape == ():
             return self.outer.operand(value)
-        return self.outer.pointer(*self.window(value))
-
-    def window(self, value: Value) -> tuple[Value, int]:
-        """The buffer that a value is read from, its own where it has one, and where it begins."""
-        return (value, 0) if value in self.outer.policy else window_of(value)
+        return self.outer.pointer(*place_of(value, self.outer.policy))
 
     @staticmethod
     def copy(source: Address | Operand, to: Address, size: int, where: list) -> None:

@@ -9,6 +9,7 @@ from ...codegen.scalar import parse
 from ..lower.buffered import Scan
 from ..lower.step import LoweredStep
 from ..lower.values import BOOL, INT, Value
+from ..schedule.buffers import place_of
 from ..schedule.fuse import Single
 from .nested import Writer
 
@@ -77,7 +78,7 @@ class _Writer(Writer):
 
     def _slice(self, value: Value) -> Address | Operand:
         """The part of stacked values that belongs to a step."""
-        source, start = self.window(value)
+        source, start = place_of(value, self.outer.policy)
         size = value.size // max(self.step.n, 1)
         at = affine_of(start, {self.each: size})
         if len(value.shape) > 1:

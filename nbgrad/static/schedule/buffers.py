@@ -1,5 +1,6 @@
 """The buffers behind values: which value must have one for another to be read by a pointer."""
 
+from collections.abc import Container
 from math import prod
 
 from ..lower.buffered import Matmul
@@ -33,6 +34,15 @@ def window_of(value: Value) -> tuple[Value, int]:
                 return value, 0
         return buffer_of(value.source), start
     return value, 0
+
+
+def place_of(value: Value, materialized: Container[Value]) -> tuple[Value, int]:
+    """The buffer behind a pointer to `value`, and the position at which it begins: its own, where
+    it or what it is a reshape of has one, else that of what it is a part of."""
+    for own in (value, buffer_of(value)):
+        if own in materialized:
+            return own, 0
+    return window_of(value)
 
 
 def _followed(view: View) -> tuple[int, list[int]]:

@@ -5,6 +5,7 @@ of plain arrays alone (an index, `y + 1`) is there once, while the function is r
 program keeps what such arrays were, and is recorded anew when they are others.
 """
 
+import contextlib
 import functools
 import sys
 import types
@@ -17,7 +18,7 @@ import numpy as np
 from ...core.symbols import static_key
 
 # A function that reaches more objects than these is not looked through any further.
-_MOST = 10_000
+_MOST = 50_000
 # Elements of an array of integers that may hold sizes, positions and the like.
 _SMALL = 4096
 
@@ -136,9 +137,13 @@ def reachable(f: object) -> list[np.ndarray]:
     arrays: list[np.ndarray] = []
     seen: set[int] = set()
     stack: list[object] = [f]
-    while stack and len(seen) < _MOST:
+    for _ in range(_MOST):
+        if not stack:
+            break
         x = stack.pop()
-        if id(x) in seen or isinstance(x, (type, types.ModuleType, str, bytes, int, float)):
+        if id(x) in seen or type(x) in weakref.ProxyTypes:
+            continue
+        if isinstance(x, (type, types.ModuleType, str, bytes, int, float)):
             continue
         seen.add(id(x))
         if isinstance(x, np.ndarray):
@@ -154,10 +159,22 @@ def reachable(f: object) -> list[np.ndarray]:
         elif isinstance(x, (list, tuple, set, frozenset)):
             stack += x
         else:
-            own = getattr(x, "__dict__", None)
-            stack += own.values() if isinstance(own, dict) else ()
-            stack += [getattr(x, name, None) for name in getattr(type(x), "__slots__", ())]
+            stack += _of_object(x)
     return arrays
+
+
+def _of_object(x: object) -> list[object]:
+    """What stands in the attributes of an object, none of which runs any code."""
+    found: list[object] = []
+    with contextlib.suppress(AttributeError):
+        own = object.__getattribute__(x, "__dict__")
+        found += own.values() if isinstance(own, dict) else ()
+    for kind in type(x).__mro__:
+        for slot in vars(kind).values() if "__slots__" in vars(kind) else ():
+            if isinstance(slot, types.MemberDescriptorType):
+                with contextlib.suppress(AttributeError):  # not set yet
+                    found.append(slot.__get__(x))
+    return found
 
 
 def _of_function(f: types.FunctionType) -> list[object]:
