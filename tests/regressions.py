@@ -787,3 +787,38 @@ def parts_that_are_copied_too(nbgrad):
         return v3 * v4
 
     return f, (np.arange(12.0).reshape(2, 3, 2) / 10,)
+
+
+@regression
+def no_positions(nbgrad):
+    def f(x0, x1):
+        return np.take(x1, x0, axis=1)
+
+    return f, (np.zeros((0, 2), np.int64), np.array([[[1.0]]]))
+
+
+@regression
+def scores_of_bytes(nbgrad):
+    def f(x0, x1):
+        return nbgrad.logit_cross_entropy(x0, x1)
+
+    return f, (np.array([[1, 0], [2, 1]], np.uint16), np.array([[0.5, 1], [0, 1]], np.float32))
+
+
+@regression
+def slopes_beside_each_other(nbgrad):
+    def f(x0, x1):
+        v1 = np.gradient(x0, x1)
+        v2 = np.gradient(x0, 0.5, edge_order=2)
+        v3 = np.polydiv(x0, np.array([True]))
+        return v1, v2, *v3
+
+    return f, (np.array([1.0, -0.5, 2.0, 0.25], np.float32), np.array(0.5, np.float32))
+
+
+@regression
+def nothing_times_something(nbgrad):
+    def f(x0, x1):
+        return np.einsum("ij,l->", x0, x1), np.einsum("ij,l->i", x0, x1)
+
+    return f, (np.array([[0.5, 2.0]]), np.zeros(0))

@@ -327,6 +327,8 @@ def logit_cross_entropy(logits, targets):
     0.6931471805599453
     """
     logits = given(logits)
+    if logits.dtype.kind in "iub":  # in the floats of their logsoftmax
+        logits = logits.astype(float_type(logits.dtype))
     targets = _targets("logit_cross_entropy", logits, targets)
     if targets.dtype.kind in "iu" and targets.shape != shape_of(logits):
         return bind(label_cross_entropy_row, logits, targets)

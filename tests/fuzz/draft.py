@@ -258,8 +258,9 @@ class Draft:
             kept = kept.with_inputs([_settled(x) for x in kept.inputs])
         if not kept.arguments:
             x = kept.inputs[0]
-            known = np.asarray(x.value).dtype in DTYPES
-            first = Input(x.value if known else np.asarray(x.value, np.float64))
+            kind = np.asarray(x.value).dtype
+            wide = np.float64 if kind.kind == "f" else np.int64
+            first = Input(x.value if kind in DTYPES else np.asarray(x.value, wide))
             return kept.with_inputs((first, *kept.inputs[1:]))
         return kept
 

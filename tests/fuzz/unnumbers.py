@@ -13,9 +13,9 @@ from .oracle import results
 from .reference import Reference
 from .registry import SIGNED
 
-UNSETTLED = {"slope", "partition", "argpartition", "evalpoly", "polydiv", *SIGNED}
+UNSETTLED = {"slope", "partition", "argpartition", "evalpoly", "polydiv", "zeta", *SIGNED}
 """Slopes as complex steps have them, orders that are left open, constants, shapes that are those of
-the numbers, and the sign of what is none."""
+the numbers, which of nan and inf goes first, and the sign of what is none."""
 
 
 @mode
@@ -38,6 +38,8 @@ def compiled_nan(c: Case) -> None:
 def _compare(c: Case, run: Callable[[list[Any]], Any]) -> None:
     if "linalg" in str(c.program) or UNSETTLED.intersection(c.program.ops()):
         raise NotHere  # what LAPACK makes of nan is its own affair
+    if "einsum" in c.program.ops() and any(not np.size(x.value) for x in c.program.inputs):
+        raise NotHere  # a sum of nothing, times nan: NumPy has both answers
     args = _with_nan(c)
     try:
         with np.errstate(all="ignore"):

@@ -160,7 +160,7 @@ def _regular(index: np.ndarray, place: int, joint: tuple, n: int) -> Any:
     if index.size == 1:
         return Axis(None, int(index.ravel()[0]), 0)
     long = [i for i, length in enumerate(index.shape) if length > 1]
-    if len(long) == 1 and index.size < 1 << 20:
+    if len(long) == 1 and 0 < index.size < 1 << 20:
         line = index.ravel()
         steps = np.diff(line)
         if (steps == steps[0]).all():
