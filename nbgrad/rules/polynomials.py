@@ -90,17 +90,14 @@ def polydiv(u, v):
     quotient: list[Any] = []
     rest, v = u + 0.0, v + 0.0
     dtype = np.result_type(rest.dtype, v.dtype)
-    rest, v = rest.astype(dtype), v.astype(dtype)
-    for _ in range(m - n + 1):
-        factor = rest[0] / v[0]
+    rest, scale = rest.astype(dtype), 1.0 / v[0]
+    for k in range(m - n + 1):
+        factor = rest[k] * scale  # as NumPy rounds it, which decides what is left
         quotient.append(factor)
-        head = rest[: n + 1] - factor * v
-        rest = np.concatenate([head, rest[n + 1 :]])[1:]
-    if not quotient:
-        return np.zeros(1, dtype), rest
-    if not shape_of(rest)[0]:
-        return np.stack(quotient), np.zeros(1, dtype)
-    return np.stack(quotient), rest[_leading_zeros(rest) :]
+        parts = rest[:k], rest[k : k + n + 1] - factor * v, rest[k + n + 1 :]
+        rest = np.concatenate(parts)
+    found = np.stack(quotient) if quotient else np.zeros(1, dtype)
+    return found, rest[_leading_zeros(rest) :]
 
 
 @implements(np.polyder)

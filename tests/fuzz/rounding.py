@@ -24,7 +24,7 @@ def is_rounding(
 ) -> bool:
     """Whether `gap`, by how much a mode differs, is small beside what it gives, numbers of this
     size, and another one for inputs close by."""
-    unit = epsilon(*(x.value for x in program.inputs))
+    unit = coarsest(program)
     small = unit**0.5 * max(1.0, size)
     if gap is None or not np.all(np.isfinite(gap)) or np.max(np.abs(gap)) > small:
         return False
@@ -43,6 +43,12 @@ def is_rounding(
             continue
     moved = [float(np.max(np.abs(other - gap))) for other in found]
     return bool(moved) and float(np.median(moved)) > 0.3 * float(np.max(np.abs(gap)))
+
+
+def coarsest(program: Program) -> float:
+    """Rounding of the narrowest float in a program."""
+    unit = epsilon(*(x.value for x in program.inputs))
+    return max(unit, float(np.finfo(np.float32).eps)) if "float32" in str(program) else unit
 
 
 def _beside(x: Input, unit: float, rng: np.random.Generator) -> Input:
@@ -68,7 +74,7 @@ def left_open(program: Program, edges: bool = False) -> bool:
     With `edges`, whether such a change makes them nan or infinite: `xlogy(0, -1)` is a number, and
     nan beside; `entr(0)` is, and -inf beside.
     """
-    unit = epsilon(*(x.value for x in program.inputs))
+    unit = coarsest(program)
     much = 64e6 * unit if unit < 1e-10 else 16e4 * unit  # 16 times what modes may differ by
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -109,7 +115,7 @@ def _shaken(program: Program, relative: float) -> Iterator[tuple[Any, ...]]:
 def is_within_noise(program: Program, gap: np.ndarray | None) -> bool:
     """Whether `gap` is no more than NumPy's values change by where each step is rounded otherwise:
     its float32 degrees are off by more than one rounding, and a sine of many follows."""
-    unit = epsilon(*(x.value for x in program.inputs))
+    unit = coarsest(program)
     if gap is None or not np.all(np.isfinite(gap)):
         return False
     moved = 0.0
@@ -150,7 +156,7 @@ def shape_is_open(program: Program) -> bool:
     """Whether rounding decides the shapes of results: those of inputs that are multiplied by
     numbers next to 1 are others. So many zeros lead the rest of `polydiv`."""
     rng = np.random.default_rng(0)
-    unit = epsilon(*(x.value for x in program.inputs))
+    unit = coarsest(program)
 
     def beside(x: Any) -> Any:
         value = np.asarray(x.value)

@@ -13,9 +13,9 @@ from .oracle import results
 from .reference import Reference
 from .registry import SIGNED
 
-UNSETTLED = {"slope", "partition", "argpartition", "evalpoly", "polydiv", "zeta", *SIGNED}
-"""Slopes as complex steps have them, orders that are left open, constants, shapes that are those of
-the numbers, which of nan and inf goes first, and the sign of what is none."""
+UNSETTLED = {"slope", "partition", "argpartition", "evalpoly", "zeta", *SIGNED}
+"""Slopes as complex steps have them, orders that are left open, constants, which of nan and inf
+goes first, and the sign of what is none."""
 
 
 @mode
