@@ -300,8 +300,8 @@ def compile(
     Arrays that the function closes over are read at each call. Where Python computed with them
     while the function was recorded (an index, `y + 1`), they are compared at each call with what
     they were, and the function is recorded anew where they differ; so are up to 4096 integers that
-    are no operands, as n in `x[:n]`. Another array under the same name, or `float(y[0])` of a float,
-    is not noticed: pass as arguments what changes.
+    are no operands, as n in `x[:n]`. Another array under the same name, or `float(y[0])` of
+    a float, is not noticed: pass as arguments what changes.
 
     Equal names in `dynamic` stand for equal lengths: DimensionMismatch names both arguments where
     they are not. A function that needs more of them (`x[5]` that there are 6 elements) is compiled
