@@ -70,10 +70,11 @@ def test_vectors_and_matrices_along_other_axes(ufunc, options):
 
 def test_what_does_not_fit():
     x: Any = nbgrad.track(X)
+    matmul: Any = np.matmul
     with pytest.raises(TypeError, match="give axes"):
-        np.matmul(np.reshape(x, (1, 3)), x, axis=0)
+        matmul(np.reshape(x, (1, 3)), x, axis=0)
     with pytest.raises(ValueError, match="one entry for each operand and for the result"):
-        np.matmul(np.reshape(x, (1, 3)), x, axes=[(0, 1), (0,)])
+        matmul(np.reshape(x, (1, 3)), x, axes=[(0, 1), (0,)])
     with pytest.raises(TypeError, match="No loop matching"):
         np.sin(x, dtype=int)
     with pytest.raises(TypeError, match="casting rule"):
