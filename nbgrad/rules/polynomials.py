@@ -41,9 +41,10 @@ def polyval(p, x):
         for i in range(shape_of(p)[0]):
             out = out * x + p[i]
         return out
-    if not shape_of(p)[0]:
+    n = shape_of(p)[0]
+    if not n:
         return np.zeros(shape_of(x), x.dtype)
-    out = evalpoly(x, np.flip(p))
+    out = evalpoly(x, np.flip(p)) if n > 1 else x * 0.0 + p[0]  # nan where x is
     return out.astype(common_type(p.dtype, x.dtype))
 
 
