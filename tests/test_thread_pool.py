@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
@@ -173,6 +174,15 @@ def test_an_error_in_a_piece_reaches_the_caller():
     found = []
     pool.in_pieces(8, found.append)  # nothing of the failed job is left
     assert sorted(found) == list(range(8))
+
+
+def test_arrays_of_a_job_that_ended_are_let_go():
+    nbgrad.set_threads(2)
+    held = np.ones(3)
+    count, found = sys.getrefcount(held), []
+    pool.in_pieces(4, lambda k, x=held: found.append(x[0] + k))
+    assert sorted(found) == [1.0, 2.0, 3.0, 4.0]
+    assert sys.getrefcount(held) == count
 
 
 @pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])

@@ -72,21 +72,23 @@ class Measuring:
                 process.kill()
 
             assert process.stdout is not None and process.stderr is not None
-            limit: threading.Timer | None = None
-            for line in process.stdout:
-                if not line.startswith("{"):
-                    continue
-                if limit is not None:
+            limit = threading.Timer(self.budget + GRACE, end)
+            try:
+                for line in process.stdout:
+                    if not line.startswith("{"):
+                        continue
                     limit.cancel()
-                figures = json.loads(line)
-                if figures.pop("tries", False):
-                    tried = figures
-                    limit = threading.Timer(self.budget + GRACE, end)
-                    limit.start()
-                elif figures:
-                    self.take(figures)
-                    self.on_line(str(figures.get("workload") or figures.get("size", "")))
-            told = process.stderr.read().strip().splitlines()
+                    figures = json.loads(line)
+                    if figures.pop("tries", False):
+                        tried = figures
+                        limit = threading.Timer(self.budget + GRACE, end)
+                        limit.start()
+                    elif figures:
+                        self.take(figures)
+                        self.on_line(str(figures.get("workload") or figures.get("size", "")))
+                told = process.stderr.read().strip().splitlines()
+            finally:
+                limit.cancel()
         if ended.is_set():
             return tried
         if process.returncode:

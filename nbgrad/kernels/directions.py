@@ -1,10 +1,12 @@
 """Slopes of reductions along a direction, and the pullbacks of those: second derivatives.
 
 As in `reduce.py`, an array is seen as (outer, length, inner), of which the middle is reduced. Each
-kernel passes once over the array `x` and the direction `x_dot`. `out` is what `x` was reduced to.
+kernel passes once over the array `x` and the direction `x_dot`. `out` is what `x` was reduced to,
+all of it finite: a slope of 0 times inf would be nan here.
 """
 
 from .jit.kernel import kernel
+from .marks import apart
 from .scalar import offset, radd, select
 
 # Elements that one accumulator adds up, and those that the search for a maximum looks at together:
@@ -51,7 +53,7 @@ def norm_slope_pullback(ct, x, x_dot, out, out_dot, x_bar, scratch, outer, lengt
     if inner == 1:
         for o in range(outer):
             inverse = select(out[o] == zero, zero, one / select(out[o] == zero, one, out[o]))
-            along, scale = out_dot[o] * inverse, ct[o] * inverse
+            along, scale = inverse * out_dot[o], ct[o] * inverse
             for j in range(length):
                 k = offset(o * length + j)
                 x_bar[k] = (x_dot[k] - x[k] * along) * scale
@@ -66,7 +68,7 @@ def norm_slope_pullback(ct, x, x_dot, out, out_dot, x_bar, scratch, outer, lengt
             for i in range(inner):
                 k, c = offset((o * length + j) * inner + i), offset(o * inner + i)
                 inverse = scratch[offset(i)]
-                x_bar[k] = (x_dot[k] - x[k] * (out_dot[c] * inverse)) * (ct[c] * inverse)
+                x_bar[k] = (x_dot[k] - x[k] * (inverse * out_dot[c])) * (ct[c] * inverse)
 
 
 @kernel
@@ -105,30 +107,25 @@ def prod_slope(x, x_dot, out, out_dot, scratch, outer, length, inner):
     """The sum over all elements of x_dot times the product of the others.
 
     A product runs with its slope: (p, s) * (x, x_dot) = (p * x, s * x + p * x_dot). Along one axis
-    two run at once, from either end. A slope of 0 times inf is 0: where nothing moves yet.
+    two run at once, from either end.
     """
+    apart()
     zero, one = x.dtype.type(0.0), x.dtype.type(1.0)
     if inner == 1:
         for o in range(outer):
             first, last = o * length, (o + 1) * length - 1
             before, before_dot, behind, behind_dot = one, zero, one, zero
-            if length > 1:
-                before, before_dot = x[first], x_dot[first]
-                behind, behind_dot = x[last], x_dot[last]
-            for j in range(1, length // 2):
+            for j in range(length // 2):
                 left, right = offset(first + j), offset(last - j)
-                before_dot = before_dot * x[left] + before * x_dot[left]
+                before_dot = before_dot * x[left] + x_dot[left] * before
                 before *= x[left]
-                behind_dot = behind_dot * x[right] + behind * x_dot[right]
+                behind_dot = behind_dot * x[right] + x_dot[right] * behind
                 behind *= x[right]
             if length % 2:
                 mid = offset(first + length // 2)
-                before_dot = select(before_dot == zero, zero, before_dot * x[mid])
-                before_dot += before * x_dot[mid]
+                before_dot = before_dot * x[mid] + x_dot[mid] * before
                 before *= x[mid]
-            out_dot[o] = select(before_dot == zero, zero, before_dot * behind) + select(
-                behind_dot == zero, zero, before * behind_dot
-            )
+            out_dot[o] = before_dot * behind + behind_dot * before
         return
     for o in range(outer):
         for i in range(inner):
@@ -137,9 +134,9 @@ def prod_slope(x, x_dot, out, out_dot, scratch, outer, length, inner):
         for j in range(length):
             for i in range(inner):
                 k, c = offset((o * length + j) * inner + i), offset(o * inner + i)
-                slope = select(out_dot[c] == zero, zero, out_dot[c] * x[k])
-                out_dot[c] = slope + scratch[offset(i)] * x_dot[k]
-                scratch[offset(i)] *= x[k]
+                product = scratch[offset(i)]
+                out_dot[c] = out_dot[c] * x[k] + x_dot[k] * product
+                scratch[offset(i)] = product * x[k]
 
 
 @kernel
@@ -150,35 +147,25 @@ def prod_slope_pullback(ct, x, x_dot, held, slopes, x_bar, scratch, outer, lengt
     with that of those behind it; along one axis both run at once, from either end. Otherwise the
     products run in `scratch`, and their slopes in `slopes`.
     """
+    apart()
     zero, one = x.dtype.type(0.0), x.dtype.type(1.0)
     if inner == 1:
         for o in range(outer):
-            if not length:
-                break
             first, last = o * length, (o + 1) * length - 1
-            held[first], held[last] = ct[o], one if first < last else ct[o]
-            x_bar[first], x_bar[last] = zero, zero
-            before, before_dot = ct[o] * x[first], ct[o] * x_dot[first]
-            behind, behind_dot = x[last], x_dot[last]
-            for j in range(1, length):
+            before, before_dot, behind, behind_dot = ct[o], zero, one, zero
+            for j in range(length):
                 left, right = offset(first + j), offset(last - j)
                 if left < right:
                     held[left], x_bar[left] = before, before_dot
                     held[right], x_bar[right] = behind, behind_dot
                 elif left == right:
-                    x_bar[left] = select(before_dot == zero, zero, before_dot * behind) + select(
-                        behind_dot == zero, zero, before * behind_dot
-                    )
+                    x_bar[left] = before_dot * behind + behind_dot * before
                 else:
-                    x_bar[left] = select(
-                        before_dot == zero, zero, before_dot * held[left]
-                    ) + select(x_bar[left] == zero, zero, before * x_bar[left])
-                    x_bar[right] = select(
-                        x_bar[right] == zero, zero, x_bar[right] * behind
-                    ) + select(behind_dot == zero, zero, held[right] * behind_dot)
-                before_dot = before_dot * x[left] + before * x_dot[left]
+                    x_bar[left] = before_dot * held[left] + x_bar[left] * before
+                    x_bar[right] = x_bar[right] * behind + behind_dot * held[right]
+                before_dot = before_dot * x[left] + x_dot[left] * before
                 before *= x[left]
-                behind_dot = behind_dot * x[right] + behind * x_dot[right]
+                behind_dot = behind_dot * x[right] + x_dot[right] * behind
                 behind *= x[right]
         return
     for o in range(outer):
@@ -190,7 +177,7 @@ def prod_slope_pullback(ct, x, x_dot, held, slopes, x_bar, scratch, outer, lengt
                 k, c = offset((o * length + j) * inner + i), offset(o * inner + i)
                 product, slope = scratch[offset(i)], slopes[c]
                 held[k], x_bar[k] = product, slope
-                slopes[c] = select(slope == zero, zero, slope * x[k]) + product * x_dot[k]
+                slopes[c] = slope * x[k] + x_dot[k] * product
                 scratch[offset(i)] = product * x[k]
         for i in range(inner):
             scratch[offset(i)] = one
@@ -199,8 +186,6 @@ def prod_slope_pullback(ct, x, x_dot, held, slopes, x_bar, scratch, outer, lengt
             for i in range(inner):
                 k, c = offset((o * length + j) * inner + i), offset(o * inner + i)
                 product, slope = scratch[offset(i)], slopes[c]
-                x_bar[k] = select(x_bar[k] == zero, zero, x_bar[k] * product) + select(
-                    slope == zero, zero, held[k] * slope
-                )
-                slopes[c] = select(slope == zero, zero, slope * x[k]) + product * x_dot[k]
+                x_bar[k] = x_bar[k] * product + slope * held[k]
+                slopes[c] = slope * x[k] + x_dot[k] * product
                 scratch[offset(i)] = product * x[k]

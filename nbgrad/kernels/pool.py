@@ -229,6 +229,7 @@ def in_pieces(count: int, piece: Callable[[int], object]) -> None:
     finally:
         if helpers > 0:
             finish.dispatcher()
+    job.piece = _nothing  # The pool knows the job until the next one: not its arrays.
     if job.errors:
         raise job.errors[0]
 
@@ -255,6 +256,10 @@ class _Job:
             for share in self.shares:
                 share.clear()
         return ran
+
+
+def _nothing(k: int) -> None:
+    pass
 
 
 def _taken(share: deque[int]) -> int | None:

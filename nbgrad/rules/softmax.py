@@ -19,6 +19,11 @@ def _last(x, *, axis) -> tuple[np.ndarray, int, int]:
     return x.ravel(), int(np.prod(x.shape[:-1], dtype=np.intp)), x.shape[-1]
 
 
+def _back(x: np.ndarray, axis: int) -> np.ndarray:
+    """`x` with its last axis at `axis`; itself, which owns its memory, where that is the last."""
+    return x if axis in (-1, x.ndim - 1) else np.moveaxis(x, -1, axis)
+
+
 def _rowwise(forward):
     """A kernel over rows as a function of an array and an axis."""
 
@@ -29,7 +34,7 @@ def _rowwise(forward):
         out = np.empty(np.moveaxis(x, axis, -1).shape, x.dtype)
         if out.size:
             rowwise(forward, rows, columns, flat, out.ravel())
-        return np.moveaxis(out, -1, axis)
+        return _back(out, axis)
 
     return compute
 
@@ -40,7 +45,7 @@ def _rowwise_pullback(backward):
         x_bar = np.empty(moved.shape, out.dtype)
         flat, rows, columns = _last(ct, axis=axis)
         rowwise(backward, rows, columns, flat, moved.ravel(), x_bar.ravel())
-        return [np.moveaxis(x_bar, -1, axis)]
+        return [_back(x_bar, axis)]
 
     return pull
 

@@ -188,7 +188,7 @@ def pushed(primitive: Primitive, tangents: Sequence, out: Any, args: Sequence, p
                 return push((*args, out, *moving))
     elif isinstance(primitive, Custom) and primitive.slopes:
         (x,), (x_dot,) = args, tangents
-        if not (_is_recorded(out) or _is_recorded(x_dot)):
+        if not (_is_recorded(out) or _is_recorded(x_dot)) and _is_finite(out):
             return bind(_slope_of(primitive), x, out, x_dot, **params)
     return primitive.pushforward(tangents, out, args, **params)
 
@@ -196,6 +196,13 @@ def pushed(primitive: Primitive, tangents: Sequence, out: Any, args: Sequence, p
 def _is_recorded(x: Any) -> bool:
     """`is_recorded`, told at once of what holds plain data."""
     return type(x) is not TrackedArray and type(x) is not np.ndarray and is_recorded(x)
+
+
+def _is_finite(x: Any) -> bool:
+    """Whether all numbers are: beside inf and nan, zeros are strong in ops alone."""
+    while isinstance(x, Array):
+        x = x.below
+    return bool(np.isfinite(x).all())
 
 
 @lru_cache(maxsize=4096)

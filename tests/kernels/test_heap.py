@@ -1,11 +1,13 @@
-"""Memory that gradients free is used again, where the C library is glibc."""
+"""Memory that gradients free is used again, where the C library is glibc; and none is copied."""
 
+import numpy as np
 import pytest
 from children import run
 
+import nbgrad
 from nbgrad.kernels import heap
 
-pytestmark = pytest.mark.skipif(heap._library() is None, reason="another C library")
+glibc = pytest.mark.skipif(heap._library() is None, reason="another C library")
 
 FAULTS = """
 import resource
@@ -28,6 +30,7 @@ result = [faults(20), nbgrad.stats()["kept"], nbgrad.trim(), nbgrad.stats()["kep
 """
 
 
+@glibc
 def test_steps_fetch_no_pages_until_memory_is_given_back():
     faults, kept, given, left, again = run(FAULTS).result
     assert faults < 20 * 50, "a step needs some 5,000 pages"
@@ -35,6 +38,7 @@ def test_steps_fetch_no_pages_until_memory_is_given_back():
     assert left <= kept
 
 
+@glibc
 @pytest.mark.parametrize(("variable", "asked"), [("1", 2), ("0", 0)])
 def test_the_c_library_can_be_left_as_it_is(monkeypatch, variable, asked):
     class Library:
@@ -48,3 +52,12 @@ def test_the_c_library_can_be_left_as_it_is(monkeypatch, variable, asked):
     monkeypatch.setenv("NBGRAD_KEEP_MEMORY", variable)
     heap.keep()
     assert library.calls == asked
+
+
+@pytest.mark.parametrize("f", [np.exp, np.cumsum, nbgrad.softmax, nbgrad.logsoftmax])
+def test_results_and_gradients_are_the_arrays_that_kernels_filled(f):
+    """A view would be copied where a leaf's data, or its gradient, must not be shared."""
+    out = f(nbgrad.track(np.ones((3, 4))[0])).node
+    assert out.value.base is None
+    (slope,) = out.plan.pull_all(np.ones(4), out.value, out.saved)
+    assert slope.base is None
