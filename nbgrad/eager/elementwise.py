@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ..codegen.elementwise import Assignment
+from ..codegen.scalar import parse
 from ..core.primitive import Aval
 from ..kernels import shapes
 from ..kernels.jit.kernel import Kernel
@@ -28,8 +30,9 @@ from ..kernels.pieces import InPieces, is_long
 from ..kernels.shapes import Pattern
 from . import emission
 from .launching import Often
-from .plans import Plan, abstract, fit
+from .plans import Plan, abstract, fit, is_uniform
 
+_SCALED = parse("select(x == 0.0, 0.0, x * y)")
 # How a kernel takes an argument.
 RAVEL, ITEM, NUMBER, WIDEN = range(4)
 # An argument of a kernel: the code that hands it over, and how a launcher does; None: not at all.
@@ -45,7 +48,7 @@ class ElementwisePlan(Plan):
 
     __slots__ = (
         "dtype", "forward", "loads", "out", "patterns", "pull_all", "pulls", "same", "shape",
-        "sizes",
+        "sizes", "takes_uniform",
     )  # fmt: skip
 
     def __init__(self, primitive: Any, kinds: tuple, params: dict):
@@ -60,7 +63,8 @@ class ElementwisePlan(Plan):
         self.aval = aval
         self.shape, self.dtype = aval.shape, aval.dtype
         self.patterns, self.loads, self.sizes = self._layout(avals)
-        self.pulls: dict[tuple[bool, ...], Callable[..., Sequence]] = {}
+        self.pulls: dict[tuple, Callable[..., Sequence]] = {}
+        self.takes_uniform = is_long(prod(self.shape)) and not primitive.kernels
         self.forward: Callable[..., np.ndarray] = self._forward()
         self.pull_all: Callable[..., Sequence] = self._first_pull
 
@@ -151,25 +155,28 @@ class ElementwisePlan(Plan):
         return InPieces(kernel, patterns, written, sizes, nested)
 
     def pull(self, ct, out, args, need):
-        if need not in self.pulls:
-            self._install(need, self._pull(need))
-        return self.pulls[need](ct, out, args)
+        uniform = self.takes_uniform and is_uniform(ct)
+        key = ("uniform", *need) if uniform else need
+        if key not in self.pulls:
+            self._install(key, self._pull(need, uniform))
+        return self.pulls[key](ct, out, args)
 
     def _first_pull(self, ct, out, args):
         """`pull_all` until it is emitted."""
         return self.pull(ct, out, args, self.need)
 
-    def _install(self, need: tuple[bool, ...], function: Callable[..., Sequence]) -> None:
+    def _install(self, need: tuple, function: Callable[..., Sequence]) -> None:
         self.pulls[need] = function
-        if need == self.need:
+        if need == self.need and not self.takes_uniform:
             self.pull_all = function
 
     def residuals(self, need):
         reads = emission.pullback_of(self.primitive, self.params, need, self.same).reads
         return [emission.NAMES.index(name) for name in reads if name in emission.NAMES]
 
-    def _pull(self, need: tuple[bool, ...]) -> Callable[..., Sequence]:
-        """The fused pullback for one choice of arguments that want a cotangent."""
+    def _pull(self, need: tuple[bool, ...], uniform: bool = False) -> Callable[..., Sequence]:
+        """The fused pullback for one choice of arguments that want a cotangent, from a cotangent
+        that may be `uniform`."""
         traced = emission.pullback_of(self.primitive, self.params, need, self.same)
         names, lone = emission.NAMES[: len(need)], self.out == "number"
         own = [getattr(abstract(kind), "shape", ()) for kind in self.kinds]
@@ -188,17 +195,28 @@ class ElementwisePlan(Plan):
                 results[i], reshaped = f"ct.reshape({own[i]})", True
         if not written:
             return self._function(head, [f"return ({', '.join(results)},)"])
-        kernel = emission.pullback_kernel(
-            self.primitive, traced, self.patterns, tuple(written), self.out
-        )
         read = [names.index(name) for name in traced.reads if name != "out"]
-        patterns: list[Pattern] = ["full", *(self.patterns[i] for i in read)]
-        passed = [self._result("ct", (0,)), *(self._operand(i, (2, i)) for i in read)]
+        lies = [self.patterns[i] for i in (*read, *written)]
+        if uniform and "out" not in traced.reads and {*lies} == {"number"}:
+            # Nothing but ct is long: its sum is that of an array.
+            return lambda ct, out, args: self.pull(np.array(ct), out, args, need)
+        kernel = emission.pullback_kernel(
+            self.primitive, traced, self.patterns, tuple(written), self.out, uniform
+        )
+        first: Passed = ("float(ct.flat[0])", None) if uniform else self._result("ct", (0,))
+        passed = [first, *(self._operand(i, (2, i)) for i in read)]
+        patterns: list[Pattern] = [
+            "number" if uniform else "full",
+            *(self.patterns[i] for i in read),
+        ]
         if "out" in traced.reads:
             patterns.append(self.out)
             passed.append(self._result("out", (1,)))
         run = self._run(kernel, [*patterns, *(self.patterns[i] for i in written)], len(written))
         lines = [f"{', '.join(names)}, = args"]
+        if uniform and (factors := self._factors(traced)):
+            views = [f"{factors[i]}.view()" if i in factors else "None" for i in range(len(need))]
+            lines.append(f"if ct.flat[0] == 1.0: return ({', '.join(views)},)")
         if lone:
             lines.append(f"{', '.join(results[i] for i in written)} = {_call(passed)}")
             for i in written:
@@ -218,6 +236,24 @@ class ElementwisePlan(Plan):
         return self._often(
             function, 3, kernel, passed, tuple(launched), partial(self._install, need)
         )
+
+    def _factors(self, traced: emission.Traced) -> dict[int, str]:
+        """Where each cotangent is ct times an argument, the names of those: of x * y they are y
+        and x."""
+        factors: dict[int, str] = {}
+        steps: dict[Any, Assignment] = {step.target: step for step in traced.steps}
+        for i, value in traced.values.items():
+            step = steps.get(value)
+            if step is None or step.body is not _SCALED or step.operands[0] != "ct":
+                return {}
+            name = step.operands[1]
+            if not isinstance(name, str) or name not in emission.NAMES:
+                return {}
+            for kind in (self.kinds[i], self.kinds[emission.NAMES.index(name)]):
+                if getattr(kind, "shape", ()) != self.shape or kind.dtype != self.dtype:
+                    return {}
+            factors[i] = name
+        return factors
 
     def _function(
         self, head: str, lines: list[str], kernel: Any = None, run: Any = None

@@ -146,14 +146,15 @@ def pullback_kernel(
     patterns: Sequence[Pattern],
     positions: tuple[int, ...],
     out: Pattern = "full",
+    uniform: bool = False,
 ) -> Kernel:
     """`kernel(ct, reads..., cotangents of positions...)`; of numbers alone, a kernel that returns
-    those."""
+    those. Where ct is `uniform` it is a number."""
     if primitive.kernels and set(patterns) == {"full"}:
         return primitive.kernels[1]
     by_name: dict[str, Pattern] = {**dict(zip(NAMES, patterns, strict=False)), "out": out}
     reads = [
-        KernelOperand("ct", out),
+        KernelOperand("ct", "number" if uniform else out),
         *(KernelOperand(name, by_name[name]) for name in traced.reads),
     ]
     writes = {KernelOperand(f"{NAMES[i]}_bar", patterns[i]): traced.values[i] for i in positions}

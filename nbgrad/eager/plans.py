@@ -34,6 +34,9 @@ class Plan:
     adds = False
     # Whether all arguments that are tracked get a cotangent: a rule may leave some out.
     complete = False
+    # Whether `pull_uniform(ct)` gives the cotangent of the one argument as `uniform` does: of long
+    # arrays that is not written out, as the walk takes it on to plans that can do with it.
+    gives_uniform = takes_uniform = False
     # Whether a backward walk takes the op apart: `again(args)` computes it step by step.
     expands = False
     primitive: Any
@@ -54,6 +57,10 @@ class Plan:
     def pull_all(self, ct, out, args: Sequence) -> Sequence:
         """`pull` for every argument that is tracked."""
         return self.pull(ct, out, args, self.need)
+
+    def pull_uniform(self, ct) -> np.ndarray:
+        """`pull_all`, of an argument whose cotangent has one number everywhere."""
+        raise NotImplementedError
 
     def add_into(self, buffer: np.ndarray, ct) -> None:
         """Add the cotangent of the one argument into a buffer."""
@@ -131,6 +138,15 @@ def plain_array(x: Any) -> np.ndarray:
     require_unmasked(x, "an operand")
     array = np.asarray(x)
     return array if array.flags.carray else np.array(array, order="C")
+
+
+def uniform(number: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """An array that has one number everywhere, and in memory once."""
+    return np.broadcast_to(number, shape)
+
+
+def is_uniform(x: np.ndarray) -> bool:
+    return not any(x.strides)
 
 
 def abstract(kind) -> Any:

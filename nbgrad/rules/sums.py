@@ -26,7 +26,9 @@ def share(count: int) -> float:
 class SumPlan(eager.FunctionPlan):
     """A sum or mean of neighbouring axes, with its loop sizes looked up once."""
 
-    __slots__ = ("dtype", "factor", "forward", "pull_all", "shape", "sizes", "spread")
+    __slots__ = (
+        "dtype", "factor", "forward", "gives_uniform", "pull_all", "shape", "sizes", "spread",
+    )  # fmt: skip
     complete = True
     averages = False
 
@@ -38,10 +40,12 @@ class SumPlan(eager.FunctionPlan):
         self.factor = share_along(aval.shape, params["axes"]) if self.averages else 1.0
         self.forward: Callable[..., np.ndarray] = super().forward
         self.pull_all: Callable[..., Sequence] = super().pull_all
+        self.gives_uniform = False
         if sizes and self.dtype in FLOATS:
             self.aval, self.sizes = primitive.infer(aval, **params), sizes
             self.shape = self.aval.shape
             whole, size = self.aval.size == 1, aval.size
+            self.gives_uniform = whole and is_long(size)
             self.forward = self._whole if whole and not is_long(size // LIGHT) else self._middle
             # A kernel rounds twice where the factor is rounded to 32 bits.
             fills = whole and not is_long(size)
@@ -81,6 +85,10 @@ class SumPlan(eager.FunctionPlan):
         x_bar = np.empty(self.spread, self.dtype)
         kernels.repeated(ct.ravel(), x_bar.ravel(), *self.sizes, self.factor)
         return (x_bar,)
+
+    def pull_uniform(self, ct):
+        number = ct.dtype.type(self.factor) * ct.ravel()[0]
+        return eager.uniform(number, self.spread)
 
 
 class MeanPlan(SumPlan):

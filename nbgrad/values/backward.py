@@ -13,6 +13,7 @@ import numpy as np
 from ..core import modes
 from ..core.array import Array
 from ..core.primitive import new_level
+from ..eager.plans import is_uniform
 from ..errors import GraphError
 from . import replay
 from .graph import Node, check_fresh, freed, handle, tick
@@ -108,7 +109,7 @@ def sweep(
     for root, seed in seeds.items():
         if root.level or isinstance(seed, Array):
             plain = False
-    watch = False
+    watch = uniform = False
     if modes.active:
         watch = modes.watching()
         if modes.guarding():
@@ -129,6 +130,9 @@ def sweep(
         elif plain:
             if plan.adds:
                 contributions = _add_into(parents[0], plan, saved[0], ct, cotangents, own)
+            elif plan.gives_uniform:
+                contributions = (plan.pull_uniform(ct),)
+                uniform = True
             else:
                 contributions = plan.pull_all(ct, node.value, saved)
         elif tracked:
@@ -145,6 +149,9 @@ def sweep(
         for parent, contribution in zip(parents, contributions):  # noqa: B905
             if contribution is None or parent is None:
                 continue
+            if uniform and is_uniform(contribution):
+                if parent.plan is None or not parent.plan.takes_uniform:
+                    contribution = np.array(contribution)
             if parent not in cotangents:
                 cotangents[parent] = contribution
             elif parent in own:

@@ -92,7 +92,10 @@ def _written(nodes: list[Node]) -> Replay | None:
         plan = node.plan
         # What users wrote may hold anything, which is not to be kept.
         theirs = _is_made_anew(plan) and not plan.primitive.registered
-        if theirs or not node.parents or plan.expands or type(node) is not Node:
+        if theirs or not node.parents or type(node) is not Node:
+            return None
+        # Long arrays gain by what only the walk knows, and nothing by fewer frames.
+        if plan.expands or plan.gives_uniform:
             return None
     leaves.sort(key=lambda leaf: leaf.time)
     names = {node: f"n{k}" for node, k in place.items()}

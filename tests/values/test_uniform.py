@@ -1,0 +1,63 @@
+"""Cotangents that are one number everywhere, as those of long sums: they are not written out."""
+
+import numpy as np
+import pytest
+
+import nbgrad
+from nbgrad.kernels import pieces
+from nbgrad.rules.sums import SumPlan
+
+ROWS, COLUMNS = 17, 23
+WEIGHTS = np.random.default_rng(3).random((ROWS, COLUMNS))
+PROGRAMS = {
+    "a leaf": lambda x, y: np.sum(x) * y[0],
+    "a product": lambda x, y: np.sum(x * WEIGHTS) + np.sum(y),
+    "of two that are tracked": lambda x, y: np.sum(x * np.exp(x)),
+    "with itself": lambda x, y: np.sum(x * x),
+    "of another shape": lambda x, y: np.sum(x * y) + np.sum(x * x[:1]),
+    "of another dtype": lambda x, y: np.sum(x * y.astype(np.float32)),
+    "of a row of an array": lambda x, y: np.sum(np.reshape(x, (1, -1)) * np.ravel(x)),
+    "a mean": lambda x, y: np.mean(np.tanh(x) / (1.0 + x * x)),
+    "through sums": lambda x, y: np.sum(np.sin(x) + np.exp(x) - x * y),
+    "to what is no map": lambda x, y: np.sum(nbgrad.softmax(x) + np.cumsum(x, axis=0) + x.T.T),
+    "to a number": lambda x, y: np.sum(x + y[0]) + np.mean(np.tanh(y[1] + x)),
+    "by two ways": lambda x, y: np.sum(x) * np.sum(np.sin(x) + x) + np.mean(x),
+    "of slices": lambda x, y: np.sum((x + WEIGHTS)[:, :]) + np.sum(np.maximum(x, 0.0)),
+    "an axis kept": lambda x, y: np.reshape(np.sum(x * x, keepdims=True), ()),
+}
+
+
+@pytest.fixture(autouse=True)
+def _long(monkeypatch):
+    """What is long, so that arrays are small."""
+    monkeypatch.setattr(pieces, "LONG", 300)
+    monkeypatch.setattr(pieces, "LONG_PIECE", 100)
+
+
+def gradients(f, dtype):
+    rng = np.random.default_rng(5)
+    x, y = (nbgrad.track(rng.normal(size=n).astype(dtype)) for n in ((ROWS, COLUMNS), COLUMNS))
+    f(x, y).backward()
+    return [x.grad, y.grad]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_same_bits_as_written_out(monkeypatch, name, dtype):
+    pulls = []
+    whole = SumPlan.pull_uniform
+    monkeypatch.setattr(SumPlan, "pull_uniform", lambda *a: pulls.append(1) or whole(*a))
+    found = gradients(PROGRAMS[name], dtype)
+    assert pulls
+    for primitive in nbgrad.core.primitive.Primitive.registry.values():
+        for plan in getattr(primitive.plans, "values", list)():
+            if isinstance(plan, SumPlan):
+                monkeypatch.setattr(plan, "gives_uniform", False)
+    pulls.clear()
+    expected = gradients(PROGRAMS[name], dtype)
+    assert not pulls
+    for one, other in zip(found, expected, strict=True):
+        assert (one is None) == (other is None)
+        if one is not None and other is not None:
+            assert one.dtype == other.dtype and one.tobytes() == other.tobytes()
+            assert one.flags.owndata and one.flags.writeable and one.flags.c_contiguous
