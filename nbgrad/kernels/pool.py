@@ -9,18 +9,21 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
 from numba import types
 
-from .jit.kernel import DISABLED
+from .jit.kernel import DISABLED, Kernel
 from .threads import (
     ACQUIRE,
     BUSY,
     CHOSEN,
     DONE,
+    END,
     FUNCTION,
+    GO,
     HELPERS,
     LIMIT,
     MAIN,
@@ -30,17 +33,16 @@ from .threads import (
     RAN,
     RELEASE,
     STOP,
+    TAKE,
     WAKE,
     WORDS,
-    finish,
     help_others,
-    take,
-    wake,
+    job_of_python,
 )
 
 __all__ = ["get_threads", "in_pieces", "pieces_run", "ready", "set_threads"]
 
-_KERNELS = {help_others: (types.int64,), take: (), wake: (types.int64,), finish: ()}
+_KINDS = {help_others: (types.int64,), job_of_python: (types.int64, types.int64)}
 _VARIABLE = "NBGRAD_NUM_THREADS"
 # Where more than one process of a job runs on this machine, MPI's launchers say so.
 _NEIGHBOURS = ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS")
@@ -93,9 +95,7 @@ class _Pool:
         try:
             self.settle()
             if WORDS[LIMIT] > 1:
-                for kernel, kinds in _KERNELS.items():
-                    dispatcher: Any = kernel.dispatcher
-                    dispatcher.compile(kinds)
+                _compile(help_others)
             with suppress(RuntimeError):  # no more threads, or the process ends
                 for i in range(len(self.helpers), WORDS[LIMIT] - 1):
                     self._add(i)
@@ -217,21 +217,33 @@ def in_pieces(count: int, piece: Callable[[int], object]) -> None:
     """
     ready()
     helpers = min(get_threads(), count) - 1
+    if helpers > 0:
+        _compile(job_of_python)  # now, not in the middle of a job
     try:
-        if helpers < 1 or not take.dispatcher():
+        if helpers < 1 or not _step(TAKE):
             job = _Job(count, piece, 1)
             WORDS[RAN] += job.work_off(0)
         else:
             helpers = min(helpers, WORDS[HELPERS])
             job = _pool.job = _Job(count, piece, helpers + 1)
-            wake.dispatcher(helpers)
+            _step(GO, helpers)
             WORDS[RAN] += job.work_off(0)
     finally:
         if helpers > 0:
-            finish.dispatcher()
+            _step(END)
     job.piece = _nothing  # The pool knows the job until the next one: not its arrays.
     if job.errors:
         raise job.errors[0]
+
+
+@cache
+def _compile(kernel: Kernel) -> None:
+    dispatcher: Any = kernel.dispatcher
+    dispatcher.compile(_KINDS[kernel])
+
+
+def _step(step: int, helpers: int = 0) -> bool:
+    return job_of_python.dispatcher(step, helpers)
 
 
 class _Job:

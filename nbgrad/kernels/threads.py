@@ -36,6 +36,7 @@ WAKE, DONE, PIECES, NEXT = range(16, 16 + 4 * MOST, MOST)
 WORDS = (ctypes.c_int64 * (16 + 4 * MOST))()
 # A job that is no function of compiled code: the helpers return to Python for it.
 STOP, PYTHON = 0, 1
+TAKE, GO, END = range(3)
 
 PYTHONS = {
     ACQUIRE: ctypes.pythonapi.PyThread_acquire_lock,
@@ -275,32 +276,26 @@ def help_others(i):
         release(pool, pool[DONE + i])
 
 
-# -- jobs of Python: each of these is one call, which no signal interrupts ------------------------
+# -- jobs of Python -------------------------------------------------------------------------------
 
 
 @kernel
-def take():
-    """Have the helpers, unless they are busy; whether it has them. None is woken yet."""
+def job_of_python(step, helpers):
+    """A step of a job of Python's, each in one call, which no signal interrupts.
+
+    TAKE: have the helpers, unless they are busy; whether it has them. GO: wake so many of them.
+    END: wait for them and give them up, where the calling thread has them.
+    """
     pool = words()
-    if not acquire(pool, pool[BUSY], False):
-        return False
-    pool[OWNER], pool[TEAM] = ident(pool), 1
-    return True
-
-
-@kernel
-def wake(helpers):
-    """Wake so many helpers for Python's job."""
-    pool = words()
-    pool[FUNCTION], pool[TEAM] = PYTHON, helpers + 1
-    for i in range(helpers):
-        release(pool, pool[WAKE + i])
-
-
-@kernel
-def finish():
-    """Wait for the helpers and give them up, where the calling thread has them."""
-    pool = words()
-    if pool[OWNER] == ident(pool):
+    if step == TAKE:
+        if not acquire(pool, pool[BUSY], False):
+            return False
+        pool[OWNER], pool[TEAM] = ident(pool), 1
+    elif step == GO:
+        pool[FUNCTION], pool[TEAM] = PYTHON, helpers + 1
+        for i in range(helpers):
+            release(pool, pool[WAKE + i])
+    elif pool[OWNER] == ident(pool):
         pool[OWNER] = 0
         end(pool)
+    return True
