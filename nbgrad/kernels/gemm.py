@@ -10,6 +10,7 @@ kernel compiled or loaded, puts its address there, and goes on with it.
 
 import ctypes
 import functools
+import math
 from typing import Any
 
 import llvmlite.binding
@@ -21,7 +22,7 @@ from . import pool
 from .jit.kernel import Kernel, device, instruction, kernel
 from .marks import is_wide
 from .pointers import at_f4, at_f8, shift
-from .threads import handed, packed, spread
+from .threads import handed, may_spread, packed, spread
 from .tiles import product, strided_product
 
 __all__ = ["call_gemm", "is_own", "is_spread", "prepare"]
@@ -31,6 +32,9 @@ _MUCH = 1 << 18
 as long as 40,000 such products take less."""
 _SPREAD = 1 << 23
 """Those from which on threads help."""
+_WORTH = 1 << 30
+"""Those in products of that size after which the kernel for threads is there: about as long as it
+takes to compile."""
 _PIECE = 128
 """Rows or columns of c that a thread takes at once."""
 _SYMBOL = "nbgrad_gemm"
@@ -119,15 +123,21 @@ _Function = ctypes.CFUNCTYPE(
 
 
 def _found(place: int) -> Any:
-    """What runs the first product by a kernel: it puts the kernel's address into the table."""
+    """What runs products until there is a kernel: it puts the kernel's address into the table.
+
+    One for threads is made when they may run and one thread has multiplied for as long as that
+    takes; until then it is the kernel by one."""
     kernel, dtype = _KERNELS[place]
+    alone, done = place % _KINDS, 0
 
     def run(result, error, a, b, c, *sizes):
+        nonlocal done
         try:
-            if place >= _KINDS:
+            _TABLE[alone] = address = _address(_KERNELS[alone][0])
+            done += math.prod(sizes[:3])
+            if place != alone and done >= _WORTH and pool.most_threads() > 1:
                 pool.ready()
-                _TABLE[place - _KINDS] = _address(_KERNELS[place - _KINDS][0])
-            _TABLE[place] = address = _address(kernel)
+                _TABLE[place] = address = _address(kernel)
         except BaseException:
             # Nothing can be raised through compiled code, and a product must not be left out.
             _by_numpy(dtype, a, b, c, sizes)
@@ -137,6 +147,7 @@ def _found(place: int) -> Any:
     return _Function(run)
 
 
+@functools.cache
 def _address(kernel: Kernel) -> int:
     """Where the machine code of a kernel is."""
     dispatcher: Any = kernel.dispatcher
@@ -175,6 +186,7 @@ def call_gemm(context, builder, dtype, pointers, sizes, turned, strides) -> None
     word = context.get_value_type(types.int64)
     work = functools.reduce(builder.mul, sizes)
     is_spread = builder.icmp_signed(">=", work, word(_SPREAD))
+    is_spread = builder.and_(is_spread, may_spread(builder))
     place = _by_one(dtype)
     place = builder.select(is_spread, builder.add(place, word(_KINDS)), place)
     flags = [builder.zext(flag, word) for flag in turned]

@@ -197,10 +197,14 @@ def set_threads(n: int | None) -> None:
 
 def get_threads() -> int:
     """How many threads may run the pieces of a long loop that the calling thread comes to."""
+    most = most_threads()
+    return most if WORDS[CHOSEN] or threading.get_ident() == WORDS[MAIN] else 1
+
+
+def most_threads() -> int:
+    """How many threads may run for any thread that calls."""
     if not WORDS[LIMIT]:
         _pool.settle()
-    if not WORDS[CHOSEN] and threading.get_ident() != WORDS[MAIN]:
-        return 1
     return WORDS[LIMIT]
 
 

@@ -21,7 +21,7 @@ from numba.core import cgutils, types
 from .jit.kernel import device, instruction, kernel
 from .marks import small
 
-__all__ = ["handed", "packed", "spread"]
+__all__ = ["handed", "may_spread", "packed", "spread"]
 
 MOST = 256
 """So many threads at most."""
@@ -56,11 +56,21 @@ def words(typingctx):
     """The block of words."""
 
     def codegen(context, builder, signature, args):
-        word = context.get_value_type(types.int64)
-        block = builder.module.globals.get(_SYMBOL)
-        return block or ir.GlobalVariable(builder.module, word, _SYMBOL)
+        return _block(builder)
 
     return types.CPointer(types.int64)(), codegen
+
+
+def _block(builder: Any) -> Any:
+    block = builder.module.globals.get(_SYMBOL)
+    return block or ir.GlobalVariable(builder.module, ir.IntType(64), _SYMBOL)
+
+
+def may_spread(builder: Any) -> Any:
+    """Write whether more than one thread may run, or nobody has asked yet how many."""
+    word = ir.IntType(64)
+    limit = builder.load(builder.gep(_block(builder), [word(LIMIT)]))
+    return builder.icmp_signed("!=", limit, word(1))
 
 
 def _python(place: int, result: Any, *arguments: Any) -> Callable:

@@ -220,7 +220,7 @@ def test_who_gave_up_is_not_asked_for_more(monkeypatch, capsys):
     monkeypatch.setattr(
         measuring, "contestant", lambda name: slow if name == "slow" else real(name)
     )
-    given = ["--seconds", "0.01", "--budget", "0.1", "--with", "slow", "nbgrad"]
+    given = ["--seconds", "0.01", "--budget", "3", "--with", "slow", "nbgrad"]
     measuring.main(["sweep", "rosenbrock", "--most", "100", *given])
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [line["size"] for line in lines if "gave_up" in line] == [2]

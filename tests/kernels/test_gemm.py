@@ -97,6 +97,30 @@ def test_what_cannot_be_compiled_is_computed_by_numpy(monkeypatch):
     assert told == [MemoryError] * gemm.is_wide()
 
 
+@pytest.mark.skipif(not gemm.is_wide(), reason="products are those of BLAS here")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_threads_help_where_products_are_worth_a_kernel(monkeypatch, threads):
+    """First one thread multiplies, with the same bits; with one thread alone it stays so."""
+    place = gemm._KINDS  # of float64
+    monkeypatch.setattr(gemm, "_WORTH", 3 * 256**3)
+    first = gemm._found(place)
+    before, unknown = gemm._TABLE[place], ctypes.cast(first, ctypes.c_void_p).value
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 256, 256))
+    nbgrad.set_threads(threads)
+    gemm._TABLE[place] = unknown
+    try:
+        found, replaced = [], []
+        for _ in range(4):
+            found.append((nbgrad.track(a) @ b).data)
+            replaced.append(gemm._TABLE[place] != unknown)
+    finally:
+        gemm._TABLE[place] = before
+        nbgrad.set_threads(None)
+    assert replaced == ([False, False, True, True] if threads > 1 else [False] * 4)
+    assert all(np.array_equal(each, found[0]) for each in found)
+
+
 def test_compiled_programs_and_eager_ops_take_it_for_much_work():
     rng = np.random.default_rng(0)
     x, w = rng.normal(size=(12, 40, 33)), rng.normal(size=(12, 33, 50))
