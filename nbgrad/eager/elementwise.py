@@ -250,7 +250,7 @@ class ElementwisePlan(Plan):
             if not isinstance(name, str) or name not in emission.NAMES:
                 return {}
             for kind in (self.kinds[i], self.kinds[emission.NAMES.index(name)]):
-                if getattr(kind, "shape", ()) != self.shape or kind.dtype != self.dtype:
+                if abstract(kind) is not self.aval:
                     return {}
             factors[i] = name
         return factors

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import nbgrad
+from nbgrad.eager.plans import uniform
 from nbgrad.kernels import pieces
 from nbgrad.rules.sums import SumPlan
 
@@ -61,3 +62,15 @@ def test_the_same_bits_as_written_out(monkeypatch, name, dtype):
         if one is not None and other is not None:
             assert one.dtype == other.dtype and one.tobytes() == other.tobytes()
             assert one.flags.owndata and one.flags.writeable and one.flags.c_contiguous
+
+
+def test_one_times_the_other_factor_is_that_factor():
+    x = nbgrad.track(np.ones((ROWS, COLUMNS)))
+    node = (x * WEIGHTS).node
+    for number, shared in ((1.0, True), (2.0, False)):
+        ct = uniform(np.float64(number), x.shape)
+        slope, none = node.plan.pull_all(ct, node.value, node.saved)
+        assert none is None and np.shares_memory(slope, WEIGHTS) == shared
+        np.testing.assert_array_equal(slope, number * WEIGHTS)
+    np.sum(x * WEIGHTS).backward()
+    assert not np.shares_memory(x.grad, WEIGHTS)
