@@ -30,7 +30,7 @@ from ..kernels.pieces import InPieces, is_long
 from ..kernels.shapes import Pattern
 from . import emission
 from .launching import Often
-from .plans import Plan, abstract, fit, is_uniform
+from .plans import Plan, abstract, fit, is_uniform, may_be_uniform
 
 _SCALED = parse("select(x == 0.0, 0.0, x * y)")
 # How a kernel takes an argument.
@@ -64,7 +64,7 @@ class ElementwisePlan(Plan):
         self.shape, self.dtype = aval.shape, aval.dtype
         self.patterns, self.loads, self.sizes = self._layout(avals)
         self.pulls: dict[tuple, Callable[..., Sequence]] = {}
-        self.takes_uniform = is_long(prod(self.shape)) and not primitive.kernels
+        self.takes_uniform = may_be_uniform(prod(self.shape)) and not primitive.kernels
         self.forward: Callable[..., np.ndarray] = self._forward()
         self.pull_all: Callable[..., Sequence] = self._first_pull
 

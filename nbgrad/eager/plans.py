@@ -19,6 +19,8 @@ from ..kernels.unbroadcast import unbroadcast
 
 # Plans kept for each primitive: memory stays bounded in a program with ever new shapes.
 LIMIT = 4096
+# Elements from which on it pays not to write an array of one number.
+UNIFORM = 1 << 16
 _building = fork_safe(threading.RLock())
 
 
@@ -147,6 +149,11 @@ def uniform(number: Any, shape: tuple[int, ...]) -> np.ndarray:
 
 def is_uniform(x: np.ndarray) -> bool:
     return not any(x.strides)
+
+
+def may_be_uniform(size: int) -> bool:
+    """Whether the cotangent of so many elements may be `uniform`."""
+    return size >= UNIFORM
 
 
 def abstract(kind) -> Any:

@@ -45,7 +45,7 @@ class SumPlan(eager.FunctionPlan):
             self.aval, self.sizes = primitive.infer(aval, **params), sizes
             self.shape = self.aval.shape
             whole, size = self.aval.size == 1, aval.size
-            self.gives_uniform = whole and is_long(size)
+            self.gives_uniform = whole and eager.may_be_uniform(size)
             self.forward = self._whole if whole and not is_long(size // LIGHT) else self._middle
             # A kernel rounds twice where the factor is rounded to 32 bits.
             fills = whole and not is_long(size)

@@ -171,7 +171,7 @@ def test_memory_is_given_back_on_the_way(soon):
     """As in the general walk: a chain holds few arrays besides those that are still to be read."""
 
     def peak():
-        x = track(np.ones(100_000))
+        x = track(np.ones(50_000))
         y = x
         for _ in range(20):
             y = np.tanh(y)
@@ -186,7 +186,7 @@ def test_memory_is_given_back_on_the_way(soon):
         return most
 
     general, _, _, again = peak(), peak(), peak(), peak()
-    assert soon and again <= general + 100_000
+    assert soon and again <= general + 50_000
 
 
 def test_it_takes_a_frame_for_each_pullback(soon, walks):
