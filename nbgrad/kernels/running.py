@@ -1,7 +1,12 @@
 """Running sums, linear recurrences and convolutions: on pointers, for compiled programs, and of
 arrays."""
 
+from math import prod
+
+import numpy as np
+
 from .jit.kernel import device, kernel
+from .pieces import by_rows
 from .pointers import shift
 
 
@@ -56,6 +61,23 @@ def cumsum(x, out, rows, columns, inner):
 def cumsum_back(x, out, rows, columns, inner):
     """out[i, j, k] = x[i, j, k] + ... + x[i, columns - 1, k]"""
     _running(x, out, rows, columns, inner, columns - 1, -1)
+
+
+@kernel
+def _running_of_arrays(x, out, rows, columns, inner, first, step):
+    _running(x, out, rows, columns, inner, first, step)
+
+
+def running_sums(x: np.ndarray, axis: int, reverse: bool) -> np.ndarray:
+    """Running sums of floats along an axis, from the end where `reverse`."""
+    out = np.empty(x.shape, x.dtype)
+    rows, columns, inner = prod(x.shape[:axis]), x.shape[axis], prod(x.shape[axis + 1 :])
+    start = (columns - 1, -1) if reverse else (0, 1)
+    _running_of_arrays.calls += 1
+    call = _running_of_arrays.dispatcher
+    if out.size:
+        by_rows(lambda n, *two: call(*two, n, columns, inner, *start), rows, x.ravel(), out.ravel())
+    return out
 
 
 def _recurred(a, b, out, rows, columns):

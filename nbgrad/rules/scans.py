@@ -7,15 +7,21 @@ import numpy as np
 from ..core.array import implements
 from ..core.primitive import Aval, bind, shape_of
 from ..kernels import shapes
-from .dtypes import held, kind_of, type_of
+from ..kernels.running import running_sums
+from .dtypes import FLOATS, held, kind_of, type_of
 from .families import Linear, sample
 from .forms import reductions as forms
 from .recurrences import products
 from .reduce import chosen
 
+_FEW = 4096
+"""Numbers up to which NumPy's loop takes no longer than a kernel, which is to be compiled."""
+
 
 def _cumsum(x, *, axis, reverse):
     x = held(x)
+    if x.dtype in FLOATS and x.size > _FEW:
+        return running_sums(x, axis, reverse)
     if not reverse:
         return np.cumsum(x, axis)
     out = np.empty(x.shape, type_of(np.cumsum, kind_of(x)))

@@ -310,6 +310,19 @@ def test_std_and_norm_have_derivative_0_where_they_are_0():
     np.testing.assert_array_equal(x.grad, np.zeros(3))
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((2100, 3), 0), ((700, 7), 1), ((5, 90, 11), 1), ((5001,), 0), ((1, 4099), 1)]
+)
+def test_long_running_sums_are_numpys(shape, axis, dtype, rng):
+    """To the last bit; and those of cotangents, from the end."""
+    x, ct = (rng.normal(size=shape).astype(dtype) for _ in range(2))
+    value, pullback = nbgrad.vjp(lambda x: np.cumsum(x, axis), x)
+    np.testing.assert_array_equal(value, np.cumsum(x, axis))
+    wanted = np.flip(np.cumsum(np.flip(ct, axis), axis), axis)
+    np.testing.assert_array_equal(pullback(ct)[0], wanted)
+
+
 def test_boolean_masks():
     x = track(np.arange(6.0).reshape(2, 3))
     np.sum(x[x > 2] ** 2).backward()
