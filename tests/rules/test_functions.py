@@ -311,9 +311,8 @@ def test_std_and_norm_have_derivative_0_where_they_are_0():
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize(
-    ("shape", "axis"), [((2100, 3), 0), ((700, 7), 1), ((5, 90, 11), 1), ((5001,), 0), ((1, 4099), 1)]
-)
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("shape", [(2100, 3), (700, 7), (5, 90, 11), (5001, 1), (1, 4099)])
 def test_long_running_sums_are_numpys(shape, axis, dtype, rng):
     """To the last bit; and those of cotangents, from the end."""
     x, ct = (rng.normal(size=shape).astype(dtype) for _ in range(2))
