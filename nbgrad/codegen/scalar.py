@@ -330,8 +330,11 @@ def typed_literal(dtype: np.dtype) -> Callable[[Constant], str]:
     return literal
 
 
+SCALED = parse("select(x == 0.0, 0.0, x * y)")
+"""A cotangent times a partial: a zero one gives zero, whatever the partial."""
+
 __all__ = [
-    "NAMES", "Apply", "Arg", "Expr", "Number", "apply", "arg", "arguments", "evaluate",
+    "NAMES", "SCALED", "Apply", "Arg", "Expr", "Number", "apply", "arg", "arguments", "evaluate",
     "evaluator", "is_exact", "near_arguments", "number", "ordered", "parse", "plain_literal",
     "substitute", "text_of", "typed_literal",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..codegen.elementwise import Assignment
-from ..codegen.scalar import parse
+from ..codegen.scalar import SCALED
 from ..core.primitive import Aval
 from ..kernels import shapes
 from ..kernels.jit.kernel import Kernel
@@ -32,7 +32,6 @@ from . import emission
 from .launching import Often
 from .plans import Plan, abstract, fit, is_uniform, may_be_uniform
 
-_SCALED = parse("select(x == 0.0, 0.0, x * y)")
 # How a kernel takes an argument.
 RAVEL, ITEM, NUMBER, WIDEN = range(4)
 # An argument of a kernel: the code that hands it over, and how a launcher does; None: not at all.
@@ -244,7 +243,7 @@ class ElementwisePlan(Plan):
         steps: dict[Any, Assignment] = {step.target: step for step in traced.steps}
         for i, value in traced.values.items():
             step = steps.get(value)
-            if step is None or step.body is not _SCALED or step.operands[0] != "ct":
+            if step is None or step.body is not SCALED or step.operands[0] != "ct":
                 return {}
             name = step.operands[1]
             if not isinstance(name, str) or name not in emission.NAMES:

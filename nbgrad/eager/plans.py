@@ -36,8 +36,8 @@ class Plan:
     adds = False
     # Whether all arguments that are tracked get a cotangent: a rule may leave some out.
     complete = False
-    # Whether `pull_uniform(ct)` gives the cotangent of the one argument as `uniform` does: of long
-    # arrays that is not written out, as the walk takes it on to plans that can do with it.
+    # A cotangent of a long array that is one number is not written out: whether `pull_uniform(ct)`
+    # gives such a one, and whether `pull_all` can do with it.
     gives_uniform = takes_uniform = False
     # Whether a backward walk takes the op apart: `again(args)` computes it step by step.
     expands = False

@@ -220,20 +220,20 @@ def in_pieces(count: int, piece: Callable[[int], object]) -> None:
     Where one raises, no more are begun, and the caller is told when those that run have ended.
     """
     ready()
-    helpers = min(get_threads(), count) - 1
-    if helpers > 0:
+    wanted = min(get_threads(), count) - 1
+    if wanted > 0:
         _compile(job_of_python)  # now, not in the middle of a job
     try:
-        if helpers < 1 or not _step(TAKE):
+        if wanted < 1 or not _step(TAKE):
             job = _Job(count, piece, 1)
             WORDS[RAN] += job.work_off(0)
         else:
-            helpers = min(helpers, WORDS[HELPERS])
+            helpers = min(wanted, WORDS[HELPERS])
             job = _pool.job = _Job(count, piece, helpers + 1)
             _step(GO, helpers)
             WORDS[RAN] += job.work_off(0)
     finally:
-        if helpers > 0:
+        if wanted > 0:
             _step(END)
     job.piece = _nothing  # The pool knows the job until the next one: not its arrays.
     if job.errors:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...codegen.functions import Constant
-from ...codegen.scalar import NAMES, Expr, evaluate, is_exact, parse
+from ...codegen.scalar import NAMES, SCALED, Expr, evaluate, is_exact, parse
 from .values import Full, Map, Value, is_finite, is_map, number_of
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 SAME, PLUS, MINUS, TIMES = parse("x"), parse("x + y"), parse("x - y"), parse("x * y")
 OVER, NEGATIVE, CHOICE = parse("x / y"), parse("-x"), parse("select(x, y, z)")
-SCALED = parse("select(x == 0.0, 0.0, x * y)")
 _KEPT = parse("select(x == 0.0, 0.0, y)")
 
 
