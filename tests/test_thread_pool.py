@@ -176,6 +176,19 @@ def test_an_error_in_a_piece_reaches_the_caller():
     assert sorted(found) == list(range(8))
 
 
+def test_a_job_without_helpers_gives_the_pool_back(monkeypatch):
+    """As where no thread could be started: the next who wants helpers does not wait for ever."""
+    nbgrad.set_threads(2)
+    with pool.held():
+        pool._pool.stop()
+    monkeypatch.setattr(pool._pool, "ready", True)
+    found = []
+    pool.in_pieces(4, found.append)
+    assert sorted(found) == list(range(4))
+    assert pool._acquire(pool.WORDS[pool.BUSY], 0)
+    pool._release(pool.WORDS[pool.BUSY])
+
+
 def test_arrays_of_a_job_that_ended_are_let_go():
     nbgrad.set_threads(2)
     held = np.ones(3)
