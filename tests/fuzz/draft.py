@@ -144,7 +144,9 @@ class Draft:
         if i is None or (new and self.chance(0.15) and len(self.inputs) < _MOST_INPUTS):
             if not new:
                 raise Unusable("nothing fits")
-            return self.new(**new)
+            i = self.new(**new)
+            if not fits(self.values[i]):
+                raise Unusable("integers of another order, which do not fit")
         return i
 
     def real(self, rank: int = 0, fresh: Any = None) -> int:
