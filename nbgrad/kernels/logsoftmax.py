@@ -8,7 +8,7 @@ import numpy as np
 
 from .jit.kernel import device, kernel
 from .marks import apart
-from .pointers import highest
+from .pointers import fetch, highest
 from .scalar import exp, like, log, offset, radd, select
 
 
@@ -31,6 +31,7 @@ def shift_and_log(x, row, columns):
 @kernel
 def logsoftmax(x, out, rows, columns):
     for i in range(rows):
+        fetch(x, (i + 1) * columns, columns)
         largest, logarithm = shift_and_log(x, i, columns)
         for j in range(columns):
             k = offset(i * columns + j)
@@ -44,6 +45,8 @@ def logsoftmax_pullback(ct, out, x_bar, rows, columns):
         total = ct.dtype.type(0.0)
         for j in range(columns):
             total = radd(total, ct[offset(i * columns + j)])
+        fetch(ct, (i + 1) * columns, columns)
+        fetch(out, (i + 1) * columns, columns)
         for j in range(columns):
             k = offset(i * columns + j)
             x_bar[k] = ct[k] - exp(out[k]) * total

@@ -10,7 +10,7 @@ from typing import Any
 import llvmlite.binding
 import numpy as np
 from llvmlite import ir
-from numba.core import errors, types
+from numba.core import cgutils, errors, types
 
 from .jit.kernel import device, instruction
 from .jit.lean.arrays import part_of
@@ -31,6 +31,7 @@ __all__ = [
     "at_u8",
     "b1",
     "clear",
+    "fetch",
     "f4",
     "f8",
     "hidden",
@@ -183,6 +184,29 @@ def scratch(typingctx, size):
         return builder.bitcast(block, context.get_value_type(signature.return_type))
 
     return types.CPointer(types.uint8)(size), codegen
+
+
+_LINE = 64  # bytes that come from memory at once
+
+
+@instruction(lambda array, start, count: None)
+def fetch(typingctx, array, start, count):
+    """Ask memory for elements of an array that are read soon: the processor guesses which of a row,
+    and not that of the next. There may be none from `start` on."""
+
+    def codegen(context, builder, signature, args):
+        data = part_of(context, builder, array, args[0], "data")
+        flag, byte = ir.IntType(32), ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+        step = args[1].type(_LINE * 8 // array.dtype.bitwidth)
+        stop = builder.add(args[1], args[2])
+        with cgutils.for_range_slice(builder, args[1], stop, step) as (place, _):
+            line = builder.bitcast(builder.gep(data, [place]), byte)
+            builder.call(function, [line, flag(0), flag(3), flag(1)])  # to be read, and kept
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, types.intp), codegen
 
 
 @instruction(lambda x: x)
