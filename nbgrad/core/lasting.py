@@ -1,24 +1,32 @@
-"""Objects that last as long as the process, as those that imports make: nothing is collected."""
+"""Times in which no garbage is collected: of imports and compilations, whose objects last."""
 
 import contextlib
 import gc
 from collections.abc import Iterator
 
-__all__ = ["lasting"]
+__all__ = ["lasting", "uncollected"]
 
 
 @contextlib.contextmanager
-def lasting() -> Iterator[None]:
-    """In the body no garbage is collected, and what there is after it counts as old: Python would
-    look through it at once, with all of Numba's, which takes as long as half of our import."""
+def uncollected() -> Iterator[None]:
+    """In the body no garbage is collected: what it makes is needed until its end, and Python would
+    look through all of Numba's objects, too, which takes as long as compiling a small program."""
     if not gc.isenabled():
         yield
         return
     gc.disable()
     try:
         yield
-        if not gc.get_freeze_count():  # else somebody wants it to stay frozen
-            gc.freeze()
-            gc.unfreeze()
     finally:
         gc.enable()
+
+
+@contextlib.contextmanager
+def lasting() -> Iterator[None]:
+    """The same, where what there is in the end lasts as long as the process: it counts as old."""
+    collects = gc.isenabled()
+    with uncollected():
+        yield
+        if collects and not gc.get_freeze_count():  # else somebody wants it to stay frozen
+            gc.freeze()
+            gc.unfreeze()

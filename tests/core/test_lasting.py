@@ -6,7 +6,8 @@ import weakref
 import pytest
 from children import run
 
-from nbgrad.core.lasting import lasting
+from nbgrad.core.lasting import lasting, uncollected
+from nbgrad.kernels.jit.kernel import undisturbed
 
 
 class _Ring:
@@ -59,3 +60,19 @@ def test_what_is_frozen_stays_frozen():
 def test_the_import_leaves_the_collector_on():
     session = run("import gc; result = gc.isenabled(), gc.get_freeze_count()")
     assert session.result == [True, 0]
+
+
+@pytest.mark.parametrize("period", [uncollected, lasting, undisturbed])
+@pytest.mark.parametrize("collects", [True, False])
+def test_garbage_is_collected_afterwards_as_before(period, collects):
+    was = gc.isenabled()
+    (gc.enable if collects else gc.disable)()
+    try:
+        with period(), period():
+            assert not gc.isenabled()
+        assert gc.isenabled() == collects
+        with pytest.raises(ZeroDivisionError), period():
+            raise ZeroDivisionError
+        assert gc.isenabled() == collects
+    finally:
+        (gc.enable if was else gc.disable)()

@@ -21,6 +21,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic
 
+from ...core.lasting import uncollected
 from .cache import attach, counts, of_code
 from .forks import fork_safe
 from .interrupts import held_back
@@ -192,9 +193,10 @@ def stats() -> dict[str, int]:
 
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
-    """For a compilation: no signal breaks it off, no other thread compiles, and it is one also
-    where Numba was told, since this was imported, to compile nothing."""
-    with held_back(), global_compiler_lock:
+    """For a compilation: no signal breaks it off, no other thread compiles, no garbage is
+    collected, and it is one also where Numba was told, since this was imported, to compile
+    nothing."""
+    with held_back(), global_compiler_lock, uncollected():
         config.reload_config()
         told = config.DISABLE_JIT  # pyright: ignore[reportAttributeAccessIssue]
         config.DISABLE_JIT = 0  # pyright: ignore[reportAttributeAccessIssue]
