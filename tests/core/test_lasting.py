@@ -65,14 +65,10 @@ def test_the_import_leaves_the_collector_on():
 @pytest.mark.parametrize("period", [uncollected, lasting, undisturbed])
 @pytest.mark.parametrize("collects", [True, False])
 def test_garbage_is_collected_afterwards_as_before(period, collects):
-    was = gc.isenabled()
     (gc.enable if collects else gc.disable)()
-    try:
-        with period(), period():
-            assert not gc.isenabled()
-        assert gc.isenabled() == collects
-        with pytest.raises(ZeroDivisionError), period():
-            raise ZeroDivisionError
-        assert gc.isenabled() == collects
-    finally:
-        (gc.enable if was else gc.disable)()
+    with period(), period():
+        assert not gc.isenabled()
+    assert gc.isenabled() == collects
+    with pytest.raises(ZeroDivisionError), period():
+        raise ZeroDivisionError
+    assert gc.isenabled() == collects
