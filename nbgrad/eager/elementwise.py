@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..codegen.elementwise import Assignment
 from ..codegen.scalar import SCALED
 from ..core.primitive import Aval
 from ..kernels import shapes
@@ -213,9 +212,10 @@ class ElementwisePlan(Plan):
             passed.append(self._result("out", (1,)))
         run = self._run(kernel, [*patterns, *(self.patterns[i] for i in written)], len(written))
         lines = [f"{', '.join(names)}, = args"]
+        early: list[str] = []
         if uniform and (factors := self._factors(traced)):
             views = [f"{factors[i]}.view()" if i in factors else "None" for i in range(len(need))]
-            lines.append(f"if ct.flat[0] == 1.0: return ({', '.join(views)},)")
+            early, lines = [*lines, f"if ct.flat[0] == 1.0: return ({', '.join(views)},)"], []
         if lone:
             lines.append(f"{', '.join(results[i] for i in written)} = {_call(passed)}")
             for i in written:
@@ -229,41 +229,44 @@ class ElementwisePlan(Plan):
                     reshaped = True
             passed += self._sizes_for([*read, *written])
             lines.append(_call(passed))
-        function = self._function(head, [*lines, f"return ({', '.join(results)},)"], kernel, run)
+        lines.append(f"return ({', '.join(results)},)")
+        function = self._function(head, lines, kernel, run, early)
         if reshaped:
             return function
         return self._often(
             function, 3, kernel, passed, tuple(launched), partial(self._install, need)
         )
 
-    def _factors(self, traced: emission.Traced) -> dict[int, str]:
+    def _factors(self, traced: emission.Traced) -> dict[int, Any]:
         """Where each cotangent is ct times an argument, the names of those: of x * y they are y
         and x."""
-        factors: dict[int, str] = {}
-        steps: dict[Any, Assignment] = {step.target: step for step in traced.steps}
-        for i, value in traced.values.items():
-            step = steps.get(value)
-            if step is None or step.body is not SCALED or step.operands[0] != "ct":
-                return {}
-            name = step.operands[1]
-            if not isinstance(name, str) or name not in emission.NAMES:
-                return {}
-            for kind in (self.kinds[i], self.kinds[emission.NAMES.index(name)]):
-                if abstract(kind) is not self.aval:
-                    return {}
-            factors[i] = name
-        return factors
+        if any(abstract(kind) is not self.aval for kind in self.kinds):
+            return {}
+        factors = {
+            i: step.operands[1]
+            for step in traced.steps
+            for i, value in traced.values.items()
+            if value == step.target and step.body is SCALED and step.operands[0] == "ct"
+        }
+        every = len(factors) == len(traced.values)
+        return factors if every and set(factors.values()) <= {*emission.NAMES} else {}
 
     def _function(
-        self, head: str, lines: list[str], kernel: Any = None, run: Any = None
+        self,
+        head: str,
+        lines: list[str],
+        kernel: Any = None,
+        run: Any = None,
+        early: Sequence[str] = (),
     ) -> Callable:
-        """A straight function that prepares arrays and calls a kernel: it runs for every op."""
+        """A straight function that prepares arrays and calls a kernel: it runs for every op. In
+        its `early` lines it may return without that."""
         namespace = {
             "array": np.array, "empty": np.empty, "dtype": self.dtype, "widen": self.widen,
             "fit": fit, "kinds": self.kinds, "kernel": kernel, "call": run,
         }  # fmt: skip
         counted = ["kernel.calls += 1", *lines] if kernel else lines
-        exec("\n    ".join([head, *counted]), namespace)
+        exec("\n    ".join([head, *early, *counted]), namespace)
         return namespace[head.split("(")[0].removeprefix("def ")]
 
     def _often(

@@ -205,7 +205,7 @@ def middle(shape: tuple[int, ...], axes: Sequence[int]) -> tuple[int, int, int] 
     return math.prod(shape[:first]), math.prod(shape[first:last]), math.prod(shape[last:])
 
 
-def _sizes(shape: tuple[int, ...], axes: Sequence[int]) -> tuple[int, int, int]:
+def loop_sizes(shape: tuple[int, ...], axes: Sequence[int]) -> tuple[int, int, int]:
     """(outer, length, inner), where scattered axes are moved to the end."""
     if sizes := middle(shape, axes):
         return sizes
@@ -229,7 +229,7 @@ def total(
 ) -> np.ndarray:
     """`factor` times the sum over `axes`."""
     out = np.empty(reduced(x.shape, axes, keepdims), x.dtype)
-    summed(_view(x, axes), out.ravel(), *_sizes(x.shape, axes), factor)
+    summed(_view(x, axes), out.ravel(), *loop_sizes(x.shape, axes), factor)
     return out
 
 
@@ -260,7 +260,7 @@ def _run(
 ) -> None:
     """Call a kernel on the flat elements of arrays of the shape of x or of what it is reduced to;
     in pieces where x is long."""
-    outer, length, inner = _sizes(x.shape, axes)
+    outer, length, inner = loop_sizes(x.shape, axes)
     flat = [_view(y, axes) if y.shape == x.shape else y.ravel() for y in arrays]
 
     def run(rows: int, *parts: np.ndarray) -> None:

@@ -1,13 +1,12 @@
 """Running sums, linear recurrences and convolutions: on pointers, for compiled programs, and of
 arrays."""
 
-from math import prod
-
 import numpy as np
 
 from .jit.kernel import device, kernel
 from .pieces import by_rows
 from .pointers import shift
+from .reduce import loop_sizes
 
 
 @device
@@ -71,7 +70,7 @@ def _running_of_arrays(x, out, rows, columns, inner, first, step):
 def running_sums(x: np.ndarray, axis: int, reverse: bool) -> np.ndarray:
     """Running sums of floats along an axis, from the end where `reverse`."""
     out = np.empty(x.shape, x.dtype)
-    rows, columns, inner = prod(x.shape[:axis]), x.shape[axis], prod(x.shape[axis + 1 :])
+    rows, columns, inner = loop_sizes(x.shape, (axis,))
     start = (columns - 1, -1) if reverse else (0, 1)
     _running_of_arrays.calls += 1
     call = _running_of_arrays.dispatcher

@@ -149,9 +149,8 @@ def sweep(
         for parent, contribution in zip(parents, contributions):  # noqa: B905
             if contribution is None or parent is None:
                 continue
-            if uniform and is_uniform(contribution):
-                if parent.plan is None or not parent.plan.takes_uniform:
-                    contribution = np.array(contribution)
+            if uniform:
+                contribution = _fitting(contribution, parent)
             if parent not in cotangents:
                 cotangents[parent] = contribution
             elif parent in own:
@@ -162,6 +161,12 @@ def sweep(
                 if plain and type(total) is np.ndarray and total.flags.c_contiguous:
                     own.add(parent)
     return {**passed, **cotangents} if keep else cotangents
+
+
+def _fitting(ct: np.ndarray, node: Node) -> np.ndarray:
+    """A cotangent as the node can do with it: a uniform one is written out for most."""
+    takes = node.plan is not None and node.plan.takes_uniform
+    return ct if takes or not is_uniform(ct) else np.array(ct)
 
 
 def _expanded(node: Node, ct, cotangents: dict) -> list[Node]:
