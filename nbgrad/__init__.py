@@ -14,7 +14,7 @@ from . import stopping as stopping  # first: what follows takes long, and Ctrl-C
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .core.lasting import lasting as _lasting
+from .kernels.jit.lasting import lasting as _lasting
 
 with _lasting():
     from . import random as random

@@ -21,10 +21,10 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic
 
-from ...core.lasting import uncollected
 from .cache import attach, counts, of_code
 from .forks import fork_safe
 from .interrupts import held_back
+from .lasting import uncollected
 from .pipeline import Inside, Outside
 
 # NaN and inf must propagate, so never the whole of `fastmath`: contraction to fused

@@ -6,8 +6,8 @@ import weakref
 import pytest
 from children import run
 
-from nbgrad.core.lasting import lasting, uncollected
 from nbgrad.kernels.jit.kernel import undisturbed
+from nbgrad.kernels.jit.lasting import lasting, uncollected
 
 
 class _Ring:
