@@ -7,14 +7,17 @@ forms of the same meaning.
 
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..errors import GraphError, NoRuleError, UntrackedError, has_mask, lost_mask
+from .conversions import asking
 from .functions import check_call, compared, functions, in_scipy, name_of, no_rule, of_ufunc
 from .functions import implements as implements
 from .primitive import Aval, Primitive, Tracer, bind
+from .slots import clear_sequence_item
 
 _registry = Primitive.registry
 
@@ -62,6 +65,10 @@ class Array(Tracer):
     __slots__ = ()
     aval: Aval
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        clear_sequence_item(cls)
+
     bind1: Callable = staticmethod(bind)
     bind2: Callable = staticmethod(bind)
 
@@ -105,6 +112,9 @@ class Array(Tracer):
 
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
+
+    def __reversed__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self) - 1, -1, -1))
 
     # -- operators ----------------------------------------------------------------------------
 
@@ -201,7 +211,11 @@ class Array(Tracer):
     def __array_function__(self, function, kinds, args, options):
         rule = functions.get(function)
         if rule is None:
-            raise no_rule(name_of(function))
+            # Calls with like=self: NumPy gives no other way to reach these functions.
+            maker = functions.get(("like", function))
+            if maker is None:
+                raise no_rule(name_of(function))
+            rule = partial(maker, self)
         if len(kinds) > 1 and function not in _PASSED_ON:
             if any(map(has_mask, kinds)):
                 raise TypeError(lost_mask(name_of(function)))
@@ -216,18 +230,21 @@ class Array(Tracer):
             raise TypeError(lost_mask("an operand beside a tracked array"))
         if (answer := compared(self, self.below, sys._getframe(1))) is not None:
             return answer
+        ask = asking(sys._getframe(1))
         raise UntrackedError(
-            f"{in_scipy(sys._getframe(1))}"
-            "a tracked array cannot become a plain one without losing its derivative: use .data "
-            "or .item() for plain numbers, np.stack or nbgrad.array(nested) to build arrays, and "
-            "np functions instead of math functions; elements of a plain array at positions x are "
-            "nbgrad.at(plain)[x].get()"
+            f"{in_scipy(sys._getframe(1)) or ask.prefix}"
+            f"a tracked array cannot become a plain one without losing its derivative: {ask.way}"
         )
 
     def __float__(self) -> float:
+        ask = asking(sys._getframe(1))
+        if ask.op:
+            raise UntrackedError(
+                f"{ask.op}: float() of a {type(self).__name__} would lose its derivative: {ask.way}"
+            )
         raise UntrackedError(
             f"float() of a {type(self).__name__} would lose its derivative: use .item() or .data "
-            "for the plain number, np.stack or nbgrad.array(nested) to build arrays, and "
+            "for the plain number, np.stack or np.array(nested, like=x) to build arrays, and "
             "np.sin(x) instead of math.sin(x)"
         )
 
@@ -302,6 +319,11 @@ class Array(Tracer):
             return below.full_like(number)
         return np.full(self.shape, number, self.dtype)
 
+    def constant(self, value: Any) -> Any:
+        """An array of this kind and level, with derivative 0, that holds `value`: a plain array,
+        or an array of a lower level. It takes assignment where arrays of this kind do."""
+        raise NotImplementedError
+
     def copy(self):
         """A tracked copy; the derivative passes through."""
         return functions[np.copy](self)
@@ -316,6 +338,9 @@ class Array(Tracer):
     def astype(self, dtype):
         """float64 or float32 values; the cotangent comes back in the original dtype."""
         return functions["astype"](self, dtype)
+
+
+clear_sequence_item(Array)
 
 
 def apply(primitive: Primitive, x, *others, **params):
