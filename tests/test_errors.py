@@ -20,22 +20,27 @@ NO_RULE = (
     " has no derivative rule in nbgrad: compose it from functions that have one, or call it on "
     "x.data where no derivative is needed"
 )
-OUT = "(out=...) cannot write a tracked array into a plain one: use what it returns"
+OUT = (
+    "(out=...), or an augmented assignment such as +=, cannot write a tracked array into a plain "
+    "one: use what it returns, or make that one by np.zeros(shape, like=x)"
+)
 SPECTRUM = (
     " has no derivative rule in nbgrad: its result is complex, and nbgrad computes with real "
     "numbers: products with np.cos and np.sin of the frequencies give the real and imaginary parts"
 )
-PLAIN = (
-    "a tracked array cannot become a plain one without losing its derivative: use .data or "
-    ".item() for plain numbers, np.stack or nbgrad.array(nested) to build arrays, and np "
-    "functions instead of math functions; elements of a plain array at positions x are "
-    "nbgrad.at(plain)[x].get()"
+LOST = "a tracked array cannot become a plain one without losing its derivative: "
+PLAIN = LOST + (
+    "use .data or .item() for plain numbers, np.stack or np.array(nested, like=x) to build arrays, "
+    "np.zeros(n, like=x) for one to fill, and np functions instead of math functions; elements of "
+    "a plain array at positions x are nbgrad.at(plain)[x].get()"
 )
+NESTED = "np.array(nested, like=x) and np.stack build arrays of tracked values"
 FLOAT = (
     "float() of a TrackedArray would lose its derivative: use .item() or .data for the plain "
-    "number, np.stack or nbgrad.array(nested) to build arrays, and np.sin(x) instead of "
+    "number, np.stack or np.array(nested, like=x) to build arrays, and np.sin(x) instead of "
     "math.sin(x)"
 )
+FILL = "make the array by np.zeros(shape, like=x), which takes tracked values"
 INT = (
     "int() of a TrackedArray would lose its derivative: use int(x.item()) or x.data, or "
     "np.rint(x) to stay tracked"
@@ -218,9 +223,10 @@ WRONG_KINDS = [
 WITHOUT_A_RULE = [
     ("np.fft.fft(x)", "np.fft.fft" + SPECTRUM),
     (
-        "np.copyto(x, 1.0)",
-        "np.copyto has no derivative rule in nbgrad: it writes in place: use "
-        "np.where(mask, v, x), which gives a new array",
+        "np.copyto(plain, x)",
+        "np.copyto has no derivative rule in nbgrad: it writes in place: use np.where(mask, v, x) "
+        "or np.full(shape, v, like=v), which give new arrays; into an array made by "
+        "np.zeros(shape, like=x) it copies",
     ),
     (
         "scipy.special.stdtr(3, x)",
@@ -236,7 +242,11 @@ WITHOUT_A_RULE = [
         "np.add.at(x, 0, 1.0)",
         "np.add.at changes an array in place: use nbgrad.at(x)[i].add(v), which gives a new one",
     ),
-    ("np.add.reduce(x, out=plain)", "np.add.reduce" + OUT),
+    (
+        "np.add.reduce(x, out=plain)",
+        "np.add.reduce(out=...) cannot write a tracked array into a plain one: use what it "
+        "returns, or y[...] = it for a y = np.zeros(shape, like=x)",
+    ),
     ("np.sin(x, out=plain)", "np.sin" + OUT),
     ("plain += x", "np.add" + OUT),
     ("x.sort()", "x.sort() would sort a tracked array in place: use np.sort(x)"),
@@ -245,10 +255,19 @@ UNTRACKED = [
     ("np.asarray(x)", PLAIN),
     ("np.array([x, y])", PLAIN),
     ("np.array([s, 1.0])", PLAIN),
-    ("np.sum([s, 1.0])", PLAIN),
-    ("np.mean([x, np.ones(3)])", PLAIN),
+    *(
+        (f"np.{f}([s, 1.0])", f"np.{f}: {LOST}give np.{f} an array: {NESTED}; x.data is plain "
+         "numbers")
+        for f in ("sum", "mean", "max")
+    ),
     ("track([s, s])", PLAIN),
-    ("plain[:] = x", PLAIN),
+    ("plain[:] = x", f"assignment into a plain array: {LOST}{FILL}"),
+    (
+        "plain[1] = s",
+        "assignment into a plain array: float() of a TrackedArray would lose its derivative: "
+        + FILL,
+    ),
+    ("np.full(3, s)", f"np.full: {LOST}np.full(shape, v, like=v) takes a tracked v"),
     (
         "scipy.linalg.expm(m)",
         "scipy.linalg.expm: nbgrad.linalg.expm takes tracked arrays; " + PLAIN,

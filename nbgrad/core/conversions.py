@@ -59,19 +59,25 @@ def asking(frame: FrameType | None) -> Asking:
     if inner is not None:
         op = _numpy_name(inner)
         way = _WAYS.get(op.rpartition(".")[2])
-        return Asking(op, frame, way or f"give {op} an array: {_NESTED}; {_OTHERS}")
+        return Asking(op, frame, way or f"{_given(op)}; x.data is plain numbers")
     if frame is None or _module(frame).split(".")[0] in ("nbgrad", "scipy"):
         return Asking("", frame, _OTHERS)
     instruction = dis.opname[frame.f_code.co_code[frame.f_lasti]]
     if instruction in _STORES:
         return Asking("assignment into a plain array", frame, _FILL)
+    if instruction == "BINARY_SUBSCR":
+        return Asking("index of a plain array", frame, "use nbgrad.at(plain)[x].get()")
     op = _called(frame)
     name = op.rpartition(".")[2]
     if name in _WAYS:
         return Asking(op, frame, _WAYS[name])
     if isinstance(getattr(np, name, None), np.ufunc):
-        return Asking(op, frame, f"give {op} an array: {_NESTED}")
+        return Asking(op, frame, _given(op))
     return Asking("", frame, _OTHERS)
+
+
+def _given(op: str) -> str:
+    return f"give {op} an array: {_NESTED}"
 
 
 def _module(frame: FrameType) -> str:

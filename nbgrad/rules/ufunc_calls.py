@@ -31,7 +31,8 @@ def call(ufunc, inputs, out=None, where=True, dtype=None, casting="same_kind", o
         raise NoRuleError(f"{name}(out=...) with two results: use what it returns")
     if target is not None and not isinstance(target, Array):
         raise NoRuleError(
-            f"{name}(out=...) cannot write a tracked array into a plain one: use what it returns"
+            f"{name}(out=...), or an augmented assignment such as +=, cannot write a tracked array "
+            "into a plain one: use what it returns, or make that one by np.zeros(shape, like=x)"
         )
     if where is not True and target is None:
         raise NoRuleError(
@@ -45,6 +46,14 @@ def call(ufunc, inputs, out=None, where=True, dtype=None, casting="same_kind", o
     else:
         result = _along(ufunc, function, inputs, axis, axes, keepdims)
     return result if target is None else _put(name, result, target, where, casting)
+
+
+@implements(np.copyto)
+def copyto(dst, src, casting="same_kind", where=True):
+    """Write `src` into a computed array, where `where` holds, as `dst[...] = src` does."""
+    if not isinstance(dst, Array):
+        raise no_rule("np.copyto")
+    _put("np.copyto", given(src), dst, where, casting)
 
 
 def _along(ufunc, function, inputs, axis, axes, keepdims):
