@@ -256,8 +256,10 @@ UNTRACKED = [
     ("np.array([x, y])", PLAIN),
     ("np.array([s, 1.0])", PLAIN),
     *(
-        (f"np.{f}([s, 1.0])", f"np.{f}: {LOST}give np.{f} an array: {NESTED}; x.data is plain "
-         "numbers")
+        (
+            f"np.{f}([s, 1.0])",
+            f"np.{f}: {LOST}give np.{f} an array: {NESTED}; x.data is plain numbers",
+        )
         for f in ("sum", "mean", "max")
     ),
     ("track([s, s])", PLAIN),

@@ -208,21 +208,21 @@ class Array(Tracer):
             check_call(name, function, inputs, options)
             raise
 
-    def __array_function__(self, function, kinds, args, options):
-        rule = functions.get(function)
+    def __array_function__(self, func, types, args, kwargs):
+        rule = functions.get(func)
         if rule is None:
             # Calls with like=self: NumPy gives no other way to reach these functions.
-            maker = functions.get(("like", function))
+            maker = functions.get(("like", func))
             if maker is None:
-                raise no_rule(name_of(function))
+                raise no_rule(name_of(func))
             rule = partial(maker, self)
-        if len(kinds) > 1 and function not in _PASSED_ON:
-            if any(map(has_mask, kinds)):
-                raise TypeError(lost_mask(name_of(function)))
+        if len(types) > 1 and func not in _PASSED_ON:
+            if any(map(has_mask, types)):
+                raise TypeError(lost_mask(name_of(func)))
         try:
-            return rule(*args, **options)
+            return rule(*args, **kwargs)
         except TypeError:
-            check_call(name_of(function), rule, args, options)
+            check_call(name_of(func), rule, args, kwargs)
             raise
 
     def __array__(self, dtype=None, copy=None):

@@ -3,9 +3,9 @@
 `plain[i] = x` asks a tracked x for `float(x)`, which raises an error that names the remedy. NumPy
 replaces that error by its own, "setting an array element with a sequence.", where
 `PySequence_Check(x)` holds, that is where the class fills `sq_item`. CPython fills two slots for
-`__getitem__`: `mp_subscript`, by which `x[i]` and `operator.getitem` work, and `sq_item`, which only
-C functions such as `reversed` and `bisect` use for want of `__reversed__` or of a list. Without the
-second one NumPy passes our error on.
+`__getitem__`: `mp_subscript`, by which `x[i]` and `operator.getitem` work, and `sq_item`, which
+few functions in C use, such as `reversed` without `__reversed__`, and `bisect`. Without `sq_item`
+NumPy passes our error on, and `bisect.bisect(x, v)` is a TypeError: np.searchsorted does the same.
 
 The slot has no name in Python, so it is written through ctypes, at the place that CPython's type
 objects have had since 3.5. `is_known` tests that place on classes made for it; where it finds
@@ -83,10 +83,14 @@ def _word(address: int | None) -> int:
 def _place(kind: type, table: int, entry: int) -> int | None:
     """The address of a slot; None where the table is not part of the type object, as it is in all
     classes that are made in Python."""
-    size = type.__basicsize__
-    pointer = object.__basicsize__ + table * _WORD
+    size, head = _size(type), _size(object)
+    pointer = head + table * _WORD
     if pointer + _WORD > size:
         return None
     start = _word(id(kind) + pointer)
     inside = id(kind) < start and start + (entry + 1) * _WORD <= id(kind) + size
     return start + entry * _WORD if inside else None
+
+
+def _size(kind: Any) -> int:
+    return kind.__basicsize__

@@ -158,9 +158,13 @@ class Symbol(Array):
         if (answer := compared(self, None, sys._getframe(1))) is not None:
             return answer
         ask = asking(sys._getframe(1))
-        way = ask.way if ask.op else (
-            "use np functions on it, np.stack or np.array(nested, like=x) to join values, and "
-            "nbgrad.at(plain)[x].get() for elements at positions x"
+        way = (
+            ask.way
+            if ask.op
+            else (
+                "use np functions on it, np.stack or np.array(nested, like=x) to join values, and "
+                "nbgrad.at(plain)[x].get() for elements at positions x"
+            )
         )
         raise TraceError(
             f"{in_scipy(sys._getframe(1)) or ask.prefix}a traced value cannot become a plain "

@@ -77,13 +77,15 @@ def as_kind(like: Array, value: Any, dtype: Any = None) -> Any:
         )
     if value.dtype != kind:
         one = bool(value.size) and not any(value.strides)
-        value = np.broadcast_to(value.flat[0].astype(kind), value.shape) if one else (
-            value.astype(kind)
+        value = (
+            np.broadcast_to(value.flat[0].astype(kind), value.shape)
+            if one
+            else (value.astype(kind))
         )
     return like.constant(value)
 
 
-def cast(value: Array, dtype: Any) -> Array:
+def cast(value: Any, dtype: Any) -> Any:
     """A tracked array in a dtype, unless that is None."""
     return value if dtype is None else value.astype(dtype)
 
@@ -92,5 +94,3 @@ def require_order(order: Any) -> None:
     """Raise ValueError for an order that NumPy does not know; tracked arrays have none."""
     if order not in _ORDERS:
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
-
-
