@@ -24,7 +24,7 @@ INTO = (
     " cannot write a tracked array into a plain one: make that one with np.zeros(shape, like=x) or "
     "np.zeros_like(x)"
 )
-OUT = "(out=...)" + INTO
+OUT = "(out=...), or an augmented assignment such as +=," + INTO
 TO_LEAF = (
     " would write to the leaf {0}: write {1} between backward passes, or y = {0}.copy() and write "
     "to that"
@@ -33,17 +33,19 @@ SPECTRUM = (
     " has no derivative rule in nbgrad: its result is complex, and nbgrad computes with real "
     "numbers: products with np.cos and np.sin of the frequencies give the real and imaginary parts"
 )
-PLAIN = (
-    "a tracked array cannot become a plain one without losing its derivative: use .data or "
-    ".item() for plain numbers, np.stack or nbgrad.array(nested) to build arrays, and np "
-    "functions instead of math functions; elements of a plain array at positions x are "
-    "nbgrad.at(plain)[x].get()"
+LOST = "a tracked array cannot become a plain one without losing its derivative: "
+PLAIN = LOST + (
+    "use .data or .item() for plain numbers, np.stack or np.array(nested, like=x) to build arrays, "
+    "np.zeros(n, like=x) for one to fill, and np functions instead of math functions; elements of "
+    "a plain array at positions x are nbgrad.at(plain)[x].get()"
 )
+NESTED = "np.array(nested, like=x) and np.stack build arrays of tracked values"
 FLOAT = (
     "float() of a TrackedArray would lose its derivative: use .item() or .data for the plain "
-    "number, np.stack or nbgrad.array(nested) to build arrays, and np.sin(x) instead of "
+    "number, np.stack or np.array(nested, like=x) to build arrays, and np.sin(x) instead of "
     "math.sin(x)"
 )
+FILL = "make the array by np.zeros(shape, like=x), which takes tracked values"
 INT = (
     "int() of a TrackedArray would lose its derivative: use int(x.item()) or x.data, or "
     "np.rint(x) to stay tracked"
@@ -245,10 +247,21 @@ UNTRACKED = [
     ("np.asarray(x)", PLAIN),
     ("np.array([x, y])", PLAIN),
     ("np.array([s, 1.0])", PLAIN),
-    ("np.sum([s, 1.0])", PLAIN),
-    ("np.mean([x, np.ones(3)])", PLAIN),
+    *(
+        (
+            f"np.{f}([s, 1.0])",
+            f"np.{f}: {LOST}give np.{f} an array: {NESTED}; x.data is plain numbers",
+        )
+        for f in ("sum", "mean", "max")
+    ),
     ("track([s, s])", PLAIN),
-    ("plain[:] = x", PLAIN),
+    ("plain[:] = x", f"assignment into a plain array: {LOST}{FILL}"),
+    (
+        "plain[1] = s",
+        "assignment into a plain array: float() of a TrackedArray would lose its derivative: "
+        + FILL,
+    ),
+    ("np.full(3, s)", f"np.full: {LOST}np.full(shape, v, like=v) takes a tracked v"),
     (
         "scipy.linalg.expm(m)",
         "scipy.linalg.expm: nbgrad.linalg.expm takes tracked arrays; " + PLAIN,

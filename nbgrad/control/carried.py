@@ -16,7 +16,7 @@ from ..static.trace.body import leaf_aval
 from ..static.trace.record import is_recording
 from ..transforms import trees
 from ..values.batched import Batched
-from ..values.constants import constant
+from ..values.constants import own_constant
 
 VALUES = (Array, *PLAIN)
 
@@ -39,7 +39,7 @@ def carried(leaf: Any) -> Any:
     if type(leaf) is not np.ndarray or not leaf.ndim:
         return leaf
     if current_level() and leaf.dtype in FLOATS:
-        return constant(leaf, current_level())
+        return own_constant(leaf, current_level())
     return leaf.copy()
 
 

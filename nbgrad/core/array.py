@@ -14,9 +14,11 @@ import numpy as np
 
 from ..errors import DimensionMismatch, GraphError, UntrackedError, has_mask, lost_mask
 from . import memory
+from .conversions import asking
 from .functions import check_call, compared, functions, in_scipy, name_of, no_rule, of_ufunc, views
 from .functions import implements as implements
 from .primitive import Aval, Primitive, Tracer, bind
+from .slots import clear_sequence_item
 
 _registry = Primitive.registry
 
@@ -90,6 +92,10 @@ class Array(Tracer):
     aval: Aval
     origin: Any
     views: list[Any] | None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        clear_sequence_item(cls)
 
     bind1: Callable = staticmethod(bind)
     bind2: Callable = staticmethod(bind)
@@ -171,6 +177,9 @@ class Array(Tracer):
 
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
+
+    def __reversed__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self) - 1, -1, -1))
 
     # -- operators ----------------------------------------------------------------------------
 
@@ -273,17 +282,21 @@ class Array(Tracer):
             check_call(name, function, inputs, options)
             raise
 
-    def __array_function__(self, function, kinds, args, options):
-        rule = functions.get(function)
+    def __array_function__(self, func, types, args, kwargs):
+        rule = functions.get(func)
         if rule is None:
-            raise no_rule(name_of(function))
-        if len(kinds) > 1 and function not in _PASSED_ON:
-            if any(map(has_mask, kinds)):
-                raise TypeError(lost_mask(name_of(function)))
+            # Calls with like=self: NumPy gives no other way to reach these functions.
+            maker = functions.get(("like", func))
+            if maker is None:
+                raise no_rule(name_of(func))
+            return maker(self, *args, **kwargs)
+        if len(types) > 1 and func not in _PASSED_ON:
+            if any(map(has_mask, types)):
+                raise TypeError(lost_mask(name_of(func)))
         try:
-            return _called(function, rule, args, options)
+            return _called(func, rule, args, kwargs)
         except TypeError:
-            check_call(name_of(function), rule, args, options)
+            check_call(name_of(func), rule, args, kwargs)
             raise
 
     def __array__(self, dtype=None, copy=None):
@@ -291,18 +304,21 @@ class Array(Tracer):
             raise TypeError(lost_mask("an operand beside a tracked array"))
         if (answer := compared(self, self.below, sys._getframe(1))) is not None:
             return answer
+        ask = asking(sys._getframe(1))
         raise UntrackedError(
-            f"{in_scipy(sys._getframe(1))}"
-            "a tracked array cannot become a plain one without losing its derivative: use .data "
-            "or .item() for plain numbers, np.stack or nbgrad.array(nested) to build arrays, and "
-            "np functions instead of math functions; elements of a plain array at positions x are "
-            "nbgrad.at(plain)[x].get()"
+            f"{in_scipy(sys._getframe(1)) or ask.prefix}"
+            f"a tracked array cannot become a plain one without losing its derivative: {ask.way}"
         )
 
     def __float__(self) -> float:
+        ask = asking(sys._getframe(1))
+        if ask.op:
+            raise UntrackedError(
+                f"{ask.op}: float() of a {type(self).__name__} would lose its derivative: {ask.way}"
+            )
         raise UntrackedError(
             f"float() of a {type(self).__name__} would lose its derivative: use .item() or .data "
-            "for the plain number, np.stack or nbgrad.array(nested) to build arrays, and "
+            "for the plain number, np.stack or np.array(nested, like=x) to build arrays, and "
             "np.sin(x) instead of math.sin(x)"
         )
 
@@ -390,6 +406,11 @@ class Array(Tracer):
             return below.full_like(number)
         return np.full(self.shape, number, self.dtype)
 
+    def constant(self, value: Any) -> Any:
+        """An array of this kind and level, with derivative 0, that holds `value`: a plain array,
+        or an array of a lower level. It takes assignment where arrays of this kind do."""
+        raise NotImplementedError
+
     def copy(self):
         """A tracked copy; the derivative passes through."""
         return functions[np.copy](self)
@@ -404,6 +425,9 @@ class Array(Tracer):
     def astype(self, dtype):
         """float64 or float32 values; the cotangent comes back in the original dtype."""
         return functions["astype"](self, dtype)
+
+
+clear_sequence_item(Array)
 
 
 def _called(function: Callable, rule: Callable, args: Any, options: dict) -> Any:

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..errors import TraceError
 from .array import Array
+from .conversions import asking
 from .functions import compared, in_scipy
 from .naming import naming, tagged
 from .primitive import Aval, Primitive
@@ -99,6 +100,9 @@ class Symbol(Array):
     def fresh(self) -> "Symbol":
         return self.builder.handed(self)
 
+    def constant(self, value: Any):
+        return self.builder.handed(self.builder.constant(value))
+
     def settled(self):
         """This value with a dtype that promotes others: what is differentiated has one."""
         return np.copy(self) if self.weak else self
@@ -136,9 +140,11 @@ class Symbol(Array):
         )
 
     def __float__(self):
+        ask = asking(sys._getframe(1))
         raise TraceError(
-            "float() of a traced value: it has no number while the function is recorded; keep it "
-            "an array and use np functions" + user_line()
+            f"{ask.prefix}float() of a traced value: it has no number while the function is "
+            f"recorded; {ask.way if ask.op else 'keep it an array and use np functions'}"
+            f"{user_line(ask.frame)}"
         )
 
     def __int__(self):
@@ -152,11 +158,18 @@ class Symbol(Array):
     def __array__(self, dtype=None, copy=None):
         if (answer := compared(self, None, sys._getframe(1))) is not None:
             return answer
+        ask = asking(sys._getframe(1))
+        way = (
+            ask.way
+            if ask.op
+            else (
+                "use np functions on it, np.stack or np.array(nested, like=x) to join values, and "
+                "nbgrad.at(plain)[x].get() for elements at positions x"
+            )
+        )
         raise TraceError(
-            f"{in_scipy(sys._getframe(1))}"
-            "a traced value cannot become a plain array: it has no numbers while the function is "
-            "recorded; use np functions on it, np.stack to join values, and "
-            "nbgrad.at(plain)[x].get() for elements at positions x" + user_line()
+            f"{in_scipy(sys._getframe(1)) or ask.prefix}a traced value cannot become a plain "
+            f"array: it has no numbers while the function is recorded; {way}{user_line(ask.frame)}"
         )
 
 
@@ -242,6 +255,16 @@ class Builder:
         """An array that holds one number."""
         params = {"number": float(number), "shape": aval.shape, "dtype": aval.dtype.name}
         return self.apply(full, (), params)
+
+    def constant(self, value: Any) -> Symbol:
+        """An array that holds what a plain array or one of a lower level does."""
+        if isinstance(value, np.ndarray) and value.size and not any(value.strides):
+            return self.full(value.flat[0].item(), Aval.of(value.shape, value.dtype))
+        return self.held(value)
+
+    def held(self, value: Any) -> Symbol:
+        """An array of many numbers as part of the program."""
+        raise TraceError("an array of plain numbers has no place in a formula")
 
     def apply(self, primitive: Primitive, args: Sequence, params: dict) -> Any:
         """The symbol of `primitive(*args, **params)`, rewritten where algebra makes it plain."""

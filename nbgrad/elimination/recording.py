@@ -13,7 +13,7 @@ from ..errors import GraphError
 from ..rules.elementwise import copy
 from ..rules.families import Elementwise
 from ..rules.index import index_row
-from ..values.operands import aval_of, float_array, operand
+from ..values.operands import aval_of, float_array, in_kind, operand
 from ..values.tracked import TrackedArray, below
 from . import structure
 from .graph import Graph, Partial
@@ -94,6 +94,11 @@ class Tape:
             self.entries.append(TapeEntry(primitive, params, values, parents, out))
         return Recorded(self, self._known[key])
 
+    def constant(self, value: Any) -> "Recorded":
+        """A step without parents, so that what is computed from it may be a step in its place."""
+        self.entries.append(TapeEntry(copy, {}, [value], [None], value))
+        return Recorded(self, len(self.entries) - 1)
+
     def owns(self, x: Any) -> "TypeGuard[Recorded]":
         """Whether it is a value of this tape."""
         return isinstance(x, Recorded) and x.level == self.level
@@ -145,6 +150,9 @@ class Recorded(Array):
     @property
     def below(self) -> Any:
         return self.tape.entries[self.vertex].out
+
+    def constant(self, value: Any) -> "Recorded":
+        return self.tape.constant(in_kind(self.below, value))
 
     @property
     def data(self) -> Any:

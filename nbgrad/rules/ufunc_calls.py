@@ -32,7 +32,7 @@ def call(ufunc, inputs, out=None, where=True, dtype=None, casting="same_kind", o
     if out is not None and target is None and any(x is not None for x in out):
         raise NoRuleError(f"{name}(out=...) with two results: use what it returns")
     if target is not None and not isinstance(target, Array):
-        target_of(f"{name}(out=...)", target)
+        target_of(f"{name}(out=...), or an augmented assignment such as +=,", target)
     if where is not True and target is None:
         raise NoRuleError(
             f"{name}(where=...) leaves the other elements as they come: give it out=..., or write "
@@ -45,6 +45,14 @@ def call(ufunc, inputs, out=None, where=True, dtype=None, casting="same_kind", o
     else:
         result = _along(ufunc, function, inputs, axis, axes, keepdims)
     return result if target is None else _put(name, result, target, where, casting)
+
+
+@implements(np.copyto)
+def copyto(dst, src, casting="same_kind", where=True):
+    """Write `src` into a computed array, where `where` holds, as `dst[...] = src` does."""
+    if not isinstance(dst, Array):
+        raise no_rule("np.copyto")
+    _put("np.copyto", given(src), dst, where, casting)
 
 
 def _along(ufunc, function, inputs, axis, axes, keepdims):

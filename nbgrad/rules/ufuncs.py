@@ -39,7 +39,7 @@ def _no_out(ufunc, method: str, out) -> None:
     if out is not None and any(x is not None for x in out):
         raise NoRuleError(
             f"np.{ufunc.__name__}.{method}(out=...) cannot write a tracked array into a plain one: "
-            "use what it returns"
+            "use what it returns, or y[...] = it for a y = np.zeros(shape, like=x)"
         )
 
 

@@ -13,7 +13,7 @@ from ..core.functions import mapped
 from ..core.primitive import Aval, Primitive, shape_of
 from ..core.symbols import lifted
 from ..errors import UntrackedError
-from .operands import operand
+from .operands import in_kind, operand
 
 
 def _operand(x: Any, primitive: Primitive) -> Any:
@@ -98,6 +98,10 @@ class Batched(Array):
         if isinstance(self.value, Array):
             return Batched(self.value.full_like(number), self.level)
         return np.full(self.shape, number, self.dtype)
+
+    def constant(self, value: Any) -> "Batched":
+        value = np.broadcast_to(value, (self.count, *shape_of(value)))
+        return Batched(in_kind(self.value, value), self.level)
 
     def __bool__(self) -> bool:
         raise UntrackedError(

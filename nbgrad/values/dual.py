@@ -22,7 +22,7 @@ from ..rules.families import Custom, Elementwise, Written, reals
 from ..rules.families.arrays import zeros_like
 from ..rules.families.scalar import scale, scaled
 from ..rules.layout import astype, broadcast_to
-from .operands import aval_of, operand
+from .operands import aval_of, in_kind, operand
 from .tracked import TrackedArray
 
 
@@ -64,6 +64,10 @@ class Dual(Array):
     @property
     def below(self) -> Any:
         return self.primal
+
+    def constant(self, value: Any) -> "Dual":
+        zeros = np.broadcast_to(np.zeros((), value.dtype), shape_of(value))
+        return Dual(in_kind(self.primal, value), in_kind(self.primal, zeros), self.level)
 
     def __getitem__(self, index: Any) -> Any:
         basic = type(index) is slice or type(index) is int

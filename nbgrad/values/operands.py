@@ -39,6 +39,14 @@ def operand(x: Any, primitive: Primitive) -> Any:
     return plain_array(real_array(x, f"{primitive.name}: an operand"))
 
 
+def in_kind(x: Any, value: Any) -> Any:
+    """A plain array as one of the kind and level of x, and an array of its own where x is plain;
+    an array that is not plain stays itself."""
+    if isinstance(value, Array):
+        return value
+    return x.constant(value) if isinstance(x, Array) else np.array(value, order="C")
+
+
 def real_array(x: Any, what: str) -> np.ndarray:
     """A plain array of floats, integers or bools. Raises TypeError for anything else."""
     require_unmasked(x, what)

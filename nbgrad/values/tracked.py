@@ -23,6 +23,7 @@ from ..rules.families import FLOATS, ufunc_primitives
 from ..rules.index import slice_plan
 from . import backward, gradients, graph, operands, writing
 from .base import GraphArray, plain_value
+from .fixed import constant_op
 from .graph import Leaf, NestedLeaf, NestedNode, Node, add_child, tick
 from .operands import aval_of, plain_operand
 from .writing import Overwritten
@@ -97,6 +98,13 @@ class TrackedArray(GraphArray):
             if primitive is not None:
                 return (self.bind1 if len(inputs) == 1 else self.bind2)(primitive, *inputs)
         return super().__array_ufunc__(ufunc, method, *inputs, **options)
+
+    def constant(self, value: Any) -> "TrackedArray":
+        op, params = constant_op(value)
+        value = operands.in_kind(self.below, value)
+        if self.level:
+            return nested_result(op, (), (), (), params, value, self.level)
+        return result(eager.FunctionPlan(op, (), params), (), (), value)
 
     def backward(
         self,

@@ -86,6 +86,9 @@ class Recorder(Builder):
             self.captured[place] = (self.input(Aval.of(array.shape, known(array.dtype))), array)
         return self.captured[place][0]
 
+    def held(self, value: Operand) -> Symbol:
+        return self.apply(copy, [value], {})
+
     def fix(self, array: np.ndarray) -> np.ndarray:
         """A copy of an array whose numbers decide about the program, such as an index."""
         return self.fixed.copy_of(array)
