@@ -21,6 +21,8 @@ def places_of_dead(
         last.update(dict.fromkeys(values, at))
     shared: dict[Value, Value] = {}
     for at, step in enumerate(schedule.steps):
+        if isinstance(step, Single) and isinstance(step.value, Scan):
+            _start_in_place(schedule, step, last, at, shared, memory)
         if not isinstance(step, FusionGroup) or step.edges or nests[step].is_ranged:
             continue
         olds: set[Value] = set()
@@ -43,6 +45,25 @@ def places_of_dead(
                     olds.add(old)
                     break
     return shared
+
+
+def _start_in_place(
+    schedule: Schedule, single: Single, last: dict[Value, int], at: int, shared: dict[Value, Value],
+    memory: "Memory",
+) -> None:  # fmt: skip
+    """Have states of a loop lie where they start, or start where they lie as results, where
+    nobody needs what they start as any more."""
+    for item in single.items:
+        start = loop_below(schedule, single, item) if isinstance(item, Item) else None
+        if start is None or start in memory.places or last[start] != at:
+            continue
+        if item not in memory.places:
+            shared[item] = start
+        elif start not in shared:
+            memory.places[start] = memory.places[item]
+        else:
+            continue
+        memory.updates.add(item)
 
 
 def _adds_in_place(

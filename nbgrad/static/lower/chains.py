@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from ...codegen.affine import Axis
 from ...core.sizes import is_dynamic
-from .algebra import PLUS
+from .algebra import PLUS, SAME
 from .buffered import Item, Scan, Scatter
 from .graph import Graph
-from .values import Inset, Pad, Value, is_map, topological
+from .values import Inset, Pad, Value, is_map, number_of, topological
 
 # A block in zeros is written by itself where it is so much smaller than the array, and that is no
 # small one: else one loop over all of the array is as good.
@@ -81,16 +81,50 @@ def with_chains(
     return found, [k for k, state in enumerate(states) if chain_of(found[k], state)]
 
 
+def only_added_to(
+    values: Sequence[Value], states: Sequence[Value], written: Iterable[int]
+) -> list[int]:
+    """Of the states that are `written`, those that nothing reads: sums of what is added."""
+    counts = _counts(values)
+    found = []
+    for k in written:
+        links = chain_of(values[k], states[k])
+        if all(_adds(link.value) and counts[link.below] == 1 for link in links):
+            found.append(k)
+    return found
+
+
+def _adds(value: Value) -> bool:
+    if isinstance(value, Item):
+        assert isinstance(value.nested, Scan)
+        return value.key[1] in value.nested.step.added
+    return isinstance(value, Scatter) and value.adds
+
+
+def _counts(values: Sequence[Value]) -> dict[Value, int]:
+    """How often each value is read; the values themselves are, once more."""
+    counts: dict[Value, int] = {}
+    for value in topological(values):
+        counts.setdefault(value, 0)
+        for arg in value.args:
+            counts[arg] += 1
+    for value in values:
+        counts[value] += 1
+    return counts
+
+
 def _chained(graph: Graph, values: list[Value], value: Value, state: Value) -> list[Value]:
     """The values, with what leads from `state` to `value` as writes where it can be."""
     leads: set[Value] = {state}
-    for each in topological([value]):
+    order = topological([value])
+    for each in order:
         if any(arg in leads for arg in each.args):
             leads.add(each)
+    sums = _Sums(leads, _counts(values), {each: at for at, each in enumerate(order)})
     path: list[tuple[Value, Value]] = []  # each with what it is made of
     at = value
     while at is not state:
-        below = below_of(at) or _block_below(at) or _sum_below(at, leads)
+        below = below_of(at) or _block_below(at) or sums.below(at)
         if below is None or below not in leads:
             return values
         path.append((at, below))
@@ -100,15 +134,24 @@ def _chained(graph: Graph, values: list[Value], value: Value, state: Value) -> l
     made: dict[Value, Value] = {}
     total = state
     for each, below in reversed(path):
-        if isinstance(each, Item):  # of a loop, of which others are results too
-            if total is not below:
-                args = list(each.nested.args)
-                args[_place_of_state(each)] = total
-                made[each.nested] = replace(each.nested, args=tuple(args))
-            total = each
+        if isinstance(each, Item):
+            total = _started(each, total, made)
+        elif is_map(each, PLUS):
+            made[each] = total = sums.over(graph, each, below, total, made)
         else:
-            made[each] = total = _over(graph, each, below, total)
+            made[each] = total = _over(graph, each, total)
     return replaced(values, made)
+
+
+def _started(item: Item, total: Value, made: dict[Value, Value]) -> Value:
+    """The result of a loop whose state starts as `total`; the loop becomes what is `made` of it,
+    as it may have other results."""
+    loop, place = item.nested, _place_of_state(item)
+    args = list(made.get(loop, loop).args)
+    if args[place] is not total:
+        args[place] = total
+        made[loop] = replace(loop, args=tuple(args))
+    return item
 
 
 def _block_below(value: Value) -> Value | None:
@@ -121,18 +164,59 @@ def _is_small(value: Pad) -> bool:
     return not is_dynamic(size) and not is_dynamic(part) and size >= max(_LEAST, part * _PART)
 
 
-def _sum_below(value: Value, leads: set[Value]) -> Value | None:
-    """The one term of a sum that leads to the state, where others are added to it at an index."""
-    terms = _terms(value)
-    main = [term for term in terms if term in leads and not _is_added(term)]
-    return main[0] if len(main) == 1 and any(map(_is_added, terms)) else None
+class _Sums(NamedTuple):
+    """Sums on the way from a state: what `leads` on from it, how often values are read, and in
+    which order they are made."""
 
+    leads: set[Value]
+    counts: dict[Value, int]
+    order: dict[Value, int]
 
-def _is_added(term: Value) -> bool:
-    """Whether a term of a sum is zero but at an index."""
-    if isinstance(term, Scatter):
-        return term.below is None
-    return isinstance(term, Pad) and not isinstance(term, Inset) and _is_small(term)
+    def below(self, value: Value) -> Value | None:
+        """The one term of a sum that leads to the state, where others are added at an index."""
+        terms = _terms(value)
+        added = [term for term in terms if self._is_added(term)]
+        main = [term for term in terms if term in self.leads and term not in added]
+        if len(main) != 1 or not added:
+            return None
+        loops = {term.nested for term in added if isinstance(term, Item)}
+        return None if loops and loops & {*topological(main)} else main[0]
+
+    def _is_added(self, term: Value) -> bool:
+        """Whether a term is zero but at an index, or what a loop adds up from zeros."""
+        if isinstance(term, Scatter):
+            return term.below is None
+        if isinstance(term, Item):
+            return self._adds_up(term)
+        return isinstance(term, Pad) and not isinstance(term, Inset) and _is_small(term)
+
+    def _adds_up(self, term: Item) -> bool:
+        loop = term.nested
+        if not isinstance(loop, Scan) or term.key[0] != "state" or self.counts[term] != 1:
+            return False
+        start = loop.args[_place_of_state(term)]
+        start = start.args[0] if is_map(start, SAME) else start
+        return term.key[1] in loop.step.added and number_of(start) == 0.0
+
+    def over(
+        self, graph: Graph, value: Value, below: Value, total: Value, made: dict[Value, Value]
+    ) -> Value:
+        """A sum with `below` as one of its terms, as additions to `total`: loops go on from
+        there."""
+        terms = [term for term in _terms(value) if term is not below]
+        items = [term for term in terms if isinstance(term, Item) and self._is_added(term)]
+        for item in sorted(items, key=self.order.__getitem__):
+            total = _started(item, total, made)
+        for term in terms:
+            if not self._is_added(term):
+                total = graph.map(PLUS, (total, term), value.dtype)
+        for term in terms:
+            if isinstance(term, Scatter) and self._is_added(term):
+                args, fields = (*term.args, total), (term.axes, term.place, term.joint, term.adds)
+                total = graph.new(Scatter, term.shape, term.dtype, args, *fields)
+            elif isinstance(term, Pad) and self._is_added(term):
+                total = _block_over(graph, term, total, True)
+        return total
 
 
 def _terms(value: Value) -> list[Value]:
@@ -151,23 +235,11 @@ def _terms(value: Value) -> list[Value]:
     return terms
 
 
-def _over(graph: Graph, value: Value, below: Value, total: Value) -> Value:
-    """`value`, which is made of `below`, as writes over `total`."""
+def _over(graph: Graph, value: Value, total: Value) -> Value:
+    """A write over another value, as one over `total`."""
     if isinstance(value, Inset):
         return _block_over(graph, value, total, False)
-    if isinstance(value, Scatter):
-        return value if below is total else replace(value, args=(*value.args[:-1], total))
-    terms = [term for term in _terms(value) if term is not below]
-    for term in terms:
-        if not _is_added(term):
-            total = graph.map(PLUS, (total, term), value.dtype)
-    for term in terms:
-        if isinstance(term, Scatter) and _is_added(term):
-            args, fields = (*term.args, total), (term.axes, term.place, term.joint, term.adds)
-            total = graph.new(Scatter, term.shape, term.dtype, args, *fields)
-        elif isinstance(term, Pad) and _is_added(term):
-            total = _block_over(graph, term, total, True)
-    return total
+    return value if value.args[-1] is total else replace(value, args=(*value.args[:-1], total))
 
 
 def _block_over(graph: Graph, value: Pad, total: Value, adds: bool) -> Value:

@@ -11,7 +11,7 @@ from ...core.symbols import Symbol
 from ..trace.body import Body
 from .algebra import SAME
 from .buffered import Item, Scan
-from .chains import with_chains
+from .chains import only_added_to, with_chains
 from .graph import Graph
 from .reads import with_copies
 from .step import LoweredStep
@@ -54,14 +54,14 @@ def _step(body: Body, lower: Callable) -> LoweredStep:
     states = graph.inputs[first : first + body.states]
     values, written = with_chains(graph, [*outputs, *(ok for ok, _ in graph.checks)], states)
     values = with_copies(values, states, written) if written else values
+    added = only_added_to(values, states, written)
     oks = zip(values[len(outputs) :], graph.checks, strict=True)
     graph.checks = [(ok, message) for ok, (_, message) in oks]
     outputs = apart(values[: len(outputs)])
     span = body.spans[0] if body.spans else 0
     counts = (body.constants, body.states, body.xs)
-    return LoweredStep(
-        graph, outputs, body.n, *counts, body.reverse, span, body.ending, frozenset(written)
-    )
+    in_place = frozenset(written), frozenset(added)
+    return LoweredStep(graph, outputs, body.n, *counts, body.reverse, span, body.ending, *in_place)
 
 
 def apart(outputs: Sequence[Value]) -> list[Value]:

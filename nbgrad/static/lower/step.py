@@ -20,7 +20,7 @@ class LoweredStep:
     """The body of a loop of `n` steps: `graph` takes the number of the step, constants, the state
     and the slices of xs; `outputs` are the new state and the ys. The states before every `span`
     steps are the marks; `ending` is that of a `Body`; `written` are the states of which a step
-    writes parts."""
+    writes parts, `added` those of them that it only adds to."""
 
     graph: Graph
     outputs: list[Value]
@@ -32,6 +32,7 @@ class LoweredStep:
     span: int
     ending: str
     written: frozenset[int] = frozenset()
+    added: frozenset[int] = frozenset()
 
     def olds(self, histories: frozenset[int]) -> dict[Value, Value]:
         """For each new state that nobody keeps, the old one, in whose place it may lie."""

@@ -15,7 +15,7 @@ from ...transforms import gradient
 from .body import Body, BodyRecorder, recorded
 from .loop_run import Programs, run, zeros
 from .program import ArrayValue, Operand, replay, replay_from
-from .residuals import residuals
+from .residuals import residuals, written_states
 from .samples import nth
 
 
@@ -32,13 +32,14 @@ def pull(
     constants, xs = [k for k in wanted if k < c], [k for k in wanted if k >= c + s]
     count = body.steps(args, lambda k: run(loop, body, args, [k])[0])
     end = 0 if body.reverse else body.n if count is None else count
+    writes = bool(written_states(body))
     seeds = []
     for k in live:
         seed = cts.get(("state", k), None)
-        seed = zeros(args, avals[c + k]) if seed is None else seed
+        seed = zeros(args, avals[c + k], writes) if seed is None else seed
         extra = cts.get(("states", k))
         seeds.append(seed if extra is None else seed + nth(extra, end))
-    seeds += [zeros(args, avals[k]) for k in constants]
+    seeds += [zeros(args, avals[k], writes) for k in constants]
     ys = [k for k in range(body.ys) if ("y", k) in cts]
     states = [k for k in live if ("states", k) in cts]
     stacked = [cts["y", k] for k in ys]
