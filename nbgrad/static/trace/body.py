@@ -144,6 +144,7 @@ class Body(Joined):
     def keep(self, values: Sequence[Operand], checked: Sequence[Symbol]) -> list[int]:
         """Have values of the step as ys too, and more that is checked; the numbers of the ys."""
         builder, outputs = self.program.inputs[0].builder, [*self.program.outputs]
+        assert isinstance(builder, BodyRecorder)
         numbers = []
         for value in map(builder.output, values):
             ys = outputs[self.states :]

@@ -36,7 +36,7 @@ def writes_of(out: Symbol, state: Symbol) -> list[Write] | None:
     else does."""
     writes: list[Write] = []
     while out is not state:
-        name = out.primitive.name if out.primitive is not None else ""
+        name = _name_of(out)
         if name in ("assign", "assign_at"):
             below = out.args[0]
             places = tuple(out.args[2:])
@@ -64,17 +64,19 @@ def _terms(out: Symbol) -> list[Any]:
     terms, stack = [], [out]
     while stack:
         term = stack.pop()
-        is_sum = isinstance(term, Symbol) and term.primitive is not None
-        if is_sum and term.primitive.name == "add" and term.shape == out.shape:
+        if isinstance(term, Symbol) and _name_of(term) == "add" and term.shape == out.shape:
             stack += term.args
         else:
             terms.append(term)
     return terms
 
 
+def _name_of(symbol: Symbol) -> str:
+    return symbol.primitive.name if symbol.primitive is not None else ""
+
+
 def _is_scatter(term: Any) -> bool:
-    is_op = isinstance(term, Symbol) and term.primitive is not None
-    return is_op and term.primitive.name in ("scatter", "scatter_at")
+    return isinstance(term, Symbol) and _name_of(term) in ("scatter", "scatter_at")
 
 
 def taken_back(state: Any, writes: Sequence[Write], known: dict[Symbol, Any]) -> Any:
