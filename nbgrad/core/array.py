@@ -390,9 +390,10 @@ class Array(Conversions, Tracer):
     def __deepcopy__(self, memo):
         return self.copy()
 
-    def astype(self, dtype):
+    def astype(self, dtype, copy=True):
         """float64 or float32 values; the cotangent comes back in the original dtype."""
-        return functions["astype"](self, dtype)
+        out = functions["astype"](self, dtype)
+        return self.copy() if out is self and copy else out
 
 
 clear_sequence_item(Array)

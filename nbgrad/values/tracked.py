@@ -197,8 +197,9 @@ class TrackedArray(GraphArray):
     def write(self, path, value, what):
         """Write to the values in place, and note that in the graph."""
         self.require_computed(what)
+        operand = writing.operand_of(value, self, what)  # which may be a view of this array
         memory.forget_views(self)
-        old, new = self.node, result(*writing.in_place(self, path, value, what))
+        old, new = self.node, result(*writing.in_place(self, path, operand, what))
         self.leave()
         self.become(new)
         writing.pass_on(old, self.node)

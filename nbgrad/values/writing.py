@@ -58,16 +58,18 @@ class WritePlan(eager.FunctionPlan):
         return eager.fit(taken if last is None else np.where(last, taken, 0.0), self.kinds[1])
 
 
-def in_place(x: Any, path: Path, value: Any, what: str) -> tuple[Any, tuple, tuple, np.ndarray]:
-    """Write to the values of x: plan, parents, what is saved, and value of the new node.
+def in_place(
+    x: Any, path: Path, operand: tuple[Node | None, Any, Any], what: str
+) -> tuple[Any, tuple, tuple, np.ndarray]:
+    """Write an operand to the values of x, of which there are no views that have a value: plan,
+    parents, what is saved, and value of the new node.
 
     Raises IndexError as NumPy does, DimensionMismatch for a value that does not fill the place.
     """
     node, aval = x.node, x.aval
-    what = what.format("y")
-    source, kind, value = _operand(value, x, what)
+    source, kind, value = operand
     index = held(without_lists(path.index))
-    value = _fitted(value, _room(path.of(node.value), index), what)
+    value = _fitted(value, _room(path.of(node.value), index), what.format("y"))
     memory = node.value if _is_free(node) else np.array(node.value, order="C")
     part = path.of(memory)
     part[index] = value
@@ -91,8 +93,9 @@ def release(node: Node) -> None:
         node.value = Overwritten(value, node.name)
 
 
-def _operand(value: Any, x: Any, what: str) -> tuple[Node | None, Any, Any]:
-    """Node (or None), kind and value of what is written."""
+def operand_of(value: Any, x: Any, what: str) -> tuple[Node | None, Any, Any]:
+    """Node (or None), kind and value of what is written to x."""
+    what = what.format("y")
     if isinstance(value, Array):
         if value.level or not hasattr(value, "node"):
             raise GraphError(
