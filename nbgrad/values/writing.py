@@ -68,8 +68,7 @@ def in_place(
     """
     node, aval = x.node, x.aval
     source, kind, value = operand
-    index = held(without_lists(path.index))
-    value = _fitted(value, _room(path.of(node.value), index), what.format("y"))
+    index, value = placed(path, node.value, value, what)
     memory = node.value if _is_free(node) else np.array(node.value, order="C")
     part = path.of(memory)
     part[index] = value
@@ -78,6 +77,17 @@ def in_place(
     plan = WritePlan(assign, kinds, {"index": place})
     plan.aval = aval
     return plan, (node, source), (aval, kind if type(kind) is Aval else kind.aval), memory
+
+
+def change(owner: Any, slot: str, path: Path, index: Any, value: Any) -> None:
+    """Write to the plain array in a slot: in its memory, or in that of a copy where anybody else
+    reads it."""
+    array = getattr(owner, slot)
+    if array.base is not None or not array.flags.carray or _holders(array) > _ALONE:
+        array = np.array(array, order="C")
+        setattr(owner, slot, array)
+    part = path.of(array)
+    part[index] = value
 
 
 def pass_on(old: Node, new: Node) -> None:
@@ -116,6 +126,12 @@ def operand_of(value: Any, x: Any, what: str) -> tuple[Node | None, Any, Any]:
 
 
 _NUMBER = Aval.of((), np.dtype(np.float64))
+
+
+def placed(path: Path, x: np.ndarray, value: Any, what: str) -> tuple[Any, Any]:
+    """The index that nobody else changes, and the value in a shape that fills it."""
+    index = held(without_lists(path.index))
+    return index, _fitted(value, _room(path.of(x), index), what.format("y"))
 
 
 def _room(part: np.ndarray, index: Any) -> tuple[int, ...]:
