@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..core.array import Array, apply, implements
+from ..core.memory import Index, copied, view
 from ..core.naming import naming
 from ..core.primitive import Aval, Primitive, Unplanned, bind, shape_of
 from ..core.sizes import is_dynamic
@@ -158,7 +159,7 @@ scatter = Linear(
 # -- positions that are arguments -----------------------------------------------------------------
 
 
-def _filled(index, positions):
+def filled(index, positions):
     """The index with its holes filled."""
     rest = iter(positions)
     parts = index if isinstance(index, tuple) else (index,)
@@ -167,13 +168,13 @@ def _filled(index, positions):
 
 def _gather_infer(x: Aval, *positions, index) -> Aval:
     zeros = [np.zeros(p.shape, np.intp) if isinstance(p, Aval) else p for p in positions]
-    return Aval.of(_shape_at(x.shape, _filled(index, zeros)), common_type(x))
+    return Aval.of(_shape_at(x.shape, filled(index, zeros)), common_type(x))
 
 
 def _gather_batch(primitive, size, args, batched, *, index):
     """Positions of each sample, behind the number of the sample."""
     (x, *positions), (has_x, *has) = args, batched
-    full = _over_samples(size, index, positions, has, has_x)
+    full = over_samples(size, index, positions, has, has_x)
     if full is None:
         return Primitive.batch(primitive, size, args, batched, index=index)
     return bind(primitive, x, *batching.aligned(positions, has), index=full)
@@ -181,7 +182,7 @@ def _gather_batch(primitive, size, args, batched, *, index):
 
 def _scatter_batch(primitive, size, args, batched, *, shape, index):
     (ct, *positions), (_, *has) = args, batched
-    full = _over_samples(size, index, positions, has, True)
+    full = over_samples(size, index, positions, has, True)
     if full is None:
         return Primitive.batch(primitive, size, args, batched, shape=shape, index=index)
     (ct,) = batching.spread(size, (ct,), batched[:1])
@@ -189,7 +190,7 @@ def _scatter_batch(primitive, size, args, batched, *, shape, index):
     return bind(primitive, ct, *positions, shape=(size, *shape), index=full)
 
 
-def _over_samples(size: int, index, positions, has: list[bool], lead: bool) -> tuple | None:
+def over_samples(size: int, index, positions, has: list[bool], lead: bool) -> tuple | None:
     """An index with holes as one of the whole batch; None where no one index takes the same."""
     parts = index if isinstance(index, tuple) else (index,)
     places = [i for i, part in enumerate(parts) if batching.is_position(part)]
@@ -207,7 +208,7 @@ def _over_samples(size: int, index, positions, has: list[bool], lead: bool) -> t
 
 gather = Custom(
     "gather",
-    lambda x, *positions, index: _compute(x, index=_filled(index, positions)),
+    lambda x, *positions, index: _compute(x, index=filled(index, positions)),
     _gather_infer,
     lambda ct, out, args, need, *, index: [
         bind(scatter_at, ct, *args[1:], shape=shape_of(args[0]), index=index),
@@ -222,11 +223,11 @@ gather = Custom(
     batch=_gather_batch,
     unit=True,
     form=forms.gather,
-    reference=lambda x, *positions, index: x[_filled(index, positions)],
+    reference=lambda x, *positions, index: x[filled(index, positions)],
 )
 scatter_at = Custom(
     "scatter_at",
-    lambda ct, *positions, shape, index: _scatter(ct, shape=shape, index=_filled(index, positions)),
+    lambda ct, *positions, shape, index: _scatter(ct, shape=shape, index=filled(index, positions)),
     lambda ct, *positions, shape, index: Aval.of(shape, common_type(ct)),
     lambda ct, out, args, need, *, shape, index: [
         bind(gather, ct, *args[1:], index=index),
@@ -241,7 +242,7 @@ scatter_at = Custom(
     unit=True,
     form=forms.scatter,
     reference=lambda x, *positions, shape, index: _added(
-        x, shape=shape, index=_filled(index, positions)
+        x, shape=shape, index=filled(index, positions)
     ),
 )
 gather.checks = scatter_at.checks = True
@@ -267,7 +268,27 @@ def index_of(x, index):
 
     The pullback needs the index as it is now, so that arrays in it are copied.
     """
-    return at_index(x, held(index) if type(index) is np.ndarray else held(without_lists(index)))
+    if type(index) is np.ndarray:
+        return copied(at_index(x, held(index)))
+    index = held(without_lists(index))
+    out = at_index(x, index)
+    if isinstance(out, Array) and is_view(index) and (out.shape or _names_rest(index)):
+        return view(x, out, Index(index))
+    return copied(out)
+
+
+def is_view(index) -> bool:
+    """Whether an index takes a view: of integers, slices, None and Ellipsis, where an integer may
+    be known only later."""
+    for part in index if isinstance(index, tuple) else (index,):
+        if not (isinstance(part, Array) and part.shape == ()) and not is_basic(part):
+            return False
+    return True
+
+
+def _names_rest(index) -> bool:
+    """Whether an index has an Ellipsis: NumPy then gives an array, where no axes are left too."""
+    return any(part is Ellipsis for part in (index if isinstance(index, tuple) else (index,)))
 
 
 def at_index(x, index):
@@ -315,7 +336,7 @@ def divided(index):
 def selected(index, positions, shape: tuple[int, ...]) -> tuple[int, ...]:
     """The shape that an index with holes takes from an array of `shape`. Raises IndexError."""
     if positions:
-        index = _filled(index, [np.zeros(shape_of(p), np.intp) for p in positions])
+        index = filled(index, [np.zeros(shape_of(p), np.intp) for p in positions])
     return _shape_at(shape, index)
 
 

@@ -10,7 +10,6 @@ from . import cholesky, matrix_functions, structured, toeplitz, triangular
 from .select import on_values
 from .shape import roll
 
-IN_PLACE = "it writes in place: use {}, which gives a new array"
 _COMPLEX = (
     "its result is complex, and nbgrad computes with real numbers: products with np.cos and np.sin "
     "of the frequencies give the real and imaginary parts"
@@ -23,13 +22,6 @@ _FILE = "it writes numbers: give it x.data"
 _NUMBERS = "it makes an array of plain numbers: {}"
 
 remedies |= {
-    "np.put": IN_PLACE.format("nbgrad.at(np.ravel(x))[i].set(v)"),
-    "np.place": IN_PLACE.format("np.where(mask, v, x)"),
-    "np.putmask": IN_PLACE.format("np.where(mask, v, x)"),
-    "np.copyto": "it writes in place: use np.where(mask, v, x) or np.full(shape, v, like=v), which "
-    "give new arrays; into an array made by np.zeros(shape, like=x) it copies",
-    "np.put_along_axis": IN_PLACE.format("nbgrad.at(x)[rows, i].set(v)"),
-    "np.fill_diagonal": IN_PLACE.format("np.where(np.eye(n, dtype=bool), v, x)"),
     **dict.fromkeys(
         [f"np.fft.{name}" for name in (
             "fft", "fft2", "fftn", "ifft", "ifft2", "ifftn", "rfft", "rfft2", "rfftn", "irfft",

@@ -26,6 +26,7 @@ class Batched(Array):
     those of a sample, which may be integers or bools."""
 
     __slots__ = ("aval", "level", "value")
+    value_slots = ("value",)
     aval: Aval
     level: int
     is_batch = True
@@ -33,6 +34,11 @@ class Batched(Array):
     def __init__(self, value: Any, level: int):
         self.value, self.level = value, level
         self.aval = Aval.of(shape_of(value)[1:], value.dtype)
+        self.origin = self.views = None
+
+    def snapshot(self) -> "Batched":
+        """This value, whatever is written to the array afterwards."""
+        return Batched(self.value, self.level)
 
     @property
     def count(self) -> int:
@@ -103,11 +109,6 @@ class Batched(Array):
             "np.where(condition, x, y) or nbgrad.cond(condition, f, g, *args) inside of vmap, and "
             "nbgrad.while_loop in place of while"
         )
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        """`y[i] = v`: y becomes `y.at[i].set(v)`."""
-        new = self._replaced(index, value)
-        self.value = new.value
 
     def __repr__(self) -> str:
         return f"<{self.count} samples of {self.aval}>"

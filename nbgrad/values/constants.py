@@ -8,8 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array, implements
+from ..core.memory import copied
+from ..eager.plans import FunctionPlan
 from ..rules.dtypes import FLOATS, known
 from ..rules.layout import array
+from .fixed import constant_op
+from .tracked import TrackedArray, nested_result, result
 
 _ORDERS = ("C", "F", "A", "K", None)
 
@@ -51,7 +55,7 @@ def filled(like: Array, shape: Any, value: Any, dtype: Any, order: Any = "C") ->
     if type(value) is not int and type(value) is not float:
         value = array(value)
         if isinstance(value, Array):
-            return as_kind(like, cast(np.broadcast_to(value, shape), dtype))
+            return as_kind(like, copied(cast(np.broadcast_to(value, shape), dtype), [value]))
     value = np.asarray(value, dtype)
     return as_kind(like, np.broadcast_to(value, shape), dtype)
 
@@ -82,7 +86,19 @@ def as_kind(like: Array, value: Any, dtype: Any = None) -> Any:
             if one
             else (value.astype(kind))
         )
-    return like.constant(value)
+    out = like.constant(value)
+    if not out.shape:
+        out.views = [16]  # an array, which is written to in place, and no number
+    return out
+
+
+def own_constant(value: np.ndarray, level: int) -> TrackedArray:
+    """A computed array of a level without parents that holds a copy of a plain array."""
+    value = np.array(value, order="C")
+    op, params = constant_op(value)
+    if level:
+        return nested_result(op, (), (), (), params, value, level)
+    return result(FunctionPlan(op, (), params), (), (), value)
 
 
 def cast(value: Any, dtype: Any) -> Any:
