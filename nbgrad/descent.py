@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from .control import scan
-from .core.symbols import user_line
+from .core.lines import user_line
 from .errors import TraceError
 from .static.trace.record import is_recording
 from .transforms import gradient, trees

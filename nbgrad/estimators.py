@@ -13,8 +13,9 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from .core.array import Array
+from .core.lines import user_line
 from .core.primitive import shape_of
-from .core.symbols import Symbol, user_line
+from .core.symbols import Symbol
 from .errors import DimensionMismatch, TraceError
 from .static.trace.record import is_recording
 from .transforms import jvp, trees, vmap

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from .core.array import Array
+from .core.lines import user_line
 from .core.primitive import bind, shape_of
-from .core.symbols import user_line
 from .errors import TraceError
 from .rules import draws
 from .rules.index import index_of

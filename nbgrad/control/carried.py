@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
+from ..core.lines import user_line
 from ..core.primitive import current_level
-from ..core.symbols import is_recorded, user_line
+from ..core.symbols import is_recorded
 from ..errors import DimensionMismatch, TraceError
 from ..rules.assign import PLAIN
 from ..rules.families import FLOATS

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
+from ..core.lines import user_line
 from ..core.memory import Argument
-from ..core.symbols import user_line
 from ..errors import DimensionMismatch, GraphError
 from ..rules.assign import explaining_at
 from ..rules.layout import stack

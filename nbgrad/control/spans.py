@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
+from ..core.lines import user_line
 from ..core.primitive import bind
-from ..core.symbols import user_line
 from ..rules.layout import reshape
 from ..transforms import trees
 from ..transforms.calls import FunctionCall, Part

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from ..core.lines import user_line
 from ..core.primitive import shape_of
-from ..core.symbols import Symbol, is_recorded, user_line
+from ..core.symbols import Symbol, is_recorded
 from ..errors import DimensionMismatch
 from ..rules.assign import explaining_at
 from ..static.trace.body import BodyRecorder, recorded

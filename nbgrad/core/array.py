@@ -7,6 +7,7 @@ forms of the same meaning.
 
 import operator
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from . import memory
 from .conversions import Conversions
 from .functions import check_call, functions, name_of, no_rule, of_ufunc, views
 from .functions import implements as implements
+from .methods import Methods, own
 from .primitive import Aval, Primitive, Tracer, bind
 from .slots import clear_sequence_item
 
@@ -45,17 +47,6 @@ def _binary(name: str):
     return method, reflected
 
 
-def _method(function: Callable):
-    """The method of ndarray that is a function of NumPy with the array first."""
-
-    def method(self, *args, **options):
-        return _called(function, functions[function], (self, *args), options)
-
-    method.__name__ = function.__name__
-    method.__doc__ = f"`np.{function.__name__}(self, ...)`"
-    return method
-
-
 def _augmented(name: str, plain: Callable):
     """The method of an augmented assignment: in place for arrays, a new value for numbers."""
     what = f"{{}} {name} ..."
@@ -79,7 +70,7 @@ def _augmented(name: str, plain: Callable):
 _OPERANDS = (float, int, np.ndarray, Tracer, np.generic, list, tuple, complex)
 
 
-class Array(Conversions, Tracer):
+class Array(Methods, Conversions, Tracer):
     """Operators, protocols and methods, all of them ops of the registry.
 
     `origin` says what it is a view of, and `views` which arrays are views of it: see `memory`. A
@@ -88,7 +79,6 @@ class Array(Conversions, Tracer):
 
     __slots__ = ("__weakref__", "origin", "views")
     value_slots: ClassVar[tuple[str, ...]] = ()
-    has_history = True  # whether it may depend on what is differentiated
     aval: Aval
     origin: Any
     views: list[Any] | None
@@ -115,8 +105,8 @@ class Array(Conversions, Tracer):
 
     def forget(self) -> None:
         """Drop the value, as that of the array which this one is a view of has changed."""
-        for name in self.value_slots:
-            if hasattr(self, name):
+        with suppress(AttributeError):  # it has been dropped before
+            for name in self.value_slots:
                 delattr(self, name)
 
     def write(self, path: memory.Path, value: Any, what: str) -> None:
@@ -269,7 +259,7 @@ class Array(Conversions, Tracer):
         if method != "__call__":
             rule, (out,) = functions[f"ufunc.{method}"], options.pop("out", (None,))
             if out is None:
-                return memory.copied(rule(ufunc, *inputs, **options), inputs)
+                return own(rule(ufunc, *inputs, **options), inputs)
             return functions["out"](getattr(ufunc, method), inputs, out, **options)
         if options:
             return functions["ufunc.call"](ufunc, inputs, **options)
@@ -277,7 +267,7 @@ class Array(Conversions, Tracer):
         if function is None:
             raise no_rule(name)
         try:
-            return memory.copied(function(*inputs), inputs)
+            return own(function(*inputs), inputs)
         except TypeError:
             check_call(name, function, inputs, options)
             raise
@@ -294,117 +284,16 @@ class Array(Conversions, Tracer):
             if any(map(has_mask, types)):
                 raise TypeError(lost_mask(name_of(func)))
         try:
-            return _called(func, rule, args, kwargs)
+            if kwargs and isinstance(kwargs.get("out"), Array):
+                return functions["out"](func, args, **kwargs)
+            out = rule(*args, **kwargs)
+            return out if func in views else own(out, args)
         except TypeError:
             check_call(name_of(func), rule, args, kwargs)
             raise
 
-    # -- methods, as ndarray has them -----------------------------------------------------------
-
-    @property
-    def T(self):
-        """The array with its axes reversed."""
-        return functions[np.transpose](self)
-
-    def transpose(self, *axes):
-        """Axes permuted; reversed without arguments."""
-        order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else (axes or None)
-        return functions[np.transpose](self, order)
-
-    def reshape(self, *shape):
-        """The elements in another shape; one length may be -1."""
-        return functions[np.reshape](self, shape[0] if len(shape) == 1 else shape)
-
-    def flatten(self, order="C"):
-        """The elements along one axis, in an array of its own."""
-        return memory.copied(functions[np.ravel](self, order), [self])
-
-    def ravel(self, order="C"):
-        """The elements along one axis."""
-        return functions[np.ravel](self, order)
-
-    def conj(self):
-        """The array itself, as in NumPy: its numbers are real."""
-        return self
-
-    conjugate = conj
-
-    def dot(self, other):
-        """`np.dot(self, other)`."""
-        return functions[np.dot](self, other)
-
-    sum = _method(np.sum)
-    prod = _method(np.prod)
-    mean = _method(np.mean)
-    var = _method(np.var)
-    std = _method(np.std)
-    max = _method(np.max)
-    min = _method(np.min)
-    cumsum = _method(np.cumsum)
-    clip = _method(np.clip)
-    round = _method(np.round)
-    swapaxes = _method(np.swapaxes)
-    squeeze = _method(np.squeeze)
-    repeat = _method(np.repeat)
-    take = _method(np.take)
-    diagonal = _method(np.diagonal)
-    trace = _method(np.trace)
-    argmax = _method(np.argmax)
-    argmin = _method(np.argmin)
-    argsort = _method(np.argsort)
-    nonzero = _method(np.nonzero)
-    searchsorted = _method(np.searchsorted)
-    any = _method(np.any)
-    all = _method(np.all)
-
-    def sort(self, axis=-1):
-        """Sort the elements along an axis, in place."""
-        memory.write(self, ..., functions[np.sort](self, axis), "{}.sort()")
-
-    def fill(self, value):
-        """Write one number to all elements."""
-        memory.write(self, ..., value, "{}.fill(v)")
-
-    put = _method(np.put)
-
-    def full_like(self, number: float):
-        """An array of this shape and dtype that holds `number` everywhere; its derivative is 0."""
-        below = self.below
-        if isinstance(below, Array):
-            return below.full_like(number)
-        return np.full(self.shape, number, self.dtype)
-
-    def constant(self, value: Any) -> Any:
-        """An array of this kind and level, with derivative 0, that holds `value`: a plain array,
-        or an array of a lower level. It takes assignment where arrays of this kind do."""
-        raise NotImplementedError
-
-    def copy(self):
-        """A tracked copy; the derivative passes through."""
-        return functions[np.copy](self)
-
-    def __copy__(self):
-        """`copy.copy(x)` and `copy.deepcopy(x)` are `np.copy(x)`: the derivative passes through."""
-        return self.copy()
-
-    def __deepcopy__(self, memo):
-        return self.copy()
-
-    def astype(self, dtype, copy=True):
-        """float64 or float32 values; the cotangent comes back in the original dtype."""
-        out = functions["astype"](self, dtype)
-        return self.copy() if out is self and copy else out
-
 
 clear_sequence_item(Array)
-
-
-def _called(function: Callable, rule: Callable, args: Any, options: dict) -> Any:
-    """What the stand-in of a function of NumPy gives: a view only where NumPy gives one."""
-    if options and isinstance(options.get("out"), Array):
-        return functions["out"](function, args, **options)
-    result = rule(*args, **options)
-    return result if function in views else memory.copied(result, args)
 
 
 def apply(primitive: Primitive, x, *others, **params):

@@ -18,86 +18,10 @@ import numpy as np
 from ..errors import TraceError
 from . import modes
 from .functions import functions
-from .naming import naming
 from .primitive import Tracer, shape_of
-
-Parts = tuple["Step", ...]
-
-
-class Step:
-    """How a view is taken from an array: `taken(x)`, of plain arrays and of any kind of Array.
-
-    `placed(x, part)` is x with `part` in place of the view. A step whose view cannot be written to
-    says why in `refusal`.
-    """
-
-    __slots__ = ()
-    refusal = ""
-
-    def taken(self, x: Any) -> Any:
-        raise NotImplementedError
-
-    def placed(self, x: Any, part: Any) -> Any:
-        raise NotImplementedError
-
-
-class Index(Step):
-    """`x[index]` of integers, slices, None and Ellipsis."""
-
-    __slots__ = ("index",)
-
-    def __init__(self, index: Any):
-        self.index = index
-
-    def taken(self, x: Any) -> Any:
-        return x[self.index]
-
-    def placed(self, x: Any, part: Any) -> Any:
-        return functions["at"](x)[self.index].set(part)
-
-
-class Axes(Step):
-    """The axes in another order."""
-
-    __slots__ = ("axes",)
-
-    def __init__(self, axes: tuple[int, ...]):
-        self.axes = axes
-
-    def taken(self, x: Any) -> Any:
-        return np.transpose(x, self.axes)
-
-    def placed(self, x: Any, part: Any) -> Any:
-        axes = self.axes
-        return np.transpose(part, sorted(range(len(axes)), key=axes.__getitem__))
-
-
-class Shape(Step):
-    """The elements in another shape, where no element has to move for it."""
-
-    __slots__ = ("shape",)
-
-    def __init__(self, shape: tuple[int, ...]):
-        self.shape = shape
-
-    def taken(self, x: Any) -> Any:
-        return np.reshape(x, self.shape)
-
-    def placed(self, x: Any, part: Any) -> Any:
-        return np.reshape(part, shape_of(x))
-
-
-class Shown(Step):
-    """A view that cannot be written to, such as that of `np.broadcast_to`."""
-
-    __slots__ = ("function", "refusal")
-
-    def __init__(self, function: Callable[[Any], Any], name: str):
-        self.function = function
-        self.refusal = f"{name} gives a view that cannot be written to: write to a copy of it"
-
-    def taken(self, x: Any) -> Any:
-        return self.function(x)
+from .steps import Axes as Axes
+from .steps import Index, Parts, Path, Shape, Step, Untracked
+from .steps import Shown as Shown
 
 
 class Origin:
@@ -118,39 +42,6 @@ class Argument:
         self.op, self.error = op, error
 
 
-class Path:
-    """An index into a view: the steps that lead there, and what is read or written behind them."""
-
-    __slots__ = ("index", "steps")
-
-    def __init__(self, steps: Parts, index: Any):
-        self.steps, self.index = steps, index
-
-    def of(self, x: Any) -> Any:
-        """The view that the steps take from x."""
-        for step in self.steps:
-            x = step.taken(x)
-        return x
-
-    def set(self, x: Any, value: Any) -> Any:
-        """x with a value at this place: a new array."""
-        return _placed(x, self.steps, self.index, value)
-
-
-def _placed(x: Any, steps: Sequence[Step], index: Any, value: Any) -> Any:
-    if not steps:
-        if index is ... and isinstance(value, Tracer) and shape_of(value) == shape_of(x):
-            return functions[np.copy](value)
-        return functions["at"](x)[index].set(value)
-    step, *rest = steps
-    # Indices of indices are numbers, and no formulas of lengths that have names.
-    if not rest and isinstance(step, Index) and naming() is None:
-        joined = _joined(step.index, index, shape_of(x))
-        if joined is not None:
-            return functions["at"](x)[joined].set(value)
-    return step.placed(x, _placed(step.taken(x), rest, index, value))
-
-
 # -- views ----------------------------------------------------------------------------------------
 
 
@@ -162,20 +53,12 @@ def view(x: Any, out: Any, step: Step) -> Any:
 
 
 def link(x: Any, out: Any, step: Step) -> None:
-    if modes.active and modes.untracked(x.level) and x.has_history:
-        step = Shown(_without_history(step), "a block of no_tracking")
+    if modes.active and modes.untracked(x.level):
+        step = Untracked(step)
     is_known = type(out.origin) is Origin and out.origin.parent is x
     out.origin = Origin(x, step)
     if not is_known:
         _register(x, out)
-
-
-def _without_history(step: Step) -> Callable[[Any], Any]:
-    def taken(x: Any) -> Any:
-        with modes.no_tracking():
-            return copied(step.taken(x))
-
-    return taken
 
 
 def _register(x: Any, out: Any) -> None:
@@ -189,6 +72,13 @@ def _register(x: Any, out: Any) -> None:
     if len(views) > views[0]:
         views[1:] = [view for view in views[1:] if view() is not None]
         views[0] = 2 * len(views) + 16
+
+
+def register_all(x: Any) -> None:
+    """Note a stale view, and those that it is a view of, as views of it are not stale."""
+    while type(x.origin) is Origin:
+        _register(x.origin.parent, x)
+        x = x.origin.parent
 
 
 def copied(out: Any, args: Sequence = ()) -> Any:
@@ -376,102 +266,3 @@ def _where(mask: Any, value: Any, part: Any) -> Any:
         )
     rest = len(shape_of(part)) - len(shape_of(mask))
     return np.where(np.reshape(mask, (*shape_of(mask), *(1,) * rest)), value, part)
-
-
-# -- indices of indices ---------------------------------------------------------------------------
-
-
-def _joined(first: Any, second: Any, shape: tuple[int, ...]) -> Any:
-    """The index that takes from an array of `shape` what `second` takes from `x[first]`; None where
-    no tuple of integers, slices and None does."""
-    parts = _parts(first, shape)
-    if parts is None:
-        return None
-    free = [i for i, part in enumerate(parts) if part is None or isinstance(part, range)]
-    lengths = tuple(1 if parts[i] is None else len(parts[i]) for i in free)
-    inner = _parts(second, lengths)
-    if inner is None:
-        return None
-    joined: list[Any] = []
-    rest = iter(inner)
-    for part in parts:
-        if not (part is None or isinstance(part, range)):
-            joined.append(part)
-            continue
-        new = next(rest)
-        while new is None:
-            joined.append(None)
-            new = next(rest)
-        if part is None:
-            if not isinstance(new, range):
-                continue
-            if len(new) != 1:
-                return None
-            joined.append(None)
-        elif isinstance(new, range):
-            joined.append(_slice(part[new.start :: new.step][: len(new)] if len(new) else part[:0]))
-        elif isinstance(new, int):
-            joined.append(part[new])
-        elif part == range(len(part)) and not _is_cut(part, shape, joined):
-            joined.append(new)
-        else:
-            return None
-    joined += list(rest)
-    return tuple(joined)
-
-
-def _is_cut(part: range, shape: tuple[int, ...], joined: list) -> bool:
-    """Whether a part is shorter than the axis of the array that it runs over."""
-    axis = sum(entry is not None for entry in joined)
-    return len(part) != shape[axis]
-
-
-def _parts(index: Any, shape: tuple[int, ...]) -> list[Any] | None:
-    """For each axis an integer in range or the range that is taken, None for new axes; positions
-    that are arrays without axes stay as they are."""
-    parts = list(index) if isinstance(index, tuple) else [index]
-    found: list[Any] = []
-    if sum(part is Ellipsis for part in parts) > 1:
-        return None
-    named = sum(part is not None and part is not Ellipsis for part in parts)
-    if named > len(shape):
-        return None
-    if not any(part is Ellipsis for part in parts):
-        parts.append(Ellipsis)
-    axis = 0
-    for part in parts:
-        if part is None:
-            found.append(None)
-            continue
-        if part is Ellipsis:
-            stop = axis + len(shape) - named
-            if not all(isinstance(n, int) for n in shape[axis:stop]):
-                return None
-            found += [range(n) for n in shape[axis:stop]]
-            axis = stop
-            continue
-        n, axis = shape[axis], axis + 1
-        if not isinstance(n, int) or isinstance(part, (bool, np.bool_)):
-            return None
-        if isinstance(part, slice):
-            try:
-                found.append(range(*part.indices(n)))
-            except TypeError:
-                return None
-        elif isinstance(part, (int, np.integer)):
-            if not -n <= part < n:
-                return None
-            found.append(int(part) % n)
-        elif isinstance(part, Tracer) and shape_of(part) == ():
-            found.append(part)
-        else:
-            return None
-    return found
-
-
-def _slice(taken: range) -> slice:
-    """The slice that takes the positions of a range."""
-    if not len(taken):
-        return slice(0, 0)
-    stop = taken[-1] + (1 if taken.step > 0 else -1)
-    return slice(taken[0], stop if stop >= 0 else None, taken.step)

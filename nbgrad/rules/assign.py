@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array, functions
+from ..core.lines import user_line
 from ..core.memory import Path
 from ..core.primitive import Aval, Primitive, Unplanned, bind, shape_of
-from ..core.symbols import user_line
 from ..errors import DimensionMismatch, TraceError, UntrackedError, require_unmasked
 from . import batching, dtypes
 from .dtypes import common_type

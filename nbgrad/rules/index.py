@@ -3,11 +3,13 @@
 import numpy as np
 
 from ..core.array import Array, apply, implements
+from ..core.lines import user_line
 from ..core.memory import Index, Path, copied, view
 from ..core.naming import naming
 from ..core.primitive import Aval, Primitive, Unplanned, bind, shape_of
 from ..core.sizes import is_dynamic
-from ..core.symbols import recording, user_line
+from ..core.steps import names_rest
+from ..core.symbols import recording
 from ..eager import plans as eager
 from ..errors import TraceError, UntrackedError, require_unmasked
 from ..kernels import index as kernels
@@ -282,7 +284,7 @@ def index_of(x, index):
         return copied(at_index(x, held(index)))
     index = held(without_lists(index))
     out = at_index(x, index)
-    if isinstance(out, Array) and is_view(index) and (out.shape or _names_rest(index)):
+    if isinstance(out, Array) and is_view(index) and (out.shape or names_rest(index)):
         return view(x, out, Index(index))
     return copied(out)
 
@@ -294,11 +296,6 @@ def is_view(index) -> bool:
         if not (isinstance(part, Array) and part.shape == ()) and not is_basic(part):
             return False
     return True
-
-
-def _names_rest(index) -> bool:
-    """Whether an index has an Ellipsis: NumPy then gives an array, where no axes are left too."""
-    return any(part is Ellipsis for part in (index if isinstance(index, tuple) else (index,)))
 
 
 def at_index(x, index):

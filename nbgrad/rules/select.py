@@ -7,8 +7,9 @@ import numpy as np
 
 from ..core.array import Array, functions, implements
 from ..core.functions import items_of, mapped
+from ..core.lines import user_line
 from ..core.primitive import Aval, bind, shape_of
-from ..core.symbols import Symbol, noted, user_line
+from ..core.symbols import Symbol, noted
 from ..errors import NoRuleError, TraceError, UntrackedError, require_unmasked
 from .dtypes import common_type, held
 from .families import Linear, sample

@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from ..core.lines import calling_line, user_line
 from ..core.naming import Naming
 from ..core.primitive import Aval
 from ..core.sizes import stand_in, value_of
-from ..core.symbols import calling_line, static_key, user_line
+from ..core.symbols import static_key
 from ..errors import DimensionMismatch, TraceError
 from ..transforms import trees
 from .arguments import Arguments

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
+from ..core.lines import user_line
 from ..core.primitive import Primitive, Unplanned, bind, new_level, shape_of
 from ..core.remade import reduced
-from ..core.symbols import user_line
 from ..errors import DimensionMismatch, NoRuleError, TraceError
 from ..values.tracked import below
 from . import trees

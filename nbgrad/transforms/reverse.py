@@ -12,7 +12,8 @@ from ..core.primitive import shape_of
 from ..core.remade import Remade
 from ..errors import DimensionMismatch
 from ..values import backward
-from ..values.tracked import TrackedArray, ones
+from ..values.operands import ones
+from ..values.tracked import TrackedArray
 from . import trees
 from .run import Run, array_leaves, fitted, with_aux
 from .transformed import transformed

@@ -92,10 +92,6 @@ class GraphArray(Array):
         """The tracked arrays that this one was computed from, in the order of the arguments."""
         return tuple(graph.handle(node) for node in self.node.parents if node is not None)
 
-    @property
-    def has_history(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.node.plan is None or bool(self.node.parents)
-
     # -- values -------------------------------------------------------------------------------
 
     def item(self, *index) -> float:

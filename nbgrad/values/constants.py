@@ -13,7 +13,8 @@ from ..eager.plans import FunctionPlan
 from ..rules.dtypes import FLOATS, known
 from ..rules.layout import array
 from .fixed import constant_op
-from .tracked import TrackedArray, nested_result, result
+from .nested import nested_result
+from .tracked import TrackedArray, result
 
 _ORDERS = ("C", "F", "A", "K", None)
 

@@ -8,7 +8,9 @@ from ..core.array import Array
 from ..core.primitive import current_level
 from ..kernels.shapes import MOST_AXES
 from ..rules.families import FLOATS
+from . import nested as nested
 from . import short
+from . import stale as stale
 from .operands import float_array
 from .tracked import TrackedArray
 

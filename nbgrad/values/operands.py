@@ -17,6 +17,14 @@ def aval_of(value: Any) -> Aval:
     return value.aval if isinstance(value, Array) else Aval.of(value.shape, value.dtype)
 
 
+_ONES = {dtype: np.ones((), dtype) for dtype in FLOATS}
+
+
+def ones(aval: Aval) -> np.ndarray:
+    """A cotangent of ones, which nobody writes to."""
+    return np.ones(aval.shape, aval.dtype) if aval.shape else _ONES[aval.dtype]
+
+
 def plain_operand(x: Any, primitive: Primitive) -> tuple[Any, Any]:
     """The kind (see `eager.Plan`) and the value of an untracked argument."""
     if type(x) is float:

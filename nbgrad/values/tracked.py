@@ -6,7 +6,7 @@ may itself be tracked, dual or symbolic.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 from weakref import ref
 
 import numpy as np
@@ -14,21 +14,18 @@ import numpy as np
 from ..core import memory, modes
 from ..core.array import Array
 from ..core.modes import active
-from ..core.primitive import Aval, Primitive, bind
-from ..core.symbols import lifted
+from ..core.primitive import Primitive, bind
 from ..eager import plans as eager
 from ..eager.elementwise import ElementwisePlan
 from ..errors import DimensionMismatch, GraphError
-from ..rules.families import FLOATS, ufunc_primitives
-from ..rules.index import IndexPlan, index_row, is_basic, slice_plan
+from ..rules.families import ufunc_primitives
+from ..rules.index import slice_plan
 from . import backward, gradients, graph, operands, writing
 from .base import GraphArray, plain_value
 from .fixed import constant_op
-from .graph import Leaf, NestedLeaf, NestedNode, Node, add_child, tick
-from .operands import aval_of, plain_operand
+from .graph import Leaf, NestedLeaf, Node, add_child, tick
+from .operands import aval_of, ones, plain_operand
 from .writing import Overwritten
-
-_SEEDS = {dtype: np.ones((), dtype) for dtype in FLOATS}
 
 
 class TrackedArray(GraphArray):
@@ -40,12 +37,15 @@ class TrackedArray(GraphArray):
 
     __slots__ = ()
     value_slots = ("node",)
+    # Above the base level, of a view that has to be read anew, of values that were written over:
+    # set where these classes are defined.
+    nested: ClassVar[type["TrackedArray"]]
+    stale: ClassVar[type["TrackedArray"]]
+    past: ClassVar[type["TrackedArray"]]
 
     @classmethod
     def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
-        if level == 0:
-            return record(primitive, args, params)
-        return record_nested(level, primitive, args, params)
+        return record(primitive, args, params)
 
     @staticmethod
     def bind1(primitive: Primitive, x, **params):
@@ -102,8 +102,6 @@ class TrackedArray(GraphArray):
     def constant(self, value: Any) -> "TrackedArray":
         op, params = constant_op(value)
         value = operands.in_kind(self.below, value)
-        if self.level:
-            return nested_result(op, (), (), (), params, value, self.level)
         return result(eager.FunctionPlan(op, (), params), (), (), value)
 
     def backward(
@@ -148,7 +146,7 @@ class TrackedArray(GraphArray):
                     f"backward of an array of shape {self.shape} needs a cotangent of that shape, "
                     "such as z.backward(np.ones(z.shape)); only one element needs none"
                 )
-            seed = ones(aval) if aval.shape else _SEEDS[aval.dtype]
+            seed = ones(aval)
         else:
             level = self.level + create_graph
             seed = operands.cotangent(cotangent, self.aval, self.name, level, copy=create_graph)
@@ -190,7 +188,7 @@ class TrackedArray(GraphArray):
         node = self.node
         del self.node
         if type(self) is TrackedArray:
-            self.__class__ = Stale
+            self.__class__ = TrackedArray.stale
         node.array = _nobody
         writing.release(node)
 
@@ -206,8 +204,9 @@ class TrackedArray(GraphArray):
 
     def snapshot(self) -> "TrackedArray":
         """This value, whatever is written to the array afterwards."""
-        array = TrackedArray() if self.level == 0 else NestedTracked()
-        array.node, array.aval = self.node, self.aval
+        node = self.node  # of a stale view, which is none then
+        array = type(self)()
+        array.node, array.aval = node, self.aval
         array.origin = array.views = None
         array.kept = array.node.value
         return array
@@ -219,71 +218,6 @@ class TrackedArray(GraphArray):
         return make_leaf, (np.array(plain_value(self)), _label(self), 0)
 
 
-class NestedTracked(TrackedArray):
-    """A tracked array above the base level; `data` is a value of a lower level."""
-
-    __slots__ = ()
-    bind1 = bind2 = staticmethod(bind)  # pyright: ignore[reportAssignmentType]
-
-    def write(self, path, value, what):
-        """Become the array that ops make of this one and the value."""
-        self.require_computed(what)
-        Array.write(self, path, value, what)
-
-    @property
-    def level(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.node.level
-
-
-class Stale(TrackedArray):
-    """A view of which the elements have changed: it has no node until it is read. What is asked for
-    the node becomes a TrackedArray again."""
-
-    __slots__ = ()
-
-    @classmethod
-    def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
-        for arg in args:
-            if type(arg) is Stale:
-                memory.refreshed(arg)
-        return TrackedArray.process(level, primitive, args, params)
-
-    def become(self, new):
-        self.__class__ = TrackedArray
-        TrackedArray.become(self, new)
-
-    def __getitem__(self, index):
-        """Elements of a stale view, from the memory that it is a view of: the others are not
-        read."""
-        root, steps = memory.path_to(self)
-        shown = any(step.refusal for step in steps)
-        if type(root) is not TrackedArray or not is_basic(index) or shown or modes.active:
-            return super().__getitem__(index)
-        path, value = memory.Path(steps, index), root.node.value
-        out = np.array(path.of(value)[index])
-        plan = IndexPlan(index_row, (root.aval,), {"index": path})
-        out = result(plan, (root.node,), (root.aval,), out)
-        if out.shape or index is ... or (type(index) is tuple and ... in index):
-            memory.link(self, out, memory.Index(index))
-        return out
-
-
-class Past(TrackedArray):
-    """What a node held before its values were written to: they are gone, its place in the graph is
-    not."""
-
-    __slots__ = ()
-
-    @classmethod
-    def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
-        raise next(arg for arg in args if isinstance(arg, Past)).node.value.error()
-
-
-def ones(aval: Aval) -> np.ndarray:
-    """A cotangent of ones, which nobody writes to."""
-    return np.ones(aval.shape, aval.dtype) if aval.shape else _SEEDS[aval.dtype]
-
-
 # -- recording ------------------------------------------------------------------------------------
 
 
@@ -291,7 +225,7 @@ def record(primitive: Primitive, args: Sequence, params: dict):
     """Apply a primitive at the base level, and note it in the graph."""
     if len(args) == 1 and type(args[0]) is TrackedArray:
         return TrackedArray.bind1(primitive, *args, **params)
-    parents, values, kinds = _take_apart(0, primitive, args)
+    parents, values, kinds = take_apart(0, primitive, args)
     if len(kinds) == 2 and parents[0] is parents[1] and primitive.plan_class is ElementwisePlan:
         kinds = kinds[:1]
     if not primitive.differentiable:
@@ -303,35 +237,7 @@ def record(primitive: Primitive, args: Sequence, params: dict):
     return result(plan, parents, values, out)
 
 
-def record_nested(level: int, primitive: Primitive, args: Sequence, params: dict):
-    """Apply a primitive above the base level: to the values below it, through `bind`."""
-    parents, values, kinds = _take_apart(level, primitive, lifted(args))
-    out = bind(primitive, *values, **params)
-    if not primitive.differentiable:
-        return out
-    return nested_result(primitive, kinds, parents, values, params, out, level)
-
-
-def nested_result(primitive, kinds, parents, values, params, out, level: int) -> "NestedTracked":
-    """The array of a new node above the base level."""
-    if active and modes.untracked(level):
-        parents = values = ()
-    node, array = NestedNode(), NestedTracked()
-    array.node, array.aval = node, aval_of(out)
-    array.origin = array.views = None
-    node.plan, node.parents, node.saved, node.value = (
-        eager.FunctionPlan(primitive, kinds, params), parents, values, out,
-    )  # fmt: skip
-    node.children = node.grad = None
-    node.time, node.level = tick(), level
-    node.array = ref(array)
-    for parent in parents:
-        if parent is not None:
-            add_child(parent, ref(node))
-    return array
-
-
-def _take_apart(level: int, primitive: Primitive, args: Sequence) -> tuple[tuple, tuple, tuple]:
+def take_apart(level: int, primitive: Primitive, args: Sequence) -> tuple[tuple, tuple, tuple]:
     """Node (or None), value and kind of each argument."""
     parents, values, kinds = [], [], []
     for arg in args:
@@ -357,7 +263,8 @@ def result(plan, parents: tuple, saved: tuple, value) -> TrackedArray:
             modes.watch_forward(node, saved, value)
         if modes.guarding():
             modes.note_saved(node, saved)
-        if modes.untracked() and not plan.writes:
+        # What is written to keeps its history; a constant stays one.
+        if modes.untracked() and not (plan.writes and parents[0].parents):
             parents = saved = ()
     node.parents = parents
     node.saved = saved
@@ -389,9 +296,9 @@ def _nobody() -> None:
 
 def _handle(node: Node) -> TrackedArray:
     if type(node.value) is Overwritten:
-        array = Past()
+        array = TrackedArray.past()
     else:
-        array = TrackedArray() if node.level == 0 else NestedTracked()
+        array = TrackedArray() if node.level == 0 else TrackedArray.nested()
     array.aval = aval_of(node.value)
     array.node = node
     array.origin = array.views = None
@@ -407,7 +314,7 @@ def make_leaf(value, name: str, level: int) -> TrackedArray:
     if level == 0:
         node, array = Leaf(), TrackedArray()
     else:
-        node, array = NestedLeaf(), NestedTracked()
+        node, array = NestedLeaf(), TrackedArray.nested()
         node.level = level
     node.value, node.label = value, name
     # A list from the start: threads may share a leaf, and appending to a list is safe.

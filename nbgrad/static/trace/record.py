@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from ...core.array import Array
+from ...core.lines import calling_line
 from ...core.memory import Argument
 from ...core.primitive import Aval, Primitive, new_level
-from ...core.symbols import Builder, Symbol, aval_of, calling_line, recording, symbol_of
+from ...core.symbols import Builder, Symbol, aval_of, recording, symbol_of
 from ...errors import TraceError, require_unmasked
 from ...kernels.shapes import require_axes
 from ...rules.dtypes import known

@@ -1,0 +1,35 @@
+"""The line of the user's code that is running, for messages and programs."""
+
+import linecache
+import os
+import sys
+from types import FrameType
+
+_HERE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+
+
+def calling_line(frame: FrameType | None = None) -> str:
+    """The line of code outside of this package that is running, here or in a frame: `file:line:
+    text`, or ""."""
+    frame = frame or sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if not code.co_filename.startswith(_HERE) or code.co_filename.startswith(_OUTSIDE):
+            text = linecache.getline(code.co_filename, frame.f_lineno).strip()
+            place = f"{os.path.basename(code.co_filename)}:{frame.f_lineno}"
+            return f"{place}: {text}" if text else place
+        if code.co_name == "trace" and code.co_filename.endswith(_TRACE):
+            return ""
+        frame = frame.f_back
+    return ""
+
+
+# Programs that ship with the package are users of it.
+_OUTSIDE = _HERE + "experiments" + os.sep
+_TRACE = os.path.join("static", "trace", "record.py")
+
+
+def user_line(frame: FrameType | None = None) -> str:
+    """`calling_line` to end a message with."""
+    line = calling_line(frame)
+    return f" ({line})" if line else ""

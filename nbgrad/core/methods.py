@@ -1,0 +1,139 @@
+"""The methods of arrays that are functions of NumPy, with NumPy's names and arguments."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import memory
+from .functions import functions, views
+from .primitive import Tracer
+
+
+def _method(function: Callable):
+    """The method of ndarray that is a function of NumPy with the array first."""
+
+    def method(self, *args, **options):
+        if options and isinstance(options.get("out"), Tracer):
+            return functions["out"](function, (self, *args), **options)
+        out = functions[function](self, *args, **options)
+        if function in views or (
+            type(out) is type(self) and out.origin is None and out is not self
+        ):
+            return out
+        return own(out, (self,))
+
+    method.__name__ = function.__name__
+    method.__doc__ = f"`np.{function.__name__}(self, ...)`"
+    return method
+
+
+class Methods:
+    """The methods that ndarray has, for every kind of array."""
+
+    __slots__ = ()
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    below: Any
+
+    @property
+    def T(self):
+        """The array with its axes reversed."""
+        return functions[np.transpose](self)
+
+    def transpose(self, *axes):
+        """Axes permuted; reversed without arguments."""
+        order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else (axes or None)
+        return functions[np.transpose](self, order)
+
+    def reshape(self, *shape):
+        """The elements in another shape; one length may be -1."""
+        return functions[np.reshape](self, shape[0] if len(shape) == 1 else shape)
+
+    def flatten(self, order="C"):
+        """The elements along one axis, in an array of its own."""
+        return memory.copied(functions[np.ravel](self, order), [self])
+
+    def ravel(self, order="C"):
+        """The elements along one axis."""
+        return functions[np.ravel](self, order)
+
+    def conj(self):
+        """The array itself, as in NumPy: its numbers are real."""
+        return self
+
+    conjugate = conj
+
+    def dot(self, other):
+        """`np.dot(self, other)`."""
+        return functions[np.dot](self, other)
+
+    sum = _method(np.sum)
+    prod = _method(np.prod)
+    mean = _method(np.mean)
+    var = _method(np.var)
+    std = _method(np.std)
+    max = _method(np.max)
+    min = _method(np.min)
+    cumsum = _method(np.cumsum)
+    clip = _method(np.clip)
+    round = _method(np.round)
+    swapaxes = _method(np.swapaxes)
+    squeeze = _method(np.squeeze)
+    repeat = _method(np.repeat)
+    take = _method(np.take)
+    diagonal = _method(np.diagonal)
+    trace = _method(np.trace)
+    argmax = _method(np.argmax)
+    argmin = _method(np.argmin)
+    argsort = _method(np.argsort)
+    nonzero = _method(np.nonzero)
+    searchsorted = _method(np.searchsorted)
+    any = _method(np.any)
+    all = _method(np.all)
+
+    def sort(self, axis=-1):
+        """Sort the elements along an axis, in place."""
+        memory.write(self, ..., functions[np.sort](self, axis), "{}.sort()")
+
+    def fill(self, value):
+        """Write one number to all elements."""
+        memory.write(self, ..., value, "{}.fill(v)")
+
+    put = _method(np.put)
+
+    def full_like(self, number: float):
+        """An array of this shape and dtype that holds `number` everywhere; its derivative is 0."""
+        below = self.below
+        if isinstance(below, Tracer):
+            return below.full_like(number)
+        return np.full(self.shape, number, self.dtype)
+
+    def constant(self, value: Any) -> Any:
+        """An array of this kind and level, with derivative 0, that holds `value`: a plain array,
+        or an array of a lower level. It takes assignment where arrays of this kind do."""
+        raise NotImplementedError
+
+    def copy(self):
+        """A tracked copy; the derivative passes through."""
+        return functions[np.copy](self)
+
+    def __copy__(self):
+        """`copy.copy(x)` and `copy.deepcopy(x)` are `np.copy(x)`: the derivative passes through."""
+        return self.copy()
+
+    def __deepcopy__(self, memo):
+        return self.copy()
+
+    def astype(self, dtype, copy=True):
+        """float64 or float32 values; the cotangent comes back in the original dtype."""
+        out = functions["astype"](self, dtype)
+        return self.copy() if out is self and copy else out
+
+
+def own(out: Any, args: Sequence) -> Any:
+    """The result of a function that gives no view of its arguments."""
+    if isinstance(out, Tracer):
+        linked = out.origin is not None  # pyright: ignore[reportAttributeAccessIssue]
+        return memory.copied(out, args) if linked or any(out is x for x in args) else out
+    return memory.copied(out) if isinstance(out, (tuple, list)) else out

@@ -1,0 +1,242 @@
+"""How views are taken from arrays: steps, paths of steps, and indices of indices."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import modes
+from .functions import functions
+from .naming import naming
+from .primitive import Tracer, shape_of
+
+Parts = tuple["Step", ...]
+
+
+class Step:
+    """How a view is taken from an array: `taken(x)`, of plain arrays and of any kind of Array.
+
+    `placed(x, part)` is x with `part` in place of the view. A step whose view cannot be written to
+    says why in `refusal`.
+    """
+
+    __slots__ = ()
+    refusal = ""
+
+    def taken(self, x: Any) -> Any:
+        raise NotImplementedError
+
+    def placed(self, x: Any, part: Any) -> Any:
+        raise NotImplementedError
+
+
+class Index(Step):
+    """`x[index]` of integers, slices, None and Ellipsis."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, index: Any):
+        self.index = index
+
+    def taken(self, x: Any) -> Any:
+        return x[self.index]
+
+    def placed(self, x: Any, part: Any) -> Any:
+        return functions["at"](x)[self.index].set(part)
+
+
+class Axes(Step):
+    """The axes in another order."""
+
+    __slots__ = ("axes",)
+
+    def __init__(self, axes: tuple[int, ...]):
+        self.axes = axes
+
+    def taken(self, x: Any) -> Any:
+        return np.transpose(x, self.axes)
+
+    def placed(self, x: Any, part: Any) -> Any:
+        axes = self.axes
+        return np.transpose(part, sorted(range(len(axes)), key=axes.__getitem__))
+
+
+class Shape(Step):
+    """The elements in another shape, where no element has to move for it."""
+
+    __slots__ = ("shape",)
+
+    def __init__(self, shape: tuple[int, ...]):
+        self.shape = shape
+
+    def taken(self, x: Any) -> Any:
+        return np.reshape(x, self.shape)
+
+    def placed(self, x: Any, part: Any) -> Any:
+        return np.reshape(part, shape_of(x))
+
+
+class Shown(Step):
+    """A view that cannot be written to, such as that of `np.broadcast_to`."""
+
+    __slots__ = ("function", "refusal")
+
+    def __init__(self, function: Callable[[Any], Any], name: str):
+        self.function = function
+        self.refusal = f"{name} gives a view that cannot be written to: write to a copy of it"
+
+    def taken(self, x: Any) -> Any:
+        return self.function(x)
+
+
+class Untracked(Step):
+    """A step that was taken inside of `no_tracking`: the view is a constant of what follows."""
+
+    __slots__ = ("refusal", "step")
+
+    def __init__(self, step: Step):
+        self.step, self.refusal = step, step.refusal
+
+    def taken(self, x: Any) -> Any:
+        with modes.no_tracking():
+            return self.step.taken(x)
+
+    def placed(self, x: Any, part: Any) -> Any:
+        return self.step.placed(x, part)
+
+
+class Path:
+    """An index into a view: the steps that lead there, and what is read or written behind them."""
+
+    __slots__ = ("index", "steps")
+
+    def __init__(self, steps: Parts, index: Any):
+        self.steps, self.index = steps, index
+
+    def of(self, x: Any) -> Any:
+        """The view that the steps take from x."""
+        for step in self.steps:
+            x = step.taken(x)
+        return x
+
+    def set(self, x: Any, value: Any) -> Any:
+        """x with a value at this place: a new array."""
+        return _placed(x, self.steps, self.index, value)
+
+
+def _placed(x: Any, steps: Sequence[Step], index: Any, value: Any) -> Any:
+    if not steps:
+        if index is ... and isinstance(value, Tracer) and shape_of(value) == shape_of(x):
+            return functions[np.copy](value)
+        return functions["at"](x)[index].set(value)
+    step, *rest = steps
+    # Indices of indices are numbers, and no formulas of lengths that have names.
+    if not rest and isinstance(step, Index) and naming() is None:
+        joined = _joined(step.index, index, shape_of(x))
+        if joined is not None:
+            return functions["at"](x)[joined].set(value)
+    return step.placed(x, _placed(step.taken(x), rest, index, value))
+
+
+def names_rest(index: Any) -> bool:
+    """Whether an index has an Ellipsis: NumPy then gives an array, where no axes are left too."""
+    return any(part is Ellipsis for part in (index if isinstance(index, tuple) else (index,)))
+
+
+# -- indices of indices ---------------------------------------------------------------------------
+
+
+def _joined(first: Any, second: Any, shape: tuple[int, ...]) -> Any:
+    """The index that takes from an array of `shape` what `second` takes from `x[first]`; None where
+    no tuple of integers, slices and None does."""
+    parts = _parts(first, shape)
+    if parts is None:
+        return None
+    free = [i for i, part in enumerate(parts) if part is None or isinstance(part, range)]
+    lengths = tuple(1 if parts[i] is None else len(parts[i]) for i in free)
+    inner = _parts(second, lengths)
+    if inner is None:
+        return None
+    joined: list[Any] = []
+    rest = iter(inner)
+    for part in parts:
+        if not (part is None or isinstance(part, range)):
+            joined.append(part)
+            continue
+        new = next(rest)
+        while new is None:
+            joined.append(None)
+            new = next(rest)
+        if part is None:
+            if not isinstance(new, range):
+                continue
+            if len(new) != 1:
+                return None
+            joined.append(None)
+        elif isinstance(new, range):
+            joined.append(_slice(part[new.start :: new.step][: len(new)] if len(new) else part[:0]))
+        elif isinstance(new, int):
+            joined.append(part[new])
+        elif part == range(len(part)) and not _is_cut(part, shape, joined):
+            joined.append(new)
+        else:
+            return None
+    joined += list(rest)
+    return tuple(joined)
+
+
+def _is_cut(part: range, shape: tuple[int, ...], joined: list) -> bool:
+    """Whether a part is shorter than the axis of the array that it runs over."""
+    axis = sum(entry is not None for entry in joined)
+    return len(part) != shape[axis]
+
+
+def _parts(index: Any, shape: tuple[int, ...]) -> list[Any] | None:
+    """For each axis an integer in range or the range that is taken, None for new axes; positions
+    that are arrays without axes stay as they are."""
+    parts = list(index) if isinstance(index, tuple) else [index]
+    found: list[Any] = []
+    if sum(part is Ellipsis for part in parts) > 1:
+        return None
+    named = sum(part is not None and part is not Ellipsis for part in parts)
+    if named > len(shape):
+        return None
+    if not any(part is Ellipsis for part in parts):
+        parts.append(Ellipsis)
+    axis = 0
+    for part in parts:
+        if part is None:
+            found.append(None)
+            continue
+        if part is Ellipsis:
+            stop = axis + len(shape) - named
+            if not all(isinstance(n, int) for n in shape[axis:stop]):
+                return None
+            found += [range(n) for n in shape[axis:stop]]
+            axis = stop
+            continue
+        n, axis = shape[axis], axis + 1
+        if not isinstance(n, int) or isinstance(part, (bool, np.bool_)):
+            return None
+        if isinstance(part, slice):
+            try:
+                found.append(range(*part.indices(n)))
+            except TypeError:
+                return None
+        elif isinstance(part, (int, np.integer)):
+            if not -n <= part < n:
+                return None
+            found.append(int(part) % n)
+        elif isinstance(part, Tracer) and shape_of(part) == ():
+            found.append(part)
+        else:
+            return None
+    return found
+
+
+def _slice(taken: range) -> slice:
+    """The slice that takes the positions of a range."""
+    if not len(taken):
+        return slice(0, 0)
+    stop = taken[-1] + (1 if taken.step > 0 else -1)
+    return slice(taken[0], stop if stop >= 0 else None, taken.step)

@@ -1,0 +1,69 @@
+"""Tracked arrays above the base level: what is tracked inside of another transformation."""
+
+from collections.abc import Sequence
+from typing import Any
+from weakref import ref
+
+from ..core import modes
+from ..core.array import Array
+from ..core.modes import active
+from ..core.primitive import Primitive, bind
+from ..core.symbols import lifted
+from ..eager import plans as eager
+from . import operands
+from .fixed import constant_op
+from .graph import NestedNode, add_child, tick
+from .operands import aval_of
+from .tracked import TrackedArray, take_apart
+
+
+class NestedTracked(TrackedArray):
+    """A tracked array above the base level; `data` is a value of a lower level."""
+
+    __slots__ = ()
+    bind1 = bind2 = staticmethod(bind)  # pyright: ignore[reportAssignmentType]
+
+    @classmethod
+    def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
+        """Apply a primitive to the values below this level, through `bind`."""
+        parents, values, kinds = take_apart(level, primitive, lifted(args))
+        out = bind(primitive, *values, **params)
+        if not primitive.differentiable:
+            return out
+        return nested_result(primitive, kinds, parents, values, params, out, level)
+
+    def constant(self, value: Any) -> "NestedTracked":
+        op, params = constant_op(value)
+        value = operands.in_kind(self.below, value)
+        return nested_result(op, (), (), (), params, value, self.level)
+
+    def write(self, path, value, what):
+        """Become the array that ops make of this one and the value."""
+        self.require_computed(what)
+        Array.write(self, path, value, what)
+
+    @property
+    def level(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.node.level
+
+
+def nested_result(primitive, kinds, parents, values, params, out, level: int) -> "NestedTracked":
+    """The array of a new node above the base level."""
+    if active and modes.untracked(level):
+        parents = values = ()
+    node, array = NestedNode(), NestedTracked()
+    array.node, array.aval = node, aval_of(out)
+    array.origin = array.views = None
+    node.plan, node.parents, node.saved, node.value = (
+        eager.FunctionPlan(primitive, kinds, params), parents, values, out,
+    )  # fmt: skip
+    node.children = node.grad = None
+    node.time, node.level = tick(), level
+    node.array = ref(array)
+    for parent in parents:
+        if parent is not None:
+            add_child(parent, ref(node))
+    return array
+
+
+TrackedArray.nested = NestedTracked

@@ -1,0 +1,62 @@
+"""Tracked arrays without a value: stale views, and nodes whose values were written over."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..core import memory, modes
+from ..core.primitive import Primitive
+from ..core.steps import Untracked, names_rest
+from ..rules.index import IndexPlan, index_row, is_basic
+from .tracked import TrackedArray, result
+
+
+class Stale(TrackedArray):
+    """A view of which the elements have changed: it has no node until it is read. What is asked for
+    the node becomes a TrackedArray again."""
+
+    __slots__ = ()
+
+    @classmethod
+    def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
+        for arg in args:
+            if type(arg) is Stale:
+                memory.refreshed(arg)
+        return TrackedArray.process(level, primitive, args, params)
+
+    def become(self, new):
+        self.__class__ = TrackedArray
+        TrackedArray.become(self, new)
+
+    def forget(self):
+        """There is nothing to forget."""
+
+    def __getitem__(self, index):
+        """Elements of a stale view, from the memory that it is a view of: the others are not
+        read."""
+        root, steps = memory.path_to(self)
+        shown = any(step.refusal or isinstance(step, Untracked) for step in steps)
+        if type(root) is not TrackedArray or not is_basic(index) or shown or modes.active:
+            return super().__getitem__(index)
+        path, value = memory.Path(steps, index), root.node.value
+        out = np.array(path.of(value)[index])
+        plan = IndexPlan(index_row, (root.aval,), {"index": path})
+        out = result(plan, (root.node,), (root.aval,), out)
+        if out.shape or names_rest(index):
+            memory.link(self, out, memory.Index(index))
+            memory.register_all(self)
+        return out
+
+
+class Past(TrackedArray):
+    """What a node held before its values were written to: they are gone, its place in the graph is
+    not."""
+
+    __slots__ = ()
+
+    @classmethod
+    def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
+        raise next(arg for arg in args if isinstance(arg, Past)).node.value.error()
+
+
+TrackedArray.stale, TrackedArray.past = Stale, Past
