@@ -98,7 +98,19 @@ def none_and_one(d: Draw, other: Draw) -> Callable:
     return lambda x: total(nbgrad.loop(1, d.body(x), nbgrad.loop(0, other.body(x), start(x))))
 
 
-PROGRAMS = (plain, with_ys, with_states, nested, chosen, ending, in_spans, none_and_one)
+def unrolled(d: Draw, other: Draw) -> Callable:
+    """Without a loop: writes one after another."""
+
+    def loss(x):
+        states = start(x)
+        for i in range(SIZE):
+            states = d.body(x)(i, states)
+        return total(states)
+
+    return loss
+
+
+PROGRAMS = (plain, with_ys, with_states, nested, chosen, ending, in_spans, none_and_one, unrolled)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
@@ -310,6 +322,18 @@ def test_loops_inside_of_loops_write_in_place():
     assert longest(nbgrad.value_and_grad(elements), MATRIX) <= 1
     check_written(nbgrad.compile(nbgrad.value_and_grad(eliminated)), MATRIX)
     check_written(nbgrad.compile(nbgrad.value_and_grad(elements)), MATRIX)
+
+
+def test_writes_of_an_unrolled_loop_go_over_what_they_write():
+    def loss(x):
+        y = x * 1.0
+        for i in range(N):
+            y = nbgrad.at(y)[i].set(np.tanh(y[i - 1]) + x[i])
+        return np.sum(y * y)
+
+    both = nbgrad.value_and_grad(loss)
+    assert scratch(both, MATRIX) <= 4 * MATRIX.nbytes
+    check_written(nbgrad.compile(both), MATRIX)
 
 
 def test_states_that_are_needed_as_they_were_are_kept():
