@@ -17,6 +17,7 @@ from .entry.module import emit
 from .entry.python_entry import PythonEntry
 from .entry.signature import module
 from .lower import lower
+from .lower.unrolled import with_unrolled_writes
 from .trace.program import Program
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Variant:
     def __init__(self, program: Program):
         self.program = program
         graph, outputs = lower(program)
+        outputs = with_unrolled_writes(graph, outputs)
         self._emitted = emit(graph, outputs, program.name)
         self.captured = tuple(graph.captured)
         self.signature = self._emitted.signature

@@ -30,7 +30,7 @@ OPERATORS = {
 }  # fmt: skip
 
 INNER = {
-    "full", "scale", "scatter", "scatter_at", "one_hot", "unbroadcast", "detsign",
+    "assign_at", "full", "scale", "scatter", "scatter_at", "one_hot", "unbroadcast", "detsign",
     "random_integers", "random_normal", "random_permutation", "random_uniform", "sigmoid_slope",
     "eig", "eigh", "qr", "svd", "lambertw", "polygamma", "logm", "sqrtm", "sliding_product",
     "expm_along", "logm_along", "sqrtm_along", "overlap", "recurrence", "runs",

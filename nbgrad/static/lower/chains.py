@@ -124,7 +124,7 @@ def _chained(graph: Graph, values: list[Value], value: Value, state: Value) -> l
     path: list[tuple[Value, Value]] = []  # each with what it is made of
     at = value
     while at is not state:
-        below = below_of(at) or _block_below(at) or sums.below(at)
+        below = below_of(at) or block_below(at) or sums.below(at)
         if below is None or below not in leads:
             return values
         path.append((at, below))
@@ -139,7 +139,7 @@ def _chained(graph: Graph, values: list[Value], value: Value, state: Value) -> l
         elif is_map(each, PLUS):
             made[each] = total = sums.over(graph, each, below, total, made)
         else:
-            made[each] = total = _over(graph, each, total)
+            made[each] = total = written_over(graph, each, total)
     return replaced(values, made)
 
 
@@ -154,9 +154,14 @@ def _started(item: Item, total: Value, made: dict[Value, Value]) -> Value:
     return item
 
 
-def _block_below(value: Value) -> Value | None:
+def block_below(value: Value) -> Value | None:
     """What a small block is written over."""
     return value.args[0] if isinstance(value, Inset) and _is_small(value) else None
+
+
+def is_small_block(value: Value) -> bool:
+    """Whether a value is zero but for a small block."""
+    return isinstance(value, Pad) and not isinstance(value, Inset) and _is_small(value)
 
 
 def _is_small(value: Pad) -> bool:
@@ -188,7 +193,7 @@ class _Sums(NamedTuple):
             return term.below is None
         if isinstance(term, Item):
             return self._adds_up(term)
-        return isinstance(term, Pad) and not isinstance(term, Inset) and _is_small(term)
+        return is_small_block(term)
 
     def _adds_up(self, term: Item) -> bool:
         loop = term.nested
@@ -215,7 +220,7 @@ class _Sums(NamedTuple):
                 args, fields = (*term.args, total), (term.axes, term.place, term.joint, term.adds)
                 total = graph.new(Scatter, term.shape, term.dtype, args, *fields)
             elif isinstance(term, Pad) and self._is_added(term):
-                total = _block_over(graph, term, total, True)
+                total = block_over(graph, term, total, True)
         return total
 
 
@@ -235,14 +240,15 @@ def _terms(value: Value) -> list[Value]:
     return terms
 
 
-def _over(graph: Graph, value: Value, total: Value) -> Value:
+def written_over(graph: Graph, value: Value, total: Value) -> Value:
     """A write over another value, as one over `total`."""
     if isinstance(value, Inset):
-        return _block_over(graph, value, total, False)
+        return block_over(graph, value, total, False)
     return value if value.args[-1] is total else replace(value, args=(*value.args[:-1], total))
 
 
-def _block_over(graph: Graph, value: Pad, total: Value, adds: bool) -> Value:
+def block_over(graph: Graph, value: Pad, total: Value, adds: bool) -> Value:
+    """`total` with the block of `value` written over it, or added."""
     axes = tuple(Axis(axis, start, 1) for axis, start in enumerate(value.starts))
     return graph.new(Scatter, value.shape, value.dtype, (value.block, total), axes, 0, 0, adds)
 

@@ -53,6 +53,7 @@ class Graph:
         self.captured: list[np.ndarray] = []  # what the last inputs are
         self._constants: set[int] = set()  # those of them that nobody else has
         self.checks: list[tuple[Value, str]] = []  # what must hold, and what is raised if not
+        self.chains: dict[Value, Value] = {}  # of writes: the last one, and what they begin with
         self.line = ""  # of the user's code, for values made from now on
 
     def new(

@@ -11,7 +11,7 @@ from ...core.symbols import Symbol
 from ..trace.body import Body
 from .algebra import SAME
 from .buffered import Item, Scan
-from .chains import only_added_to, with_chains
+from .chains import chain_of, only_added_to, with_chains
 from .graph import Graph
 from .reads import with_copies
 from .step import LoweredStep
@@ -53,7 +53,8 @@ def _step(body: Body, lower: Callable) -> LoweredStep:
     first = 1 + body.constants
     states = graph.inputs[first : first + body.states]
     values, written = with_chains(graph, [*outputs, *(ok for ok, _ in graph.checks)], states)
-    values = with_copies(values, states, written) if written else values
+    if written:
+        values = with_copies(values, [chain_of(values[k], states[k]) for k in written])
     added = only_added_to(values, states, written)
     oks = zip(values[len(outputs) :], graph.checks, strict=True)
     graph.checks = [(ok, message) for ok, (_, message) in oks]

@@ -15,12 +15,9 @@ from .chains import Link, chain_of
 from .values import Map, Reshape, Value, View, topological
 
 
-def with_copies(
-    values: Sequence[Value], states: Sequence[Value], written: Sequence[int]
-) -> list[Value]:
-    """The values, of which the first ones are the new states and `written` ones are chains, with
-    copies of what is read before it is written over and used after that."""
-    chains = [chain_of(values[k], states[k]) for k in written]
+def with_copies(values: Sequence[Value], chains: Sequence[list[Link]]) -> list[Value]:
+    """The values, some of which are chains, with copies of what is read before it is written over
+    and used after that."""
     below = {link.below for chain in chains for link in chain}
     values = [
         Map(value.shape, value.dtype, (value,), value.line, SAME) if value in below else value
@@ -32,7 +29,7 @@ def with_copies(
     sure = _surely_buffered(order, values)
     copies: dict[Value, dict[Value, Value]] = {}  # for a reader: what it reads in place of what
     for number, link in enumerate(links):
-        copy = _held(link.below)
+        copy = held(link.below)
         for reader in readers[link.below]:
             if reader is link.writer:
                 continue
@@ -41,7 +38,7 @@ def with_copies(
             elif reader.shape != () and not isinstance(reader, (Held, Nested)):
                 known = needs[link.below]
                 if any(needs[one] & ~known for one in _at_once(reader, readers, sure)):
-                    part = _held(reader)
+                    part = held(reader)
                     for user in readers[reader]:
                         copies.setdefault(user, {})[reader] = part
         others = copies.setdefault(link.writer, {})
@@ -49,7 +46,7 @@ def with_copies(
             if arg.shape != () and _behind(arg) is link.below and isinstance(
                 link.writer, (Nested, Scatter)
             ):  # fmt: skip
-                others[arg] = _held(arg) if arg is not link.below else copy
+                others[arg] = held(arg) if arg is not link.below else copy
     kept = {(link.writer, link.place) for link in links}
     return _reading(values, copies, kept)
 
@@ -60,7 +57,8 @@ def _behind(value: Value) -> Value:
     return value
 
 
-def _held(value: Value) -> Value:
+def held(value: Value) -> Value:
+    """A copy of a value, in a buffer of its own."""
     return Held(value.shape, value.dtype, (value,), value.line, SAME)
 
 
