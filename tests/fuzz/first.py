@@ -133,7 +133,7 @@ def grad(c: Case) -> None:
         )
 
 
-def _leaves(c: Case) -> tuple[list[Any], Any]:
+def leaves_and_total(c: Case) -> tuple[list[Any], Any]:
     c.require_slopes()
     leaves = [tracked(x) for x in c.moving]
     total = c.scalar(*leaves)
@@ -144,7 +144,7 @@ def _leaves(c: Case) -> tuple[list[Any], Any]:
 
 @mode
 def backward(c: Case) -> None:
-    leaves, total = _leaves(c)
+    leaves, total = leaves_and_total(c)
     total.backward()
     c.alike("backward", [or_zero(x.grad, x) for x in leaves], c.gradients)
 
@@ -164,7 +164,7 @@ def backward_each(c: Case) -> None:
 
 @mode
 def accum(c: Case) -> None:
-    leaves, total = _leaves(c)
+    leaves, total = leaves_and_total(c)
     total.grad = np.ones((), total.dtype)
     c.alike("accum", [or_zero(nbgrad.accum(x), x) for x in leaves], c.gradients)
 

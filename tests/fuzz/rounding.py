@@ -61,7 +61,7 @@ def _beside(x: Input, unit: float, rng: np.random.Generator) -> Input:
 
 ORDERED = {
     "argpartition", "argsort", "lexsort", "median", "nanmedian", "nanpercentile", "nanquantile",
-    "partition", "percentile", "quantile", "sort",
+    "partition", "percentile", "quantile", "sort", "write sort",
 }  # fmt: skip
 """Ops in which NumPy leaves the order of equal numbers open; compiled programs keep it."""
 
