@@ -21,7 +21,7 @@ def shrunk(program: Program, fails: Callable[[Program], bool], seconds: float = 
         for candidate in candidates(program):
             if time.monotonic() > end:
                 break
-            if _runs(candidate) and fails(candidate):
+            if str(candidate) != str(program) and _runs(candidate) and fails(candidate):
                 program, smaller = candidate, True
                 break
     return program

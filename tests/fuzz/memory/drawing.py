@@ -30,6 +30,15 @@ def draw(seed: int, longest: int = 10, wanted: str = "") -> Program:
     `wanted` is an op of the vocabulary that must be among its steps. Raises Unusable where that did
     not come about.
     """
+    d, outputs = drafted(seed, longest, wanted)
+    program = d.program(outputs, seed)
+    if not any(step.writes for step in program.steps):
+        raise Unusable("nothing is written")
+    return program
+
+
+def drafted(seed: int, longest: int = 10, wanted: str = "") -> tuple[MemoryDraft, list[int]]:
+    """All that is drawn for a program, and which of its values are given."""
     rng = np.random.default_rng([seed, 1])
     way = rng.random()
     d = MemoryDraft(rng, ("float64",) if way < 0.8 else DTYPES if way < 0.93 else NARROW)
@@ -59,7 +68,7 @@ def draw(seed: int, longest: int = 10, wanted: str = "") -> Program:
         made += 1
     if d.refused or not any(isinstance(p, Step) and p.writes for p in d.places):
         raise Unusable("nothing is written")
-    return d.program(_outputs(d), seed)
+    return d, _outputs(d)
 
 
 def _outputs(d: MemoryDraft) -> list[int]:
