@@ -100,8 +100,9 @@ def _simpler(x: Input) -> Iterator[Input]:
             if less < n:
                 yield x._replace(value=np.array(np.take(v, range(less), axis)))
     for simple in _rounder(v):
-        if not np.array_equal(simple, v):
-            yield x._replace(value=simple)
+        if np.array_equal(simple, v):
+            break  # what follows is no simpler
+        yield x._replace(value=simple)
 
 
 def _rounder(v: np.ndarray) -> Iterator[Any]:
