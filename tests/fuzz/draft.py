@@ -241,6 +241,8 @@ class Draft:
         scope.update((f"v{i}", self.values[i]) for i in item.args)
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            if item.writes:  # to what NumPy will not let be written to
+                warnings.simplefilter("error", DeprecationWarning)
             exec("\n".join(item.lines(lambda i: f"v{i}", "out")), scope)
         return scope
 

@@ -212,6 +212,7 @@ def value_and_grad(c: Case) -> None:
 def grad_of_one(c: Case) -> None:
     """Of one argument; the others are plain, or leaves outside."""
     c.require_slopes()
+    c.require_own()
     outside = [tracked(x) if i % 2 else x for i, x in enumerate(c.moving)]
     for k in range(len(c.moving)):
 
@@ -273,6 +274,7 @@ def linear_transpose(c: Case) -> None:
 
 def _jacobian(c: Case, how: str) -> None:
     c.require_slopes()
+    c.require_own()
     for k, x in enumerate(c.moving):
         rows = sum(map(np.size, c.cts))
         if np.size(x) * rows > 900:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..control import KEPT
-from ..draft import is_array, is_float
+from ..draft import is_float
 from ..oracle import Unusable
 from .draft import MemoryDraft
 from .forms import SMOOTH, Form, Target
@@ -31,8 +31,9 @@ def _inner(
     return indented(escaped(statements(Target(d, name, shape, given), d.number(1, 3), forms)))
 
 
-def _start(d: MemoryDraft) -> tuple[int, tuple[int, ...]]:
-    i = d.pick(lambda x: is_array(x) and is_float(x), shape=(d.number(1, 4),), dtype="float64")
+def _start(d: MemoryDraft, rank: int = 1) -> tuple[int, tuple[int, ...]]:
+    shape = tuple(d.number(1, 4) for _ in range(rank))
+    i = d.pick(lambda x: np.ndim(x) >= rank and is_float(x), shape=shape, dtype="float64")
     if np.size(d.values[i]) > 60:
         raise Unusable("too large")
     return i, np.shape(d.values[i])
@@ -68,21 +69,21 @@ def loop_of_temporaries(d: MemoryDraft) -> int:
     made = d.one(["s * 1.0", "s.copy()", "np.zeros_like(s)", "s + 0.1"])
     text = f"def body(i, s):\n    t = {made}\n{inner}\n"
     text += f"    return {d.one(['t', 's + t', 'np.sin(t)', 't * s'])}\n"
-    text += f"{{out}} = nbgrad.loop({d.number(0, 3)}, body, {{0}}{d.one(KEPT)})"
+    text += f"{{out}} = nbgrad.loop({d.number(0, 3)}, body, {{0}} * 1.0{d.one(KEPT)})"
     return d.step("loop_writes", [i], text)
 
 
 @body
 def scan(d: MemoryDraft) -> int:
-    i, shape = _start(d)
+    i, shape = _start(d, 2)
     inner = _inner(d, "s", shape[1:], ("x",))
     given = d.one(["s * 1.0", "np.sum(s)", "s + x", "np.sin(s)"])
     text = f"def body(s, x):\n{inner}\n    return s, {given}\n"
     which = d.number(0, 1)
     state = d.one(["{0}[0] * 1.0", "np.zeros_like({0}[0])", "np.sin({0}[-1])"])
     text += f"{{out}} = nbgrad.scan(body, {state}, {{0}}{d.one(KEPT)})[{which}]"
-    if len(shape) < 2 or not shape[0]:
-        raise Unusable("a state of numbers")
+    if not shape[0]:
+        raise Unusable("no steps")
     return d.step("scan_writes", [i], text)
 
 
@@ -133,7 +134,7 @@ def _own(d: MemoryDraft, shape: tuple[int, ...], forms: dict[str, Form] | None =
 
 @body
 def vmap(d: MemoryDraft) -> int:
-    i, shape = _start(d)
+    i, shape = _start(d, 2)
     if not shape[0]:
         raise Unusable("no samples")
     if d.chance(0.3):

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..draft import REFUSED, Draft, is_float, require_finite
+from ..draft import REFUSED, Draft, require_finite
 from ..oracle import Unusable
 from ..programs import Step
 
@@ -20,6 +20,8 @@ class MemoryDraft(Draft):
         return tuple(int(self.rng.choice(5, p=(0.03, 0.09, 0.3, 0.38, 0.2))) for _ in range(rank))
 
     def new(self, shape: Any = None, dtype: Any = None, low=-2.0, high=2.0, role: str = "") -> int:
+        if not role and any(x.role == "argument" for x in self.inputs) and not self.chance(0.1):
+            role = "captured"
         i = super().new(shape, dtype, low, high, role)
         return self._closed(i)
 
@@ -71,7 +73,7 @@ class MemoryDraft(Draft):
                 require_finite(x, text, LARGEST)
             for a in targets:
                 require_finite(scope[f"v{a}"], text, LARGEST)
-        except (*REFUSED, IndexError, Unusable) as error:
+        except (*REFUSED, IndexError, DeprecationWarning, Unusable) as error:
             for x, old in saved:
                 x[...] = old
             raise Unusable(f"{text}: {error}") from None
@@ -88,18 +90,19 @@ class MemoryDraft(Draft):
         return [(x, x.copy()) for x in owners.values() if x.flags.writeable]
 
     def memory(self, fits: Callable[[Any], bool] = lambda x: True) -> int:
-        """An array that can be written to. Raises Unusable where there is none that fits."""
-        floats = self.chance(0.93)
-
-        def is_open(x: Any) -> bool:
-            if not isinstance(x, np.ndarray) or not x.flags.writeable:
-                return False
-            return (is_float(x) or not floats) and bool(fits(x))
-
-        i = self.find(is_open)
-        if i is None:
+        """A tracked array that can be written to: an op keeps plain ones as they are given to it.
+        Raises Unusable where there is none that fits."""
+        names = [i for i, moves in enumerate(self.tracked) if moves and fits_in(self.values[i])]
+        found = [i for i in names if fits(self.values[i])]
+        if not found:
             raise Unusable("nothing to write to")
-        return i
+        weights = np.arange(1.0, len(found) + 1)
+        return int(self.rng.choice(found, p=weights / weights.sum()))
+
+
+def fits_in(x: Any) -> bool:
+    """Whether other numbers can be written to it."""
+    return isinstance(x, np.ndarray) and bool(x.flags.writeable)
 
 
 def owner(x: Any) -> Any:

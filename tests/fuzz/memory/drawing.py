@@ -18,6 +18,10 @@ SHARES = {"view": 0.36, "write": 0.4, "body": 0.1, "other": 0.14}
 TABLES = {"view": VIEWS, "write": WRITES, "body": BODIES}
 
 
+GIVEN = {"loop", "loop_of_constants", "while_loop"}
+"""Ops that may give what they were given, or a copy of it: no step of a loop may run."""
+
+
 @cache
 def memory_ops() -> dict:
     """The steps that only these programs have."""
@@ -42,12 +46,13 @@ def drafted(seed: int, longest: int = 10, wanted: str = "") -> tuple[MemoryDraft
     rng = np.random.default_rng([seed, 1])
     way = rng.random()
     d = MemoryDraft(rng, ("float64",) if way < 0.8 else DTYPES if way < 0.93 else NARROW)
-    for _ in range(int(rng.integers(1, 3))):
-        d.new(d.shape() or (3,), role="argument" if rng.random() < 0.85 else "")
+    d.new(d.shape() or (3,), "float32" if d.narrow else "float64", role="argument")
+    if rng.random() < 0.5:
+        d.new(d.shape() or (3,), role="argument" if rng.random() < 0.25 else "captured")
     VIEWS["owned"](d)
     count = int(rng.integers(2, longest + 1))
     tries = made = 0
-    others = list(ops())
+    others = [name for name in ops() if name not in GIVEN]
     while made < count and tries < 8 * count and not d.refused:
         tries += 1
         group = str(rng.choice(list(SHARES), p=list(SHARES.values())))

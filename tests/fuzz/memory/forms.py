@@ -90,7 +90,9 @@ def product(t: Target) -> str:
     if len(t.shape) < 2 or t.shape[-1] != t.shape[-2]:
         raise Unusable("no square")
     square = t.shape[-2:]
-    return f"{t.name} @= {t.d.one([t.given(square), f'{t.name}.T', t.name])}"
+    other = t.given(square)
+    names = [f"{t.name}.swapaxes(-1, -2)", t.name] + [other] * ("{" in other)
+    return f"{t.name} @= {t.d.one(names)}"
 
 
 @smooth

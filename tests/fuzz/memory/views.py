@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..draft import is_array, is_float
+from ..draft import is_array
 from ..indices import basic, fancy
 from ..oracle import Unusable
 from .draft import MemoryDraft
@@ -29,7 +29,10 @@ def _viewed(d: MemoryDraft, rank: int = 1) -> int:
 @view
 def owned(d: MemoryDraft) -> int:
     """An array of the program's own: what may be written to."""
-    i = d.pick(lambda x: is_array(x) and is_float(x), shape=(d.number(1, 4),), dtype="float64")
+    moving = [i for i, x in enumerate(d.values) if d.tracked[i] and is_array(x)]
+    if not moving:
+        raise Unusable("no tracked array")
+    i = d.one(moving)
     form = d.one([
         "{0} * 1.0", "{0} + 0.5", "{0}.copy()", "np.copy({0})", "np.sin({0})", "np.zeros_like({0})",
         "np.ones_like({0})", "np.full_like({0}, 0.25)", "{0} * {0}", "np.tanh({0})",
