@@ -18,8 +18,9 @@ SHARES = {"view": 0.36, "write": 0.4, "body": 0.1, "other": 0.14}
 TABLES = {"view": VIEWS, "write": WRITES, "body": BODIES}
 
 
-GIVEN = {"loop", "loop_of_constants", "while_loop"}
-"""Ops that may give what they were given, or a copy of it: no step of a loop may run."""
+GIVEN = {"broadcast_arrays", "loop", "loop_of_constants", "while_loop"}
+"""Ops that may give what they were given, or a copy of it, as no step of a loop may run; and one
+whose views NumPy will make read only."""
 
 
 @cache
