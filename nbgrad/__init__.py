@@ -73,7 +73,7 @@ with _lasting():
         vmap,
     )
     from .transforms.elementwise import custom_elementwise
-    from .values import constants as constants
+    from .values import making as making
     from .values.leaves import track
     from .values.tracked import TrackedArray
     from .warmup import warmup

@@ -37,6 +37,17 @@ def results(value: Any) -> list[Any]:
 CALLS: list[str] = [
     line
     for line in """
+np.full((2, 3), c, like=v)
+np.full((3, 4), v, dtype=np.float64, like=v)
+np.array(x, ndmin=3, like=x)
+np.array([[c, 1.0], [0.5, c * c]], like=v)
+np.asarray([v, w], like=v)
+np.asarray(x, like=x)
+np.asanyarray(x, like=x)
+np.ascontiguousarray(c, like=v)
+np.asfortranarray([c, c], like=v)
+np.require(x, requirements="C", like=x)
+np.fromiter(v, np.float64, like=v)
 np.sum(x, axis=0, where=m)
 np.sum(x, 1, np.float64, keepdims=True, initial=2.0, where=m)
 np.mean(x, where=m)

@@ -20,22 +20,32 @@ NO_RULE = (
     " has no derivative rule in nbgrad: compose it from functions that have one, or call it on "
     "x.data where no derivative is needed"
 )
-OUT = "(out=...) cannot write a tracked array into a plain one: use what it returns"
+INTO = (
+    " cannot write a tracked array into a plain one: make that one with np.zeros(shape, like=x) or "
+    "np.zeros_like(x)"
+)
+OUT = "(out=...), or an augmented assignment such as +=," + INTO
+TO_LEAF = (
+    " would write to the leaf {0}: write {1} between backward passes, or y = {0}.copy() and write "
+    "to that"
+)
 SPECTRUM = (
     " has no derivative rule in nbgrad: its result is complex, and nbgrad computes with real "
     "numbers: products with np.cos and np.sin of the frequencies give the real and imaginary parts"
 )
-PLAIN = (
-    "a tracked array cannot become a plain one without losing its derivative: use .data or "
-    ".item() for plain numbers, np.stack or nbgrad.array(nested) to build arrays, and np "
-    "functions instead of math functions; elements of a plain array at positions x are "
-    "nbgrad.at(plain)[x].get()"
+LOST = "a tracked array cannot become a plain one without losing its derivative: "
+PLAIN = LOST + (
+    "use .data or .item() for plain numbers, np.stack or np.array(nested, like=x) to build arrays, "
+    "np.zeros(n, like=x) for one to fill, and np functions instead of math functions; elements of "
+    "a plain array at positions x are nbgrad.at(plain)[x].get()"
 )
+NESTED = "np.array(nested, like=x) and np.stack build arrays of tracked values"
 FLOAT = (
     "float() of a TrackedArray would lose its derivative: use .item() or .data for the plain "
-    "number, np.stack or nbgrad.array(nested) to build arrays, and np.sin(x) instead of "
+    "number, np.stack or np.array(nested, like=x) to build arrays, and np.sin(x) instead of "
     "math.sin(x)"
 )
+FILL = "make the array by np.zeros(shape, like=x), which takes tracked values"
 INT = (
     "int() of a TrackedArray would lose its derivative: use int(x.item()) or x.data, or "
     "np.rint(x) to stay tracked"
@@ -146,7 +156,7 @@ WRONG_KINDS = [
     ("np.array([None] * 3) * x", "multiply: an operand of dtype object" + REAL),
     ("np.power(x, 'a')", "power: an operand of dtype <U1" + REAL),
     ("nbgrad.relu(None)", "relu: an operand of dtype object" + REAL),
-    ("y[0] = 'a'", "assign: an operand of dtype <U1" + REAL),
+    ("y[0] = 'a'", "y[...] = ...: a value of dtype <U1" + REAL),
     ("y.backward(np.ones(3) * 1j)", "multiply: a cotangent of dtype complex128" + REAL),
     ("y.backward('a')", "multiply: a cotangent of dtype <U1" + REAL),
     ("y.backward(x)", TRACKED_CT),
@@ -218,11 +228,6 @@ WRONG_KINDS = [
 WITHOUT_A_RULE = [
     ("np.fft.fft(x)", "np.fft.fft" + SPECTRUM),
     (
-        "np.copyto(x, 1.0)",
-        "np.copyto has no derivative rule in nbgrad: it writes in place: use "
-        "np.where(mask, v, x), which gives a new array",
-    ),
-    (
         "scipy.special.stdtr(3, x)",
         "scipy.special.stdtr has no derivative rule in nbgrad: nbgrad.custom_elementwise or "
         "nbgrad.custom_rule takes its derivative from you",
@@ -232,23 +237,31 @@ WITHOUT_A_RULE = [
         "np.sin(where=...) leaves the other elements as they come: give it "
         "out=..., or write np.where(mask, np.sin(...), other)",
     ),
-    (
-        "np.add.at(x, 0, 1.0)",
-        "np.add.at changes an array in place: use nbgrad.at(x)[i].add(v), which gives a new one",
-    ),
-    ("np.add.reduce(x, out=plain)", "np.add.reduce" + OUT),
-    ("np.sin(x, out=plain)", "np.sin" + OUT),
-    ("plain += x", "np.add" + OUT),
-    ("x.sort()", "x.sort() would sort a tracked array in place: use np.sort(x)"),
 ]
 UNTRACKED = [
+    ("np.add.reduce(x, out=plain)", "np.reduce" + OUT),
+    ("np.sin(x, out=plain)", "np.sin" + OUT),
+    ("plain += x", "np.add" + OUT),
+    ("np.copyto(plain, x)", "np.copyto" + INTO),
+    ("np.add.at(plain, 0, s)", "np.add.at" + INTO),
     ("np.asarray(x)", PLAIN),
     ("np.array([x, y])", PLAIN),
     ("np.array([s, 1.0])", PLAIN),
-    ("np.sum([s, 1.0])", PLAIN),
-    ("np.mean([x, np.ones(3)])", PLAIN),
+    *(
+        (
+            f"np.{f}([s, 1.0])",
+            f"np.{f}: {LOST}give np.{f} an array: {NESTED}; x.data is plain numbers",
+        )
+        for f in ("sum", "mean", "max")
+    ),
     ("track([s, s])", PLAIN),
-    ("plain[:] = x", PLAIN),
+    ("plain[:] = x", f"assignment into a plain array: {LOST}{FILL}"),
+    (
+        "plain[1] = s",
+        "assignment into a plain array: float() of a TrackedArray would lose its derivative: "
+        + FILL,
+    ),
+    ("np.full(3, s)", f"np.full: {LOST}np.full(shape, v, like=v) takes a tracked v"),
     (
         "scipy.linalg.expm(m)",
         "scipy.linalg.expm: nbgrad.linalg.expm takes tracked arrays; " + PLAIN,
@@ -271,12 +284,13 @@ GRAPH = [
     ("nbgrad.reset(x); z.backward()", FREED),
     ("x.data -= 1.0; z.backward()", STALE),
     ("x.data = [3.0, 4.0, 5.0]; z.backward()", STALE),
-    ("x += 1", "x += ... would make the leaf x a computed array and stop its training: write "
-     "x.data += ..., or y = x + ... for a new array"),
-    ("s *= 2", "s *= ... would make the leaf s a computed array and stop its training: write "
-     "s.data *= ..., or y = s * ... for a new array"),
-    ("x[0] = 1.0", "x[...] = ... would overwrite the leaf x: write y = x.at[i].set(v) for a new "
-     "array, or x.data[...] = ... between backward passes"),
+    ("x += 1", "x += ..." + TO_LEAF.format("x", "x.data += ...")),
+    ("s *= 2", "s *= ..." + TO_LEAF.format("s", "s.data *= ...")),
+    ("x[0] = 1.0", "x[...] = ..." + TO_LEAF.format("x", "x.data[...] = ...")),
+    ("x[1:][0] = 1.0", "x[...] = ..." + TO_LEAF.format("x", "x.data[...] = ...")),
+    ("x.sort()", "x.sort()" + TO_LEAF.format("x", "x.data.sort()")),
+    ("np.copyto(x, 1.0)", "np.copyto(x, v)" + TO_LEAF.format("x", "np.copyto(x.data, v)")),
+    ("np.add.at(x, 0, 1.0)", "np.add.at(x, i, v)" + TO_LEAF.format("x", "np.add.at(x.data, i, v)")),
     ("y.data = np.ones(3)", "the data of a computed array (multiply) cannot be set: compute a new "
      "array"),
     ("np.zeros_like(x).backward(np.ones(3))", "backward of full, which was computed from no "

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
+from ..core.primitive import current_level
 from ..core.symbols import is_recorded, user_line
 from ..errors import DimensionMismatch, TraceError
 from ..rules.assign import PLAIN
@@ -15,7 +16,7 @@ from ..static.trace.body import leaf_aval
 from ..static.trace.record import is_recording
 from ..transforms import trees
 from ..values.batched import Batched
-from ..values.leaves import track
+from ..values.constants import own_constant
 
 VALUES = (Array, *PLAIN)
 
@@ -31,10 +32,15 @@ def require_values(op: str, what: str, leaves: Sequence) -> None:
 
 
 def carried(leaf: Any) -> Any:
-    """A leaf of the state inside of a transformation, where a body may write `state.at`: plain
-    floats are constants of it."""
-    is_plain = type(leaf) is np.ndarray and leaf.ndim and leaf.dtype in FLOATS
-    return track(leaf) if is_plain else leaf
+    """A leaf of the first state as an array of the loop's own, to which a body may write: inside
+    of a transformation a plain array of floats is a constant of it."""
+    if isinstance(leaf, Array):
+        return leaf.fresh() if leaf.shape else leaf
+    if type(leaf) is not np.ndarray or not leaf.ndim:
+        return leaf
+    if current_level() and leaf.dtype in FLOATS:
+        return own_constant(leaf, current_level())
+    return leaf.copy()
 
 
 def constants(state: Any) -> list:

@@ -1,12 +1,15 @@
 """`nbgrad.cond`: one of two functions, differentiable, in both tiers."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from ..core import memory
+from ..core.array import Array
 from ..core.primitive import shape_of
 from ..core.symbols import is_recorded, user_line
-from ..errors import DimensionMismatch
-from ..static.trace.choice_row import Side, choose, sides_of
+from ..errors import DimensionMismatch, TraceError
+from ..static.trace.choice_row import Side, Sides, choose, sides_of
 from ..transforms import trees
 from .carried import constants, is_chosen_by_samples, name_of, require_values
 
@@ -18,7 +21,8 @@ def cond(pred: Any, f: Callable, g: Callable, *args: Any) -> Any:
         pred: True or False, a number or an array without axes, which may depend on traced values.
         f: gives numbers, arrays, or nested ones of them.
         g: gives what `f` gives, with the same structure, shapes and dtypes.
-        args: what both are given: numbers, arrays, nested ones, and anything else as it is.
+        args: what both are given: numbers, arrays, nested ones, and anything else as it is. Both
+            may write to these arrays, as in Python.
 
     Inside of `nbgrad.compile` both functions are recorded, and an `if` of the compiled program runs
     one of them. A truth that Python knows already is no choice: the other function is not looked
@@ -46,6 +50,7 @@ def cond(pred: Any, f: Callable, g: Callable, *args: Any) -> Any:
         return f(*args) if pred else g(*args)
     leaves, rebuild = trees.flatten_values(list(args))
     built: list[tuple] = []
+    arrays = [k for k, x in enumerate(leaves) if shape_of(x)]
 
     def side(function: Callable) -> Side:
         def record(recorder: Any, inputs: list) -> list:
@@ -53,7 +58,7 @@ def cond(pred: Any, f: Callable, g: Callable, *args: Any) -> Any:
             values, rebuild_result = trees.flatten_values(result)
             require_values("cond", f"the result of {name_of(function)}", values)
             built.append((result, rebuild_result))
-            return values
+            return [*values, *(inputs[k] for k in arrays)]
 
         return record
 
@@ -71,7 +76,46 @@ def cond(pred: Any, f: Callable, g: Callable, *args: Any) -> Any:
             f"values: a choice must give the same words and functions{user_line()}"
         )
     _require_alike(f, g, *sides.programs)
-    return rebuild_result(choose(sides, pred if pred.dtype == bool else pred != 0, operands))
+    written = _written(sides, arrays)
+    pred = pred if pred.dtype == bool else pred != 0
+    if written:
+        _require_apart(f, g, [leaves[k] for k in written], leaves)
+    results = choose(sides, pred, operands)
+    count = len(results) - len(written)
+    for k, new in zip(written, results[count:], strict=True):
+        memory.write(leaves[k], ..., new, "{}[...] = ...")
+    return rebuild_result(results[:count])
+
+
+def _written(sides: Sides, arrays: list[int]) -> list[int]:
+    """The arguments that one of the functions writes to, whose new values stay among the results;
+    the others are dropped from them."""
+    count = len(sides.programs[0].outputs) - len(arrays)
+    written = [
+        i
+        for i, k in enumerate(arrays)
+        if any(program.outputs[count + i] is not program.inputs[k] for program in sides.programs)
+    ]
+    for side, program in enumerate(sides.programs):
+        kept = (*program.outputs[:count], *(program.outputs[count + i] for i in written))
+        sides.programs[side] = dataclasses.replace(program, outputs=kept)
+    return [arrays[i] for i in written]
+
+
+def _require_apart(f: Callable, g: Callable, written: list, leaves: list) -> None:
+    """Raise where an array that is written to is given twice, or cannot be written to."""
+    for x in written:
+        if not isinstance(x, Array):
+            raise TraceError(
+                f"cond: {_both(f, g)}: one of them writes to a plain array, which stays as it is "
+                f"in a recorded program: give np.asarray(x, like=y) with a traced y{user_line()}"
+            )
+        owners = [id(memory.owner_of(y)) for y in leaves if isinstance(y, Array)]
+        if owners.count(id(memory.owner_of(x))) > 1:
+            raise TraceError(
+                f"cond: {_both(f, g)}: one of them writes to an array that is given twice, or is "
+                f"a view of another argument: give it once{user_line()}"
+            )
 
 
 def _require_alike(f: Callable, g: Callable, one: Any, other: Any) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
-from ..core.primitive import current_level
+from ..core.memory import Argument
 from ..core.symbols import user_line
-from ..errors import DimensionMismatch
+from ..errors import DimensionMismatch, GraphError
 from ..rules.assign import explaining_at
 from ..rules.layout import stack
 from ..static.trace.body import recorded
@@ -26,7 +26,7 @@ from .carried import (
     require_same,
     require_values,
 )
-from .spans import lengths, separate, span
+from .spans import lengths, nodes_of, separate, span
 
 
 def loop(
@@ -36,7 +36,8 @@ def loop(
 
     Arguments:
         n: how many steps, an integer that does not depend on traced values.
-        body: gives the next state for the number of the step and the state.
+        body: gives the next state for the number of the step and the state. The state is the
+            loop's own: a body may write to it, and the arrays that the loop began with stay.
         state: a number, an array, or nested dicts, lists and tuples of them; every step keeps its
             structure, shapes and dtypes.
         checkpoint: which states a reverse pass keeps, as for `scan`.
@@ -59,7 +60,8 @@ def scan(
     """The state after one step for each x, and what the steps gave, stacked.
 
     Arguments:
-        body: gives `(next state, y)` for the state and an x; y may be None.
+        body: gives `(next state, y)` for the state and an x; y may be None. It may write to the
+            state, as for `loop`.
         state: as for `loop`.
         xs: an array, or nested ones, of which each step gets one row; None gives each step None.
         length: the number of steps where xs is None.
@@ -145,11 +147,12 @@ class _Steps:
         rows: list[list] = []
         k = len(state)
         for i in range(n):
-            since = tick()
-            results = self.step(first + i, state, [x[i] for x in inputs])
+            since, before = tick(), nodes_of(state)
+            results = self.step(first + i, state, [_row(x, i) for x in inputs])
             new, ys = results[:k], results[k:]
             if ys:
-                new, ys = separate(state, new, ys, since)
+                # What a step gives stays, whatever the next one writes to its state.
+                new, ys = separate(before, new, [_kept(y) for y in ys], since)
                 rows.append(ys)
             state = new
         return state, [(rows, [])]
@@ -182,9 +185,23 @@ def _run(
         return rebuild(results[: len(leaves)]), _built(steps.built["ys"], ys)
     if not n:
         return state, None
-    current = [carried(leaf) for leaf in leaves] if current_level() else leaves
+    current = [carried(leaf) for leaf in leaves]
     current, rows = steps.run(0, n, current, inputs, spans)
     return rebuild(current), _built(steps.built["ys"], _joined(rows))
+
+
+def _row(x: Any, i: int) -> Any:
+    """The row of xs that a step gets, which is the caller's."""
+    row = x[i]
+    if isinstance(row, Array) and row.shape:
+        row.origin = Argument("scan (a row of xs)", GraphError)
+    return row
+
+
+def _kept(y: Any) -> Any:
+    if isinstance(y, Array):
+        return y.fresh()
+    return y.copy() if isinstance(y, np.ndarray) else y
 
 
 def _built(rebuild: Callable | None, leaves: list) -> Any:

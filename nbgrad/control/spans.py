@@ -138,25 +138,30 @@ class _Span(FunctionCall):
         return self._rebuild(found)
 
 
+def nodes_of(values: Sequence) -> list[Any]:
+    """The nodes of arrays of the graph, None for others."""
+    return [getattr(x, "node", None) if isinstance(x, Array) else None for x in values]
+
+
 def separate(old: Sequence, new: Sequence, rows: Sequence, since: int) -> tuple[list, list]:
-    """The next state and the ys of a step that began at the time `since`, so that the order in
-    which contributions to an array come does not depend on spans: a state that goes on as it is
-    becomes an op of its own, as does an array that is a y twice, or that is of neither state."""
+    """The next state and the ys of a step that began at the time `since` with a state of the nodes
+    `old`, so that the order in which contributions to an array come does not depend on spans: a
+    state that goes on as it is becomes an op of its own, as does an array that is a y twice, or
+    that is of neither state."""
     state = [
-        bind(reshape, x, shape=x.shape) if _is_node(x) and _among(x, old) else x for x in new
-    ]  # fmt: skip
+        bind(reshape, x, shape=x.shape) if _among(node, old) else x
+        for x, node in zip(new, nodes_of(new), strict=True)
+    ]
     found: list[Any] = []
-    for row in rows:
-        if _is_node(row):
-            known = row.node.time > since or _among(row, old)
-            row = row if known and not _among(row, found) else np.copy(row)
+    seen: list[Any] = []
+    for row, node in zip(rows, nodes_of(rows), strict=True):
+        if node is not None:
+            known = node.time > since or _among(node, old)
+            row = row if known and not _among(node, seen) else np.copy(row)
         found.append(row)
+        seen.append(node)
     return state, found
 
 
-def _is_node(x: Any) -> bool:
-    return getattr(x, "node", None) is not None
-
-
-def _among(x: Any, others: Sequence) -> bool:
-    return any(x is other for other in others)
+def _among(node: Any, others: Sequence) -> bool:
+    return node is not None and any(node is other for other in others)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.primitive import current_level, shape_of
+from ..core.primitive import shape_of
 from ..core.symbols import Symbol, is_recorded, user_line
 from ..errors import DimensionMismatch
 from ..rules.assign import explaining_at
@@ -95,7 +95,7 @@ def while_loop(
 
     if is_traced(leaves):
         return rebuild(program(leaves, n))
-    current = [carried(leaf) for leaf in leaves] if current_level() else leaves
+    current = [carried(leaf) for leaf in leaves]
     for i in range(n + 1):
         truth = goes_on(current)
         if is_recorded(truth) or is_chosen_by_samples(truth):

@@ -5,16 +5,20 @@ derivative and knows no transformation. Subclasses may override `bind1` and `bin
 forms of the same meaning.
 """
 
+import operator
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ..errors import GraphError, NoRuleError, UntrackedError, has_mask, lost_mask
-from .functions import check_call, compared, functions, in_scipy, name_of, no_rule, of_ufunc
+from ..errors import DimensionMismatch, GraphError, UntrackedError, has_mask, lost_mask
+from . import memory
+from .conversions import asking
+from .functions import check_call, compared, functions, in_scipy, name_of, no_rule, of_ufunc, views
 from .functions import implements as implements
 from .primitive import Aval, Primitive, Tracer, bind
+from .slots import clear_sequence_item
 
 _registry = Primitive.registry
 
@@ -46,10 +50,30 @@ def _method(function: Callable):
     """The method of ndarray that is a function of NumPy with the array first."""
 
     def method(self, *args, **options):
-        return functions[function](self, *args, **options)
+        return _called(function, functions[function], (self, *args), options)
 
     method.__name__ = function.__name__
     method.__doc__ = f"`np.{function.__name__}(self, ...)`"
+    return method
+
+
+def _augmented(name: str, plain: Callable):
+    """The method of an augmented assignment: in place for arrays, a new value for numbers."""
+    what = f"{{}} {name} ..."
+
+    def method(self, other):
+        self.require_computed(what)
+        if not memory.is_memory(self):
+            return plain(self, other)
+        result = plain(self, other)
+        if np.shape(result) != self.shape:
+            raise DimensionMismatch(
+                f"{what.format('y')}: an array of shape {self.shape} cannot hold a result of shape "
+                f"{np.shape(result)}: write y = y {name[:-1]} ... for a new array"
+            )
+        memory.replace(self, result, what)
+        return self
+
     return method
 
 
@@ -57,10 +81,21 @@ _OPERANDS = (float, int, np.ndarray, Tracer, np.generic, list, tuple, complex)
 
 
 class Array(Tracer):
-    """Operators, protocols and methods, all of them ops of the registry."""
+    """Operators, protocols and methods, all of them ops of the registry.
 
-    __slots__ = ()
+    `origin` says what it is a view of, and `views` which arrays are views of it: see `memory`. A
+    stale view has no value, in the slots that `value_slots` names, until it is read.
+    """
+
+    __slots__ = ("__weakref__", "origin", "views")
+    value_slots: ClassVar[tuple[str, ...]] = ()
     aval: Aval
+    origin: Any
+    views: list[Any] | None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        clear_sequence_item(cls)
 
     bind1: Callable = staticmethod(bind)
     bind2: Callable = staticmethod(bind)
@@ -69,6 +104,43 @@ class Array(Tracer):
     def below(self) -> Any:
         """The value one level down, which may be plain."""
         raise NotImplementedError
+
+    def become(self, new: "Array") -> None:
+        """Take the value of another array of this kind, shape, dtype and level."""
+        for name in self.value_slots:
+            setattr(self, name, getattr(new, name))
+
+    def leave(self) -> None:
+        """Give up the value that the array has, before it takes another one."""
+
+    def forget(self) -> None:
+        """Drop the value, as that of the array which this one is a view of has changed."""
+        for name in self.value_slots:
+            if hasattr(self, name):
+                delattr(self, name)
+
+    def write(self, path: memory.Path, value: Any, what: str) -> None:
+        """Give this array a new value, with `value` at a place."""
+        new = memory.written(self, path, value)
+        if type(new) is not type(self) or new.level != self.level or new.dtype != self.dtype:
+            raise GraphError(
+                f"{what.format('y')}: an array of dtype {self.dtype} cannot take values of an "
+                "inner transformation in place: write y = y.at[i].set(v)"
+            )
+        memory.forget_views(self)
+        self.leave()
+        self.become(new)
+
+    def require_computed(self, what: str) -> None:
+        """Raise GraphError for a leaf, which is not written to."""
+
+    def snapshot(self) -> "Array":
+        """This value, whatever is written to the array afterwards."""
+        raise NotImplementedError
+
+    def fresh(self) -> "Array":
+        """An array of its own with this value, for somebody who may write to it."""
+        return self.snapshot()
 
     # -- what it is ---------------------------------------------------------------------------
 
@@ -105,6 +177,9 @@ class Array(Tracer):
 
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
+
+    def __reversed__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self) - 1, -1, -1))
 
     # -- operators ----------------------------------------------------------------------------
 
@@ -155,21 +230,27 @@ class Array(Tracer):
         """`x.at[i].set(v)`, `.add(v)` and `.multiply(v)`: new arrays that differ at an index."""
         return functions["at"](self)
 
-    def _replaced(self, index: Any, value: Any) -> Any:
-        """What `y[i] = v` makes of y: an array of its kind, level and dtype. Raises GraphError."""
-        new = self.at[index].set(value)
-        if type(new) is not type(self) or new.level != self.level or new.dtype != self.dtype:
-            raise GraphError(
-                f"an array of dtype {self.dtype} cannot take values of dtype {new.dtype} or of an "
-                "inner transformation in place: write y = y.at[i].set(v)"
-            )
-        return new
+    def __setitem__(self, index, value):
+        memory.write(self, index, value, "{}[...] = ...")
+
+    __iadd__ = _augmented("+=", operator.add)
+    __isub__ = _augmented("-=", operator.sub)
+    __imul__ = _augmented("*=", operator.mul)
+    __itruediv__ = _augmented("/=", operator.truediv)
+    __ifloordiv__ = _augmented("//=", operator.floordiv)
+    __imod__ = _augmented("%=", operator.mod)
+    __imatmul__ = _augmented("@=", operator.matmul)
+    __ipow__ = _augmented("**=", operator.pow)
 
     def __delitem__(self, index):
         raise ValueError("cannot delete elements of an array: take the others, as in x[1:]")
 
     def __getattr__(self, name: str) -> Any:
-        """Raise AttributeError for a name that there is not, saying where it may be."""
+        """The value of a stale view, which is taken anew. Raise AttributeError for a name that
+        there is not, saying where it may be."""
+        if name in type(self).value_slots and type(self.origin) is memory.Origin:
+            memory.refreshed(self)
+            return getattr(self, name)
         way = _ELSEWHERE.get(name)
         if way is None and hasattr(np.ndarray, name):
             way = f"x.data.{name} is that of the plain values, without a derivative"
@@ -186,29 +267,36 @@ class Array(Tracer):
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         if method != "__call__":
-            return functions[f"ufunc.{method}"](ufunc, *inputs, **options)
+            rule, (out,) = functions[f"ufunc.{method}"], options.pop("out", (None,))
+            if out is None:
+                return memory.copied(rule(ufunc, *inputs, **options), inputs)
+            return functions["out"](getattr(ufunc, method), inputs, out, **options)
         if options:
             return functions["ufunc.call"](ufunc, inputs, **options)
         name, function = of_ufunc(ufunc)
         if function is None:
             raise no_rule(name)
         try:
-            return function(*inputs)
+            return memory.copied(function(*inputs), inputs)
         except TypeError:
             check_call(name, function, inputs, options)
             raise
 
-    def __array_function__(self, function, kinds, args, options):
-        rule = functions.get(function)
+    def __array_function__(self, func, types, args, kwargs):
+        rule = functions.get(func)
         if rule is None:
-            raise no_rule(name_of(function))
-        if len(kinds) > 1 and function not in _PASSED_ON:
-            if any(map(has_mask, kinds)):
-                raise TypeError(lost_mask(name_of(function)))
+            # Calls with like=self: NumPy gives no other way to reach these functions.
+            maker = functions.get(("like", func))
+            if maker is None:
+                raise no_rule(name_of(func))
+            return maker(self, *args, **kwargs)
+        if len(types) > 1 and func not in _PASSED_ON:
+            if any(map(has_mask, types)):
+                raise TypeError(lost_mask(name_of(func)))
         try:
-            return rule(*args, **options)
+            return _called(func, rule, args, kwargs)
         except TypeError:
-            check_call(name_of(function), rule, args, options)
+            check_call(name_of(func), rule, args, kwargs)
             raise
 
     def __array__(self, dtype=None, copy=None):
@@ -216,18 +304,21 @@ class Array(Tracer):
             raise TypeError(lost_mask("an operand beside a tracked array"))
         if (answer := compared(self, self.below, sys._getframe(1))) is not None:
             return answer
+        ask = asking(sys._getframe(1))
         raise UntrackedError(
-            f"{in_scipy(sys._getframe(1))}"
-            "a tracked array cannot become a plain one without losing its derivative: use .data "
-            "or .item() for plain numbers, np.stack or nbgrad.array(nested) to build arrays, and "
-            "np functions instead of math functions; elements of a plain array at positions x are "
-            "nbgrad.at(plain)[x].get()"
+            f"{in_scipy(sys._getframe(1)) or ask.prefix}"
+            f"a tracked array cannot become a plain one without losing its derivative: {ask.way}"
         )
 
     def __float__(self) -> float:
+        ask = asking(sys._getframe(1))
+        if ask.op:
+            raise UntrackedError(
+                f"{ask.op}: float() of a {type(self).__name__} would lose its derivative: {ask.way}"
+            )
         raise UntrackedError(
             f"float() of a {type(self).__name__} would lose its derivative: use .item() or .data "
-            "for the plain number, np.stack or nbgrad.array(nested) to build arrays, and "
+            "for the plain number, np.stack or np.array(nested, like=x) to build arrays, and "
             "np.sin(x) instead of math.sin(x)"
         )
 
@@ -257,10 +348,18 @@ class Array(Tracer):
         return functions[np.reshape](self, shape[0] if len(shape) == 1 else shape)
 
     def flatten(self):
-        """The elements along one axis."""
-        return functions[np.reshape](self, -1)
+        """The elements along one axis, in an array of its own."""
+        return memory.copied(functions[np.reshape](self, -1))
 
-    ravel = flatten
+    def ravel(self, order="C"):
+        """The elements along one axis."""
+        return functions[np.ravel](self, order)
+
+    def conj(self):
+        """The array itself, as in NumPy: its numbers are real."""
+        return self
+
+    conjugate = conj
 
     def dot(self, other):
         """`np.dot(self, other)`."""
@@ -276,7 +375,6 @@ class Array(Tracer):
     cumsum = _method(np.cumsum)
     clip = _method(np.clip)
     round = _method(np.round)
-    conj = conjugate = _method(np.conjugate)
     swapaxes = _method(np.swapaxes)
     squeeze = _method(np.squeeze)
     repeat = _method(np.repeat)
@@ -291,9 +389,15 @@ class Array(Tracer):
     any = _method(np.any)
     all = _method(np.all)
 
-    def sort(self, *args, **options):
-        """Refused: a tracked array is never changed in place."""
-        raise NoRuleError("x.sort() would sort a tracked array in place: use np.sort(x)")
+    def sort(self, axis=-1):
+        """Sort the elements along an axis, in place."""
+        memory.write(self, ..., functions[np.sort](self, axis), "{}.sort()")
+
+    def fill(self, value):
+        """Write one number to all elements."""
+        memory.write(self, ..., value, "{}.fill(v)")
+
+    put = _method(np.put)
 
     def full_like(self, number: float):
         """An array of this shape and dtype that holds `number` everywhere; its derivative is 0."""
@@ -301,6 +405,11 @@ class Array(Tracer):
         if isinstance(below, Array):
             return below.full_like(number)
         return np.full(self.shape, number, self.dtype)
+
+    def constant(self, value: Any) -> Any:
+        """An array of this kind and level, with derivative 0, that holds `value`: a plain array,
+        or an array of a lower level. It takes assignment where arrays of this kind do."""
+        raise NotImplementedError
 
     def copy(self):
         """A tracked copy; the derivative passes through."""
@@ -316,6 +425,17 @@ class Array(Tracer):
     def astype(self, dtype):
         """float64 or float32 values; the cotangent comes back in the original dtype."""
         return functions["astype"](self, dtype)
+
+
+clear_sequence_item(Array)
+
+
+def _called(function: Callable, rule: Callable, args: Any, options: dict) -> Any:
+    """What the stand-in of a function of NumPy gives: a view only where NumPy gives one."""
+    if options and isinstance(options.get("out"), Array):
+        return functions["out"](function, args, **options)
+    result = rule(*args, **options)
+    return result if function in views else memory.copied(result, args)
 
 
 def apply(primitive: Primitive, x, *others, **params):

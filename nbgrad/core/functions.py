@@ -13,6 +13,9 @@ from ..errors import NoRuleError
 functions: dict[Any, Callable] = {}
 """NumPy functions (and ufuncs) and what stands in for them, with NumPy's own signature."""
 
+views: set[Callable] = set()
+"""The functions of NumPy among them whose results may be views of their arguments."""
+
 remedies: dict[str, str] = {}
 """Why functions of NumPy are refused, by their full names, and what to write in their place; those
 of SciPy too, or all of a module of SciPy's by its name."""

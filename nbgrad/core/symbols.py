@@ -18,6 +18,7 @@ import numpy as np
 
 from ..errors import TraceError
 from .array import Array
+from .conversions import asking
 from .functions import compared, in_scipy
 from .naming import naming, tagged
 from .primitive import Aval, Primitive
@@ -79,7 +80,7 @@ class Symbol(Array):
             return primitive.inline(*args, **params)  # pyright: ignore[reportAttributeAccessIssue]
         builder = next(a.builder for a in args if isinstance(a, Symbol) and a.level == level)
         args = [np.asarray(a) if isinstance(a, (list, tuple)) else a for a in args]
-        return builder.apply(primitive, args, params)
+        return builder.handed(builder.apply(primitive, args, params))
 
     def __repr__(self):
         return f"<symbol {self.primitive.name if self.primitive else 'input'} {self.aval}>"
@@ -90,7 +91,17 @@ class Symbol(Array):
         return f" ({self.line})" if self.line else ""
 
     def full_like(self, number: float):
-        return self.builder.full(number, self.aval)
+        return self.builder.handed(self.builder.full(number, self.aval))
+
+    def snapshot(self) -> "Symbol":
+        """The symbol itself, which never changes."""
+        return self
+
+    def fresh(self) -> "Symbol":
+        return self.builder.handed(self)
+
+    def constant(self, value: Any):
+        return self.builder.handed(self.builder.constant(value))
 
     def settled(self):
         """This value with a dtype that promotes others: what is differentiated has one."""
@@ -129,9 +140,11 @@ class Symbol(Array):
         )
 
     def __float__(self):
+        ask = asking(sys._getframe(1))
         raise TraceError(
-            "float() of a traced value: it has no number while the function is recorded; keep it "
-            "an array and use np functions" + user_line()
+            f"{ask.prefix}float() of a traced value: it has no number while the function is "
+            f"recorded; {ask.way if ask.op else 'keep it an array and use np functions'}"
+            f"{user_line(ask.frame)}"
         )
 
     def __int__(self):
@@ -142,21 +155,49 @@ class Symbol(Array):
 
     __index__ = __int__
 
-    def __setitem__(self, index: Any, value: Any) -> None:
-        raise TraceError(
-            "a traced value cannot be written to in place: write x = x.at[i].set(v), or "
-            "x.at[i].add(v)" + user_line()
-        )
-
     def __array__(self, dtype=None, copy=None):
         if (answer := compared(self, None, sys._getframe(1))) is not None:
             return answer
-        raise TraceError(
-            f"{in_scipy(sys._getframe(1))}"
-            "a traced value cannot become a plain array: it has no numbers while the function is "
-            "recorded; use np functions on it, np.stack to join values, and "
-            "nbgrad.at(plain)[x].get() for elements at positions x" + user_line()
+        ask = asking(sys._getframe(1))
+        way = (
+            ask.way
+            if ask.op
+            else (
+                "use np functions on it, np.stack or np.array(nested, like=x) to join values, and "
+                "nbgrad.at(plain)[x].get() for elements at positions x"
+            )
         )
+        raise TraceError(
+            f"{in_scipy(sys._getframe(1)) or ask.prefix}a traced value cannot become a plain "
+            f"array: it has no numbers while the function is recorded; {way}{user_line(ask.frame)}"
+        )
+
+
+class Handle(Symbol):
+    """What a function that is recorded holds: an array that stands for a symbol, and after a write
+    for another one. Equal expressions are one symbol and have a handle each."""
+
+    __slots__ = ("symbol",)
+    value_slots = ("symbol", "primitive", "args", "params", "line", "weak")
+    symbol: Symbol
+
+    def __init__(self, symbol: Symbol):
+        self.symbol = symbol
+        self.builder, self.level, self.aval = symbol.builder, symbol.level, symbol.aval
+        self.primitive, self.args, self.params = symbol.primitive, symbol.args, symbol.params
+        self.line, self.weak = symbol.line, symbol.weak
+        self.origin = self.views = None
+
+    def snapshot(self) -> Symbol:
+        return self.symbol
+
+    def fresh(self) -> "Symbol":
+        return Handle(self.symbol)
+
+
+def symbol_of(x: Any) -> Any:
+    """The symbol that a handle stands for; anything else itself."""
+    return x.symbol if type(x) is Handle else x
 
 
 def is_recorded(x: Any) -> bool:
@@ -196,9 +237,14 @@ def noted(x: Any) -> Any:
 class Builder:
     """Makes symbols of one level, each expression once."""
 
-    def __init__(self, level: int):
+    def __init__(self, level: int, hands_out: bool = False):
         self.level = level
+        self.hands_out = hands_out
         self._known: dict[tuple, Symbol] = {}
+
+    def handed(self, x: Any) -> Any:
+        """A symbol as the function that is recorded may hold it: a handle, where it may write."""
+        return Handle(symbol_of(x)) if self.hands_out and isinstance(x, Symbol) else x
 
     def input(self, aval: Aval, weak: bool = False) -> Symbol:
         symbol = self._symbol(aval, None, (), {})
@@ -210,13 +256,24 @@ class Builder:
         params = {"number": float(number), "shape": aval.shape, "dtype": aval.dtype.name}
         return self.apply(full, (), params)
 
+    def constant(self, value: Any) -> Symbol:
+        """An array that holds what a plain array or one of a lower level does."""
+        if isinstance(value, np.ndarray) and value.size and not any(value.strides):
+            return self.full(value.flat[0].item(), Aval.of(value.shape, value.dtype))
+        return self.held(value)
+
+    def held(self, value: Any) -> Symbol:
+        """An array of many numbers as part of the program."""
+        raise TraceError("an array of plain numbers has no place in a formula")
+
     def apply(self, primitive: Primitive, args: Sequence, params: dict) -> Any:
         """The symbol of `primitive(*args, **params)`, rewritten where algebra makes it plain."""
         params = {name: tagged(value) for name, value in params.items()}
+        args = [symbol_of(arg) for arg in args]
         if primitive.simplify is not None:
             simpler = primitive.simplify(self, args, **params)
             if simpler is not None:
-                return simpler
+                return symbol_of(simpler)
         key = (
             primitive,
             tuple(id(arg) if isinstance(arg, Symbol) else _number_key(arg) for arg in args),
@@ -238,6 +295,7 @@ class Builder:
         symbol = Symbol()
         symbol.builder, symbol.level, symbol.aval, symbol.line = self, self.level, aval, ""
         symbol.primitive, symbol.args, symbol.params, symbol.weak = primitive, args, params, False
+        symbol.origin = symbol.views = None
         return symbol
 
 

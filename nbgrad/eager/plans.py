@@ -34,6 +34,8 @@ class Plan:
     __slots__ = ("aval", "kinds", "need", "params", "primitive")
     # Whether `add_into(buffer, ct)` adds the cotangent into a buffer for the one argument.
     adds = False
+    # Whether the op writes to the memory of its first argument: `take_out(ct)` is its pullback.
+    writes = False
     # Whether all arguments that are tracked get a cotangent: a rule may leave some out.
     complete = False
     # A cotangent of a long array that is one number is not written out: whether `pull_uniform(ct)`
@@ -66,6 +68,10 @@ class Plan:
 
     def add_into(self, buffer: np.ndarray, ct) -> None:
         """Add the cotangent of the one argument into a buffer."""
+        raise NotImplementedError
+
+    def take_out(self, ct: np.ndarray) -> Any:
+        """The cotangent of what was written; that of the array is changed in place."""
         raise NotImplementedError
 
     def again(self, args: Sequence) -> Any:

@@ -6,12 +6,14 @@ from typing import Any, NamedTuple, TypeGuard
 import numpy as np
 
 from ..core.array import Array
+from ..core.memory import Argument
 from ..core.primitive import Aval, Primitive, bind, new_level, shape_of
 from ..core.symbols import static_key
+from ..errors import GraphError
 from ..rules.elementwise import copy
 from ..rules.families import Elementwise
 from ..rules.index import index_row
-from ..values.operands import aval_of, float_array, operand
+from ..values.operands import aval_of, float_array, in_kind, operand
 from ..values.tracked import TrackedArray, below
 from . import structure
 from .graph import Graph, Partial
@@ -92,6 +94,11 @@ class Tape:
             self.entries.append(TapeEntry(primitive, params, values, parents, out))
         return Recorded(self, self._known[key])
 
+    def constant(self, value: Any) -> "Recorded":
+        """A step without parents, so that what is computed from it may be a step in its place."""
+        self.entries.append(TapeEntry(copy, {}, [value], [None], value))
+        return Recorded(self, len(self.entries) - 1)
+
     def owns(self, x: Any) -> "TypeGuard[Recorded]":
         """Whether it is a value of this tape."""
         return isinstance(x, Recorded) and x.level == self.level
@@ -114,7 +121,7 @@ def _key(vertex: int | None, value: Any) -> Any:
     if vertex is not None:
         return ("vertex", vertex)
     if isinstance(value, Array):
-        return ("array", id(value))
+        return ("array", id(getattr(value, "node", value)))
     return repr(value) if isinstance(value, float) else static_key(value)
 
 
@@ -122,12 +129,18 @@ class Recorded(Array):
     """A value that records: the result of one step of a tape."""
 
     __slots__ = ("aval", "level", "tape", "vertex")
+    value_slots = ("vertex",)
     aval: Aval
     level: int
 
     def __init__(self, tape: Tape, vertex: int):
         self.tape, self.level, self.vertex = tape, tape.level, vertex
         self.aval = aval_of(self.below)
+        self.origin = self.views = None
+
+    def snapshot(self) -> "Recorded":
+        """This value, whatever is written to the array afterwards."""
+        return Recorded(self.tape, self.vertex)
 
     @classmethod
     def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
@@ -138,6 +151,9 @@ class Recorded(Array):
     def below(self) -> Any:
         return self.tape.entries[self.vertex].out
 
+    def constant(self, value: Any) -> "Recorded":
+        return self.tape.constant(in_kind(self.below, value))
+
     @property
     def data(self) -> Any:
         """The values, which take no derivative along."""
@@ -146,10 +162,6 @@ class Recorded(Array):
     def item(self, *index: int) -> float:
         """One element as a Python float; it takes no derivative along."""
         return np.asarray(self.data).item(*index)
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        """`y[i] = v`: y becomes `y.at[i].set(v)`."""
-        self.vertex = self._replaced(index, value).vertex
 
     def __bool__(self) -> bool:
         return bool(self.below)
@@ -221,7 +233,10 @@ def record(f: Callable, x: Any) -> Recording:
     x = _input(x)
     with new_level() as level:
         tape = Tape(level, x)
-        out = below(f(Recorded(tape, 0)), level)
+        given = Recorded(tape, 0)
+        if given.shape:
+            given.origin = Argument("jacobian", GraphError)
+        out = below(f(given), level)
         if not isinstance(out, (Array, np.ndarray, np.generic, float, int)):
             raise TypeError(
                 f"elimination: the function gave {type(out).__name__}, not an array; return one "

@@ -55,6 +55,8 @@ from . import (
     triangular,
     ufunc_calls,
     ufuncs,
+    views,
+    writes,
 )
 
 __all__ = [
@@ -112,4 +114,6 @@ __all__ = [
     "triangular",
     "ufunc_calls",
     "ufuncs",
+    "views",
+    "writes",
 ]

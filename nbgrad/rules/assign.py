@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array, functions
+from ..core.memory import Path
 from ..core.primitive import Aval, Unplanned, bind, shape_of
 from ..core.symbols import user_line
 from ..errors import DimensionMismatch, TraceError, UntrackedError, require_unmasked
@@ -26,19 +27,27 @@ from .index import (
 
 def _assigned(x, value, *, index):
     out = np.array(x, common_type(np.asarray(x).dtype, dtypes.kind_of(value)), order="C")
-    out[index] = value
+    if type(index) is Path:
+        part = index.of(out)
+        part[index.index] = value
+    else:
+        out[index] = value
     return out
 
 
 def _transpose(ct, args, *, index):
     """What was overwritten gets nothing; the value gets what it was written to."""
-    cleared = bind(assign, ct, 0.0, index=index)
-    taken = index_of(ct, index)
-    last = _written_last(index, shape_of(args[0]))
+    if type(index) is Path:
+        part = index.of(ct)
+        cleared, index = index.set(ct, 0.0), index.index
+    else:
+        part, cleared = ct, bind(assign, ct, 0.0, index=index)
+    taken = index_of(part, index)
+    last = last_writes(index, shape_of(part))
     return [cleared, taken if last is None else np.where(last, taken, 0.0)]
 
 
-def _written_last(index, shape: tuple[int, ...]) -> np.ndarray | None:
+def last_writes(index, shape: tuple[int, ...]) -> np.ndarray | None:
     """Of several writes to one position the last stays: where it is that; None where all are."""
     if is_basic(index):
         return None
@@ -178,7 +187,7 @@ class AtIndex:
         Raises NotImplementedError where the index repeats a position.
         """
         self._check(value, "multiply")
-        if not self._positions and _written_last(self._index, shape_of(self._x)) is not None:
+        if not self._positions and last_writes(self._index, shape_of(self._x)) is not None:
             raise NotImplementedError(
                 "at[index].multiply: the index repeats a position; multiply once for each"
             )

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..core.array import implements
+from ..core.memory import Shown, view
 from ..core.primitive import bind, shape_of
 from ..kernels import shapes
 from .index import scatter
@@ -23,11 +24,13 @@ def diagonal(a, offset=0, axis1=0, axis2=1):
     shape = shape_of(a)
     if len(shape) < 2:
         raise ValueError(f"diagonal: the shape {shape} has fewer than the two axes of a matrix")
+    whole = a
     first, second = np.lib.array_utils.normalize_axis_tuple((axis1, axis2), len(shape), "diagonal")
     if (first, second) != (len(shape) - 2, len(shape) - 1):
         a = np.moveaxis(a, (first, second), (-2, -1))
     *lead, rows, columns = shape_of(a)
-    return a[(*(slice(None),) * len(lead), *_on_diagonal(rows, columns, offset))]
+    out = a[(*(slice(None),) * len(lead), *_on_diagonal(rows, columns, offset))]
+    return view(whole, out, Shown(lambda x: np.diagonal(x, offset, axis1, axis2), "np.diagonal"))
 
 
 @implements(np.linalg.diagonal)

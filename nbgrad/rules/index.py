@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..core.array import Array, apply, implements
+from ..core.memory import Index, copied, view
 from ..core.naming import naming
 from ..core.primitive import Aval, Primitive, Unplanned, bind, shape_of
 from ..core.sizes import is_dynamic
@@ -267,7 +268,27 @@ def index_of(x, index):
 
     The pullback needs the index as it is now, so that arrays in it are copied.
     """
-    return at_index(x, held(index) if type(index) is np.ndarray else held(without_lists(index)))
+    if type(index) is np.ndarray:
+        return copied(at_index(x, held(index)))
+    index = held(without_lists(index))
+    out = at_index(x, index)
+    if isinstance(out, Array) and is_view(index) and (out.shape or _names_rest(index)):
+        return view(x, out, Index(index))
+    return copied(out)
+
+
+def is_view(index) -> bool:
+    """Whether an index takes a view: of integers, slices, None and Ellipsis, where an integer may
+    be known only later."""
+    for part in index if isinstance(index, tuple) else (index,):
+        if not (isinstance(part, Array) and part.shape == ()) and not is_basic(part):
+            return False
+    return True
+
+
+def _names_rest(index) -> bool:
+    """Whether an index has an Ellipsis: NumPy then gives an array, where no axes are left too."""
+    return any(part is Ellipsis for part in (index if isinstance(index, tuple) else (index,)))
 
 
 def at_index(x, index):

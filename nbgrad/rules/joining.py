@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array, functions, implements
+from ..core.memory import copied
 from ..core.primitive import Aval, bind, shape_of
 from ..errors import DimensionMismatch, NoRuleError
 from ..kernels import shapes
@@ -172,7 +173,8 @@ def meshgrid(*xi, copy: bool = True, sparse: bool = False, indexing="xy"):
         np.reshape(x, tuple(-1 if i == at else 1 for i in range(n)))
         for x, at in zip(lines, places, strict=True)
     ]
-    return tuple(grids) if sparse else broadcast_arrays(*grids)
+    grids = tuple(grids) if sparse else broadcast_arrays(*grids)
+    return copied(grids) if copy else grids
 
 
 @implements(np.rollaxis)

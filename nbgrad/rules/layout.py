@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array, apply, implements
+from ..core.memory import Axes, Shape, Shown, is_contiguous, view
 from ..core.naming import tagged
 from ..core.primitive import Aval, bind, shape_of
 from ..core.symbols import Symbol
@@ -59,7 +60,10 @@ def reshape_of(a, shape, order="C"):
             f"reshape: {size} elements of shape {old} do not fill {shape}; its lengths must "
             f"multiply to {size}, and one of them may be -1"
         )
-    return apply(reshape, a, shape=tuple(new))
+    out = apply(reshape, a, shape=tuple(new))
+    if isinstance(a, Array) and is_contiguous(a, tuple(new)):
+        view(a, out, Shape(tuple(new)))
+    return out
 
 
 def _require_order(op: str, order) -> None:
@@ -102,13 +106,14 @@ def transpose_of(a, axes=None):
     """Axes permuted, reversed where `axes` is None."""
     ndim = len(shape_of(a))
     if axes is None:
-        return apply(transpose, a, axes=tuple(range(ndim))[::-1])
+        order = tuple(range(ndim))[::-1]
+        return view(a, apply(transpose, a, axes=order), Axes(order))
     order = tuple([shapes.axis_of(axis, ndim, "transpose") for axis in axes])
     if sorted(order) != list(range(ndim)):
         raise ValueError(
             f"transpose: axes {axes} do not permute the {ndim} axes of the array; name each once"
         )
-    return apply(transpose, a, axes=order)
+    return view(a, apply(transpose, a, axes=order), Axes(order))
 
 
 def _broadcast(x, *, shape):
@@ -146,7 +151,8 @@ def broadcast_to_of(array, shape):
             f"broadcast_to: the shape {shape_of(array)} does not fill {shape}; only an axis of "
             "length 1 can be repeated"
         )
-    return apply(broadcast_to, array, shape=shape)
+    out = apply(broadcast_to, array, shape=shape)
+    return view(array, out, Shown(lambda x: np.broadcast_to(x, shape), "np.broadcast_to"))
 
 
 def _concatenate_infer(*avals, axis):

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core import memory
 from ..core.array import Array, implements
 from ..core.primitive import shape_of
 from ..errors import NoRuleError, require_unmasked
@@ -15,8 +16,8 @@ from .select import on_values
 
 @implements(np.real)
 def real(val):
-    """The array itself, as there are no complex tracked arrays."""
-    return np.positive(val)
+    """A view of the array, as there are no complex tracked arrays."""
+    return val[...] if shape_of(val) else np.positive(val)
 
 
 @implements(np.conjugate)
@@ -58,7 +59,8 @@ def heaviside(x1, x2):
 def nan_to_num(x, copy: bool = True, nan: float = 0.0, posinf=None, neginf=None):
     """x with numbers in place of nan and of the infinities, which get no cotangent."""
     if not copy:
-        raise ValueError("nan_to_num: copy=False would change a tracked array in place")
+        memory.write(x, ..., nan_to_num(x, True, nan, posinf, neginf), "np.nan_to_num({})")
+        return x
     if x.dtype.kind != "f":
         return np.copy(x)
     limits = np.finfo(x.dtype)

@@ -10,25 +10,18 @@ from . import cholesky, matrix_functions, structured, toeplitz, triangular
 from .select import on_values
 from .shape import roll
 
-IN_PLACE = "it writes in place: use {}, which gives a new array"
 _COMPLEX = (
     "its result is complex, and nbgrad computes with real numbers: products with np.cos and np.sin "
     "of the frequencies give the real and imaginary parts"
 )
 _ARRAY = (
-    "a plain array would lose the derivative: use x itself, nbgrad.array(nested), or x.data for "
-    "the plain numbers"
+    "a plain array would lose the derivative: use x itself, np.array(nested, like=x), or x.data "
+    "for the plain numbers"
 )
 _FILE = "it writes numbers: give it x.data"
 _NUMBERS = "it makes an array of plain numbers: {}"
 
 remedies |= {
-    "np.put": IN_PLACE.format("nbgrad.at(np.ravel(x))[i].set(v)"),
-    "np.place": IN_PLACE.format("np.where(mask, v, x)"),
-    "np.putmask": IN_PLACE.format("np.where(mask, v, x)"),
-    "np.copyto": IN_PLACE.format("np.where(mask, v, x)"),
-    "np.put_along_axis": IN_PLACE.format("nbgrad.at(x)[rows, i].set(v)"),
-    "np.fill_diagonal": IN_PLACE.format("np.where(np.eye(n, dtype=bool), v, x)"),
     **dict.fromkeys(
         [f"np.fft.{name}" for name in (
             "fft", "fft2", "fftn", "ifft", "ifft2", "ifftn", "rfft", "rfft2", "rfftn", "irfft",
@@ -38,9 +31,7 @@ remedies |= {
     ),
     "np.sort_complex": "its result is complex: np.sort gives real numbers",
     **dict.fromkeys(
-        ["np.array", "np.asarray", "np.asanyarray", "np.ascontiguousarray", "np.asfortranarray",
-         "np.asarray_chkfinite", "np.require", "np.asmatrix", "np.fromiter", "np.frombuffer",
-         "np.from_dlpack"],
+        ["np.asarray_chkfinite", "np.asmatrix", "np.from_dlpack"],
         _ARRAY,
     ),
     "np.bmat": "matrices are not tracked: np.block joins blocks",
@@ -49,7 +40,6 @@ remedies |= {
         "np.linspace(np.min(x), np.max(x), bins + 1) is tracked"
     ),
     "np.arange": _NUMBERS.format("start + step * np.arange(n) is tracked"),
-    "np.full": _NUMBERS.format("np.broadcast_to(x, shape) is tracked"),
     "np.kaiser": _NUMBERS.format("np.i0 gives the window of a tracked beta"),
     "np.vectorize": "it calls a Python function on plain numbers: call the function on the whole "
     "array, or nbgrad.vmap(function)",

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array, functions, implements
+from ..core.memory import Index, view
 from ..core.primitive import Aval, bind, shape_of
 from ..core.symbols import noted
 from ..errors import DimensionMismatch, require_unmasked
@@ -289,7 +290,9 @@ def flip(m, axis=None):
     """Elements in reverse order along `axis`: an int, a tuple of ints, or None for all."""
     ndim = len(shape_of(m))
     axes = tuple(range(ndim)) if axis is None else normalize_axes(axis, ndim, "flip")
-    return bind(flip_row, m, axis=axes)
+    reverse = slice(None, None, -1)
+    index = tuple([reverse if i in axes else slice(None) for i in range(ndim)])
+    return view(m, bind(flip_row, m, axis=axes), Index((*index, ...)))
 
 
 @implements(np.flipud)

@@ -21,8 +21,11 @@ MODULES = {"np": np, "np.linalg": np.linalg, "np.fft": np.fft}
 
 NO_ARRAYS = {
     "it makes an array, from lengths and plain numbers": """
-        np.empty np.eye np.identity np.indices np.ones np.tri np.zeros np.bartlett np.blackman
-        np.hamming np.hanning np.fft.fftfreq np.fft.rfftfreq np.fromfunction""",
+        np.indices np.bartlett np.blackman np.hamming np.hanning np.fft.fftfreq
+        np.fft.rfftfreq""",
+    "it makes an array, from lengths and plain numbers: with `like=x` one that takes tracked "
+    "values": """
+        np.empty np.eye np.identity np.ones np.tri np.zeros np.fromfunction np.frombuffer""",
     "positions, from lengths alone": """
         np.diag_indices np.mask_indices np.tril_indices np.triu_indices np.ravel_multi_index
         np.unravel_index np.broadcast_shapes""",
@@ -113,6 +116,8 @@ def _entry(function: object, names: list[str]) -> Entry | None:
             return Entry(name, others, "none", WITHOUT[each])
         if each in remedies:
             return Entry(name, others, "refused", remedies[each])
+    if ("like", function) in functions:
+        return Entry(name, others, "yes", _summary(functions["like", function]))
     if function not in functions:
         return None
     row = _row_of(function)

@@ -4,12 +4,14 @@ from typing import Any
 
 import numpy as np
 
+from ..core import memory
 from ..core.array import Array, implements
 from ..core.functions import no_rule, of_ufunc
 from ..core.primitive import shape_of
 from ..errors import DimensionMismatch, NoRuleError
 from ..kernels import shapes
 from .layout import given
+from .writes import target_of
 
 
 @implements("ufunc.call")
@@ -30,9 +32,7 @@ def call(ufunc, inputs, out=None, where=True, dtype=None, casting="same_kind", o
     if out is not None and target is None and any(x is not None for x in out):
         raise NoRuleError(f"{name}(out=...) with two results: use what it returns")
     if target is not None and not isinstance(target, Array):
-        raise NoRuleError(
-            f"{name}(out=...) cannot write a tracked array into a plain one: use what it returns"
-        )
+        target_of(f"{name}(out=...), or an augmented assignment such as +=,", target)
     if where is not True and target is None:
         raise NoRuleError(
             f"{name}(where=...) leaves the other elements as they come: give it out=..., or write "
@@ -45,6 +45,14 @@ def call(ufunc, inputs, out=None, where=True, dtype=None, casting="same_kind", o
     else:
         result = _along(ufunc, function, inputs, axis, axes, keepdims)
     return result if target is None else _put(name, result, target, where, casting)
+
+
+@implements(np.copyto)
+def copyto(dst, src, casting="same_kind", where=True):
+    """Write `src` into a computed array, where `where` holds, as `dst[...] = src` does."""
+    if not isinstance(dst, Array):
+        raise no_rule("np.copyto")
+    _put("np.copyto", given(src), dst, where, casting)
 
 
 def _along(ufunc, function, inputs, axis, axes, keepdims):
@@ -104,6 +112,7 @@ def _put(name: str, result, target, where, casting: Any):
             f"{name}: cannot cast a result of dtype {dtype} to that of out, {target.dtype}, with "
             f"casting rule {casting!r}"
         )
-    new = _cast(np.broadcast_to(result, shape), target.dtype)
-    target[...] = new if where is True else np.where(where, new, target)
+    new = _cast(result, target.dtype)
+    new = new if where is True else np.where(where, new, target)
+    memory.write(target, ..., new, f"{name}(out={{}})")
     return target

@@ -39,7 +39,7 @@ def _no_out(ufunc, method: str, out) -> None:
     if out is not None and any(x is not None for x in out):
         raise NoRuleError(
             f"np.{ufunc.__name__}.{method}(out=...) cannot write a tracked array into a plain one: "
-            "use what it returns"
+            "use what it returns, or y[...] = it for a y = np.zeros(shape, like=x)"
         )
 
 
@@ -175,13 +175,3 @@ def outer(ufunc, a, b, **options):
     _two(ufunc, "outer")
     a = np.reshape(a, shape_of(a) + (1,) * len(shape_of(b)))
     return ufunc(a, b, **options)
-
-
-@implements("ufunc.at")
-def at(ufunc, array, indices, *more):
-    """Refused: a tracked array is not changed in place."""
-    method = {"add": "add", "multiply": "multiply"}.get(ufunc.__name__, "set")
-    raise NoRuleError(
-        f"np.{ufunc.__name__}.at changes an array in place: use nbgrad.at(x)[i].{method}(v), which "
-        "gives a new one"
-    )

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
+from ..core.memory import Argument
 from ..core.primitive import new_level, shape_of
-from ..errors import DimensionMismatch, require_unmasked
+from ..errors import DimensionMismatch, GraphError, require_unmasked
 from ..values.batched import Batched
 from ..values.tracked import below
 from . import trees
@@ -157,14 +158,17 @@ def _batched(x: Any, axis: int | None, level: int) -> Any:
     if axis is None or not _is_array(x):
         return x
     require_unmasked(x, "vmap")
-    return Batched(x, level)
+    samples = Batched(x.snapshot() if isinstance(x, Array) else x, level)
+    if samples.shape:
+        samples.origin = Argument("vmap", GraphError)
+    return samples
 
 
 def _whole(x: Any, level: int, count: int) -> Any:
     """All samples of a result; what does not depend on them is repeated."""
     x = below(x, level)
     if isinstance(x, Batched) and x.level == level:
-        return x.value
+        return x.value.fresh() if isinstance(x.value, Array) else x.value
     if x is None:
         return None
     rows = np.broadcast_to(x, (count, *shape_of(x)))

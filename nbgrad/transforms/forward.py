@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
+from ..core.memory import Argument
 from ..core.primitive import new_level, shape_of
-from ..errors import DimensionMismatch
+from ..errors import DimensionMismatch, GraphError
 from ..values.dual import Dual
 from ..values.operands import float_array
 from ..values.tracked import below
@@ -57,7 +58,7 @@ def jvp(f: Callable, primals: Sequence, tangents: Sequence, has_aux: bool = Fals
         duals = []
         for (leaves, rebuild), direction in zip(flat, directions, strict=True):
             moved = [
-                x if t is None else Dual(float_array(x, op="jvp"), t, level)
+                x if t is None else dual_argument("jvp", x, t, level)
                 for x, t in zip(leaves, direction, strict=True)
             ]
             duals.append(rebuild(moved))
@@ -73,6 +74,14 @@ def jvp(f: Callable, primals: Sequence, tangents: Sequence, has_aux: bool = Fals
 
 
 pushforward = jvp
+
+
+def dual_argument(op: str, x: Any, tangent: Any, level: int) -> Dual:
+    """An argument with its tangent: an array of the caller's, which is not written to."""
+    dual = Dual(float_array(x, op=op), tangent, level)
+    if dual.shape:
+        dual.origin = Argument(op, GraphError)
+    return dual
 
 
 def primal_of(x: Any, level: int, floor: int) -> Any:

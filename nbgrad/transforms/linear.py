@@ -12,13 +12,11 @@ import numpy as np
 
 from ..core.array import Array
 from ..core.primitive import Aval, bind, new_level, shape_of
-from ..core.symbols import Builder, Symbol, is_full, topological
-from ..values.dual import Dual
+from ..core.symbols import Builder, Symbol, is_full, symbol_of, topological
 from ..values.graph import apply_rule
-from ..values.operands import float_array
 from ..values.tracked import below
 from . import trees
-from .forward import primal_of, tangent_of
+from .forward import dual_argument, primal_of, tangent_of
 from .run import array_leaves, fitted
 
 
@@ -183,7 +181,7 @@ def linearize(f: Callable, *primals, **options) -> tuple[Any, LinearMap]:
         inputs = _inputs(builder, leaves)
         with new_level() as above:
             duals = [
-                x if symbol is None else Dual(float_array(x, op="linearize"), symbol, above)
+                x if symbol is None else dual_argument("linearize", x, symbol, above)
                 for x, symbol in zip(leaves, inputs, strict=True)
             ]
             result = f(*rebuild(duals), **options)
@@ -219,12 +217,14 @@ def linear_transpose(f: Callable, *examples) -> Callable[[Any], tuple]:
     _require_floats("linear_transpose", leaves)
     floor = trees.level_for(*examples)
     with new_level() as level:
-        builder = Builder(level)
+        builder = Builder(level, hands_out=True)
         inputs = _inputs(builder, leaves)
-        operands = [x if s is None else s for x, s in zip(leaves, inputs, strict=True)]
+        operands = [
+            x if s is None else builder.handed(s) for x, s in zip(leaves, inputs, strict=True)
+        ]
         result = f(*rebuild(operands))
     outputs, rebuild_result = array_leaves("linear_transpose", result)
-    outputs = [below(x, level) for x in outputs]
+    outputs = [symbol_of(below(x, level)) for x in outputs]
     like = rebuild_result([_zeros(x.aval) if isinstance(x, Symbol) else x for x in outputs])
     recipe = _untransposed, (f, examples)
     linear = LinearMap("linear_transpose", inputs, outputs, examples, like, floor, recipe)

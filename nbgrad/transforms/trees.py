@@ -12,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..core import primitive as core
+from ..core.array import Array
 from ..kernels.jit.forks import fork_safe
 from ..values.tracked import TrackedArray, below
 from .objects import COMMON, NUMBERS, Held, construct, is_float, opened
@@ -283,4 +284,5 @@ def released(x: Any, level: int) -> Any:
     if type(x) is TrackedArray and not level:
         x = x.node.value
         return x if x.ndim else x[()]
-    return scalar(below(x, level))
+    x = below(x, level)
+    return x.fresh() if isinstance(x, Array) else scalar(x)

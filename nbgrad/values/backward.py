@@ -128,7 +128,9 @@ def sweep(
             contributions = ()
             nodes += _expanded(node, ct, cotangents)
         elif plain:
-            if plan.adds:
+            if plan.writes:
+                contributions = _take_out(node, plan, ct, cotangents, own, keep)
+            elif plan.adds:
                 contributions = _add_into(parents[0], plan, saved[0], ct, cotangents, own)
             elif plan.gives_uniform:
                 contributions = (plan.pull_uniform(ct),)
@@ -196,6 +198,20 @@ def _expanded(node: Node, ct, cotangents: dict) -> list[Node]:
             seen.update(parents)
             stack += parents
     return sorted(new, key=_time_of)
+
+
+def _take_out(node: Node, plan, ct, cotangents: dict, own: set, keep) -> tuple[Any, Any]:
+    """Cotangents of an array that was written to, and of what was written: the first one in the
+    memory of `ct`, which costs what was written."""
+    if node not in own or (keep and node in keep):
+        ct = np.array(ct, order="C")
+    taken = plan.take_out(ct)
+    parent: Any = node.parents[0]
+    if parent not in cotangents:
+        cotangents[parent] = ct
+        own.add(parent)
+        return None, taken
+    return ct, taken
 
 
 def _add_into(parent, plan, value, ct, cotangents: dict, own: set) -> tuple[()]:

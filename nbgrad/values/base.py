@@ -1,7 +1,5 @@
 """What an array of the graph shows: its values, its gradient, its neighbours, its text."""
 
-import operator
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,26 +15,10 @@ if TYPE_CHECKING:
     from .tracked import TrackedArray
 
 
-def _augmented(sign: str, plain: Callable) -> Callable:
-    """The method of an augmented assignment: refused on a leaf, else the plain operator."""
-
-    def method(self, other):
-        if self.node.plan is None:
-            name = self.name or "w"
-            raise GraphError(
-                f"{name} {sign} ... would make the leaf {name} a computed array and stop its "
-                f"training: write {name}.data {sign} ..., or y = {name} {sign[:-1]} ... for a new "
-                "array"
-            )
-        return plain(self, other)
-
-    return method
-
-
 class GraphArray(Array):
     """An array and its place in the graph; `TrackedArray` adds the ops on it."""
 
-    __slots__ = ("__weakref__", "aval", "node")
+    __slots__ = ("aval", "node")
     __array_priority__ = 1000.0
     aval: Aval
     node: Node
@@ -134,16 +116,15 @@ class GraphArray(Array):
             )
         return format(plain_value(self).item(), spec) if spec else str(self)
 
-    # -- what a leaf refuses ------------------------------------------------------------------
-
-    __iadd__ = _augmented("+=", operator.add)
-    __isub__ = _augmented("-=", operator.sub)
-    __imul__ = _augmented("*=", operator.mul)
-    __itruediv__ = _augmented("/=", operator.truediv)
-    __ifloordiv__ = _augmented("//=", operator.floordiv)
-    __imod__ = _augmented("%=", operator.mod)
-    __imatmul__ = _augmented("@=", operator.matmul)
-    __ipow__ = _augmented("**=", operator.pow)
+    def require_computed(self, what: str) -> None:
+        """Raise GraphError for a leaf, whose values belong to the user."""
+        if self.node.plan is None:
+            name = self.name or "w"
+            raise GraphError(
+                f"{what.format(name)} would write to the leaf {name}: write "
+                f"{what.format(name + '.data')} between backward passes, or y = {name}.copy() and "
+                "write to that"
+            )
 
 
 def titled(node: Node) -> str:

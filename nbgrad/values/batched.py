@@ -13,7 +13,7 @@ from ..core.functions import mapped
 from ..core.primitive import Aval, Primitive, shape_of
 from ..core.symbols import lifted
 from ..errors import UntrackedError
-from .operands import operand
+from .operands import in_kind, operand
 
 
 def _operand(x: Any, primitive: Primitive) -> Any:
@@ -26,6 +26,7 @@ class Batched(Array):
     those of a sample, which may be integers or bools."""
 
     __slots__ = ("aval", "level", "value")
+    value_slots = ("value",)
     aval: Aval
     level: int
     is_batch = True
@@ -33,6 +34,11 @@ class Batched(Array):
     def __init__(self, value: Any, level: int):
         self.value, self.level = value, level
         self.aval = Aval.of(shape_of(value)[1:], value.dtype)
+        self.origin = self.views = None
+
+    def snapshot(self) -> "Batched":
+        """This value, whatever is written to the array afterwards."""
+        return Batched(self.value, self.level)
 
     @property
     def count(self) -> int:
@@ -93,17 +99,16 @@ class Batched(Array):
             return Batched(self.value.full_like(number), self.level)
         return np.full(self.shape, number, self.dtype)
 
+    def constant(self, value: Any) -> "Batched":
+        value = np.broadcast_to(value, (self.count, *shape_of(value)))
+        return Batched(in_kind(self.value, value), self.level)
+
     def __bool__(self) -> bool:
         raise UntrackedError(
             "the truth of a batched value differs from sample to sample: use "
             "np.where(condition, x, y) or nbgrad.cond(condition, f, g, *args) inside of vmap, and "
             "nbgrad.while_loop in place of while"
         )
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        """`y[i] = v`: y becomes `y.at[i].set(v)`."""
-        new = self._replaced(index, value)
-        self.value = new.value
 
     def __repr__(self) -> str:
         return f"<{self.count} samples of {self.aval}>"

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import modes
+from ..core import memory, modes
 from ..core.array import Array, apply
 from ..core.primitive import Aval, Primitive, bind, new_level, shape_of
 from ..core.symbols import Symbol, is_recorded, lifted
@@ -22,7 +22,7 @@ from ..rules.families import Custom, Elementwise, Written, reals
 from ..rules.families.arrays import zeros_like
 from ..rules.families.scalar import scale, scaled
 from ..rules.layout import astype, broadcast_to
-from .operands import aval_of, operand
+from .operands import aval_of, in_kind, operand
 from .tracked import TrackedArray
 
 
@@ -30,12 +30,18 @@ class Dual(Array):
     """`primal` with `tangent`, of one shape and dtype, at one level of nesting."""
 
     __slots__ = ("aval", "level", "primal", "tangent")
+    value_slots = ("primal", "tangent")
     aval: Aval
     level: int
 
     def __init__(self, primal: Any, tangent: Any, level: int):
         self.primal, self.tangent, self.level = primal, tangent, level
         self.aval = aval_of(primal)
+        self.origin = self.views = None
+
+    def snapshot(self) -> "Dual":
+        """This value, whatever is written to the array afterwards."""
+        return Dual(self.primal, self.tangent, self.level)
 
     @classmethod
     def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
@@ -59,16 +65,18 @@ class Dual(Array):
     def below(self) -> Any:
         return self.primal
 
+    def constant(self, value: Any) -> "Dual":
+        zeros = np.broadcast_to(np.zeros((), value.dtype), shape_of(value))
+        return Dual(in_kind(self.primal, value), in_kind(self.primal, zeros), self.level)
+
     def __getitem__(self, index: Any) -> Any:
         basic = type(index) is slice or type(index) is int
         if not basic or (modes.active and modes.untracked(self.level)):
             return super().__getitem__(index)
-        return Dual(_part(self.primal, index), _part(self.tangent, index), self.level)
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        """`y[i] = v`: y becomes `y.at[i].set(v)`."""
-        new = self._replaced(index, value)
-        self.primal, self.tangent = new.primal, new.tangent
+        out = Dual(_part(self.primal, index), _part(self.tangent, index), self.level)
+        if out.shape:
+            memory.link(self, out, memory.Index(index))
+        return out
 
     def __bool__(self) -> bool:
         return bool(self.primal)

@@ -30,11 +30,21 @@ def plain_operand(x: Any, primitive: Primitive) -> tuple[Any, Any]:
 def operand(x: Any, primitive: Primitive) -> Any:
     """An untracked argument as kernels take it: a float, or an aligned, contiguous, writeable
     array; arrays of lower levels stay themselves."""
-    if type(x) is float or isinstance(x, Array):
+    if type(x) is float:
         return x
+    if isinstance(x, Array):
+        return x.snapshot()
     if type(x) is int or type(x) is bool:
         return float(x)
     return plain_array(real_array(x, f"{primitive.name}: an operand"))
+
+
+def in_kind(x: Any, value: Any) -> Any:
+    """A plain array as one of the kind and level of x, and an array of its own where x is plain;
+    an array that is not plain stays itself."""
+    if isinstance(value, Array):
+        return value
+    return x.constant(value) if isinstance(x, Array) else np.array(value, order="C")
 
 
 def real_array(x: Any, what: str) -> np.ndarray:
@@ -52,7 +62,7 @@ def float_array(x: Any, copy: bool = False, op: str = "track") -> Any:
     Raises TypeError for complex numbers, objects, strings and floats of more than 64 bits.
     """
     if isinstance(x, Array):
-        return x.settled()
+        return x.settled().snapshot()
     require_unmasked(x, op)
     try:
         array = np.asarray(x)

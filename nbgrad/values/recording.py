@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.array import Array
 from ..core.modes import active
 from ..core.primitive import Aval
 from ..eager.plans import Plan
@@ -25,6 +26,7 @@ class Recorder(Emitter):
         super().__init__(count, keywords)
         self.kind = kind
         self.node, self.array = slots(Node, *Node.__slots__[1:]), slots(GraphArray, "aval", "node")
+        self.array |= slots(Array, "origin", "views")
         self.plan, self.aval = slots(Plan, "aval"), slots(Aval, "constant")
         modes = self.python("PySet_Size", WORD, self.constant(active))
         self.demand(self.equal(modes, word(0)))
@@ -144,6 +146,9 @@ class Recorder(Emitter):
         parts[self.node["array"]] = self.reference(array)
         for slot, x in parts.items():
             self.store(self.handed(x), node, slot)
+        self.held_all(NOTHING, NOTHING)
+        for name in ("origin", "views"):
+            self.store(NOTHING, array, self.array[name])
         for name, x in {"aval": aval, "node": node}.items():
             self.store(self.handed(x), array, self.array[name])
         return node, array

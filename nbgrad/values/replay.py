@@ -95,7 +95,7 @@ def _written(nodes: list[Node]) -> Replay | None:
         if theirs or not node.parents or type(node) is not Node:
             return None
         # Long arrays gain by what only the walk knows, and nothing by fewer frames.
-        if plan.expands or plan.gives_uniform:
+        if plan.expands or plan.gives_uniform or plan.writes:
             return None
     leaves.sort(key=lambda leaf: leaf.time)
     names = {node: f"n{k}" for node, k in place.items()}

@@ -11,7 +11,7 @@ from weakref import ref
 
 import numpy as np
 
-from ..core import modes
+from ..core import memory, modes
 from ..core.array import Array
 from ..core.modes import active
 from ..core.primitive import Aval, Primitive, bind
@@ -21,10 +21,12 @@ from ..eager.elementwise import ElementwisePlan
 from ..errors import DimensionMismatch, GraphError
 from ..rules.families import FLOATS, ufunc_primitives
 from ..rules.index import slice_plan
-from . import backward, gradients, graph, operands
+from . import backward, gradients, graph, operands, writing
 from .base import GraphArray, plain_value
+from .fixed import constant_op
 from .graph import Leaf, NestedLeaf, NestedNode, Node, add_child, tick
 from .operands import aval_of, plain_operand
+from .writing import Overwritten
 
 _SEEDS = {dtype: np.ones((), dtype) for dtype in FLOATS}
 
@@ -37,6 +39,7 @@ class TrackedArray(GraphArray):
     """
 
     __slots__ = ()
+    value_slots = ("node",)
 
     @classmethod
     def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
@@ -60,7 +63,7 @@ class TrackedArray(GraphArray):
         if node.plan is None and out.base is not None:
             # A leaf's data may change in place: nothing computed from it may be a view of it.
             out = np.array(out)
-        return result(plan, (node,), (value,), out)
+        return result(plan, (node,), (aval,) if plan.adds else (value,), out)
 
     @staticmethod
     def bind2(primitive: Primitive, x, y):
@@ -95,6 +98,13 @@ class TrackedArray(GraphArray):
             if primitive is not None:
                 return (self.bind1 if len(inputs) == 1 else self.bind2)(primitive, *inputs)
         return super().__array_ufunc__(ufunc, method, *inputs, **options)
+
+    def constant(self, value: Any) -> "TrackedArray":
+        op, params = constant_op(value)
+        value = operands.in_kind(self.below, value)
+        if self.level:
+            return nested_result(op, (), (), (), params, value, self.level)
+        return result(eager.FunctionPlan(op, (), params), (), (), value)
 
     def backward(
         self,
@@ -158,25 +168,46 @@ class TrackedArray(GraphArray):
 
     def __getitem__(self, index):
         if type(self) is TrackedArray and (type(index) is slice or type(index) is int):
-            value = self.node.value
-            out = np.array(value[index])
-            return result(slice_plan(self.aval, index), (self.node,), (value,), out)
+            aval = self.aval
+            out = np.array(self.node.value[index])
+            out = result(slice_plan(aval, index), (self.node,), (aval,), out)
+            if out.aval.shape:
+                memory.link(self, out, memory.Index(index))
+            return out
         return super().__getitem__(index)
 
-    def __setitem__(self, index, value):
-        """`y[i] = v` on a computed array: y becomes `y.at[i].set(v)`, and what was computed from y
-        before keeps the old values. Raises GraphError for a leaf."""
-        old = self.node
-        if old.plan is None:
-            name = self.name or "x"
-            raise GraphError(
-                f"{name}[...] = ... would overwrite the leaf {name}: write y = {name}.at[i].set(v) "
-                f"for a new array, or {name}.data[...] = ... between backward passes"
-            )
-        new = self._replaced(index, value)
-        self.node = new.node
-        old.array = _nobody
-        self.node.array = ref(self)
+    def become(self, new):
+        """Take the node of another array."""
+        node = self.node = new.node
+        node.array = ref(self)
+
+    def leave(self):
+        """Leave the node, for which another array stands when it is asked for one."""
+        self.node.array = _nobody
+
+    def forget(self):
+        """Drop the node, and the class by which fast paths know that there is one."""
+        node = self.node
+        del self.node
+        if type(self) is TrackedArray:
+            self.__class__ = Stale
+        node.array = _nobody
+        writing.release(node)
+
+    def write(self, path, value, what):
+        """Write to the values in place, and note that in the graph."""
+        self.require_computed(what)
+        memory.forget_views(self)
+        new = result(*writing.in_place(self, path, value, what))
+        self.leave()
+        self.become(new)
+
+    def snapshot(self) -> "TrackedArray":
+        """This value, whatever is written to the array afterwards."""
+        array = TrackedArray() if self.level == 0 else NestedTracked()
+        array.node, array.aval = self.node, self.aval
+        array.origin = array.views = None
+        return array
 
     def __reduce__(self):
         """A pickle keeps the value, and the name of a leaf: it is read as a leaf of the base level.
@@ -191,9 +222,43 @@ class NestedTracked(TrackedArray):
     __slots__ = ()
     bind1 = bind2 = staticmethod(bind)  # pyright: ignore[reportAssignmentType]
 
+    def write(self, path, value, what):
+        """Become the array that ops make of this one and the value."""
+        self.require_computed(what)
+        Array.write(self, path, value, what)
+
     @property
     def level(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.node.level
+
+
+class Stale(TrackedArray):
+    """A view of which the elements have changed: it has no node until it is read. What is asked for
+    the node becomes a TrackedArray again."""
+
+    __slots__ = ()
+
+    @classmethod
+    def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
+        for arg in args:
+            if type(arg) is Stale:
+                memory.refreshed(arg)
+        return TrackedArray.process(level, primitive, args, params)
+
+    def become(self, new):
+        self.__class__ = TrackedArray
+        TrackedArray.become(self, new)
+
+
+class Past(TrackedArray):
+    """What a node held before its values were written to: they are gone, its place in the graph is
+    not."""
+
+    __slots__ = ()
+
+    @classmethod
+    def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
+        raise next(arg for arg in args if isinstance(arg, Past)).node.value.error()
 
 
 def ones(aval: Aval) -> np.ndarray:
@@ -206,7 +271,7 @@ def ones(aval: Aval) -> np.ndarray:
 
 def record(primitive: Primitive, args: Sequence, params: dict):
     """Apply a primitive at the base level, and note it in the graph."""
-    if len(args) == 1:
+    if len(args) == 1 and type(args[0]) is TrackedArray:
         return TrackedArray.bind1(primitive, *args, **params)
     parents, values, kinds = _take_apart(0, primitive, args)
     if len(kinds) == 2 and parents[0] is parents[1] and primitive.plan_class is ElementwisePlan:
@@ -235,6 +300,7 @@ def nested_result(primitive, kinds, parents, values, params, out, level: int) ->
         parents = values = ()
     node, array = NestedNode(), NestedTracked()
     array.node, array.aval = node, aval_of(out)
+    array.origin = array.views = None
     node.plan, node.parents, node.saved, node.value = (
         eager.FunctionPlan(primitive, kinds, params), parents, values, out,
     )  # fmt: skip
@@ -273,7 +339,7 @@ def result(plan, parents: tuple, saved: tuple, value) -> TrackedArray:
             modes.watch_forward(node, saved, value)
         if modes.guarding():
             modes.note_saved(node, saved)
-        if modes.untracked():
+        if modes.untracked() and not plan.writes:
             parents = saved = ()
     node.parents = parents
     node.saved = saved
@@ -283,6 +349,7 @@ def result(plan, parents: tuple, saved: tuple, value) -> TrackedArray:
     array = TrackedArray()
     array.node = node
     array.aval = plan.aval or aval_of(value)
+    array.origin = array.views = None
     node.array = ref(array)
     child = ref(node)
     for parent in parents:
@@ -303,9 +370,13 @@ def _nobody() -> None:
 
 
 def _handle(node: Node) -> TrackedArray:
-    array = TrackedArray() if node.level == 0 else NestedTracked()
+    if type(node.value) is Overwritten:
+        array = Past()
+    else:
+        array = TrackedArray() if node.level == 0 else NestedTracked()
     array.aval = aval_of(node.value)
     array.node = node
+    array.origin = array.views = None
     node.array = ref(array)
     return array
 
@@ -327,6 +398,7 @@ def make_leaf(value, name: str, level: int) -> TrackedArray:
     node.array = ref(array)
     array.aval = aval_of(value)
     array.node = node
+    array.origin = array.views = None
     return array
 
 

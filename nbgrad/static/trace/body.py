@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from ...core.array import Array
+from ...core.memory import inside_body
 from ...core.naming import tagged
 from ...core.primitive import Aval, Primitive, new_level
-from ...core.symbols import Symbol, recording, topological
+from ...core.symbols import Symbol, recording, symbol_of, topological
 from ...rules.dtypes import known
 from ...values.tracked import below
 from .program import ArrayValue, Operand, Program, replay
-from .record import Recorder
+from .record import Recorder, argument
 
 _INDEX = Aval.of((), np.dtype(np.int64))
 
@@ -140,7 +141,7 @@ class Body(Joined):
             recorder = BodyRecorder(level)
             i, start = recorder.input(_INDEX, weak=True), recorder.input(_INDEX, weak=True)
             rest = [recorder.input(x.aval, x.weak) for x in self.program.inputs[1:]]
-            results = replay(self.program, [i + start, *rest], recorder)
+            results = replay(self.program, [recorder.handed(i) + start, *rest], recorder)
             outputs = tuple(map(recorder.output, results))
         checked = tuple(recorder.checked)
         program = Program(self.name, (i, start, *rest), (), outputs, list, checked=checked)
@@ -192,6 +193,7 @@ class BodyRecorder(Recorder):
 
     def lift(self, x: Operand) -> Operand:
         """The input that stands for an array from outside; anything else itself."""
+        x = symbol_of(x)
         if not isinstance(x, np.ndarray) and not (isinstance(x, Array) and x.level < self.level):
             return x
         if id(x) not in self.lifted:
@@ -203,7 +205,7 @@ class BodyRecorder(Recorder):
         """A result of the step as a symbol."""
         x = self.lift(below(x, self.level))
         if isinstance(x, Symbol):
-            return x
+            return symbol_of(x)
         assert not isinstance(x, (Array, np.ndarray))
         number: Any = x
         return self.full(number, Aval.of((), np.asarray(x).dtype))
@@ -223,7 +225,10 @@ def recorded(
         i = recorder.input(_INDEX, weak=True)
         states = [recorder.input(leaf_aval(x)) for x in state]
         slices = [recorder.input(Aval.of(a.shape[1:], a.dtype)) for a in map(leaf_aval, xs)]
-        outputs = tuple(recorder.output(x) for x in f(recorder, i, states, slices))
+        own = [recorder.handed(x) for x in states]
+        rows = [argument(recorder, x, f"{name} (a row of xs)") for x in slices]
+        with inside_body(level):
+            outputs = tuple(recorder.output(x) for x in f(recorder, recorder.handed(i), own, rows))
     lifted = list(recorder.lifted.values())
     inputs = (i, *(symbol for symbol, _ in lifted), *states, *slices)
     program = Program(name, inputs, (), outputs, list, checked=tuple(recorder.checked))

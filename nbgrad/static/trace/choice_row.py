@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.memory import inside_body
 from ...core.primitive import Aval, Unplanned, bind, new_level
 from ...core.symbols import Symbol
 from ...rules import batching
@@ -65,7 +66,9 @@ def sides_of(pair: tuple[Side, Side], name: str, operands: Sequence) -> tuple[Si
         with new_level() as level:
             recorder = BodyRecorder(level)
             own = [recorder.input(leaf_aval(x), _is_weak(x)) for x in operands]
-            outputs = tuple(recorder.output(x) for x in f(recorder, own))
+            with inside_body(level):
+                results = f(recorder, [recorder.handed(x) for x in own])
+            outputs = tuple(map(recorder.output, results))
         lifted = list(recorder.lifted.values())
         inputs = (*own, *(symbol for symbol, _ in lifted))
         program = Program(name, inputs, (), outputs, list, checked=tuple(recorder.checked))

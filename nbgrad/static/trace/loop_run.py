@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...core.array import Array
+from ...core.memory import copied
 from ...core.primitive import Aval, Primitive, bind
 from ...core.symbols import Symbol
 from .body import Joined
@@ -36,7 +37,7 @@ def run(
             part = np.reshape(whole, avals[k].shape)
             # Layout of bools gives floats.
             results[k] = part != 0 if avals[k].dtype.kind == "b" else part
-    return [results[k] for k in outs]
+    return [copied(results[k]) for k in outs]
 
 
 def _bottom(x: Operand) -> Operand:

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from ...core.array import Array
+from ...core.memory import Argument
 from ...core.primitive import Aval, Primitive, new_level
-from ...core.symbols import Builder, Symbol, aval_of, calling_line, recording
+from ...core.symbols import Builder, Symbol, aval_of, calling_line, recording, symbol_of
 from ...errors import TraceError, require_unmasked
 from ...kernels.shapes import require_axes
 from ...rules.dtypes import known
@@ -35,7 +36,7 @@ class Recorder(Builder):
     Python's, and notes the user's lines."""
 
     def __init__(self, level: int):
-        super().__init__(level)
+        super().__init__(level, hands_out=True)
         self.captured: dict[tuple, tuple[Symbol, np.ndarray]] = {}  # by place in memory
         self.fixed = Fixed()
         self.checked: dict[Symbol, None] = {}  # what raises for some positions
@@ -47,7 +48,7 @@ class Recorder(Builder):
 
     def apply(self, primitive: Primitive, args: Sequence, params: dict) -> Any:
         self.fixed.has_numbers |= any(isinstance(a, np.generic) for a in args)
-        args = [a if isinstance(a, _KNOWN) else self.capture(a) for a in args]
+        args = [symbol_of(a) if isinstance(a, _KNOWN) else self.capture(a) for a in args]
         params = {name: self._fixed_in(value) for name, value in params.items()}
         symbol = super().apply(primitive, args, params)
         if primitive.operator and isinstance(symbol, Symbol):
@@ -85,6 +86,9 @@ class Recorder(Builder):
             self.captured[place] = (self.input(Aval.of(array.shape, known(array.dtype))), array)
         return self.captured[place][0]
 
+    def held(self, value: Operand) -> Symbol:
+        return self.apply(copy, [value], {})
+
     def fix(self, array: np.ndarray) -> np.ndarray:
         """A copy of an array whose numbers decide about the program, such as an index."""
         return self.fixed.copy_of(array)
@@ -106,6 +110,14 @@ def _weak_aval(x: Operand) -> Aval | float:
     return aval_of(x)
 
 
+def argument(recorder: Builder, symbol: Symbol, op: str) -> Symbol:
+    """An input as the function gets it: an array of the caller's, which is not written to."""
+    handle = recorder.handed(symbol)
+    if symbol.shape or not symbol.weak:
+        handle.origin = Argument(op, TraceError)
+    return handle
+
+
 def trace(
     f: Callable, name: str, avals: Sequence[Aval], weak: Sequence[bool], rebuild: Callable
 ) -> Program:
@@ -117,7 +129,7 @@ def trace(
     with new_level() as level:
         recorder = Recorder(level)
         inputs = [recorder.input(*pair) for pair in zip(avals, weak, strict=True)]
-        args, options = rebuild(inputs)
+        args, options = rebuild([argument(recorder, x, "the compiled function") for x in inputs])
         held = [x for x in trees.flatten((args, options))[0] if not isinstance(x, NUMBERS)]
         outer, recording.recorder = recording.recorder, recorder
         try:
@@ -132,7 +144,7 @@ def trace(
     )
     results = []
     for output in outputs:
-        output = below(output, level)
+        output = symbol_of(below(output, level))
         if isinstance(output, np.ndarray) and output.dtype.kind in "fiub":
             output = recorder.apply(copy, [output], {})
         if isinstance(output, Symbol) and output.level == level:

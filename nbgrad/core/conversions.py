@@ -1,0 +1,120 @@
+"""The errors for tracked values where NumPy or Python asks for plain ones.
+
+NumPy calls `__array__` and `__float__` without saying for what. The frame that asks says it: a
+function of NumPy that is written in Python is its name, and for one that is written in C the
+instruction that runs is a call or an assignment, whose text is read from the source.
+"""
+
+import ast
+import dis
+import linecache
+from types import FrameType
+from typing import NamedTuple
+
+import numpy as np
+
+_STORES = ("STORE_SUBSCR", "STORE_SLICE")
+_FILL = "make the array by np.zeros(shape, like=x), which takes tracked values"
+_NESTED = "np.array(nested, like=x) and np.stack build arrays of tracked values"
+_ITSELF = "np.asarray(x, like=x) keeps tracked values, x.data is plain numbers"
+_WAYS = {
+    "full": "np.full(shape, v, like=v) takes a tracked v",
+    "full_like": "np.full(shape, v, like=v) takes a tracked v",
+    "fill": "np.full(shape, v, like=v) takes a tracked v",
+    "r_": "np.concatenate joins tracked arrays, and np.array([...], like=x) tracked numbers",
+    "c_": "np.column_stack joins tracked arrays",
+    "array": _NESTED,
+    **dict.fromkeys(("asarray", "asanyarray", "ascontiguousarray"), f"{_NESTED}; {_ITSELF}"),
+    "fromiter": "np.fromiter(values, dtype, like=x), np.stack(list(values)) take tracked values",
+    "arange": "start + step * np.arange(n) is tracked",
+    "fill_diagonal": f"{_FILL}, or write np.where(np.eye(n, dtype=bool), v, x)",
+}
+_OTHERS = (
+    "use .data or .item() for plain numbers, np.stack or np.array(nested, like=x) to build "
+    "arrays, np.zeros(n, like=x) for one to fill, and np functions instead of math functions; "
+    "elements of a plain array at positions x are nbgrad.at(plain)[x].get()"
+)
+_CONCATENATORS = {"RClass": "np.r_", "CClass": "np.c_"}
+
+
+class Asking(NamedTuple):
+    """The op that asks for plain values, "" where that is not known; the frame that calls it; and
+    the remedy."""
+
+    op: str
+    frame: FrameType | None
+    way: str
+
+    @property
+    def prefix(self) -> str:
+        """The op, to begin a message with."""
+        return f"{self.op}: " if self.op else ""
+
+
+def asking(frame: FrameType | None) -> Asking:
+    """The op that asks for plain values, of the frame that runs."""
+    inner = None
+    while frame is not None and _module(frame).split(".")[0] == "numpy":
+        inner, frame = frame, frame.f_back
+    if inner is not None:
+        op = _numpy_name(inner)
+        way = _WAYS.get(op.rpartition(".")[2])
+        return Asking(op, frame, way or f"{_given(op)}; x.data is plain numbers")
+    if frame is None or _module(frame).split(".")[0] in ("nbgrad", "scipy"):
+        return Asking("", frame, _OTHERS)
+    instruction = dis.opname[frame.f_code.co_code[frame.f_lasti]]
+    if instruction in _STORES:
+        return Asking("assignment into a plain array", frame, _FILL)
+    if instruction == "BINARY_SUBSCR":
+        return Asking("index of a plain array", frame, "use nbgrad.at(plain)[x].get()")
+    op = _called(frame)
+    name = op.rpartition(".")[2]
+    if name in _WAYS:
+        return Asking(op, frame, _WAYS[name])
+    if isinstance(getattr(np, name, None), np.ufunc):
+        return Asking(op, frame, _given(op))
+    return Asking("", frame, _OTHERS)
+
+
+def _given(op: str) -> str:
+    return f"give {op} an array: {_NESTED}"
+
+
+def _module(frame: FrameType) -> str:
+    return frame.f_globals.get("__name__") or ""
+
+
+def _numpy_name(frame: FrameType) -> str:
+    """The public name of a function of NumPy that runs."""
+    owner = type(frame.f_locals.get("self")).__name__
+    if owner in _CONCATENATORS:
+        return _CONCATENATORS[owner]
+    name = frame.f_code.co_name
+    for home in ("", "linalg", "fft", "testing"):
+        if _module(frame).startswith(f"numpy.{home}") and hasattr(
+            getattr(np, home) if home else np, name
+        ):
+            return ".".join(filter(None, ("np", home, name)))
+    return f"{_module(frame)}.{name}"
+
+
+def _called(frame: FrameType) -> str:
+    """The function of the call that runs, as it is written; "" where there is no source."""
+    code = frame.f_code
+    places = list(code.co_positions())
+    first, last, start, stop = places[frame.f_lasti // 2]
+    if first is None or last is None or start is None or stop is None:
+        return ""
+    lines = [
+        linecache.getline(code.co_filename, n, frame.f_globals).encode()
+        for n in range(first, last + 1)
+    ]
+    lines[-1] = lines[-1][:stop]
+    lines[0] = lines[0][start:]
+    try:
+        call = ast.parse(b"(" + b"".join(lines) + b")", mode="eval").body
+    except (SyntaxError, ValueError):
+        return ""
+    if not isinstance(call, ast.Call):
+        return ""
+    return ast.unparse(call.func) if isinstance(call.func, (ast.Name, ast.Attribute)) else ""

@@ -1,0 +1,96 @@
+"""Clear the C sequence slot `sq_item` of classes that define `__getitem__`.
+
+`plain[i] = x` asks a tracked x for `float(x)`, which raises an error that names the remedy. NumPy
+replaces that error by its own, "setting an array element with a sequence.", where
+`PySequence_Check(x)` holds, that is where the class fills `sq_item`. CPython fills two slots for
+`__getitem__`: `mp_subscript`, by which `x[i]` and `operator.getitem` work, and `sq_item`, which
+few functions in C use, such as `reversed` without `__reversed__`, and `bisect`. Without `sq_item`
+NumPy passes our error on, and `bisect.bisect(x, v)` is a TypeError: np.searchsorted does the same.
+
+The slot has no name in Python, so it is written through ctypes, at the place that CPython's type
+objects have had since 3.5. `is_known` tests that place on classes made for it; where it finds
+anything else, nothing is written, and NumPy's error has ours as its cause.
+"""
+
+import ctypes
+import sys
+from functools import cache
+from typing import Any
+
+_WORD = ctypes.sizeof(ctypes.c_void_p)
+# Words of a type object behind the head of an object: its size, tp_name, tp_basicsize, tp_itemsize,
+# tp_dealloc, tp_vectorcall_offset, tp_getattr, tp_setattr, tp_as_async, tp_repr, tp_as_number,
+# tp_as_sequence, tp_as_mapping.
+_SEQUENCE, _MAPPING = 11, 12
+# Words of PySequenceMethods and PyMappingMethods.
+_SQ_ITEM, _MP_SUBSCRIPT = 3, 1
+
+
+def clear_sequence_item(kind: type) -> None:
+    """Clear `sq_item` of a class. CPython fills it again where `__getitem__` of the class or of a
+    base is set, and for each subclass that is made: call this from `__init_subclass__` too."""
+    if is_known():
+        place = _place(kind, _SEQUENCE, _SQ_ITEM)
+        if place is not None:
+            ctypes.c_size_t.from_address(place).value = 0
+
+
+@cache
+def is_known() -> bool:
+    """Whether `sq_item` is where this module expects it, and clearing it has no other effect."""
+    if sys.implementation.name != "cpython":
+        return False
+    try:
+        return _is_known()
+    except Exception:
+        return False
+
+
+def _is_known() -> bool:
+    class Without:
+        pass
+
+    class One:
+        def __getitem__(self, index: Any) -> Any:
+            return index
+
+    class Other(One):
+        def __getitem__(self, index: Any) -> Any:
+            return (index,)
+
+    kinds = Without, One, Other
+    places = [(_place(k, _SEQUENCE, _SQ_ITEM), _place(k, _MAPPING, _MP_SUBSCRIPT)) for k in kinds]
+    if any(place is None for pair in places for place in pair):
+        return False
+    (none, no_map), (item, subscript), others = [tuple(map(_word, pair)) for pair in places]
+    if none or no_map or not item or not subscript or item == subscript:
+        return False
+    if others != (item, subscript) or not _is_sequence(Other()):
+        return False
+    ctypes.c_size_t.from_address(places[2][0]).value = 0  # pyright: ignore[reportArgumentType]
+    cleared = Other()
+    return cleared[3] == (3,) and not _is_sequence(cleared) and _is_sequence(One())
+
+
+def _is_sequence(x: object) -> bool:
+    return bool(ctypes.pythonapi.PySequence_Check(ctypes.py_object(x)))
+
+
+def _word(address: int | None) -> int:
+    return ctypes.c_size_t.from_address(address).value if address else 0
+
+
+def _place(kind: type, table: int, entry: int) -> int | None:
+    """The address of a slot; None where the table is not part of the type object, as it is in all
+    classes that are made in Python."""
+    size, head = _size(type), _size(object)
+    pointer = head + table * _WORD
+    if pointer + _WORD > size:
+        return None
+    start = _word(id(kind) + pointer)
+    inside = id(kind) < start and start + (entry + 1) * _WORD <= id(kind) + size
+    return start + entry * _WORD if inside else None
+
+
+def _size(kind: Any) -> int:
+    return kind.__basicsize__

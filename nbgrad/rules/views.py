@@ -1,0 +1,18 @@
+"""The functions of NumPy whose results may be views of what they are given: writes go through."""
+
+import numpy as np
+
+from ..core.functions import views
+
+_NAMES = """
+    transpose permute_dims matrix_transpose swapaxes moveaxis rollaxis reshape ravel squeeze
+    expand_dims atleast_1d atleast_2d atleast_3d broadcast_to broadcast_arrays diagonal diag
+    split array_split hsplit vsplit dsplit unstack flip fliplr flipud rot90 real trim_zeros meshgrid
+    nan_to_num
+"""
+views |= {getattr(np, name) for name in _NAMES.split() if hasattr(np, name)}
+views |= {
+    np.lib.stride_tricks.sliding_window_view,
+    np.linalg.diagonal,
+    np.linalg.matrix_transpose,
+}

@@ -1,0 +1,175 @@
+"""NumPy's functions that write to the array they are given, and those that write to `out`."""
+
+from typing import Any
+
+import numpy as np
+
+from ..core import memory
+from ..core.array import Array, implements
+from ..core.functions import functions
+from ..core.primitive import shape_of
+from ..errors import DimensionMismatch, UntrackedError
+from .layout import given
+
+
+def target_of(name: str, x: Any) -> Array:
+    """The array to be written to. Raises UntrackedError for a plain one."""
+    if not isinstance(x, Array):
+        raise UntrackedError(
+            f"{name} cannot write a tracked array into a plain one: make that one with "
+            "np.zeros(shape, like=x) or np.zeros_like(x)"
+        )
+    return x
+
+
+def _require_cast(name: str, dtype: np.dtype, target: Array, casting: Any) -> None:
+    if not np.can_cast(dtype, target.dtype, casting):
+        raise TypeError(
+            f"{name}: cannot cast values of dtype {dtype} to {target.dtype} with casting rule "
+            f"{casting!r}"
+        )
+
+
+@implements("out")
+def into(function: Any, args: tuple, out: Array, **options: Any) -> Array:
+    """`function(*args, out=out)` of a function of NumPy."""
+    name = f"np.{function.__name__}"
+    target_of(f"{name}(out=...)", out)
+    result = given(function(*args, **options))
+    if shape_of(result) != out.shape:
+        raise DimensionMismatch(
+            f"{name}: a result of shape {shape_of(result)} does not fit out of shape {out.shape}"
+        )
+    _require_cast(name, result.dtype, out, "same_kind")
+    memory.write(out, ..., result, f"{name}(out={{}})")
+    return out
+
+
+@implements(np.copyto)
+def copyto(dst, src, casting="same_kind", where: Any = True):
+    """Write `src` to `dst` where `where` holds."""
+    dst = target_of("np.copyto", dst)
+    if not isinstance(src, (int, float)):
+        src = given(src)
+        _require_cast("np.copyto", src.dtype, dst, casting)
+    if where is not True:
+        src = np.where(np.broadcast_to(where, dst.shape), src, dst)
+    memory.write(dst, ..., src, "np.copyto({}, v)")
+
+
+def _at(a: Array, places: np.ndarray) -> Any:
+    """The index of elements that are counted row by row."""
+    return places if len(a.shape) == 1 else np.unravel_index(places, a.shape)
+
+
+def _repeated(values: Any, size: int) -> Any:
+    """`size` values, again and again where there are too few."""
+    values = np.reshape(given(values), -1)
+    length = shape_of(values)[0]
+    return values if length == size else values[np.arange(size) % length]
+
+
+@implements(np.put)
+def put(a, ind, v, mode="raise"):
+    """Write `v` to the elements that `ind` counts, row by row; too few values come again."""
+    a = target_of("np.put", a)
+    places = np.asarray(ind).reshape(-1).astype(np.intp)
+    size = a.size
+    if mode == "wrap":
+        places = places % size
+    elif mode == "clip":
+        places = places.clip(0, size - 1)
+    elif ((places < -size) | (places >= size)).any():
+        raise IndexError(f"np.put: an index is out of bounds for an array of {size} elements")
+    if (places.size and np.size(v) != 0) or (isinstance(v, Array) and v.size):
+        values = _repeated(v, places.size)
+        memory.write(a, _at(a, places % size), values, "np.put({}, i, v)")
+
+
+@implements(np.place)
+def place(arr, mask, vals):
+    """Write `vals`, one after the other, to the elements where the mask holds."""
+    arr = target_of("np.place", arr)
+    mask = np.asarray(mask, bool).reshape(arr.shape)
+    count, vals = int(mask.sum()), given(vals)
+    if not count:
+        return
+    if not vals.size:
+        raise ValueError("Cannot insert from an empty array!")
+    memory.write(arr, mask, _repeated(vals, count), "np.place({}, mask, v)")
+
+
+@implements(np.putmask)
+def putmask(a, mask, values):
+    """Write to the elements where the mask holds the values at the same places."""
+    a = target_of("np.putmask", a)
+    mask = np.asarray(mask, bool).reshape(a.shape)
+    if shape_of(values) != ():
+        values = np.reshape(_repeated(values, a.size), a.shape)[mask]
+    memory.write(a, mask, values, "np.putmask({}, mask, v)")
+
+
+@implements(np.put_along_axis)
+def put_along_axis(arr, indices, values, axis: int | None = -1):
+    """Write values to the places that `indices` gives along an axis."""
+    arr = target_of("np.put_along_axis", arr)
+    if axis is None:
+        index: Any = _at(arr, np.asarray(indices))
+    else:
+        axis = range(arr.ndim)[axis]
+        index = tuple(
+            indices if i == axis else np.arange(n).reshape(-1, *(1,) * (arr.ndim - i - 1))
+            for i, n in enumerate(arr.shape)
+        )
+    memory.write(arr, index, values, "np.put_along_axis({}, i, v)")
+
+
+@implements(np.fill_diagonal)
+def fill_diagonal(a, val, wrap: bool = False):
+    """Write values to the main diagonal."""
+    a = target_of("np.fill_diagonal", a)
+    if a.ndim < 2:
+        raise ValueError("array must be at least 2-d")
+    end = None
+    if a.ndim == 2:
+        step = a.shape[1] + 1
+        if not wrap:
+            end = a.shape[1] * a.shape[1]
+    elif len(set(a.shape)) > 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    else:
+        step = 1 + sum(a.shape[0] ** i for i in range(1, a.ndim))
+    places = np.arange(a.size)[:end:step]
+    values = val if shape_of(val) == () else _repeated(val, places.size)
+    memory.write(a, _at(a, places), values, "np.fill_diagonal({}, v)")
+
+
+@implements("ufunc.at")
+def at(ufunc, array, indices, *more):
+    """Apply a ufunc to the elements at an index, in place, to repeated ones as often."""
+    name = f"np.{ufunc.__name__}.at"
+    array = target_of(name, array)
+    what = f"{name}({{}}, i, v)"
+    entries = indices if isinstance(indices, tuple) else (indices,)
+    sign = {np.add: 1.0, np.subtract: -1.0}.get(ufunc)
+    if any(isinstance(entry, Array) for entry in entries):
+        if sign is None:
+            raise UntrackedError(f"{name}: the index depends on the arguments: only np.add.at may")
+        memory.write(array, ..., functions["at"](array)[indices].add(sign * more[0]), what)
+        return
+    positions = np.arange(array.size).reshape(array.shape)[indices]
+    flat = positions.reshape(-1)
+    operands = [np.reshape(np.broadcast_to(v, positions.shape), -1) for v in more]
+    order = np.argsort(flat, kind="stable")
+    first = np.r_[True, np.diff(flat[order]) != 0]
+    starts = np.maximum.accumulate(np.where(first, np.arange(flat.size), 0))
+    turns = np.empty(flat.size, np.intp)
+    turns[order] = np.arange(flat.size) - starts
+    if sign is not None and turns.max(initial=0) > 2:
+        memory.write(array, ..., functions["at"](array)[indices].add(sign * given(more[0])), what)
+        return
+    for turn in range(turns.max(initial=-1) + 1):
+        chosen = np.flatnonzero(turns == turn)
+        index = _at(array, flat[chosen])
+        values = [v if chosen.size == flat.size else v[chosen] for v in operands]
+        memory.write(array, index, ufunc(array[index], *values), what)

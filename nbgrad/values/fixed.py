@@ -1,0 +1,36 @@
+"""The op of a computed array without parents: constants that take assignment."""
+
+from typing import Any
+
+import numpy as np
+
+from ..core.primitive import Aval, Primitive
+from ..core.symbols import full
+
+
+class _Constant(Primitive):
+    """An array of plain numbers, or one of a lower level: it has no arguments."""
+
+    registered = False
+    differentiable = False
+
+    def evaluate(self, *args, **params):
+        return params["value"]
+
+    def infer(self, *avals, **params) -> Aval:
+        return Aval.of(params["value"].shape, params["value"].dtype)
+
+    def pullback(self, ct, out, args, need, **params):
+        return []
+
+
+constant = _Constant("constant")
+
+
+def constant_op(value: Any) -> tuple[Primitive, dict[str, Any]]:
+    """The op and the parameters of an array that holds `value`; `full` where that was made by
+    broadcasting one number."""
+    if not isinstance(value, np.ndarray) or any(value.strides) or not value.size:
+        return constant, {"value": value}
+    number = value.flat[0].item()
+    return full, {"number": number, "shape": value.shape, "dtype": value.dtype.name}

@@ -1,0 +1,180 @@
+"""Writes to the values of computed arrays at the base level.
+
+A write is a node of the graph, `assign`, whose value is the memory of the node before it, changed
+where it was written to: so it costs what it writes. The memory is copied first where anybody else
+reads it, such as an op that saved it for its pullback, which therefore finds the old values.
+"""
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from ..core import modes
+from ..core.array import Array
+from ..core.memory import Path
+from ..core.primitive import Aval
+from ..eager import emission
+from ..eager import plans as eager
+from ..errors import DimensionMismatch, GraphError, UntrackedError
+from ..rules.assign import assign, last_writes
+from ..rules.families import Elementwise, Linear
+from ..rules.index import held, is_basic, without_lists
+from .graph import Node
+from .operands import real_array
+
+
+class Overwritten:
+    """Stands for the value of a node whose memory was written to."""
+
+    __slots__ = ("dtype", "name", "shape")
+
+    def __init__(self, value: np.ndarray, name: str):
+        self.shape, self.dtype, self.name = value.shape, value.dtype, name
+
+    def error(self) -> GraphError:
+        return GraphError(
+            f"the values that {self.name} gave were overwritten by a later y[...] = v or y += v: "
+            "take y.copy() before the write to keep them"
+        )
+
+
+class WritePlan(eager.FunctionPlan):
+    """A write: the walk backward clears what was overwritten in the cotangent's own memory."""
+
+    __slots__ = ()
+    writes = True
+
+    def take_out(self, ct: np.ndarray) -> Any:
+        """The cotangent of what was written, from that of the whole array, which has zeros there
+        afterwards; `ct` is contiguous, and nobody else's."""
+        place = self.params["index"]
+        part, index = (place.of(ct), place.index) if type(place) is Path else (ct, place)
+        taken = np.array(part[index]) if self.need[1] else None
+        part[index] = 0.0
+        if taken is None:
+            return None
+        last = last_writes(index, part.shape)
+        return eager.fit(taken if last is None else np.where(last, taken, 0.0), self.kinds[1])
+
+
+def in_place(x: Any, path: Path, value: Any, what: str) -> tuple[Any, tuple, tuple, np.ndarray]:
+    """Write to the values of x: plan, parents, what is saved, and value of the new node.
+
+    Raises IndexError as NumPy does, DimensionMismatch for a value that does not fill the place.
+    """
+    node, aval = x.node, x.aval
+    what = what.format("y")
+    source, kind, value = _operand(value, x, what)
+    index = held(without_lists(path.index))
+    value = _fitted(value, _room(path.of(node.value), index), what)
+    if _is_free(node):
+        memory = node.value
+        node.value = Overwritten(memory, node.name)
+    else:
+        memory = np.array(node.value, order="C")
+    part = path.of(memory)
+    part[index] = value
+    place = Path(path.steps, index) if path.steps else index
+    kinds = aval, kind
+    plan = WritePlan(assign, kinds, {"index": place})
+    plan.aval = aval
+    return plan, (node, source), (aval, kind if type(kind) is Aval else kind.aval), memory
+
+
+def release(node: Node) -> None:
+    """Let go of the value of a view that nobody else reads, so that the memory is not shared."""
+    value = node.value
+    if type(value) is np.ndarray and value.base is not None and _holders(value) == _ALONE:
+        node.value = Overwritten(value, node.name)
+
+
+def _operand(value: Any, x: Any, what: str) -> tuple[Node | None, Any, Any]:
+    """Node (or None), kind and value of what is written."""
+    if isinstance(value, Array):
+        if value.level or not hasattr(value, "node"):
+            raise GraphError(
+                f"{what}: an array of dtype {x.dtype} cannot take values of an inner "
+                "transformation in place: write y = y.at[i].set(v)"
+            )
+        if value.dtype != x.dtype:
+            value = value.astype(x.dtype)
+        node = value.node
+        constant = modes.active and modes.untracked()
+        return (None, value.aval.constant, node.value) if constant else (
+            node, value.aval, node.value
+        )  # fmt: skip
+    if type(value) is float or type(value) is int:
+        return None, _NUMBER.constant, value
+    array = real_array(value, f"{what}: a value")
+    return None, Aval.of(array.shape, array.dtype).constant, array
+
+
+_NUMBER = Aval.of((), np.dtype(np.float64))
+
+
+def _room(part: np.ndarray, index: Any) -> tuple[int, ...]:
+    """The shape that an index selects."""
+    if any(isinstance(entry, Array) for entry in (index if type(index) is tuple else (index,))):
+        raise UntrackedError(
+            "an index is a tracked array, whose derivative would be lost: use i.data for the plain "
+            "positions"
+        )
+    if is_basic(index):
+        return np.shape(part[index])
+    return np.broadcast_to(np.empty(()), part.shape)[index].shape
+
+
+def _fitted(value: Any, shape: tuple[int, ...], what: str) -> Any:
+    """A value as it fills a shape: NumPy ignores axes of length 1 in front."""
+    given = np.shape(value)
+    if given == () or given == shape:
+        return value
+    extra = len(given) - len(shape)
+    if extra > 0 and given[:extra] == (1,) * extra:
+        value, given = value.reshape(given[extra:]), given[extra:]
+    try:
+        fits = np.broadcast_shapes(given, shape) == shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise DimensionMismatch(
+            f"{what}: a value of shape {given} does not fill the shape {shape} that the index "
+            "selects"
+        )
+    return value
+
+
+def _is_free(node: Node) -> bool:
+    """Whether nobody but the node reads its memory: no other op saved it, no view shares it, and
+    the pullback of the node does not ask for its result."""
+    value, plan = node.value, node.plan
+    if value.base is not None or not value.flags.carray or _holders(value) > _ALONE:
+        return False
+    primitive = plan.primitive
+    if not node.parents or isinstance(primitive, Linear):
+        return True
+    return isinstance(primitive, Elementwise) and not _reads_result(plan)
+
+
+def _reads_result(plan: Any) -> bool:
+    """Whether the pullback of an elementwise op may ask for its result."""
+    primitive = plan.primitive
+    traced = emission.pullback_of(primitive, plan.params, plan.need, plan.same)
+    return bool(primitive.kernels) or "out" in traced.reads
+
+
+def _holders(value: np.ndarray) -> int:
+    """How many references there are to an array."""
+    return sys.getrefcount(value)
+
+
+def _measured() -> int:
+    node = Node()
+    node.value = np.empty(1)
+    value = node.value
+    return _holders(value)
+
+
+_ALONE = _measured()
+"""The references to the value of a node that is a local variable of the caller, too."""
