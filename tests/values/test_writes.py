@@ -19,17 +19,21 @@ STEP = 1e-5
 OFTEN = {"accumulates_a_product", "lu", "heat", "prefix_sums", "momentum"}
 """Those that become machine code without `-m full`."""
 
+OF_VALUES = {"no_negative", "leaks", "masks", "along_an_axis"}
+"""Those that write where numbers say, which samples and compiled programs do not know."""
+
+
+def known(name, marks=()):
+    """A program that asks for no numbers; where it writes may depend on them."""
+    refused = pytest.mark.xfail(raises=nbgrad.NbgradError, reason="positions that depend on values")
+    return pytest.param(name, marks=(refused,) if name in OF_VALUES else marks)
+
+
 every = pytest.mark.parametrize("name", TABLE)
-static = pytest.mark.parametrize(
-    "name", [name for name, case in TABLE.items() if not case.branches]
-)
+names = [name for name, case in TABLE.items() if not case.branches]
+static = pytest.mark.parametrize("name", [known(name) for name in names])
 native = pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=rows.marks(name in OFTEN))
-        for name, case in TABLE.items()
-        if not case.branches
-    ],
+    "name", [known(name, rows.marks(name in OFTEN)) for name in names if name not in OF_VALUES]
 )
 
 
