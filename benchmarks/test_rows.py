@@ -232,7 +232,7 @@ CALLS |= {
 
 keep_memory()
 # What compiled programs alone call.
-STATIC = {"gather", "scatter_at"}
+STATIC = {"assign_at", "gather", "scatter_at"}
 
 
 def _beside_matrix(value):

@@ -6,18 +6,22 @@ import numpy as np
 
 from ..core.array import Array, functions
 from ..core.memory import Path
-from ..core.primitive import Aval, Unplanned, bind, shape_of
+from ..core.primitive import Aval, Primitive, Unplanned, bind, shape_of
 from ..core.symbols import user_line
 from ..errors import DimensionMismatch, TraceError, UntrackedError, require_unmasked
 from . import batching, dtypes
 from .dtypes import common_type
-from .families import Linear, sample
+from .families import Custom, Linear, sample, zeros_like
 from .forms import indexing as forms
+from .forms.indexing import HOLE
 from .index import (
     divided,
+    filled,
+    gather,
     held,
     index_of,
     is_basic,
+    over_samples,
     scatter,
     scatter_at,
     selected,
@@ -49,7 +53,7 @@ def _transpose(ct, args, *, index):
 
 def last_writes(index, shape: tuple[int, ...]) -> np.ndarray | None:
     """Of several writes to one position the last stays: where it is that; None where all are."""
-    if is_basic(index):
+    if is_basic(index) or _are_distinct(index, shape):
         return None
     positions = np.arange(int(np.prod(shape, dtype=np.intp))).reshape(shape)[index]
     writes = np.arange(positions.size)
@@ -57,6 +61,22 @@ def last_writes(index, shape: tuple[int, ...]) -> np.ndarray | None:
     winner[positions.ravel()] = writes
     last = winner[positions.ravel()] == writes
     return None if last.all() else last.reshape(positions.shape)
+
+
+def _are_distinct(index, shape: tuple[int, ...]) -> bool:
+    """Whether arrays in an index name each place once, where that is seen from them alone."""
+    parts = index if isinstance(index, tuple) else (index,)
+    arrays = [(i, np.asarray(part)) for i, part in enumerate(parts) if hasattr(part, "dtype")]
+    if len(arrays) == 1 and arrays[0][1].dtype == bool:
+        return True
+    if any(part is None or part is Ellipsis for part in parts):
+        return False
+    if not arrays or any(array.dtype.kind not in "iu" for _, array in arrays):
+        return False
+    lengths = [shape[i] for i, _ in arrays]
+    joint = np.broadcast_arrays(*(array % n for (_, array), n in zip(arrays, lengths, strict=True)))
+    flat = np.sort(np.ravel_multi_index(joint, lengths), axis=None)
+    return not (flat[1:] == flat[:-1]).any()
 
 
 def _written(x, value, *, index):
@@ -84,6 +104,66 @@ assign = Linear(
     spelling="`x.at[i].set(v)`",
 )
 assign.plans, assign.takes_numbers = Unplanned(), True
+
+
+def _transpose_at(ct, out, args, need, *, index):
+    """`_transpose` for positions that are arguments."""
+    x, _, *positions = args
+    taken = bind(gather, ct, *positions, index=index)
+    cleared = None
+    if need[0]:
+        cleared = bind(assign_at, ct, zeros_like(taken), *positions, index=index)
+    last = _last_of(index, positions, shape_of(x))
+    taken = taken if last is None else np.where(last, taken, 0.0)
+    return [cleared, taken if need[1] else None, *(None for _ in positions)]
+
+
+def _last_of(index, positions, shape: tuple[int, ...]) -> np.ndarray | None:
+    """`last_writes` for positions that are arguments: numbers, on which it does not depend, or
+    one for each sample, of which no two write at one place."""
+    if any(map(shape_of, positions)):
+        return None
+    return last_writes(filled(index, [np.zeros((), np.intp) for _ in positions]), shape)
+
+
+def _push_at(tangents, out, args, *, index):
+    x_dot, value_dot, *_ = tangents
+    x_dot = zeros_like(out) if x_dot is None else x_dot
+    if value_dot is None:
+        value_dot = zeros_like(bind(gather, x_dot, *args[2:], index=index))
+    return bind(assign_at, x_dot, value_dot, *args[2:], index=index)
+
+
+def _batch_at(primitive, size, args, batched, *, index):
+    (x, value, *positions), (has_x, has_value, *has) = args, batched
+    full = over_samples(size, index, positions, has, True)
+    if full is None or any(shape_of(p)[own:] for p, own in zip(positions, has, strict=True)):
+        return Primitive.batch(primitive, size, args, batched, index=index)
+    if _last_of(index, [0] * len(positions), shape_of(x)[has_x:]) is not None:
+        return Primitive.batch(primitive, size, args, batched, index=index)
+    x, value = batching.spread(size, (x, value), (has_x, has_value))
+    return bind(primitive, x, value, *batching.aligned(positions, has), index=full)
+
+
+assign_at = Custom(
+    "assign_at",
+    lambda x, value, *positions, index: _assigned(x, value, index=filled(index, positions)),
+    lambda x, value, *positions, index: Aval.of(x.shape, common_type(x, value)),
+    _transpose_at,
+    _push_at,
+    samples=[
+        sample((4,), (), np.array(2), index=HOLE),
+        sample((3, 2), (2,), np.array(-1), index=(HOLE, slice(None))),
+    ],
+    notes="assign at positions that are known only when the program runs: no two of them are equal",
+    batch=_batch_at,
+    unit=True,
+    form=forms.assign,
+    reference=lambda x, value, *positions, index: _written(
+        x, value, index=filled(index, positions)
+    ),
+)
+assign_at.plans, assign_at.checks = Unplanned(), True
 
 
 PLAIN = (np.ndarray, np.generic, float, int)
@@ -167,7 +247,8 @@ class AtIndex:
         """`x` with `value` at the index; of repeated positions the last one counts."""
         self._check(value, "set")
         if self._positions:
-            return np.where(self._added(1.0) != 0.0, self._added(value), self._x)
+            value = np.broadcast_to(self._array_of(value, number=True), self._shape)
+            return bind(assign_at, self._x, value, *self._positions, index=self._index)
         return bind(assign, self._x, self._array_of(value), index=self._index)
 
     def add(self, value: Any) -> Any:

@@ -159,7 +159,7 @@ scatter = Linear(
 # -- positions that are arguments -----------------------------------------------------------------
 
 
-def _filled(index, positions):
+def filled(index, positions):
     """The index with its holes filled."""
     rest = iter(positions)
     parts = index if isinstance(index, tuple) else (index,)
@@ -168,13 +168,13 @@ def _filled(index, positions):
 
 def _gather_infer(x: Aval, *positions, index) -> Aval:
     zeros = [np.zeros(p.shape, np.intp) if isinstance(p, Aval) else p for p in positions]
-    return Aval.of(_shape_at(x.shape, _filled(index, zeros)), common_type(x))
+    return Aval.of(_shape_at(x.shape, filled(index, zeros)), common_type(x))
 
 
 def _gather_batch(primitive, size, args, batched, *, index):
     """Positions of each sample, behind the number of the sample."""
     (x, *positions), (has_x, *has) = args, batched
-    full = _over_samples(size, index, positions, has, has_x)
+    full = over_samples(size, index, positions, has, has_x)
     if full is None:
         return Primitive.batch(primitive, size, args, batched, index=index)
     return bind(primitive, x, *batching.aligned(positions, has), index=full)
@@ -182,7 +182,7 @@ def _gather_batch(primitive, size, args, batched, *, index):
 
 def _scatter_batch(primitive, size, args, batched, *, shape, index):
     (ct, *positions), (_, *has) = args, batched
-    full = _over_samples(size, index, positions, has, True)
+    full = over_samples(size, index, positions, has, True)
     if full is None:
         return Primitive.batch(primitive, size, args, batched, shape=shape, index=index)
     (ct,) = batching.spread(size, (ct,), batched[:1])
@@ -190,7 +190,7 @@ def _scatter_batch(primitive, size, args, batched, *, shape, index):
     return bind(primitive, ct, *positions, shape=(size, *shape), index=full)
 
 
-def _over_samples(size: int, index, positions, has: list[bool], lead: bool) -> tuple | None:
+def over_samples(size: int, index, positions, has: list[bool], lead: bool) -> tuple | None:
     """An index with holes as one of the whole batch; None where no one index takes the same."""
     parts = index if isinstance(index, tuple) else (index,)
     places = [i for i, part in enumerate(parts) if batching.is_position(part)]
@@ -208,7 +208,7 @@ def _over_samples(size: int, index, positions, has: list[bool], lead: bool) -> t
 
 gather = Custom(
     "gather",
-    lambda x, *positions, index: _compute(x, index=_filled(index, positions)),
+    lambda x, *positions, index: _compute(x, index=filled(index, positions)),
     _gather_infer,
     lambda ct, out, args, need, *, index: [
         bind(scatter_at, ct, *args[1:], shape=shape_of(args[0]), index=index),
@@ -223,11 +223,11 @@ gather = Custom(
     batch=_gather_batch,
     unit=True,
     form=forms.gather,
-    reference=lambda x, *positions, index: x[_filled(index, positions)],
+    reference=lambda x, *positions, index: x[filled(index, positions)],
 )
 scatter_at = Custom(
     "scatter_at",
-    lambda ct, *positions, shape, index: _scatter(ct, shape=shape, index=_filled(index, positions)),
+    lambda ct, *positions, shape, index: _scatter(ct, shape=shape, index=filled(index, positions)),
     lambda ct, *positions, shape, index: Aval.of(shape, common_type(ct)),
     lambda ct, out, args, need, *, shape, index: [
         bind(gather, ct, *args[1:], index=index),
@@ -242,7 +242,7 @@ scatter_at = Custom(
     unit=True,
     form=forms.scatter,
     reference=lambda x, *positions, shape, index: _added(
-        x, shape=shape, index=_filled(index, positions)
+        x, shape=shape, index=filled(index, positions)
     ),
 )
 gather.checks = scatter_at.checks = True
@@ -336,7 +336,7 @@ def divided(index):
 def selected(index, positions, shape: tuple[int, ...]) -> tuple[int, ...]:
     """The shape that an index with holes takes from an array of `shape`. Raises IndexError."""
     if positions:
-        index = _filled(index, [np.zeros(shape_of(p), np.intp) for p in positions])
+        index = filled(index, [np.zeros(shape_of(p), np.intp) for p in positions])
     return _shape_at(shape, index)
 
 

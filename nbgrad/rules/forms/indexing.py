@@ -251,8 +251,8 @@ def _region(graph: Any, ct: Any, axes: Sequence[Axis]) -> tuple[Any, list[int]] 
     return graph.view(ct, seen, tuple(block)), starts
 
 
-def assign(graph, symbol, x, value):
-    axes, arrays, out, place, joint = _template(graph, symbol.params["index"], (), x.shape)
+def assign(graph, symbol, x, value, *given):
+    axes, arrays, out, place, joint = _template(graph, symbol.params["index"], given, x.shape)
     x, value = graph.cast(x, symbol.dtype), graph.cast(value, symbol.dtype)
     if 0 in out:
         return x

@@ -10,6 +10,7 @@ from ...errors import TraceError
 from ..lower.buffered import Item, Reduce, Scatter
 from ..lower.values import Value
 from ..schedule.fuse import FusionGroup, Single
+from .in_place import loop_below
 from .memory import (
     ArgumentBuffer,
     ResultBuffer,
@@ -127,9 +128,9 @@ class _Checker:
     def _replaces(self, new: Value, old: Value) -> bool:
         """Whether, in the nest that makes `new`, each element of `old` is read for the last time
         before the element of `new` at its place is written."""
-        if isinstance(new, Item) and isinstance(old, Item):
-            return False
         step = self.steps[self.first[new]] if new in self.first else None
+        if isinstance(new, Item) and isinstance(step, Single) and new in self.memory.updates:
+            return loop_below(self.plan.schedule, step, new) is old
         if not isinstance(step, FusionGroup):
             return False
         nest = self.plan.nests[step]

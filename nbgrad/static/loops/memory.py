@@ -13,6 +13,7 @@ from ..lower.buffered import Nested, Reduce, Scatter
 from ..lower.values import BOOL, Input, Reshape, Value
 from ..schedule.buffers import buffer_of, place_of
 from ..schedule.fuse import FusionGroup, Schedule, ScheduledStep, Single
+from .in_place import places_of_dead, written_over
 from .nest import Nest
 
 # Buffers in scratch begin at multiples of so many bytes: a line of the processor's cache, and the
@@ -90,14 +91,14 @@ def plan(
             if isinstance(value, Input):
                 memory.places[value] = ArgumentBuffer(value.position)
     for value, old in olds.items():
-        written = _written_over(schedule, nests, reads, value, old) if value.size else []
-        if written:
+        written = written_over(schedule, nests, reads, value, old) if value.size else []
+        if written and not any(one in first for one in written[:-1]):
             assert isinstance(old, Input)
             memory.written.remove(first[value])
             memory.updates.update(written)
             memory.places.update(dict.fromkeys([old, *written], ArgumentBuffer(old.position)))
     memory.updated = {first[value] for value in memory.updates if value in first}
-    _allocate(schedule, nests, reads, _in_place(schedule, nests, reads, memory), memory)
+    _allocate(schedule, nests, reads, places_of_dead(schedule, nests, reads, memory), memory)
     return memory
 
 
@@ -162,94 +163,6 @@ def step_buffers(
     else:
         values = [step.value, *step.items]
     return [v for v in values if v.shape != () and v not in memory.dropped]
-
-
-def _in_place(
-    schedule: Schedule, nests: dict[FusionGroup, Nest], reads: list[list[Value]], memory: Memory
-) -> dict[Value, Value]:
-    """Values that take the place of one that dies where they are made."""
-    last: dict[Value, int] = {}
-    for at, values in enumerate(reads):
-        last.update(dict.fromkeys(values, at))
-    shared: dict[Value, Value] = {}
-    for at, step in enumerate(schedule.steps):
-        if not isinstance(step, FusionGroup) or step.edges or nests[step].is_ranged:
-            continue
-        olds: set[Value] = set()
-        for value in step.sweeps:
-            if isinstance(value, Scatter) and _adds_in_place(nests[step], value, last, at, memory):
-                assert value.below is not None
-                shared[value] = value.below
-                memory.updates.add(value)
-            if isinstance(value, (Reduce, Scatter)) or value in memory.dropped:
-                continue
-            if value in memory.places or value in memory.rows:
-                continue
-            for old in dict.fromkeys(reads[at]):
-                if old in olds or old in memory.places or old in step.sweeps or last[old] != at:
-                    continue
-                if old.shape != value.shape or old.dtype != value.dtype or old in memory.rows:
-                    continue
-                if _is_replaced(nests[step], value, old):
-                    shared[value] = old
-                    olds.add(old)
-                    break
-    return shared
-
-
-def _adds_in_place(
-    nest: Nest, value: Scatter, last: dict[Value, int], at: int, memory: Memory
-) -> bool:
-    """Whether a scatter may lie where the array does that it adds to, or writes over: which nobody
-    reads later, and it itself once."""
-    below = value.below
-    if value in memory.places or below is None or below in memory.places or last.get(below) != at:
-        return False
-    return sum(access.value is below for access in nest.accesses) == 1
-
-
-def _written_over(
-    schedule: Schedule,
-    nests: dict[FusionGroup, Nest],
-    reads: list[list[Value]],
-    value: Value,
-    old: Value,
-) -> list[Value]:
-    """`value`, after what it is added to at an index, where all of them may lie in the place of
-    `old`: nothing else reads that once they are being written. Else nothing."""
-    chain: list[Value] = []
-    while True:
-        location = next(
-            ((i, step) for i, step in enumerate(schedule.steps)
-             if isinstance(step, FusionGroup) and value in step.sweeps), None,
-        )  # fmt: skip
-        if location is None:
-            return []
-        at, step = location
-        if any(old in read for read in reads[at + 1 :]):
-            return []
-        chain.insert(0, value)
-        nest = nests[step]
-        below = value.below if isinstance(value, Scatter) else None
-        if below is None:
-            fits = not (step.edges or isinstance(value, (Reduce, Scatter)) or nest.is_ranged)
-            return chain if fits and _is_replaced(nest, value, old) else []
-        if nest.is_ranged or sum(a.value is below for a in nest.accesses) > 1:
-            return []
-        if below is old:
-            return chain
-        if any(below in read for i, read in enumerate(reads) if i != at):
-            return []
-        value = below
-
-
-def _is_replaced(nest: Nest, value: Value, old: Value) -> bool:
-    """Whether each element of `old` is read where, and before, that of `value` is written."""
-    stored, here = next(
-        (i, a.position) for i, a in enumerate(nest.accesses) if a.store and a.value is value
-    )
-    uses = [i for i, a in enumerate(nest.accesses) if a.value is old]
-    return all(i < stored and nest.accesses[i].position == here for i in uses)
 
 
 def _allocate(

@@ -47,7 +47,7 @@ def plan_loops(
 ) -> LoopPlan:
     """The steps that compute `outputs`: an output in the place of the input that `olds` names for
     it, where that is possible."""
-    order = schedule([*outputs, *(ok for ok, _ in graph.checks)])
+    order = schedule([*outputs, *(ok for ok, _ in graph.checks)], olds)
     for step in order.steps:
         if isinstance(step, Single) and isinstance(step.value, Scan):
             _plan_loop(step, step.value)

@@ -103,8 +103,9 @@ class _Writer(Writer):
             self._number(k, start, value, states, final)
         elif k in self.plan.memory.updated:
             assert final is not None
-            place = self.outer.pointer(final)
-            self.copy(self.held(start), place, value.size, self.before)
+            place, given = self.outer.pointer(final), self.held(start)
+            if given != place:
+                self.copy(given, place, value.size, self.before)
             self.arguments.append(place)
         else:
             self._array(start, value, states or self.items["pair", k], states is not None, final)

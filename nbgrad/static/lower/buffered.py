@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...codegen.reductions import Reduction
-from .values import Value
+from .values import Map, Value
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,6 +43,13 @@ class Scatter(Value):
         return (
             lies and same and len(self.axes) == len(self.shape) and self.dtype == self.block.dtype
         )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Held(Map):
+    """A copy of what is written over later."""
+
+    buffered = True
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,19 +9,21 @@ from collections.abc import Callable, Sequence
 
 from ...core.symbols import Symbol
 from ..trace.body import Body
-from .algebra import PLUS, SAME
-from .buffered import Item, Scan, Scatter
+from .algebra import SAME
+from .buffered import Item, Scan
+from .chains import only_added_to, with_chains
 from .graph import Graph
+from .reads import with_copies
 from .step import LoweredStep
-from .values import BOOL, Full, Input, Iota, Map, Value, is_map, topological
+from .values import BOOL, Full, Input, Iota, Map, Value
 
 
 def loop(graph: Graph, symbol: Symbol, args: Sequence[Value], lower: Callable) -> Value:
     """The wanted results of a loop, joined in one flat array; `lower` lowers its body."""
     body: Body = symbol.params["body"]
-    if body.lowered is None:
-        body.lowered = _step(body, lower)
-    step: LoweredStep = body.lowered
+    if body.lowered is None or body.lowered[0] != body.ys:
+        body.lowered = body.ys, _step(body, lower)
+    step: LoweredStep = body.lowered[1]
     avals = [x.aval for x in body.program.inputs[1:]]
     operands = [solid(graph, graph.cast(x, a.dtype)) for x, a in zip(args, avals, strict=True)]
     operands += [graph.capture(array) for array in step.graph.captured]
@@ -49,12 +51,17 @@ def checked(graph: Graph, nested: Value, messages: Sequence[str]) -> None:
 def _step(body: Body, lower: Callable) -> LoweredStep:
     graph, outputs = lower(body.program)
     first = 1 + body.constants
-    for k in range(body.states):
-        outputs[k] = _gathered(graph, outputs[k], graph.inputs[first + k], outputs)
-    outputs = apart(outputs)
+    states = graph.inputs[first : first + body.states]
+    values, written = with_chains(graph, [*outputs, *(ok for ok, _ in graph.checks)], states)
+    values = with_copies(values, states, written) if written else values
+    added = only_added_to(values, states, written)
+    oks = zip(values[len(outputs) :], graph.checks, strict=True)
+    graph.checks = [(ok, message) for ok, (_, message) in oks]
+    outputs = apart(values[: len(outputs)])
     span = body.spans[0] if body.spans else 0
     counts = (body.constants, body.states, body.xs)
-    return LoweredStep(graph, outputs, body.n, *counts, body.reverse, span, body.ending)
+    in_place = frozenset(written), frozenset(added)
+    return LoweredStep(graph, outputs, body.n, *counts, body.reverse, span, body.ending, *in_place)
 
 
 def apart(outputs: Sequence[Value]) -> list[Value]:
@@ -67,42 +74,6 @@ def apart(outputs: Sequence[Value]) -> list[Value]:
         seen.add(value)
         found.append(value)
     return found
-
-
-def _gathered(graph: Graph, value: Value, state: Value, outputs: list[Value]) -> Value:
-    """A state that only grows, with what is added at an index added to it in place: not the sum of
-    it and of an array that is zero elsewhere."""
-    terms = _terms(value)
-    scatters = [term for term in terms if isinstance(term, Scatter) and term.below is None]
-    rest = [term for term in terms if term is not state and not isinstance(term, Scatter)]
-    if not scatters or len(terms) != 1 + len(rest) + len(scatters):
-        return value
-    if any(state in topological([other]) for other in [*rest, *scatters, *outputs]
-           if other is not value):  # fmt: skip
-        return value
-    total = state
-    for term in rest:
-        total = graph.map(PLUS, (total, term), value.dtype)
-    for term in scatters:
-        args, fields = (*term.args, total), (term.axes, term.place, term.joint, term.adds)
-        total = graph.new(Scatter, term.shape, term.dtype, args, *fields)
-    return total
-
-
-def _terms(value: Value) -> list[Value]:
-    """The terms of a sum of arrays of one shape."""
-    terms: list[Value] = []
-    stack = [value]
-    while stack:
-        term = stack.pop()
-        adds = is_map(term, PLUS) and all(
-            arg.shape == term.shape and arg.dtype == term.dtype for arg in term.args
-        )
-        if adds:
-            stack += term.args[::-1]
-        else:
-            terms.append(term)
-    return terms
 
 
 def solid(graph: Graph, value: Value) -> Value:

@@ -19,7 +19,8 @@ class LoweredSide:
 class LoweredStep:
     """The body of a loop of `n` steps: `graph` takes the number of the step, constants, the state
     and the slices of xs; `outputs` are the new state and the ys. The states before every `span`
-    steps are the marks; `ending` is that of a `Body`."""
+    steps are the marks; `ending` is that of a `Body`; `written` are the states of which a step
+    writes parts, `added` those of them that it only adds to."""
 
     graph: Graph
     outputs: list[Value]
@@ -30,6 +31,8 @@ class LoweredStep:
     reverse: bool
     span: int
     ending: str
+    written: frozenset[int] = frozenset()
+    added: frozenset[int] = frozenset()
 
     def olds(self, histories: frozenset[int]) -> dict[Value, Value]:
         """For each new state that nobody keeps, the old one, in whose place it may lie."""

@@ -13,7 +13,8 @@ from typing import Any
 from ...codegen.affine import Affine, flat, identity
 from ...core.sizes import is_dynamic
 from ..lower.buffered import DeviceCall, Item, Matmul, Nested, Reduce, Scatter
-from ..lower.values import Extent, Full, Index, Input, Read, Value, topological
+from ..lower.reads import reads_first
+from ..lower.values import Extent, Full, Index, Input, Read, Value
 from .edges import Edges, domain_edges, join_edges
 from .materialize import DEAR, BufferPolicy, is_shattered
 
@@ -78,9 +79,9 @@ def _work_of(step: ScheduledStep) -> float:
     return math.inf if is_dynamic(work) else work
 
 
-def schedule(outputs: Sequence[Value]) -> Schedule:
-    """Steps that compute `outputs`."""
-    order = _sizes_first(topological(outputs))
+def schedule(outputs: Sequence[Value], olds: dict[Value, Value] | None = None) -> Schedule:
+    """Steps that compute `outputs`; `olds` are inputs whose place one of them may take."""
+    order = _sizes_first(reads_first(outputs, olds or {}))
     policy = BufferPolicy(order, outputs)
     steps: list[ScheduledStep] = []
     place: dict[Value, int] = {}

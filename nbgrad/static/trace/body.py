@@ -72,7 +72,8 @@ class Body(Joined):
         self.constants, self.states, self.xs = counts
         self.spans = tuple(length for length in spans if 1 < length < n)
         self.ending, self.too_long = ending, too_long
-        self.lowered: Any = None  # kept by what lowers it
+        self.kept = 0  # the last of the ys, which only the pullback sees
+        self.lowered: Any = None  # by how many ys: kept by what lowers it
 
     @property
     def stops(self) -> bool:
@@ -85,15 +86,18 @@ class Body(Joined):
     @property
     def avals(self) -> list[Aval]:
         """Shapes and dtypes of the results: the state, the ys, the states of all steps, those where
-        spans begin."""
+        spans begin, the ys that are kept for the pullback."""
         every = [output.aval for output in self.program.outputs]
         states, ys = every[: self.states], every[self.states :]
         marks = -(-self.n // self.spans[0]) if self.spans else 0
+        stacked = [Aval.of((self.n, *y.shape), y.dtype) for y in ys]
+        seen = len(ys) - self.kept
         return [
             *states,
-            *(Aval.of((self.n, *y.shape), y.dtype) for y in ys),
+            *stacked[:seen],
             *(Aval.of((self.n + 1, *s.shape), s.dtype) for s in states),
             *(Aval.of((marks, *s.shape), s.dtype) for s in states if marks),
+            *stacked[seen:],
         ]
 
     @property
@@ -102,23 +106,26 @@ class Body(Joined):
 
     @property
     def shown(self) -> range:
-        return range(self.states + self.ys)
+        return range(self.states + self.ys - self.kept)
 
     @property
     def program_ys(self) -> list[Aval]:
         """Shapes and dtypes of the ys of a step."""
         return [output.aval for output in self.program.outputs[self.states :]]
 
-    def outs(self, kind: str) -> range:
+    def outs(self, kind: str) -> Sequence[int]:
         """The places among the results of "state", "y", "states" or "marks"."""
-        s, ys = self.states, self.ys
-        first = {"state": 0, "y": s, "states": s + ys, "marks": s + ys + s}[kind]
-        return range(first, first + (ys if kind == "y" else s))
+        s, ys = self.states, self.ys - self.kept
+        end = s + ys + (2 * s if self.spans else s)
+        if kind == "y":
+            return [*range(s, s + ys), *range(end, end + self.kept)]
+        first = {"state": 0, "states": s + ys, "marks": s + ys + s}[kind]
+        return range(first, first + s if kind != "marks" else end)
 
     def key(self, k: int) -> tuple[str, int]:
         """What a result is, and which of them."""
         kind = next(x for x in ("state", "y", "states", "marks") if k in self.outs(x))
-        return kind, k - self.outs(kind)[0]
+        return kind, self.outs(kind).index(k)
 
     def steps(self, args: Sequence, result: Callable[[int], Operand]) -> Operand | None:
         """How many steps are made, where that is not n; `result` gives one of the results."""
@@ -134,6 +141,26 @@ class Body(Joined):
         inputs = (*self.program.inputs[:first], *(self.program.inputs[first + k] for k in read))
         self.program, self.xs = dataclasses.replace(self.program, inputs=inputs), len(read)
         return read
+
+    def keep(self, program: Program, inputs: Sequence[Symbol]) -> list[int]:
+        """Have the outputs of a program of some of the step's inputs as ys too; their numbers."""
+        mine = self.program
+        builder = mine.inputs[0].builder
+        found = map(builder.output, replay(program, inputs, builder))
+        checks = [replay(dataclasses.replace(program, outputs=(x,), checked=()), inputs, builder)
+                  for x in program.checked]  # fmt: skip
+        outputs = [*mine.outputs]
+        numbers = []
+        for value in found:
+            places = [k for k in range(self.ys) if outputs[self.states + k] is value]
+            numbers.append(places[0] if places else len(outputs) - self.states)
+            if not places:
+                outputs.append(value)
+                self.kept += 1
+                self.program = dataclasses.replace(mine, outputs=tuple(outputs))
+        checked = dict.fromkeys([*mine.checked, *(ok for (ok,) in checks)])
+        self.program = dataclasses.replace(mine, outputs=tuple(outputs), checked=tuple(checked))
+        return numbers
 
     def part(self, n: int) -> "Body":
         """A loop over n of the steps, whose first constant says how many come before."""
@@ -171,9 +198,11 @@ class Body(Joined):
         missing = self.n - len(ys)
         states += [[np.zeros_like(x) for x in state]] * missing
         ys += [[np.zeros(y.shape, y.dtype) for y in self.program_ys]] * missing
-        every = [*state, *_stacked(ys, self.ys), *_stacked(states, s)]
+        stacked, seen = _stacked(ys, self.ys), self.ys - self.kept
+        every = [*state, *stacked[:seen], *_stacked(states, s)]
         if self.spans:
             every += _stacked(states[: self.n : self.spans[0]], s)
+        every += stacked[seen:]
         aval = self.joined(outs)
         flat = [np.reshape(every[k], -1) for k in outs if self.avals[k].size]
         return np.concatenate([np.zeros(0, aval.dtype), *flat]).astype(aval.dtype, copy=False)

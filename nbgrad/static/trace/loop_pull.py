@@ -14,7 +14,8 @@ from ...core.symbols import Symbol
 from ...transforms import gradient
 from .body import Body, BodyRecorder, recorded
 from .loop_run import Programs, run, zeros
-from .program import ArrayValue, Operand, replay
+from .program import ArrayValue, Operand, replay, replay_from
+from .residuals import residuals, written_states
 from .samples import nth
 
 
@@ -31,13 +32,14 @@ def pull(
     constants, xs = [k for k in wanted if k < c], [k for k in wanted if k >= c + s]
     count = body.steps(args, lambda k: run(loop, body, args, [k])[0])
     end = 0 if body.reverse else body.n if count is None else count
+    writes = bool(written_states(body))
     seeds = []
     for k in live:
         seed = cts.get(("state", k), None)
-        seed = zeros(args, avals[c + k]) if seed is None else seed
+        seed = zeros(args, avals[c + k], writes) if seed is None else seed
         extra = cts.get(("states", k))
         seeds.append(seed if extra is None else seed + nth(extra, end))
-    seeds += [zeros(args, avals[k]) for k in constants]
+    seeds += [zeros(args, avals[k], writes) for k in constants]
     ys = [k for k in range(body.ys) if ("y", k) in cts]
     states = [k for k in live if ("states", k) in cts]
     stacked = [cts["y", k] for k in ys]
@@ -119,11 +121,53 @@ class _Walk(NamedTuple):
             step, name, body.n, seeds, xs, not body.reverse, count=self.steps
         )
         read = back.without_unread_xs()
-        kept = [k for k in range(s) if k in read]
-        states = run(self.loop, body, args, [body.outs("states")[k] for k in kept])
-        xs[:s] = [_inside(body, x) for x in states]
-        xs = [*xs[: len(kept)], *(xs[k - s + len(kept)] for k in read if k >= s)]
+        xs = [None if k < s else xs[k] for k in read]
+        less = self._with_residuals(body, args, seeds, back, constants, read, xs)
+        if less is not None:
+            return less
+        states = run(self.loop, body, args, [body.outs("states")[k] for k in read if k < s])
+        xs[: len(states)] = [_inside(body, x) for x in states]
         return run(self.loop, back, [*constants, *seeds, *xs])
+
+    def _with_residuals(
+        self, body: Body, args: Sequence, seeds: Sequence, back: Body, constants: Sequence,
+        read: Sequence[int], xs: Sequence,
+    ) -> list | None:  # fmt: skip
+        """The walk where the steps keep something else than the states that the steps `back` read:
+        `read` says which of the states and of what follows them the slices of its xs are. None
+        where nothing else is less."""
+        c, s, program = body.constants, body.states, back.program
+        mine, inputs = body.program.inputs, program.inputs
+        first = 1 + back.constants + back.states
+        primals = {inputs[0]: mine[0]}
+        for symbol, x in zip(inputs[1:], constants, strict=False):
+            places = [k for k in range(c) if args[k] is x]
+            if places:
+                primals[symbol] = mine[1 + places[0]]
+        slices = dict(zip(read, inputs[first:], strict=True))
+        primals |= {x: mine[1 + c + k] for k, x in slices.items() if k < s + body.xs}
+        found = residuals(body, program, primals, {k: x for k, x in slices.items() if k < s})
+        if found is None:
+            return None
+
+        def step(recorder: BodyRecorder, i: Symbol, carried: list, now: list) -> list:
+            given = [i, *map(recorder.lift, constants), *carried, *now]
+            known = dict(zip([*inputs, *found.values], given, strict=True))
+            every = replay_from(known, [*program.outputs, *found.checked], recorder)
+            return every[: len(program.outputs)]
+
+        before = [Aval.of((body.n, *a.shape), a.dtype) for a in body.avals[:s]]
+        rows = run(self.loop, body, args, [body.outs("y")[k] for k in found.ys])
+        given = [before[k] if k < s else x for k, x in zip(read, xs, strict=True)]
+        new, constants = recorded(
+            step, back.name, body.n, seeds, [*given, *rows], back.reverse, count=self.steps
+        )
+        kept = new.without_unread_xs()
+        of_states = [read[k] for k in kept if k < len(read) and read[k] < s]
+        states = run(self.loop, body, args, [body.outs("states")[k] for k in of_states])
+        kept_xs = [[*xs, *rows][k] for k in kept]
+        kept_xs[: len(states)] = [_inside(body, x) for x in states]
+        return run(self.loop, new, [*constants, *seeds, *kept_xs])
 
     def _by_spans(
         self, body: Body, args: Sequence, seeds: Sequence, cts: Sequence,

@@ -47,12 +47,14 @@ def _bottom(x: Operand) -> Operand:
     return x
 
 
-def zeros(values: Sequence[Operand], aval: Aval) -> ArrayValue:
-    """Zeros beside `values`: a symbol where one of them is."""
-    for x in map(_bottom, values):
-        if isinstance(x, Symbol):
-            return x.builder.full(0.0, aval)
-    return np.zeros(aval.shape, aval.dtype)
+def zeros(values: Sequence[Operand], aval: Aval, inside: bool = False) -> ArrayValue:
+    """Zeros beside `values`: a symbol where one of them is, of the step that is recorded where they
+    are to be made `inside` of it, and not before its loop."""
+    symbols = [x for x in map(_bottom, values) if isinstance(x, Symbol)]
+    if not symbols:
+        return np.zeros(aval.shape, aval.dtype)
+    beside = max(symbols, key=lambda x: x.level) if inside else symbols[0]
+    return beside.builder.full(0.0, aval)
 
 
 def zeros_of(values: Sequence[Operand], aval: Aval, arg: Operand) -> ArrayValue:

@@ -112,11 +112,20 @@ def replay(program: Program, args: Sequence[Operand], builder: Builder) -> list[
     """The outputs for values of any kind: the program once more, as new symbols of `builder` or as
     what stands above them."""
     values: dict[Symbol, Any] = dict(zip(program.inputs, args, strict=True))
-    for equation in program.equations:
+    every = replay_from(values, [*program.outputs, *program.checked], builder)
+    return every[: len(program.outputs)]
+
+
+def replay_from(values: dict[Symbol, Any], outputs: Sequence[Any], builder: Builder) -> list[Any]:
+    """The same for outputs that are computed from symbols whose values are known; those of what is
+    between join the known ones."""
+    for equation in topological(outputs, values):
+        if equation in values:
+            continue
         assert equation.primitive is not None
         if is_full(equation):
             values[equation] = builder.full(equation.params["number"], equation.aval)
             continue
         operands = [values[x] if isinstance(x, Symbol) else x for x in equation.args]
         values[equation] = bind(equation.primitive, *operands, **equation.params)
-    return [values[x] if isinstance(x, Symbol) else x for x in program.outputs]
+    return [values[x] if isinstance(x, Symbol) else x for x in outputs]
