@@ -110,8 +110,8 @@ def _require_apart(f: Callable, g: Callable, written: list, leaves: list) -> Non
                 f"cond: {_both(f, g)}: one of them writes to a plain array, which stays as it is "
                 f"in a recorded program: give np.asarray(x, like=y) with a traced y{user_line()}"
             )
-        owners = [id(memory.owner_of(y)) for y in leaves if isinstance(y, Array)]
-        if owners.count(id(memory.owner_of(x))) > 1:
+        owners = [id(memory.path_to(y)[0]) for y in leaves if isinstance(y, Array)]
+        if owners.count(id(memory.path_to(x)[0])) > 1:
             raise TraceError(
                 f"cond: {_both(f, g)}: one of them writes to an array that is given twice, or is "
                 f"a view of another argument: give it once{user_line()}"

@@ -89,6 +89,7 @@ class Array(Tracer):
 
     __slots__ = ("__weakref__", "origin", "views")
     value_slots: ClassVar[tuple[str, ...]] = ()
+    has_history = True  # whether it may depend on what is differentiated
     aval: Aval
     origin: Any
     views: list[Any] | None
@@ -347,9 +348,9 @@ class Array(Tracer):
         """The elements in another shape; one length may be -1."""
         return functions[np.reshape](self, shape[0] if len(shape) == 1 else shape)
 
-    def flatten(self):
+    def flatten(self, order="C"):
         """The elements along one axis, in an array of its own."""
-        return memory.copied(functions[np.reshape](self, -1))
+        return memory.copied(functions[np.ravel](self, order), [self])
 
     def ravel(self, order="C"):
         """The elements along one axis."""

@@ -16,7 +16,9 @@ from weakref import ref
 import numpy as np
 
 from ..errors import TraceError
+from . import modes
 from .functions import functions
+from .naming import naming
 from .primitive import Tracer, shape_of
 
 Parts = tuple["Step", ...]
@@ -137,9 +139,12 @@ class Path:
 
 def _placed(x: Any, steps: Sequence[Step], index: Any, value: Any) -> Any:
     if not steps:
+        if index is ... and isinstance(value, Tracer) and shape_of(value) == shape_of(x):
+            return functions[np.copy](value)
         return functions["at"](x)[index].set(value)
     step, *rest = steps
-    if not rest and isinstance(step, Index):
+    # Indices of indices are numbers, and no formulas of lengths that have names.
+    if not rest and isinstance(step, Index) and naming() is None:
         joined = _joined(step.index, index, shape_of(x))
         if joined is not None:
             return functions["at"](x)[joined].set(value)
@@ -157,8 +162,20 @@ def view(x: Any, out: Any, step: Step) -> Any:
 
 
 def link(x: Any, out: Any, step: Step) -> None:
+    if modes.active and modes.untracked(x.level) and x.has_history:
+        step = Shown(_without_history(step), "a block of no_tracking")
+    is_known = type(out.origin) is Origin and out.origin.parent is x
     out.origin = Origin(x, step)
-    _register(x, out)
+    if not is_known:
+        _register(x, out)
+
+
+def _without_history(step: Step) -> Callable[[Any], Any]:
+    def taken(x: Any) -> Any:
+        with modes.no_tracking():
+            return copied(step.taken(x))
+
+    return taken
 
 
 def _register(x: Any, out: Any) -> None:
@@ -211,20 +228,29 @@ def forget_views(x: Any) -> None:
 
 def is_contiguous(x: Any, shape: tuple[int, ...]) -> bool:
     """Whether `x.reshape(shape)` is a view in NumPy, where x may be one itself."""
-    steps: list[Step] = []
-    root = x
-    while type(root.origin) is Origin:
-        steps.append(root.origin.step)
-        root = root.origin.parent
+    root, steps = path_to(x)
     if all(isinstance(step, Shape) for step in steps):
         return True
-    try:
-        flat: Any = np.empty(root.shape, np.int8)
-        for step in reversed(steps):
-            flat = step.taken(flat)
-        return np.may_share_memory(flat, flat.reshape(shape))
-    except TypeError:  # lengths that are known when the program runs
+    bytes_ = Path(steps, ...).of(np.empty(root.shape, np.int8))
+    return np.may_share_memory(bytes_, bytes_.reshape(shape))
+
+
+def share(a: Any, b: Any, asked: Callable) -> bool:
+    """`np.shares_memory` or `np.may_share_memory` of two arrays of any kind."""
+    (first, to_a), (second, to_b) = path_to(a), path_to(b)
+    if first is not second:
         return False
+    bytes_ = np.empty(first.shape, np.int8)
+    return asked(Path(to_a, ...).of(bytes_), Path(to_b, ...).of(bytes_))
+
+
+def path_to(x: Any) -> tuple[Any, Parts]:
+    """The array that owns the elements of x, and the steps that take x from it."""
+    steps: list[Step] = []
+    while type(x.origin) is Origin:
+        steps.append(x.origin.step)
+        x = x.origin.parent
+    return x, tuple(reversed(steps))
 
 
 # -- writes ---------------------------------------------------------------------------------------
@@ -283,25 +309,14 @@ def replace(x: Any, new: Any, what: str) -> None:
         )
 
 
-def owner_of(x: Any) -> Any:
-    """The array that owns the elements of x."""
-    while type(x.origin) is Origin:
-        x = x.origin.parent
-    return x
-
-
 def _owner(x: Any, what: str) -> tuple[Any, Parts]:
     """The array that owns the elements of x, and the steps that take x from it."""
-    steps: list[Step] = []
-    root = x
-    while type(root.origin) is Origin:
-        step = root.origin.step
+    root, steps = path_to(x)
+    for step in steps:
         if step.refusal:
             raise ValueError(
                 f"{what.format('y')}: assignment destination is read-only: {step.refusal}"
             )
-        steps.append(step)
-        root = root.origin.parent
     if root.level < _bodies.level:
         raise TraceError(
             f"{what.format('y')} inside of a function given to loop, scan, while_loop or cond: the "
@@ -313,7 +328,7 @@ def _owner(x: Any, what: str) -> tuple[Any, Parts]:
             f"{what.format('y')} would change an argument of {root.origin.op}, which is the "
             "caller's: write x = x.copy() before, or y = x.at[i].set(v) for a new array"
         )
-    return root, tuple(reversed(steps))
+    return root, steps
 
 
 def _is_itself(x: Any, index: Any, value: Any) -> bool:
@@ -346,7 +361,21 @@ def written(x: Any, path: Path, value: Any) -> Any:
     elif not isinstance(value, (int, float)):
         value = np.asarray(value)
         value = value.astype(x.dtype) if value.dtype.kind in "fiub" else value
+    mask = path.index
+    if isinstance(mask, Tracer) and mask.dtype == bool:  # pyright: ignore
+        return Path(path.steps, ...).set(x, _where(mask, value, path.of(x)))
     return path.set(x, value)
+
+
+def _where(mask: Any, value: Any, part: Any) -> Any:
+    """An array with one value where a mask holds that is known only when the program runs."""
+    if shape_of(value) != ():
+        raise TraceError(
+            "y[mask] = v: how many elements the mask takes depends on the arguments, so only one "
+            "number can be written: write y[...] = np.where(mask, v, y) with a v of the shape of y"
+        )
+    rest = len(shape_of(part)) - len(shape_of(mask))
+    return np.where(np.reshape(mask, (*shape_of(mask), *(1,) * rest)), value, part)
 
 
 # -- indices of indices ---------------------------------------------------------------------------

@@ -6,12 +6,13 @@ pullback is einsum's own: products in the same manner.
 
 import math
 from collections.abc import Collection, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from ..core.array import implements
+from ..core.memory import Shown, view
 from ..core.primitive import shape_of
 from ..errors import DimensionMismatch
 from .products import summed
@@ -53,8 +54,15 @@ def einsum(*operands, optimize: Any = True):
     ((out, labels),) = terms
     out, labels = _reduced(out, labels, output)
     out = _arranged(out, labels, output)
+    if len(arrays) == 1 and set(inputs[0]) == set(output):
+        return view(arrays[0], out, Shown(partial(_again, notation), "np.einsum"))
     # Sums widen small integers, and einsum does not.
     return out.astype(arrays[0].dtype) if out.dtype.kind in "iub" else out
+
+
+def _again(notation: tuple, x: Any) -> Any:
+    """einsum of one operand."""
+    return np.einsum(*notation, x) if isinstance(notation[0], str) else np.einsum(x, *notation)
 
 
 def _alike(arrays: Sequence) -> Sequence:

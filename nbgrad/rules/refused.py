@@ -5,6 +5,7 @@ import numpy as np
 
 from ..core.array import Array, functions, implements
 from ..core.functions import remedies
+from ..core.memory import share
 from ..core.primitive import shape_of
 from . import cholesky, matrix_functions, structured, toeplitz, triangular
 from .select import on_values
@@ -91,10 +92,15 @@ def isrealobj(x):
     return True
 
 
-@implements(np.may_share_memory, np.shares_memory)
-def shares_memory(a, b, max_work=None):
-    """Whether two arrays are one: tracked arrays share no memory that may be written."""
-    return a is b
+def _sharing(asked):
+    def shares(a, b, max_work=None):
+        return isinstance(a, Array) and isinstance(b, Array) and share(a, b, asked)
+
+    shares.__doc__ = "Whether a write to one array may be seen in the other."
+    return shares
+
+
+functions |= {asked: _sharing(asked) for asked in (np.may_share_memory, np.shares_memory)}
 
 
 @implements(np.einsum_path)

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 class GraphArray(Array):
     """An array and its place in the graph; `TrackedArray` adds the ops on it."""
 
-    __slots__ = ("aval", "node")
+    __slots__ = ("aval", "kept", "node")
     __array_priority__ = 1000.0
     aval: Aval
     node: Node
+    kept: Any  # of a snapshot the value, which is not written to in place then
 
     @property
     def below(self) -> Any:
@@ -91,6 +92,10 @@ class GraphArray(Array):
         """The tracked arrays that this one was computed from, in the order of the arguments."""
         return tuple(graph.handle(node) for node in self.node.parents if node is not None)
 
+    @property
+    def has_history(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.node.plan is None or bool(self.node.parents)
+
     # -- values -------------------------------------------------------------------------------
 
     def item(self, *index) -> float:
@@ -118,13 +123,19 @@ class GraphArray(Array):
 
     def require_computed(self, what: str) -> None:
         """Raise GraphError for a leaf, whose values belong to the user."""
-        if self.node.plan is None:
-            name = self.name or "w"
+        if self.node.plan is not None:
+            return
+        if self.name:
             raise GraphError(
-                f"{what.format(name)} would write to the leaf {name}: write "
-                f"{what.format(name + '.data')} between backward passes, or y = {name}.copy() and "
-                "write to that"
+                f"{what.format(self.name)} would write to the leaf {self.name}: write "
+                f"{what.format(self.name + '.data')} between backward passes, or "
+                f"y = {self.name}.copy() and write to that"
             )
+        raise GraphError(
+            f"{what.format('x')} would write to a leaf, or to an argument of a transformation, which "
+            f"is the caller's: write x = x.copy() before, or {what.format('x.data')} to a leaf "
+            "between backward passes"
+        )
 
 
 def titled(node: Node) -> str:

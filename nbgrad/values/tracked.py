@@ -198,15 +198,17 @@ class TrackedArray(GraphArray):
         """Write to the values in place, and note that in the graph."""
         self.require_computed(what)
         memory.forget_views(self)
-        new = result(*writing.in_place(self, path, value, what))
+        old, new = self.node, result(*writing.in_place(self, path, value, what))
         self.leave()
         self.become(new)
+        writing.pass_on(old, self.node)
 
     def snapshot(self) -> "TrackedArray":
         """This value, whatever is written to the array afterwards."""
         array = TrackedArray() if self.level == 0 else NestedTracked()
         array.node, array.aval = self.node, self.aval
         array.origin = array.views = None
+        array.kept = array.node.value
         return array
 
     def __reduce__(self):

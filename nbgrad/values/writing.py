@@ -68,11 +68,7 @@ def in_place(x: Any, path: Path, value: Any, what: str) -> tuple[Any, tuple, tup
     source, kind, value = _operand(value, x, what)
     index = held(without_lists(path.index))
     value = _fitted(value, _room(path.of(node.value), index), what)
-    if _is_free(node):
-        memory = node.value
-        node.value = Overwritten(memory, node.name)
-    else:
-        memory = np.array(node.value, order="C")
+    memory = node.value if _is_free(node) else np.array(node.value, order="C")
     part = path.of(memory)
     part[index] = value
     place = Path(path.steps, index) if path.steps else index
@@ -80,6 +76,12 @@ def in_place(x: Any, path: Path, value: Any, what: str) -> tuple[Any, tuple, tup
     plan = WritePlan(assign, kinds, {"index": place})
     plan.aval = aval
     return plan, (node, source), (aval, kind if type(kind) is Aval else kind.aval), memory
+
+
+def pass_on(old: Node, new: Node) -> None:
+    """Let go of the value of a node whose memory a write went to."""
+    if old.value is new.value:
+        old.value = Overwritten(new.value, old.name)
 
 
 def release(node: Node) -> None:
