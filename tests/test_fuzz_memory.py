@@ -1,10 +1,13 @@
 """Programs that write, as they are drawn: NumPy runs them, and what is left out changes nothing."""
 
 import numpy as np
+import pytest
 from fuzz import shrink
+from fuzz.defects.memory import DEFECTS
 from fuzz.memory.drawing import drafted, draw
 from fuzz.memory.sound import is_sound
 from fuzz.oracle import Unusable, values
+from test_fuzz import in_plain_python
 
 COUNT = 400
 
@@ -44,3 +47,16 @@ def test_a_write_that_matters_is_kept_by_pruning_and_found_by_shrinking():
 
 def test_they_are_the_same_for_the_same_seed():
     assert [str(draw(seed)) for seed in (1, 2)] == [str(draw(seed)) for seed in (1, 2)]
+
+
+@pytest.mark.parametrize("name", DEFECTS)
+def test_defects_are_found(name):
+    program = in_plain_python(f"""
+import json
+from tests.fuzz import findings
+from tests.fuzz.defects.memory import DEFECTS
+
+found = findings.find(DEFECTS[{name!r}], 90.0, 7, 3.0, findings.WRITING).failure
+print(json.dumps(found and str(found.program)))
+""")
+    assert program is not None, "not found"

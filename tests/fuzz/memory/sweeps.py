@@ -27,7 +27,7 @@ def sweep_rows(t: Target) -> str:
     return d.one([
         f"for row in {y}:\n    row *= {t.number()}", f"for row in {y}:\n    row -= np.mean(row)",
         f"for i, row in enumerate({y}):\n    row[0] += i * 0.5",
-        f"for a, b in zip({y}[:-1], {y}[1:]):\n    b += a",
+        f"for upper, lower in zip({y}[:-1], {y}[1:]):\n    lower += upper",
         f"rows = list({y})\nrows[0][...] = rows[-1] * 0.5",
         f"for column in {y}.T:\n    column[0] = np.sum(column)",
         f"first, *_ = {y}\nfirst += {t.number()}",
