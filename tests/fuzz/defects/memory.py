@@ -88,7 +88,7 @@ def numbers_are_memory() -> AbstractContextManager:
 
 def branch_writes_lost() -> AbstractContextManager:
     """What a function of a recorded `cond` writes to its arguments is not seen behind it."""
-    deaf = SimpleNamespace(owner_of=memory.owner_of, write=lambda *args: None)
+    deaf = SimpleNamespace(**(vars(memory) | {"write": lambda *args: None}))
     return patch.object(conditional, "memory", deaf)
 
 

@@ -14,7 +14,7 @@ from .draft import MemoryDraft
 from .views import VIEWS
 from .writes import WRITES
 
-SHARES = {"view": 0.36, "write": 0.4, "body": 0.1, "other": 0.14}
+SHARES = {"view": 0.35, "write": 0.37, "body": 0.17, "other": 0.11}
 TABLES = {"view": VIEWS, "write": WRITES, "body": BODIES}
 
 

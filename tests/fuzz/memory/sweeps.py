@@ -47,3 +47,14 @@ def held(t: Target) -> str:
         f"(part,) = ({y},)\npart[...] += {v}",
         f"import copy\nother = copy.copy([{y}])\nother[0] += {v}",
     ])  # fmt: skip
+
+
+@smooth
+def numbers(t: Target) -> str:
+    """Numbers are no memory: one name of them goes on, the other stays."""
+    if not t.shape or 0 in t.shape:
+        raise Unusable("no numbers")
+    first = ", ".join(["0"] * len(t.shape))
+    number = t.d.one([f"np.sum({t.name})", f"{t.name}[{first}]", f"np.max({t.name})"])
+    way = t.d.one(["+=", "*=", "-="])
+    return f"s = {number}\nkept = s\ns {way} {t.number()}\n{t.name} += kept * 0.5"

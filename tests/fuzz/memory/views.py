@@ -83,8 +83,9 @@ def reshaped(d: MemoryDraft) -> int:
         raise Unusable("nothing to put in shape")
     shapes = [(n,), (-1,), (1, n), (n, 1), *((a, n // a) for a in range(2, n) if n % a == 0)]
     shape = d.one(shapes)
-    form = d.one([f"{{0}}.reshape({shape})", f"np.reshape({{0}}, {shape})", "{0}.ravel()",
-                  "np.ravel({0})"])  # fmt: skip
+    source = d.one(["{0}", "{0}", "{0}.T", "{0}[::-1]", "{0}[None]", "np.flip({0}, -1)"])
+    forms = [f"{source}.reshape({shape})", f"np.reshape({source}, {shape})", f"{source}.ravel()"]
+    form = d.one([*forms, f"np.ravel({source})"])
     return d.step("reshaped", [i], form)
 
 
