@@ -24,11 +24,23 @@ def _inner(
 ) -> str:  # fmt: skip
     """Statements on an array that a function calls by this name, with others of its shape."""
 
+    names = (*others, name)
+
     def given(wanted: tuple[int, ...]) -> str:
-        choices = [f"{x} * 0.5" for x in (*others, name)] if wanted == shape else []
+        choices = [f"{x} * 0.5" for x in names] if wanted == shape else []
         return d.one([*choices, f"np.sum({name}) * 0.1", str(round(d.rng.uniform(-1, 1), 2))])
 
-    return indented(escaped(statements(Target(d, name, shape, given), d.number(1, 3), forms)))
+    text = statements(Target(d, name, shape, given), d.number(1, 3), forms)
+    scope = {
+        "np": np,
+        **{x: np.linspace(0.1, 0.9, int(np.prod(shape))).reshape(shape) for x in names},
+    }
+    try:  # compiled programs look at what NumPy never runs, such as the other branch
+        with np.errstate(all="ignore"):
+            exec(text, scope)
+    except Exception as error:
+        raise Unusable(f"{text}: {error}") from None
+    return indented(escaped(text))
 
 
 def _start(d: MemoryDraft, rank: int = 1) -> tuple[int, tuple[int, ...]]:

@@ -57,4 +57,4 @@ def numbers(t: Target) -> str:
     first = ", ".join(["0"] * len(t.shape))
     number = t.d.one([f"np.sum({t.name})", f"{t.name}[{first}]", f"np.max({t.name})"])
     way = t.d.one(["+=", "*=", "-="])
-    return f"s = {number}\nkept = s\ns {way} {t.number()}\n{t.name} += kept * 0.5"
+    return f"number = {number}\nkept = number\nnumber {way} {t.number()}\n{t.name} += kept * 0.5"

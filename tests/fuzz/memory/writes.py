@@ -79,7 +79,7 @@ def statements(t: Target, count: int, forms: dict[str, Form] | None = None) -> s
         more = []
         if t.shape and t.d.chance(0.35):
             part, shape = t.place(repeats=False)
-            if shape:
+            if shape and 0 not in shape:
                 names += 1
                 place = t._replace(name=f"w{names}", shape=shape)
                 more = [f"w{names} = {t.name}[{part}]"]
