@@ -46,6 +46,11 @@ def test_the_tour_of_derivatives_runs():
     assert namespace["aux"]["largest"] > 0.0
 
 
+def test_the_page_on_writing_runs():
+    namespace, _ = run("writing.md")
+    assert namespace["slope"].shape == (3,)
+
+
 def test_the_page_on_training_runs_and_names_what_there_is(capsys):
     _, text = run("training.md")
     assert "Dense" in capsys.readouterr().out

@@ -162,6 +162,37 @@ def _meet(one: Address, other: Address) -> bool:
     return a == b
 
 
+def _same(one: Address, other: Address) -> bool:
+    """Whether two pointers begin at one place, or point to buffers that lie in one in part."""
+    return one.at == other.at if one.buffer == other.buffer else _meet(one, other)
+
+
+def _written(core: Core) -> set[Hashable]:
+    """The parameters that a core writes to."""
+    written: set[Hashable] = set()
+    stack = list(core.steps)
+    while stack:
+        statement = stack.pop().statement
+        if isinstance(statement, Repeat):
+            stack += statement.body
+        elif isinstance(statement, Branch):
+            stack += [*statement.then, *statement.otherwise]
+        elif isinstance(statement, RunKernel):
+            stores = {s.buffer for s, _ in statements(statement.kernel.body)
+                      if isinstance(s, Store)}  # fmt: skip
+            written |= {p.buffer for i, p in enumerate(statement.pointers) if i in stores}
+        elif isinstance(statement, RunCore):
+            inner = _written(statement.core)
+            pairs = zip(statement.core.parameters, statement.arguments, strict=False)
+            written |= {x.buffer for parameter, x in pairs
+                        if parameter in inner and isinstance(x, Address)}  # fmt: skip
+        elif isinstance(statement, RunDevice) and statement.function in ("move", "clear"):
+            written.add(statement.pointers[0].buffer)
+        elif isinstance(statement, Store):
+            written.add(statement.buffer)
+    return written
+
+
 def _enter(enter: RunCore, scope: Scope) -> None:
     core = enter.core
     operands = list(enter.arguments)
@@ -169,9 +200,13 @@ def _enter(enter: RunCore, scope: Scope) -> None:
         room = operands.pop()
         assert isinstance(room, Address)
         scope.touch(room.buffer, room.at, room.dtype, core.scratch, core.name)
+    written, others = _written(core), [x for x in operands if isinstance(x, Address)]
     inner = Scope()
     for parameter, x in zip(core.parameters, operands, strict=True):
         if isinstance(x, Address):
+            if parameter in written:
+                alone = not any(_same(x, other) for other in others if other is not x)
+                require(alone, f"{parameter} is written and lies where another one does", core.name)
             inner.rooms[parameter] = _behind(x, scope, core.name)
         else:
             bounds = scope.ranges.get(x) if isinstance(x, str) else None

@@ -184,7 +184,7 @@ def _run(
         ys = results[len(leaves) :]
         return rebuild(results[: len(leaves)]), _built(steps.built["ys"], ys)
     if not n:
-        return state, None
+        return rebuild([carried(leaf) for leaf in leaves]), None
     current = [carried(leaf) for leaf in leaves]
     current, rows = steps.run(0, n, current, inputs, spans)
     return rebuild(current), _built(steps.built["ys"], _joined(rows))

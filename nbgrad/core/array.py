@@ -6,16 +6,15 @@ forms of the same meaning.
 """
 
 import operator
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ..errors import DimensionMismatch, GraphError, UntrackedError, has_mask, lost_mask
+from ..errors import DimensionMismatch, GraphError, has_mask, lost_mask
 from . import memory
-from .conversions import asking
-from .functions import check_call, compared, functions, in_scipy, name_of, no_rule, of_ufunc, views
+from .conversions import Conversions
+from .functions import check_call, functions, name_of, no_rule, of_ufunc, views
 from .functions import implements as implements
 from .primitive import Aval, Primitive, Tracer, bind
 from .slots import clear_sequence_item
@@ -80,7 +79,7 @@ def _augmented(name: str, plain: Callable):
 _OPERANDS = (float, int, np.ndarray, Tracer, np.generic, list, tuple, complex)
 
 
-class Array(Tracer):
+class Array(Conversions, Tracer):
     """Operators, protocols and methods, all of them ops of the registry.
 
     `origin` says what it is a view of, and `views` which arrays are views of it: see `memory`. A
@@ -300,38 +299,6 @@ class Array(Tracer):
             check_call(name_of(func), rule, args, kwargs)
             raise
 
-    def __array__(self, dtype=None, copy=None):
-        if sys._getframe(1).f_globals.get("__name__", "").startswith("numpy.ma"):
-            raise TypeError(lost_mask("an operand beside a tracked array"))
-        if (answer := compared(self, self.below, sys._getframe(1))) is not None:
-            return answer
-        ask = asking(sys._getframe(1))
-        raise UntrackedError(
-            f"{in_scipy(sys._getframe(1)) or ask.prefix}"
-            f"a tracked array cannot become a plain one without losing its derivative: {ask.way}"
-        )
-
-    def __float__(self) -> float:
-        ask = asking(sys._getframe(1))
-        if ask.op:
-            raise UntrackedError(
-                f"{ask.op}: float() of a {type(self).__name__} would lose its derivative: {ask.way}"
-            )
-        raise UntrackedError(
-            f"float() of a {type(self).__name__} would lose its derivative: use .item() or .data "
-            "for the plain number, np.stack or np.array(nested, like=x) to build arrays, and "
-            "np.sin(x) instead of math.sin(x)"
-        )
-
-    def __int__(self) -> int:
-        raise UntrackedError(
-            f"int() of a {type(self).__name__} would lose its derivative: use int(x.item()) or "
-            "x.data, or np.rint(x) to stay tracked"
-        )
-
-    def __complex__(self) -> complex:
-        raise UntrackedError("nbgrad has no complex numbers: use .item() for the plain number")
-
     # -- methods, as ndarray has them -----------------------------------------------------------
 
     @property
@@ -423,9 +390,10 @@ class Array(Tracer):
     def __deepcopy__(self, memo):
         return self.copy()
 
-    def astype(self, dtype):
+    def astype(self, dtype, copy=True):
         """float64 or float32 values; the cotangent comes back in the original dtype."""
-        return functions["astype"](self, dtype)
+        out = functions["astype"](self, dtype)
+        return self.copy() if out is self and copy else out
 
 
 clear_sequence_item(Array)

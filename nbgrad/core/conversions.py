@@ -8,10 +8,14 @@ instruction that runs is a call or an assignment, whose text is read from the so
 import ast
 import dis
 import linecache
+import sys
 from types import FrameType
 from typing import NamedTuple
 
 import numpy as np
+
+from ..errors import UntrackedError, lost_mask
+from .functions import compared, in_scipy
 
 _STORES = ("STORE_SUBSCR", "STORE_SLICE")
 _FILL = "make the array by np.zeros(shape, like=x), which takes tracked values"
@@ -49,6 +53,44 @@ class Asking(NamedTuple):
     def prefix(self) -> str:
         """The op, to begin a message with."""
         return f"{self.op}: " if self.op else ""
+
+
+class Conversions:
+    """The conversions to plain arrays and numbers, which raise UntrackedError."""
+
+    __slots__ = ()
+
+    def __array__(self, dtype=None, copy=None):
+        if sys._getframe(1).f_globals.get("__name__", "").startswith("numpy.ma"):
+            raise TypeError(lost_mask("an operand beside a tracked array"))
+        if (answer := compared(self, self.below, sys._getframe(1))) is not None:  # pyright: ignore
+            return answer
+        ask = asking(sys._getframe(1))
+        raise UntrackedError(
+            f"{in_scipy(sys._getframe(1)) or ask.prefix}"
+            f"a tracked array cannot become a plain one without losing its derivative: {ask.way}"
+        )
+
+    def __float__(self) -> float:
+        ask = asking(sys._getframe(1))
+        if ask.op:
+            raise UntrackedError(
+                f"{ask.op}: float() of a {type(self).__name__} would lose its derivative: {ask.way}"
+            )
+        raise UntrackedError(
+            f"float() of a {type(self).__name__} would lose its derivative: use .item() or .data "
+            "for the plain number, np.stack or np.array(nested, like=x) to build arrays, and "
+            "np.sin(x) instead of math.sin(x)"
+        )
+
+    def __int__(self) -> int:
+        raise UntrackedError(
+            f"int() of a {type(self).__name__} would lose its derivative: use int(x.item()) or "
+            "x.data, or np.rint(x) to stay tracked"
+        )
+
+    def __complex__(self) -> complex:
+        raise UntrackedError("nbgrad has no complex numbers: use .item() for the plain number")
 
 
 def asking(frame: FrameType | None) -> Asking:

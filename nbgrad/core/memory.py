@@ -226,13 +226,13 @@ def forget_views(x: Any) -> None:
             forget_views(view)
 
 
-def is_contiguous(x: Any, shape: tuple[int, ...]) -> bool:
-    """Whether `x.reshape(shape)` is a view in NumPy, where x may be one itself."""
+def is_view_in_numpy(x: Any, again: Callable[[np.ndarray], np.ndarray]) -> bool:
+    """Whether NumPy gives a view of x, which may be one itself, by a function such as reshape."""
     root, steps = path_to(x)
     if all(isinstance(step, Shape) for step in steps):
         return True
     bytes_ = Path(steps, ...).of(np.empty(root.shape, np.int8))
-    return np.may_share_memory(bytes_, bytes_.reshape(shape))
+    return np.may_share_memory(bytes_, again(bytes_))
 
 
 def share(a: Any, b: Any, asked: Callable) -> bool:

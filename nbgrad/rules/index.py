@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..core.array import Array, apply, implements
-from ..core.memory import Index, copied, view
+from ..core.memory import Index, Path, copied, view
 from ..core.naming import naming
 from ..core.primitive import Aval, Primitive, Unplanned, bind, shape_of
 from ..core.sizes import is_dynamic
@@ -31,6 +31,8 @@ def is_basic(index) -> bool:
 
 def _compute(x, *, index):
     x = np.asarray(x)
+    if type(index) is Path:
+        return np.array(index.of(x)[index.index])
     if type(index) is np.ndarray and index.dtype == np.intp and x.ndim and index.ndim:
         return x.take(index, 0)  # in half the time
     if is_basic(index):
@@ -55,6 +57,8 @@ def _takes_many(index, x: np.ndarray) -> bool:
 
 def add_into(buffer: np.ndarray, ct: np.ndarray, index) -> None:
     """buffer[index] += ct, where equal positions add up; `buffer` is contiguous."""
+    if type(index) is Path:
+        buffer, index = index.of(buffer), index.index
     if type(index) is slice:
         part = buffer[index]
         np.add(part, ct, part)
@@ -136,9 +140,15 @@ def _added(x, *, shape, index):
     return out
 
 
+def _index_transpose(ct, args, *, index):
+    if type(index) is Path:
+        return [index.set(np.zeros(shape_of(args[0]), ct.dtype), ct)]
+    return [bind(scatter, ct, shape=shape_of(args[0]), index=index)]
+
+
 index_row = Linear(
     "index", _compute, _infer,
-    lambda ct, args, *, index: [bind(scatter, ct, shape=shape_of(args[0]), index=index)],
+    _index_transpose,
     samples=_samples, notes="an index that occurs twice gets both cotangents", batch=batching.taken,
     unit=True, form=forms.gather, spelling="`x[i]`", reference=lambda x, *, index: x[index],
 )  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array, apply, implements
-from ..core.memory import Axes, Shape, Shown, is_contiguous, view
+from ..core.memory import Axes, Shape, Shown, copied, is_view_in_numpy, view
 from ..core.naming import tagged
 from ..core.primitive import Aval, bind, shape_of
 from ..core.symbols import Symbol
@@ -61,7 +61,7 @@ def reshape_of(a, shape, order="C"):
             f"multiply to {size}, and one of them may be -1"
         )
     out = apply(reshape, a, shape=tuple(new))
-    if isinstance(a, Array) and is_contiguous(a, tuple(new)):
+    if isinstance(a, Array) and is_view_in_numpy(a, lambda x: x.reshape(new)):
         view(a, out, Shape(tuple(new)))
     return out
 
@@ -77,7 +77,10 @@ def _require_order(op: str, order) -> None:
 def ravel(a, order="C"):
     """The elements, row by row, along one axis; column by column with `order="F"`."""
     _require_order("ravel", order)
-    return reshape_of(a if order == "C" else np.transpose(a), -1)
+    out = reshape_of(a if order == "C" else np.transpose(a), -1)
+    # A view with gaps is copied, though reshape would give a view of it.
+    is_view = isinstance(a, Array) and is_view_in_numpy(a, lambda x: x.ravel(order))
+    return out if is_view else copied(out)
 
 
 def _transpose_infer(x, *, axes):

@@ -8,7 +8,7 @@ from ..core import memory
 from ..core.array import Array, implements
 from ..core.functions import functions
 from ..core.primitive import shape_of
-from ..errors import DimensionMismatch, UntrackedError
+from ..errors import DimensionMismatch, TraceError, UntrackedError
 from .layout import given
 
 
@@ -59,12 +59,14 @@ def copyto(dst, src, casting="same_kind", where: Any = True):
 
 def _at(a: Array, places: np.ndarray) -> Any:
     """The index of elements that are counted row by row."""
+    if not a.shape:
+        return ...
     return places if len(a.shape) == 1 else np.unravel_index(places, a.shape)
 
 
 def _repeated(values: Any, size: int) -> Any:
     """`size` values, again and again where there are too few."""
-    values = np.reshape(given(values), -1)
+    values = memory.copied(np.reshape(given(values), -1))
     length = shape_of(values)[0]
     return values if length == size else values[np.arange(size) % length]
 
@@ -83,6 +85,7 @@ def put(a, ind, v, mode="raise"):
         raise IndexError(f"np.put: an index is out of bounds for an array of {size} elements")
     if (places.size and np.size(v) != 0) or (isinstance(v, Array) and v.size):
         values = _repeated(v, places.size)
+        values = values if a.shape else values[-1]
         memory.write(a, _at(a, places % size), values, "np.put({}, i, v)")
 
 
@@ -90,6 +93,14 @@ def put(a, ind, v, mode="raise"):
 def place(arr, mask, vals):
     """Write `vals`, one after the other, to the elements where the mask holds."""
     arr = target_of("np.place", arr)
+    if isinstance(mask, Array):
+        if np.size(vals) != 1 and shape_of(vals) not in ((), (1,)):
+            raise TraceError(
+                "np.place: the mask depends on the arguments, so only one value can be placed: "
+                "write np.copyto(y, np.where(mask, v, y)) with a v of the shape of y"
+            )
+        memory.write(arr, mask, np.reshape(given(vals), ()), "np.place({}, mask, v)")
+        return
     mask = np.asarray(mask, bool).reshape(arr.shape)
     count, vals = int(mask.sum()), given(vals)
     if not count:
@@ -103,6 +114,11 @@ def place(arr, mask, vals):
 def putmask(a, mask, values):
     """Write to the elements where the mask holds the values at the same places."""
     a = target_of("np.putmask", a)
+    if isinstance(mask, Array):
+        if shape_of(values) != ():
+            values = np.reshape(_repeated(values, a.size), a.shape)
+        memory.write(a, ..., np.where(mask, values, a), "np.putmask({}, mask, v)")
+        return
     mask = np.asarray(mask, bool).reshape(a.shape)
     if shape_of(values) != ():
         values = np.reshape(_repeated(values, a.size), a.shape)[mask]
@@ -113,6 +129,18 @@ def putmask(a, mask, values):
 def put_along_axis(arr, indices, values, axis: int | None = -1):
     """Write values to the places that `indices` gives along an axis."""
     arr = target_of("np.put_along_axis", arr)
+    what = "np.put_along_axis({}, i, v)"
+    if isinstance(indices, Array):
+        if axis is None or indices.shape[axis] != 1:
+            raise TraceError(
+                "np.put_along_axis: the positions depend on the arguments, so which of them are "
+                "equal is not known: write one of them in each row at a time"
+            )
+        n, after = arr.shape[axis], arr.ndim - range(arr.ndim)[axis] - 1
+        places = np.arange(n).reshape(-1, *(1,) * after)
+        chosen = np.equal(places, np.where(indices < 0, indices + n, indices))
+        memory.write(arr, ..., np.where(chosen, values, arr), what)
+        return
     if axis is None:
         index: Any = _at(arr, np.asarray(indices))
     else:
@@ -121,7 +149,7 @@ def put_along_axis(arr, indices, values, axis: int | None = -1):
             indices if i == axis else np.arange(n).reshape(-1, *(1,) * (arr.ndim - i - 1))
             for i, n in enumerate(arr.shape)
         )
-    memory.write(arr, index, values, "np.put_along_axis({}, i, v)")
+    memory.write(arr, index, values, what)
 
 
 @implements(np.fill_diagonal)
@@ -159,7 +187,8 @@ def at(ufunc, array, indices, *more):
         return
     positions = np.arange(array.size).reshape(array.shape)[indices]
     flat = positions.reshape(-1)
-    operands = [np.reshape(np.broadcast_to(v, positions.shape), -1) for v in more]
+    # Values that are a view of the array are read before it is written to.
+    operands = [memory.copied(np.reshape(np.broadcast_to(v, positions.shape), -1)) for v in more]
     order = np.argsort(flat, kind="stable")
     first = np.r_[True, np.diff(flat[order]) != 0]
     starts = np.maximum.accumulate(np.where(first, np.arange(flat.size), 0))

@@ -132,9 +132,9 @@ class GraphArray(Array):
                 f"y = {self.name}.copy() and write to that"
             )
         raise GraphError(
-            f"{what.format('x')} would write to a leaf, or to an argument of a transformation, which "
-            f"is the caller's: write x = x.copy() before, or {what.format('x.data')} to a leaf "
-            "between backward passes"
+            f"{what.format('x')} would write to a leaf, or to an argument of a transformation, "
+            f"which is the caller's: write x = x.copy() before, or {what.format('x.data')} to a "
+            "leaf between backward passes"
         )
 
 

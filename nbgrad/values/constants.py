@@ -52,11 +52,11 @@ def _filled_like(x: Array, value: Any, dtype: Any, order: Any, shape: Any) -> An
 def filled(like: Array, shape: Any, value: Any, dtype: Any, order: Any = "C") -> Any:
     """An array of the kind of `like` that holds `value`, which is broadcast to `shape`."""
     require_order(order)
-    value = array(value)
-    if isinstance(value, Array):
-        return as_kind(like, copied(cast(np.broadcast_to(value, shape), dtype), [value]))
-    value = np.asarray(value)
-    value = value.astype(value.dtype if dtype is None else dtype, copy=False)
+    if type(value) is not int and type(value) is not float:
+        value = array(value)
+        if isinstance(value, Array):
+            return as_kind(like, copied(cast(np.broadcast_to(value, shape), dtype), [value]))
+    value = np.asarray(value, dtype)
     return as_kind(like, np.broadcast_to(value, shape), dtype)
 
 

@@ -22,6 +22,7 @@ from ..rules.families import Custom, Elementwise, Written, reals
 from ..rules.families.arrays import zeros_like
 from ..rules.families.scalar import scale, scaled
 from ..rules.layout import astype, broadcast_to
+from . import writing
 from .operands import aval_of, in_kind, operand
 from .tracked import TrackedArray
 
@@ -38,6 +39,25 @@ class Dual(Array):
         self.primal, self.tangent, self.level = primal, tangent, level
         self.aval = aval_of(primal)
         self.origin = self.views = None
+
+    def write(self, path: memory.Path, value: Any, what: str) -> None:
+        """Write to the primal and the tangent in place, where all is plain."""
+        if isinstance(value, Dual) and value.level == self.level and value.dtype == self.dtype:
+            parts = value.primal, value.tangent
+        else:
+            parts = value, 0.0
+        parts = [np.asarray(x) if isinstance(x, np.generic) else x for x in parts]
+        arrays = [self.primal, self.tangent, *(x for x in parts if type(x) is not float)]
+        if not all(type(x) is np.ndarray for x in arrays):
+            return super().write(path, value, what)
+        index, primal = writing.placed(path, self.primal, parts[0], what)
+        tangent = parts[1]
+        if type(tangent) is np.ndarray:
+            tangent = tangent.reshape(primal.shape)
+        del arrays, parts, value
+        memory.forget_views(self)
+        writing.change(self, "primal", path, index, primal)
+        writing.change(self, "tangent", path, index, tangent)
 
     def snapshot(self) -> "Dual":
         """This value, whatever is written to the array afterwards."""

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array, functions, implements
-from ..core.functions import items_of
+from ..core.functions import items_of, no_rule
 from ..core.primitive import shape_of
+from ..errors import require_unmasked
 from ..rules import layout
 from .constants import as_kind, cast, filled, require_order
 
@@ -59,6 +60,8 @@ def full(like, shape, fill_value, dtype=None, order="C", *, device=None):
 @_makes(np.arange)
 def arange(like, *limits, dtype=None, device=None, **named):
     """With `like=x`: evenly spaced plain numbers."""
+    if any(isinstance(x, Array) for x in (*limits, *named.values())):
+        raise no_rule("np.arange")
     if len(limits) == 4 and dtype is None:
         *limits, dtype = limits
     return as_kind(like, np.arange(*limits, dtype=dtype, **named), dtype)
@@ -115,4 +118,5 @@ def _joined(nested: Any) -> Any:
         nested = nested.tolist()
     if any(isinstance(item, Array) for item in items_of(nested)):
         return layout.array(nested)
+    require_unmasked(nested, "array")
     return nested

@@ -20,7 +20,7 @@ from ..eager import plans as eager
 from ..eager.elementwise import ElementwisePlan
 from ..errors import DimensionMismatch, GraphError
 from ..rules.families import FLOATS, ufunc_primitives
-from ..rules.index import slice_plan
+from ..rules.index import IndexPlan, index_row, is_basic, slice_plan
 from . import backward, gradients, graph, operands, writing
 from .base import GraphArray, plain_value
 from .fixed import constant_op
@@ -197,8 +197,9 @@ class TrackedArray(GraphArray):
     def write(self, path, value, what):
         """Write to the values in place, and note that in the graph."""
         self.require_computed(what)
+        operand = writing.operand_of(value, self, what)  # which may be a view of this array
         memory.forget_views(self)
-        old, new = self.node, result(*writing.in_place(self, path, value, what))
+        old, new = self.node, result(*writing.in_place(self, path, operand, what))
         self.leave()
         self.become(new)
         writing.pass_on(old, self.node)
@@ -250,6 +251,21 @@ class Stale(TrackedArray):
     def become(self, new):
         self.__class__ = TrackedArray
         TrackedArray.become(self, new)
+
+    def __getitem__(self, index):
+        """Elements of a stale view, from the memory that it is a view of: the others are not
+        read."""
+        root, steps = memory.path_to(self)
+        shown = any(step.refusal for step in steps)
+        if type(root) is not TrackedArray or not is_basic(index) or shown or modes.active:
+            return super().__getitem__(index)
+        path, value = memory.Path(steps, index), root.node.value
+        out = np.array(path.of(value)[index])
+        plan = IndexPlan(index_row, (root.aval,), {"index": path})
+        out = result(plan, (root.node,), (root.aval,), out)
+        if out.shape or index is ... or (type(index) is tuple and ... in index):
+            memory.link(self, out, memory.Index(index))
+        return out
 
 
 class Past(TrackedArray):

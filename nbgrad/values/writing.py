@@ -58,16 +58,17 @@ class WritePlan(eager.FunctionPlan):
         return eager.fit(taken if last is None else np.where(last, taken, 0.0), self.kinds[1])
 
 
-def in_place(x: Any, path: Path, value: Any, what: str) -> tuple[Any, tuple, tuple, np.ndarray]:
-    """Write to the values of x: plan, parents, what is saved, and value of the new node.
+def in_place(
+    x: Any, path: Path, operand: tuple[Node | None, Any, Any], what: str
+) -> tuple[Any, tuple, tuple, np.ndarray]:
+    """Write an operand to the values of x, of which there are no views that have a value: plan,
+    parents, what is saved, and value of the new node.
 
     Raises IndexError as NumPy does, DimensionMismatch for a value that does not fill the place.
     """
     node, aval = x.node, x.aval
-    what = what.format("y")
-    source, kind, value = _operand(value, x, what)
-    index = held(without_lists(path.index))
-    value = _fitted(value, _room(path.of(node.value), index), what)
+    source, kind, value = operand
+    index, value = placed(path, node.value, value, what)
     memory = node.value if _is_free(node) else np.array(node.value, order="C")
     part = path.of(memory)
     part[index] = value
@@ -76,6 +77,17 @@ def in_place(x: Any, path: Path, value: Any, what: str) -> tuple[Any, tuple, tup
     plan = WritePlan(assign, kinds, {"index": place})
     plan.aval = aval
     return plan, (node, source), (aval, kind if type(kind) is Aval else kind.aval), memory
+
+
+def change(owner: Any, slot: str, path: Path, index: Any, value: Any) -> None:
+    """Write to the plain array in a slot: in its memory, or in that of a copy where anybody else
+    reads it."""
+    array = getattr(owner, slot)
+    if array.base is not None or not array.flags.carray or _holders(array) > _ALONE:
+        array = np.array(array, order="C")
+        setattr(owner, slot, array)
+    part = path.of(array)
+    part[index] = value
 
 
 def pass_on(old: Node, new: Node) -> None:
@@ -91,8 +103,9 @@ def release(node: Node) -> None:
         node.value = Overwritten(value, node.name)
 
 
-def _operand(value: Any, x: Any, what: str) -> tuple[Node | None, Any, Any]:
-    """Node (or None), kind and value of what is written."""
+def operand_of(value: Any, x: Any, what: str) -> tuple[Node | None, Any, Any]:
+    """Node (or None), kind and value of what is written to x."""
+    what = what.format("y")
     if isinstance(value, Array):
         if value.level or not hasattr(value, "node"):
             raise GraphError(
@@ -113,6 +126,12 @@ def _operand(value: Any, x: Any, what: str) -> tuple[Node | None, Any, Any]:
 
 
 _NUMBER = Aval.of((), np.dtype(np.float64))
+
+
+def placed(path: Path, x: np.ndarray, value: Any, what: str) -> tuple[Any, Any]:
+    """The index that nobody else changes, and the value in a shape that fills it."""
+    index = held(without_lists(path.index))
+    return index, _fitted(value, _room(path.of(x), index), what.format("y"))
 
 
 def _room(part: np.ndarray, index: Any) -> tuple[int, ...]:

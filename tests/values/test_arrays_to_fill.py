@@ -171,6 +171,22 @@ def test_dtypes():
         np.array([x[0]], int, like=x)
 
 
+def test_what_makes_no_array_is_refused():
+    x = track(X)
+    masked = np.ma.array([1.0, 2.0], mask=[False, True])
+    for make in (np.array, np.asarray, lambda v, like: np.full(2, v, like=like)):
+        with pytest.raises(TypeError, match=r"mask would be lost: give x\.filled"):
+            make(masked, like=x)
+    with pytest.raises(nbgrad.NoRuleError, match=r"start \+ step \* np\.arange\(n\) is tracked"):
+        np.arange(x[1], like=x)  # pyright: ignore
+    with pytest.raises(TypeError, match="nonsense"):
+        np.zeros(3, nonsense=1, like=x)  # pyright: ignore
+    with pytest.raises(nbgrad.DimensionMismatch, match=r"\(1,\), \(2,\) differ"):
+        np.array([[x[0]], [x[1], 1.0]], like=x)
+    with pytest.raises(ValueError, match="too short"):
+        np.fromiter(x, float, 5, like=x)
+
+
 def test_integers_of_samples_stay_integers():
     counts = nbgrad.vmap(lambda i: np.zeros(2, int, like=i) + i)(np.array([1, 2]))
     np.testing.assert_array_equal(counts, [[1, 1], [2, 2]])

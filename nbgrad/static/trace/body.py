@@ -142,24 +142,20 @@ class Body(Joined):
         self.program, self.xs = dataclasses.replace(self.program, inputs=inputs), len(read)
         return read
 
-    def keep(self, program: Program, inputs: Sequence[Symbol]) -> list[int]:
-        """Have the outputs of a program of some of the step's inputs as ys too; their numbers."""
-        mine = self.program
-        builder = mine.inputs[0].builder
-        found = map(builder.output, replay(program, inputs, builder))
-        checks = [replay(dataclasses.replace(program, outputs=(x,), checked=()), inputs, builder)
-                  for x in program.checked]  # fmt: skip
-        outputs = [*mine.outputs]
+    def keep(self, values: Sequence[Operand], checked: Sequence[Symbol]) -> list[int]:
+        """Have values of the step as ys too, and more that is checked; the numbers of the ys."""
+        builder, outputs = self.program.inputs[0].builder, [*self.program.outputs]
+        assert isinstance(builder, BodyRecorder)
         numbers = []
-        for value in found:
-            places = [k for k in range(self.ys) if outputs[self.states + k] is value]
-            numbers.append(places[0] if places else len(outputs) - self.states)
+        for value in map(builder.output, values):
+            ys = outputs[self.states :]
+            places = [k for k, y in enumerate(ys) if y is value]
+            numbers.append(places[0] if places else len(ys))
             if not places:
                 outputs.append(value)
-                self.kept += 1
-                self.program = dataclasses.replace(mine, outputs=tuple(outputs))
-        checked = dict.fromkeys([*mine.checked, *(ok for (ok,) in checks)])
-        self.program = dataclasses.replace(mine, outputs=tuple(outputs), checked=tuple(checked))
+        self.kept += len(outputs) - len(self.program.outputs)
+        every = tuple(dict.fromkeys([*self.program.checked, *checked]))
+        self.program = dataclasses.replace(self.program, outputs=tuple(outputs), checked=every)
         return numbers
 
     def part(self, n: int) -> "Body":

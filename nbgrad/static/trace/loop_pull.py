@@ -17,6 +17,7 @@ from .loop_run import Programs, run, zeros
 from .program import ArrayValue, Operand, replay, replay_from
 from .residuals import residuals, written_states
 from .samples import nth
+from .undo import taken_back
 
 
 def pull(
@@ -150,24 +151,35 @@ class _Walk(NamedTuple):
         if found is None:
             return None
 
+        count, needs = len(seeds), found.needs()
+
         def step(recorder: BodyRecorder, i: Symbol, carried: list, now: list) -> list:
-            given = [i, *map(recorder.lift, constants), *carried, *now]
+            at = len(now) - len(needs)
+            given = [i, *map(recorder.lift, constants), *carried[:count], *now[:at]]
             known = dict(zip([*inputs, *found.values], given, strict=True))
+            kept = dict(zip(needs, now[at:], strict=True))
+            for undone, after in zip(found.undone, carried[count:], strict=True):
+                known[undone.state] = taken_back(after, undone.writes, kept)
+            states = [known[undone.state] for undone in found.undone]
             every = replay_from(known, [*program.outputs, *found.checked], recorder)
-            return every[: len(program.outputs)]
+            return [*every[:count], *states, *every[count : len(program.outputs)]]
 
         before = [Aval.of((body.n, *a.shape), a.dtype) for a in body.avals[:s]]
-        rows = run(self.loop, body, args, [body.outs("y")[k] for k in found.ys])
+        ends = [body.outs("state")[undone.number] for undone in found.undone]
+        results = run(self.loop, body, args, [*ends, *(body.outs("y")[k] for k in found.ys)])
+        rows = results[len(ends) :]
+        carried = [*seeds, *results[: len(ends)]]
         given = [before[k] if k < s else x for k, x in zip(read, xs, strict=True)]
         new, constants = recorded(
-            step, back.name, body.n, seeds, [*given, *rows], back.reverse, count=self.steps
+            step, back.name, body.n, carried, [*given, *rows], back.reverse, count=self.steps
         )
         kept = new.without_unread_xs()
         of_states = [read[k] for k in kept if k < len(read) and read[k] < s]
         states = run(self.loop, body, args, [body.outs("states")[k] for k in of_states])
         kept_xs = [[*xs, *rows][k] for k in kept]
         kept_xs[: len(states)] = [_inside(body, x) for x in states]
-        return run(self.loop, new, [*constants, *seeds, *kept_xs])
+        bars = run(self.loop, new, [*constants, *carried, *kept_xs])
+        return [*bars[:count], *bars[len(carried) :]]
 
     def _by_spans(
         self, body: Body, args: Sequence, seeds: Sequence, cts: Sequence,

@@ -35,7 +35,7 @@ def push(
         for a, arg, t in zip(inputs, args, tangents, strict=True)
     ]
     live = [k for k in range(s) if dots[c + k] is not None]
-    live_ys = [k for k in range(body.ys) if body.avals[s + k].dtype.kind == "f"]
+    live_ys = [k for k, at in enumerate(body.outs("y")) if body.avals[at].dtype.kind == "f"]
     moving = [k for k in range(c + s, len(args)) if dots[k] is not None]
     last = s - 2 if body.stops else s  # how it ends stays behind all other states
 

@@ -2,7 +2,8 @@
 
 The steps back read the state before each step. Of one that is written to, that is usually little:
 the row that the next one is computed from. So the loop gives what is read as ys that only its
-pullback sees, where that is less than the states of all steps.
+pullback sees, or what it writes over, from which the steps back make the state before a step out
+of the one after it, where that is less than the states of all steps.
 """
 
 from collections.abc import Container, Iterable, Sequence
@@ -10,16 +11,34 @@ from typing import NamedTuple
 
 from ...core.symbols import Symbol, topological
 from .body import Body
-from .program import Program
+from .program import Program, replay_from
+from .undo import Write, writes_of
+
+
+class Undone(NamedTuple):
+    """A state, the input of the steps back that it is, and its writes, which are taken back."""
+
+    number: int
+    state: Symbol
+    writes: list[Write]
+
+    def needs(self) -> list[Symbol]:
+        """What has to be kept for that, once each."""
+        return list(dict.fromkeys(x for write in self.writes for x in write.needs()))
 
 
 class Residuals(NamedTuple):
-    """The `values` of the steps back that the loop gives instead of states; `body` has them as the
-    ys with the numbers `ys`. `checked` is what the steps back check still."""
+    """What the loop gives instead of states: the `values` of the steps back, and of its own step
+    what the states that are `undone` need. All of it in order is the ys with the numbers `ys` of
+    the body. `checked` is what the steps back check still."""
 
     values: list[Symbol]
+    undone: list[Undone]
     ys: list[int]
     checked: list[Symbol]
+
+    def needs(self) -> list[Symbol]:
+        return [x for state in self.undone for x in state.needs()]
 
 
 def written_states(body: Body) -> list[int]:
@@ -69,13 +88,17 @@ def residuals(
     `primals` are the inputs of `back` that the loop has too, with those of the body, and `states`
     those of them that are states which the steps back read.
     """
-    written = [states[k] for k in written_states(body) if k in states]
-    if not written:
+    numbers = {states[k]: k for k in written_states(body) if k in states}
+    if not numbers:
         return None
-    sources = {*written}
+    undone = {state: found for state, k in numbers.items() if (found := _undone(body, k, state))}
+    sources = {
+        state: sum(map(_bytes, undone[state].needs())) if state in undone else _bytes(state)
+        for state in numbers
+    }
     every = topological([*back.outputs, *back.checked])
     known = {*primals}  # what depends on nothing that only the steps back have
-    moving = {*written}  # what depends on the states
+    moving = {*numbers}  # what depends on the states
     for symbol in every:
         if symbol.primitive is not None and all(
             arg in known for arg in symbol.args if isinstance(arg, Symbol)
@@ -87,21 +110,31 @@ def residuals(
     wanted = [arg for user in used if user not in moving for arg in _args(user) if arg in moving]
     wanted += [out for out in back.outputs if out in moving]
     wanted = list(dict.fromkeys(wanted))
-    whole: set[Symbol] = set()
+    whole: dict[Symbol, None] = {}
     while True:
         values = _cut(wanted, moving, sources, whole)
-        more = {value for value in values if value in sources} - whole
+        more = [value for value in values if value in sources and value not in whole]
         if not more:
             break
-        whole |= more
+        whole |= dict.fromkeys(more)
     values = [value for value in values if value not in whole]
-    if sum(map(_bytes, [*values, *whole])) >= sum(map(_bytes, written)):
+    taken = [undone[state] for state in whole if state in undone]
+    if sum(map(_bytes, values)) + sum(sources[x] for x in whole) >= sum(map(_bytes, numbers)):
         return None
     rest = [symbol for symbol in back.checked if symbol not in moving]
-    done = tuple(symbol for symbol in back.checked if symbol in moving)
-    inputs = tuple(primals)
-    part = Program(back.name, inputs, (), tuple(values), list, checked=done)
-    return Residuals(values, body.keep(part, [primals[x] for x in inputs]), rest)
+    done = [symbol for symbol in back.checked if symbol in moving]
+    mine = replay_from(dict(primals), [*values, *done], body.program.inputs[0].builder)
+    needs = [x for state in taken for x in state.needs()]
+    ys = body.keep([*mine[: len(values)], *needs], mine[len(values) :])
+    return Residuals(values, taken, ys, rest)
+
+
+def _undone(body: Body, k: int, state: Symbol) -> Undone | None:
+    """How a state is had again, where it takes at most half of what it holds."""
+    own = body.program.inputs[1 + body.constants + k]
+    writes = writes_of(body.program.outputs[k], own)
+    found = Undone(k, state, writes) if writes else None
+    return found if found and 2 * sum(map(_bytes, found.needs())) <= _bytes(state) else None
 
 
 def _args(symbol: Symbol) -> list[Symbol]:
@@ -113,17 +146,17 @@ def _bytes(symbol: Symbol) -> int:
 
 
 def _cut(
-    wanted: Sequence[Symbol], moving: Container, sources: Container, free: Container
+    wanted: Sequence[Symbol], moving: Container, sources: dict[Symbol, int], free: Container
 ) -> list[Symbol]:
     """Values of few bytes, sources or what is computed from them, from which those that are wanted
-    can be computed; what is `free` counts as nothing."""
+    can be computed; sources cost what they say, and what is `free` nothing."""
     cost: dict[Symbol, int] = {}
     is_kept: dict[Symbol, bool] = {}
     for symbol in topological(wanted):
         if symbol not in moving:
             continue
         if symbol in sources:
-            cost[symbol], is_kept[symbol] = 0 if symbol in free else _bytes(symbol), True
+            cost[symbol], is_kept[symbol] = 0 if symbol in free else sources[symbol], True
             continue
         again = sum(cost[arg] for arg in dict.fromkeys(_args(symbol)) if arg in moving)
         is_kept[symbol] = _bytes(symbol) < again

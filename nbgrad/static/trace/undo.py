@@ -1,0 +1,91 @@
+"""Writes of a step, and how they are taken back.
+
+A state that a step writes parts of is had again, walking back, from the state after the step and
+what the step wrote over: a row a step in place of a state a step.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ...core.primitive import bind
+from ...core.symbols import Symbol
+from ...rules.assign import assign, assign_at
+from ...rules.index import gather, index_row
+
+
+class Write(NamedTuple):
+    """A write of a step to `below`, or an addition, at an index that `positions` fill."""
+
+    below: Symbol
+    index: Any
+    positions: tuple[Any, ...]
+
+    def overwritten(self) -> Symbol:
+        """What lies there before."""
+        if self.positions:
+            return bind(gather, self.below, *self.positions, index=self.index)
+        return bind(index_row, self.below, index=self.index)
+
+    def needs(self) -> list[Symbol]:
+        """What has to be known to take it back."""
+        return [self.overwritten(), *(p for p in self.positions if isinstance(p, Symbol))]
+
+
+def writes_of(out: Symbol, state: Symbol) -> list[Write] | None:
+    """The writes that lead from a state to the next one, the first one first; None where anything
+    else does."""
+    writes: list[Write] = []
+    while out is not state:
+        name = _name_of(out)
+        if name in ("assign", "assign_at"):
+            below = out.args[0]
+            places = tuple(out.args[2:])
+            made = [Write(below, out.params["index"], places)]
+        elif name == "add":
+            terms = _terms(out)
+            added = [t for t in terms if _is_scatter(t)]
+            main = [t for t in terms if not _is_scatter(t)]
+            if len(main) != 1 or not added:
+                return None
+            below = main[0]
+            made = [Write(below, t.params["index"], tuple(t.args[1:])) for t in added]
+        else:
+            return None
+        if not isinstance(below, Symbol):
+            return None
+        if below.shape != state.shape or below.dtype != state.dtype:
+            return None
+        writes += made
+        out = below
+    return writes[::-1]
+
+
+def _terms(out: Symbol) -> list[Any]:
+    terms, stack = [], [out]
+    while stack:
+        term = stack.pop()
+        if isinstance(term, Symbol) and _name_of(term) == "add" and term.shape == out.shape:
+            stack += term.args
+        else:
+            terms.append(term)
+    return terms
+
+
+def _name_of(symbol: Symbol) -> str:
+    return symbol.primitive.name if symbol.primitive is not None else ""
+
+
+def _is_scatter(term: Any) -> bool:
+    return isinstance(term, Symbol) and _name_of(term) in ("scatter", "scatter_at")
+
+
+def taken_back(state: Any, writes: Sequence[Write], known: dict[Symbol, Any]) -> Any:
+    """The state before a step from the one after it; `known` has what the writes need."""
+    for write in reversed(writes):
+        old = known[write.overwritten()]
+        if write.positions:
+            places = [known[p] if isinstance(p, Symbol) else p for p in write.positions]
+            state = bind(assign_at, state, old, *places, index=write.index)
+        else:
+            state = bind(assign, state, old, index=write.index)
+    return state
