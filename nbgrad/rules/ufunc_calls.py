@@ -47,14 +47,6 @@ def call(ufunc, inputs, out=None, where=True, dtype=None, casting="same_kind", o
     return result if target is None else _put(name, result, target, where, casting)
 
 
-@implements(np.copyto)
-def copyto(dst, src, casting="same_kind", where=True):
-    """Write `src` into a computed array, where `where` holds, as `dst[...] = src` does."""
-    if not isinstance(dst, Array):
-        raise no_rule("np.copyto")
-    _put("np.copyto", given(src), dst, where, casting)
-
-
 def _along(ufunc, function, inputs, axis, axes, keepdims):
     """What a ufunc of vectors or matrices gives where those lie along other axes than the last;
     NumPy itself refuses such words for others."""

@@ -7,7 +7,7 @@ from ..core.functions import views
 _NAMES = """
     transpose permute_dims matrix_transpose swapaxes moveaxis rollaxis reshape ravel squeeze
     expand_dims atleast_1d atleast_2d atleast_3d broadcast_to broadcast_arrays diagonal diag
-    split array_split hsplit vsplit dsplit unstack flip fliplr flipud rot90 real trim_zeros meshgrid
+    split array_split hsplit vsplit dsplit unstack flip fliplr flipud rot90 real real_if_close trim_zeros meshgrid
     nan_to_num einsum
 """
 views |= {getattr(np, name) for name in _NAMES.split() if hasattr(np, name)}
