@@ -19,7 +19,7 @@ STEP = 1e-5
 OFTEN = {"accumulates_a_product", "lu", "heat", "prefix_sums", "momentum"}
 """Those that become machine code without `-m full`."""
 
-OF_VALUES = {"leaks", "masks", "along_an_axis"}
+OF_VALUES = {"leaks"}
 """Those that write where numbers say, which samples and compiled programs do not know."""
 
 
