@@ -92,17 +92,20 @@ class _Span(FunctionCall):
         self._sources = {}
         for i, x in enumerate(self.leaves):
             if isinstance(x, Array):
-                if id(x) not in order:
-                    order[id(x)] = len(tracked)
+                key = _key(x)
+                if key not in order:
+                    order[key] = len(tracked)
                     tracked.append(x)
-                self._sources[i] = order[id(x)]
+                self._sources[i] = order[key]
                 self.leaves[i] = None
         return tracked
 
     def arguments(self, arrays: Sequence) -> tuple[list, dict]:
         filled = list(self.leaves)
         for i, source in self._sources.items():
-            filled[i] = arrays[source]
+            x = arrays[source]
+            # The state is written to, and what the body closes over is not.
+            filled[i] = x.fresh() if isinstance(x, Array) else x
         return self.rebuild(filled)
 
     def pack(self, result: Any) -> Any:
@@ -110,7 +113,7 @@ class _Span(FunctionCall):
         if self._parts is None:
             self._parts = [Part(x) if isinstance(x, Array) else None for x in leaves]
         first: dict[int, int] = {}
-        self._first = [first.setdefault(id(x), i) for i, x in enumerate(leaves)]
+        self._first = [first.setdefault(_key(x), i) for i, x in enumerate(leaves)]
         pairs = list(zip(leaves, self._parts, strict=True))
         self._rest = [x if part is None else None for x, part in pairs]
         wanted = [(x, part) for x, part in pairs if part is not None]
@@ -130,12 +133,17 @@ class _Span(FunctionCall):
                 continue
             size, same = prod(part.shape), self._first[i]
             if same < i:
-                found.append(found[same])
+                found.append(found[same].fresh())
             else:
                 x = np.reshape(packed[at : at + size], part.shape)
                 found.append(x if x.dtype == part.dtype else x.astype(part.dtype))
             at += size
         return self._rebuild(found)
+
+
+def _key(x: Any) -> int:
+    """What tells arrays apart: those of one node are one."""
+    return id(getattr(x, "node", x)) if isinstance(x, Array) else id(x)
 
 
 def nodes_of(values: Sequence) -> list[Any]:
