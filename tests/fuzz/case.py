@@ -99,6 +99,12 @@ class Case:
         if not self.program.floats or not self.cts:
             raise NotHere
 
+    def require_own(self) -> None:
+        """Nothing is written to that is made of arguments alone that stay plain: an op keeps plain
+        arrays as they are given to it, and so does its pullback."""
+        if len(self.moving) > 1 and any(step.writes for step in self.program.steps):
+            raise NotHere
+
     @cached_property
     def gradients(self) -> tuple[Any, ...]:
         """By the pullback of the scalar: what the other modes are held against."""

@@ -18,6 +18,8 @@ NARROW = ("float32", "int32", "uint8", "bool")
 """Of programs in which all floats are narrow, so that it shows what numbers of Python's become."""
 LARGEST = 400  # elements
 _MOST_INPUTS = 5
+REFUSED = (ArithmeticError, ValueError, TypeError, AttributeError, RuntimeError, MemoryError)
+"""What NumPy raises for steps that do not fit."""
 
 
 class Draft:
@@ -208,22 +210,15 @@ class Draft:
     def step(self, op: str, args: list[int], text: str) -> int:
         """Add a step and run it. Raises Unusable where NumPy refuses it or gives no numbers."""
         item = Step(op, tuple(args), text)
-        scope: dict[str, Any] = {"np": np, "special": Special(), "nbgrad": Reference()}
-        scope.update((f"v{i}", self.values[i]) for i in args)
         try:
-            with np.errstate(all="ignore"), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                exec("\n".join(item.lines(lambda i: f"v{i}", "out")), scope)
+            value = self.run(item)["out"]
         except IndexError as error:
             if op not in ("gather", "label_cross_entropy"):
                 raise Unusable(f"{text}: {error}") from None
             # What NumPy refuses for its numbers, everything must refuse.
-            self.refused, scope["out"] = True, 0.0
-        except (
-            ArithmeticError, ValueError, TypeError, AttributeError, RuntimeError, MemoryError
-        ) as error:  # fmt: skip
+            self.refused, value = True, 0.0
+        except REFUSED as error:
             raise Unusable(f"{text}: {error}") from None
-        value = scope["out"]
         if not isinstance(value, (np.ndarray, np.generic, float, int)):
             raise Unusable(f"{text} gives a {type(value).__name__}")
         array = np.asarray(value)
@@ -234,14 +229,22 @@ class Draft:
             or array.size > LARGEST
         ):
             raise Unusable(f"{text} is too large")
-        if array.size and array.dtype.kind in "fiu":
-            with np.errstate(all="ignore"):
-                if not np.all(np.isfinite(array)) or np.max(np.abs(array.astype(float))) > 1e9:
-                    raise Unusable(f"{text} is not finite")
+        require_finite(array, text, 1e9)
         self.values.append(value)
         self.tracked.append(array.dtype.kind == "f" and any(self.tracked[i] for i in args))
         self.places.append(item)
         return len(self.values) - 1
+
+    def run(self, item: Step) -> dict[str, Any]:
+        """The names after a step, of which `out` is its value. Raises whatever NumPy raises."""
+        scope: dict[str, Any] = {"np": np, "special": Special(), "nbgrad": Reference()}
+        scope.update((f"v{i}", self.values[i]) for i in item.args)
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if item.writes:  # to what NumPy will not let be written to
+                warnings.simplefilter("error", DeprecationWarning)
+            exec("\n".join(item.lines(lambda i: f"v{i}", "out")), scope)
+        return scope
 
     def program(self, outputs: list[int], seed: int) -> Program:
         """What is needed for these values. Raises Unusable where no argument is."""
@@ -272,6 +275,16 @@ def _settled(x: Input) -> Input:
     beside such arrays: an array in its place."""
     moves = isinstance(x.value, float) and x.role != "captured"
     return x._replace(value=np.asarray(x.value)) if moves else x
+
+
+def require_finite(x: Any, what: str, largest: float) -> None:
+    """Raise Unusable for numbers that are not finite, or larger."""
+    array = np.asarray(x)
+    if array.size and array.dtype.kind in "fiu":
+        with np.errstate(all="ignore"):
+            finite = np.all(np.isfinite(array))
+            if not finite or np.max(np.abs(array.astype(float))) > largest:
+                raise Unusable(f"{what} is not finite")
 
 
 def is_float(x: Any) -> bool:

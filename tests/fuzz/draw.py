@@ -53,7 +53,7 @@ def draw(
         try:
             last = known(ops(), d, name)
         except Unusable:
-            _undo(d, before)
+            undo(d, before)
             continue
         place = d.places[last]
         if isinstance(place, Step):
@@ -64,7 +64,7 @@ def draw(
     return d.program(_outputs(d, last), seed)
 
 
-def _undo(d: Draft, count: int) -> None:
+def undo(d: Draft, count: int) -> None:
     """Take back what an op added before it failed."""
     while len(d.values) > count:
         d.values.pop()

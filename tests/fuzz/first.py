@@ -133,7 +133,7 @@ def grad(c: Case) -> None:
         )
 
 
-def _leaves(c: Case) -> tuple[list[Any], Any]:
+def leaves_and_total(c: Case) -> tuple[list[Any], Any]:
     c.require_slopes()
     leaves = [tracked(x) for x in c.moving]
     total = c.scalar(*leaves)
@@ -144,7 +144,7 @@ def _leaves(c: Case) -> tuple[list[Any], Any]:
 
 @mode
 def backward(c: Case) -> None:
-    leaves, total = _leaves(c)
+    leaves, total = leaves_and_total(c)
     total.backward()
     c.alike("backward", [or_zero(x.grad, x) for x in leaves], c.gradients)
 
@@ -164,7 +164,7 @@ def backward_each(c: Case) -> None:
 
 @mode
 def accum(c: Case) -> None:
-    leaves, total = _leaves(c)
+    leaves, total = leaves_and_total(c)
     total.grad = np.ones((), total.dtype)
     c.alike("accum", [or_zero(nbgrad.accum(x), x) for x in leaves], c.gradients)
 
@@ -212,6 +212,7 @@ def value_and_grad(c: Case) -> None:
 def grad_of_one(c: Case) -> None:
     """Of one argument; the others are plain, or leaves outside."""
     c.require_slopes()
+    c.require_own()
     outside = [tracked(x) if i % 2 else x for i, x in enumerate(c.moving)]
     for k in range(len(c.moving)):
 
@@ -273,6 +274,7 @@ def linear_transpose(c: Case) -> None:
 
 def _jacobian(c: Case, how: str) -> None:
     c.require_slopes()
+    c.require_own()
     for k, x in enumerate(c.moving):
         rows = sum(map(np.size, c.cts))
         if np.size(x) * rows > 900:

@@ -9,7 +9,8 @@ import numpy as np
 
 from . import odd, runner
 from .coverage import Coverage
-from .draw import draw
+from .draw import draw, ops
+from .memory import drawing
 from .modes import MODES
 from .oracle import Unusable
 from .programs import Program
@@ -17,16 +18,20 @@ from .runner import Failure
 from .shrink import shrunk
 from .static import STATIC
 
-KINDS = ("eager", "plain", "compiled", "odd", "kernels")
+KINDS = ("eager", "plain", "compiled", "odd", "kernels", "memory")
 """What runs: the eager tier and compiled programs, both in plain Python; compiled programs as
-machine code; odd calls; the eager tier with kernels of machine code."""
+machine code; odd calls; the eager tier with kernels of machine code; programs that write to their
+arrays, in both tiers in plain Python."""
 
-INTERPRETED = ("eager", "plain")
+INTERPRETED = ("eager", "plain", "memory")
 """The kinds that run where Numba compiles nothing: ever new kernels take most of the time."""
 
-PER_PROGRAM = {"eager": 12, "plain": 5, "compiled": 2, "kernels": 9}
+WRITING = 4
+"""Of so many programs that run as machine code one writes to its arrays."""
+
+PER_PROGRAM = {"eager": 12, "plain": 5, "compiled": 2, "kernels": 9, "memory": 14}
 RARE = {"second_process": 0.03}  # takes seconds
-LONGEST = {"eager": 12, "plain": 8, "compiled": 5, "kernels": 6}
+LONGEST = {"eager": 12, "plain": 8, "compiled": 5, "kernels": 6, "memory": 10}
 
 
 class Job(NamedTuple):
@@ -47,7 +52,14 @@ class Found(NamedTuple):
 
 
 def table_of(kind: str) -> dict[str, Any]:
+    if kind == "memory":
+        return {**MODES, **STATIC}
     return MODES if kind in ("eager", "kernels") else STATIC
+
+
+def ops_of(kind: str) -> dict[str, Any]:
+    """The steps that programs of a kind are held to account for."""
+    return drawing.memory_ops() if kind == "memory" else ops()
 
 
 def work(job: Job, seen: Callable[[Coverage, Failure | None], None] | None = None) -> Found:
@@ -94,6 +106,8 @@ def _odd(job: Job) -> Found:
 
 def drawn(job: Job, seed: int, coverage: Coverage) -> Program | None:
     try:
+        if job.kind == "memory" or (job.kind not in INTERPRETED and seed % WRITING == 0):
+            return drawing.draw(seed, LONGEST[job.kind], job.op)
         modes = [name for name in table_of(job.kind) if name not in RARE]
         return draw(seed, coverage, LONGEST[job.kind], job.op, modes)
     except Unusable:

@@ -7,7 +7,7 @@ import numpy as np
 
 import nbgrad
 
-from . import first, held, higher, unnumbers
+from . import blocks, first, held, higher, unnumbers
 from .case import MODES, REFUSALS, Case, Different, NotHere, tracked
 from .programs import Program
 
@@ -17,6 +17,7 @@ __all__ = [
     "Case",
     "Different",
     "NotHere",
+    "blocks",
     "first",
     "held",
     "higher",

@@ -1,8 +1,8 @@
 """A program as data: inputs, and steps that refer to earlier values by number.
 
-A step is a piece of ordinary Python with holes for its arguments. What runs is the text that is
-printed: one function `f`, in which `np` and `nbgrad` are the libraries, or what the oracle puts in
-their place.
+A step is a piece of ordinary Python with holes for its arguments. It gives a value, or it writes to
+earlier values and to all that share their memory. What runs is the text that is printed: one
+function `f`, in which `np` and `nbgrad` are the libraries, or what the oracle puts in their place.
 """
 
 import inspect
@@ -101,15 +101,21 @@ class Step(NamedTuple):
     """One op: its name in the vocabulary, the values it takes by number, and its text.
 
     In the text `{0}`, `{1}` stand for the arguments and `{out}`, in steps of several lines, for
-    what the step makes.
+    what the step makes. A step that `writes` is a statement; it makes another name for what it
+    writes to first.
     """
 
     op: str
     args: tuple[int, ...]
     text: str
+    writes: tuple[int, ...] = ()  # the places among the arguments of what changes
+    shares: tuple[int, ...] = ()  # those of what the value may share memory with
 
     def lines(self, name: Callable[[int], str], out: str) -> list[str]:
         given = [name(i) for i in self.args]
+        if self.writes:
+            alias = [f"{out} = {given[self.writes[0]]}"] if out else []
+            return [*self.text.format(*given).split("\n"), *alias]
         if "{out}" in self.text:
             return self.text.format(*given, out=out).split("\n")
         return [f"{out} = {self.text.format(*given)}"]
@@ -150,10 +156,11 @@ class Program:
 
     def _text(self, shaken: bool) -> str:
         lines = [f"def f({', '.join(map(self.name, self.arguments))}):"]
-        for i, step in enumerate(self.steps):
-            out = self.name(len(self.inputs) + i)
+        used = {*self.outputs, *(a for step in self.steps for a in step.args)}
+        for i, step in enumerate(self.steps, len(self.inputs)):
+            out = self.name(i) if i in used or shaken or not step.writes else ""
             lines += ["    " + line for line in step.lines(self.name, out)]
-            if shaken:
+            if shaken and not (step.writes or step.shares):  # these are rounded where they began
                 given = "".join(f", {self.name(i)}" for i in step.args)
                 lines.append(f"    {out} = shake({step.op!r}, {out}{given})")
         results = ", ".join(map(self.name, self.outputs))
@@ -207,22 +214,45 @@ class Program:
         return {step.op for step in self.steps}
 
     def pruned(self) -> "Program":
-        """Without what its outputs do not need."""
-        count, kept, rest = len(self.inputs), set(), list(self.outputs)
-        while rest:
-            i = rest.pop()
-            if i not in kept:
-                kept.add(i)
-                rest += self.steps[i - count].args if i >= count else ()
+        """Without what its outputs do not need: neither as a value, nor for what it writes."""
+        count, memory = len(self.inputs), self._memory()
+        kept = set(self.outputs)
+        read = {memory[i] for i in kept}
+        for i in reversed(range(count, count + len(self.steps))):
+            step = self.steps[i - count]
+            if i in kept or any(memory[step.args[k]] in read for k in step.writes):
+                kept |= {i, *step.args}
+                read |= {memory[a] for a in step.args}
+        return self._with(kept, {i: i for i in kept})
+
+    def without_write(self, i: int) -> "Program":
+        """Without the statement of step i."""
+        step, last = self.steps[i], i + len(self.inputs)
+        kept = {k for k in range(len(self.inputs) + len(self.steps)) if k != last}
+        return self._with(kept, {k: k for k in kept} | {last: step.args[step.writes[0]]}).pruned()
+
+    def _with(self, kept: set[int], place: dict[int, int]) -> "Program":
+        """The values that are kept, where `place[i]` stands for value i."""
         number = {old: new for new, old in enumerate(sorted(kept))}
+        count = len(self.inputs)
         steps = tuple(
-            step._replace(args=tuple(number[a] for a in step.args))
+            step._replace(args=tuple(number[place[a]] for a in step.args))
             for i, step in enumerate(self.steps)
             if i + count in kept
         )
         inputs = tuple(x for i, x in enumerate(self.inputs) if i in kept)
-        outputs = tuple(number[i] for i in self.outputs)
+        outputs = tuple(number[place[i]] for i in self.outputs)
         return replace(self, inputs=inputs, steps=steps, outputs=outputs)
+
+    def _memory(self) -> list[int]:
+        """For each value the number of one that it may share memory with, the same for all of
+        these."""
+        memory = list(range(len(self.inputs)))
+        for i, step in enumerate(self.steps, len(self.inputs)):
+            near = [memory[step.args[k]] for k in (*step.shares, *step.writes[:1])]
+            memory.append(near[0] if near else i)
+            memory = [memory[-1] if m in near else m for m in memory]
+        return memory
 
     def with_inputs(self, inputs: Sequence[Input]) -> "Program":
         return replace(self, inputs=tuple(inputs))

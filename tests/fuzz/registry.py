@@ -6,6 +6,7 @@ its samples. A function that is no row enters by the calls that NumPy accepts.
 
 import inspect
 import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -251,7 +252,7 @@ def vocabulary() -> dict[str, Op]:
     return ops
 
 
-def known(ops: dict[str, Op], d: Draft, name: str) -> int:
+def known(ops: Mapping[str, Callable[[Any], int]], d: Draft, name: str) -> int:
     """One step of this name. Raises Unusable where it does not fit."""
     try:
         return ops[name](d)

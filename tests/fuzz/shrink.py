@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .memory.sound import is_sound
 from .oracle import values
 from .programs import Input, Program
 
@@ -20,7 +21,7 @@ def shrunk(program: Program, fails: Callable[[Program], bool], seconds: float = 
         for candidate in candidates(program):
             if time.monotonic() > end:
                 break
-            if _runs(candidate) and fails(candidate):
+            if str(candidate) != str(program) and _runs(candidate) and fails(candidate):
                 program, smaller = candidate, True
                 break
     return program
@@ -36,7 +37,7 @@ def _runs(program: Program) -> bool:
         return program.refused
     except Exception:
         return False
-    return not program.refused
+    return not program.refused and is_sound(program)
 
 
 def candidates(program: Program) -> Iterator[Program]:
@@ -44,6 +45,8 @@ def candidates(program: Program) -> Iterator[Program]:
     for outputs in _fewer_outputs(program):
         yield replace(program, outputs=outputs).pruned()
     for i in reversed(range(len(program.steps))):
+        if program.steps[i].writes:
+            yield program.without_write(i)
         for other in dict.fromkeys([*program.steps[i].args, *range(len(program.inputs))]):
             yield _without(program, i, other)
     for i, x in enumerate(program.inputs):
@@ -97,8 +100,9 @@ def _simpler(x: Input) -> Iterator[Input]:
             if less < n:
                 yield x._replace(value=np.array(np.take(v, range(less), axis)))
     for simple in _rounder(v):
-        if not np.array_equal(simple, v):
-            yield x._replace(value=simple)
+        if np.array_equal(simple, v):
+            break  # what follows is no simpler
+        yield x._replace(value=simple)
 
 
 def _rounder(v: np.ndarray) -> Iterator[Any]:

@@ -14,7 +14,7 @@ from .reference import Reference
 from .registry import SIGNED
 
 UNSETTLED = {
-    "slope", "partition", "argpartition", "evalpoly", "cross_entropy", "zeta", *SIGNED
+    "slope", "body slope", "partition", "argpartition", "evalpoly", "cross_entropy", "zeta", *SIGNED
 }  # fmt: skip
 """Slopes as complex steps have them, orders that are left open, constants, classes of no weight,
 which of nan and inf goes first, and the sign of what is none."""
