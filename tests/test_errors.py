@@ -239,7 +239,7 @@ WITHOUT_A_RULE = [
     ),
 ]
 UNTRACKED = [
-    ("np.add.reduce(x, out=plain)", "np.reduce" + OUT),
+    ("np.add.reduce(x, out=plain)", "np.add.reduce(out=...)" + INTO),
     ("np.sin(x, out=plain)", "np.sin" + OUT),
     ("plain += x", "np.add" + OUT),
     ("np.copyto(plain, x)", "np.copyto" + INTO),

@@ -18,6 +18,7 @@ import numpy as np
 from ..errors import TraceError
 from . import modes
 from .functions import functions
+from .lines import user_line
 from .primitive import Tracer, shape_of
 from .steps import Axes as Axes
 from .steps import Index, Parts, Path, Shape, Step, Untracked
@@ -163,6 +164,11 @@ def write(x: Any, index: Any, value: Any, what: str) -> None:
         root.write(Path(steps, index), value, what)
 
 
+def require_open(x: Any, what: str) -> None:
+    """Raise as `write` does where x cannot be written to."""
+    _owner(x, what)[0].require_computed(what)
+
+
 class _Bodies(threading.local):
     """The level of the function given to a loop or a choice that this thread records."""
 
@@ -211,12 +217,13 @@ def _owner(x: Any, what: str) -> tuple[Any, Parts]:
         raise TraceError(
             f"{what.format('y')} inside of a function given to loop, scan, while_loop or cond: the "
             "array comes from outside of it, and the function runs when the program does; carry "
-            "the array in the state, or return what is to be written"
+            f"the array in the state, or return what is to be written{user_line()}"
         )
     if root.origin is not None:
         raise root.origin.error(
             f"{what.format('y')} would change an argument of {root.origin.op}, which is the "
             "caller's: write x = x.copy() before, or y = x.at[i].set(v) for a new array"
+            f"{user_line()}"
         )
     return root, steps
 
@@ -262,7 +269,8 @@ def _where(mask: Any, value: Any, part: Any) -> Any:
     if shape_of(value) != ():
         raise TraceError(
             "y[mask] = v: how many elements the mask takes depends on the arguments, so only one "
-            "number can be written: write y[...] = np.where(mask, v, y) with a v of the shape of y"
+            "number can be written: write y[...] = np.where(mask, v, y) with a v of the shape of "
+            f"y{user_line()}"
         )
     rest = len(shape_of(part)) - len(shape_of(mask))
     return np.where(np.reshape(mask, (*shape_of(mask), *(1,) * rest)), value, part)

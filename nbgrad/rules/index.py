@@ -290,8 +290,7 @@ def index_of(x, index):
 
 
 def is_view(index) -> bool:
-    """Whether an index takes a view: of integers, slices, None and Ellipsis, where an integer may
-    be known only later."""
+    """Whether an index takes a view; an integer in it may be known only later."""
     for part in index if isinstance(index, tuple) else (index,):
         if not (isinstance(part, Array) and part.shape == ()) and not is_basic(part):
             return False

@@ -71,7 +71,6 @@ WITHOUT = {
     **dict.fromkeys(SETS.split(), "a set of plain numbers: np.sort keeps the derivative"),
     **dict.fromkeys("np.angle np.around np.round np.fix".split(), _ZERO),
     **dict.fromkeys(TEXT.split(), "it gives text"),
-    "np.copyto": "it writes tracked values, as `y[...] = v` does, into an array made by `like=x`",
     **dict.fromkeys(NO_NUMBERS.split(), "it does not depend on the numbers"),
 }
 """Functions that take tracked arrays and give values without a derivative, and why."""

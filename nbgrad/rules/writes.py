@@ -33,8 +33,10 @@ def _require_cast(name: str, dtype: np.dtype, target: Array, casting: Any) -> No
 @implements("out")
 def into(function: Any, args: tuple, out: Array, **options: Any) -> Array:
     """`function(*args, out=out)` of a function of NumPy."""
-    name = f"np.{function.__name__}"
-    target_of(f"{name}(out=...)", out)
+    owner = getattr(function, "__self__", None)  # of the method of a ufunc
+    name = f"np.{owner.__name__}." if isinstance(owner, np.ufunc) else "np."
+    name += function.__name__
+    memory.require_open(target_of(f"{name}(out=...)", out), f"{name}(out={{}})")
     result = given(function(*args, **options))
     if shape_of(result) != out.shape:
         raise DimensionMismatch(

@@ -318,9 +318,8 @@ def ranks(x):
 
 
 def in_place(x):
-    y = x * 2.0
-    y[0] = 1.0
-    return y
+    x[0] = 1.0
+    return x
 
 
 def nothing(x):
@@ -340,7 +339,7 @@ def constant(x):
         (data, "x.data[0]", "keep it an array"),
         (mask, "np.sum(x[x > 0])", "np.where"),
         (ranks, "np.linalg.eigvalsh(x * np.eye(3))", "as an argument"),
-        (in_place, "y[0] = 1.0", "x.at[i].set"),
+        (in_place, "x[0] = 1.0", "x = x.copy()"),
         (nothing, "", "returns arrays"),
         (constant, "", "return arrays"),
     ],

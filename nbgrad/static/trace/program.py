@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core.array import Array
 from ...core.primitive import bind
-from ...core.symbols import Builder, Symbol, is_full, static_key, topological
+from ...core.symbols import Builder, Symbol, is_full, static_key, symbol_of, topological
 from ...errors import TraceError
 from ...rules.dtypes import known
 
@@ -128,4 +128,4 @@ def replay_from(values: dict[Symbol, Any], outputs: Sequence[Any], builder: Buil
             continue
         operands = [values[x] if isinstance(x, Symbol) else x for x in equation.args]
         values[equation] = bind(equation.primitive, *operands, **equation.params)
-    return [values[x] if isinstance(x, Symbol) else x for x in outputs]
+    return [symbol_of(values[x]) if isinstance(x, Symbol) else x for x in outputs]

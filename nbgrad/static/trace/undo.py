@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...core.primitive import bind
-from ...core.symbols import Symbol
+from ...core.symbols import Symbol, symbol_of
 from ...rules.assign import assign, assign_at
 from ...rules.index import gather, index_row
 
@@ -23,8 +23,8 @@ class Write(NamedTuple):
     def overwritten(self) -> Symbol:
         """What lies there before."""
         if self.positions:
-            return bind(gather, self.below, *self.positions, index=self.index)
-        return bind(index_row, self.below, index=self.index)
+            return symbol_of(bind(gather, self.below, *self.positions, index=self.index))
+        return symbol_of(bind(index_row, self.below, index=self.index))
 
     def needs(self) -> list[Symbol]:
         """What has to be known to take it back."""
