@@ -287,6 +287,8 @@ class Array(Methods, Conversions, Tracer):
             if kwargs and isinstance(kwargs.get("out"), Array):
                 return functions["out"](func, args, **kwargs)
             out = rule(*args, **kwargs)
+            if type(out) is type(self) and out.origin is None and out is not self:
+                return out
             return out if func in views else own(out, args)
         except TypeError:
             check_call(name_of(func), rule, args, kwargs)

@@ -54,15 +54,16 @@ def view(x: Any, out: Any, step: Step) -> Any:
 
 
 def link(x: Any, out: Any, step: Step) -> None:
+    """Note `out` as the view of x that a step takes, of which x knows weakly."""
     if modes.active and modes.untracked(x.level):
         step = Untracked(step)
-    is_known = type(out.origin) is Origin and out.origin.parent is x
+    is_known = out.origin is not None and out.origin.parent is x
     out.origin = Origin(x, step)
     if not is_known:
-        _register(x, out)
+        register(x, out)
 
 
-def _register(x: Any, out: Any) -> None:
+def register(x: Any, out: Any) -> None:
     """Note a view under its parent, in a list that is pruned when it is twice as long as what was
     alive at the last time."""
     views = x.views
@@ -78,7 +79,7 @@ def _register(x: Any, out: Any) -> None:
 def register_all(x: Any) -> None:
     """Note a stale view, and those that it is a view of, as views of it are not stale."""
     while type(x.origin) is Origin:
-        _register(x.origin.parent, x)
+        register(x.origin.parent, x)
         x = x.origin.parent
 
 
@@ -89,7 +90,7 @@ def copied(out: Any, args: Sequence = ()) -> Any:
         for x in out:
             copied(x)
     elif isinstance(out, Tracer):
-        if any(out is x for x in args):
+        if id(out) in map(id, args):
             return functions[np.copy](out)
         if type(out.origin) is Origin:  # pyright: ignore[reportAttributeAccessIssue]
             out.origin = None  # pyright: ignore[reportAttributeAccessIssue]
@@ -100,7 +101,7 @@ def refreshed(x: Any) -> None:
     """Take a stale view anew."""
     origin = x.origin
     x.become(origin.step.taken(origin.parent))
-    _register(origin.parent, x)
+    register(origin.parent, x)
 
 
 def forget_views(x: Any) -> None:

@@ -135,5 +135,5 @@ def own(out: Any, args: Sequence) -> Any:
     """The result of a function that gives no view of its arguments."""
     if isinstance(out, Tracer):
         linked = out.origin is not None  # pyright: ignore[reportAttributeAccessIssue]
-        return memory.copied(out, args) if linked or any(out is x for x in args) else out
+        return memory.copied(out, args) if linked or id(out) in map(id, args) else out
     return memory.copied(out) if isinstance(out, (tuple, list)) else out

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..core.array import Array, apply, implements
 from ..core.lines import user_line
-from ..core.memory import Index, Path, copied, view
+from ..core.memory import Index, Path, link
 from ..core.naming import naming
 from ..core.primitive import Aval, Primitive, Unplanned, bind, shape_of
 from ..core.sizes import is_dynamic
@@ -281,12 +281,12 @@ def index_of(x, index):
     The pullback needs the index as it is now, so that arrays in it are copied.
     """
     if type(index) is np.ndarray:
-        return copied(at_index(x, held(index)))
+        return at_index(x, held(index))
     index = held(without_lists(index))
     out = at_index(x, index)
     if isinstance(out, Array) and is_view(index) and (out.shape or names_rest(index)):
-        return view(x, out, Index(index))
-    return copied(out)
+        link(x, out, Index(index))
+    return out
 
 
 def is_view(index) -> bool:

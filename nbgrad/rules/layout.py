@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array, apply, implements
-from ..core.memory import Axes, Shape, Shown, copied, is_view_in_numpy, view
+from ..core.memory import Axes, Shape, Shown, copied, is_view_in_numpy, link, view
 from ..core.naming import tagged
 from ..core.primitive import Aval, bind, shape_of
 from ..core.symbols import Symbol
@@ -61,8 +61,9 @@ def reshape_of(a, shape, order="C"):
             f"multiply to {size}, and one of them may be -1"
         )
     out = apply(reshape, a, shape=tuple(new))
-    if isinstance(a, Array) and is_view_in_numpy(a, lambda x: x.reshape(new)):
-        view(a, out, Shape(tuple(new)))
+    if isinstance(a, Array) and (a.origin is None or is_view_in_numpy(a, lambda x: x.reshape(new))):
+        if out is not a:
+            link(a, out, Shape(tuple(new)))
     return out
 
 

@@ -166,11 +166,15 @@ class TrackedArray(GraphArray):
 
     def __getitem__(self, index):
         if type(self) is TrackedArray and (type(index) is slice or type(index) is int):
-            aval = self.aval
-            out = np.array(self.node.value[index])
-            out = result(slice_plan(aval, index), (self.node,), (aval,), out)
+            aval, node = self.aval, self.node
+            out = result(slice_plan(aval, index), (node,), (aval,), np.array(node.value[index]))
             if out.aval.shape:
-                memory.link(self, out, memory.Index(index))
+                if active:
+                    memory.link(self, out, memory.Index(index))
+                else:
+                    out.origin = memory.Origin(self, memory.Index(index))
+                    if node.plan is not None:  # a leaf is not written to, and its views stay
+                        memory.register(self, out)
             return out
         return super().__getitem__(index)
 
