@@ -194,8 +194,8 @@ def _expanded(node: Node, ct, cotangents: dict) -> list[Node]:
         newer = stack.pop()
         if newer.time > now:
             new.append(newer)
-            parents = [p for p in newer.parents if p is not None and p not in seen]
-            seen.update(parents)
+            parents = {p for p in newer.parents if p is not None and p not in seen}
+            seen |= parents
             stack += parents
     return sorted(new, key=_time_of)
 
