@@ -132,6 +132,18 @@ class Array(Methods, Conversions, Tracer):
         """An array of its own with this value, for somebody who may write to it."""
         return self.snapshot()
 
+    def full_like(self, number: float):
+        """An array of this shape and dtype that holds `number` everywhere; its derivative is 0."""
+        below = self.below
+        if isinstance(below, Array):
+            return below.full_like(number)
+        return np.full(self.shape, number, self.dtype)
+
+    def constant(self, value: Any) -> Any:
+        """An array of this kind and level, with derivative 0, that holds `value`: a plain array,
+        or an array of a lower level. It takes assignment where arrays of this kind do."""
+        raise NotImplementedError
+
     # -- what it is ---------------------------------------------------------------------------
 
     @property

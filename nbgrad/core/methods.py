@@ -32,9 +32,6 @@ class Methods:
     """The methods that ndarray has, for every kind of array."""
 
     __slots__ = ()
-    shape: tuple[int, ...]
-    dtype: np.dtype
-    below: Any
 
     @property
     def T(self):
@@ -101,18 +98,6 @@ class Methods:
         memory.write(self, ..., value, "{}.fill(v)")
 
     put = _method(np.put)
-
-    def full_like(self, number: float):
-        """An array of this shape and dtype that holds `number` everywhere; its derivative is 0."""
-        below = self.below
-        if isinstance(below, Tracer):
-            return below.full_like(number)
-        return np.full(self.shape, number, self.dtype)
-
-    def constant(self, value: Any) -> Any:
-        """An array of this kind and level, with derivative 0, that holds `value`: a plain array,
-        or an array of a lower level. It takes assignment where arrays of this kind do."""
-        raise NotImplementedError
 
     def copy(self):
         """A tracked copy; the derivative passes through."""

@@ -44,6 +44,7 @@ class Plan:
     # Whether a backward walk takes the op apart: `again(args)` computes it step by step.
     expands = False
     primitive: Any
+    need: tuple[bool, ...]
     aval: Aval | None  # of the result, where the plan knows it
 
     def __init__(self, primitive: Primitive, kinds: tuple, params: dict):

@@ -75,7 +75,7 @@ def _require_order(op: str, order) -> None:
 
 
 @implements(np.ravel)
-def ravel(a, order="C"):
+def ravel(a, order: Any = "C"):
     """The elements, row by row, along one axis; column by column with `order="F"`."""
     _require_order("ravel", order)
     out = reshape_of(a if order == "C" else np.transpose(a), -1)

@@ -25,7 +25,7 @@ class Stale(TrackedArray):
         return TrackedArray.process(level, primitive, args, params)
 
     def become(self, new):
-        self.__class__ = TrackedArray
+        self.__class__ = TrackedArray  # pyright: ignore[reportAttributeAccessIssue]
         TrackedArray.become(self, new)
 
     def forget(self):

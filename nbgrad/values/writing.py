@@ -50,7 +50,8 @@ class WritePlan(eager.FunctionPlan):
         afterwards; `ct` is contiguous, and nobody else's."""
         place = self.params["index"]
         part, index = (place.of(ct), place.index) if type(place) is Path else (ct, place)
-        taken = np.array(part[index]) if self.need[1] else None
+        _, is_wanted = self.need
+        taken = np.array(part[index]) if is_wanted else None
         part[index] = 0.0
         if taken is None:
             return None
