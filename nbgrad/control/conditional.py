@@ -51,7 +51,10 @@ def cond(pred: Any, f: Callable, g: Callable, *args: Any) -> Any:
         return f(*args) if pred else g(*args)
     leaves, rebuild = trees.flatten_values(list(args))
     built: list[tuple] = []
-    arrays = [k for k, x in enumerate(leaves) if shape_of(x)]
+    arrays = [
+        k for k, x in enumerate(leaves)
+        if shape_of(x) or (isinstance(x, Array) and memory.is_memory(x))
+    ]  # fmt: skip
 
     def side(function: Callable) -> Side:
         def record(recorder: Any, inputs: list) -> list:

@@ -43,6 +43,16 @@ class Argument:
         self.op, self.error = op, error
 
 
+class Layout:
+    """The origin of an array that owns its elements, but has them where a view of an array of
+    `shape` has them: what NumPy copies depends on that."""
+
+    __slots__ = ("shape", "steps")
+
+    def __init__(self, shape: tuple[int, ...], steps: Parts):
+        self.shape, self.steps = shape, steps
+
+
 # -- views ----------------------------------------------------------------------------------------
 
 
@@ -57,7 +67,7 @@ def link(x: Any, out: Any, step: Step) -> None:
     """Note `out` as the view of x that a step takes, of which x knows weakly."""
     if modes.active and modes.untracked(x.level):
         step = Untracked(step)
-    is_known = out.origin is not None and out.origin.parent is x
+    is_known = type(out.origin) is Origin and out.origin.parent is x
     out.origin = Origin(x, step)
     if not is_known:
         register(x, out)
@@ -121,10 +131,21 @@ def forget_views(x: Any) -> None:
 def is_view_in_numpy(x: Any, again: Callable[[np.ndarray], np.ndarray]) -> bool:
     """Whether NumPy gives a view of x, which may be one itself, by a function such as reshape."""
     root, steps = path_to(x)
+    shape = root.shape
+    if type(root.origin) is Layout:
+        shape, steps = root.origin.shape, (*root.origin.steps, *steps)
     if all(isinstance(step, Shape) for step in steps):
         return True
-    bytes_ = Path(steps, ...).of(np.empty(root.shape, np.int8))
+    bytes_ = Path(steps, ...).of(np.empty(shape, np.int8))
     return np.may_share_memory(bytes_, again(bytes_))
+
+
+def layout_of(x: Any) -> Layout | None:
+    """The layout of a view, for an array in its place that owns its elements."""
+    root, steps = path_to(x)
+    if type(root.origin) is Layout:
+        return Layout(root.origin.shape, (*root.origin.steps, *steps))
+    return Layout(root.shape, steps) if steps else None
 
 
 def share(a: Any, b: Any, asked: Callable) -> bool:
@@ -192,7 +213,8 @@ def inside_body(level: int) -> Iterator[None]:
 def replace(x: Any, new: Any, what: str) -> None:
     """`x[...] = new`, for a new array of the shape of x that nobody else holds."""
     inside = x.level < _bodies.level
-    if x.origin is None and new.dtype == x.dtype and new.level == x.level and not inside:
+    owns = x.origin is None or type(x.origin) is Layout
+    if owns and new.dtype == x.dtype and new.level == x.level and not inside:
         x.require_computed(what)
         forget_views(x)
         x.leave()
@@ -220,7 +242,7 @@ def _owner(x: Any, what: str) -> tuple[Any, Parts]:
             "array comes from outside of it, and the function runs when the program does; carry "
             f"the array in the state, or return what is to be written{user_line()}"
         )
-    if root.origin is not None:
+    if type(root.origin) is Argument:
         raise root.origin.error(
             f"{what.format('y')} would change an argument of {root.origin.op}, which is the "
             "caller's: write x = x.copy() before, or y = x.at[i].set(v) for a new array"

@@ -14,5 +14,6 @@ views |= {getattr(np, name) for name in _NAMES.split() if hasattr(np, name)}
 views |= {
     np.lib.stride_tricks.sliding_window_view,
     np.linalg.diagonal,
+    np.linalg.matrix_power,
     np.linalg.matrix_transpose,
 }

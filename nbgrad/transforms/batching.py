@@ -72,7 +72,8 @@ def vmap(f: Callable, in_axes: Any = 0) -> Callable:
                 **options,
             )
         outputs, rebuild = array_leaves("vmap", result)
-        return rebuild([_whole(x, level, count) for x in outputs])
+        given = set(builtins.map(id, batches))
+        return rebuild([_whole(x, level, count, given) for x in outputs])
 
     return over_samples
 
@@ -164,11 +165,15 @@ def _batched(x: Any, axis: int | None, level: int) -> Any:
     return samples
 
 
-def _whole(x: Any, level: int, count: int) -> Any:
+def _whole(x: Any, level: int, count: int, given: set[int]) -> Any:
     """All samples of a result; what does not depend on them is repeated."""
     x = below(x, level)
     if isinstance(x, Batched) and x.level == level:
-        return x.value.fresh() if isinstance(x.value, Array) else x.value
+        value = x.value
+        if isinstance(value, Array):
+            return value.fresh()
+        # Not the memory of an argument.
+        return np.array(value) if value.base is not None or id(value) in given else value
     if x is None:
         return None
     rows = np.broadcast_to(x, (count, *shape_of(x)))

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ..lower.buffered import Item, Reduce, Scan, Scatter
-from ..lower.values import Value
+from ..lower.values import Full, Iota, Value
 from ..schedule.buffers import place_of
 from ..schedule.fuse import FusionGroup, Schedule, Single
 from .nest import Nest
@@ -74,6 +74,8 @@ def _adds_in_place(
     below = value.below
     if value in memory.places or below is None or below in memory.places or last.get(below) != at:
         return False
+    if isinstance(below, (Full, Iota)):
+        return False
     return sum(access.value is below for access in nest.accesses) == 1
 
 
@@ -109,6 +111,8 @@ def written_over(
                 return []
         if below is old:
             return chain
+        if isinstance(below, (Full, Iota)):  # has no buffer that could be the old one
+            return []
         if any(below in read for read in reads[at + 1 :]):
             return []
         value = below

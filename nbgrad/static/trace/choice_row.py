@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ...core.memory import inside_body
+from ...core.array import Array
+from ...core.memory import inside_body, is_memory, layout_of
 from ...core.primitive import Aval, Unplanned, bind, new_level
 from ...core.symbols import Symbol
 from ...rules import batching
@@ -66,8 +67,14 @@ def sides_of(pair: tuple[Side, Side], name: str, operands: Sequence) -> tuple[Si
         with new_level() as level:
             recorder = BodyRecorder(level)
             own = [recorder.input(leaf_aval(x), _is_weak(x)) for x in operands]
+            handles = [recorder.handed(x) for x in own]
+            for handle, x in zip(handles, operands, strict=True):
+                if isinstance(x, Array):
+                    handle.origin = layout_of(x)
+                    if not x.shape and is_memory(x):
+                        handle.views = [16]  # an array, and no number
             with inside_body(level):
-                results = f(recorder, [recorder.handed(x) for x in own])
+                results = f(recorder, handles)
             outputs = tuple(map(recorder.output, results))
         lifted = list(recorder.lifted.values())
         inputs = (*own, *(symbol for symbol, _ in lifted))
