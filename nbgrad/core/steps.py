@@ -1,7 +1,7 @@
 """How views are taken from arrays: steps, paths of steps, and indices of indices."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -130,12 +130,54 @@ def _placed(x: Any, steps: Sequence[Step], index: Any, value: Any) -> Any:
             return functions[np.copy](value)
         return functions["at"](x)[index].set(value)
     step, *rest = steps
-    # Indices of indices are numbers, and no formulas of lengths that have names.
-    if not rest and isinstance(step, Index) and naming() is None:
-        joined = _joined(step.index, index, shape_of(x))
-        if joined is not None:
-            return functions["at"](x)[joined].set(value)
+    direct = _direct(x, step, rest, index, value)
+    if direct is not None:
+        return direct
     return step.placed(x, _placed(step.taken(x), rest, index, value))
+
+
+def _direct(x: Any, step: Step, rest: Sequence[Step], index: Any, value: Any) -> Any:
+    """x with a value at an index of x itself, where that is what the steps and the index mean:
+    so that only this is written. None elsewhere."""
+    # Indices of indices are numbers, and no formulas of lengths that have names.
+    if naming() is not None or len(rest) > 1:
+        return None
+    shape = shape_of(x)
+    if isinstance(step, Axes) and rest:
+        turned = tuple([shape[axis] for axis in step.axes])
+        rest, index = (), _joined(rest[0].index, index, turned) if _is_index(rest[0]) else None
+        if index is None:
+            return None
+    if rest:
+        return None
+    if isinstance(step, Axes):
+        found = _turned_back(step.axes, index, value, shape)
+    else:
+        joined = _joined(step.index, index, shape) if _is_index(step) else None
+        found = None if joined is None else (joined, value)
+    return None if found is None else functions["at"](x)[found[0]].set(found[1])
+
+
+def _is_index(step: Step) -> TypeGuard[Index]:
+    return isinstance(step, Index)
+
+
+def _turned_back(axes: tuple, index: Any, value: Any, shape: tuple) -> tuple[Any, Any] | None:
+    """An index of an array with its axes in another order, and the value for it, as those of the
+    array itself."""
+    parts = _parts(index, tuple([shape[axis] for axis in axes]))
+    if parts is None or any(part is None for part in parts):
+        return None
+    order = sorted(range(len(axes)), key=axes.__getitem__)
+    kept = [axis for axis, part in zip(axes, parts, strict=True) if isinstance(part, range)]
+    own = [_slice(part) if isinstance(part, range) else part for part in parts]
+    lacking = len(kept) - len(shape_of(value))
+    if lacking < 0:
+        return None
+    if kept != sorted(kept) and shape_of(value):
+        value = np.reshape(value, (1,) * lacking + tuple(shape_of(value)))
+        value = np.transpose(value, [kept.index(axis) for axis in sorted(kept)])
+    return tuple([own[i] for i in order]), value
 
 
 def names_rest(index: Any) -> bool:
