@@ -51,7 +51,10 @@ class Local:
         need = [i in self.positions for i in range(len(entry.args))]
         ct = _like(ct, entry.out)
         parts = apply_rule(entry.primitive, entry.params, ct, entry.out, entry.args, need)
-        return sum(np.reshape(parts[i], -1) for i in self.positions)
+        found = [np.reshape(parts[i], -1) for i in self.positions if parts[i] is not None]
+        if not found:  # of what has no cotangent of its own
+            return np.zeros(self.blocks * self.columns, self.primal.dtype)
+        return sum(found[1:], found[0])
 
     def push(self, tangent: Any) -> Any:
         """The product of the Jacobian with a tangent, flat."""
