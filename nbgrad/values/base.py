@@ -10,6 +10,7 @@ from ..errors import DimensionMismatch, GraphError
 from . import gradients, graph, operands
 from .children import Children
 from .graph import Leaf, Node
+from .writing import Overwritten
 
 if TYPE_CHECKING:
     from .tracked import TrackedArray
@@ -37,7 +38,7 @@ class GraphArray(Array):
         augmented assignment is a read and a write, which needs a lock where threads share it.
         Ctrl-C may come between the write and its note: then only `detect_changes` tells graphs
         from before that they are stale, so begin with a new forward pass."""
-        value = self.node.value
+        value = present(self.node.value)
         if self.node.plan is None or not isinstance(value, np.ndarray):
             return value
         view = value.view()
@@ -107,7 +108,9 @@ class GraphArray(Array):
 
     def __repr__(self) -> str:
         title = titled(self.node)
-        return f"{_text(plain_value(self))} (tracked{title and f' {title}'})"
+        gone = type(self.node.value) is Overwritten
+        text = "overwritten" if gone else _text(plain_value(self))
+        return f"{text} (tracked{title and f' {title}'})"
 
     def __format__(self, spec: str) -> str:
         if spec and self.size != 1:
@@ -146,6 +149,13 @@ def plain_value(x: GraphArray) -> np.ndarray:
     value = x.node.value
     while isinstance(value, Array):
         value = value.below
+    return present(value)
+
+
+def present(value: Any) -> Any:
+    """A value of a node. Raises GraphError for one that was overwritten."""
+    if type(value) is Overwritten:
+        raise value.error()
     return value
 
 

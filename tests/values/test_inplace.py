@@ -98,3 +98,45 @@ def test_what_cannot_be_written_is_said():
     with pytest.raises(GraphError, match="cannot take values of an inner transformation"):
         nbgrad.jvp(lambda t: y.__setitem__(0, t) or t, (1.0,), (1.0,))
     np.testing.assert_array_equal(y.data, [1, 2, 3])
+
+
+def place(y):
+    """Where the values of an array lie in memory."""
+    return y.data.__array_interface__["data"][0]
+
+
+def test_a_write_copies_only_what_somebody_else_reads():
+    x = track(np.arange(1000.0))
+    y = x + 1.0
+    here = place(y)
+    part = y[10:20]
+    for i in range(1, 20):
+        y[i] = y[i - 1] * 0.5
+    part[2] = 7.0
+    y[y.data > 900.0] = 0.0
+    assert place(y) == here and y.data[12] == 7.0
+    square = y * y  # its pullback reads y
+    y[0] = 3.0
+    assert place(y) != here
+    there = place(y)
+    y[1] = 4.0
+    assert place(y) == there
+    np.sum(square).backward()
+    assert x.grad[500] == 2.0 * 501.0
+
+
+def test_values_that_were_overwritten_are_said_to_be(capsys):
+    x = track([1.0, 2.0], "x")
+    y = x * 2.0
+    y[0] = 5.0
+    z = np.sum(y)
+    (old,) = x.children
+    assert repr(old) == "overwritten (tracked *)" and old.shape == (2,)
+    for use in (lambda: old.data, lambda: old * 2.0, old.item, lambda: float(old[0].data)):
+        with pytest.raises(GraphError, match=r"take y\.copy\(\) before the write"):
+            use()
+    nbgrad.print_tree(x)
+    assert "data: overwritten" in capsys.readouterr().out
+    assert "assign" in str(nbgrad.draw(z))
+    z.backward(create_graph=True)
+    np.testing.assert_array_equal(x.grad.data, [0.0, 2.0])

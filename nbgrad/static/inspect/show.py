@@ -12,6 +12,7 @@ from ...values.drawing import HEAD, Drawing, quoted
 from ...values.graph import Node
 from ...values.operands import aval_of
 from ...values.tracked import TrackedArray
+from ...values.writing import Overwritten
 from ..entry.flatten import Leaf
 from ..function import StaticFunction
 from ..variant import Variant
@@ -53,7 +54,9 @@ def _children(node: Node) -> list[tuple[Node, bool]]:
 
 def _line(node: Node, show) -> str:
     array = graph.handle(node)
-    return f"{titled(node)} data: {_text(array.data, show)} grad: {_text(array.grad, show)}".strip()
+    gone = type(node.value) is Overwritten
+    data = "overwritten" if gone else _text(array.data, show)
+    return f"{titled(node)} data: {data} grad: {_text(array.grad, show)}".strip()
 
 
 def _text(value: Leaf | TrackedArray | None, show: Callable) -> str:
