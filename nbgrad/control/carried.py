@@ -36,7 +36,7 @@ def carried(leaf: Any) -> Any:
     """A leaf of the first state as an array of the loop's own, to which a body may write: inside
     of a transformation a plain array of floats is a constant of it."""
     if isinstance(leaf, Array):
-        return leaf.fresh() if leaf.shape else leaf
+        return leaf._fresh() if leaf.shape else leaf
     if type(leaf) is not np.ndarray or not leaf.ndim:
         return leaf
     if current_level() and leaf.dtype in FLOATS:

@@ -200,7 +200,7 @@ def _row(x: Any, i: int) -> Any:
 
 def _kept(y: Any) -> Any:
     if isinstance(y, Array):
-        return y.fresh()
+        return y._fresh()
     return y.copy() if isinstance(y, np.ndarray) else y
 
 

@@ -105,7 +105,7 @@ class _Span(FunctionCall):
         for i, source in self._sources.items():
             x = arrays[source]
             # The state is written to, and what the body closes over is not.
-            filled[i] = x.fresh() if isinstance(x, Array) else x
+            filled[i] = x._fresh() if isinstance(x, Array) else x
         return self.rebuild(filled)
 
     def pack(self, result: Any) -> Any:
@@ -133,7 +133,7 @@ class _Span(FunctionCall):
                 continue
             size, same = prod(part.shape), self._first[i]
             if same < i:
-                found.append(found[same].fresh())
+                found.append(found[same]._fresh())
             else:
                 x = np.reshape(packed[at : at + size], part.shape)
                 found.append(x if x.dtype == part.dtype else x.astype(part.dtype))

@@ -52,7 +52,7 @@ def _augmented(name: str, plain: Callable):
     what = f"{{}} {name} ..."
 
     def method(self, other):
-        self.require_computed(what)
+        self._require_computed(what)
         if not memory.is_memory(self):
             return plain(self, other)
         result = plain(self, other)
@@ -95,21 +95,21 @@ class Array(Methods, Conversions, Tracer):
         """The value one level down, which may be plain."""
         raise NotImplementedError
 
-    def become(self, new: "Array") -> None:
+    def _become(self, new: "Array") -> None:
         """Take the value of another array of this kind, shape, dtype and level."""
         for name in self.value_slots:
             setattr(self, name, getattr(new, name))
 
-    def leave(self) -> None:
+    def _leave(self) -> None:
         """Give up the value that the array has, before it takes another one."""
 
-    def forget(self) -> None:
+    def _forget(self) -> None:
         """Drop the value, as that of the array which this one is a view of has changed."""
         with suppress(AttributeError):  # it has been dropped before
             for name in self.value_slots:
                 delattr(self, name)
 
-    def write(self, path: memory.Path, value: Any, what: str) -> None:
+    def _write(self, path: memory.Path, value: Any, what: str) -> None:
         """Give this array a new value, with `value` at a place."""
         new = memory.written(self, path, value)
         if type(new) is not type(self) or new.level != self.level or new.dtype != self.dtype:
@@ -118,19 +118,19 @@ class Array(Methods, Conversions, Tracer):
                 "inner transformation in place: write y = y.at[i].set(v)"
             )
         memory.forget_views(self)
-        self.leave()
-        self.become(new)
+        self._leave()
+        self._become(new)
 
-    def require_computed(self, what: str) -> None:
+    def _require_computed(self, what: str) -> None:
         """Raise GraphError for a leaf, which is not written to."""
 
-    def snapshot(self) -> "Array":
+    def _snapshot(self) -> "Array":
         """This value, whatever is written to the array afterwards."""
         raise NotImplementedError
 
-    def fresh(self) -> "Array":
+    def _fresh(self) -> "Array":
         """An array of its own with this value, for somebody who may write to it."""
-        return self.snapshot()
+        return self._snapshot()
 
     def full_like(self, number: float):
         """An array of this shape and dtype that holds `number` everywhere; its derivative is 0."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..errors import TraceError
 from . import modes
-from .functions import functions
+from .functions import functions, items_of
 from .lines import user_line
 from .primitive import Tracer, shape_of
 from .steps import Axes as Axes
@@ -97,20 +97,23 @@ def copied(out: Any, args: Sequence = ()) -> Any:
     """The result of a function that copies in NumPy, whatever it was made of here: no view of
     anything, and none of the arguments."""
     if isinstance(out, (tuple, list)):
-        for x in out:
-            copied(x)
-    elif isinstance(out, Tracer):
-        if id(out) in map(id, args):
-            return functions[np.copy](out)
-        if type(out.origin) is Origin:  # pyright: ignore[reportAttributeAccessIssue]
-            out.origin = None  # pyright: ignore[reportAttributeAccessIssue]
+        found = [copied(x, args) for x in out]
+        return type(out)(*found) if hasattr(out, "_fields") else type(out)(found)
+    if not isinstance(out, Tracer):
+        return out
+    if any(out is x for x in items_of(args)):
+        return functions[np.copy](out)
+    if type(out.origin) is Origin:  # pyright: ignore[reportAttributeAccessIssue]
+        for name in out.value_slots:  # pyright: ignore[reportAttributeAccessIssue]
+            getattr(out, name)  # of a stale view, while it is known what it is a view of
+        out.origin = None  # pyright: ignore[reportAttributeAccessIssue]
     return out
 
 
 def refreshed(x: Any) -> None:
     """Take a stale view anew."""
     origin = x.origin
-    x.become(origin.step.taken(origin.parent))
+    x._become(origin.step.taken(origin.parent))
     register(origin.parent, x)
 
 
@@ -124,7 +127,7 @@ def forget_views(x: Any) -> None:
         view = reference()
         # What was copied since is no view any more.
         if view is not None and type(view.origin) is Origin and view.origin.parent is x:
-            view.forget()
+            view._forget()
             forget_views(view)
 
 
@@ -183,12 +186,12 @@ def write(x: Any, index: Any, value: Any, what: str) -> None:
     """
     root, steps = _owner(x, what)
     if not _is_itself(x, index, value):
-        root.write(Path(steps, index), value, what)
+        root._write(Path(steps, index), value, what)
 
 
 def require_open(x: Any, what: str) -> None:
     """Raise as `write` does where x cannot be written to."""
-    _owner(x, what)[0].require_computed(what)
+    _owner(x, what)[0]._require_computed(what)
 
 
 class _Bodies(threading.local):
@@ -215,10 +218,10 @@ def replace(x: Any, new: Any, what: str) -> None:
     inside = x.level < _bodies.level
     owns = x.origin is None or type(x.origin) is Layout
     if owns and new.dtype == x.dtype and new.level == x.level and not inside:
-        x.require_computed(what)
+        x._require_computed(what)
         forget_views(x)
-        x.leave()
-        x.become(new)
+        x._leave()
+        x._become(new)
     elif np.can_cast(new.dtype, x.dtype, "same_kind"):
         write(x, ..., new, what)
     else:

@@ -121,4 +121,4 @@ def own(out: Any, args: Sequence) -> Any:
     if isinstance(out, Tracer):
         linked = out.origin is not None  # pyright: ignore[reportAttributeAccessIssue]
         return memory.copied(out, args) if linked or id(out) in map(id, args) else out
-    return memory.copied(out) if isinstance(out, (tuple, list)) else out
+    return memory.copied(out, args) if isinstance(out, (tuple, list)) else out

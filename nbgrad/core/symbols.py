@@ -61,11 +61,11 @@ class Symbol(Array):
     def full_like(self, number: float):
         return self.builder.handed(self.builder.full(number, self.aval))
 
-    def snapshot(self) -> "Symbol":
+    def _snapshot(self) -> "Symbol":
         """The symbol itself, which never changes."""
         return self
 
-    def fresh(self) -> "Symbol":
+    def _fresh(self) -> "Symbol":
         return self.builder.handed(self)
 
     def constant(self, value: Any):
@@ -156,10 +156,10 @@ class Handle(Symbol):
         self.line, self.weak = symbol.line, symbol.weak
         self.origin = self.views = None
 
-    def snapshot(self) -> Symbol:
+    def _snapshot(self) -> Symbol:
         return self.symbol
 
-    def fresh(self) -> "Symbol":
+    def _fresh(self) -> "Symbol":
         return Handle(self.symbol)
 
 

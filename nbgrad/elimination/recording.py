@@ -138,7 +138,7 @@ class Recorded(Array):
         self.aval = aval_of(self.below)
         self.origin = self.views = None
 
-    def snapshot(self) -> "Recorded":
+    def _snapshot(self) -> "Recorded":
         """This value, whatever is written to the array afterwards."""
         return Recorded(self.tape, self.vertex)
 

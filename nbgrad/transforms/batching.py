@@ -159,7 +159,7 @@ def _batched(x: Any, axis: int | None, level: int) -> Any:
     if axis is None or not _is_array(x):
         return x
     require_unmasked(x, "vmap")
-    samples = Batched(x.snapshot() if isinstance(x, Array) else x, level)
+    samples = Batched(x._snapshot() if isinstance(x, Array) else x, level)
     if samples.shape:
         samples.origin = Argument("vmap", GraphError)
     return samples
@@ -171,7 +171,7 @@ def _whole(x: Any, level: int, count: int, given: set[int]) -> Any:
     if isinstance(x, Batched) and x.level == level:
         value = x.value
         if isinstance(value, Array):
-            return value.fresh()
+            return value._fresh()
         # Not the memory of an argument.
         return np.array(value) if value.base is not None or id(value) in given else value
     if x is None:

@@ -242,4 +242,4 @@ def _own_cotangent(node: graph.Node | None, ct: Any) -> Any:
         return trees.scalar(np.zeros(shape_of(node.value), node.value.dtype))
     if isinstance(ct, np.ndarray):
         return np.array(ct) if ct.ndim else ct[()]
-    return ct.fresh() if isinstance(ct, Array) else ct
+    return ct._fresh() if isinstance(ct, Array) else ct

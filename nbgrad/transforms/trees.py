@@ -285,4 +285,4 @@ def released(x: Any, level: int) -> Any:
         x = x.node.value
         return x if x.ndim else x[()]
     x = below(x, level)
-    return x.fresh() if isinstance(x, Array) else scalar(x)
+    return x._fresh() if isinstance(x, Array) else scalar(x)

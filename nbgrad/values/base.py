@@ -120,7 +120,7 @@ class GraphArray(Array):
             )
         return format(plain_value(self).item(), spec) if spec else str(self)
 
-    def require_computed(self, what: str) -> None:
+    def _require_computed(self, what: str) -> None:
         """Raise GraphError for a leaf, whose values belong to the user."""
         if self.node.plan is not None:
             return

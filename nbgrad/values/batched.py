@@ -36,7 +36,7 @@ class Batched(Array):
         self.aval = Aval.of(shape_of(value)[1:], value.dtype)
         self.origin = self.views = None
 
-    def snapshot(self) -> "Batched":
+    def _snapshot(self) -> "Batched":
         """This value, whatever is written to the array afterwards."""
         return Batched(self.value, self.level)
 

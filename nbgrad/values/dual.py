@@ -40,7 +40,7 @@ class Dual(Array):
         self.aval = aval_of(primal)
         self.origin = self.views = None
 
-    def write(self, path: memory.Path, value: Any, what: str) -> None:
+    def _write(self, path: memory.Path, value: Any, what: str) -> None:
         """Write to the primal and the tangent in place, where all is plain."""
         if isinstance(value, Dual) and value.level == self.level and value.dtype == self.dtype:
             parts = value.primal, value.tangent
@@ -49,7 +49,7 @@ class Dual(Array):
         parts = [np.asarray(x) if isinstance(x, np.generic) else x for x in parts]
         arrays = [self.primal, self.tangent, *(x for x in parts if type(x) is not float)]
         if not all(type(x) is np.ndarray for x in arrays):
-            return super().write(path, value, what)
+            return super()._write(path, value, what)
         index, primal = writing.placed(path, self.primal, parts[0], what)
         tangent = parts[1]
         if type(tangent) is np.ndarray:
@@ -59,7 +59,7 @@ class Dual(Array):
         writing.change(self, "primal", path, index, primal)
         writing.change(self, "tangent", path, index, tangent)
 
-    def snapshot(self) -> "Dual":
+    def _snapshot(self) -> "Dual":
         """This value, whatever is written to the array afterwards."""
         return Dual(self.primal, self.tangent, self.level)
 

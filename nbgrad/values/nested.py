@@ -37,10 +37,10 @@ class NestedTracked(TrackedArray):
         value = operands.in_kind(self.below, value)
         return nested_result(op, (), (), (), params, value, self.level)
 
-    def write(self, path, value, what):
+    def _write(self, path, value, what):
         """Become the array that ops make of this one and the value."""
-        self.require_computed(what)
-        Array.write(self, path, value, what)
+        self._require_computed(what)
+        Array._write(self, path, value, what)
 
     @property
     def level(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]

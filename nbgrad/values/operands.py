@@ -41,7 +41,7 @@ def operand(x: Any, primitive: Primitive) -> Any:
     if type(x) is float:
         return x
     if isinstance(x, Array):
-        return x.snapshot()
+        return x._snapshot()
     if type(x) is int or type(x) is bool:
         return float(x)
     return plain_array(real_array(x, f"{primitive.name}: an operand"))
@@ -70,7 +70,7 @@ def float_array(x: Any, copy: bool = False, op: str = "track") -> Any:
     Raises TypeError for complex numbers, objects, strings and floats of more than 64 bits.
     """
     if isinstance(x, Array):
-        return x.settled().snapshot()
+        return x.settled()._snapshot()
     require_unmasked(x, op)
     try:
         array = np.asarray(x)

@@ -24,11 +24,11 @@ class Stale(TrackedArray):
                 memory.refreshed(arg)
         return TrackedArray.process(level, primitive, args, params)
 
-    def become(self, new):
+    def _become(self, new):
         self.__class__ = TrackedArray  # pyright: ignore[reportAttributeAccessIssue]
-        TrackedArray.become(self, new)
+        TrackedArray._become(self, new)
 
-    def forget(self):
+    def _forget(self):
         """There is nothing to forget."""
 
     def __getitem__(self, index):

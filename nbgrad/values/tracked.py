@@ -178,16 +178,16 @@ class TrackedArray(GraphArray):
             return out
         return super().__getitem__(index)
 
-    def become(self, new):
+    def _become(self, new):
         """Take the node of another array."""
         node = self.node = new.node
         node.array = ref(self)
 
-    def leave(self):
+    def _leave(self):
         """Leave the node, for which another array stands when it is asked for one."""
         self.node.array = _nobody
 
-    def forget(self):
+    def _forget(self):
         """Drop the node, and the class by which fast paths know that there is one."""
         node = self.node
         del self.node
@@ -196,17 +196,17 @@ class TrackedArray(GraphArray):
         node.array = _nobody
         writing.release(node)
 
-    def write(self, path, value, what):
+    def _write(self, path, value, what):
         """Write to the values in place, and note that in the graph."""
-        self.require_computed(what)
+        self._require_computed(what)
         operand = writing.operand_of(value, self, what)  # which may be a view of this array
         memory.forget_views(self)
         old, new = self.node, result(*writing.in_place(self, path, operand, what))
-        self.leave()
-        self.become(new)
+        self._leave()
+        self._become(new)
         writing.pass_on(old, self.node)
 
-    def snapshot(self) -> "TrackedArray":
+    def _snapshot(self) -> "TrackedArray":
         """This value, whatever is written to the array afterwards."""
         node = self.node  # of a stale view, which is none then
         array = type(self)()

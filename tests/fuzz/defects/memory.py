@@ -33,7 +33,7 @@ def view_of_view_not_updated() -> AbstractContextManager:
         for reference in list(x.views or ())[1:]:
             view = reference()
             if view is not None and type(view.origin) is memory.Origin and view.origin.parent is x:
-                view.forget()
+                view._forget()
 
     return patch.object(memory, "forget_views", forget_views)
 
