@@ -48,6 +48,8 @@ def _start(d: MemoryDraft, rank: int = 1) -> tuple[int, tuple[int, ...]]:
     i = d.pick(lambda x: np.ndim(x) >= rank and is_float(x), shape=shape, dtype="float64")
     if not 0 < np.size(d.values[i]) < 60:
         raise Unusable("nothing to do, or much")
+    if not np.asarray(d.values[i]).flags.c_contiguous:
+        raise Unusable("copies have its order in NumPy, and C order here")
     return i, np.shape(d.values[i])
 
 

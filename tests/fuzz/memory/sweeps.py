@@ -55,6 +55,6 @@ def numbers(t: Target) -> str:
     if not t.shape or 0 in t.shape:
         raise Unusable("no numbers")
     first = ", ".join(["0"] * len(t.shape))
-    number = t.d.one([f"np.sum({t.name})", f"{t.name}[{first}]", f"np.max({t.name})"])
+    number = t.d.one([f"np.sum({t.name})", f"{t.name}[{first}]", f"np.mean({t.name})"])
     way = t.d.one(["+=", "*=", "-="])
     return f"number = {number}\nkept = number\nnumber {way} {t.number()}\n{t.name} += kept * 0.5"
