@@ -38,9 +38,9 @@ class GraphArray(Array):
         augmented assignment is a read and a write, which needs a lock where threads share it.
         Ctrl-C may come between the write and its note: then only `detect_changes` tells graphs
         from before that they are stale, so begin with a new forward pass."""
-        value = present(self.node.value)
+        value = self.node.value
         if self.node.plan is None or not isinstance(value, np.ndarray):
-            return value
+            return present(value)
         view = value.view()
         view.setflags(write=False)
         return view

@@ -116,8 +116,8 @@ def body_writes_lost() -> AbstractContextManager:
 def compiled_writes_lost() -> Iterator[None]:
     """A write to what a compiled program records is none."""
     with (
-        patch.object(Handle, "write", lambda self, path, value, what: None),
-        patch.object(Handle, "become", lambda self, new: None),
+        patch.object(Handle, "_write", lambda self, path, value, what: None),
+        patch.object(Handle, "_become", lambda self, new: None),
     ):
         yield
 
