@@ -937,3 +937,15 @@ def a_write_that_reads_what_it_overwrites(nbgrad):
         return v
 
     return f, (np.array([1.0, 2.0, 3.0, 4.0]),)
+
+
+@regression
+def a_covariance_of_one_is_an_array(nbgrad):
+    def f(x0):
+        v1 = np.cov(x0)
+        other = v1
+        other *= v1
+        other += 1.0
+        return v1 * x0
+
+    return f, (np.array([1.0, 2.5]),)
