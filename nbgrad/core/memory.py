@@ -15,7 +15,7 @@ from weakref import ref
 
 import numpy as np
 
-from ..errors import TraceError
+from ..errors import TraceError, require_unmasked
 from . import modes
 from .functions import functions, items_of
 from .lines import user_line
@@ -185,6 +185,8 @@ def write(x: Any, index: Any, value: Any, what: str) -> None:
     cannot be written to, GraphError or TraceError for a leaf or an argument.
     """
     root, steps = _owner(x, what)
+    if isinstance(value, (list, tuple)):
+        value = functions["given"](value)
     if not _is_itself(x, index, value):
         root._write(Path(steps, index), value, what)
 
@@ -277,7 +279,12 @@ def _is_equal(a: Any, b: Any) -> bool:
 
 
 def written(x: Any, path: Path, value: Any) -> Any:
-    """The array that x becomes by a write, by ops on arrays of any kind."""
+    """The array that x becomes by a write, by ops on arrays of any kind. Inside of `no_tracking`
+    only the value is a constant: the other elements keep their derivatives."""
+    if modes.active and modes.untracked(x.level):
+        with modes.tracking():
+            return written(x, path, functions["stopped"](value))
+    require_unmasked(value, "y[...] = v: a value")
     if isinstance(value, Tracer):
         if value.dtype != x.dtype and value.level <= x.level:  # pyright: ignore
             value = value.astype(x.dtype)  # pyright: ignore[reportAttributeAccessIssue]

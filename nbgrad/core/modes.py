@@ -7,7 +7,8 @@ the block before `yield`.
 
 import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
 from pathlib import Path
@@ -85,6 +86,17 @@ class no_tracking(_Mode):
     """
 
     _blocks: _Blocks = ContextVar("nbgrad_untracked", default=())
+
+
+@contextmanager
+def tracking() -> Iterator[None]:
+    """Suspend the blocks of `no_tracking` that are open here."""
+    outer = no_tracking._blocks.get()
+    no_tracking._blocks.set(())
+    try:
+        yield
+    finally:
+        no_tracking._blocks.set(outer)
 
 
 class detect_nan(_Mode):

@@ -274,6 +274,7 @@ def array(nested):
     return np.asarray(nested)
 
 
+@implements("given")
 def given(x: Any) -> Any:
     """What a function of NumPy is given as an array: nested lists, with tracked numbers among them,
     and numbers of Python's."""

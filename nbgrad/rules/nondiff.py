@@ -49,6 +49,7 @@ stop_row = _Stopped(
 )  # fmt: skip
 
 
+@implements("stopped")
 def stopped(x):
     """x as a constant."""
     return bind(stop_row, x) if isinstance(x, Array) else x

@@ -85,7 +85,8 @@ def put(a, ind, v, mode="raise"):
         places = places.clip(0, size - 1)
     elif ((places < -size) | (places >= size)).any():
         raise IndexError(f"np.put: an index is out of bounds for an array of {size} elements")
-    if (places.size and np.size(v) != 0) or (isinstance(v, Array) and v.size):
+    v = given(v)
+    if places.size and v.size:
         values = _repeated(v, places.size)
         values = values if a.shape else values[-1]
         memory.write(a, _at(a, places % size), values, "np.put({}, i, v)")
@@ -94,17 +95,17 @@ def put(a, ind, v, mode="raise"):
 @implements(np.place)
 def place(arr, mask, vals):
     """Write `vals`, one after the other, to the elements where the mask holds."""
-    arr = target_of("np.place", arr)
+    arr, vals = target_of("np.place", arr), given(vals)
     if isinstance(mask, Array):
-        if np.size(vals) != 1 and shape_of(vals) not in ((), (1,)):
+        if vals.size != 1:
             raise TraceError(
                 "np.place: the mask depends on the arguments, so only one value can be placed: "
                 "write np.copyto(y, np.where(mask, v, y)) with a v of the shape of y"
             )
-        memory.write(arr, mask, np.reshape(given(vals), ()), "np.place({}, mask, v)")
+        memory.write(arr, mask, np.reshape(vals, ()), "np.place({}, mask, v)")
         return
     mask = np.asarray(mask, bool).reshape(arr.shape)
-    count, vals = int(mask.sum()), given(vals)
+    count = int(mask.sum())
     if not count:
         return
     if not vals.size:
@@ -115,16 +116,14 @@ def place(arr, mask, vals):
 @implements(np.putmask)
 def putmask(a, mask, values):
     """Write to the elements where the mask holds the values at the same places."""
-    a = target_of("np.putmask", a)
+    a, values = target_of("np.putmask", a), given(values)
+    if values.shape:
+        values = np.reshape(_repeated(values, a.size), a.shape)
+    what = "np.putmask({}, mask, v)"
     if isinstance(mask, Array):
-        if shape_of(values) != ():
-            values = np.reshape(_repeated(values, a.size), a.shape)
-        memory.write(a, ..., np.where(mask, values, a), "np.putmask({}, mask, v)")
-        return
+        return memory.write(a, ..., np.where(mask, values, a), what)
     mask = np.asarray(mask, bool).reshape(a.shape)
-    if shape_of(values) != ():
-        values = np.reshape(_repeated(values, a.size), a.shape)[mask]
-    memory.write(a, mask, values, "np.putmask({}, mask, v)")
+    memory.write(a, mask, values[mask] if values.shape else values, what)
 
 
 @implements(np.put_along_axis)
@@ -157,7 +156,7 @@ def put_along_axis(arr, indices, values, axis: int | None = -1):
 @implements(np.fill_diagonal)
 def fill_diagonal(a, val, wrap: bool = False):
     """Write values to the main diagonal."""
-    a = target_of("np.fill_diagonal", a)
+    a, val = target_of("np.fill_diagonal", a), given(val)
     if a.ndim < 2:
         raise ValueError("array must be at least 2-d")
     end = None
@@ -170,7 +169,7 @@ def fill_diagonal(a, val, wrap: bool = False):
     else:
         step = 1 + sum(a.shape[0] ** i for i in range(1, a.ndim))
     places = np.arange(a.size)[:end:step]
-    values = val if shape_of(val) == () else _repeated(val, places.size)
+    values = _repeated(val, places.size) if val.shape else val
     memory.write(a, _at(a, places), values, "np.fill_diagonal({}, v)")
 
 

@@ -43,7 +43,8 @@ class Dual(Array):
     def _write(self, path: memory.Path, value: Any, what: str) -> None:
         """Write to the primal and the tangent in place, where all is plain."""
         if isinstance(value, Dual) and value.level == self.level and value.dtype == self.dtype:
-            parts = value.primal, value.tangent
+            constant = modes.active and modes.untracked(self.level)
+            parts = value.primal, 0.0 if constant else value.tangent
         else:
             parts = value, 0.0
         parts = [np.asarray(x) if isinstance(x, np.generic) else x for x in parts]

@@ -140,3 +140,65 @@ def test_values_that_were_overwritten_are_said_to_be(capsys):
     assert "assign" in str(nbgrad.draw(z))
     z.backward(create_graph=True)
     np.testing.assert_array_equal(x.grad.data, [0.0, 2.0])
+
+
+def lists(x):
+    y = x * 1.0
+    y[:2] = [x[0] * 2.0, 1.0]
+    y[1:] = (x[1] * x[2], x[0])
+    np.put(y, [0], [x[1] * x[2]])
+    np.place(y, [False, False, True], [x[1]])
+    np.putmask(y, [False, True, False], [x[0], x[1] * x[1], x[2]])
+    m = np.outer(y, x)
+    np.fill_diagonal(m, [x[2], x[0] * x[0], 1.0])
+    np.copyto(m[0], [x[0], x[1], 3.0])
+    return np.sum(m * m)
+
+
+def without_tracking(x):
+    y = x * 2.0
+    rest = y[1:]
+    with nbgrad.no_tracking():
+        y[0] = x[1] * 5.0
+        rest[1] = 7.0
+    return np.sum(y * y)
+
+
+MODES = {
+    "grad": lambda f, x: nbgrad.grad(f)(x),
+    "forward": lambda f, x: nbgrad.jacobian(f, mode="forward")(x),
+    "compile": lambda f, x: nbgrad.compile(nbgrad.grad(f))(x),
+    "compiled forward": lambda f, x: nbgrad.compile(nbgrad.jacobian(f, mode="forward"))(x),
+    "vmap": lambda f, x: nbgrad.vmap(nbgrad.grad(f))(x[None])[0],
+    "jvp of grad": lambda f, x: nbgrad.jvp(nbgrad.grad(f), (x,), (x,))[0],
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_lists_of_tracked_numbers_are_written(mode):
+    x = np.array([1.0, 2.0, 3.0])
+    y = np.array([x[1] * x[2], x[1] * x[1], x[1]])
+    expected = np.outer(y, x)
+    np.fill_diagonal(expected, [x[2], x[0] ** 2, 1.0])
+    expected[0] = x[0], x[1], 3.0
+    assert lists(x) == np.sum(expected**2)
+    ends = [(lists(x + u), lists(x - u)) for u in 1e-6 * np.eye(3)]
+    slope = [(high - low) / 2e-6 for high, low in ends]
+    np.testing.assert_allclose(MODES[mode](lists, x), slope, rtol=1e-7)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_is_written_inside_of_no_tracking_is_a_constant_and_the_rest_is_not(mode):
+    found = MODES[mode](without_tracking, np.array([1.0, 2.0, 3.0]))
+    np.testing.assert_array_equal(found, [0.0, 16.0, 0.0])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_masks_of_values_are_not_dropped(mode):
+    def f(x):
+        y = x * 1.0
+        y[:2] = np.ma.array([1.0, 2.0], mask=[True, False])
+        return np.sum(y)
+
+    with pytest.raises(TypeError, match="whose mask would be lost"):
+        MODES[mode](f, np.ones(3))
