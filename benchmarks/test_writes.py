@@ -1,4 +1,4 @@
-"""What a write costs: eager, beside the length of the array; compiled, beside one pass over it."""
+"""The cost of a write: eager, as the array grows; compiled, relative to one pass over it."""
 
 import numpy as np
 import pytest

@@ -53,7 +53,7 @@ def cond(pred: Any, f: Callable, g: Callable, *args: Any) -> Any:
     built: list[tuple] = []
     arrays = [
         k for k, x in enumerate(leaves)
-        if shape_of(x) or (isinstance(x, Array) and memory.is_memory(x))
+        if shape_of(x) or (isinstance(x, Array) and memory.is_mutable(x))
     ]  # fmt: skip
 
     def side(function: Callable) -> Side:
@@ -114,8 +114,8 @@ def _require_apart(f: Callable, g: Callable, written: list, leaves: list) -> Non
                 f"cond: {_both(f, g)}: one of them writes to a plain array, which stays as it is "
                 f"in a recorded program: give np.asarray(x, like=y) with a traced y{user_line()}"
             )
-        owners = [id(memory.path_to(y)[0]) for y in leaves if isinstance(y, Array)]
-        if owners.count(id(memory.path_to(x)[0])) > 1:
+        owners = [id(memory.base_of(y)[0]) for y in leaves if isinstance(y, Array)]
+        if owners.count(id(memory.base_of(x)[0])) > 1:
             raise TraceError(
                 f"cond: {_both(f, g)}: one of them writes to an array that is given twice, or is "
                 f"a view of another argument: give it once{user_line()}"

@@ -142,7 +142,7 @@ class _Span(FunctionCall):
 
 
 def _key(x: Any) -> int:
-    """What tells arrays apart: those of one node are one."""
+    """The identity of an array: the arrays of one node are the same array."""
     return id(getattr(x, "node", x)) if isinstance(x, Array) else id(x)
 
 

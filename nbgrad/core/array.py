@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..errors import DimensionMismatch, GraphError, has_mask, lost_mask
+from ..errors import DimensionMismatch, has_mask, lost_mask
 from . import memory
 from .conversions import Conversions
 from .functions import check_call, functions, name_of, no_rule, of_ufunc, views
@@ -20,6 +20,7 @@ from .functions import implements as implements
 from .methods import Methods, own
 from .primitive import Aval, Primitive, Tracer, bind
 from .slots import clear_sequence_item
+from .steps import Path
 
 _registry = Primitive.registry
 
@@ -53,7 +54,7 @@ def _augmented(name: str, plain: Callable):
 
     def method(self, other):
         self._require_computed(what)
-        if not memory.is_memory(self):
+        if not memory.is_mutable(self):
             return plain(self, other)
         result = plain(self, other)
         if np.shape(result) != self.shape:
@@ -103,21 +104,18 @@ class Array(Methods, Conversions, Tracer):
     def _leave(self) -> None:
         """Give up the value that the array has, before it takes another one."""
 
-    def _forget(self) -> None:
+    def _invalidate(self) -> None:
         """Drop the value, as that of the array which this one is a view of has changed."""
         with suppress(AttributeError):  # it has been dropped before
             for name in self.value_slots:
                 delattr(self, name)
 
-    def _write(self, path: memory.Path, value: Any, what: str) -> None:
+    def _write(self, path: Path, value: Any, what: str) -> None:
         """Give this array a new value, with `value` at a place."""
         new = memory.written(self, path, value)
         if type(new) is not type(self) or new.level != self.level or new.dtype != self.dtype:
-            raise GraphError(
-                f"{what.format('y')}: an array of dtype {self.dtype} cannot take values of an "
-                "inner transformation in place: write y = y.at[i].set(v)"
-            )
-        memory.forget_views(self)
+            raise memory.inner_values(self, what)
+        memory.invalidate_views(self)
         self._leave()
         self._become(new)
 
@@ -251,7 +249,7 @@ class Array(Methods, Conversions, Tracer):
         """The value of a stale view, which is taken anew. Raise AttributeError for a name that
         there is not, saying where it may be."""
         if name in type(self).value_slots and type(self.origin) is memory.Origin:
-            memory.refreshed(self)
+            memory.refresh(self)
             return getattr(self, name)
         way = _ELSEWHERE.get(name)
         if way is None and hasattr(np.ndarray, name):

@@ -15,14 +15,12 @@ from weakref import ref
 
 import numpy as np
 
-from ..errors import TraceError, require_unmasked
+from ..errors import GraphError, TraceError, require_unmasked
 from . import modes
 from .functions import functions, items_of
 from .lines import user_line
 from .primitive import Tracer, shape_of
-from .steps import Axes as Axes
-from .steps import Index, Parts, Path, Shape, Step, Untracked
-from .steps import Shown as Shown
+from .steps import Index, Path, Shape, Step, Steps, Untracked
 
 
 class Origin:
@@ -49,7 +47,7 @@ class Layout:
 
     __slots__ = ("shape", "steps")
 
-    def __init__(self, shape: tuple[int, ...], steps: Parts):
+    def __init__(self, shape: tuple[int, ...], steps: Steps):
         self.shape, self.steps = shape, steps
 
 
@@ -86,7 +84,7 @@ def register(x: Any, out: Any) -> None:
         views[0] = 2 * len(views) + 16
 
 
-def register_all(x: Any) -> None:
+def register_ancestors(x: Any) -> None:
     """Note a stale view, and those that it is a view of, as views of it are not stale."""
     while type(x.origin) is Origin:
         register(x.origin.parent, x)
@@ -110,14 +108,14 @@ def copied(out: Any, args: Sequence = ()) -> Any:
     return out
 
 
-def refreshed(x: Any) -> None:
+def refresh(x: Any) -> None:
     """Take a stale view anew."""
     origin = x.origin
-    x._become(origin.step.taken(origin.parent))
+    x._become(origin.step.apply(origin.parent))
     register(origin.parent, x)
 
 
-def forget_views(x: Any) -> None:
+def invalidate_views(x: Any) -> None:
     """Mark the views of an array stale, and their views."""
     views = x.views
     if views is None or len(views) == 1:
@@ -125,27 +123,27 @@ def forget_views(x: Any) -> None:
     x.views = [16]
     for reference in views[1:]:
         view = reference()
-        # What was copied since is no view any more.
+        # An array that was copied since then is no longer a view.
         if view is not None and type(view.origin) is Origin and view.origin.parent is x:
-            view._forget()
-            forget_views(view)
+            view._invalidate()
+            invalidate_views(view)
 
 
-def is_view_in_numpy(x: Any, again: Callable[[np.ndarray], np.ndarray]) -> bool:
+def numpy_gives_view(x: Any, again: Callable[[np.ndarray], np.ndarray]) -> bool:
     """Whether NumPy gives a view of x, which may be one itself, by a function such as reshape."""
-    root, steps = path_to(x)
+    root, steps = base_of(x)
     shape = root.shape
     if type(root.origin) is Layout:
         shape, steps = root.origin.shape, (*root.origin.steps, *steps)
     if all(isinstance(step, Shape) for step in steps):
         return True
-    bytes_ = Path(steps, ...).of(np.empty(shape, np.int8))
+    bytes_ = Path(steps, ...).view(np.empty(shape, np.int8))
     return np.may_share_memory(bytes_, again(bytes_))
 
 
 def layout_of(x: Any) -> Layout | None:
     """The layout of a view, for an array in its place that owns its elements."""
-    root, steps = path_to(x)
+    root, steps = base_of(x)
     if type(root.origin) is Layout:
         return Layout(root.origin.shape, (*root.origin.steps, *steps))
     return Layout(root.shape, steps) if steps else None
@@ -153,14 +151,14 @@ def layout_of(x: Any) -> Layout | None:
 
 def share(a: Any, b: Any, asked: Callable) -> bool:
     """`np.shares_memory` or `np.may_share_memory` of two arrays of any kind."""
-    (first, to_a), (second, to_b) = path_to(a), path_to(b)
+    (first, to_a), (second, to_b) = base_of(a), base_of(b)
     if first is not second:
         return False
     bytes_ = np.empty(first.shape, np.int8)
-    return asked(Path(to_a, ...).of(bytes_), Path(to_b, ...).of(bytes_))
+    return asked(Path(to_a, ...).view(bytes_), Path(to_b, ...).view(bytes_))
 
 
-def path_to(x: Any) -> tuple[Any, Parts]:
+def base_of(x: Any) -> tuple[Any, Steps]:
     """The array that owns the elements of x, and the steps that take x from it."""
     steps: list[Step] = []
     while type(x.origin) is Origin:
@@ -172,7 +170,7 @@ def path_to(x: Any) -> tuple[Any, Parts]:
 # -- writes ---------------------------------------------------------------------------------------
 
 
-def is_memory(x: Any) -> bool:
+def is_mutable(x: Any) -> bool:
     """Whether x is an array that can be written to: NumPy's numbers, which most functions give
     where no axes are left, are values."""
     return bool(x.shape) or type(x.origin) is Origin or x.views is not None
@@ -215,13 +213,21 @@ def inside_body(level: int) -> Iterator[None]:
         _bodies.level = outer
 
 
+def inner_values(x: Any, what: str) -> GraphError:
+    """The error for a write of values of an inner transformation to an array from outside of it."""
+    return GraphError(
+        f"{what.format('y')}: an array of dtype {x.dtype} cannot take values of an inner "
+        "transformation in place: write y = y.at[i].set(v)"
+    )
+
+
 def replace(x: Any, new: Any, what: str) -> None:
     """`x[...] = new`, for a new array of the shape of x that nobody else holds."""
     inside = x.level < _bodies.level
     owns = x.origin is None or type(x.origin) is Layout
     if owns and new.dtype == x.dtype and new.level == x.level and not inside:
         x._require_computed(what)
-        forget_views(x)
+        invalidate_views(x)
         x._leave()
         x._become(new)
     elif np.can_cast(new.dtype, x.dtype, "same_kind"):
@@ -233,9 +239,9 @@ def replace(x: Any, new: Any, what: str) -> None:
         )
 
 
-def _owner(x: Any, what: str) -> tuple[Any, Parts]:
+def _owner(x: Any, what: str) -> tuple[Any, Steps]:
     """The array that owns the elements of x, and the steps that take x from it."""
-    root, steps = path_to(x)
+    root, steps = base_of(x)
     for step in steps:
         if step.refusal:
             raise ValueError(
@@ -293,7 +299,7 @@ def written(x: Any, path: Path, value: Any) -> Any:
         value = value.astype(x.dtype) if value.dtype.kind in "fiub" else value
     mask = path.index
     if isinstance(mask, Tracer) and mask.dtype == bool:  # pyright: ignore
-        return Path(path.steps, ...).set(x, _where(mask, value, path.of(x)))
+        return Path(path.steps, ...).set(x, _where(mask, value, path.view(x)))
     return path.set(x, value)
 
 

@@ -10,23 +10,23 @@ from .functions import functions
 from .naming import naming
 from .primitive import Tracer, shape_of
 
-Parts = tuple["Step", ...]
+Steps = tuple["Step", ...]
 
 
 class Step:
-    """How a view is taken from an array: `taken(x)`, of plain arrays and of any kind of Array.
+    """How a view is taken from an array: `apply(x)`, of plain arrays and of any kind of Array.
 
-    `placed(x, part)` is x with `part` in place of the view. A step whose view cannot be written to
+    `inverse(x, part)` is x with `part` in place of the view. A step whose view cannot be written to
     says why in `refusal`.
     """
 
     __slots__ = ()
     refusal = ""
 
-    def taken(self, x: Any) -> Any:
+    def apply(self, x: Any) -> Any:
         raise NotImplementedError
 
-    def placed(self, x: Any, part: Any) -> Any:
+    def inverse(self, x: Any, part: Any) -> Any:
         raise NotImplementedError
 
 
@@ -38,10 +38,10 @@ class Index(Step):
     def __init__(self, index: Any):
         self.index = index
 
-    def taken(self, x: Any) -> Any:
+    def apply(self, x: Any) -> Any:
         return x[self.index]
 
-    def placed(self, x: Any, part: Any) -> Any:
+    def inverse(self, x: Any, part: Any) -> Any:
         return functions["at"](x)[self.index].set(part)
 
 
@@ -53,10 +53,10 @@ class Axes(Step):
     def __init__(self, axes: tuple[int, ...]):
         self.axes = axes
 
-    def taken(self, x: Any) -> Any:
+    def apply(self, x: Any) -> Any:
         return np.transpose(x, self.axes)
 
-    def placed(self, x: Any, part: Any) -> Any:
+    def inverse(self, x: Any, part: Any) -> Any:
         axes = self.axes
         return np.transpose(part, sorted(range(len(axes)), key=axes.__getitem__))
 
@@ -69,14 +69,14 @@ class Shape(Step):
     def __init__(self, shape: tuple[int, ...]):
         self.shape = shape
 
-    def taken(self, x: Any) -> Any:
+    def apply(self, x: Any) -> Any:
         return np.reshape(x, self.shape)
 
-    def placed(self, x: Any, part: Any) -> Any:
+    def inverse(self, x: Any, part: Any) -> Any:
         return np.reshape(part, shape_of(x))
 
 
-class Shown(Step):
+class ReadOnly(Step):
     """A view that cannot be written to, such as that of `np.broadcast_to`."""
 
     __slots__ = ("function", "refusal")
@@ -85,7 +85,7 @@ class Shown(Step):
         self.function = function
         self.refusal = f"{name} gives a view that cannot be written to: write to a copy of it"
 
-    def taken(self, x: Any) -> Any:
+    def apply(self, x: Any) -> Any:
         return self.function(x)
 
 
@@ -97,12 +97,12 @@ class Untracked(Step):
     def __init__(self, step: Step):
         self.step, self.refusal = step, step.refusal
 
-    def taken(self, x: Any) -> Any:
+    def apply(self, x: Any) -> Any:
         with modes.no_tracking():
-            return self.step.taken(x)
+            return self.step.apply(x)
 
-    def placed(self, x: Any, part: Any) -> Any:
-        return self.step.placed(x, part)
+    def inverse(self, x: Any, part: Any) -> Any:
+        return self.step.inverse(x, part)
 
 
 class Path:
@@ -110,13 +110,13 @@ class Path:
 
     __slots__ = ("index", "steps")
 
-    def __init__(self, steps: Parts, index: Any):
+    def __init__(self, steps: Steps, index: Any):
         self.steps, self.index = steps, index
 
-    def of(self, x: Any) -> Any:
+    def view(self, x: Any) -> Any:
         """The view that the steps take from x."""
         for step in self.steps:
-            x = step.taken(x)
+            x = step.apply(x)
         return x
 
     def set(self, x: Any, value: Any) -> Any:
@@ -133,7 +133,7 @@ def _placed(x: Any, steps: Sequence[Step], index: Any, value: Any) -> Any:
     direct = _direct(x, step, rest, index, value)
     if direct is not None:
         return direct
-    return step.placed(x, _placed(step.taken(x), rest, index, value))
+    return step.inverse(x, _placed(step.apply(x), rest, index, value))
 
 
 def _direct(x: Any, step: Step, rest: Sequence[Step], index: Any, value: Any) -> Any:

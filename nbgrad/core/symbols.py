@@ -142,8 +142,8 @@ class Symbol(Array):
 
 
 class Handle(Symbol):
-    """What a function that is recorded holds: an array that stands for a symbol, and after a write
-    for another one. Equal expressions are one symbol and have a handle each."""
+    """An array that a recorded function holds: it stands for a symbol, and after a write for
+    another one. Equal expressions are one symbol and have a handle each."""
 
     __slots__ = ("symbol",)
     value_slots = ("symbol", "primitive", "args", "params", "line", "weak")

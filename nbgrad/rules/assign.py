@@ -6,8 +6,8 @@ import numpy as np
 
 from ..core.array import Array, functions
 from ..core.lines import user_line
-from ..core.memory import Path
 from ..core.primitive import Aval, Primitive, Unplanned, bind, shape_of
+from ..core.steps import Path
 from ..errors import DimensionMismatch, TraceError, UntrackedError, require_unmasked
 from . import batching, dtypes
 from .dtypes import common_type
@@ -32,7 +32,7 @@ from .index import (
 def _assigned(x, value, *, index):
     out = np.array(x, common_type(np.asarray(x).dtype, dtypes.kind_of(value)), order="C")
     if type(index) is Path:
-        part = index.of(out)
+        part = index.view(out)
         part[index.index] = value
     else:
         out[index] = value
@@ -42,7 +42,7 @@ def _assigned(x, value, *, index):
 def _transpose(ct, args, *, index):
     """What was overwritten gets nothing; the value gets what it was written to."""
     if type(index) is Path:
-        part = index.of(ct)
+        part = index.view(ct)
         cleared, index = index.set(ct, 0.0), index.index
     else:
         part, cleared = ct, bind(assign, ct, 0.0, index=index)

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from ..core.array import implements
-from ..core.memory import Shown, view
+from ..core.memory import view
 from ..core.primitive import bind, shape_of
+from ..core.steps import ReadOnly
 from ..kernels import shapes
 from .index import scatter
 
@@ -30,7 +31,7 @@ def diagonal(a, offset=0, axis1=0, axis2=1):
         a = np.moveaxis(a, (first, second), (-2, -1))
     *lead, rows, columns = shape_of(a)
     out = a[(*(slice(None),) * len(lead), *_on_diagonal(rows, columns, offset))]
-    return view(whole, out, Shown(lambda x: np.diagonal(x, offset, axis1, axis2), "np.diagonal"))
+    return view(whole, out, ReadOnly(lambda x: np.diagonal(x, offset, axis1, axis2), "np.diagonal"))
 
 
 @implements(np.linalg.diagonal)

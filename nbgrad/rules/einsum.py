@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from ..core.array import implements
-from ..core.memory import Shown, view
+from ..core.memory import view
 from ..core.primitive import shape_of
+from ..core.steps import ReadOnly
 from ..errors import DimensionMismatch
 from .products import summed
 
@@ -55,7 +56,7 @@ def einsum(*operands, optimize: Any = True):
     out, labels = _reduced(out, labels, output)
     out = _arranged(out, labels, output)
     if len(arrays) == 1 and set(inputs[0]) == set(output):
-        return view(arrays[0], out, Shown(partial(_again, notation), "np.einsum"))
+        return view(arrays[0], out, ReadOnly(partial(_again, notation), "np.einsum"))
     # Sums widen small integers, and einsum does not.
     return out.astype(arrays[0].dtype) if out.dtype.kind in "iub" else out
 

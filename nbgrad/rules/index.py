@@ -4,11 +4,11 @@ import numpy as np
 
 from ..core.array import Array, apply, implements
 from ..core.lines import user_line
-from ..core.memory import Index, Path, link
+from ..core.memory import link
 from ..core.naming import naming
 from ..core.primitive import Aval, Primitive, Unplanned, bind, shape_of
 from ..core.sizes import is_dynamic
-from ..core.steps import names_rest
+from ..core.steps import Index, Path, names_rest
 from ..core.symbols import recording
 from ..eager import plans as eager
 from ..errors import TraceError, UntrackedError, require_unmasked
@@ -34,7 +34,7 @@ def is_basic(index) -> bool:
 def _compute(x, *, index):
     x = np.asarray(x)
     if type(index) is Path:
-        return np.array(index.of(x)[index.index])
+        return np.array(index.view(x)[index.index])
     if type(index) is np.ndarray and index.dtype == np.intp and x.ndim and index.ndim:
         return x.take(index, 0)  # in half the time
     if is_basic(index):
@@ -60,7 +60,7 @@ def _takes_many(index, x: np.ndarray) -> bool:
 def add_into(buffer: np.ndarray, ct: np.ndarray, index) -> None:
     """buffer[index] += ct, where equal positions add up; `buffer` is contiguous."""
     if type(index) is Path:
-        buffer, index = index.of(buffer), index.index
+        buffer, index = index.view(buffer), index.index
     if type(index) is slice:
         part = buffer[index]
         np.add(part, ct, part)

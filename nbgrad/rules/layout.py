@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array, apply, implements
-from ..core.memory import Axes, Shape, Shown, copied, is_view_in_numpy, link, view
+from ..core.memory import copied, link, numpy_gives_view, view
 from ..core.naming import tagged
 from ..core.primitive import Aval, bind, shape_of
+from ..core.steps import Axes, ReadOnly, Shape
 from ..core.symbols import Symbol
 from ..errors import DimensionMismatch, require_unmasked
 from ..kernels import reduce as kernels
@@ -61,7 +62,7 @@ def reshape_of(a, shape, order="C"):
             f"multiply to {size}, and one of them may be -1"
         )
     out = apply(reshape, a, shape=tuple(new))
-    if isinstance(a, Array) and (a.origin is None or is_view_in_numpy(a, lambda x: x.reshape(new))):
+    if isinstance(a, Array) and (a.origin is None or numpy_gives_view(a, lambda x: x.reshape(new))):
         if out is not a:
             link(a, out, Shape(tuple(new)))
     return out
@@ -80,7 +81,7 @@ def ravel(a, order: Any = "C"):
     _require_order("ravel", order)
     out = reshape_of(a if order == "C" else np.transpose(a), -1)
     # A view with gaps is copied, though reshape would give a view of it.
-    is_view = isinstance(a, Array) and is_view_in_numpy(a, lambda x: x.ravel(order))
+    is_view = isinstance(a, Array) and numpy_gives_view(a, lambda x: x.ravel(order))
     return out if is_view else copied(out)
 
 
@@ -156,7 +157,7 @@ def broadcast_to_of(array, shape):
             "length 1 can be repeated"
         )
     out = apply(broadcast_to, array, shape=shape)
-    return view(array, out, Shown(lambda x: np.broadcast_to(x, shape), "np.broadcast_to"))
+    return view(array, out, ReadOnly(lambda x: np.broadcast_to(x, shape), "np.broadcast_to"))
 
 
 def _concatenate_infer(*avals, axis):

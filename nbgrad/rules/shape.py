@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array, functions, implements
-from ..core.memory import Index, view
+from ..core.memory import view
 from ..core.primitive import Aval, bind, shape_of
+from ..core.steps import Index
 from ..core.symbols import noted
 from ..errors import DimensionMismatch, require_unmasked
 from ..kernels import shapes

@@ -4,14 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from ..core import memory
 from ..core.array import Array, implements
 from ..core.functions import no_rule, of_ufunc
 from ..core.primitive import shape_of
-from ..errors import DimensionMismatch, NoRuleError
+from ..errors import NoRuleError
 from ..kernels import shapes
 from .layout import given
-from .writes import target_of
+from .writes import put_out, target_of
 
 
 @implements("ufunc.call")
@@ -44,7 +43,10 @@ def call(ufunc, inputs, out=None, where=True, dtype=None, casting="same_kind", o
         result = function(*inputs)
     else:
         result = _along(ufunc, function, inputs, axis, axes, keepdims)
-    return result if target is None else _put(name, result, target, where, casting)
+    if target is None:
+        return result
+    shape = shapes.broadcast(name, shape_of(result), shape_of(where), target.shape)
+    return put_out(name, result, shape, target, where, casting)
 
 
 def _along(ufunc, function, inputs, axis, axes, keepdims):
@@ -90,21 +92,3 @@ def _dtype_of(x) -> np.dtype:
 def _cast(x, dtype: np.dtype):
     x = x if hasattr(x, "astype") else np.asarray(x)
     return x if x.dtype == dtype else x.astype(dtype)
-
-
-def _put(name: str, result, target, where, casting: Any):
-    shape = shape_of(target)
-    if shapes.broadcast(name, shape_of(result), shape_of(where), shape) != shape:
-        raise DimensionMismatch(
-            f"{name}: a result of shape {shape_of(result)} does not fit out of shape {shape}"
-        )
-    dtype = _dtype_of(result)
-    if not np.can_cast(dtype, target.dtype, casting):
-        raise TypeError(
-            f"{name}: cannot cast a result of dtype {dtype} to that of out, {target.dtype}, with "
-            f"casting rule {casting!r}"
-        )
-    new = _cast(result, target.dtype)
-    new = new if where is True else np.where(where, new, target)
-    memory.write(target, ..., new, f"{name}(out={{}})")
-    return target

@@ -37,12 +37,21 @@ def into(function: Any, args: tuple, out: Array, **options: Any) -> Array:
     name = f"np.{owner.__name__}." if isinstance(owner, np.ufunc) else "np."
     name += function.__name__
     memory.require_open(target_of(f"{name}(out=...)", out), f"{name}(out={{}})")
-    result = given(function(*args, **options))
-    if shape_of(result) != out.shape:
+    result = function(*args, **options)
+    return put_out(name, result, shape_of(result), out)
+
+
+def put_out(
+    name: str, result: Any, shape: tuple, out: Array, where: Any = True, casting: Any = "same_kind"
+) -> Array:
+    """Write the result of a function, which fills `shape`, to `out`, where `where` holds."""
+    result = given(result)
+    if shape != out.shape:
         raise DimensionMismatch(
             f"{name}: a result of shape {shape_of(result)} does not fit out of shape {out.shape}"
         )
-    _require_cast(name, result.dtype, out, "same_kind")
+    _require_cast(name, result.dtype, out, casting)
+    result = result if where is True else np.where(where, result, out)
     memory.write(out, ..., result, f"{name}(out={{}})")
     return out
 

@@ -16,6 +16,7 @@ import numpy as np
 from ..core import memory, modes
 from ..core.array import Array, apply
 from ..core.primitive import Aval, Primitive, bind, new_level, shape_of
+from ..core.steps import Index, Path
 from ..core.symbols import Symbol, is_recorded, lifted
 from ..eager import emission
 from ..rules.families import Custom, Elementwise, Written, reals
@@ -40,7 +41,7 @@ class Dual(Array):
         self.aval = aval_of(primal)
         self.origin = self.views = None
 
-    def _write(self, path: memory.Path, value: Any, what: str) -> None:
+    def _write(self, path: Path, value: Any, what: str) -> None:
         """Write to the primal and the tangent in place, where all is plain."""
         if isinstance(value, Dual) and value.level == self.level and value.dtype == self.dtype:
             constant = modes.active and modes.untracked(self.level)
@@ -56,7 +57,7 @@ class Dual(Array):
         if type(tangent) is np.ndarray:
             tangent = tangent.reshape(primal.shape)
         del arrays, parts, value
-        memory.forget_views(self)
+        memory.invalidate_views(self)
         writing.change(self, "primal", path, index, primal)
         writing.change(self, "tangent", path, index, tangent)
 
@@ -96,7 +97,7 @@ class Dual(Array):
             return super().__getitem__(index)
         out = Dual(_part(self.primal, index), _part(self.tangent, index), self.level)
         if out.shape:
-            memory.link(self, out, memory.Index(index))
+            memory.link(self, out, Index(index))
         return out
 
     def __bool__(self) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..core import memory, modes
 from ..core.primitive import Primitive
-from ..core.steps import Untracked, names_rest
+from ..core.steps import Index, Path, Untracked, names_rest
 from ..rules.index import IndexPlan, index_row, is_basic
 from .tracked import TrackedArray, result
 
@@ -21,42 +21,42 @@ class Stale(TrackedArray):
     def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
         for arg in args:
             if type(arg) is Stale:
-                memory.refreshed(arg)
+                memory.refresh(arg)
         return TrackedArray.process(level, primitive, args, params)
 
     def _become(self, new):
         self.__class__ = TrackedArray  # pyright: ignore[reportAttributeAccessIssue]
         TrackedArray._become(self, new)
 
-    def _forget(self):
+    def _invalidate(self):
         """There is nothing to forget."""
 
     def __getitem__(self, index):
         """Elements of a stale view, from the memory that it is a view of: the others are not
         read."""
-        root, steps = memory.path_to(self)
+        root, steps = memory.base_of(self)
         shown = any(step.refusal or isinstance(step, Untracked) for step in steps)
         if type(root) is not TrackedArray or not is_basic(index) or shown or modes.active:
             return super().__getitem__(index)
-        path, value = memory.Path(steps, index), root.node.value
-        out = np.array(path.of(value)[index])
+        path, value = Path(steps, index), root.node.value
+        out = np.array(path.view(value)[index])
         plan = IndexPlan(index_row, (root.aval,), {"index": path})
         out = result(plan, (root.node,), (root.aval,), out)
         if out.shape or names_rest(index):
-            memory.link(self, out, memory.Index(index))
-            memory.register_all(self)
+            memory.link(self, out, Index(index))
+            memory.register_ancestors(self)
         return out
 
 
-class Past(TrackedArray):
-    """What a node held before its values were written to: they are gone, its place in the graph is
-    not."""
+class OverwrittenArray(TrackedArray):
+    """The array of a node whose values were written over: the values are gone, the node is still
+    in the graph."""
 
     __slots__ = ()
 
     @classmethod
     def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
-        raise next(arg for arg in args if isinstance(arg, Past)).node.value.error()
+        raise next(arg for arg in args if isinstance(arg, OverwrittenArray)).node.value.error()
 
 
-TrackedArray.stale, TrackedArray.past = Stale, Past
+TrackedArray.stale, TrackedArray.overwritten = Stale, OverwrittenArray

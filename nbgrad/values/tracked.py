@@ -15,6 +15,7 @@ from ..core import memory, modes
 from ..core.array import Array
 from ..core.modes import active
 from ..core.primitive import Primitive, bind
+from ..core.steps import Index
 from ..eager import plans as eager
 from ..eager.elementwise import ElementwisePlan
 from ..errors import DimensionMismatch, GraphError
@@ -41,7 +42,7 @@ class TrackedArray(GraphArray):
     # set where these classes are defined.
     nested: ClassVar[type["TrackedArray"]]
     stale: ClassVar[type["TrackedArray"]]
-    past: ClassVar[type["TrackedArray"]]
+    overwritten: ClassVar[type["TrackedArray"]]
 
     @classmethod
     def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
@@ -170,9 +171,9 @@ class TrackedArray(GraphArray):
             out = result(slice_plan(aval, index), (node,), (aval,), np.array(node.value[index]))
             if out.aval.shape:
                 if active:
-                    memory.link(self, out, memory.Index(index))
+                    memory.link(self, out, Index(index))
                 else:
-                    out.origin = memory.Origin(self, memory.Index(index))
+                    out.origin = memory.Origin(self, Index(index))
                     if node.plan is not None:  # a leaf is not written to, and its views stay
                         memory.register(self, out)
             return out
@@ -187,7 +188,7 @@ class TrackedArray(GraphArray):
         """Leave the node, for which another array stands when it is asked for one."""
         self.node.array = _nobody
 
-    def _forget(self):
+    def _invalidate(self):
         """Drop the node, and the class by which fast paths know that there is one."""
         node = self.node
         del self.node
@@ -200,7 +201,7 @@ class TrackedArray(GraphArray):
         """Write to the values in place, and note that in the graph."""
         self._require_computed(what)
         operand = writing.operand_of(value, self, what)  # which may be a view of this array
-        memory.forget_views(self)
+        memory.invalidate_views(self)
         old, new = self.node, result(*writing.in_place(self, path, operand, what))
         self._leave()
         self._become(new)
@@ -300,7 +301,7 @@ def _nobody() -> None:
 
 def _handle(node: Node) -> TrackedArray:
     if type(node.value) is Overwritten:
-        array = TrackedArray.past()
+        array = TrackedArray.overwritten()
     else:
         array = TrackedArray() if node.level == 0 else TrackedArray.nested()
     array.aval = aval_of(node.value)

@@ -1,7 +1,7 @@
 """Writes to the values of computed arrays at the base level.
 
 A write is a node of the graph, `assign`, whose value is the memory of the node before it, changed
-where it was written to: so it costs what it writes. The memory is copied first where anybody else
+where it was written to: so it costs what it writes. The memory is copied first where anything else
 reads it, such as an op that saved it for its pullback, which therefore finds the old values.
 """
 
@@ -12,8 +12,9 @@ import numpy as np
 
 from ..core import modes
 from ..core.array import Array
-from ..core.memory import Path
+from ..core.memory import inner_values
 from ..core.primitive import Aval
+from ..core.steps import Path
 from ..eager import emission
 from ..eager import plans as eager
 from ..errors import DimensionMismatch, GraphError, UntrackedError
@@ -47,9 +48,9 @@ class WritePlan(eager.FunctionPlan):
 
     def take_out(self, ct: np.ndarray) -> Any:
         """The cotangent of what was written, from that of the whole array, which has zeros there
-        afterwards; `ct` is contiguous, and nobody else's."""
+        afterwards; `ct` is contiguous, and belongs to the caller alone."""
         place = self.params["index"]
-        part, index = (place.of(ct), place.index) if type(place) is Path else (ct, place)
+        part, index = (place.view(ct), place.index) if type(place) is Path else (ct, place)
         _, is_wanted = self.need
         taken = np.array(part[index]) if is_wanted else None
         part[index] = 0.0
@@ -71,7 +72,7 @@ def in_place(
     source, kind, value = operand
     index, value = placed(path, node.value, value, what)
     memory = node.value if _is_free(node) else np.array(node.value, order="C")
-    part = path.of(memory)
+    part = path.view(memory)
     part[index] = value
     place = Path(path.steps, index) if path.steps else index
     kinds = aval, kind
@@ -81,13 +82,13 @@ def in_place(
 
 
 def change(owner: Any, slot: str, path: Path, index: Any, value: Any) -> None:
-    """Write to the plain array in a slot: in its memory, or in that of a copy where anybody else
+    """Write to the plain array in a slot: in its memory, or in that of a copy where anything else
     reads it."""
     array = getattr(owner, slot)
     if array.base is not None or not array.flags.carray or _holders(array) > _ALONE:
         array = np.array(array, order="C")
         setattr(owner, slot, array)
-    part = path.of(array)
+    part = path.view(array)
     part[index] = value
 
 
@@ -98,7 +99,7 @@ def pass_on(old: Node, new: Node) -> None:
 
 
 def release(node: Node) -> None:
-    """Let go of the value of a view that nobody else reads, so that the memory is not shared."""
+    """Let go of the value of a view that nothing else reads, so that the memory is not shared."""
     value = node.value
     if type(value) is np.ndarray and value.base is not None and _holders(value) == _ALONE:
         node.value = Overwritten(value, node.name)
@@ -109,10 +110,7 @@ def operand_of(value: Any, x: Any, what: str) -> tuple[Node | None, Any, Any]:
     what = what.format("y")
     if isinstance(value, Array):
         if value.level or not hasattr(value, "node"):
-            raise GraphError(
-                f"{what}: an array of dtype {x.dtype} cannot take values of an inner "
-                "transformation in place: write y = y.at[i].set(v)"
-            )
+            raise inner_values(x, what)
         if value.dtype != x.dtype:
             value = value.astype(x.dtype)
         node = value.node
@@ -130,9 +128,9 @@ _NUMBER = Aval.of((), np.dtype(np.float64))
 
 
 def placed(path: Path, x: np.ndarray, value: Any, what: str) -> tuple[Any, Any]:
-    """The index that nobody else changes, and the value in a shape that fills it."""
+    """An index that nothing else changes, and the value in a shape that fills it."""
     index = held(without_lists(path.index))
-    return index, _fitted(value, _room(path.of(x), index), what.format("y"))
+    return index, _fitted(value, _room(path.view(x), index), what.format("y"))
 
 
 def _room(part: np.ndarray, index: Any) -> tuple[int, ...]:
@@ -168,7 +166,7 @@ def _fitted(value: Any, shape: tuple[int, ...], what: str) -> Any:
 
 
 def _is_free(node: Node) -> bool:
-    """Whether nobody but the node reads its memory: no other op saved it, no view shares it, and
+    """Whether only the node reads its memory: no other op saved it, no view shares it, and
     the pullback of the node does not ask for its result."""
     value, plan = node.value, node.plan
     if value.base is not None or not value.flags.carray or _holders(value) > _ALONE:

@@ -54,8 +54,8 @@ def chain_of(value: Value, state: Value) -> list[Link]:
 
 
 def below_of(value: Value) -> Value | None:
-    """What a value is written over; None where it is no write. A result of a loop is one where the
-    steps write to it."""
+    """The value that this one is written over, or None if it is not a write. A result of a loop is
+    a write if the steps write to it."""
     if isinstance(value, Scatter):
         return value.below
     if isinstance(value, Item) and isinstance(value.nested, Scan) and value.key[0] == "state":
@@ -155,7 +155,7 @@ def _started(item: Item, total: Value, made: dict[Value, Value]) -> Value:
 
 
 def block_below(value: Value) -> Value | None:
-    """What a small block is written over."""
+    """The value that a small block is written over."""
     return value.args[0] if isinstance(value, Inset) and _is_small(value) else None
 
 

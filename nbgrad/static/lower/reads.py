@@ -1,4 +1,4 @@
-"""What must be read of a state before a step writes over it.
+"""The reads of a state that must come before a step writes over it.
 
 Where new states are chains of writes (`chains`), whatever else reads the old one, or what one of
 the writes makes of it, must be done before the next write, or have a copy of what it reads: a row,
@@ -121,7 +121,7 @@ def _surely_buffered(order: Iterable[Value], outputs: Iterable[Value]) -> set[Va
 
 
 def _at_once(reader: Value, readers: dict[Value, list[Value]], sure: set[Value]) -> list[Value]:
-    """What may be computed where `reader` is: all that reads it, up to what has a buffer."""
+    """The values that may be computed where `reader` is: its readers, up to those with a buffer."""
     found, stack = {reader: None}, [reader]
     while stack:
         value = stack.pop()

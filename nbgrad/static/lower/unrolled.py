@@ -76,7 +76,7 @@ def _made(graph: Graph, values: Sequence[Value]) -> dict[Value, Value]:
 
 
 def _below(value: Value) -> Value | None:
-    """What a value is written over, or added to at an index."""
+    """The value that this one is written over, or added to at an index."""
     if is_dynamic(value.size):
         return None
     if isinstance(value, Scatter) and not value.adds:

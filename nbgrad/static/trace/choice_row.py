@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...core.array import Array
-from ...core.memory import inside_body, is_memory, layout_of
+from ...core.memory import inside_body, is_mutable, layout_of
 from ...core.primitive import Aval, Unplanned, bind, new_level
 from ...core.symbols import Symbol
 from ...rules import batching
@@ -71,7 +71,7 @@ def sides_of(pair: tuple[Side, Side], name: str, operands: Sequence) -> tuple[Si
             for handle, x in zip(handles, operands, strict=True):
                 if isinstance(x, Array):
                     handle.origin = layout_of(x)
-                    if not x.shape and is_memory(x):
+                    if not x.shape and is_mutable(x):
                         handle.views = [16]  # an array, and no number
             with inside_body(level):
                 results = f(recorder, handles)

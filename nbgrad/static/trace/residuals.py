@@ -1,4 +1,5 @@
-"""What a pullback keeps of states that a step writes parts of.
+"""The residuals of a loop: the parts of its states that the pullback keeps where a step writes
+only parts of them.
 
 The steps back read the state before each step. Of one that is written to, that is usually little:
 the row that the next one is computed from. So the loop gives what is read as ys that only its
@@ -23,14 +24,14 @@ class Undone(NamedTuple):
     writes: list[Write]
 
     def needs(self) -> list[Symbol]:
-        """What has to be kept for that, once each."""
+        """The symbols that must be kept to take the writes back, once each."""
         return list(dict.fromkeys(x for write in self.writes for x in write.needs()))
 
 
 class Residuals(NamedTuple):
-    """What the loop gives instead of states: the `values` of the steps back, and of its own step
-    what the states that are `undone` need. All of it in order is the ys with the numbers `ys` of
-    the body. `checked` is what the steps back check still."""
+    """The results of the loop that replace its states: the `values` that the steps back read, and
+    those of its own step that the `undone` states need. In order, they are the ys with the
+    numbers `ys` of the body. `checked` are the checks that are left to the steps back."""
 
     values: list[Symbol]
     undone: list[Undone]
@@ -83,7 +84,7 @@ def _is_written(out: Symbol, state: Symbol) -> bool:
 def residuals(
     body: Body, back: Program, primals: dict[Symbol, Symbol], states: dict[int, Symbol]
 ) -> Residuals | None:
-    """What the loop is to keep for the steps back; None where the states themselves are as good.
+    """The residuals that the loop should keep for the steps back; None if its states are as small.
 
     `primals` are the inputs of `back` that the loop has too, with those of the body, and `states`
     those of them that are states which the steps back read.

@@ -21,13 +21,13 @@ class Write(NamedTuple):
     positions: tuple[Any, ...]
 
     def overwritten(self) -> Symbol:
-        """What lies there before."""
+        """The elements that the write replaces."""
         if self.positions:
             return symbol_of(bind(gather, self.below, *self.positions, index=self.index))
         return symbol_of(bind(index_row, self.below, index=self.index))
 
     def needs(self) -> list[Symbol]:
-        """What has to be known to take it back."""
+        """The symbols that are needed to take the write back."""
         return [self.overwritten(), *(p for p in self.positions if isinstance(p, Symbol))]
 
 

@@ -29,13 +29,13 @@ def alias_not_updated() -> Iterator[None]:
 def view_of_view_not_updated() -> AbstractContextManager:
     """A write makes the views of an array stale, and not the views of these."""
 
-    def forget_views(x: Any) -> None:
+    def invalidate_views(x: Any) -> None:
         for reference in list(x.views or ())[1:]:
             view = reference()
             if view is not None and type(view.origin) is memory.Origin and view.origin.parent is x:
-                view._forget()
+                view._invalidate()
 
-    return patch.object(memory, "forget_views", forget_views)
+    return patch.object(memory, "invalidate_views", invalidate_views)
 
 
 def base_not_updated() -> AbstractContextManager:
@@ -52,12 +52,12 @@ def base_not_updated() -> AbstractContextManager:
 
 def stale_views() -> AbstractContextManager:
     """Views keep what they had when their array is written to."""
-    return patch.object(memory, "forget_views", lambda x: None)
+    return patch.object(memory, "invalidate_views", lambda x: None)
 
 
 def transposed_in_one_piece() -> AbstractContextManager:
     """Each reshape is a view, of transposed arrays too, where NumPy copies."""
-    return patch.object(layout, "is_view_in_numpy", lambda x, again: True)
+    return patch.object(layout, "numpy_gives_view", lambda x, again: True)
 
 
 def saved_values_change() -> AbstractContextManager:
@@ -83,7 +83,7 @@ def read_after_write() -> AbstractContextManager:
 
 def numbers_are_memory() -> AbstractContextManager:
     """`s += 1` of a sum changes the number for each of its names."""
-    return patch.object(memory, "is_memory", lambda x: True)
+    return patch.object(memory, "is_mutable", lambda x: True)
 
 
 def branch_writes_lost() -> AbstractContextManager:
