@@ -87,5 +87,5 @@ def test_what_does_not_fit():
         np.add(x, 1.0, out=x)
     with pytest.raises(nbgrad.DimensionMismatch, match="does not fit out"):
         np.add(x, np.ones((2, 3)), out=x * 1.0)
-    with pytest.raises(TypeError, match="cannot cast a result of dtype float64"):
+    with pytest.raises(TypeError, match="cannot cast values of dtype float64"):
         np.add(x, 1.0, out=x.astype(np.float32), casting="safe")
