@@ -330,7 +330,7 @@ def typed_literal(dtype: np.dtype) -> Callable[[Constant], str]:
     return literal
 
 
-SCALED = parse("select(x == 0.0, 0.0, x * y)")
+SCALED = parse("select((x == 0.0) | (y == 0.0), 0.0, x * y)")
 """A cotangent times a partial: a zero one gives zero, whatever the partial."""
 
 __all__ = [

@@ -240,11 +240,11 @@ def scaled(ct, partial):
 # derivative with respect to a zero cotangent is the partial, as transposition needs.
 scale = elementwise(
     None,
-    "select(x == 0.0, 0.0, x * y)",
+    "select((x == 0.0) | (y == 0.0), 0.0, x * y)",
     [lambda ct, p, out: p, lambda ct, p, out: ct],
     domains=[reals, reals],
     name="scale",
-    reference=lambda x, y: np.where(x == 0, 0, x * y),
+    reference=lambda x, y: np.where((x == 0) | (y == 0), 0, x * y),
     simplify=simpler.without_one,
     notes="a zero cotangent gives zero, whatever the partial",
 )

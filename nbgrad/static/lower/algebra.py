@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 SAME, PLUS, MINUS, TIMES = parse("x"), parse("x + y"), parse("x - y"), parse("x * y")
 OVER, NEGATIVE, CHOICE = parse("x / y"), parse("-x"), parse("select(x, y, z)")
-_KEPT = parse("select(x == 0.0, 0.0, y)")
+_KEPT, _KEPT_OF_TWO = (
+    parse(f"select({zero}, 0.0, {value})")
+    for zero, value in (("x == 0.0", "y"), ("(x == 0.0) | (y == 0.0)", "z"))
+)
 
 
 def simpler(
@@ -51,10 +54,12 @@ def _narrow(graph, value: Value, dtype: np.dtype) -> Value | None:
 
 def _scaled(graph, args, dtype, shape) -> Value | None:
     x, y = args
-    if number_of(x) == 0.0:
+    if 0.0 in (number_of(x), number_of(y)):
         return graph.full(0.0, shape, dtype)
-    if number_of(x) is not None or is_finite(y) or _carries(x, y):
+    if is_finite(x) or is_finite(y) or x is y:
         return graph.map(TIMES, args, dtype, shape)
+    if _carries(x, y):
+        return graph.map(_KEPT, (y, graph.map(TIMES, args, dtype, shape)), dtype, shape)
     if is_map(y, CHOICE) and number_of(y.args[2]) == 0.0:
         inner = graph.map(SCALED, (x, y.args[1]), dtype, shape)
         return graph.map(CHOICE, (y.args[0], inner, graph.full(0.0, (), dtype)), dtype, shape)
@@ -63,7 +68,7 @@ def _scaled(graph, args, dtype, shape) -> Value | None:
 
 # What is inf or nan where one of these arguments is.
 _CARRIED = {
-    PLUS: (0, 1), MINUS: (0, 1), TIMES: (0, 1), OVER: (0,), NEGATIVE: (0,), SCALED: (0,),
+    PLUS: (0, 1), MINUS: (0, 1), TIMES: (0, 1), OVER: (0,), NEGATIVE: (0,),
     parse("x * x"): (0,), parse("sqrt(x)"): (0,), parse("log(x)"): (0,),
 }  # fmt: skip
 _SEARCHED = 64
@@ -85,15 +90,15 @@ def _carries(x: Value, y: Value) -> bool:
 
 
 def _power_scaled(graph, x: Value, y: Value, dtype, shape) -> Value | None:
-    """Of what was scaled by the same factor before, which is 0 where its cotangent is or where
-    the factor is, and then finite: one test serves all."""
+    """Of what was scaled by the same factor before: one test serves all."""
     if is_map(x, SCALED) and x.args[1] is y:
         first, product = x.args[0], graph.map(TIMES, x.args, dtype, shape)
-    elif is_map(x, _KEPT) and is_map(x.args[1], TIMES) and x.args[1].args[1] is y:
-        first, product = x.args
+    elif is_map(x, _KEPT_OF_TWO) and x.args[1] is y and is_map(x.args[2], TIMES):
+        first, _, product = x.args
     else:
         return None
-    return graph.map(_KEPT, (first, graph.map(TIMES, (product, y), dtype)), dtype, shape)
+    product = graph.map(TIMES, (product, y), dtype)
+    return graph.map(_KEPT_OF_TWO, (first, y, product), dtype, shape)
 
 
 def _product(graph, args, dtype, shape) -> Value | None:
