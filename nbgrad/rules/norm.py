@@ -8,7 +8,7 @@ from ..core.array import functions, implements
 from ..core.primitive import Aval, bind, shape_of
 from ..kernels import directions, shapes
 from ..kernels import reduce as kernels
-from .families import Custom, float_type, sample
+from .families import Custom, float_type, sample, scaled
 from .forms import reductions as forms
 from .reduce import chosen, count
 from .sums import share
@@ -33,13 +33,13 @@ def _compute(x, *, axes, keepdims):
 
 def _rule(ct, out, args, need, *, axes, keepdims):
     shape = shape_of(args[0])
-    scale = np.reshape(ct, shapes.reduced(shape, axes, True)) * _inverse(out, shape, axes)
-    return [args[0] * scale]
+    ct = np.reshape(ct, shapes.reduced(shape, axes, True))
+    return [scaled(scaled(ct, _inverse(out, shape, axes)), args[0])]
 
 
 def _push(tangents, out, args, *, axes, keepdims):
-    unit = args[0] * _inverse(out, shape_of(args[0]), axes)
-    return np.sum(unit * tangents[0], axis=axes, keepdims=keepdims)
+    unit = scaled(_inverse(out, shape_of(args[0]), axes), args[0])
+    return np.sum(scaled(tangents[0], unit), axis=axes, keepdims=keepdims)
 
 
 def _slope(x, out, x_dot, *, axes, keepdims):
