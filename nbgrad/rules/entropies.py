@@ -11,8 +11,8 @@ from .families import Interval, elementwise, in_doubles, positive, reals, scaled
 
 
 def _quotient(x, y):
-    """x / y, and 0 where x is 0, with derivative 1 / y there."""
-    return scaled(x, 1 / y)
+    """x / y, and 0 where x is 0 and y a number, with derivative 1 / y there."""
+    return np.where(x == 0, np.where(y == y, scaled(x, 1 / y), y), x / y)
 
 
 xlogy_row = elementwise(
