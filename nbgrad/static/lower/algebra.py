@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 SAME, PLUS, MINUS, TIMES = parse("x"), parse("x + y"), parse("x - y"), parse("x * y")
 OVER, NEGATIVE, CHOICE = parse("x / y"), parse("-x"), parse("select(x, y, z)")
-_KEPT, _KEPT_OF_TWO = (
-    parse(f"select({zero}, 0.0, {value})")
-    for zero, value in (("x == 0.0", "y"), ("(x == 0.0) | (y == 0.0)", "z"))
-)
+# A product, 0 where one of so many factors is.
+_KEPT = {
+    n: parse(f"select({' | '.join(f'({name} == 0.0)' for name in NAMES[:n])}, 0.0, {NAMES[n]})")
+    for n in range(1, len(NAMES))
+}
 
 
 def simpler(
@@ -59,17 +60,17 @@ def _scaled(graph, args, dtype, shape) -> Value | None:
     if is_finite(x) or is_finite(y) or x is y:
         return graph.map(TIMES, args, dtype, shape)
     if _carries(x, y):
-        return graph.map(_KEPT, (y, graph.map(TIMES, args, dtype, shape)), dtype, shape)
+        return graph.map(_KEPT[1], (y, graph.map(TIMES, args, dtype, shape)), dtype, shape)
     if is_map(y, CHOICE) and number_of(y.args[2]) == 0.0:
         inner = graph.map(SCALED, (x, y.args[1]), dtype, shape)
         return graph.map(CHOICE, (y.args[0], inner, graph.full(0.0, (), dtype)), dtype, shape)
-    return _power_scaled(graph, x, y, dtype, shape)
+    return _scaled_again(graph, args, dtype, shape)
 
 
 # What is inf or nan where one of these arguments is.
 _CARRIED = {
     PLUS: (0, 1), MINUS: (0, 1), TIMES: (0, 1), OVER: (0,), NEGATIVE: (0,),
-    parse("x * x"): (0,), parse("sqrt(x)"): (0,), parse("log(x)"): (0,),
+    **{parse(body): (0,) for body in ("x * x", "sqrt(x)", "log(x)", "sin(x)", "cos(x)")},
 }  # fmt: skip
 _SEARCHED = 64
 
@@ -89,16 +90,38 @@ def _carries(x: Value, y: Value) -> bool:
     return False
 
 
-def _power_scaled(graph, x: Value, y: Value, dtype, shape) -> Value | None:
-    """Of what was scaled by the same factor before: one test serves all."""
-    if is_map(x, SCALED) and x.args[1] is y:
-        first, product = x.args[0], graph.map(TIMES, x.args, dtype, shape)
-    elif is_map(x, _KEPT_OF_TWO) and x.args[1] is y and is_map(x.args[2], TIMES):
-        first, _, product = x.args
-    else:
+def _scaled_again(graph, args, dtype, shape) -> Value | None:
+    """Of what was scaled before: each factor is tested once, and no product between."""
+    parts = [_factors(graph, arg) for arg in args]
+    tested = list(dict.fromkeys(_unsigned(factor) for factors, _ in parts for factor in factors))
+    if all(len(factors) == 1 for factors, _ in parts) or len(tested) not in _KEPT:
         return None
-    product = graph.map(TIMES, (product, y), dtype)
-    return graph.map(_KEPT_OF_TWO, (first, y, product), dtype, shape)
+    product = graph.map(TIMES, [product for _, product in parts], dtype, shape)
+    return graph.map(_KEPT[len(tested)], (*tested, product), dtype, shape)
+
+
+def _unsigned(value: Value) -> Value:
+    """What is 0 where a factor is, without its sign."""
+    return value.args[0] if is_map(value, NEGATIVE) else value
+
+
+def _factors(graph, value: Value) -> tuple[Sequence[Value], Value]:
+    """The factors of a scaled product, and the product without their tests."""
+    if is_map(value, SCALED):
+        return value.args, graph.map(TIMES, value.args, value.dtype, value.shape)
+    if isinstance(value, Map) and value.body is _KEPT.get(max(len(value.args) - 1, 2)):
+        return value.args[:-1], value.args[-1]
+    return (value,), value
+
+
+def priced(value: Value) -> tuple[int, tuple[Value, ...]]:
+    """The price of a value, and the arguments whose prices are added to it. A product costs the
+    same however many of its factors are tested, and needs no other values for that."""
+    if is_map(value, SCALED):
+        return 3, value.args
+    if isinstance(value, Map) and value.body is _KEPT.get(len(value.args) - 1):
+        return 2, value.args[-1:]
+    return value.price, value.args
 
 
 def _product(graph, args, dtype, shape) -> Value | None:
