@@ -61,6 +61,9 @@ def _scaled(graph, args, dtype, shape) -> Value | None:
         return graph.map(TIMES, args, dtype, shape)
     if _carries(x, y):
         return graph.map(_KEPT[1], (y, graph.map(TIMES, args, dtype, shape)), dtype, shape)
+    if is_map(x, _KEPT[1]) and x.args[0] is y:
+        product = graph.map(TIMES, (x.args[1], y), dtype, shape)
+        return graph.map(_KEPT[1], (y, product), dtype, shape)
     if is_map(y, CHOICE) and number_of(y.args[2]) == 0.0:
         inner = graph.map(SCALED, (x, y.args[1]), dtype, shape)
         return graph.map(CHOICE, (y.args[0], inner, graph.full(0.0, (), dtype)), dtype, shape)
