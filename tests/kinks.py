@@ -14,7 +14,7 @@ import numpy as np
 from numpy import inf, nan
 
 import nbgrad
-from nbgrad import grad, hessian, hvp, jacobian, jvp, linearize, special, vmap
+from nbgrad import grad, hessian, hvp, jacobian, jvp, linearize, vmap
 from nbgrad.core.primitive import Primitive, bind
 
 COMPOSITE: dict[str, tuple] = {
@@ -68,11 +68,11 @@ COMPOSITE: dict[str, tuple] = {
     "np.exp(-1 / x)": (0.0,),
     "x[0] / x[1]": ([0.0, 0.0], [1.0, inf]),
     "np.abs(x) / x": (0.0,),
-    "special.xlogy(x, x)": (0.0,),
-    "special.xlogy(x[0], x[1])": ([0.0, 0.0], [0.0, 1.0], [1.0, 0.0]),
-    "special.xlog1py(x[0], x[1])": ([0.0, -1.0],),
-    "special.rel_entr(x[0], x[1])": ([0.0, 0.0], [0.0, 1.0]),
-    "special.kl_div(x[0], x[1])": ([0.0, 0.0], [0.0, 1.0]),
+    "nbgrad.special.xlogy(x, x)": (0.0,),
+    "nbgrad.special.xlogy(x[0], x[1])": ([0.0, 0.0], [0.0, 1.0], [1.0, 0.0]),
+    "nbgrad.special.xlog1py(x[0], x[1])": ([0.0, -1.0],),
+    "nbgrad.special.rel_entr(x[0], x[1])": ([0.0, 0.0], [0.0, 1.0]),
+    "nbgrad.special.kl_div(x[0], x[1])": ([0.0, 0.0], [0.0, 1.0]),
     "np.logaddexp(x[0], x[1])": ([inf, inf], [inf, 1.0], [-inf, -inf], [-inf, 1.0]),
     "np.logaddexp2(x[0], x[1])": ([inf, inf],),
     "nbgrad.logsumexp(x)": ([inf, inf], [inf, 1.0], [-inf, -inf], [-inf, 1.0]),
@@ -186,6 +186,11 @@ def _each(f: Callable, axis: int) -> Callable:
     return lambda x: np.stack([f(x, e) for e in np.eye(x.shape[0])], axis)
 
 
+def _along(f: Callable, e: np.ndarray) -> Callable:
+    """The product of what `f` gives with a direction."""
+    return lambda x: np.sum(f(x) * e)
+
+
 def _twice(f: Callable) -> Callable:
     """`f` as the second of two samples."""
     return lambda x: vmap(f)(np.stack([x, x]))[1]
@@ -219,7 +224,7 @@ WAYS = {
     2: [
         Way("hessian", hessian, True),
         Way("hvp", lambda f: _each(hvp(f), 0), True),
-        Way("grad(grad)", lambda f: _each(lambda x, e: grad(lambda x: np.sum(grad(f)(x) * e))(x), 0)),
+        Way("grad(grad)", lambda f: _each(lambda x, e: grad(_along(grad(f), e))(x), 0)),
         Way("jvp(grad)", lambda f: _each(lambda x, e: jvp(grad(f), (x,), (e,))[1], -1)),
         Way("linearize(grad)", lambda f: _each(lambda x, e: linearize(grad(f), x)[1](e), -1)),
         Way("jacobian reverse(grad)", lambda f: jacobian(grad(f), **REVERSE)),
@@ -245,8 +250,8 @@ HEAD = """# Kinks
 Where a function has no derivative, or an infinite one, nbgrad follows conventions. They are the
 same in all modes, in eager and compiled code, and in every order:
 
-* **Zero is strong.** In a product of derivatives a factor that is exactly 0 gives 0, even beside inf
-  and nan. So a branch that `np.where` does not choose has no effect, whatever its derivative is
+* **Zero is strong.** In a product of derivatives a factor that is exactly 0 gives 0, even beside
+  inf and nan. So a branch that `np.where` does not choose has no effect, whatever its derivative is
   there, and `np.sqrt(x * x)` has the derivative 0 at 0 by `grad` and by `jvp`.
 * **Ties share evenly** in `max`, `min`, `maximum`, `minimum` and `clip`. Orders do not share: equal
   elements keep their order in `sort`, `partition`, `median` and `quantile`, and each place has one
@@ -259,11 +264,11 @@ same in all modes, in eager and compiled code, and in every order:
 
 Products of matrices, convolutions and running products multiply as BLAS and NumPy do: there 0 times
 inf is nan, so a way that meets both may give nan where another gives a number. So may sums in which
-infinite terms cancel. A second derivative at a kink need not be symmetric: row i is the derivative of
-the partial i.
+infinite terms cancel. A second derivative at a kink need not be symmetric: row i is the derivative
+of the partial i.
 
-Derivatives at kinks of ops, and of functions made of them. Third ones are shown for functions of one
-number; those of all are compared.
+Derivatives at kinks of ops, and of functions made of them. Third ones are shown for functions of
+one number; those of all are compared.
 
 | function | at | first | second | third |
 |---|---|---|---|---|
