@@ -22,7 +22,7 @@ def table():
     script = [sys.executable, str(ROOT / "tests" / "kinks.py")]
     run = subprocess.run(
         script, env=environment({"NUMBA_DISABLE_JIT": 1}), capture_output=True, text=True,
-        timeout=300,
+        timeout=900,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
     return run.stdout, run.stderr.strip()
