@@ -172,4 +172,5 @@ def _shared(out, share):
     share = np.reshape(share, shape_of(out))
     if isinstance(share, np.ndarray) and np.all(np.isfinite(share)):
         return out * share
-    return np.where(np.isfinite(share), out * share, stopped(out) * share)
+    with np.errstate(invalid="ignore"):  # nan of 0 times inf
+        return np.where(np.isfinite(share), out * share, stopped(out) * share)
