@@ -330,8 +330,8 @@ def typed_literal(dtype: np.dtype) -> Callable[[Constant], str]:
     return literal
 
 
-SCALED = parse("select(x == 0.0, 0.0, x * y)")
-"""A cotangent times a partial: a zero one gives zero, whatever the partial."""
+SCALED = parse("select((x == 0.0) | (y == 0.0), 0.0, x * y)")
+"""A cotangent times a partial: a zero of either gives zero, whatever the other."""
 
 __all__ = [
     "NAMES", "SCALED", "Apply", "Arg", "Expr", "Number", "apply", "arg", "arguments", "evaluate",

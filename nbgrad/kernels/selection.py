@@ -20,7 +20,8 @@ _SAMPLE, _MARGIN = 64, 8  # numbers among which pivots are sought, and how far f
 def divided(row, order, room, low, high, first, last):
     """order[low:high] in three: what lies below `first`, up to `last`, above; where they meet.
 
-    Every position is written to the ends of all three, and one of the ends moves on.
+    Every position is written to the ends of all three, and one of the ends moves on. Each third
+    keeps its order: that of what lies above is turned, as it is written from the end.
     """
     alone()
     a, b, c = low, low, high - 1
@@ -36,7 +37,7 @@ def divided(row, order, room, low, high, first, last):
     for i in range(b - low):
         order[a + i] = room[low + i]
     for i in range(high - 1 - c):
-        order[middle + i] = room[c + 1 + i]
+        order[middle + i] = room[high - 1 - i]
     return a, middle
 
 

@@ -97,7 +97,7 @@ sqrt = elementwise(
     notes="derivative inf at 0; a zero cotangent still gives zero",
 )  # fmt: skip
 cbrt = elementwise(
-    np.cbrt, "cbrt(x)", [lambda x, out: 1 / 3 / (out * out)], domains=[positive],
+    np.cbrt, "cbrt(x)", [lambda x, out: 1 / 3 * integer_power_of(out, -2)], domains=[positive],
     kinks=[((0.0,), (np.inf,))], notes="derivative inf at 0; a zero cotangent still gives zero",
 )  # fmt: skip
 
@@ -213,8 +213,8 @@ minimum = elementwise(
 
 
 def _share_of_number(mine, other):
-    """1 where mine wins or the other is nan, and an even half where both are equal."""
-    return np.where(other != other, 1.0, _share(mine, other))
+    """1 where mine wins or the other alone is nan, and an even half where both are equal."""
+    return np.where(other != other, np.where(mine == mine, 1.0, 0.0), _share(mine, other))
 
 
 fmax = elementwise(

@@ -5,14 +5,14 @@ import numpy as np
 from ..core.array import apply, implements
 from ..core.primitive import bind
 from .activation import sigmoid
-from .families import Interval, elementwise, in_doubles, positive, reals
+from .families import Interval, elementwise, in_doubles, positive, reals, scaled
 
 # -- products with logarithms ---------------------------------------------------------------------
 
 
 def _quotient(x, y):
-    """x / y, and 0 for 0 / 0."""
-    return x / np.where(x == 0, np.where(y == 0, 1.0, y), y)
+    """x / y, and 0 where x is 0 and y a number, with derivative 1 / y there."""
+    return np.where(x == 0, np.where(y == y, scaled(x, 1 / y), y), x / y)
 
 
 xlogy_row = elementwise(

@@ -13,7 +13,7 @@ from ..kernels import matmul as kernels
 from ..kernels.launch import Given, Launch, Literal, New, is_short
 from . import batching, structure
 from .dtypes import FLOATS, kind_of, type_of
-from .families import Bilinear, sample, ufunc_primitives
+from .families import Bilinear, sample, scaled, ufunc_primitives
 from .forms import reductions
 
 
@@ -49,7 +49,7 @@ def _as_matrices(ct, x, y):
 def _left(ct, x, y, product=np.matmul):
     """ct @ y.T"""
     if len(shape_of(x)) == len(shape_of(y)) == 1:
-        return ct * y
+        return scaled(ct, y)
     ct, _, matrix = _as_matrices(ct, x, y)
     x_bar = product(ct, swap(matrix))
     return x_bar[..., 0, :] if len(shape_of(x)) == 1 else x_bar
@@ -58,7 +58,7 @@ def _left(ct, x, y, product=np.matmul):
 def _right(ct, x, y, product=np.matmul):
     """x.T @ ct"""
     if len(shape_of(x)) == len(shape_of(y)) == 1:
-        return ct * x
+        return scaled(ct, x)
     ct, matrix, _ = _as_matrices(ct, x, y)
     y_bar = product(swap(matrix), ct)
     return y_bar[..., 0] if len(shape_of(y)) == 1 else y_bar

@@ -65,7 +65,7 @@ def cov(m, y=None, rowvar: bool = True, bias: bool = False, ddof=None, fweights=
         divisor = max(divisor, 0)
     centred = x - mean
     product = centred @ np.transpose(scaled)
-    return np.squeeze(product / divisor if _nonzero(divisor) else product * np.nan)
+    return np.squeeze(product / divisor if _nonzero(divisor) else stopped(product) * np.inf)
 
 
 def _nonzero(divisor) -> bool:

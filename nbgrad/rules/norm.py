@@ -8,8 +8,9 @@ from ..core.array import functions, implements
 from ..core.primitive import Aval, bind, shape_of
 from ..kernels import directions, shapes
 from ..kernels import reduce as kernels
-from .families import Custom, float_type, sample
+from .families import Custom, float_type, sample, scaled
 from .forms import reductions as forms
+from .nondiff import stopped
 from .reduce import chosen, count
 from .sums import share
 
@@ -33,13 +34,13 @@ def _compute(x, *, axes, keepdims):
 
 def _rule(ct, out, args, need, *, axes, keepdims):
     shape = shape_of(args[0])
-    scale = np.reshape(ct, shapes.reduced(shape, axes, True)) * _inverse(out, shape, axes)
-    return [args[0] * scale]
+    ct = np.reshape(ct, shapes.reduced(shape, axes, True))
+    return [scaled(scaled(ct, _inverse(out, shape, axes)), args[0])]
 
 
 def _push(tangents, out, args, *, axes, keepdims):
-    unit = args[0] * _inverse(out, shape_of(args[0]), axes)
-    return np.sum(unit * tangents[0], axis=axes, keepdims=keepdims)
+    unit = scaled(_inverse(out, shape_of(args[0]), axes), args[0])
+    return np.sum(scaled(tangents[0], unit), axis=axes, keepdims=keepdims)
 
 
 def _slope(x, out, x_dot, *, axes, keepdims):
@@ -137,9 +138,9 @@ def _centred(x, axis, dtype, ddof, correction, where, mean, op):
         mean = np.mean(x, axis=axes, keepdims=True, where=where)
     if where is True:
         divisor = max(math.prod(shape[i] for i in axes) - ddof, 0)
-        return x - mean, axes, share(divisor)
+        return x - mean, axes, share(divisor) if divisor else math.inf
     divisor = np.maximum(count(x, axes, True, where) - ddof, 0)
-    shares = np.where(divisor > 0, 1.0 / np.maximum(divisor, 1), np.nan)
+    shares = np.where(divisor > 0, 1.0 / np.maximum(divisor, 1), np.inf)
     return chosen(op, x - mean, None, where, 0), axes, shares.astype(float_type(x.dtype))
 
 
@@ -148,11 +149,11 @@ def var(a, axis=None, dtype=None, *, ddof=0, keepdims: bool = False, where=True,
         correction=None):  # fmt: skip
     """Sum of squared deviations from the mean over `axis`, divided by their number minus `ddof`.
 
-    nan where that divisor is 0.
+    Where that divisor is 0 it is inf, or nan where all deviations are 0, with derivative 0.
     """
     centred, axes, share = _centred(a, axis, dtype, ddof, correction, where, mean, "var")
     total = np.sum(np.square(centred), axis=axes, keepdims=keepdims)
-    return total * _fitting(share, total)
+    return _shared(total, share)
 
 
 @implements(np.std)
@@ -161,9 +162,15 @@ def std(a, axis=None, dtype=None, *, ddof=0, keepdims: bool = False, where=True,
     """Square root of the variance; its derivative at equal elements is 0, as that of norm at 0."""
     centred, axes, share = _centred(a, axis, dtype, ddof, correction, where, mean, "std")
     out = bind(norm_row, centred, axes=axes, keepdims=bool(keepdims))
-    return out * _fitting(math.sqrt(share) if type(share) is float else np.sqrt(share), out)
+    return _shared(out, math.sqrt(share) if type(share) is float else np.sqrt(share))
 
 
-def _fitting(share, out):
-    """A share of each element as the shape of what was reduced has it."""
-    return share if type(share) is float else np.reshape(share, shape_of(out))
+def _shared(out, share):
+    """`out * share`, a constant where the share is inf: the divisor is 0."""
+    if type(share) is float:
+        return out * share if share < math.inf else stopped(out) * share
+    share = np.reshape(share, shape_of(out))
+    if isinstance(share, np.ndarray) and np.all(np.isfinite(share)):
+        return out * share
+    with np.errstate(invalid="ignore"):  # nan of 0 times inf
+        return np.where(np.isfinite(share), out * share, stopped(out) * share)

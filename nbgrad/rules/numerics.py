@@ -164,8 +164,10 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     at = searchsorted(xp, x, "right")
     at = np.minimum(np.maximum(at - 1, 0), n - 2)
     x0, x1, f0, f1 = (take(z, i) for z in (xp, fp) for i in (at, at + 1))
-    inside = f0 + (x - x0) * ((f1 - f0) / (x1 - x0))
-    inside = np.where(x == xp[n - 1], fp[n - 1] + (inside - stopped(inside)), inside)
+    equal = x0 == x1  # as the last two may be, at the last one
+    slope = np.where(equal, 0.0, f1 - f0) / np.where(equal, 1.0, x1 - x0)
+    # From the end on the right where x is the last point, whose value is exact then.
+    inside = np.where(x == xp[n - 1], f1 + (x - x1) * slope, f0 + (x - x0) * slope)
     return np.where(x < xp[0], first, np.where(x > xp[n - 1], last, inside))
 
 

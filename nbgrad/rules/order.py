@@ -25,15 +25,34 @@ class Positions(Written):
 
 # From this size on kernels of our own pay for their compilation.
 _LARGE = 1 << 14
+# Up to this size NumPy's stable sort takes no longer than its others.
+_SHORT = 128
 _SORTED_BY_KERNELS = {np.dtype(kind) for kind in ("float64", "float32", "int64") if not DISABLED}
 
 
 def _order(x, *, axis, kth, kind):
+    """Equal elements keep their order, as in compiled programs: they share no derivative."""
     x = np.asarray(x)
     if x.size >= _LARGE and x.dtype in _SORTED_BY_KERNELS and len(kth) != 1:
         rows = np.ascontiguousarray(np.moveaxis(x, axis, -1))
         return np.ascontiguousarray(np.moveaxis(selection.order_of_rows(rows, kth), -1, axis))
-    return np.argpartition(x, kth, axis) if kth else np.argsort(x, axis, kind)
+    if kind is None and x.shape[axis] <= _SHORT:
+        return np.argsort(x, axis, "stable")
+    order = np.argpartition(x, kth, axis) if kth else np.argsort(x, axis, kind)
+    return np.argsort(x, axis, "stable") if _are_tied(x, order, axis, kth) else order
+
+
+def _are_tied(x, order, axis, kth) -> bool:
+    """Whether some elements are equal, or equal to one at `kth`; nan equals nan."""
+    x, order = np.moveaxis(x, axis, -1), np.moveaxis(order, axis, -1)
+    places = order[..., kth] if kth else order
+    found = x[places] if x.ndim == 1 else np.take_along_axis(x, places, -1)
+    if kth:
+        rows = x.size // x.shape[-1]
+        singles = (np.count_nonzero(x == found[..., [i]]) == rows for i in range(len(kth)))
+        return bool(np.any(found != found)) or not all(singles)
+    last = found[..., -2:-1]
+    return bool(np.any(found[..., 1:] == found[..., :-1]) or np.any(last != last))
 
 
 def _smallest_first(x, *, axis, kth, kind):
@@ -47,7 +66,8 @@ order_row = Positions(
         sample((3, 4), axis=1, kth=(), kind=None), sample((0, 3), axis=1, kth=(), kind=None),
     ],
     form=forms.argsort, reference=_smallest_first,
-    notes="kth: only these places are right, as np.argpartition has it",
+    notes="equal elements keep their order, whatever the kind, so the first of them has the whole "
+    "derivative of the first place; kth: only these places are right, as np.argpartition has it",
     slow="NumPy sorts short rows of floats in vectors, without the positions that a derivative "
     "asks for, and selects in vectors, which compiled programs do not",
 )  # fmt: skip

@@ -9,7 +9,7 @@ from ..core.primitive import Aval, bind, shape_of
 from ..errors import DimensionMismatch
 from . import batching
 from .dtypes import FLOATS, common_type
-from .families import Bilinear, sample
+from .families import Bilinear, sample, scaled
 from .forms import reductions as forms
 from .linalg import matmul
 
@@ -64,7 +64,7 @@ def _spread(ct, kept: int, ndim: int):
 
 
 def _other(ct, other, kept: int):
-    return np.multiply(_spread(ct, kept, len(shape_of(other))), other)
+    return scaled(_spread(ct, kept, len(shape_of(other))), other)
 
 
 def _row_sums(x, y, *, kept):

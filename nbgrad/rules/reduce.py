@@ -17,7 +17,8 @@ from ..kernels import unbroadcast as unbroadcast_kernel
 from . import batching, simpler
 from .dtypes import FLOATS, float_type, held, in_dtype, kind_of, type_of
 from .elementwise import divide, multiply
-from .families import Custom, Linear, sample
+from .families import Custom, Linear, is_finite, sample, scaled
+from .families.arrays import zeros_like
 from .forms import layout
 from .forms import reductions as forms
 from .sums import MeanPlan, SumPlan, share_along
@@ -81,6 +82,16 @@ mean_row = Linear(
 sum_row.plan_class, mean_row.plan_class = SumPlan, MeanPlan
 
 
+def _mean_push(tangents, out, args, *, axes, keepdims):
+    """That of nothing is a constant, nan."""
+    if 0 in shape_of(args[0]):
+        return zeros_like(out)
+    return bind(mean_row, tangents[0], axes=axes, keepdims=keepdims)
+
+
+mean_row.pushforward = _mean_push
+
+
 @implements(np.sum)
 def sum(a, axis=None, dtype=None, *, keepdims: bool = False, initial=None, where=True):
     """Sum over `axis`: an int, a tuple of ints, or None for all. Pullback: ct spread over x."""
@@ -126,6 +137,7 @@ def _ties(x, out, axes):
     """Which elements are the extreme, and how many of them there are, of the shape of `out`."""
     mask = x == np.broadcast_to(_opened(out, shape_of(x), axes), shape_of(x))
     count = np.count_nonzero(mask, axis=axes)
+    count = np.maximum(count, 1)  # none equals nan, which has the derivative 0
     return mask, np.reshape(count, shape_of(out)).astype(x.dtype)
 
 
@@ -167,7 +179,7 @@ def _extreme(function, ufunc, kind):
         along="axes",
         form=forms.reduction(kind),
         kinks=[((np.array([1.0, 1.0]),), (np.array([0.5, 0.5]),))],
-        notes="ties share the derivative evenly",
+        notes="ties share the derivative evenly; 0 where the result is nan",
     )  # fmt: skip
 
 
@@ -249,16 +261,21 @@ def _cofactors(x, axes):
 
 def _prod_rule(ct, out, args, need, *, axes, keepdims):
     shape = shape_of(args[0])
-    return [np.broadcast_to(_opened(ct, shape, axes), shape) * _cofactors(args[0], axes)]
+    return [scaled(_opened(ct, shape, axes), _cofactors(args[0], axes))]
 
 
 def _prod_push(tangents, out, args, *, axes, keepdims):
-    return np.sum(tangents[0] * _cofactors(args[0], axes), axis=axes, keepdims=keepdims)
+    slopes = scaled(tangents[0], _cofactors(args[0], axes))
+    return np.sum(slopes, axis=axes, keepdims=keepdims)
 
 
 def _prod_fused(ct, out, args, need, *, axes, keepdims):
     x = args[0]
-    return [kernels.pulled(kernels.prod_pullback, ct, x, axes)] if axes else [ct]
+    if not axes:
+        return [ct]
+    if not is_finite(ct):
+        return _prod_rule(ct, out, args, need, axes=axes, keepdims=keepdims)
+    return [kernels.pulled(kernels.prod_pullback, ct, x, axes)]
 
 
 def _prod_slope(x, out, x_dot, *, axes, keepdims):

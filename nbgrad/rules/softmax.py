@@ -9,7 +9,7 @@ from ..errors import DimensionMismatch
 from ..kernels import logsoftmax as kernels
 from ..kernels import shapes
 from ..kernels.pieces import rowwise
-from .families import Custom, float_type, sample
+from .families import Custom, float_type, sample, scaled
 from .forms import softmax as forms
 
 
@@ -165,10 +165,10 @@ logsumexp_row = Custom(
     "logsumexp", _logsumexp_compute,
     lambda x, *, axes: Aval.of(shapes.reduced(x.shape, axes, False), float_type(x)),
     lambda ct, out, args, need, *, axes: [
-        _opened(ct, args[0], axes) * _shares(out, args[0], axes)
+        scaled(_opened(ct, args[0], axes), _shares(out, args[0], axes))
     ],
     lambda tangents, out, args, *, axes: np.sum(
-        tangents[0] * _shares(out, args[0], axes), axis=axes
+        scaled(tangents[0], _shares(out, args[0], axes)), axis=axes
     ),
     samples=[
         sample((3,), axes=(0,)), sample((2, 3), axes=(1,)), sample((2, 3), axes=(0, 1)),

@@ -19,7 +19,7 @@ from ..core.primitive import Aval, Primitive, bind, new_level, shape_of
 from ..core.steps import Index, Path
 from ..core.symbols import Symbol, is_recorded, lifted
 from ..eager import emission
-from ..rules.families import Custom, Elementwise, Written, reals
+from ..rules.families import Custom, Elementwise, Written, is_finite, reals
 from ..rules.families.arrays import zeros_like
 from ..rules.families.scalar import scale, scaled
 from ..rules.layout import astype, broadcast_to
@@ -159,13 +159,16 @@ class Slope(Written):
 
     def value(self, x, out, x_dot, **params):
         assert self.row.slopes
-        return self.row.slopes[0](x, out, x_dot, **params)
+        slope = self.row.slopes[0](x, out, x_dot, **params)
+        return slope if is_finite(slope) else self.row.pushforward((x_dot,), out, (x,), **params)
 
     def like(self, x, out, x_dot, **params) -> Aval:
         return out
 
     def fused_pullback(self, ct, out, args, need, **params):
         assert self.row.slopes
+        if not is_finite(ct):
+            return self.pullback(ct, out, args, need, **params)
         x, of_x, x_dot = args
         x_bar = self.row.slopes[1](ct, out, x, of_x, x_dot, **params) if need[0] else None
         pulled = self.row.fused_pullback
@@ -218,7 +221,7 @@ def pushed(primitive: Primitive, tangents: Sequence, out: Any, args: Sequence, p
                 return push((*args, out, *moving))
     elif isinstance(primitive, Custom) and primitive.slopes:
         (x,), (x_dot,) = args, tangents
-        if not (_is_recorded(out) or _is_recorded(x_dot)) and _is_finite(out):
+        if not (_is_recorded(out) or _is_recorded(x_dot)) and is_finite(out):
             return bind(_slope_of(primitive), x, out, x_dot, **params)
     return primitive.pushforward(tangents, out, args, **params)
 
@@ -226,13 +229,6 @@ def pushed(primitive: Primitive, tangents: Sequence, out: Any, args: Sequence, p
 def _is_recorded(x: Any) -> bool:
     """`is_recorded`, told at once of what holds plain data."""
     return type(x) is not TrackedArray and type(x) is not np.ndarray and is_recorded(x)
-
-
-def _is_finite(x: Any) -> bool:
-    """Whether all numbers are: beside inf and nan, zeros are strong in ops alone."""
-    while isinstance(x, Array):
-        x = x.below
-    return bool(np.isfinite(x).all())
 
 
 @lru_cache(maxsize=4096)

@@ -7,7 +7,7 @@ import numpy as np
 
 import nbgrad
 
-from . import blocks, first, held, higher, unnumbers
+from . import blocks, first, held, higher, kinks, unnumbers
 from .case import MODES, REFUSALS, Case, Different, NotHere, tracked
 from .programs import Program
 
@@ -21,6 +21,7 @@ __all__ = [
     "first",
     "held",
     "higher",
+    "kinks",
     "refuses",
     "refusing",
     "unnumbers",

@@ -1,12 +1,13 @@
 """Families whose rows are a scalar body: elementwise functions, and comparisons and their kin."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...codegen.scalar import Expr
-from ...core.array import functions
+from ...core.array import Array, functions
 from ...core.primitive import Aval, Primitive, bind, shape_of
 from ...eager import plans as eager
 from ...eager.elementwise import ElementwisePlan
@@ -227,24 +228,34 @@ ufunc_primitives: dict[np.ufunc, Primitive] = {}
 
 
 def scaled(ct, partial):
-    """`ct * partial`, where a zero `ct` gives zero even if the partial is inf or nan, and a
-    partial that is the number 0 gives zero whatever `ct` is."""
+    """`ct * partial`, where a zero of either gives zero even if the other is inf or nan."""
     if isinstance(partial, (int, float)) and np.isfinite(partial):
         if partial == 0:
             return np.where(False, ct, 0.0)
         return ct if partial == 1 else ct * float(partial)
+    if type(ct) is type(partial) is np.ndarray and ct.size == 1 and 0.0 < abs(ct.item()) < math.inf:
+        return ct * partial  # without a kernel, as no zero meets inf or nan
     return bind(scale, ct, partial)
 
 
+def is_finite(x: Any) -> bool:
+    """Whether all numbers of any kind of array but a recorded one are finite: kernels that multiply
+    derivatives by themselves are for those, as 0 times inf is nan there."""
+    while isinstance(x, Array):
+        x = x.below
+    return math.isfinite(x.item()) if x.size == 1 else bool(np.isfinite(x).all())
+
+
 # The one place of the strong zero: bilinear in the cotangent and the partial, so that the
-# derivative with respect to a zero cotangent is the partial, as transposition needs.
+# derivative with respect to a zero cotangent is the partial, as transposition needs. Products along
+# a path are then the same whichever end they are begun at.
 scale = elementwise(
     None,
-    "select(x == 0.0, 0.0, x * y)",
+    "select((x == 0.0) | (y == 0.0), 0.0, x * y)",
     [lambda ct, p, out: p, lambda ct, p, out: ct],
     domains=[reals, reals],
     name="scale",
-    reference=lambda x, y: np.where(x == 0, 0, x * y),
+    reference=lambda x, y: np.where((x == 0) | (y == 0), 0, x * y),
     simplify=simpler.without_one,
-    notes="a zero cotangent gives zero, whatever the partial",
+    notes="a product of derivatives with a factor 0 is 0, even beside inf and nan",
 )

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 SAME, PLUS, MINUS, TIMES = parse("x"), parse("x + y"), parse("x - y"), parse("x * y")
 OVER, NEGATIVE, CHOICE = parse("x / y"), parse("-x"), parse("select(x, y, z)")
-_KEPT = parse("select(x == 0.0, 0.0, y)")
+# A product, 0 where one of so many factors is.
+_KEPT = {
+    n: parse(f"select({' | '.join(f'({name} == 0.0)' for name in NAMES[:n])}, 0.0, {NAMES[n]})")
+    for n in range(1, len(NAMES))
+}
 
 
 def simpler(
@@ -51,20 +55,25 @@ def _narrow(graph, value: Value, dtype: np.dtype) -> Value | None:
 
 def _scaled(graph, args, dtype, shape) -> Value | None:
     x, y = args
-    if number_of(x) == 0.0:
+    if 0.0 in (number_of(x), number_of(y)):
         return graph.full(0.0, shape, dtype)
-    if number_of(x) is not None or is_finite(y) or _carries(x, y):
+    if is_finite(x) or is_finite(y) or x is y:
         return graph.map(TIMES, args, dtype, shape)
+    if _carries(x, y):
+        return graph.map(_KEPT[1], (y, graph.map(TIMES, args, dtype, shape)), dtype, shape)
+    if is_map(x, _KEPT[1]) and x.args[0] is y:
+        product = graph.map(TIMES, (x.args[1], y), dtype, shape)
+        return graph.map(_KEPT[1], (y, product), dtype, shape)
     if is_map(y, CHOICE) and number_of(y.args[2]) == 0.0:
         inner = graph.map(SCALED, (x, y.args[1]), dtype, shape)
         return graph.map(CHOICE, (y.args[0], inner, graph.full(0.0, (), dtype)), dtype, shape)
-    return _power_scaled(graph, x, y, dtype, shape)
+    return _scaled_again(graph, args, dtype, shape)
 
 
 # What is inf or nan where one of these arguments is.
 _CARRIED = {
-    PLUS: (0, 1), MINUS: (0, 1), TIMES: (0, 1), OVER: (0,), NEGATIVE: (0,), SCALED: (0,),
-    parse("x * x"): (0,), parse("sqrt(x)"): (0,), parse("log(x)"): (0,),
+    PLUS: (0, 1), MINUS: (0, 1), TIMES: (0, 1), OVER: (0,), NEGATIVE: (0,),
+    **{parse(body): (0,) for body in ("x * x", "sqrt(x)", "log(x)", "sin(x)", "cos(x)")},
 }  # fmt: skip
 _SEARCHED = 64
 
@@ -84,16 +93,38 @@ def _carries(x: Value, y: Value) -> bool:
     return False
 
 
-def _power_scaled(graph, x: Value, y: Value, dtype, shape) -> Value | None:
-    """Of what was scaled by the same factor before, which is 0 where its cotangent is or where
-    the factor is, and then finite: one test serves all."""
-    if is_map(x, SCALED) and x.args[1] is y:
-        first, product = x.args[0], graph.map(TIMES, x.args, dtype, shape)
-    elif is_map(x, _KEPT) and is_map(x.args[1], TIMES) and x.args[1].args[1] is y:
-        first, product = x.args
-    else:
+def _scaled_again(graph, args, dtype, shape) -> Value | None:
+    """Of what was scaled before: each factor is tested once, and no product between."""
+    parts = [_factors(graph, arg) for arg in args]
+    tested = list(dict.fromkeys(_unsigned(factor) for factors, _ in parts for factor in factors))
+    if all(len(factors) == 1 for factors, _ in parts) or len(tested) not in _KEPT:
         return None
-    return graph.map(_KEPT, (first, graph.map(TIMES, (product, y), dtype)), dtype, shape)
+    product = graph.map(TIMES, [product for _, product in parts], dtype, shape)
+    return graph.map(_KEPT[len(tested)], (*tested, product), dtype, shape)
+
+
+def _unsigned(value: Value) -> Value:
+    """What is 0 where a factor is, without its sign."""
+    return value.args[0] if is_map(value, NEGATIVE) else value
+
+
+def _factors(graph, value: Value) -> tuple[Sequence[Value], Value]:
+    """The factors of a scaled product, and the product without their tests."""
+    if is_map(value, SCALED):
+        return value.args, graph.map(TIMES, value.args, value.dtype, value.shape)
+    if isinstance(value, Map) and value.body is _KEPT.get(max(len(value.args) - 1, 2)):
+        return value.args[:-1], value.args[-1]
+    return (value,), value
+
+
+def priced(value: Value) -> tuple[int, tuple[Value, ...]]:
+    """The price of a value, and the arguments whose prices are added to it. A product costs the
+    same however many of its factors are tested, and needs no other values for that."""
+    if is_map(value, SCALED):
+        return 3, value.args
+    if isinstance(value, Map) and value.body is _KEPT.get(len(value.args) - 1):
+        return 2, value.args[-1:]
+    return value.price, value.args
 
 
 def _product(graph, args, dtype, shape) -> Value | None:

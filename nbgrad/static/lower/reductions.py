@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from ...codegen.affine import Axis
 from ...codegen.functions import Constant
 from ...codegen.reductions import MAXIMUM, MINIMUM, SUM, Reduction
-from .algebra import NEGATIVE, TIMES
+from .algebra import NEGATIVE, TIMES, priced
 from .buffered import Matmul, Reduce
 from .products import summed_products
 from .values import Full, Value, View, is_finite, is_map
@@ -72,6 +72,13 @@ def _without_factor(
 ) -> tuple[Constant, Value] | None:
     """A constant that a product has as a factor, and the product without it: in the gradients of
     mean((d * x**3 + c * x**2 + ...)**2) each sum has its 2 / n inside of another product."""
+    if priced(value)[1] is not value.args:  # 0 where one of the others is
+        *tested, product = value.args
+        found = _without_factor(graph, product, most)
+        if found is None:
+            return None
+        rest = graph.map(value.body, (*tested, found[1]), value.dtype, value.shape)
+        return found[0], rest
     if not is_map(value, TIMES) or not most:
         return None
     for factor, other in (value.args, value.args[::-1]):

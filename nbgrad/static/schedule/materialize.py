@@ -7,6 +7,7 @@ reductions, dear values that several others read, and those that would split a l
 from collections.abc import Sequence
 
 from ..lower import rolls
+from ..lower.algebra import priced
 from ..lower.buffered import DeviceCall, Matmul, Nested, Scatter
 from ..lower.halo import MANY
 from ..lower.values import Concat, Full, Input, Inset, Map, Pad, Reshape, Take, Value, View
@@ -89,8 +90,9 @@ class BufferPolicy:
                 count = readers.get(value, 0) if passes else 1
                 readers[arg] = readers.get(arg, 0) + count
         for value in self.order:
-            args = [arg for arg in dict.fromkeys(value.args) if arg not in self.materialized]
-            price = value.price + sum(self.prices[arg] for arg in args)
+            own, args = priced(value)
+            args = [arg for arg in dict.fromkeys(args) if arg not in self.materialized]
+            price = own + sum(self.prices[arg] for arg in args)
             if isinstance(value, (Map, Take)):
                 if price >= DEAR or (price >= CHEAP and readers.get(value, 0) > 1):
                     self.materialized.add(value)
@@ -139,9 +141,8 @@ class BufferPolicy:
 
     def _price(self, value: Value) -> int:
         """About how many operations an element takes, with what is computed where it is read."""
-        return value.price + sum(
-            0 if a in self.materialized else self.prices[a] for a in value.args
-        )
+        own, args = priced(value)
+        return own + sum(0 if a in self.materialized else self.prices[a] for a in args)
 
 
 def is_shattered(edges: Edges, price: int) -> bool:
