@@ -16,6 +16,7 @@ from typing import Any
 from numba import types
 
 from .jit.kernel import DISABLED, Kernel
+from .layout import prototype
 from .threads import (
     ACQUIRE,
     BUSY,
@@ -47,8 +48,7 @@ _VARIABLE = "NBGRAD_NUM_THREADS"
 # Where more than one process of a job runs on this machine, MPI's launchers say so.
 _NEIGHBOURS = ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS")
 
-_new_lock = ctypes.pythonapi.PyThread_allocate_lock
-_new_lock.restype = ctypes.c_void_p
+_new_lock = prototype("PyThread_allocate_lock", ctypes.c_void_p)
 # These give the GIL away while they wait.
 _acquire = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int)(WORDS[ACQUIRE])
 _release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(WORDS[RELEASE])
