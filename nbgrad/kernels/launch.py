@@ -23,6 +23,7 @@ from numba.np import numpy_support
 from . import native
 from .builtin import builtin, compiled
 from .jit.kernel import DISABLED, Kernel
+from .layout import IS_KNOWN
 from .native import DOUBLE, INT, SINGLE, WORD, Emitter, word
 
 __all__ = [
@@ -120,8 +121,8 @@ def is_short(size: int) -> bool:
 
 def launcher(launch: Launch, count: int, general: Callable) -> Callable:
     """A function of `count` arguments that makes the call where all is as foreseen, and where not
-    is `general`; that itself where Numba compiles nothing."""
-    if DISABLED:
+    is `general`; that itself where Numba compiles nothing, or objects are kept in another way."""
+    if DISABLED or not IS_KNOWN:
         return general
     numbers: list[int | float] = []
     for x in (*launch.operands, *launch.returned):
