@@ -15,6 +15,7 @@ from typing import Any
 
 from numba import types
 
+from .cores import cores
 from .jit.kernel import DISABLED, Kernel
 from .layout import prototype
 from .threads import (
@@ -132,13 +133,6 @@ def _default() -> int:
     return min(cores(), MOST)
 
 
-def cores() -> int:
-    """The cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 @contextmanager
 def held() -> Iterator[None]:
     """The helpers have no job, and get none."""
@@ -167,10 +161,11 @@ def set_threads(n: int | None) -> None:
 
     Arguments:
         n: From 1 to 256. None is the default: what `NBGRAD_NUM_THREADS` says, else 1 inside a
-            worker of any pool, else the cores that the process may use. A worker is a thread that
-            is not the main one, a process that `multiprocessing` started (so those of
-            `concurrent.futures` and Dask), and one of several MPI ranks on a machine. A number
-            that was chosen holds for all threads of the process, and not for its children.
+            worker of any pool, else the cores that the process may use by its affinity and the CPU
+            quota of its container. A worker is a thread that is not the main one, a process that
+            `multiprocessing` started (so those of `concurrent.futures` and Dask), and one of
+            several MPI ranks on a machine. A number that was chosen holds for all threads of the
+            process, and not for its children.
 
     Raises TypeError where n is no integer, ValueError where it is out of bounds.
 

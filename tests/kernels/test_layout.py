@@ -46,10 +46,7 @@ with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     import nbgrad
     from nbgrad.core import slots
-    from nbgrad.eager.launching import Often
-    import nbgrad
-from nbgrad.kernels import layout
-from nbgrad.values import writing
+    from nbgrad.kernels import layout
     from nbgrad.values.tracked import TrackedArray
     assert not layout.IS_KNOWN and not slots.is_known()
     x = nbgrad.track(np.linspace(-1.0, 1.0, 6).reshape(2, 3))
@@ -78,10 +75,12 @@ assert not caught, [str(each.message) for each in caught]
 
 
 @pytest.mark.parametrize("fake", FAKES.values(), ids=FAKES)
-def test_unknown_builds_run_in_python(fake, tmp_path):
+def test_unknown_builds_run_in_python(fake, tmp_path_factory):
+    cache = tmp_path_factory.getbasetemp() / "layout"
+    cache.mkdir(exist_ok=True)
     answer = subprocess.run(
         [sys.executable, "-c", PROGRAM.format(fake=fake)],
-        env=environment({"NBGRAD_CACHE_DIR": tmp_path}),
+        env=environment({"NBGRAD_CACHE_DIR": cache}),
         capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert answer.returncode == 0, answer.stderr
