@@ -1,9 +1,11 @@
 """What every test gets: a kernel cache of its own, random numbers with a seed, a level check; and
-child processes with caches of theirs."""
+child processes with caches of theirs. Options that run a part of the tests, for some minutes."""
 
 import os
 import shutil
 import tempfile
+import time
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,11 +17,44 @@ from children import Nursery
 from nbgrad.core.primitive import current_level
 
 _CACHE = "NBGRAD_CACHE_DIR"
-_made = pytest.StashKey[str]()
+_made, _begun = pytest.StashKey[str](), pytest.StashKey[float]()
+
+
+_LATE = "no time was left"
+
+
+def pytest_addoption(parser):
+    parser.addoption("--part", help="K/N: one of N parts of the tests, in an order that K gives")
+    parser.addoption("--minutes", type=float, help="begin no test after so many minutes")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Keep one part. Its order is not that of the files, so that a run that is cut off has seen
+    some tests of each."""
+    if config.getoption("--part"):
+        number, parts = map(int, config.getoption("--part").split("/"))
+        kept = [x for x in items if zlib.crc32(x.nodeid.encode()) % parts == number % parts]
+        config.hook.pytest_deselected(items=list(set(items).difference(kept)))
+        items[:] = sorted(kept, key=lambda x: zlib.crc32(f"{number} {x.nodeid}".encode()))
+
+
+def pytest_runtest_setup(item):
+    minutes = item.config.getoption("--minutes")
+    if minutes is not None and time.monotonic() > item.config.stash[_begun] + 60.0 * minutes:
+        pytest.skip(_LATE)
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    skipped = terminalreporter.stats.get("skipped", [])
+    late = sum(_LATE in str(report.longrepr) for report in skipped)
+    if late:
+        minutes = config.getoption("--minutes")
+        terminalreporter.write_line(f"CUT OFF after {minutes:g} minutes: {late} tests did not run")
 
 
 def pytest_configure(config):
     """One kernel cache for all workers, who inherit it, and never the user's own."""
+    config.stash[_begun] = time.monotonic()
     if _CACHE not in os.environ:
         folder = tempfile.mkdtemp(prefix="nbgrad-tests-")
         os.environ[_CACHE] = config.stash[_made] = folder

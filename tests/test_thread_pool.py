@@ -14,6 +14,7 @@ from numba import njit
 
 import nbgrad
 from nbgrad.kernels import pieces, pool, reduce
+from nbgrad.kernels.cores import cores
 from nbgrad.kernels.pieces import LARGE, cut
 
 NUMBERS = (1, 2, 3, 7)
@@ -216,7 +217,7 @@ def test_threads_that_enter_at_once(compiled):
 
 def test_the_default_is_one_in_workers():
     """The rule: threads that are not the main one, processes of a pool, several ranks of MPI."""
-    assert nbgrad.get_threads() == pool.cores()
+    assert nbgrad.get_threads() == cores()
     with ThreadPoolExecutor(1) as threads:
         assert threads.submit(nbgrad.get_threads).result() == 1
         nbgrad.set_threads(3)
@@ -279,7 +280,7 @@ for chosen in (0, 3, 2):
         if chosen:
             nbgrad.set_threads(chosen)
         good = bits() == expected and bits() == expected
-        os._exit(0 if good and nbgrad.get_threads() == (chosen or pool.cores()) else 1)
+        os._exit(0 if good and nbgrad.get_threads() == (chosen or cores()) else 1)
     codes.append(os.waitpid(child, 0)[1])
     wrong += [1] * (bits() != expected)
 stopped = True

@@ -16,9 +16,9 @@ import nbgrad
 from nbgrad.experiments.exits import complain
 from nbgrad.experiments.groups import Group
 from nbgrad.experiments.progress import progress
+from nbgrad.kernels.cores import cores
 from nbgrad.kernels.jit import cache as _cache
 from nbgrad.kernels.jit import kernel as _jit
-from nbgrad.kernels.pool import cores
 
 
 def add_to(app: typer.Typer) -> None:

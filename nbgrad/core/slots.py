@@ -13,9 +13,10 @@ anything else, nothing is written, and NumPy's error has ours as its cause.
 """
 
 import ctypes
-import sys
 from functools import cache
 from typing import Any
+
+from ..kernels import layout
 
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 # Words of a type object behind the head of an object: its size, tp_name, tp_basicsize, tp_itemsize,
@@ -38,10 +39,8 @@ def clear_sequence_item(kind: type) -> None:
 @cache
 def is_known() -> bool:
     """Whether `sq_item` is where this module expects it, and clearing it has no other effect."""
-    if sys.implementation.name != "cpython":
-        return False
     try:
-        return _is_known()
+        return layout.IS_KNOWN and _is_known()
     except Exception:
         return False
 

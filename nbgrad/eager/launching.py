@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from ..kernels.launch import Launch, launcher
+from ..kernels.layout import IS_KNOWN
 
 AFTER = 256
 """The calls of a function after which another takes its place."""
@@ -41,8 +42,11 @@ class Often:
 
 
 def often(owner: Any, name: str, better: Callable[[Callable], Callable]) -> None:
-    """Let a better function take the place of `owner.name` once that is called often."""
-    setattr(owner, name, Often(getattr(owner, name), better, partial(setattr, owner, name)))
+    """Let a better function, which is one in C, take the place of `owner.name` once that is called
+    often. Where objects are kept in another way, the function stays."""
+    if IS_KNOWN:
+        function = Often(getattr(owner, name), better, partial(setattr, owner, name))
+        setattr(owner, name, function)
 
 
 def launched(plan: Any, name: str, count: int, launch: Launch) -> None:

@@ -8,12 +8,11 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from .jit.kernel import undisturbed
+from .layout import prototype
 from .native import Emitter
 
-__all__ = ["IS_KNOWN", "builtin", "compiled", "function", "slots"]
+__all__ = ["builtin", "compiled", "function", "slots"]
 
-IS_KNOWN = ctypes.sizeof(ctypes.c_void_p) == 8
-"""Whether objects lie in memory as `native.py` says."""
 _FASTCALL = 0x80 | 0x02  # with keywords
 
 
@@ -27,8 +26,13 @@ def _engine() -> Any:
     return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
 
 
+_kept: list[Any] = []
+
+
 def compiled(emitter: Emitter) -> int:
-    """The address of the function that was written."""
+    """The address of the function that was written. It lasts as long as the process, and so do the
+    objects whose addresses stand in it."""
+    _kept.extend(emitter.kept)
     with undisturbed():
         engine = _engine()
         engine.add_module(llvm.parse_assembly(str(emitter.module)))
@@ -48,26 +52,23 @@ class _Definition(ctypes.Structure):
     )
 
 
-@cache
-def _definition(name: str, address: int) -> _Definition:
-    """Python's definition of a function, which is kept."""
-    return _Definition(name.encode(), address, _FASTCALL, None)
+_new_function = prototype(
+    "PyCFunction_NewEx", ctypes.py_object, _POINTER, ctypes.py_object, _POINTER
+)
 
 
 def function(write: Callable[[], Emitter], general: Callable) -> Callable:
-    """The function that is written, which leaves what it does not foresee to a general one; that
-    itself where objects lie otherwise."""
-    if not IS_KNOWN:
-        return general
-    emitter = write()
-    return builtin(general.__name__, compiled(emitter), (general, *emitter.kept))
+    """The function that is written, which leaves what it does not foresee to a general one."""
+    return builtin(general.__name__, compiled(write()), (general,))
 
 
 def builtin(name: str, address: int, own: tuple) -> Callable:
-    """The C function at an address as a function of Python, which is handed `own`."""
-    make: Any = ctypes.pythonapi.PyCFunction_NewEx
-    make.restype, make.argtypes = ctypes.py_object, [_POINTER, ctypes.py_object, _POINTER]
-    return make(ctypes.addressof(_definition(name, address)), own, None)
+    """The C function at an address as a function of Python, which is handed `own`.
+
+    Python keeps the address of the definition, and `own`: so that is what keeps the definition.
+    """
+    definition = _Definition(name.encode(), address, _FASTCALL, None)
+    return _new_function(ctypes.addressof(definition), (*own, definition), None)
 
 
 def slots(kind: type, *names: str) -> dict[str, int]:

@@ -21,8 +21,9 @@ from numba.core import types
 from numba.np import numpy_support
 
 from . import native
-from .builtin import IS_KNOWN, builtin, compiled
+from .builtin import builtin, compiled
 from .jit.kernel import DISABLED, Kernel
+from .layout import IS_KNOWN
 from .native import DOUBLE, INT, SINGLE, WORD, Emitter, word
 
 __all__ = [
@@ -120,7 +121,7 @@ def is_short(size: int) -> bool:
 
 def launcher(launch: Launch, count: int, general: Callable) -> Callable:
     """A function of `count` arguments that makes the call where all is as foreseen, and where not
-    is `general`; that itself where Numba compiles nothing."""
+    is `general`; that itself where Numba compiles nothing, or objects are kept in another way."""
     if DISABLED or not IS_KNOWN:
         return general
     numbers: list[int | float] = []
@@ -135,7 +136,7 @@ def launcher(launch: Launch, count: int, general: Callable) -> Callable:
     for i, number in enumerate(numbers, 2):
         table[i : i + 1].view(type(number))[0] = number
     code = _code(*_pattern(launch), count)
-    return builtin("launcher", code, (general, table, found))
+    return builtin("launcher", code, (general, table, found, launch))
 
 
 def _compiled(launch: Launch) -> Any:

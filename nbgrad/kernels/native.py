@@ -8,7 +8,7 @@ import ctypes
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, reduce
 from itertools import count
 from typing import Any
 
@@ -16,13 +16,12 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils
 
+from . import layout
+
 WORD, INT, DOUBLE, SINGLE = ir.IntType(64), ir.IntType(32), ir.DoubleType(), ir.FloatType()
 VOID = ir.VoidType()
-# Where things lie: behind the head of an object is a float's number, a tuple's length, and an
-# array's data, number of axes, their lengths and strides, owner, dtype and flags.
-_HEAD, _ITEMS, _TYPE = object.__basicsize__, tuple.__basicsize__, object.__basicsize__ - 8
-_DATA, _NDIM, _LENGTHS, _OWNER, _DTYPE, _FLAGS = (_HEAD + at for at in (0, 8, 16, 32, 40, 48))
-_IN_ORDER, _AS_KERNELS_TAKE = 0x0101, 0x0501  # C order, aligned; and writeable
+_IN_ORDER = layout.C_ORDER | layout.ALIGNED
+_AS_KERNELS_TAKE = _IN_ORDER | layout.WRITEABLE
 ARRAY, DICT, FLOAT, INTEGER, LIST, SCALAR, TUPLE = map(
     id, (np.ndarray, dict, float, int, list, np.float64, tuple)
 )
@@ -40,22 +39,13 @@ def _of_python(name: str) -> int:
     return address
 
 
-@cache
-def _new_array() -> int:
-    """The address of NumPy's `PyArray_NewFromDescr`, which its table of functions has."""
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    capsule = np._core._multiarray_umath._ARRAY_API  # pyright: ignore[reportAttributeAccessIssue]
-    return ctypes.cast(get(capsule, None), ctypes.POINTER(ctypes.c_size_t))[94]
-
-
 def word(number: int) -> ir.Constant:
     """An integer, or an address."""
     return ir.Constant(WORD, number)
 
 
 class Emitter:
-    """Writes a C function for Python, which is handed `own`, a tuple of which the last item is a
+    """Writes a C function for Python, which is handed `own`, a tuple of which the first item is a
     general function. `demand` says what must hold; where it does not, that one is called.
 
     Objects are borrowed, unless they are made or held here: `owned` lists what is let go where
@@ -105,7 +95,7 @@ class Emitter:
 
     def made(self, x: Any) -> Any:
         """An object that was made for us; 0 where an exception was raised."""
-        self.require(self.build.icmp_signed("!=", x, word(0)))
+        self.require(self.is_set(x))
         self.owned.append(x)
         return x
 
@@ -180,9 +170,30 @@ class Emitter:
 
     # -- objects --------------------------------------------------------------------------------
 
-    def is_a(self, x: Any, kind: int) -> Any:
-        """Whether x is just of this type."""
-        return self.equal(self.load(x, _TYPE), word(kind))
+    def is_a(self, x: Any, *kinds: int) -> Any:
+        """Whether x is just of one of these types."""
+        found = self.load(x, layout.TYPE)
+        return reduce(self.build.or_, [self.equal(found, word(kind)) for kind in kinds])
+
+    def is_instance(self, x: Any, kind: type, often: type) -> Any:
+        """Whether x is of a type, so that its slots lie in x; often x is just of a subclass."""
+
+        def asked() -> tuple[Any]:
+            found = self.load(x, layout.TYPE), self.constant(kind)
+            return (self.is_set(self.python("PyType_IsSubtype", INT, *found)),)
+
+        return self.chosen((self.is_a(x, id(often)), lambda: (ALWAYS,)), (ALWAYS, asked))[0]
+
+    def is_set(self, x: Any) -> Any:
+        """Whether a word is not zero."""
+        return self.build.icmp_signed("!=", x, x.type(0))
+
+    def slot(self, x: Any, offset: int) -> Any:
+        """The value in a slot. Where there is none, as in an object that was not initialized, the
+        general function is called, which raises AttributeError."""
+        value = self.load(x, offset)
+        self.demand(self.is_set(value))
+        return value
 
     def count(self, x: Any, change: int) -> None:
         """One reference to x more or less."""
@@ -203,7 +214,7 @@ class Emitter:
         self.count(self.handed(x), -1)
 
     def constant(self, x: Any) -> ir.Constant:
-        """An object, which is kept as long as the function."""
+        """An object, which is kept as long as the code."""
         self.kept.append(x)
         return word(id(x))
 
@@ -250,11 +261,11 @@ class Emitter:
     def place(self, x: Any, i: Any = 0) -> Any:
         """Where item i of a tuple lies, and the others behind it."""
         step = word(8 * i) if isinstance(i, int) else self.build.mul(i, word(8))
-        return self.build.add(self.build.add(x, word(_ITEMS)), step)
+        return self.build.add(self.build.add(x, word(layout.ITEMS)), step)
 
     def length(self, x: Any) -> Any:
         """The number of items of a tuple or a list."""
-        return self.load(x, _HEAD)
+        return self.load(x, layout.HEAD)
 
     def new_list(self, x: Any) -> Any:
         """A list of one object."""
@@ -272,43 +283,43 @@ class Emitter:
 
     def number(self, x: Any) -> Any:
         """What a Python float holds, or a NumPy one of 64 bits."""
-        return self.load(x, _HEAD, DOUBLE)
+        return self.load(x, layout.HEAD, DOUBLE)
 
     # -- arrays ---------------------------------------------------------------------------------
 
     def data(self, x: Any) -> Any:
         """Where the first element of an array lies."""
-        return self.load(x, _DATA)
+        return self.load(x, layout.DATA)
 
     def dtype(self, x: Any) -> Any:
         """The dtype of an array."""
-        return self.load(x, _DTYPE)
+        return self.load(x, layout.DTYPE)
 
     def is_float_array(self, x: Any) -> Any:
         """Whether an array is of float64 or float32, in C order, aligned and not read only."""
-        flags = self.build.and_(self.load(x, _FLAGS, INT), INT(_AS_KERNELS_TAKE))
-        kinds = [self.equal(self.dtype(x), word(id(np.dtype(kind)))) for kind in ("f8", "f4")]
+        flags = self.build.and_(self.load(x, layout.FLAGS, INT), INT(_AS_KERNELS_TAKE))
+        kinds = [self.equal(self.dtype(x), self.constant(np.dtype(kind))) for kind in ("f8", "f4")]
         return self.build.and_(self.build.or_(*kinds), self.equal(flags, INT(_AS_KERNELS_TAKE)))
 
     def is_view(self, x: Any) -> Any:
         """Whether the memory of an array is another object's."""
-        return self.build.icmp_signed("!=", self.load(x, _OWNER), word(0))
+        return self.is_set(self.load(x, layout.OWNER))
 
     def demand_array(self, x: Any, dtype: np.dtype, lengths: list[Any]) -> None:
         """Go on where x is an array of a dtype, with axes of such lengths, in C order."""
         self.demand(self.is_a(x, ARRAY))
-        self.demand(self.equal(self.load(x, _DTYPE), word(id(dtype))))
-        flags = self.build.and_(self.load(x, _FLAGS, INT), ir.Constant(INT, _IN_ORDER))
+        self.demand(self.equal(self.dtype(x), self.constant(dtype)))
+        flags = self.build.and_(self.load(x, layout.FLAGS, INT), ir.Constant(INT, _IN_ORDER))
         self.demand(self.equal(flags, ir.Constant(INT, _IN_ORDER)))
-        self.demand(self.equal(self.load(x, _NDIM, INT), ir.Constant(INT, len(lengths))))
+        self.demand(self.equal(self.load(x, layout.NDIM, INT), ir.Constant(INT, len(lengths))))
         if lengths:
-            found = self.load(x, _LENGTHS)
+            found = self.load(x, layout.LENGTHS)
             for i, length in enumerate(lengths):
                 self.demand(self.equal(self.load(found, 8 * i), length))
 
     def new_array(self, dtype: np.dtype, ndim: int, lengths: Any) -> Any:
         """A new array, whose axes have the lengths that stand at an address."""
-        kind = self.handed(self.held(word(id(dtype))))
+        kind = self.handed(self.held(self.constant(dtype)))
         unset = [word(0), word(0), ir.Constant(INT, 0), word(0)]
         operands = word(ARRAY), kind, ir.Constant(INT, ndim), lengths, *unset
-        return self.made(self.call(word(_new_array()), WORD, *operands))
+        return self.made(self.call(word(layout.new_array_address()), WORD, *operands))

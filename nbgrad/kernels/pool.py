@@ -15,7 +15,9 @@ from typing import Any
 
 from numba import types
 
+from .cores import cores
 from .jit.kernel import DISABLED, Kernel
+from .layout import prototype
 from .threads import (
     ACQUIRE,
     BUSY,
@@ -47,8 +49,7 @@ _VARIABLE = "NBGRAD_NUM_THREADS"
 # Where more than one process of a job runs on this machine, MPI's launchers say so.
 _NEIGHBOURS = ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS")
 
-_new_lock = ctypes.pythonapi.PyThread_allocate_lock
-_new_lock.restype = ctypes.c_void_p
+_new_lock = prototype("PyThread_allocate_lock", ctypes.c_void_p)
 # These give the GIL away while they wait.
 _acquire = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int)(WORDS[ACQUIRE])
 _release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(WORDS[RELEASE])
@@ -132,13 +133,6 @@ def _default() -> int:
     return min(cores(), MOST)
 
 
-def cores() -> int:
-    """The cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 @contextmanager
 def held() -> Iterator[None]:
     """The helpers have no job, and get none."""
@@ -167,10 +161,11 @@ def set_threads(n: int | None) -> None:
 
     Arguments:
         n: From 1 to 256. None is the default: what `NBGRAD_NUM_THREADS` says, else 1 inside a
-            worker of any pool, else the cores that the process may use. A worker is a thread that
-            is not the main one, a process that `multiprocessing` started (so those of
-            `concurrent.futures` and Dask), and one of several MPI ranks on a machine. A number
-            that was chosen holds for all threads of the process, and not for its children.
+            worker of any pool, else the cores that the process may use by its affinity and the CPU
+            quota of its container. A worker is a thread that is not the main one, a process that
+            `multiprocessing` started (so those of `concurrent.futures` and Dask), and one of
+            several MPI ranks on a machine. A number that was chosen holds for all threads of the
+            process, and not for its children.
 
     Raises TypeError where n is no integer, ValueError where it is out of bounds.
 

@@ -1,7 +1,6 @@
 """Threads and processes of this machine, by `concurrent.futures`, and any executor like those."""
 
 import multiprocessing
-import os
 import pickle
 import signal
 from collections import deque
@@ -23,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import WorkerError
+from ..kernels.cores import cores
 from .engines import Alone, Rows, Tell
 from .kept import Kept
 from .stored import Piece, store
@@ -125,11 +125,6 @@ class Processes(Given):
         if self._executor is not None:
             self._executor.shutdown(wait=True, cancel_futures=True)
             self._executor = None
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _leave_interrupts() -> None:

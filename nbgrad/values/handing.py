@@ -2,36 +2,38 @@
 that nothing is ever taken back."""
 
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
 from ..kernels import native
 from ..kernels.builtin import slots
-from ..kernels.native import ALWAYS, NOTHING, WORD, Emitter, word
+from ..kernels.native import ALWAYS, NOTHING, WORD, word
 from .base import GraphArray
 from .gradients import SWEPT
-from .graph import Leaf, Node, tick
+from .graph import Leaf, tick
+from .recording import OfNodes
 
 
-class HandOut(Emitter):
+class HandOut(OfNodes):
     """Writes what `gradients.hand_out` does while it holds the lock. Cotangents that are tracked
     are not foreseen."""
 
     def __init__(self):
         super().__init__(2)
         self.cotangents, self.seed = self.argument(0), self.argument(1)
-        self.slots = slots(Node, "grad", "grad_time", "origin", "plan")
         self.demand(self.is_a(self.cotangents, native.DICT))
         count = self.python("PyDict_Size", WORD, self.cotangents)
         self.gradients = self.made(self.python("PyTuple_New", WORD, count))
         with self.pairs(self.cotangents, count) as (i, node, ct):
+            self.demand(self.is_node(node))
             added = self.added(node, self.unshared(i, ct))
             self.store(self.handed(added), self.place(self.gradients, i))
         now, by = self.called(self.constant(tick)), self.constant(SWEPT)
         with self.pairs(self.cotangents, count) as (i, node, _):
             gradient = self.item(self.gradients, i)
             for name, x in (("grad_time", now), ("origin", by), ("grad", gradient)):
-                self.replace(node, self.slots[name], x)
+                self.replace(node, self.node[name], x)
         self.let_go(self.gradients)
         self.let_go(now)
         self.build.ret(self.handed(self.held(NOTHING)))
@@ -67,12 +69,16 @@ class HandOut(Emitter):
 
     def added(self, node: Any, gradient: Any) -> Any:
         """The new gradient of a node: that of a leaf adds to the one before."""
-        old = self.load(node, self.slots["grad"])
+        old = self.slot(node, self.node["grad"])
         has_old = self.build.not_(self.equal(old, NOTHING))
-        is_leaf = self.equal(self.load(node, self.slots["plan"]), word(0))
+        is_leaf = self.is_leaf(node)
+        when = [self.is_set(self.load(node, self.node[name])) for name in ("grad_time", "origin")]
+        self.demand(self.build.or_(self.build.not_(has_old), self.build.and_(*when)))
 
         def total() -> tuple[Any]:
+            self.held(old)  # NumPy lets other threads run while it adds long arrays
             added = self.handed(self.made(self.python("PyNumber_Add", WORD, old, gradient)))
+            self.let_go(old)
             self.count(gradient, -1)
             return (added,)
 
@@ -84,30 +90,37 @@ class HandOut(Emitter):
         return found
 
 
-class Reset(Emitter):
+class Reset(OfNodes):
     """Writes what `gradients.reset` does while it holds the lock, to leaves of the base level from
     which nothing is computed that still lives."""
 
-    def __init__(self):
+    def __init__(self, kind: type):
         super().__init__(1)
-        arrays = self.argument(0)
+        self.kind, arrays = kind, self.argument(0)
         self.array = slots(GraphArray, "node")["node"]
-        self.slots = slots(Node, "children", "grad")
         self.demand(self.is_a(arrays, native.TUPLE))
         with self.each(self.length(arrays)) as i:
-            leaf = self.load(self.item(arrays, i), self.array)
-            self.demand(self.is_a(leaf, id(Leaf)))
-            children = self.load(leaf, self.slots["children"])
+            children = self.slot(self.leaf(self.item(arrays, i)), self.node["children"])
+            self.demand(self.is_a(children, native.LIST))
             count = self.build.sub(self.length(children), word(1))
             with self.each(count) as j:
                 place = self.build.add(j, word(1))
-                child = self.called(self.python("PyList_GetItem", WORD, children, place))
+                reference = self.python("PyList_GetItem", WORD, children, place)
+                self.demand(self.is_a(reference, id(ref)))
+                child = self.called(reference)
                 self.demand(self.equal(child, NOTHING))
                 self.let_go(child)
         with self.each(self.length(arrays)) as i:
-            leaf = self.load(self.item(arrays, i), self.array)
+            leaf = self.leaf(self.item(arrays, i))
             room = self.new_list(64)
-            self.replace(leaf, self.slots["children"], room)
+            self.replace(leaf, self.node["children"], room)
             self.let_go(room)
-            self.replace(leaf, self.slots["grad"], NOTHING)
+            self.replace(leaf, self.node["grad"], NOTHING)
         self.build.ret(self.handed(self.held(NOTHING)))
+
+    def leaf(self, x: Any) -> Any:
+        """The leaf that an array stands for."""
+        self.demand(self.is_a(x, id(self.kind)))
+        leaf = self.slot(x, self.array)
+        self.demand(self.is_a(leaf, id(Leaf)))
+        return leaf

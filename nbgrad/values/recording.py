@@ -10,6 +10,7 @@ import numpy as np
 from ..core.array import Array
 from ..core.modes import active
 from ..core.primitive import Aval
+from ..eager.elementwise import ElementwisePlan
 from ..eager.plans import Plan
 from ..kernels import native
 from ..kernels.builtin import slots
@@ -19,14 +20,31 @@ from .graph import Leaf, Node, add_child, tick
 from .operands import aval_of, plain_operand
 
 
-class Recorder(Emitter):
+class OfNodes(Emitter):
+    """Writes a function on nodes of the base level."""
+
+    def __init__(self, count: int, keywords: bool = False):
+        super().__init__(count, keywords)
+        self.node = slots(Node, *Node.__slots__[1:])
+
+    def is_node(self, x: Any) -> Any:
+        """Whether x is a node of the base level."""
+        return self.is_a(x, id(Node), id(Leaf))
+
+    def is_leaf(self, node: Any) -> Any:
+        """Whether a node is a leaf; any other has a plan."""
+        leaf = self.is_a(node, id(Leaf))
+        self.demand(self.build.or_(leaf, self.is_set(self.load(node, self.node["plan"]))))
+        return leaf
+
+
+class Recorder(OfNodes):
     """Writes a function that notes an op in the graph and gives an array of the class `kind`."""
 
     def __init__(self, kind: type, count: int, keywords: bool = False):
         super().__init__(count, keywords)
         self.kind = kind
-        self.node, self.array = slots(Node, *Node.__slots__[1:]), slots(GraphArray, "aval", "node")
-        self.array |= slots(Array, "origin", "views")
+        self.array = slots(GraphArray, "aval", "node") | slots(Array, "origin", "views")
         self.plan, self.aval = slots(Plan, "aval"), slots(Aval, "constant")
         modes = self.python("PySet_Size", WORD, self.constant(active))
         self.demand(self.equal(modes, word(0)))
@@ -39,9 +57,9 @@ class Recorder(Emitter):
 
     def array_parts(self, x: Any) -> tuple[Any, ...]:
         """Node, kind and value of an array."""
-        node = self.load(x, self.array["node"])
-        aval, value = self.load(x, self.array["aval"]), self.load(node, self.node["value"])
-        return self.held_all(node, aval, value)
+        node, aval = self.slot(x, self.array["node"]), self.slot(x, self.array["aval"])
+        self.demand(self.is_node(node))
+        return self.held_all(node, aval, self.slot(node, self.node["value"]))
 
     def parts(self, x: Any, primitive: Any) -> list[Any]:
         """Node (or None), kind and value of an operand; they are ours."""
@@ -53,8 +71,9 @@ class Recorder(Emitter):
 
         def constant() -> tuple[Any, ...]:
             aval = self.known_aval(x)
-            self.demand(self.build.not_(self.equal(aval, word(0))))
-            return self.held_all(NOTHING, self.load(aval, self.aval["constant"]), x)
+            self.demand(self.is_set(aval))
+            self.demand(self.is_a(aval, id(Aval)))
+            return self.held_all(NOTHING, self.slot(aval, self.aval["constant"]), x)
 
         def other() -> tuple[Any, ...]:
             pair = self.called(self.constant(plain_operand), x, primitive)
@@ -91,6 +110,7 @@ class Recorder(Emitter):
         with self.build.if_then(missing, likely=False):
             self.python("PyErr_Clear", native.VOID)  # of a key that cannot be one
         self.demand(self.build.not_(missing))
+        self.demand(self.is_instance(plan, Plan, ElementwisePlan))
         self.held(plan)
         self.let_go(key)
         self.let_go(plans)
@@ -105,14 +125,14 @@ class Recorder(Emitter):
 
     def aval_for(self, plan: Any, value: Any) -> Any:
         """The aval of the value that a plan gave; it is ours."""
-        planned = self.load(plan, self.plan["aval"])
+        planned = self.slot(plan, self.plan["aval"])
 
         def asked() -> tuple[Any]:
             return (self.handed(self.called(self.constant(aval_of), value)),)
 
         def looked_up() -> tuple[Any]:
             aval = self.known_aval(value)
-            known = self.build.not_(self.equal(aval, word(0)))
+            known = self.is_set(aval)
             return (self.chosen((known, lambda: self.held_all(aval)), (ALWAYS, asked))[0],)
 
         def found() -> tuple[Any]:
@@ -154,9 +174,21 @@ class Recorder(Emitter):
         return node, array
 
     def tell(self, parent: Any, child: Any) -> None:
-        """`add_child`, by that itself only where a list of children is made or pruned."""
+        """`add_child`, by that itself only where a list of children is made or pruned, and where a
+        slot holds something else."""
         place = self.node["children"]
-        children = self.load(parent, place)
+
+        def known() -> tuple[()]:
+            found = self.load(parent, place)
+            # Neither None nor a list stands for a slot that is not set.
+            children = self.build.select(self.is_set(found), found, parent)
+            return tuple(
+                self.chosen(
+                    (self.equal(children, NOTHING), first),
+                    (self.is_a(children, native.LIST), lambda: listed(children)),
+                    (ALWAYS, general),
+                )
+            )
 
         def first() -> tuple[()]:
             self.count(child, 1)
@@ -164,26 +196,23 @@ class Recorder(Emitter):
             self.count(NOTHING, -1)
             return ()
 
-        def listed() -> tuple[()]:
+        def listed(children: Any) -> tuple[()]:
             limit = self.python("PyList_GetItem", WORD, children, word(0))
             limit = self.python("PyLong_AsSsize_t", WORD, limit)
             room = self.build.icmp_signed("<", self.length(children), limit)
-            return tuple(self.chosen((room, append), (ALWAYS, general)))
+            return tuple(self.chosen((room, lambda: append(children)), (ALWAYS, general)))
 
-        def append() -> tuple[()]:
+        def append(children: Any) -> tuple[()]:
             failed = self.python("PyList_Append", native.INT, children, child)
             self.require(self.equal(failed, native.INT(0)))
             return ()
 
         def general() -> tuple[()]:
+            self.python("PyErr_Clear", native.VOID)  # of a list that does not begin with its limit
             self.let_go(self.called(self.constant(add_child), parent, child))
             return ()
 
-        self.chosen(
-            (self.equal(children, NOTHING), first),
-            (self.is_a(children, native.LIST), listed),
-            (ALWAYS, general),
-        )
+        self.chosen((self.is_node(parent), known), (ALWAYS, general))
 
 
 class Result(Recorder):
@@ -192,6 +221,8 @@ class Result(Recorder):
     def __init__(self, kind: type):
         super().__init__(kind, 4)
         plan, parents, saved, value = map(self.argument, range(4))
+        self.demand(self.is_instance(plan, Plan, ElementwisePlan))
+        self.demand(self.is_a(parents, native.TUPLE))
         self.record(*map(self.held, (plan, parents, saved, value)))
 
 
@@ -204,7 +235,7 @@ class MakeLeaf(Recorder):
         self.demand(self.equal(level, word(id(0))))
         self.demand(self.is_a(value, native.ARRAY))
         aval = self.known_aval(value)
-        self.demand(self.build.not_(self.equal(aval, word(0))))
+        self.demand(self.is_set(aval))
         self.held(aval)
         time, slot = self.called(self.constant(tick)), slots(Leaf, "changed", "label")
         parts = {self.node["value"]: self.held(value), self.node["time"]: self.held(time)}
@@ -250,7 +281,7 @@ class Bind1(Recorder):
 
     def settled(self, node: Any, value: Any) -> Any:
         """The value; of a leaf's data, which may change in place, no view but a copy."""
-        leaf = self.equal(self.load(node, self.node["plan"]), word(0))
+        leaf = self.is_leaf(node)
 
         def copy() -> tuple[Any]:
             copied = self.handed(self.called(self.constant(np.array), value))

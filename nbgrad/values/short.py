@@ -19,6 +19,6 @@ for _owner, _name, _writer in (
     (tracked, "result", partial(Result, TrackedArray)),
     (sys.modules[__name__], "make_leaf", partial(MakeLeaf, TrackedArray)),
     (gradients, "_hand_out", HandOut),
-    (gradients, "_reset", Reset),
+    (gradients, "_reset", partial(Reset, TrackedArray)),
 ):
     often(_owner, _name, partial(function, _writer))

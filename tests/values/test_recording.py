@@ -165,7 +165,7 @@ def test_gradients_are_handed_out_as_in_python(kind):
 
 
 def test_leaves_without_children_are_reset_and_others_left_alone():
-    reset = function(Reset, asked)
+    reset = function(partial(Reset, TrackedArray), asked)
     x, y = track(X), track(Y)
     x.node.grad = y.node.grad = X
     z = x * 2.0
@@ -179,7 +179,7 @@ def test_leaves_without_children_are_reset_and_others_left_alone():
 
 def test_nothing_leaks():
     x, y, m = track(X), track(Y), track(X)
-    hand_out, reset = function(HandOut, asked), function(Reset, asked)
+    hand_out, reset = function(HandOut, asked), function(partial(Reset, TrackedArray), asked)
 
     def work():
         z = bind2(MULTIPLY, bind2(MULTIPLY, x, 3), y)

@@ -26,6 +26,7 @@ from llvmlite import binding
 from numba.core import compiler, config, environment
 
 from ...errors import CacheWarning
+from ..layout import IS_KNOWN
 from .folder import MAGIC, SUFFIX, Folder, Untrusted, chosen, digest
 from .payload import Unstorable, packed, unpacked
 from .runtime import know_runtime, refresh
@@ -230,7 +231,7 @@ def stamp() -> str:
     room = __name__.removesuffix(".jit.cache")
     sources = of_sources(files(room))
     versions = (sys.version, numba.__version__, llvmlite.__version__, np.__version__)
-    facts = (sources, *versions, binding.llvm_version_info, platform.machine())
+    facts = (sources, *versions, binding.llvm_version_info, platform.machine(), IS_KNOWN)
     return sources and hashlib.sha256(repr(facts).encode()).hexdigest()
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import sys
 from collections.abc import Iterator
 
 __all__ = ["lasting", "uncollected"]
@@ -24,9 +25,15 @@ def uncollected() -> Iterator[None]:
 @contextlib.contextmanager
 def lasting() -> Iterator[None]:
     """The same, where what there is in the end lasts as long as the process: it counts as old."""
-    collects = gc.isenabled()
+    ages = gc.isenabled() and not _is_frozen()
     with uncollected():
         yield
-        if collects and not gc.get_freeze_count():  # else somebody wants it to stay frozen
+        if ages:
             gc.freeze()
             gc.unfreeze()
+
+
+def _is_frozen() -> bool:
+    """Whether a program has called `gc.freeze`, and wants what was frozen to stay so. Python 3.12
+    begins with some objects of its own that are, and `sys.modules` is none of them."""
+    return gc.get_freeze_count() > 0 and all(x is not sys.modules for x in gc.get_objects())

@@ -15,6 +15,7 @@ from numba.core import cgutils, types
 
 from ..jit.interrupts import held_back
 from ..jit.kernel import instruction
+from ..layout import prototype
 
 __all__ = ["address", "of_scipy"]
 
@@ -35,10 +36,8 @@ def address(name: str) -> int:
     raise ImportError(f"scipy.special.cython_special has no {label} of {arity} doubles")
 
 
-_signature = ctypes.pythonapi.PyCapsule_GetName
-_signature.restype, _signature.argtypes = ctypes.c_char_p, [ctypes.py_object]
-_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-_pointer.restype, _pointer.argtypes = ctypes.c_size_t, [ctypes.py_object, ctypes.c_char_p]
+_signature = prototype("PyCapsule_GetName", ctypes.c_char_p, ctypes.py_object)
+_pointer = prototype("PyCapsule_GetPointer", ctypes.c_size_t, ctypes.py_object, ctypes.c_char_p)
 
 
 def _twin(name: str) -> Callable:

@@ -5,45 +5,19 @@ which takes longer than a kernel of few numbers. Here the caller's tuple holds t
 function runs, and what a function needs to know of one is read where NumPy keeps it.
 """
 
-import ctypes
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.callwrapper import PyCallWrapper
 
+from ...layout import DATA, HEAD, IS_KNOWN, ITEMS, LENGTHS, STRIDES
 from .arrays import array_of
 from .functions import Inner
 
 _WORD = ir.IntType(64)
 _BYTES = ir.IntType(8).as_pointer()
-# Where Python and NumPy keep what they tell of their objects by macros, behind an object's head.
-_HEAD = object.__basicsize__
-_LENGTH, _ITEMS = _HEAD, tuple.__basicsize__
-_DATA, _SHAPE, _STRIDES = _HEAD, _HEAD + 16, _HEAD + 24
-
-
-def _word_at(address: int) -> int:
-    return ctypes.c_int64.from_address(address).value
-
-
-def _is_as_known() -> bool:
-    """Whether arrays and tuples keep what is read of them where it is expected."""
-    array = np.empty((3, 5), np.float32)
-    held = (array,)
-    return (
-        ctypes.sizeof(ctypes.c_void_p) == 8
-        and _word_at(id(array) + _DATA) == array.ctypes.data
-        and _word_at(_word_at(id(array) + _SHAPE) + 8) == 5
-        and _word_at(_word_at(id(array) + _STRIDES)) == 20
-        and _word_at(id(held) + _LENGTH) == 1
-        and _word_at(id(held) + _ITEMS) == id(array)
-    )
-
-
-_KNOWN = _is_as_known()
 
 
 def add_entry(
@@ -51,7 +25,7 @@ def add_entry(
 ) -> None:
     """Add the entry of a function to its module; `library` gets Numba's own where that has to
     be."""
-    if _KNOWN and all(map(_is_read, described.argtypes)):
+    if IS_KNOWN and all(map(_is_read, described.argtypes)):
         module = function.llvm.module
         entry = _Entry(target, module, function.llvm, described, environment, None, release_gil)
         entry.raises = function.raises
@@ -80,13 +54,13 @@ class _Entry(PyCallWrapper):
         failed = builder.append_basic_block("failed")
         with builder.goto_block(failed):
             builder.ret(api.get_null_object())
-        count = _load(builder, held, _LENGTH, _WORD)
+        count = _load(builder, held, HEAD, _WORD)
         with builder.if_then(builder.icmp_signed("!=", count, _WORD(len(kinds))), likely=False):
             message = f"{self.fndesc.qualname} takes {len(kinds)} arguments"
             api.err_set_string("PyExc_TypeError", message)
             builder.branch(failed)
         values = [
-            self._value(api, builder, _load(builder, held, _ITEMS + 8 * i, _BYTES), kind, failed)
+            self._value(api, builder, _load(builder, held, ITEMS + 8 * i, _BYTES), kind, failed)
             for i, kind in enumerate(kinds)
         ]
         state = api.save_thread() if self.release_gil else None
@@ -121,10 +95,10 @@ class _Entry(PyCallWrapper):
 
     def _array(self, builder: Any, held: Any, kind: Any) -> Any:
         """Numba's array of one of NumPy's, which belongs to nobody."""
-        data = _load(builder, held, _DATA, _BYTES)
+        data = _load(builder, held, DATA, _BYTES)
         place = self.context.get_value_type(types.CPointer(kind.dtype))
-        shape = _words(builder, held, _SHAPE, kind.ndim)
-        strides = _words(builder, held, _STRIDES, kind.ndim)
+        shape = _words(builder, held, LENGTHS, kind.ndim)
+        strides = _words(builder, held, STRIDES, kind.ndim)
         return array_of(self.context, builder, kind, builder.bitcast(data, place), shape, strides)
 
 

@@ -1,0 +1,124 @@
+"""Where CPython and NumPy keep what their C macros read, compared with live objects at import.
+
+Machine code of ours reads and makes objects at these places. On a build of Python or NumPy that
+keeps them elsewhere `IS_KNOWN` is false, and functions in Python do the same work. It is also false
+on debug builds, and on builds without the GIL, where other threads change objects meanwhile.
+"""
+
+import ctypes
+import sys
+import sysconfig
+from typing import Any
+
+import numpy as np
+
+__all__ = ["IS_KNOWN", "prototype"]
+
+# The first word of an object is behind its head: the number of a float, the length of a tuple, the
+# first field of an array. The word that ends the head is the object's type.
+HEAD, ITEMS, TYPE = object.__basicsize__, tuple.__basicsize__, object.__basicsize__ - 8
+DATA, NDIM, LENGTHS, STRIDES, OWNER, DTYPE, FLAGS = (HEAD + 8 * i for i in range(7))
+C_ORDER, ALIGNED, WRITEABLE = 0x0001, 0x0100, 0x0400
+# Entries of NumPy's table of C functions: three types, and `PyArray_NewFromDescr`.
+_TYPES = {2: np.ndarray, 3: np.dtype, 10: np.generic}
+_NEW_ARRAY = 94
+
+
+def prototype(name: str, result: Any, *arguments: Any) -> Any:
+    """A function of Python's C interface, as an object of its own: attributes of
+    `ctypes.pythonapi` are shared with all other code of the process."""
+    return ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
+
+
+def _word(address: int) -> int:
+    return ctypes.c_size_t.from_address(address).value
+
+
+def new_array_address() -> int:
+    """The address of NumPy's `PyArray_NewFromDescr`."""
+    get = prototype("PyCapsule_GetPointer", ctypes.c_size_t, ctypes.py_object, ctypes.c_char_p)
+    capsule = np._core._multiarray_umath._ARRAY_API  # pyright: ignore[reportAttributeAccessIssue]
+    table = get(capsule, None)
+    if any(_word(table + 8 * i) != id(kind) for i, kind in _TYPES.items()):
+        raise LookupError("NumPy's table of C functions has another order")
+    return _word(table + 8 * _NEW_ARRAY)
+
+
+def _is_plain_build() -> bool:
+    """Whether this is CPython for 64 bits, with the GIL and without debug checks, and NumPy 2."""
+    return (
+        sys.implementation.name == "cpython"
+        and np.__version__.startswith("2.")
+        and ctypes.sizeof(ctypes.c_void_p) == 8
+        and getattr(sys, "_is_gil_enabled", lambda: True)()
+        and not any(map(sysconfig.get_config_var, ("Py_GIL_DISABLED", "Py_DEBUG", "Py_TRACE_REFS")))
+        and not hasattr(sys, "gettotalrefcount")
+    )
+
+
+def _keeps_objects() -> bool:
+    """Whether types, reference counts, numbers, tuples and lists are where they are expected."""
+    number, held = 1.2345678e89, [object(), object(), object()]
+    pair = tuple(held)
+    bits = int(np.float64(number).view(np.int64))
+    before = _word(id(held[0]))
+    again = held[0]
+    return (
+        all(_word(id(x) + TYPE) == id(type(x)) for x in (number, held, pair, again, np.ones(1)))
+        and _word(id(again)) == before + 1
+        and all(_word(id(x) + HEAD) == bits for x in (number, np.float64(number)))
+        and _word(id(pair) + HEAD) == _word(id(held) + HEAD) == len(pair)
+        and [_word(id(pair) + ITEMS + 8 * i) for i in range(3)] == list(map(id, pair))
+    )
+
+
+def _keeps_arrays(array: np.ndarray, owner: Any) -> bool:
+    """Whether the fields of an array are where they are expected."""
+    place, axes = id(array), range(array.ndim)
+    flags = array.flags
+    known = C_ORDER * flags.c_contiguous + ALIGNED * flags.aligned + WRITEABLE * flags.writeable
+    return (
+        FLAGS + 4 <= np.ndarray.__basicsize__
+        and _word(place + DATA) == array.ctypes.data
+        and ctypes.c_int.from_address(place + NDIM).value == array.ndim
+        # One block of memory: two words of that distance are pointers that can be followed.
+        and _word(place + STRIDES) == _word(place + LENGTHS) + 8 * array.ndim
+        and [_word(_word(place + LENGTHS) + 8 * i) for i in axes] == list(array.shape)
+        and [_word(_word(place + STRIDES) + 8 * i) for i in axes] == list(array.strides)
+        and _word(place + OWNER) == (0 if owner is None else id(owner))
+        and _word(place + DTYPE) == id(array.dtype)
+        and _word(place + FLAGS) & (C_ORDER | ALIGNED | WRITEABLE) == known
+    )
+
+
+def _makes_arrays() -> bool:
+    """Whether the function that should make arrays does."""
+    word, whole = ctypes.c_size_t, ctypes.c_int
+    kinds = ctypes.py_object, ctypes.py_object, whole, word, word, word, whole, word
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, *kinds)(new_array_address())
+    lengths, dtype = (word * 2)(3, 5), np.dtype(np.float32)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(dtype))  # which the function takes over
+    made = make(np.ndarray, dtype, 2, ctypes.addressof(lengths), 0, 0, 0, 0)
+    return (
+        type(made) is np.ndarray
+        and made.shape == (3, 5)
+        and made.dtype == dtype
+        and made.flags.owndata
+        and _keeps_arrays(made, None)
+    )
+
+
+def _is_known() -> bool:
+    if not _is_plain_build() or not _keeps_objects():
+        return False
+    array = np.empty((3, 5), np.float32)
+    view, fixed = array.T, np.empty(2)
+    fixed.flags.writeable = False
+    arrays = (array, None), (view, array), (fixed, None)
+    return all(_keeps_arrays(*pair) for pair in arrays) and _makes_arrays()
+
+
+try:
+    IS_KNOWN = _is_known()
+except Exception:  # names that are missing; whatever else an unknown version does
+    IS_KNOWN = False
