@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import WorkerError
+from ..errors import NbgradError, WorkerError
 from .engines import Alone, Rows, Tell
 from .kept import Kept
 from .stored import Piece, store
@@ -182,6 +182,8 @@ def _require_sent(*given: Any) -> list[bytes]:
     for x in given:
         try:
             sent.append(pickle.dumps(x))
+        except NbgradError:  # a value inside of a transformation
+            raise
         except Exception as error:
             x = x.function if isinstance(x, Kept) else x
             name = getattr(x, "__qualname__", f"a {type(x).__name__}")
