@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import WorkerError
 from ..transforms import trees
 from .engines import Alone, Rows, Tell
+from .reads import CARRIED, checksums
 from .versions import here, require_same
 from .work import TOGETHER, Part, Share, fold
 
@@ -28,9 +29,8 @@ class Cluster(Alone):
         self._client, self._owned = client, owned
         # As long as this lives, whoever comes and goes: bits depend on the number of shards.
         self.workers = workers or max(sum(client.nthreads().values()), 1)
-        self._placed: dict[
-            int, tuple[Any, Any]
-        ] = {}  # by identity: a shard, and what stands for it
+        self._placed: dict[int, _Placed] = {}  # by the identity of a shard
+        self._changes = False  # whether a shard was written to between two steps
         for worker, found in client.run(here, on_error="return").items():
             if isinstance(found, OSError):  # it died just now; its tasks go to others
                 continue
@@ -75,6 +75,8 @@ class Cluster(Alone):
 
     def _step(self, share: Share, params: Any, shards: Sequence[Any]) -> Part:
         client, step = self._client, uuid.uuid4().hex
+        if self._changes:
+            self._forget_changed()
         futures = self._place(shards)
         # What is small goes with each task and comes back as it is: a hop less each way.
         sent, small, made = _Sealed(params), _is_small(params), []
@@ -90,6 +92,11 @@ class Cluster(Alone):
                 groups = [parts[i : i + TOGETHER] for i in range(0, len(parts), TOGETHER)]
                 parts = client.map(fold, groups, pure=False)
                 made += parts
+            # While the workers compute, unless that was in vain before.
+            if not self._changes and self._forget_changed():
+                self._changes = True
+                client.cancel(made)
+                return self._step(share, params, shards)
             return fold(client.gather(parts))
         except KeyboardInterrupt:
             client.cancel(made)
@@ -106,9 +113,16 @@ class Cluster(Alone):
         before, self._placed = self._placed, {}
         for shard in shards:
             if id(shard) not in self._placed:
-                known = before.get(id(shard)) or (shard, self._sent(shard))
+                known = before.get(id(shard)) or _Placed(shard, _sum(shard), self._sent(shard))
                 self._placed[id(shard)] = known
-        return [self._placed[id(shard)][1] for shard in shards]
+        return [self._placed[id(shard)].future for shard in shards]
+
+    def _forget_changed(self) -> bool:
+        """Forget the shards that were written to since they were sent; whether there are any."""
+        changed = [key for key, x in self._placed.items() if _sum(x.shard) != x.sent]
+        for key in changed:
+            del self._placed[key]
+        return bool(changed)
 
     def _sent(self, shard: Any) -> Any:
         is_dask_collection = import_module("dask").is_dask_collection
@@ -143,6 +157,23 @@ class Cluster(Alone):
         self._placed = {}
         if self._owned:
             self._client.close()
+
+
+class _Placed(NamedTuple):
+    """A shard, its checksum when it was sent, and what stands for it in tasks."""
+
+    shard: Any
+    sent: bytes
+    future: Any
+
+
+def _sum(shard: Any) -> bytes:
+    """The checksum of what the caller has of a shard."""
+    is_dask_collection = import_module("dask").is_dask_collection
+    Future = import_module("distributed").Future
+    parts = shard if isinstance(shard, (tuple, list)) else ()
+    own = [x for x in parts if not isinstance(x, Future) and not is_dask_collection(x)]
+    return checksums(own)[CARRIED]
 
 
 def _is_small(params: Any) -> bool:

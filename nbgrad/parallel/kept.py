@@ -5,7 +5,9 @@ import uuid
 from collections import OrderedDict
 from typing import Any
 
+from ..errors import WorkerError
 from ..kernels.jit.forks import fork_safe
+from .reads import CARRIED, checksums
 from .versions import Versions, here, require_same
 
 _MOST = 32
@@ -14,10 +16,10 @@ _lock = fork_safe(threading.Lock())
 
 
 class Kept:
-    """A callable that is pickled as its class and what that was made of.
+    """A callable that is pickled as its class and what that was made of, with checksums of that.
 
     The first of its parts is the function that it is about. A process keeps the first that it reads
-    of each one, and takes it for all later ones; the newest 32 are kept.
+    of each one, as long as the checksums are the same; the newest 32 are kept.
     """
 
     def __init__(self, function: Any, *parts: Any):
@@ -25,21 +27,37 @@ class Kept:
         self._parts = function, *parts
         self._key = uuid.uuid4().hex
         self._caller = here()
+        self._sent: dict[str, bytes] | None = None  # the checksums of the caller
+        self._differ: list[str] | None = None  # what has another one here; None: to be compared
 
     def __reduce__(self) -> tuple:
-        return _read, (type(self), self._parts, self._key, self._caller)
+        sent = checksums(self._parts)
+        return _read, (type(self), self._parts, self._key, self._caller, sent)
 
-    def require_versions(self, worker: str) -> None:
-        """Raise WorkerError where this process has other versions than the caller's."""
+    def require_same(self, worker: str) -> None:
+        """Raise WorkerError where this process has other versions than the caller's, or other
+        values of what the function reads by name."""
         require_same(self._caller, here(), worker)
+        if self._sent is not None and self._differ is None:
+            sent, own = self._sent, checksums(self._parts)
+            names = [name for name in {**sent, **own} if name != CARRIED]
+            self._differ = [name for name in names if sent.get(name) != own.get(name)]
+        if self._differ:
+            raise WorkerError(
+                f"parallel: {', '.join(self._differ)} of the caller is not that of the worker "
+                f"{worker}, which imported its own: globals, functions and attributes of classes "
+                "are not sent. Give it as a parameter, in the shards, or as an attribute of an "
+                "object that is the loss"
+            )
 
 
-def _read(kind: type[Kept], parts: tuple, key: str, caller: Versions) -> Kept:
+def _read(kind: type[Kept], parts: tuple, key: str, caller: Versions, sent: dict) -> Kept:
     with _lock:
-        if key not in _known:
+        made = _known.pop(key, None)
+        if made is None or made._sent != sent:
             made = kind(*parts)
-            made._key, made._caller = key, caller
-            _known[key] = made
-            if len(_known) > _MOST:
-                _known.popitem(last=False)
-        return _known[key]
+            made._key, made._caller, made._sent = key, caller, sent
+        _known[key] = made
+        if len(_known) > _MOST:
+            _known.popitem(last=False)
+        return made

@@ -47,7 +47,7 @@ class Share(Kept):
     def __call__(self, index: int, shard: Any, params: Any) -> Part:
         """The part of the shard with this number. A failure names it."""
         started = time.perf_counter()
-        self.require_versions(whoami())
+        self.require_same(whoami())
         try:
             arrays = loaded(shard)
             rows = self._rows(arrays)

@@ -86,9 +86,9 @@ def test_data_goes_out_once(client):
     shards = cut(3)
     engine = cast(Cluster, vg._engine)
     vg(PARAMS, shards)
-    placed = [future for _, future in engine._placed.values()]
+    placed = [shard.future for shard in engine._placed.values()]
     vg(PARAMS, shards)
-    again = [future for _, future in engine._placed.values()]
+    again = [shard.future for shard in engine._placed.values()]
     assert all(a is b for a, b in zip(placed, again, strict=True))
     vg(PARAMS, cut(2))
     assert len(engine._placed) == 2, "what is no shard any more is let go"
