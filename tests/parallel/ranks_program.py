@@ -55,6 +55,9 @@ def main() -> None:
     refused(kind, words, lambda: vg(params, bad))
     drifted = params | {"scale": 1.5 + rank}
     refused(nbgrad.WorkerError, "parameters differ", lambda: vg(drifted, cut(3)[rank::size]))
+    longer = params | {"w": np.ones(4 + rank)}
+    words = f"ranks have between 5 and {4 + size} parameters, and rank {rank} arrays of shapes"
+    refused(nbgrad.WorkerError, words, lambda: vg(longer, cut(3)[rank::size]))
     require_right(vg(params, cut(3)[rank::size]), "sum")
 
     for change in changing.CARRIED.values():
