@@ -24,7 +24,7 @@ import numpy as np
 
 from ..errors import NbgradError, WorkerError
 from .engines import Alone, Rows, Tell
-from .kept import Kept
+from .kept import Kept, Packed
 from .stored import Piece, store
 from .work import Part, Share, Tree
 
@@ -47,8 +47,8 @@ class Given(Alone):
         with self._pool() as pool, _cancelled() as futures, _named(futures, shards, "shard"):
             work: Callable = partial(share, params=params)
             if isinstance(pool, ProcessPoolExecutor):
-                _require_sent(*filter(callable, shards))
                 work = partial(_part_of, *_require_sent(share, params))  # once for all shards
+                shards = [Packed(*_require_sent(x)) if callable(x) else x for x in shards]
             # Some more are under way than can run, and a sum is kept in place of its parts: data in
             # many pieces never is in memory as a whole.
             ahead = 2 * self.workers
@@ -63,7 +63,7 @@ class Given(Alone):
     def map(self, f: Callable, items: Sequence[Any], tell: Tell) -> list[Any]:
         with self._pool() as pool, _cancelled() as futures, _named(futures, items, "item"):
             if isinstance(pool, ProcessPoolExecutor):
-                f = partial(_result_of, *_require_sent(f, *items)[:1])
+                f = Packed(*_require_sent(f, *items)[:1])
             futures.extend((i, pool.submit(f, item)) for i, item in enumerate(items))
             for done, future in enumerate(as_completed([one for _, one in futures]), start=1):
                 future.result()  # raises at once what an item raised
@@ -171,11 +171,7 @@ def _named(futures: deque[tuple[int, Future]], every: Sequence[Any], what: str) 
 
 
 def _part_of(share: bytes, params: bytes, index: int, shard: Any) -> Part:
-    return pickle.loads(share)(index, shard, pickle.loads(params))
-
-
-def _result_of(f: bytes, item: Any) -> Any:
-    return pickle.loads(f)(item)
+    return Packed(share)(index, shard, pickle.loads(params))
 
 
 def _require_sent(*given: Any) -> list[bytes]:

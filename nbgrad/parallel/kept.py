@@ -1,5 +1,6 @@
 """Work that a process keeps: what one task has compiled, the next ones find."""
 
+import pickle
 import threading
 import uuid
 from collections import OrderedDict
@@ -8,7 +9,7 @@ from typing import Any
 from ..errors import WorkerError
 from ..kernels.jit.forks import fork_safe
 from .reads import CARRIED, checksums
-from .versions import Versions, here, require_same
+from .versions import Versions, here, require_same, whoami
 
 _MOST = 32
 _known: OrderedDict[str, "Kept"] = OrderedDict()
@@ -61,3 +62,22 @@ def _read(kind: type[Kept], parts: tuple, key: str, caller: Versions, sent: dict
         if len(_known) > _MOST:
             _known.popitem(last=False)
         return made
+
+
+class Packed:
+    """A pickled function, which is read where it is called: a function that a worker cannot import
+    is an error of the task that calls it."""
+
+    def __init__(self, sent: bytes):
+        self._sent = sent
+
+    def __call__(self, *args: Any) -> Any:
+        try:
+            function = pickle.loads(self._sent)
+        except (ImportError, AttributeError) as error:
+            raise WorkerError(
+                f"parallel: the worker {whoami()} cannot import a function that it was sent "
+                f"({error}): install its module there, or put its file on the PYTHONPATH of the "
+                "workers; client.upload_file(file) sends it to those of Dask"
+            ) from None
+        return function(*args)

@@ -13,7 +13,7 @@ from ..transforms.forward import jvp
 from .engines import engine_of
 from .kept import Kept
 from .progress import Bar
-from .work import whoami
+from .versions import whoami
 
 
 def map(

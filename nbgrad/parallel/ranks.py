@@ -13,8 +13,8 @@ import numpy as np
 from ..errors import WorkerError
 from ..transforms import trees
 from .engines import Rows, Tell
-from .versions import here, require_same
-from .work import Part, Seen, Share, Tree, whoami
+from .versions import here, require_same, whoami
+from .work import Part, Seen, Share, Tree
 
 _CHECKED = 0xFFFFF  # of a checksum: squares of so many bits are summed without rounding
 
