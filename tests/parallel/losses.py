@@ -153,3 +153,16 @@ def square_or_fail(x: int) -> int:
     if x == 2:
         raise ArithmeticError("two is too many")
     return x * x
+
+
+def leaves_interrupts() -> bool:
+    """Whether this process leaves Ctrl-C to another one."""
+    return signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+def write_module(folder: Path) -> str:
+    """A module that workers which run already do not find."""
+    (folder / "of_the_caller.py").write_text(
+        "def loss(w, x):\n    return (w * x).sum()\n\n\ndef load():\n    return ([1.0],)\n"
+    )
+    return "of_the_caller"

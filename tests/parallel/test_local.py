@@ -3,6 +3,7 @@
 import pickle
 import signal
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from importlib import import_module
 from multiprocessing import get_context
 
 import numpy as np
@@ -23,6 +24,7 @@ from losses import (
     square_or_fail,
     swirl,
     swirl_jacobian,
+    write_module,
 )
 
 import nbgrad
@@ -135,6 +137,16 @@ def test_a_function_that_cannot_be_sent(processes):
     with parallel.value_and_grad(lambda w, x: np.sum(w * x), "processes") as vg:
         with pytest.raises(TypeError, match="<lambda> cannot be sent to another process"):
             vg(np.ones(2), [(np.ones(2),)])
+
+
+def test_a_process_that_cannot_import_the_loss_says_so(tmp_path, monkeypatch):
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        pool.submit(abs, -1).result()
+        monkeypatch.syspath_prepend(tmp_path)
+        module = import_module(write_module(tmp_path))
+        vg = parallel.value_and_grad(module.loss, pool, "sum", compile=False)
+        with pytest.raises(nbgrad.WorkerError, match=r"cannot import a function .*'of_the_caller'"):
+            vg(1.0, [(np.ones(2),)])
 
 
 def test_wrong_input():
