@@ -29,6 +29,8 @@ class Cluster(Alone):
     """A client of a cluster. Arrays that the caller holds are sent once and stay, as long as the
     next step has the same ones; delayed ones are computed once, and stay where that was."""
 
+    copies = True
+
     def __init__(self, client: Any, workers: int | None = None, owned: bool = False):
         """`workers` is how many threads of the cluster's there will be; where None those of now."""
         self._client, self._owned = client, owned

@@ -91,6 +91,8 @@ class Processes(Given):
     """Processes that are started at the first step and kept. They are spawned, not forked: a forked
     child of a process with threads may hang."""
 
+    copies = True
+
     def __init__(self, workers: int | None):
         super().__init__(None, workers)
         self._folders: list[TemporaryDirectory] = []

@@ -22,6 +22,8 @@ _CHECKED = 0xFFFFF  # of a checksum: squares of so many bits are summed without 
 class Ranks:
     """An MPI communicator: each rank gives its own shards, and gets the result of all."""
 
+    copies = False
+
     def __init__(self, communicator: Any, workers: int | None = None):
         self._comm = communicator
         self._rank, self._size = communicator.Get_rank(), communicator.Get_size()

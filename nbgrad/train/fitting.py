@@ -138,6 +138,7 @@ def fit(
                 if now.step > now.looked and (now.step % every == 0 or now.step >= total):
                     if _holds_nan(now.model):
                         raise _nan("the model after", loss, optimiser, data, now, [previous])
+                    step.require_unchanged()
                     moment = look(now)
                     now = now.after(moment)
                     bar.update(now.step, _report(moment))

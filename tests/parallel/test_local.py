@@ -5,9 +5,11 @@ import signal
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from importlib import import_module
 from multiprocessing import get_context
+from pathlib import Path
 
 import numpy as np
 import pytest
+from children import run
 from losses import (
     CUTS,
     LOSSES,
@@ -147,6 +149,17 @@ def test_a_process_that_cannot_import_the_loss_says_so(tmp_path, monkeypatch):
         vg = parallel.value_and_grad(module.loss, pool, "sum", compile=False)
         with pytest.raises(nbgrad.WorkerError, match=r"cannot import a function .*'of_the_caller'"):
             vg(1.0, [(np.ones(2),)])
+
+
+def test_of_many_workers_one_warns_of_a_full_disk():
+    found = run(
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "import losses, multiprocessing\n"
+        "pools = [multiprocessing.get_context('fork').Pool(1) for _ in range(3)]\n"
+        "result = [pool.apply(losses.warns_of_the_cache) for pool in pools]\n"
+        "result.append(losses.warns_of_the_cache())"
+    ).result
+    assert found == [1, 0, 0, 1]
 
 
 def test_wrong_input():
