@@ -92,6 +92,19 @@ class Conversions:
     def __complex__(self) -> complex:
         raise UntrackedError("nbgrad has no complex numbers: use .item() for the plain number")
 
+    def __reduce__(self):
+        raise UntrackedError(unpicklable(f"a {type(self).__name__}"))
+
+
+def unpicklable(what: str) -> str:
+    """The message about a pickle of a value inside of a transformation."""
+    return (
+        f"{what} inside of a transformation cannot be pickled or sent to another process without "
+        "losing its derivative: use threads (ThreadPoolExecutor, "
+        'joblib.Parallel(prefer="threads")), or compute the gradient in each process, by '
+        "nbgrad.parallel.value_and_grad(loss, engine)"
+    )
+
 
 def asking(frame: FrameType | None) -> Asking:
     """The op that asks for plain values, of the frame that runs."""

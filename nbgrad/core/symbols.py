@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import TraceError
 from .array import Array
-from .conversions import asking
+from .conversions import asking, unpicklable
 from .functions import compared, in_scipy
 from .lines import user_line
 from .naming import naming, tagged
@@ -90,10 +90,7 @@ class Symbol(Array):
             "an array and use np functions" + user_line()
         )
 
-    @property
-    def data(self) -> Any:
-        """Asked for like the numbers of a tracked array: there are none."""
-        return self.below
+    data = below  # asked for like the numbers of a tracked array: there are none
 
     def item(self, *index: Any) -> Any:
         return self.below
@@ -106,6 +103,9 @@ class Symbol(Array):
             "np.where(condition, x, y), nbgrad.cond(condition, f, g, *args), which runs one of two "
             f"functions, nbgrad.while_loop in place of while, or {_STATIC}{user_line()}"
         )
+
+    def __reduce__(self):
+        raise TraceError(unpicklable("a traced value"))
 
     def __float__(self):
         ask = asking(sys._getframe(1))

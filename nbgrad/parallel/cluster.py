@@ -1,37 +1,45 @@
 """A Dask cluster, by `dask.distributed`: data stays on its workers, sums are made there."""
 
+import os
+import signal
+import threading
 import time
 import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import WorkerError
 from ..transforms import trees
 from .engines import Alone, Rows, Tell
-from .versions import here, require_same
+from .kept import Packed
+from .reads import CARRIED, checksums
+from .versions import Versions, here, require_same
 from .work import TOGETHER, Part, Share, fold
 
 _TRIES = 6
 _PAUSE = 0.1  # seconds, doubled at each try
 _SMALL = 100_000  # bytes
+_LOOK, _WAIT = 5.0, 20.0  # seconds between two looks at whether there are workers; for one to come
 
 
 class Cluster(Alone):
     """A client of a cluster. Arrays that the caller holds are sent once and stay, as long as the
     next step has the same ones; delayed ones are computed once, and stay where that was."""
 
+    copies = True
+
     def __init__(self, client: Any, workers: int | None = None, owned: bool = False):
         """`workers` is how many threads of the cluster's there will be; where None those of now."""
         self._client, self._owned = client, owned
         # As long as this lives, whoever comes and goes: bits depend on the number of shards.
         self.workers = workers or max(sum(client.nthreads().values()), 1)
-        self._placed: dict[
-            int, tuple[Any, Any]
-        ] = {}  # by identity: a shard, and what stands for it
-        for worker, found in client.run(here, on_error="return").items():
+        self._placed: dict[int, _Placed] = {}  # by the identity of a shard
+        self._expects, self._seen = workers is not None, False  # workers
+        self._changes = False  # whether a shard was written to between two steps
+        for worker, found in client.run(_prepared, os.getpid(), on_error="return").items():
             if isinstance(found, OSError):  # it died just now; its tasks go to others
                 continue
             if isinstance(found, Exception):
@@ -64,7 +72,15 @@ class Cluster(Alone):
                 raise WorkerError(
                     f"parallel: a shard kills its worker, for want of memory perhaps: {error}"
                 ) from error
-            except again:
+            except Exception as error:
+                if self._client.status != "running":
+                    raise WorkerError(
+                        "parallel: the scheduler of the cluster is lost, or its client was closed: "
+                        "start the cluster again, and make a new client and a new value_and_grad "
+                        "with it; a training goes on from its last checkpoint"
+                    ) from None
+                if not isinstance(error, again):
+                    raise
                 self._placed = {}
                 time.sleep(_PAUSE * 2**i)  # until the scheduler knows
         raise WorkerError(
@@ -75,6 +91,8 @@ class Cluster(Alone):
 
     def _step(self, share: Share, params: Any, shards: Sequence[Any]) -> Part:
         client, step = self._client, uuid.uuid4().hex
+        if self._changes:
+            self._forget_changed()
         futures = self._place(shards)
         # What is small goes with each task and comes back as it is: a hop less each way.
         sent, small, made = _Sealed(params), _is_small(params), []
@@ -83,17 +101,51 @@ class Cluster(Alone):
             made.append(sent)
         try:
             keys = [f"shard-{i}-{step}" for i in range(len(shards))]
-            task = partial(_part_of, share)
+            task = partial(_part_of, self._packed(share))
             parts = client.map(task, range(len(shards)), futures, params=sent, key=keys)
             made += parts
             while len(parts) > (TOGETHER if small else 1):
                 groups = [parts[i : i + TOGETHER] for i in range(0, len(parts), TOGETHER)]
                 parts = client.map(fold, groups, pure=False)
                 made += parts
-            return fold(client.gather(parts))
+            # While the workers compute, unless that was in vain before.
+            if not self._changes and self._forget_changed():
+                self._changes = True
+                client.cancel(made)
+                return self._step(share, params, shards)
+            return fold(self._gathered(parts))
         except KeyboardInterrupt:
             client.cancel(made)
             raise
+
+    def _gathered(self, futures: list[Any]) -> list[Any]:
+        """The results, where there are workers to wait for."""
+        distributed, waiting = import_module("distributed"), futures
+        while waiting:
+            try:
+                done, waiting = distributed.wait(waiting, _LOOK, "FIRST_COMPLETED")
+            except distributed.TimeoutError:
+                self._require_workers()
+                continue
+            if any(future.status != "finished" for future in done):
+                break  # gather raises what was wrong
+        return self._client.gather(futures)
+
+    def _require_workers(self) -> None:
+        """Raise WorkerError where no worker comes, unless there were none yet and `workers` says
+        that there will be."""
+        client = self._client
+        if self._expects and not self._seen:
+            client.wait_for_workers(1)
+        try:
+            client.wait_for_workers(1, timeout=_WAIT)
+        except TimeoutError:
+            raise WorkerError(
+                f"parallel: the cluster at {client.scheduler.address} has no workers, and none "
+                f"came in {_WAIT:g} s: start some, as by cluster.scale(2), and call again; data "
+                "that only they had is sent again"
+            ) from None
+        self._seen = True
 
     def _task(self, function: Callable, argument: Any, key: str | None = None) -> Any:
         """A task with much in it: Dask's warning about that is meant for many such tasks."""
@@ -101,14 +153,27 @@ class Cluster(Alone):
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
             return self._client.submit(function, argument, key=key, pure=False)
 
+    def _packed(self, f: Callable) -> Packed:
+        """As Dask pickles functions: by value where they are not of a module."""
+        return Packed(import_module("distributed.protocol.pickle").dumps(f))
+
     def _place(self, shards: Sequence[Any]) -> list[Any]:
         """What stands for each shard in a task."""
         before, self._placed = self._placed, {}
+        if any(id(shard) not in before for shard in shards):
+            self._require_workers()
         for shard in shards:
             if id(shard) not in self._placed:
-                known = before.get(id(shard)) or (shard, self._sent(shard))
+                known = before.get(id(shard)) or _Placed(shard, _sum(shard), self._sent(shard))
                 self._placed[id(shard)] = known
-        return [self._placed[id(shard)][1] for shard in shards]
+        return [self._placed[id(shard)].future for shard in shards]
+
+    def _forget_changed(self) -> bool:
+        """Forget the shards that were written to since they were sent; whether there are any."""
+        changed = [key for key, x in self._placed.items() if _sum(x.shard) != x.sent]
+        for key in changed:
+            del self._placed[key]
+        return bool(changed)
 
     def _sent(self, shard: Any) -> Any:
         is_dask_collection = import_module("dask").is_dask_collection
@@ -120,7 +185,7 @@ class Cluster(Alone):
         if isinstance(shard, Future) or is_dask_collection(shard):
             return remote(shard)
         if callable(shard):
-            return shard
+            return self._packed(shard)
         if isinstance(shard, (tuple, list)):
             inner = [remote(x) for x in shard]
             if any(isinstance(x, Future) for x in inner):
@@ -129,7 +194,7 @@ class Cluster(Alone):
 
     def map(self, f: Callable, items: Sequence[Any], tell: Tell) -> list[Any]:
         as_completed = import_module("distributed").as_completed
-        futures = self._client.map(f, list(items), pure=False)
+        futures = self._client.map(self._packed(f), list(items), pure=False)
         try:
             for done, future in enumerate(as_completed(futures), start=1):
                 future.result()
@@ -143,6 +208,30 @@ class Cluster(Alone):
         self._placed = {}
         if self._owned:
             self._client.close()
+
+
+def _prepared(caller: int) -> Versions:
+    """Leave Ctrl-C to the caller, where the caller started this worker on the same terminal."""
+    if os.getppid() == caller and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return here()
+
+
+class _Placed(NamedTuple):
+    """A shard, its checksum when it was sent, and what stands for it in tasks."""
+
+    shard: Any
+    sent: bytes
+    future: Any
+
+
+def _sum(shard: Any) -> bytes:
+    """The checksum of what the caller has of a shard."""
+    is_dask_collection = import_module("dask").is_dask_collection
+    Future = import_module("distributed").Future
+    parts = shard if isinstance(shard, (tuple, list)) else ()
+    own = [x for x in parts if not isinstance(x, Future) and not is_dask_collection(x)]
+    return checksums(own)[CARRIED]
 
 
 def _is_small(params: Any) -> bool:
@@ -168,5 +257,5 @@ def _opened(sealed: _Sealed) -> Any:
     return sealed.params
 
 
-def _part_of(share: Share, index: int, shard: Any, params: Any) -> Part:
+def _part_of(share: Packed, index: int, shard: Any, params: Any) -> Part:
     return share(index, shard, params.params if isinstance(params, _Sealed) else params)

@@ -28,6 +28,11 @@ class Engine(Protocol):
         """Whether this process is the one that shows and writes; on MPI rank 0 alone."""
         ...
 
+    @property
+    def copies(self) -> bool:
+        """Whether workers compute with copies of what `held` brings them."""
+        ...
+
     def step(self, share: Share, params: Any, shards: Sequence[Any]) -> Part:
         """The sum of the parts of all shards, in the order of the tree of `work`."""
         ...
@@ -57,6 +62,7 @@ class Alone:
     """What holds of an engine that one process calls."""
 
     leads = True
+    copies = False
 
     def held(self, arrays: tuple[np.ndarray, ...]) -> Callable[[Rows], Any]:
         return lambda rows: tuple(x[rows] for x in arrays)

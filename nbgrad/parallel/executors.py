@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import WorkerError
+from ..errors import NbgradError, WorkerError
 from ..kernels.cores import cores
 from .engines import Alone, Rows, Tell
-from .kept import Kept
+from .kept import Kept, Packed
 from .stored import Piece, store
 from .work import Part, Share, Tree
 
@@ -45,17 +45,16 @@ class Given(Alone):
         tree = Tree()
         rest = iter(range(len(shards)))
         with self._pool() as pool, _cancelled() as futures, _named(futures, shards, "shard"):
-            work: Callable = share
+            work: Callable = partial(share, params=params)
             if isinstance(pool, ProcessPoolExecutor):
-                _require_sent(share, *filter(callable, shards))
-                work = partial(_part_of, share)
-                params = _require_sent(params)[0]  # once for all shards
+                work = partial(_part_of, *_require_sent(share, params))  # once for all shards
+                shards = [Packed(*_require_sent(x)) if callable(x) else x for x in shards]
             # Some more are under way than can run, and a sum is kept in place of its parts: data in
             # many pieces never is in memory as a whole.
             ahead = 2 * self.workers
             while True:
                 while len(futures) < ahead and (i := next(rest, None)) is not None:
-                    futures.append((i, pool.submit(work, i, shards[i], params)))
+                    futures.append((i, pool.submit(work, i, shards[i])))
                 if not futures:
                     return tree.sum()
                 tree.add(futures[0][1].result())
@@ -64,7 +63,7 @@ class Given(Alone):
     def map(self, f: Callable, items: Sequence[Any], tell: Tell) -> list[Any]:
         with self._pool() as pool, _cancelled() as futures, _named(futures, items, "item"):
             if isinstance(pool, ProcessPoolExecutor):
-                _require_sent(f, *items)
+                f = Packed(*_require_sent(f, *items)[:1])
             futures.extend((i, pool.submit(f, item)) for i, item in enumerate(items))
             for done, future in enumerate(as_completed([one for _, one in futures]), start=1):
                 future.result()  # raises at once what an item raised
@@ -91,6 +90,8 @@ class Threads(Given):
 class Processes(Given):
     """Processes that are started at the first step and kept. They are spawned, not forked: a forked
     child of a process with threads may hang."""
+
+    copies = True
 
     def __init__(self, workers: int | None):
         super().__init__(None, workers)
@@ -166,8 +167,8 @@ def _named(futures: deque[tuple[int, Future]], every: Sequence[Any], what: str) 
         ) from broken
 
 
-def _part_of(share: Share, index: int, shard: Any, params: bytes) -> Part:
-    return share(index, shard, pickle.loads(params))
+def _part_of(share: bytes, params: bytes, index: int, shard: Any) -> Part:
+    return Packed(share)(index, shard, pickle.loads(params))
 
 
 def _require_sent(*given: Any) -> list[bytes]:
@@ -177,6 +178,8 @@ def _require_sent(*given: Any) -> list[bytes]:
     for x in given:
         try:
             sent.append(pickle.dumps(x))
+        except NbgradError:  # a value inside of a transformation
+            raise
         except Exception as error:
             x = x.function if isinstance(x, Kept) else x
             name = getattr(x, "__qualname__", f"a {type(x).__name__}")

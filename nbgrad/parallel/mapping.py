@@ -13,7 +13,7 @@ from ..transforms.forward import jvp
 from .engines import engine_of
 from .kept import Kept
 from .progress import Bar
-from .work import whoami
+from .versions import whoami
 
 
 def map(
@@ -99,7 +99,7 @@ class Called(Kept):
     """A function of one start."""
 
     def __call__(self, start: Any) -> Any:
-        self.require_versions(whoami())
+        self.require_same(whoami())
         return self.function(start)
 
 
@@ -117,6 +117,6 @@ class Columns(Kept):
         self._push = compile(push)
 
     def __call__(self, at: int) -> np.ndarray:
-        self.require_versions(whoami())
+        self.require_same(whoami())
         directions = np.eye(self._together, self._x.size, at, dtype=self._x.dtype)
         return self._push(self._x, directions.reshape(self._together, *self._x.shape))

@@ -13,14 +13,16 @@ import numpy as np
 from ..errors import WorkerError
 from ..transforms import trees
 from .engines import Rows, Tell
-from .versions import here, require_same
-from .work import Part, Seen, Share, Tree, whoami
+from .versions import here, require_same, whoami
+from .work import Part, Seen, Share, Tree
 
 _CHECKED = 0xFFFFF  # of a checksum: squares of so many bits are summed without rounding
 
 
 class Ranks:
     """An MPI communicator: each rank gives its own shards, and gets the result of all."""
+
+    copies = False
 
     def __init__(self, communicator: Any, workers: int | None = None):
         self._comm = communicator
@@ -43,6 +45,7 @@ class Ranks:
         started = time.perf_counter()
         leaves = [x for x in trees.flatten(params)[0] if trees.is_differentiable(x)]
         size = 2 + sum(map(np.size, leaves))
+        self._require_equal(size, leaves)
         check = _checksum(leaves)
         failure, tree = None, Tree()
         tree.add(Part(np.zeros(size), ()))  # for a rank without shards
@@ -76,6 +79,20 @@ class Ranks:
         times, rows = np.split(found[size + 3 :], 2)
         each = zip(range(self._size), self._names, map(int, rows), times.tolist(), strict=True)
         return Part(found[:size], tuple(Seen(*one) for one in each))
+
+    def _require_equal(self, size: int, leaves: list[Any]) -> None:
+        """Raise WorkerError in all ranks where one has parameters of another size: MPI would abort
+        or hang in an Allreduce of buffers of unequal lengths."""
+        found = np.empty(2, np.int64)
+        self._comm.Allreduce(np.array([size, -size]), found, import_module("mpi4py.MPI").MAX)
+        most, least = found[0] - 2, -found[1] - 2
+        if most != least:
+            shapes = ", ".join(str(np.shape(x)) for x in leaves)
+            raise WorkerError(
+                f"parallel: ranks have between {least} and {most} parameters, and rank "
+                f"{self._rank} arrays of shapes {shapes}: give all ranks the same, such as by "
+                "comm.bcast(params)"
+            )
 
     def map(self, f: Callable, items: Sequence[Any], tell: Tell) -> list[Any]:
         """Each rank takes every so many-th item; all get all results."""

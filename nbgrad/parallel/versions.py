@@ -1,7 +1,11 @@
-"""What has to be equal on all workers, so that they compute the same numbers."""
+"""What a process is called, and what has to be equal on all workers, so that they compute the same
+numbers."""
 
+import os
 import platform
+import socket
 import sys
+import threading
 from functools import cache
 from typing import NamedTuple
 
@@ -35,3 +39,10 @@ def require_same(mine: Versions, theirs: Versions, worker: str) -> None:
             f"parallel: the worker {worker} has {', '.join(differ)}: its numbers might differ, so "
             "install the same versions everywhere"
         )
+
+
+def whoami() -> str:
+    """This worker: its machine, its process, and its thread where that is not the main one."""
+    thread = threading.current_thread()
+    name = f"{socket.gethostname()}:{os.getpid()}"
+    return name if thread is threading.main_thread() else f"{name} {thread.name}"

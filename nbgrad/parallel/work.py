@@ -1,8 +1,5 @@
 """What a worker does in a step, and how the results of shards become one."""
 
-import os
-import socket
-import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -13,6 +10,7 @@ from ..static import compile
 from ..transforms import trees
 from ..transforms.reverse import value_and_grad
 from .kept import Kept
+from .versions import whoami
 
 TOGETHER = 8
 """So many neighbours are summed at once, then so many of the sums: a tree that the number of shards
@@ -47,7 +45,7 @@ class Share(Kept):
     def __call__(self, index: int, shard: Any, params: Any) -> Part:
         """The part of the shard with this number. A failure names it."""
         started = time.perf_counter()
-        self.require_versions(whoami())
+        self.require_same(whoami())
         try:
             arrays = loaded(shard)
             rows = self._rows(arrays)
@@ -96,13 +94,6 @@ def loaded(shard: Any) -> tuple:
             "arguments of the loss after the parameters, such as (x, y) or (x,)"
         )
     return tuple(arrays)
-
-
-def whoami() -> str:
-    """This worker: its machine, its process, and its thread where that is not the main one."""
-    thread = threading.current_thread()
-    name = f"{socket.gethostname()}:{os.getpid()}"
-    return name if thread is threading.main_thread() else f"{name} {thread.name}"
 
 
 def fold(parts: Sequence[Part]) -> Part:

@@ -17,6 +17,7 @@ distribution for, it is nan.
 """
 
 import sys
+from importlib import import_module
 from types import ModuleType
 
 from ..kernels import heap
@@ -71,6 +72,9 @@ class Room(ModuleType):
     norm: Norm
     poisson: Poisson
     t: T
+
+    def __reduce__(self) -> tuple:
+        return import_module, (self.__name__,)  # pickles know plain modules alone
 
     def __call__(self) -> dict[str, int]:
         """How many kernels were compiled, loaded from the disk cache, and called in this process,

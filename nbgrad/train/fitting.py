@@ -17,6 +17,7 @@ from ..parallel.progress import Bar
 from ..transforms import trees
 from ..transforms.state import State
 from .checkpoints import Found, read, require_writable
+from .settings import require_same, settings_of
 from .standing import Moment, Standing
 from .steps import Whole, steps_of
 
@@ -93,7 +94,7 @@ def fit(
         compile: compile the whole step, at the first batch.
         checkpoint: a file to save to, at each look and at the end.
         resume: go on from that file where it is there: the same arguments give the same bits as a
-            training that was never stopped.
+            training that was never stopped. Other data, batches, seed or optimiser are an error.
         progress: show a bar on a terminal, after two seconds.
         watch: called with each look and the model then.
         engine: who computes: the rows of each batch are divided between its workers, and what they
@@ -124,22 +125,25 @@ def fit(
         raise ValueError(f"fit: every is {every}; it counts the steps between two looks")
     look = _look(loss, data, held, measure)
     now = Standing.first(model, optimiser.init(model), total)
+    settings = settings_of(data, held, batch, last, seed, optimiser) if checkpoint else {}
+    save = _saving(checkpoint, settings)
     step = steps_of(model, loss, optimiser, data, compile, engine, workers)
     ended: Ended = "done"
     previous = None
     try:
         if (found := step.agreed(lambda: _found(checkpoint, resume))) is not None:
-            now = now.loaded(found)
+            now = now.loaded(require_same(found, settings))
         with Bar(total, progress and step.leads) as bar:
             while True:
                 if now.step > now.looked and (now.step % every == 0 or now.step >= total):
                     if _holds_nan(now.model):
                         raise _nan("the model after", loss, optimiser, data, now, [previous])
+                    step.require_unchanged()
                     moment = look(now)
                     now = now.after(moment)
                     bar.update(now.step, _report(moment))
                     if step.leads:
-                        _save(now, checkpoint)
+                        save(now)
                         if watch is not None:
                             watch(moment, now.model)
                 if now.step >= total:
@@ -159,7 +163,7 @@ def fit(
     except KeyboardInterrupt:
         ended = "interrupted"
         if step.leads:
-            _save(now, checkpoint)
+            save(now)
     finally:
         step.close()
     return _fitted(now, ended)
@@ -221,13 +225,22 @@ def _found(checkpoint: str | Path | None, resume: bool) -> Found | None:
     return read(checkpoint) if resume and Path(checkpoint).exists() else None
 
 
-def _save(now: Standing, checkpoint: str | Path | None) -> None:
-    """Save where that is asked for; what fails costs a warning, and not what was learned."""
-    if checkpoint is not None:
+def _saving(checkpoint: str | Path | None, settings: dict[str, str]) -> Callable[[Standing], None]:
+    """The function that saves, where that is asked for; what fails costs one warning, and not what
+    was learned."""
+    told: set[str] = set()
+
+    def save(now: Standing) -> None:
+        if checkpoint is None:
+            return
         try:
-            now.save(checkpoint)
+            now.save(checkpoint, settings)
         except CheckpointError as error:
-            warnings.warn(f"fit: {error}; the training goes on", stacklevel=3)
+            if str(error) not in told:
+                told.add(str(error))
+                warnings.warn(f"fit: {error}; the training goes on", stacklevel=3)
+
+    return save
 
 
 def _steps(steps: int | None, epochs: int | None, batches: int) -> int:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .checkpoints import Found, restored, save
+from .settings import KEY
 
 
 class Moment(NamedTuple):
@@ -61,5 +62,6 @@ class Standing(NamedTuple):
         rest = np.full(max(len(self.losses) - len(old.losses), 0), np.nan)
         return old._replace(losses=np.concatenate([old.losses, rest]))
 
-    def save(self, path: str | Path) -> None:
-        save(path, dict(zip(self._fields, self, strict=True)))
+    def save(self, path: str | Path, settings: dict[str, str]) -> None:
+        """Write all of it, and what the training was started with."""
+        save(path, {**dict(zip(self._fields, self, strict=True)), KEY: settings})

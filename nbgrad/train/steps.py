@@ -2,10 +2,13 @@
 
 from collections.abc import Callable
 from itertools import pairwise
+from mmap import mmap
 from typing import Any, Protocol
 
 import numpy as np
 
+from ..errors import WorkerError
+from ..kernels.checksum import checksum
 from ..nn.layers import training
 from ..parallel.engines import Alone, Engine, Rows, engine_of
 from ..parallel.gradients import ValueAndGrad
@@ -31,6 +34,10 @@ class Steps(Protocol):
 
     def agreed(self, make: Callable[[], Any]) -> Any:
         """What `make` gives, or raises, in the process that leads, in all of them."""
+        ...
+
+    def require_unchanged(self) -> None:
+        """Raise WorkerError where workers have copies of data that was written to since then."""
         ...
 
     def close(self) -> None: ...
@@ -85,6 +92,9 @@ class Whole(Alone):
     def __call__(self, model: Any, state: Any, rows: Rows) -> tuple[Any, Any, Any]:
         return self._step(model, state, self._batch(rows))
 
+    def require_unchanged(self) -> None:
+        """There is no copy."""
+
     def close(self) -> None:
         """There is nothing to end."""
 
@@ -106,6 +116,7 @@ class Divided:
     def __init__(self, loss: Callable, optimiser: Any, data: tuple, compile: bool, engine: Engine):
         self._vg = ValueAndGrad(Share(LossOf(loss), True, compile), engine)
         self._n = len(data[0])
+        self._data, self._sent = data, _sums(data) if engine.copies else None
         self._shard = engine.held(data)
         self._whole: list[Any] | None = None  # the same at each step, so it stays with the workers
         self.leads, self.agreed, self.close = engine.leads, engine.agreed, engine.close
@@ -120,6 +131,13 @@ class Divided:
         state, model = self._update(state, slopes, model)
         return value, model, state
 
+    def require_unchanged(self) -> None:
+        if self._sent is not None and self._sent != _sums(self._data):
+            raise WorkerError(
+                "fit: the data was written to during the training, and the workers have what it "
+                'was at the start: call fit again with the new data, or take engine="threads"'
+            )
+
     def _shards(self, rows: Rows) -> list[Any]:
         if isinstance(rows, np.ndarray):
             count = min(self._vg.workers, len(rows))
@@ -132,6 +150,12 @@ class Divided:
 
     def _held(self, parts: list[Any]) -> list[Any]:
         return [self._shard(part) for part in self._vg.mine(parts)]
+
+
+def _sums(data: tuple) -> list[int]:
+    """The checksums of what is in memory: arrays in files are not copied for processes."""
+    own = [x for x in data if not isinstance(x.base, (np.memmap, mmap)) and not x.dtype.hasobject]
+    return [checksum(x) for x in own]
 
 
 def require_divisible(loss: Callable, model: Any, data: tuple) -> None:

@@ -68,7 +68,7 @@ class Run:
                 if state is None:
                     x = args[position]
                     plain = x.flags.carray and x.ndim <= MOST_AXES
-                    leaf = short.make_leaf(x, "", level) if plain else leaf_of(x, level)
+                    leaf = short.make_leaf(x, graph.ARGUMENT, level) if plain else leaf_of(x, level)
                     inputs[position] = leaf
                     nodes.append(leaf.node)
                     if self.parts is not None:

@@ -97,6 +97,27 @@ class Leaf(Node):
         return self.label
 
 
+class _Argument(str):
+    """Distinguishes the label of an argument from the empty name of a user's leaf."""
+
+
+ARGUMENT = _Argument()
+"""The label of the leaves that a transformation makes of its arguments."""
+
+
+def depends_on_argument(node: Node) -> bool:
+    """Whether a node was computed from an argument of a transformation."""
+    waiting, seen = [node], {node}
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Leaf) and node.label is ARGUMENT:
+            return True
+        new = {parent for parent in node.parents if parent is not None} - seen
+        seen |= new
+        waiting += new
+    return False
+
+
 class NestedNode(Node):
     """A node whose value is itself tracked, dual or symbolic, of a lower level."""
 

@@ -11,6 +11,7 @@ from ..rules.families import FLOATS
 from . import nested as nested
 from . import short
 from . import stale as stale
+from .graph import ARGUMENT
 from .operands import float_array
 from .tracked import TrackedArray
 
@@ -38,8 +39,8 @@ def track(x, name: str = "", *, copy: bool = True) -> TrackedArray:
 
 
 def leaf_of(x, level: int) -> TrackedArray:
-    """A leaf at `level` for a plain value, or for an array of a lower level."""
+    """A leaf at `level` for an argument: a plain value, or an array of a lower level."""
     is_plain = type(x) is np.ndarray and x.dtype in FLOATS and x.flags.carray
     if not is_plain or x.ndim > MOST_AXES:
         x = float_array(x)
-    return short.make_leaf(x, "", level)
+    return short.make_leaf(x, ARGUMENT, level)

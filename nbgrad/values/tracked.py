@@ -24,7 +24,7 @@ from ..rules.index import slice_plan
 from . import backward, gradients, graph, operands, writing
 from .base import GraphArray, plain_value
 from .fixed import constant_op
-from .graph import Leaf, NestedLeaf, Node, add_child, tick
+from .graph import Leaf, NestedLeaf, Node, add_child, depends_on_argument, tick
 from .operands import aval_of, ones, plain_operand
 from .writing import Overwritten
 
@@ -217,9 +217,11 @@ class TrackedArray(GraphArray):
         return array
 
     def __reduce__(self):
-        """A pickle keeps the value, and the name of a leaf: it is read as a leaf of the base level.
-        The gradient, the graph and the level stay behind, as other processes know nothing of them.
-        """
+        """A pickle keeps the value, and the name of a leaf: it is read as a leaf. The gradient and
+        the graph stay behind, as other processes know nothing of them; so inside of a
+        transformation, whose result needs them, this raises UntrackedError."""
+        if self.level or depends_on_argument(self.node):
+            return super().__reduce__()
         return make_leaf, (np.array(plain_value(self)), _label(self), 0)
 
 

@@ -3,12 +3,14 @@
 import os
 import signal
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import nbgrad
+from nbgrad.kernels.jit import cache
 from nbgrad.parallel.versions import here
 
 CUTS = {1: [], 2: [11], 3: [5, 29], 7: [3, 4, 11, 17, 18, 30]}
@@ -153,3 +155,24 @@ def square_or_fail(x: int) -> int:
     if x == 2:
         raise ArithmeticError("two is too many")
     return x * x
+
+
+def leaves_interrupts() -> bool:
+    """Whether this process leaves Ctrl-C to another one."""
+    return signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+def write_module(folder: Path) -> str:
+    """A module that workers which run already do not find."""
+    (folder / "of_the_caller.py").write_text(
+        "def loss(w, x):\n    return (w * x).sum()\n\n\ndef load():\n    return ([1.0],)\n"
+    )
+    return "of_the_caller"
+
+
+def warns_of_the_cache() -> int:
+    """The number of warnings of a fault of the cache in this process."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        cache._warn("a fault of the tests", "compiled kernels cannot be stored")
+    return len(caught)

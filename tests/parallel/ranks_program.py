@@ -2,6 +2,7 @@
 
 from importlib import import_module
 
+import changing
 import numpy as np
 from losses import (
     CUTS,
@@ -54,12 +55,23 @@ def main() -> None:
     refused(kind, words, lambda: vg(params, bad))
     drifted = params | {"scale": 1.5 + rank}
     refused(nbgrad.WorkerError, "parameters differ", lambda: vg(drifted, cut(3)[rank::size]))
+    longer = params | {"w": np.ones(4 + rank)}
+    words = f"ranks have between 5 and {4 + size} parameters, and rank {rank} arrays of shapes"
+    refused(nbgrad.WorkerError, words, lambda: vg(longer, cut(3)[rank::size]))
     require_right(vg(params, cut(3)[rank::size]), "sum")
+
+    for change in changing.CARRIED.values():
+        loss, data = changing.Loss(), [(np.ones(3),), (np.ones(3),)]
+        vg = parallel.value_and_grad(loss, comm, "sum", compile=False)
+        assert vg(1.0, vg.mine(data)) == (6.0, 6.0)
+        change(loss, data)
+        assert vg(1.0, vg.mine(data)) == (12.0, 12.0)
 
     found = parallel.map(root, [1.0, 5.0, -2.0], "mpi")
     np.testing.assert_allclose(found, np.sqrt(2.0) * np.array([1, 1, -1]), rtol=1e-14)
     kind = ArithmeticError if rank == 1 else nbgrad.WorkerError
     refused(kind, "", lambda: parallel.map(square_or_fail, [1, 2, 3], comm))
+    vg = parallel.value_and_grad(mean_loss, comm)
     x = np.array([0.3, -1.2, 0.7])
     found = parallel.jacobian(swirl, x, comm, together=2)
     np.testing.assert_allclose(found, swirl_jacobian(x), rtol=1e-14)

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import time
+from importlib import import_module
 from typing import Any, cast
 
 import numpy as np
@@ -15,6 +17,7 @@ from losses import (
     bits,
     cut,
     grow_old,
+    leaves_interrupts,
     mean_loss,
     name_the_slow,
     problem,
@@ -23,10 +26,12 @@ from losses import (
     square_or_fail,
     swirl,
     swirl_jacobian,
+    write_module,
 )
 
 import nbgrad
 from nbgrad import parallel, train
+from nbgrad.parallel import cluster
 from nbgrad.parallel.cluster import Cluster
 
 distributed = pytest.importorskip(
@@ -86,9 +91,9 @@ def test_data_goes_out_once(client):
     shards = cut(3)
     engine = cast(Cluster, vg._engine)
     vg(PARAMS, shards)
-    placed = [future for _, future in engine._placed.values()]
+    placed = [shard.future for shard in engine._placed.values()]
     vg(PARAMS, shards)
-    again = [future for _, future in engine._placed.values()]
+    again = [shard.future for shard in engine._placed.values()]
     assert all(a is b for a, b in zip(placed, again, strict=True))
     vg(PARAMS, cut(2))
     assert len(engine._placed) == 2, "what is no shard any more is let go"
@@ -136,6 +141,47 @@ def test_a_worker_with_other_versions_is_refused():
             vg(PARAMS, cut(2))
         with pytest.raises(nbgrad.WorkerError, match=r"worker tcp://.* has nbgrad 0\.0\.1 where"):
             parallel.value_and_grad(mean_loss, client)
+
+
+@pytest.mark.parametrize("what", ["loss", "load"])
+def test_a_worker_that_cannot_import_a_function_says_so(client, tmp_path, monkeypatch, what):
+    monkeypatch.syspath_prepend(tmp_path)
+    module = import_module(write_module(tmp_path))
+    loss = module.loss if what == "loss" else lambda w, x: np.sum(w * x)
+    shards = [(np.ones(2),)] if what == "loss" else [module.load]
+    vg = parallel.value_and_grad(loss, client, "sum", compile=False)
+    with pytest.raises(nbgrad.WorkerError, match=r"cannot import a function .*'of_the_caller'"):
+        vg(1.0, shards)
+    with pytest.raises(nbgrad.WorkerError, match=r"cannot import a function .*'of_the_caller'"):
+        parallel.map(module.load, [1], client)
+
+
+def test_ctrl_c_is_left_to_the_caller(client):
+    vg = parallel.value_and_grad(mean_loss, client, compile=False)
+    assert client.run(leaves_interrupts) == dict.fromkeys(client.nthreads(), True)
+    require_right(vg(PARAMS, cut(2)))
+
+
+def test_workers_and_a_scheduler_that_are_lost(monkeypatch):
+    """Errors of one line, within seconds; a cluster that has workers again goes on."""
+    monkeypatch.setattr(cluster, "_WAIT", 0.5)
+    monkeypatch.setattr(cluster, "_LOOK", 0.5)
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with distributed.LocalCluster(**options) as local, distributed.Client(local) as client:
+        vg = parallel.value_and_grad(mean_loss, client, compile=False)
+        require_right(vg(PARAMS, cut(2)))
+        local.scale(0)
+        while client.nthreads():
+            time.sleep(0.05)
+        for shards in (cut(2), [Loader(2, 0), Loader(2, 1)]):
+            with pytest.raises(nbgrad.WorkerError, match=r"cluster at tcp://.* has no workers, an"):
+                vg(PARAMS, shards)
+        monkeypatch.setattr(cluster, "_WAIT", 60.0)
+        local.scale(1)
+        require_right(vg(PARAMS, cut(2)))
+        local.close()
+        with pytest.raises(nbgrad.WorkerError, match="scheduler of the cluster is lost"):
+            vg(PARAMS, cut(2))
 
 
 def test_a_straggler_is_named(client):

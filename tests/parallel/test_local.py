@@ -3,10 +3,13 @@
 import pickle
 import signal
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from importlib import import_module
 from multiprocessing import get_context
+from pathlib import Path
 
 import numpy as np
 import pytest
+from children import run
 from losses import (
     CUTS,
     LOSSES,
@@ -23,6 +26,7 @@ from losses import (
     square_or_fail,
     swirl,
     swirl_jacobian,
+    write_module,
 )
 
 import nbgrad
@@ -135,6 +139,27 @@ def test_a_function_that_cannot_be_sent(processes):
     with parallel.value_and_grad(lambda w, x: np.sum(w * x), "processes") as vg:
         with pytest.raises(TypeError, match="<lambda> cannot be sent to another process"):
             vg(np.ones(2), [(np.ones(2),)])
+
+
+def test_a_process_that_cannot_import_the_loss_says_so(tmp_path, monkeypatch):
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        pool.submit(abs, -1).result()
+        monkeypatch.syspath_prepend(tmp_path)
+        module = import_module(write_module(tmp_path))
+        vg = parallel.value_and_grad(module.loss, pool, "sum", compile=False)
+        with pytest.raises(nbgrad.WorkerError, match=r"cannot import a function .*'of_the_caller'"):
+            vg(1.0, [(np.ones(2),)])
+
+
+def test_of_many_workers_one_warns_of_a_full_disk():
+    found = run(
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "import losses, multiprocessing\n"
+        "pools = [multiprocessing.get_context('fork').Pool(1) for _ in range(3)]\n"
+        "result = [pool.apply(losses.warns_of_the_cache) for pool in pools]\n"
+        "result.append(losses.warns_of_the_cache())"
+    ).result
+    assert found == [1, 0, 0, 1]
 
 
 def test_wrong_input():

@@ -70,6 +70,20 @@ def test_data_that_is_mapped_already(tmp_path):
     np.testing.assert_allclose(part.losses, whole.losses, rtol=1e-12)
 
 
+def test_data_that_changes_during_a_training():
+    """Threads read it as it is, and processes have a copy."""
+    x = X.copy()
+
+    def watch(moment, model):
+        x[...] = 0.0
+
+    settings: Any = {"steps": 6, "every": 2, "watch": watch, "batch": None}
+    fit(network(), LOSS, (x, LABELS), engine="threads", **settings)
+    x[...] = X
+    with pytest.raises(nbgrad.WorkerError, match="fit: the data was written to during the train"):
+        fit(network(), LOSS, (x, LABELS), engine="processes", workers=1, **settings)
+
+
 def test_a_nan_names_its_op():
     def loss(scores, y):
         return np.mean(np.log(scores - 5.0)) + 0.0 * np.mean(y)

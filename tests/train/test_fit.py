@@ -1,6 +1,7 @@
 """`fit` against loops written out: what it computes, where it ends, how it goes on."""
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 import nbgrad
 from nbgrad import CheckpointError, data, nn, optim
 from nbgrad.parallel import progress
-from nbgrad.train import Fitted, accuracy, fit
+from nbgrad.train import Fitted, accuracy, checkpoints, fit
 from nbgrad.train.steps import step_of
 
 X, LABELS = data.moons(0, 60, noise=0.1)
@@ -129,6 +130,61 @@ def test_stopped_and_resumed_gives_the_same_bits(tmp_path, compile):
     again = fit(network(), LOSS, (X, LABELS), steps=17, checkpoint=path, resume=True, **settings)
     assert equal(again.model, whole.model) and equal(again.best, rest.best)
     np.testing.assert_array_equal(np.array(again.moments), rest.moments)
+
+
+def _rate(start: float) -> Callable[[int], float]:
+    return lambda step: start / (1.0 + step)
+
+
+@pytest.mark.parametrize(
+    ("other", "text"),
+    [
+        ({"data": (X + 1e-9, LABELS)}, r"another data: float64\[60, 2\] \(checksum "),
+        ({"data": (X[:59], LABELS[:59])}, r"another data: .*\[60, 2\].*\[59, 2\]"),
+        ({"data": (X, 1 - LABELS)}, "another data"),
+        ({"held": (X[:5], LABELS[:5])}, "another held data: none there, and float64"),
+        ({"batch": 15}, "another batch: 16 rows, .* there, and 15 rows"),
+        ({"batch": None}, "another batch: .* there, and all rows here"),
+        ({"last": "keep"}, "another batch: .*'drop'.* there, and .*'keep'"),
+        ({"seed": 1}, "another batch: .*seed=0 there, .*seed=1 here"),
+        ({"optimiser": optim.SGD(_rate(0.2))}, "another optimiser: SGD"),
+        ({"optimiser": optim.SGD(0.1)}, r"another optimiser: .* there, and SGD\(rate=0\.1"),
+        ({"optimiser": optim.Adam(0.1)}, "another optimiser: SGD.* there, and Adam"),
+    ],
+)
+def test_a_checkpoint_of_other_data_batches_or_rates_is_refused(tmp_path, other, text):
+    settings: Any = {"data": (X, LABELS), "batch": 16, "optimiser": optim.SGD(_rate(0.1))}
+    settings |= {"checkpoint": tmp_path / "training.npz", "resume": True}
+    fit(network(), LOSS, steps=3, **settings)
+    with pytest.raises(
+        nbgrad.CheckpointError, match=rf"training\.npz is of a training with {text}"
+    ):
+        fit(network(), LOSS, steps=6, **(settings | other))
+    same = {"data": (X.copy(), LABELS.copy()), "optimiser": optim.SGD(_rate(0.1))}
+    assert len(fit(network(), LOSS, steps=6, **(settings | same)).losses) == 6
+
+
+def test_a_checkpoint_without_settings_is_resumed(tmp_path):
+    path = tmp_path / "training.npz"
+    settings: Any = {"batch": 16, "checkpoint": path, "resume": True}
+    fit(network(), LOSS, (X, LABELS), steps=3, **settings)
+    found = checkpoints.read(path)
+    like = {**found.arrays, **{n: t for n, t in found.constants.items() if "settings" not in n}}
+    checkpoints.save(path, like)
+    assert len(fit(network(), LOSS, (X, LABELS), steps=6, **settings).losses) == 6
+
+
+def test_a_checkpoint_that_cannot_be_written_is_told_once(tmp_path, monkeypatch):
+    def full(path, content):
+        raise nbgrad.CheckpointError(f"{path} cannot be written: No space left on device")
+
+    monkeypatch.setattr(checkpoints, "_replace", full)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fit(network(), LOSS, (X, LABELS), steps=12, every=1, checkpoint=tmp_path / "c.npz")
+    assert [str(one.message).split(": ")[-1] for one in caught] == [
+        "No space left on device; the training goes on"
+    ]
 
 
 def test_an_interrupt_ends_cleanly(tmp_path):

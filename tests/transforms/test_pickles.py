@@ -4,7 +4,9 @@ import copy
 import functools
 import multiprocessing
 import pickle
+import types
 from concurrent.futures import ProcessPoolExecutor
+from typing import Any
 
 import cloudpickle
 import numpy as np
@@ -195,6 +197,35 @@ def test_joblib_takes_compiled_lambdas():
     f = nbgrad.compile(nbgrad.grad(lambda x: np.sum(x**3)))
     found = joblib.Parallel(n_jobs=2)(joblib.delayed(f)(x) for x in (X, W))
     np.testing.assert_allclose(found, [3 * X**2, 3 * W**2], rtol=1e-14)
+
+
+def _public(module: Any) -> list[str]:
+    """The full names of a module's public values, and of those of the modules among them."""
+    found = []
+    for name in module.__all__:
+        value = getattr(module, name)
+        found.append(f"{module.__name__}.{name}")
+        if isinstance(value, types.ModuleType):
+            found += _public(value) if hasattr(value, "__all__") else []
+    return found
+
+
+@pytest.mark.parametrize("name", _public(nbgrad))
+def test_each_public_name_and_a_function_that_uses_it_are_pickled_by_value(name):
+    value = eval(name)
+    kept = cloudpickle.loads(cloudpickle.dumps(value))
+    assert kept is value or type(kept) is type(value)
+    reads = eval(f"lambda: {name}", {"nbgrad": nbgrad})
+    assert cloudpickle.loads(cloudpickle.dumps(reads))() is value
+    for holds in (eval("lambda: x", {"x": value}), functools.partial(max, value), [value]):
+        cloudpickle.loads(cloudpickle.dumps(holds))
+
+
+def test_a_loss_that_holds_a_module_of_nbgrad():
+    stats = nbgrad.stats
+    f = cloudpickle.loads(cloudpickle.dumps(lambda w: stats.norm.logpdf(w)))
+    assert nbgrad.grad(f)(0.5) == -0.5
+    assert pickle.loads(pickle.dumps(stats)) is copy.copy(stats) is copy.deepcopy(stats) is stats
 
 
 def test_the_children_of_an_array_say_that_they_are_not_copied():

@@ -8,6 +8,7 @@ miss. `_folder` says whose files are loaded, `_payload` what they hold.
 """
 
 import hashlib
+import os
 import platform
 import sys
 import threading
@@ -311,7 +312,17 @@ def _prune(store: Folder) -> None:
 
 
 def _warn(kind: str, message: str) -> None:
-    """Warn once a process for each kind of fault."""
+    """Warn once for each kind of fault: of many workers the first one does, for all of them."""
     if kind not in _warned:
         _warned.add(kind)
+        if not _is_first():
+            return
         warnings.warn(f"nbgrad: {message}", CacheWarning, stacklevel=2)
+
+
+def _is_first() -> bool:
+    """Whether this is the first child of a process, or rank 0 of MPI, or neither child nor rank."""
+    process = sys.modules.get("multiprocessing.process")
+    number = getattr(process.current_process(), "_identity", ()) if process else ()
+    ranks = [os.environ.get(name, "0") for name in ("OMPI_COMM_WORLD_RANK", "PMI_RANK")]
+    return number[-1:] in ((), (1,)) and set(ranks) == {"0"}

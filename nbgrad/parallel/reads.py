@@ -1,0 +1,171 @@
+"""Checksums of a function: of what its pickle carries, and of what it reads by name.
+
+A pickle has the attributes of an object and the arrays in it. It has functions and classes of
+modules by name alone: their code, the globals that they read and the attributes of classes are
+those of the process that reads the pickle. `checksums` looks at both, and gives equal results for
+equal values in any process.
+"""
+
+import hashlib
+import sys
+from collections.abc import Iterable, Iterator
+from functools import cache
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from ..kernels.checksum import checksum
+
+CARRIED = ""
+"""The name of the checksum of what a pickle carries."""
+
+_NUMBERS = (type(None), bool, int, float, complex, str, bytes, type(...))
+_INSTALLED = ("site-packages", "dist-packages")
+
+
+def checksums(x: Any) -> dict[str, bytes]:
+    """The checksum of what a pickle of `x` carries, by the name CARRIED, and of each global and
+    attribute of a class that functions in it read, by its full name.
+
+    Modules of Python, of nbgrad and of installed packages are not looked into.
+    """
+    reads = _Reads()
+    return {CARRIED: reads.of(x)} | reads.named
+
+
+class _Reads:
+    """One pass over an object. Equal objects have equal checksums, whether they are one or two."""
+
+    def __init__(self):
+        self.named: dict[str, bytes] = {}
+        self._known: dict[int, tuple[bytes, Any]] = {}  # with the object, so that its id stays
+
+    def of(self, x: Any) -> bytes:
+        kind = type(x)
+        if kind in _NUMBERS:
+            return _digest((kind.__name__.encode(), repr(x).encode()))
+        if id(x) not in self._known:
+            self._known[id(x)] = b"inside of itself", x
+            self._known[id(x)] = _digest(self._parts(x, kind)), x
+        return self._known[id(x)][0]
+
+    def _all(self, items: Iterable[Any]) -> Iterator[bytes]:
+        return map(self.of, items)
+
+    def _parts(self, x: Any, kind: type) -> Iterator[bytes]:
+        yield f"{kind.__module__}.{kind.__qualname__}".encode()
+        if isinstance(x, (np.ndarray, np.generic)):
+            yield f"{x.dtype} {x.shape}".encode()
+            if x.dtype.hasobject:
+                yield from self._all(np.ravel(x).tolist())
+            else:
+                yield checksum(np.asarray(x)).to_bytes(8)
+        elif kind in (list, tuple):
+            yield from self._all(x)
+        elif kind is dict:
+            yield from self._all(part for item in x.items() for part in item)
+        elif kind in (set, frozenset):
+            yield from sorted(self._all(x))
+        elif kind is CodeType:
+            yield x.co_code
+            yield from self._all((x.co_names, x.co_consts))
+        elif isinstance(x, ModuleType):
+            yield x.__name__.encode()
+        elif isinstance(x, type):
+            yield self._name(x)
+            if _is_own(x.__module__):
+                self._class(x)
+        elif kind is FunctionType:
+            yield from self._function(x)
+        elif kind is MethodType:
+            yield from self._all((x.__func__, x.__self__))
+        elif isinstance(x, (staticmethod, classmethod)):
+            yield self.of(x.__func__)
+        elif isinstance(x, property):
+            yield from self._all((x.fget, x.fset))
+        else:
+            found = _reduced(x)
+            yield self.of(found)
+            if found is None or isinstance(found, str):
+                yield self.of(getattr(x, "__wrapped__", None))
+
+    def _name(self, x: Any) -> bytes:
+        return f"{x.__module__}.{x.__qualname__}".encode()
+
+    def _function(self, f: FunctionType) -> Iterator[bytes]:
+        yield self._name(f)
+        yield from self._all((f.__defaults__, f.__kwdefaults__, f.__dict__))
+        for cell in f.__closure__ or ():
+            try:
+                yield self.of(cell.cell_contents)
+            except ValueError:
+                yield b"an empty cell"
+        if _is_own(f.__module__):
+            yield self.of(f.__code__)
+            self._globals(f)
+
+    def _globals(self, f: FunctionType) -> None:
+        names = set(_names(f.__code__))
+        spaces, seen = [(f.__module__, f.__globals__)], set()
+        while spaces:
+            module, space = spaces.pop()
+            for name in sorted(names & space.keys()):
+                value = space[name]
+                if isinstance(value, ModuleType):
+                    if _is_own(value.__name__) and value.__name__ not in seen:
+                        seen.add(value.__name__)
+                        spaces.append((value.__name__, vars(value)))
+                    continue
+                self._note(f"{module}.{name}", value)
+
+    def _class(self, cls: type) -> None:
+        for name, value in vars(cls).items():
+            if not name.startswith(("__", "_abc_")) or isinstance(value, FunctionType):
+                self._note(f"{cls.__module__}.{cls.__qualname__}.{name}", value)
+        for base in cls.__bases__:
+            self.of(base)
+
+    def _note(self, name: str, value: Any) -> None:
+        if name not in self.named:
+            self.named[name] = b""  # while it is looked at
+            self.named[name] = self.of(value)
+
+
+def _digest(parts: Iterable[bytes]) -> bytes:
+    total = hashlib.blake2b(digest_size=8)
+    for part in parts:
+        total.update(b"%d:" % len(part))
+        total.update(part)
+    return total.digest()
+
+
+def _reduced(x: Any) -> Any:
+    """What a pickle has of an object; None for one that cannot be pickled, such as a lock, and for
+    functions of Numba, whose pickles have marks of a process."""
+    if type(x).__module__.startswith("numba."):
+        return None
+    try:
+        found = x.__reduce_ex__(4)
+    except Exception:
+        return None
+    if isinstance(found, str):
+        return found
+    return tuple([list(part) if isinstance(part, Iterator) else part for part in found])
+
+
+@cache
+def _names(code: CodeType) -> tuple[str, ...]:
+    """The names of globals and attributes in a function and those inside of it."""
+    inner = [name for x in code.co_consts if isinstance(x, CodeType) for name in _names(x)]
+    return (*code.co_names, *inner)
+
+
+@cache
+def _is_own(module: str) -> bool:
+    """Whether a module is the user's, who may change it while a program runs."""
+    top = (module or "").partition(".")[0]
+    if top in ("nbgrad", "numpy", *sys.stdlib_module_names) and top != "__main__":
+        return False
+    file = getattr(sys.modules.get(module), "__file__", None) or ""
+    return not any(folder in file for folder in _INSTALLED)
