@@ -39,6 +39,12 @@ class Arguments:
         """Shapes and dtypes of what a program is given."""
         return [kind for kind in self.kinds if isinstance(kind, Aval)]
 
+    @property
+    def fixed(self) -> list[object]:
+        """What is part of the program."""
+        pairs = zip(self._leaves, self._static, strict=True)
+        return [x.value if isinstance(x, _Static) else x for x, static in pairs if static]
+
     def fill(self, symbols: Sequence[Symbol]) -> tuple[list, dict]:
         """The arguments with symbols in place of what a program is given."""
         rest = iter(symbols)

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 # Variants of one function: past the first number a warning, past the second the oldest goes.
 _MANY, _MOST = 8, 64
+# Programs of one variant for other values of what the function reads, the latest of them.
+_OTHERS = 8
 
 
 class StaticFunction(partial, Wrapper):
@@ -67,6 +69,7 @@ class StaticFunction(partial, Wrapper):
         self._dynamic = dict(dynamic or {})
         self._specs = Specs(_parameters(f), self._dynamic) if self._dynamic else None
         self._variants: dict[Any, Variant] = {}
+        self._others: dict[Any, list[Variant]] = {}
         self._lock = fork_safe(threading.RLock())
         here = ref(self)  # what is called is held
 
@@ -182,7 +185,8 @@ class StaticFunction(partial, Wrapper):
         result = variant.python.run(dynamic, out)
         if not options:
             try:
-                self._answer(caller(variant.python, args, self._static, self._general, self._gives))
+                front = variant.python, args, self._static, self._general, self._gives
+                self._answer(caller(*front, variant.guard.around))
             except (Unwritten, SyntaxError):
                 pass
         return result
@@ -207,6 +211,7 @@ class StaticFunction(partial, Wrapper):
         if variant is not None:
             return variant
         from .entry.signature import program_name
+        from .reads.guard import Guard
         from .variant import Variant
 
         def record(avals: list[Aval]) -> Program:
@@ -219,21 +224,41 @@ class StaticFunction(partial, Wrapper):
                     variant = Variant(record(arguments.avals))
                 else:
                     variant = compiled(self._name, named, arguments.avals, record)
+                variant.guard = Guard(variant.program, [self._f, *arguments.fixed])
                 self._warn(arguments.kinds)
                 if variant.program.is_narrow:  # then it matters which numbers are Python's
                     key = (*key, weak)
-                self._variants[key] = variant
-                if len(self._variants) > _MOST:
-                    del self._variants[next(iter(self._variants))]
+                self._put(key, variant)
         return variant
 
+    def _put(self, key: Any, variant: "Variant") -> None:
+        """Let a variant answer from now on, and keep the one that did."""
+        if key in self._variants:
+            others = [other for other in self._others.get(key, ()) if other is not variant]
+            self._others[key] = [self._variants[key], *others][:_OTHERS]
+        self._variants[key] = variant
+        if len(self._variants) > _MOST:
+            oldest = next(iter(self._variants))
+            del self._variants[oldest]
+            self._others.pop(oldest, None)
+
     def _known(self, key: tuple, weak: tuple) -> "Variant | None":
-        """The variant of a key, unless arrays that the function closes over have changed so that
-        another program is theirs."""
+        """The variant of a key that was recorded from what the function reads now."""
         for known in (key, (*key, weak)):
             variant = self._variants.get(known)
-            if variant is not None:
-                return variant if variant.program.is_current() else None
+            if variant is None:
+                continue
+            if variant.guard.is_same():
+                return variant
+            with self._lock:
+                every = [variant, *self._others.get(known, ())]
+                current = next((v for v in every if v.guard.is_same()), None)
+                if current is None:
+                    reads = variant.guard.now()
+                    current = next((v for v in every if v.guard.adopts(reads)), None)
+                if current is not None and current is not variant:
+                    self._put(known, current)
+            return current
         return None
 
     def _warn(self, kinds: tuple) -> None:
