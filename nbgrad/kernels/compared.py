@@ -138,9 +138,7 @@ def _demand_items(emit: Emitter, row: Any) -> None:
         emit.store(emit.load(version), now)
     current = emit.load(now)
     unknown = emit.equal(version, word(0))
-    with emit.build.if_then(
-        emit.build.or_(unknown, emit.build.icmp_signed("!=", current, seen))
-    ):
+    with emit.build.if_then(emit.build.or_(unknown, emit.build.icmp_signed("!=", current, seen))):
         with emit.each(emit.load(items)) as j:
             pair = emit.build.add(items, emit.build.mul(j, word(16)))
             found = emit.python("PyDict_GetItemWithError", WORD, mapping, emit.load(pair, 8))

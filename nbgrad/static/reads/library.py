@@ -31,4 +31,6 @@ def _is_installed(top: str) -> bool:
         return getattr(getattr(module, "__spec__", None), "origin", None) == "frozen"
     paths = sysconfig.get_paths()
     parents = Path(file).resolve().parents
-    return any(Path(paths[k]).resolve() in parents for k in ("stdlib", "platstdlib", "purelib", "platlib"))
+    return any(
+        Path(paths[k]).resolve() in parents for k in ("stdlib", "platstdlib", "purelib", "platlib")
+    )

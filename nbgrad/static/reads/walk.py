@@ -147,7 +147,8 @@ class _Walk:
         elif isinstance(x, types.ModuleType):
             self.key.append(_Same(x))
             if not is_library(x.__name__, self._home):
-                self._items(vars(x), [name for name in vars(x) if name in self.names])
+                present = {name for name in vars(x) if name in self.names}
+                self._items(vars(x), sorted(present | self.names.words))
         elif isinstance(x, type):
             self._class(x)
         else:
@@ -158,8 +159,8 @@ class _Walk:
         self._has_objects = True
         self.places.append(kinds.Items(mapping, keys))
         for key in keys:
-            self.key.append(key)
             if key in mapping:
+                self.key.append(key)
                 self._push([mapping[key]], self.names.keys(key))
 
     def _function(self, f: types.FunctionType) -> None:
@@ -212,10 +213,12 @@ class _Walk:
 
     def _class(self, x: type) -> None:
         self.key.append(_Same(x))
-        for cls in x.__mro__:
-            if not is_library(cls.__module__, self._home):
-                (mapping,) = gc.get_referents(cls.__dict__)[:1]
-                self._items(mapping, [k for k in mapping if k in self.names or _is_operator(k)])
+        every = [cls for cls in x.__mro__ if not is_library(cls.__module__, self._home)]
+        defined = [*self.names.words]
+        defined += [k for c in every for k in vars(c) if k in self.names or _is_operator(k)]
+        for cls in every:  # a name that one has can be hidden by those before it
+            (mapping,) = gc.get_referents(cls.__dict__)[:1]
+            self._items(mapping, sorted(set(defined)))
 
     def _object(self, x: Any) -> None:
         """An object: its attributes that code names, and its class."""
