@@ -1,5 +1,6 @@
 """Memory that is compared at each call: a C function that calls another one only where words of
-memory, items of dicts and bytes of arrays are what they were."""
+memory, items of dicts and bytes of arrays are what they were, and no argument is an array of a
+subclass: Numba takes masked arrays for arrays."""
 
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
@@ -63,8 +64,8 @@ class Table:
 
 
 def calls(target: Callable, head: np.ndarray, general: Callable) -> Callable | None:
-    """A function that calls `target` where all that the table behind `head` names is the same, and
-    `general` where not; None where there is no such function here."""
+    """A function that calls `target` where all that the table behind `head` names is the same and
+    arrays among the arguments are NumPy's own, and `general` where not; None where there is no such function here."""
     if not IS_KNOWN or _memcmp() is None:
         return None
     return builtin("compared", _code(), (general, target, head))
@@ -124,6 +125,8 @@ def _code() -> int:
         memory = [emit.load(row, offset) for offset in (0, 8, 16)]
         differ = emit.call(word(_memcmp() or 0), INT, *memory)
         emit.demand(emit.equal(differ, INT(0)))
+    with emit.each(emit.build.and_(emit.given, word(2**63 - 1))) as i:  # a flag beside the count
+        _demand_plain(emit, emit.load(emit.build.add(emit.args, emit.build.mul(i, word(8)))))
     given = emit.item(emit.own, 1), emit.args, emit.given, emit.keywords
     emit.build.ret(emit.python("PyObject_Vectorcall", WORD, *given))
     return compiled(emit)
@@ -144,3 +147,12 @@ def _demand_items(emit: Emitter, row: Any) -> None:
             found = emit.python("PyDict_GetItemWithError", WORD, mapping, emit.load(pair, 8))
             emit.demand(emit.equal(found, emit.load(pair, 16)))
         emit.store(current, row, 16)
+
+
+def _demand_plain(emit: Emitter, x: Any) -> None:
+    """Go on where x is not of a subclass of arrays."""
+    known = [emit.is_a(x, kind) for kind in (native.ARRAY, native.FLOAT, native.INTEGER)]
+    with emit.build.if_then(emit.build.not_(emit.build.or_(known[0], emit.build.or_(*known[1:])))):
+        kind = emit.load(x, native._TYPE)
+        below = emit.python("PyType_IsSubtype", INT, kind, word(native.ARRAY))
+        emit.demand(emit.equal(below, INT(0)))

@@ -27,7 +27,7 @@ class Arguments:
         self._leaves, self._rebuild = trees.flatten(tree)
         self._static = [not is_dynamic(leaf) for leaf in self._leaves]
         self.kinds = tuple(
-            _key(leaf) if static else aval_of(leaf)
+            _key(leaf) if static else aval_of(_known(leaf))
             for leaf, static in zip(self._leaves, self._static, strict=True)
         )
         self.nesting = (trees.structure(tree), order_of(tree))
@@ -66,6 +66,17 @@ class _Static:
 
     def __reduce__(self):  # so that it is no plain object, which trees take apart
         return _Static, (self.value,)
+
+
+def _known(leaf: Leaf) -> Leaf:
+    """A leaf whose precision programs have. Raises TypeError for a long float."""
+    if isinstance(leaf, (np.longdouble, np.ndarray)) and leaf.dtype.char == "g":
+        if leaf.dtype.itemsize > 8:
+            raise TypeError(
+                f"compile: an argument of dtype {leaf.dtype}: compiled functions compute in float64 "
+                "or float32, which would lose digits: pass x.astype(np.float64)"
+            )
+    return leaf
 
 
 def _key(leaf: object) -> Hashable:

@@ -1,11 +1,13 @@
 """Whether a program is still that of its function: the places that were read, compared at each
 call."""
 
+import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
+from ...errors import require_unmasked
 from ...kernels.compared import Table, calls
 from ..trace.program import Program
 from . import kinds
@@ -13,6 +15,13 @@ from .walk import Reads
 
 # Calls that are compared in Python, before a C function is made: that takes two milliseconds.
 _FEW = 32
+_PLAIN = (np.ndarray, float, int)
+
+
+def _unmasked(x: Any) -> Any:
+    """An argument, as a plain array where it is one of a subclass. Raises TypeError for a mask."""
+    require_unmasked(x, "compile: an argument or out=")
+    return x.view(np.ndarray) if isinstance(x, np.ndarray) else x
 
 
 class Guard:
@@ -49,21 +58,26 @@ class Guard:
         return True
 
     def around(self, target: Callable) -> Callable:
-        """`target`, which raises ValueError instead where the program is not current."""
+        """`target`, which raises ValueError instead where the program is not current, and TypeError
+        where an argument is a masked array."""
 
         def general(*args: Any) -> Any:
+            plain = [x if type(x) in _PLAIN else _unmasked(x) for x in args]
+            if made is not None and any(map(operator.is_not, plain, args)):
+                return made(*plain)
             self._calls += 1
             # Where a C function is due, the general way in comes back for it.
             if not self.is_current() or self._calls == _FEW:
                 raise ValueError
-            if self._table is not None:
+            if made is not None:
                 self._note()
-            return target(*args)
+            return target(*plain)
 
-        if self._calls < _FEW:
-            return general
-        self._note()
-        return calls(target, self._head, general) or general
+        made = None
+        if self._calls >= _FEW:
+            self._note()
+            made = calls(target, self._head, general)
+        return made or general
 
     def _note(self) -> None:
         """Note in memory what is compared; nothing is equal where that cannot be done."""
