@@ -65,7 +65,8 @@ class Table:
 
 def calls(target: Callable, head: np.ndarray, general: Callable) -> Callable | None:
     """A function that calls `target` where all that the table behind `head` names is the same and
-    arrays among the arguments are NumPy's own, and `general` where not; None where there is no such function here."""
+    arrays among the arguments are NumPy's own, and `general` where not; None where there is no such
+    function here."""
     if not IS_KNOWN or _memcmp() is None:
         return None
     return builtin("compared", _code(), (general, target, head))

@@ -70,12 +70,12 @@ class _Static:
 
 def _known(leaf: Leaf) -> Leaf:
     """A leaf whose precision programs have. Raises TypeError for a long float."""
-    if isinstance(leaf, (np.longdouble, np.ndarray)) and leaf.dtype.char == "g":
-        if leaf.dtype.itemsize > 8:
-            raise TypeError(
-                f"compile: an argument of dtype {leaf.dtype}: compiled functions compute in float64 "
-                "or float32, which would lose digits: pass x.astype(np.float64)"
-            )
+    dtype = getattr(leaf, "dtype", None)
+    if dtype is not None and dtype.char == "g" and dtype.itemsize > 8:
+        raise TypeError(
+            f"compile: an argument of dtype {dtype}: compiled functions compute in float64, which "
+            "would lose digits: pass x.astype(np.float64)"
+        )
     return leaf
 
 

@@ -17,7 +17,8 @@ X = np.array([0.5, 1.0, 2.0])
 
 # The text of a function `f`, and texts that change what it reads, one after another.
 READS = {
-    "global number": ("k = 2.0", "np.sum(x * x) * k", "k = 3.0 | k = 3 | k = np.float64(4) | k += 1"),
+    "global number": ("k = 2.0", "np.sum(x * x) * k",
+                      "k = 3.0 | k = 3 | k = np.float64(4) | k += 1"),
     "global array": ("k = np.ones(3)", "np.sum(x * x * k)",
                      "k = 2 * k | k[:] = 5 | k = k[::-1].copy() | k = np.arange(3) | k = 7.0"),
     "global flag": ("k = True", "np.sum(x * x if k else x)", "k = False | k = True | k = 0"),
@@ -30,7 +31,8 @@ READS = {
     "helper of a helper": ("k = 2.0\ndef g(x):\n return x * k\ndef h(x):\n return g(x) * k",
                            "np.sum(h(x) * x)", "k = 4.0 | def g(x):\n return x * x"),
     "default": ("def h(x, a=2.0, *, b=3.0):\n return x * a + b * x * x", "np.sum(h(x))",
-                "h.__defaults__ = (5.0,) | h.__kwdefaults__ = {'b': 7.0} | h.__kwdefaults__['b'] = 8.0"),
+                "h.__defaults__ = (5.0,) | h.__kwdefaults__ = {'b': 7.0} "
+                "| h.__kwdefaults__['b'] = 8.0"),
     "attribute of a function": ("def h(x):\n return x * h.k\nh.k = 2.0", "np.sum(h(x) * x)",
                                 "h.k = 3.0"),
     "lambda in a list": ("hs = [lambda x: x, lambda x: 2 * x]", "np.sum(sum(h(x) * x for h in hs))",
@@ -40,11 +42,14 @@ READS = {
                   "np.sum(h(x) * x)", "k = 5.0 | m = 7.0"),
     "cached helper": ("import functools\nk = 2.0\n@functools.lru_cache\ndef h(n):\n return n * 2.0",
                       "np.sum(h(3) * x * x)", "h = functools.lru_cache(lambda n: n * 5.0)"),
-    "partial": ("import functools\nc = {'a': 2.0}\nh = functools.partial(lambda x, c: x * c['a'], c=c)",
+    "partial": ("import functools\nc = {'a': 2.0}\n"
+                "h = functools.partial(lambda x, c: x * c['a'], c=c)",
                 "np.sum(h(x) * x)", "c['a'] = 3.0 | h = functools.partial(np.power, 2.0)"),
     "dict": ("c = {'a': 2.0, 'b': {'c': [1.0, 2.0]}}", "np.sum(x * x) * c['a'] * c['b']['c'][1]",
-             "c['a'] = 3.0 | c['b']['c'][1] = 5.0 | c['b'] = {'c': (0, 9.0)} | c = {**c, 'a': 8.0}"),
-    "dict with a default": ("c = {}", "np.sum(x * x) * c.get('a', 1.0)", "c['a'] = 3.0 | del c['a']"),
+             "c['a'] = 3.0 | c['b']['c'][1] = 5.0 | c['b'] = {'c': (0, 9.0)} "
+             "| c = {**c, 'a': 8.0}"),
+    "dict with a default": ("c = {}", "np.sum(x * x) * c.get('a', 1.0)",
+                            "c['a'] = 3.0 | del c['a']"),
     "dict as a whole": ("c = {'a': 2.0, 'b': 3.0}",
                         "np.sum(x * x) * sum(v * (i + 1) for i, v in enumerate(c.values()))",
                         "c['a'] = 3.0 | c['c'] = 5.0 | c['a'] = c.pop('a') | c.clear()"),
@@ -84,14 +89,16 @@ READS = {
                     "np.sum(x * x) * k.value", "k = E.b"),
     "method": ("class C:\n a = 2.0\n def m(self, x):\n  return x * self.a\nc = C()",
                "np.sum(c.m(x) * x)", "c.a = 3.0 | C.m = lambda self, x: x | c.m = np.sin"),
-    "property": ("class C:\n a = 2.0\n @property\n def p(self):\n  return self.a * k\nc = C()\nk = 3.0",
+    "property": ("class C:\n a = 2.0\n @property\n def p(self):\n  return self.a * k\n"
+                 "c = C()\nk = 3.0",
                  "np.sum(x * x) * c.p", "c.a = 3.0 | k = 5.0 | C.p = 9.0"),
     "operators": ("class C:\n a = 2.0\n def __call__(self, x):\n  return x * self[0]\n"
                   " def __getitem__(self, i):\n  return self.a\nc = C()", "np.sum(c(x) * x)",
                   "c.a = 3.0 | C.__getitem__ = lambda self, i: 7.0 "
                   "| C.__call__ = lambda self, x: x"),
     "static and class methods": ("k = 2.0\nclass C:\n a = 3.0\n @staticmethod\n def s(x):\n"
-                                 "  return x * k\n @classmethod\n def m(cls, x):\n  return x * cls.a",
+                                 "  return x * k\n @classmethod\n def m(cls, x):\n"
+                                 "  return x * cls.a",
                                  "np.sum(C.s(x) * C.m(x))", "k = 5.0 | C.a = 7.0"),
     "inherited": ("class B:\n def m(self, x):\n  return x * self.a\nclass C(B):\n a = 2.0\n"
                   " def m(self, x):\n  return super().m(x) * 2\nc = C()", "np.sum(c.m(x) * x)",
@@ -112,7 +119,8 @@ READS = {
                           "np.sum(nbgrad.grad(h)(x))", "k = 5.0"),
     "compiled inside": ("k = 2.0\n@nbgrad.compile\ndef h(a):\n return a * a * k", "np.sum(h(x))",
                         "k = 5.0"),
-    "walrus and global": ("k = 2.0\ndef h():\n global k\n return k", "np.sum(x * x) * h()", "k = 4.0"),
+    "walrus and global": ("k = 2.0\ndef h():\n global k\n return k", "np.sum(x * x) * h()",
+                          "k = 4.0"),
 }  # fmt: skip
 MODES = {
     "grad": nbgrad.grad,

@@ -30,7 +30,5 @@ def _is_installed(top: str) -> bool:
     if file is None:
         return getattr(getattr(module, "__spec__", None), "origin", None) == "frozen"
     paths = sysconfig.get_paths()
-    parents = Path(file).resolve().parents
-    return any(
-        Path(paths[k]).resolve() in parents for k in ("stdlib", "platstdlib", "purelib", "platlib")
-    )
+    installed = {Path(paths[k]).resolve() for k in ("stdlib", "platstdlib", "purelib", "platlib")}
+    return not installed.isdisjoint(Path(file).resolve().parents)
