@@ -13,7 +13,7 @@ from . import native
 from .builtin import IS_KNOWN, builtin, compiled
 from .native import INT, WORD, Emitter, word
 
-__all__ = ["Table", "array_words", "calls", "cell_word", "list_words"]
+__all__ = ["Table", "array_words", "calls", "cell_word", "list_words", "type_word"]
 
 HEAD, DATA, NDIM, LENGTHS, DTYPE = (
     native._HEAD, native._DATA, native._NDIM, native._LENGTHS, native._DTYPE,
@@ -75,6 +75,11 @@ def calls(target: Callable, head: np.ndarray, general: Callable) -> Callable | N
 def cell_word(cell: Any) -> int:
     """Where a variable of a closure has its value."""
     return id(cell) + HEAD
+
+
+def type_word(x: Any) -> int:
+    """Where an object has its class."""
+    return id(x) + native._TYPE
 
 
 def list_words(x: list) -> Iterator[int]:

@@ -31,7 +31,10 @@ class Guard:
     def __init__(self, program: Program, roots: Iterable[object]):
         self.program, self._roots = program, list(roots)
         self.reads = Reads(self._roots)
-        self._arrays = [kinds.Array(array) for _, array in program.captured]
+        # Arrays that were found are among what is read; others are views of them.
+        found = {id(place.array) for place in self.reads.places if isinstance(place, kinds.Array)}
+        views = [array for _, array in program.captured if id(array) not in found]
+        self._arrays = list(map(kinds.Array, views))
         self._arrays += [kinds.Array(array, key) for array, key in program.held]
         self._calls = 0
         self._table: Table | None = None

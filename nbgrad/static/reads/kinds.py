@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...core.symbols import static_key
-from ...kernels.compared import array_words, cell_word, list_words
+from ...kernels.compared import array_words, cell_word, list_words, type_word
 
 _MISSING = object()
 _MANAGED_DICT = 1 << 4  # Py_TPFLAGS_MANAGED_DICT
@@ -173,14 +173,56 @@ def slot(x: object, member: types.MemberDescriptorType) -> object:
         return _MISSING
 
 
+class Class:
+    """The class of an object, which can be assigned."""
+
+    def __init__(self, x: object):
+        self._x, self._kind = x, type(x)
+
+    def is_same(self) -> bool:
+        return type(self._x) is self._kind
+
+    def words(self) -> Iterator[int]:
+        yield type_word(self._x)
+
+
+class Bases:
+    """The classes that a class inherits from."""
+
+    def __init__(self, kind: type):
+        self._kind, self._mro = kind, kind.__mro__
+
+    def is_same(self) -> bool:
+        return self._kind.__mro__ is self._mro
+
+    def words(self) -> Iterator[int]:
+        words = _objects_words(self._kind)
+        if id(self._mro) not in words:
+            raise NotInMemory
+        yield id(self._kind) + 8 * words.index(id(self._mro))
+
+
+class Buffer:
+    """The bytes of an object that is no array of NumPy's."""
+
+    def __init__(self, x: Any):
+        self._x, self._bytes = x, bytes(x)
+
+    def is_same(self) -> bool:
+        return bytes(self._x) == self._bytes
+
+    def words(self) -> Iterator[int]:
+        raise NotInMemory
+
+
 class Namespace:
     """The dict that holds the attributes of an object: it can be replaced."""
 
     def __init__(self, x: Any):
-        self._x, self._dict = x, x.__dict__
+        self._x, self._dict = x, object.__getattribute__(x, "__dict__")
 
     def is_same(self) -> bool:
-        return self._x.__dict__ is self._dict
+        return object.__getattribute__(self._x, "__dict__") is self._dict
 
     def words(self) -> Iterator[int]:
         kind = type(self._x)

@@ -8,8 +8,11 @@ names, whatever object it reads them from: more than is read, and no less.
 Functions of Python, NumPy, this package and other installed packages are taken to stay as they are.
 """
 
+import array
+import contextlib
 import functools
 import gc
+import operator
 import sys
 import types
 import weakref
@@ -22,6 +25,7 @@ import numpy as np
 from ...core.array import Array
 from ...core.remade import Remade, Wrapper
 from ...core.symbols import static_key
+from ...values.tracked import TrackedArray
 from . import kinds
 from .library import is_library, is_ours
 from .uses import Keys, Uses, merge, uses
@@ -32,7 +36,9 @@ _LEAVES = (
     type(Ellipsis), np.dtype,
 )  # fmt: skip
 # A function that reaches more is not walked any further; longer containers are not looked into.
-_MOST, _LONGEST = 20_000, 1000
+_MOST, _LONGEST = 50_000, 4096
+# Functions that read attributes without naming them.
+_READERS = ("__dict__", "asdict", "astuple", "attrgetter", "copy", "fields", "replace", "vars")
 
 
 class Reads:
@@ -66,8 +72,13 @@ class _Names:
         before = dict(self.attributes), len(self.words)
         for name, keys in found.attributes.items():
             merge(self.attributes, name, keys)
-        self.words |= found.words
+        self.words |= found.words | (set(_READERS) & found.globals.keys())
         return before != (self.attributes, len(self.words))
+
+    @property
+    def are_hidden(self) -> bool:
+        """Whether attributes may be read that no code names."""
+        return any(name in self.attributes or name in self.words for name in _READERS)
 
     def keys(self, name: str) -> Keys:
         return None if name in self.words else self.attributes.get(name)
@@ -119,8 +130,16 @@ class _Walk:
             return
         self._seen[place] = len(self._seen)
         self._kept.append(x)
-        if type(x) in weakref.ProxyTypes:
+        if type(x) in weakref.ProxyTypes or isinstance(x, weakref.ref):
+            self._referent(x)
+        elif isinstance(x, np.ndarray):
+            self.key += [_Same(x), x.shape, x.dtype.str]
+            self.places.append(kinds.Array(x))
+        elif isinstance(x, TrackedArray):
             self.key.append(_Same(x))
+            node: Any = x.node
+            self.places += [kinds.Slots(x, [type(x).node]), kinds.Slots(node, [type(node).value])]
+            self._push([node.value])
         elif isinstance(x, _LEAVES):
             self.key.append(_Same(x))
             owner = getattr(x, "__self__", None)
@@ -144,6 +163,16 @@ class _Walk:
             self._push([x.__func__])
         elif isinstance(x, property):
             self._push([x.fget])
+        elif isinstance(x, (functools.partialmethod, functools.cached_property)):
+            self._push([x.func])
+        elif isinstance(x, (operator.attrgetter, operator.methodcaller)):
+            words = [x for x in x.__reduce__()[1] if isinstance(x, str)]
+            self._note(Uses(words={part for text in words for part in text.split(".")}))
+        elif isinstance(x, types.MappingProxyType):
+            self._push(gc.get_referents(x)[:1])
+        elif isinstance(x, (bytearray, array.array)):
+            self.key += [type(x), bytes(x)]
+            self.places.append(kinds.Buffer(x))
         elif isinstance(x, types.ModuleType):
             self.key.append(_Same(x))
             if not is_library(x.__name__, self._home):
@@ -153,6 +182,17 @@ class _Walk:
             self._class(x)
         else:
             self._object(x)
+
+    def _note(self, found: Uses) -> None:
+        """Take in names of attributes."""
+        if self.names.add(found) and self._has_objects:
+            self.is_behind = True
+
+    def _referent(self, x: Any) -> None:
+        """What a weak reference refers to."""
+        self.key.append(_Same(x))
+        with contextlib.suppress(AttributeError, ReferenceError):
+            self._push([x() if isinstance(x, weakref.ref) else x.__repr__.__self__])
 
     def _items(self, mapping: dict, keys: list) -> None:
         """Some items of a namespace, by name."""
@@ -176,11 +216,13 @@ class _Walk:
                 self.key.append(name)
         if is_library(f.__module__ or "", self._home):
             return
-        if self.names.add(found) and self._has_objects:
-            self.is_behind = True
-        if f.__globals__ and found.globals:
-            self.places.append(kinds.Items(f.__globals__, [*found.globals]))
-        for name, keys in found.globals.items():
+        self._note(found)
+        named = dict(found.globals)
+        if "globals" in named:
+            named |= {word: None for word in sorted(found.words)}
+        if named:
+            self.places.append(kinds.Items(f.__globals__, [*named]))
+        for name, keys in named.items():
             if name in f.__globals__:
                 self._push([f.__globals__[name]], keys)
             else:
@@ -212,11 +254,17 @@ class _Walk:
             self._object(x)
 
     def _class(self, x: type) -> None:
-        self.key.append(_Same(x))
-        every = [cls for cls in x.__mro__ if not is_library(cls.__module__, self._home)]
+        self.key += [_Same(x), *map(_Same, x.__mro__)]
+        self.places.append(kinds.Bases(x))
+        self._push([type(x)])
+        every = [
+            cls
+            for cls in (*x.__mro__, *type(x).__mro__)
+            if not is_library(cls.__module__, self._home)
+        ]
         defined = [*self.names.words]
         defined += [k for c in every for k in vars(c) if k in self.names or _is_operator(k)]
-        for cls in every:  # a name that one has can be hidden by those before it
+        for cls in dict.fromkeys(every):  # a name that one has can be hidden by those before it
             (mapping,) = gc.get_referents(cls.__dict__)[:1]
             self._items(mapping, sorted(set(defined)))
 
@@ -226,7 +274,8 @@ class _Walk:
         if _is_leaf(x):
             return
         known = is_library(type(x).__module__, self._home)
-        whole = known and (is_ours(type(x).__module__) or type(x) is types.SimpleNamespace)
+        whole = self.names.are_hidden or any(map(_is_read_whole, type(x).__mro__))
+        self.places.append(kinds.Class(x))
         mapping = _namespace(x)
         if mapping is not None:
             inherited = {name for cls in type(x).__mro__ for name in vars(cls)}
@@ -235,7 +284,7 @@ class _Walk:
             chosen += [k for k in named if k not in mapping and (
                 k in inherited or k in self.names.words
             )]  # fmt: skip
-            self.places.append(kinds.Namespace(x))
+            self.places += [kinds.Namespace(x), *([kinds.Contents(mapping)] if whole else [])]
             self._items(mapping, list(dict.fromkeys(chosen)))
         members = [
             member for cls in type(x).__mro__ if "__slots__" in vars(cls)
@@ -273,9 +322,17 @@ def _is_operator(name: str) -> bool:
     )  # fmt: skip
 
 
+def _is_read_whole(kind: type) -> bool:
+    """Whether attributes of a class are read by code that is not walked."""
+    module = kind.__module__.partition(".")[0]
+    return is_ours(module) or module in ("collections", "types", "dataclasses")
+
+
 def _home(f: Any) -> str:
     """The package that a function is of."""
     while isinstance(f, (functools.partial, Wrapper, types.MethodType)):
-        inner = getattr(f, "function", None) or getattr(f, "__func__", None)
-        f = inner if inner is not None else getattr(f, "func", None)
+        if isinstance(f, types.MethodType):
+            f = f.__func__
+        else:
+            f = f.function if isinstance(f, Wrapper) else f.func
     return (getattr(f, "__module__", None) or "").partition(".")[0]

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...core.symbols import static_key
+from ..reads.uses import nested
 
 # A function that reaches more objects than these is not looked through any further.
 _MOST = 50_000
@@ -198,9 +199,3 @@ def closed(function: types.FunctionType) -> Iterable[tuple[str, object]]:
             yield name, cell.cell_contents
         except ValueError:  # not filled yet
             continue
-
-
-def nested(code: types.CodeType) -> list[types.CodeType]:
-    """The code of a function and of those that it defines."""
-    inner = [c for c in code.co_consts if isinstance(c, types.CodeType)]
-    return [code, *(deeper for c in inner for deeper in nested(c))]
