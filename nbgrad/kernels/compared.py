@@ -3,7 +3,7 @@ memory, items of dicts and bytes of arrays are what they were, and no argument i
 subclass: Numba takes masked arrays for arrays."""
 
 import ctypes
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -13,12 +13,7 @@ from . import native
 from .builtin import IS_KNOWN, builtin, compiled
 from .native import INT, WORD, Emitter, word
 
-__all__ = ["Table", "array_words", "calls", "cell_word", "list_words", "type_word"]
-
-HEAD, DATA, NDIM, LENGTHS, DTYPE = (
-    native._HEAD, native._DATA, native._NDIM, native._LENGTHS, native._DTYPE,
-)  # fmt: skip
-_STRIDES = LENGTHS + 8
+__all__ = ["Table", "calls"]
 
 
 class Table:
@@ -70,33 +65,6 @@ def calls(target: Callable, head: np.ndarray, general: Callable) -> Callable | N
     if not IS_KNOWN or _memcmp() is None:
         return None
     return builtin("compared", _code(), (general, target, head))
-
-
-def cell_word(cell: Any) -> int:
-    """Where a variable of a closure has its value."""
-    return id(cell) + HEAD
-
-
-def type_word(x: Any) -> int:
-    """Where an object has its class."""
-    return id(x) + native._TYPE
-
-
-def list_words(x: list) -> Iterator[int]:
-    """Where a list has its length, its memory, and in there its elements."""
-    yield id(x) + HEAD
-    yield id(x) + HEAD + 8
-    start = _read(id(x) + HEAD + 8)
-    yield from (start + 8 * i for i in range(len(x)))
-
-
-def array_words(x: np.ndarray) -> Iterator[int]:
-    """Where an array has its place in memory, its number of axes, their lengths and its dtype."""
-    for offset in (DATA, NDIM, LENGTHS, _STRIDES, DTYPE):
-        yield id(x) + offset
-    for offset in (LENGTHS, _STRIDES):
-        start = _read(id(x) + offset)
-        yield from (start + 8 * i for i in range(x.ndim))
 
 
 def _read(address: int) -> int:

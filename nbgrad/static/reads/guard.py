@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ...errors import require_unmasked
-from ...kernels.compared import Table, calls
 from ..trace.program import Program
 from . import kinds
 from .walk import Reads
@@ -37,7 +36,7 @@ class Guard:
         self._arrays = list(map(kinds.Array, views))
         self._arrays += [kinds.Array(array, key) for array, key in program.held]
         self._calls = 0
-        self._table: Table | None = None
+        self._table: Any = None
         self._head = np.zeros(6, np.int64)
 
     def is_same(self) -> bool:
@@ -78,21 +77,26 @@ class Guard:
 
         made = None
         if self._calls >= _FEW:
+            from ...kernels.compared import calls
+
             self._note()
             made = calls(target, self._head, general)
         return made or general
 
     def _note(self) -> None:
         """Note in memory what is compared; nothing is equal where that cannot be done."""
+        from ...kernels.compared import Table
+
         try:
-            table = self._tabled()
+            table = Table(*self._tabled())
         except kinds.NotInMemory:
             table = None
         if table is None or not self.is_same():  # changed in between, by another thread
             table = Table([], [], [], never=True)
         self._table, self._head[:] = table, table.head
 
-    def _tabled(self) -> Table:
+    def _tabled(self) -> tuple[list, list, list]:
+        """Words, dicts and blocks."""
         words: list[int] = []
         dicts = []
         for place in [*self._arrays, *self.reads.places]:
@@ -101,4 +105,4 @@ class Guard:
             else:
                 words += place.words()
         blocks = [(x.array, x.numbers) for x in self._arrays if x.numbers]
-        return Table(words, dicts, blocks)
+        return words, dicts, blocks

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...core.symbols import static_key
-from ...kernels.compared import array_words, cell_word, list_words, type_word
+from ...kernels import native
 
 _MISSING = object()
 _MANAGED_DICT = 1 << 4  # Py_TPFLAGS_MANAGED_DICT
@@ -28,6 +28,10 @@ class NotInMemory(Exception):
 def _objects_words(x: object) -> list[int]:
     """The words of an object."""
     return list((ctypes.c_size_t * (type(x).__basicsize__ // 8)).from_address(id(x)))
+
+
+def _read(address: int) -> int:
+    return ctypes.c_size_t.from_address(address).value
 
 
 class Cell:
@@ -47,7 +51,7 @@ class Cell:
         return self._now(self._cell) is self._value
 
     def words(self) -> Iterator[int]:
-        yield cell_word(self._cell)
+        yield id(self._cell) + native._HEAD
 
 
 class Items:
@@ -105,7 +109,9 @@ class Elements:
     def words(self) -> Iterator[int]:
         if not isinstance(self._sequence, list):
             raise NotInMemory
-        yield from list_words(self._sequence)
+        place = id(self._sequence) + native._HEAD
+        yield from (place, place + 8)  # its length and its memory
+        yield from (_read(place + 8) + 8 * i for i in range(len(self._sequence)))
 
 
 def _is(x: object, y: object) -> bool:
@@ -183,7 +189,7 @@ class Class:
         return type(self._x) is self._kind
 
     def words(self) -> Iterator[int]:
-        yield type_word(self._x)
+        yield id(self._x) + native._TYPE
 
 
 class Bases:
@@ -233,7 +239,7 @@ class Namespace:
             if offset <= 0:
                 raise NotInMemory
         place = id(self._x) + offset
-        if ctypes.c_size_t.from_address(place).value != id(self._dict):
+        if _read(place) != id(self._dict):
             raise NotInMemory
         yield place
 
@@ -255,7 +261,11 @@ class Array:
     def words(self) -> Iterator[int]:
         if self._key is not None and not self.array.flags.c_contiguous:
             raise NotInMemory
-        yield from array_words(self.array)
+        place, lengths = id(self.array), native._LENGTHS
+        yield from (place + at for at in (native._DATA, native._NDIM, native._DTYPE))
+        for at in (lengths, lengths + 8):  # and strides
+            yield place + at
+            yield from (_read(place + at) + 8 * i for i in range(self.array.ndim))
 
 
 @cache
@@ -266,9 +276,9 @@ def _version_place() -> int | None:
     seen = []
     for value in (0, 1, 2):
         x["a"] = value
-        seen.append(ctypes.c_size_t.from_address(place).value)
+        seen.append(_read(place))
     del x["a"]
-    seen.append(ctypes.c_size_t.from_address(place).value)
+    seen.append(_read(place))
     x.clear()
     return place - id(x) if len(set(seen)) == len(seen) and sorted(seen) == seen else None
 

@@ -1,10 +1,11 @@
 """Which modules are taken to stay as they are."""
 
+import os
 import sys
-import sysconfig
 from functools import lru_cache
 from pathlib import Path
 
+_PYTHON, _INSTALLED = Path(os.__file__).parent, {"site-packages", "dist-packages"}
 _FIXED = {"builtins", "numpy", "scipy", "numba", "llvmlite", "optree"}
 
 
@@ -29,6 +30,5 @@ def _is_installed(top: str) -> bool:
     file = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", ())), None)
     if file is None:
         return getattr(getattr(module, "__spec__", None), "origin", None) == "frozen"
-    paths = sysconfig.get_paths()
-    installed = {Path(paths[k]).resolve() for k in ("stdlib", "platstdlib", "purelib", "platlib")}
-    return not installed.isdisjoint(Path(file).resolve().parents)
+    folders = Path(file).parts
+    return _PYTHON in Path(file).parents or not _INSTALLED.isdisjoint(folders)

@@ -264,7 +264,7 @@ class _Walk:
         ]
         defined = [*self.names.words]
         defined += [k for c in every for k in vars(c) if k in self.names or _is_operator(k)]
-        for cls in dict.fromkeys(every):  # a name that one has can be hidden by those before it
+        for cls in every:  # a name that one has can be hidden by those before it
             (mapping,) = gc.get_referents(cls.__dict__)[:1]
             self._items(mapping, sorted(set(defined)))
 
