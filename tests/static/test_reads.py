@@ -2,7 +2,6 @@
 against a plain call."""
 
 import gc
-import types
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 
@@ -121,6 +120,46 @@ READS = {
                         "k = 5.0"),
     "walrus and global": ("k = 2.0\ndef h():\n global k\n return k", "np.sum(x * x) * h()",
                           "k = 4.0"),
+    "attributes as a dict": ("class C:\n pass\nc = C()\nc.a = 2.0",
+                             "np.sum(x * x) * sum(vars(c).values()) * len(c.__dict__)",
+                             "c.a = 3.0 | c.b = 5.0 | del c.a"),
+    "named by a string": ("import operator\nclass C:\n a = 2.0\nc = C()\nk = 3.0\n"
+                          "g = operator.attrgetter('a')",
+                          "np.sum(x * x) * g(c) * globals()['k']", "c.a = 3.0 | k = 5.0"),
+    "asked for by a hook": ("class C:\n def __init__(self):\n  self.d = {'v': 2.0}\n"
+                            " def __getattr__(self, name):\n  return self.d[name]\nc = C()",
+                            "np.sum(x * x) * c.v", "c.d['v'] = 3.0 | c.v = 5.0"),
+    "containers of the library": (
+        "import collections, types\nu = collections.UserDict(v=2.0)\nd = {'v': 3.0}\n"
+        "c = collections.ChainMap({}, d)\nm = types.MappingProxyType(d)\n"
+        "o = collections.OrderedDict(v=5.0)\ne = collections.defaultdict(lambda: 7.0)\n"
+        "b = bytearray(b'ab')",
+        "np.sum(x * x) * u['v'] * c['v'] * m['v'] * o['v'] * e['v'] * b[0]",
+        "u['v'] = 3.0 | d['v'] = 5.0 | o['v'] = 7.0 | e['v'] = 2.0 | c['v'] = 1.0 | b[0] = 3"),
+    "weak references": ("import weakref\nclass C:\n pass\nc = C()\nc.a = 2.0\n"
+                        "r, p = weakref.ref(c), weakref.proxy(c)",
+                        "np.sum(x * x) * r().a * p.a", "c.a = 3.0"),
+    "class of an object": ("class A:\n def m(self):\n  return 2.0\nclass B:\n"
+                           " def m(self):\n  return 3.0\nc = A()",
+                           "np.sum(x * x) * c.m()", "c.__class__ = B"),
+    "bases and a metaclass": ("class M(type):\n m = 2.0\nclass A:\n a = 3.0\nclass B:\n"
+                              " a = 5.0\nclass C(A, metaclass=M):\n pass",
+                              "np.sum(x * x) * C.a * C.m",
+                              "C.__bases__ = (B,) | M.m = 7.0 | C.m = 9.0"),
+    "part of a method": ("import functools\nclass C:\n c = 1.0\n def m(self, x, k):\n"
+                         "  return x * k * self.c\n p = functools.partialmethod(m, k=2.0)\nc = C()",
+                         "np.sum(c.p(x) * x)", "c.c = 3.0"),
+    "context": ("import contextlib\nk = 2.0\n@contextlib.contextmanager\ndef h():\n yield k",
+                "np.sum(x * x) * contextlib.ExitStack().enter_context(h())",
+                "k = 3.0"),
+    "tracked array": ("w = nbgrad.track(np.ones(3))", "np.sum(x * x * w.data)",
+                      "w.data = 2 * np.ones(3) | w.data[:] = 5.0"),
+    "size of an array": ("w = np.ones(3)", "np.sum(x * x) * w.size",
+                         "w = np.ones(7) | w.resize(4, refcheck=False)"),
+    "module that is imported": ("import sys, types\nsys.modules['cells_config'] = m = "
+                                "types.ModuleType('cells_config')\nm.k = 2.0\ndef h():\n"
+                                " from cells_config import k\n return k",
+                                "np.sum(x * x) * h()", "m.k = 3.0"),
 }  # fmt: skip
 MODES = {
     "grad": nbgrad.grad,
@@ -132,8 +171,7 @@ MODES = {
 
 def module(text: str) -> dict:
     """What a text defines, as the cells of a notebook do."""
-    names = types.ModuleType("cells").__dict__
-    names.update(np=np, nbgrad=nbgrad)
+    names = {"__name__": "cells", "np": np, "nbgrad": nbgrad}
     exec(text, names)
     return names
 
