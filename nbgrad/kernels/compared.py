@@ -16,6 +16,9 @@ from .native import INT, WORD, Emitter, word
 __all__ = ["Table", "calls"]
 
 
+_POINTER = ctypes.c_void_p
+
+
 class Table:
     """What is compared: `words` are addresses; `dicts` have the address of a version, or None, and
     pairs of a key and the address of its value, 0 for none; `blocks` are arrays with their bytes.
@@ -41,8 +44,8 @@ class Table:
             self._memory = self._array([0, 1, 0])
             self._memory[0] = self._memory.ctypes.data + 16
         self._dicts = self._array(rows)
-        held = [
-            (array.ctypes.data, ctypes.cast(numbers, ctypes.c_void_p).value or 0, len(numbers))
+        held: list[Any] = [
+            (array.ctypes.data, ctypes.cast(ctypes.c_char_p(numbers), _POINTER).value, len(numbers))
             for array, numbers in blocks
         ]
         self._blocks = self._array([x for row in held for x in row])
@@ -103,7 +106,7 @@ def _code() -> int:
         _demand_plain(emit, emit.load(emit.build.add(emit.args, emit.build.mul(i, word(8)))))
     given = emit.item(emit.own, 1), emit.args, emit.given, emit.keywords
     emit.build.ret(emit.python("PyObject_Vectorcall", WORD, *given))
-    return compiled(emit)
+    return compiled(emit, level=2)  # it has loops
 
 
 def _demand_items(emit: Emitter, row: Any) -> None:

@@ -1,7 +1,8 @@
 """The arguments of a call of a compiled function, taken apart: what tells variants apart, and what
 a program is given."""
 
-from collections.abc import Callable, Hashable, Sequence
+import inspect
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 import numpy as np
 
@@ -107,4 +108,27 @@ def order_of(tree: Tree) -> tuple:
     return ()
 
 
-__all__ = ["Arguments", "order_of"]
+def parameters_of(f: Callable) -> list[str]:
+    """The names of a function's parameters; none where they are not known."""
+    try:
+        return list(inspect.signature(f).parameters)
+    except (TypeError, ValueError):
+        return []
+
+
+def static_names(f: Callable, names: Iterable[str]) -> set[int | str]:
+    """Static arguments by name and by position."""
+    names = [names] if isinstance(names, str) else list(names)
+    if not names:
+        return set()
+    parameters = parameters_of(f)
+    unknown = [name for name in names if name not in parameters]
+    if unknown:
+        raise ValueError(
+            f"static_argnames: {', '.join(unknown)} is no argument of the function; it has "
+            f"{', '.join(parameters)}"
+        )
+    return {*names, *(parameters.index(name) for name in names)}
+
+
+__all__ = ["Arguments", "order_of", "parameters_of", "static_names"]

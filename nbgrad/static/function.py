@@ -3,7 +3,6 @@
 The compiler itself, some forty modules, loads when the first variant is made.
 """
 
-import inspect
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -17,7 +16,7 @@ from ..core.remade import Wrapper, reduced
 from ..errors import TraceError
 from ..kernels.jit.forks import fork_safe
 from ..transforms import trees
-from .arguments import Arguments
+from .arguments import Arguments, parameters_of, static_names
 from .entry.flatten import Leaf, Tree, Unwritten
 from .entry.front import caller
 from .named import Named, Spec, Specs, compiled
@@ -56,18 +55,18 @@ class StaticFunction(partial, Wrapper):
     ):
         update_wrapper(self, f, assigned=("__module__", "__name__", "__doc__"), updated=())
         self._f = f
-        self._gives = "out" not in _parameters(f)
+        self._gives = "out" not in parameters_of(f)
         self._names = (
             (static_argnames,) if isinstance(static_argnames, str) else (*static_argnames,)
         )
-        self._static = _static_names(f, self._names)
+        self._static = static_names(f, self._names)
         if not isinstance(dynamic, Mapping | None):
             raise TypeError(
                 f"dynamic: {dynamic!r} is no dict: give names of sizes by argument, such as "
                 '{"x": ("n", None)}'
             )
         self._dynamic = dict(dynamic or {})
-        self._specs = Specs(_parameters(f), self._dynamic) if self._dynamic else None
+        self._specs = Specs(parameters_of(f), self._dynamic) if self._dynamic else None
         self._variants: dict[Any, Variant] = {}
         self._others: dict[Any, list[Variant]] = {}
         self._lock = fork_safe(threading.RLock())
@@ -279,28 +278,6 @@ def _without(kinds: tuple, shapes: tuple | None) -> tuple:
     return tuple(kind.dtype if isinstance(kind, Aval) else kind for kind in kinds)
 
 
-def _parameters(f: Callable) -> list[str]:
-    try:
-        return list(inspect.signature(f).parameters)
-    except (TypeError, ValueError):
-        return []
-
-
-def _static_names(f: Callable, names: Iterable[str]) -> set[int | str]:
-    """Static arguments by name and by position."""
-    names = [names] if isinstance(names, str) else list(names)
-    if not names:
-        return set()
-    parameters = _parameters(f)
-    unknown = [name for name in names if name not in parameters]
-    if unknown:
-        raise ValueError(
-            f"static_argnames: {', '.join(unknown)} is no argument of the function; it has "
-            f"{', '.join(parameters)}"
-        )
-    return {*names, *(parameters.index(name) for name in names)}
-
-
 def compile(
     f: Callable | None = None,
     *,
@@ -322,11 +299,18 @@ def compile(
     TraceError, which names the line, where the function needs a number while it is recorded, or an
     op that only the eager tier has.
 
-    Arrays that the function closes over are read at each call. Where Python computed with them
-    while the function was recorded (an index, `y + 1`), they are compared at each call with what
-    they were, and the function is recorded anew where they differ; so are up to 4096 integers that
-    are no operands, as n in `x[:n]`. Another array under the same name, or `float(y[0])` of
-    a float, is not noticed: pass as arguments what changes.
+    Arrays that the function closes over are read at each call. Everything else that it reads beside
+    its arguments is compared at each call with what it was, and the function is recorded again
+    where it changed: globals and closed-over variables, items of dicts and lists, attributes of
+    objects, classes and modules, defaults, helper functions that are defined again. The latest
+    programs are kept, so that a value that comes back costs no compilation. Arrays whose numbers decided about
+    the program (an index, `y + 1`, up to 4096 integers such as n in `x[:n]`) are compared, too.
+    Pass as arguments what changes often: recording takes milliseconds, another number compiles.
+
+    Not noticed: `float(y[0])` of a float in an array that is changed in place; changes of functions
+    and modules of Python and of installed packages; items of containers with more than 4096;
+    environment variables, context variables, files and clocks. The functions `njit`, `address` and
+    `cfunc` of a variant stay as they were recorded.
 
     Equal names in `dynamic` stand for equal lengths: DimensionMismatch names both arguments where
     they are not. A function that needs more of them (`x[5]` that there are 6 elements) is compiled

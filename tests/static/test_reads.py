@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import nbgrad
+from nbgrad.kernels import compared
 from nbgrad.static import function
-from nbgrad.static.reads import guard
+from nbgrad.static.reads import guard, kinds
 
 X = np.array([0.5, 1.0, 2.0])
 
@@ -282,3 +283,35 @@ def test_the_address_of_a_program_is_that_of_now():
     compiled(X)
     np.testing.assert_array_equal(compiled.njit(X), X * 3)
     np.testing.assert_array_equal(first(X), X * 2)
+
+
+def _unknown(*args):
+    raise kinds.NotInMemory
+
+
+UNKNOWN = {
+    "layout of objects": (compared, "IS_KNOWN", False),
+    "versions of dicts": (kinds, "_version_place", lambda: None),
+    "slots of functions": (kinds, "_function_slots", _unknown),
+    "memcmp": (compared, "_memcmp", lambda: None),
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_what_is_not_known_of_memory_is_compared_in_python(name, monkeypatch, soon_native):
+    monkeypatch.setattr(*UNKNOWN[name])
+    names = module("k, c, s = 0.0, {'a': 1.0}, [1.0]\ndef f(x):\n return x * k * c['a'] * sum(s)")
+    compiled = nbgrad.compile(names["f"])
+    for i in range(12):
+        names["k"], names["c"]["a"], names["s"][0] = float(i // 4), float(i // 3), float(i // 6)
+        np.testing.assert_array_equal(compiled(X), names["f"](X))
+
+
+def test_what_python_alone_compares_is_compared_by_a_program_in_c_too(soon_native):
+    """An array that is not contiguous has no block of bytes."""
+    y = np.arange(6)[::2]
+    compiled = nbgrad.compile(lambda x: x[y])
+    given = np.arange(9.0)
+    for i in range(8):
+        y[0] = i
+        np.testing.assert_array_equal(compiled(given), given[y])

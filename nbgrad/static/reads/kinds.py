@@ -59,11 +59,11 @@ class Items:
 
     def __init__(self, mapping: dict, keys: list[Hashable]):
         self.mapping = mapping
-        self.items = [(key, mapping.get(key, _MISSING)) for key in keys]
+        self.items = [(key, dict.get(mapping, key, _MISSING)) for key in keys]
 
     def is_same(self) -> bool:
-        get = self.mapping.get
-        return all(get(key, _MISSING) is value for key, value in self.items)
+        get, mapping = dict.get, self.mapping
+        return all(get(mapping, key, _MISSING) is value for key, value in self.items)
 
     def version(self) -> int | None:
         """Where the dict has the number that every change renews, if it has one."""
@@ -74,9 +74,13 @@ class Items:
 
     def expected(self) -> list[tuple[str, int]]:
         """Keys, and the addresses of what they stand for, 0 for nothing."""
-        if any(type(key) is not str for key, _ in self.items) or type(self.mapping) is not dict:
+        found: list[tuple[str, int]] = []
+        for key, x in self.items:
+            if isinstance(key, str) and type(key) is str:
+                found.append((key, 0 if x is _MISSING else id(x)))
+        if len(found) < len(self.items) or type(self.mapping) is not dict:
             raise NotInMemory
-        return [(key, 0 if value is _MISSING else id(value)) for key, value in self.items]
+        return found
 
 
 class Contents:
@@ -142,7 +146,6 @@ def _function_slots() -> tuple[int, ...]:
     def f(x=_MISSING, *, y=_MISSING):
         pass
 
-    f.__kwdefaults__ = dict(f.__kwdefaults__)
     words = _objects_words(f)
     try:
         return tuple(8 * words.index(id(x)) for x in (f.__code__, f.__defaults__, f.__kwdefaults__))

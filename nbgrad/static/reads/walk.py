@@ -12,6 +12,7 @@ import array
 import contextlib
 import functools
 import gc
+import inspect
 import operator
 import sys
 import types
@@ -138,7 +139,8 @@ class _Walk:
         elif isinstance(x, TrackedArray):
             self.key.append(_Same(x))
             node: Any = x.node
-            self.places += [kinds.Slots(x, [type(x).node]), kinds.Slots(node, [type(node).value])]
+            places: list[Any] = [(x, type(x).node), (node, type(node).value)]
+            self.places += [kinds.Slots(owner, [member]) for owner, member in places]
             self._push([node.value])
         elif isinstance(x, _LEAVES):
             self.key.append(_Same(x))
