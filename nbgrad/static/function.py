@@ -303,8 +303,9 @@ def compile(
     its arguments is compared at each call with what it was, and the function is recorded again
     where it changed: globals and closed-over variables, items of dicts and lists, attributes of
     objects, classes and modules, defaults, helper functions that are defined again. The latest
-    programs are kept, so that a value that comes back costs no compilation. Arrays whose numbers decided about
-    the program (an index, `y + 1`, up to 4096 integers such as n in `x[:n]`) are compared, too.
+    programs are kept, so that a value that comes back costs no compilation. Arrays whose numbers
+    decided about the program (an index, `y + 1`, up to 4096 integers such as n in `x[:n]`) are
+    compared, too.
     Pass as arguments what changes often: recording takes milliseconds, another number compiles.
 
     Not noticed: `float(y[0])` of a float in an array that is changed in place; changes of functions

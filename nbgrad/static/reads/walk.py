@@ -12,7 +12,6 @@ import array
 import contextlib
 import functools
 import gc
-import inspect
 import operator
 import sys
 import types
@@ -259,11 +258,9 @@ class _Walk:
         self.key += [_Same(x), *map(_Same, x.__mro__)]
         self.places.append(kinds.Bases(x))
         self._push([type(x)])
-        every = [
-            cls
-            for cls in (*x.__mro__, *type(x).__mro__)
-            if not is_library(cls.__module__, self._home)
-        ]
+        kind: Any = type(x)
+        classes = [*x.__mro__, *kind.__mro__]
+        every = [cls for cls in classes if not is_library(cls.__module__, self._home)]
         defined = [*self.names.words]
         defined += [k for c in every for k in vars(c) if k in self.names or _is_operator(k)]
         for cls in every:  # a name that one has can be hidden by those before it
