@@ -122,7 +122,7 @@ class _Walk:
         self._stack += [(value, keys) for value in values]
 
     def _visit(self, x: Any, keys: Keys) -> None:
-        if type(x) not in weakref.ProxyTypes and isinstance(x, _VALUES):
+        if issubclass(type(x), _VALUES):
             self.key.append(static_key(x))
             return
         if (place := (id(x), keys)) in self._seen:
@@ -130,56 +130,56 @@ class _Walk:
             return
         self._seen[place] = len(self._seen)
         self._kept.append(x)
-        if type(x) in weakref.ProxyTypes or isinstance(x, weakref.ref):
+        if type(x) in weakref.ProxyTypes or issubclass(type(x), weakref.ref):
             self._referent(x)
-        elif isinstance(x, np.ndarray):
+        elif issubclass(type(x), np.ndarray):
             self.key += [_Same(x), x.shape, x.dtype.str]
             self.places.append(kinds.Array(x))
-        elif isinstance(x, TrackedArray):
+        elif issubclass(type(x), TrackedArray):
             self.key.append(_Same(x))
             node: Any = x.node
             places: list[Any] = [(x, type(x).node), (node, type(node).value)]
             self.places += [kinds.Slots(owner, [member]) for owner, member in places]
             self._push([node.value])
-        elif isinstance(x, _LEAVES):
+        elif issubclass(type(x), _LEAVES):
             self.key.append(_Same(x))
             owner = getattr(x, "__self__", None)
-            if isinstance(x, types.BuiltinFunctionType) and not _is_leaf(owner):
+            if issubclass(type(x), types.BuiltinFunctionType) and not _is_leaf(owner):
                 self._push([owner])
-        elif isinstance(x, types.FunctionType):
+        elif issubclass(type(x), types.FunctionType):
             self._function(x)
-        elif isinstance(x, (tuple, frozenset, set, list, deque, dict)):
+        elif issubclass(type(x), (tuple, frozenset, set, list, deque, dict)):
             self._container(x, keys)
-        elif isinstance(x, Remade):
+        elif issubclass(type(x), Remade):
             self.key.append(type(x))
             self._push([x.make, *x.arguments])
-        elif isinstance(x, Wrapper):
+        elif issubclass(type(x), Wrapper):
             self._push([x.function])
-        elif isinstance(x, functools.partial):
+        elif issubclass(type(x), functools.partial):
             self.key.append(type(x))
             self._push([x.func, x.args, x.keywords])
-        elif isinstance(x, types.MethodType):
+        elif issubclass(type(x), types.MethodType):
             self._push([x.__func__, x.__self__])
-        elif isinstance(x, (staticmethod, classmethod)):
+        elif issubclass(type(x), (staticmethod, classmethod)):
             self._push([x.__func__])
-        elif isinstance(x, property):
+        elif issubclass(type(x), property):
             self._push([x.fget])
-        elif isinstance(x, (functools.partialmethod, functools.cached_property)):
+        elif issubclass(type(x), (functools.partialmethod, functools.cached_property)):
             self._push([x.func])
-        elif isinstance(x, (operator.attrgetter, operator.methodcaller)):
-            words = [x for x in x.__reduce__()[1] if isinstance(x, str)]
+        elif issubclass(type(x), (operator.attrgetter, operator.methodcaller)):
+            words = [text for text in x.__reduce__()[1] if isinstance(text, str)]
             self._note(Uses(words={part for text in words for part in text.split(".")}))
-        elif isinstance(x, types.MappingProxyType):
+        elif issubclass(type(x), types.MappingProxyType):
             self._push(gc.get_referents(x)[:1])
-        elif isinstance(x, (bytearray, array.array)):
+        elif issubclass(type(x), (bytearray, array.array)):
             self.key += [type(x), bytes(x)]
             self.places.append(kinds.Buffer(x))
-        elif isinstance(x, types.ModuleType):
+        elif issubclass(type(x), types.ModuleType):
             self.key.append(_Same(x))
             if not is_library(x.__name__, self._home):
                 present = {name for name in vars(x) if name in self.names}
                 self._items(vars(x), sorted(present | self.names.words))
-        elif isinstance(x, type):
+        elif issubclass(type(x), type):
             self._class(x)
         else:
             self._object(x)
@@ -302,7 +302,7 @@ class _Walk:
 
 def _is_leaf(x: object) -> bool:
     """Whether nothing of an object can be read that changes."""
-    return x is None or isinstance(x, (*_VALUES, *_LEAVES, types.ModuleType))
+    return issubclass(type(x), (*_VALUES, *_LEAVES, types.ModuleType))
 
 
 def _namespace(x: Any) -> dict | None:
