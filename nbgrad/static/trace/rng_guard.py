@@ -39,7 +39,7 @@ class Generators:
             function = function.__func__ if type(function) is types.MethodType else function
             if isinstance(function, Wrapper):
                 function = function.function
-            if not isinstance(function, types.FunctionType) or id(function) in seen:
+            if not issubclass(type(function), types.FunctionType) or id(function) in seen:
                 continue
             seen.add(id(function))
             named = list(closed(function))
