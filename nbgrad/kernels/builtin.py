@@ -17,24 +17,24 @@ _FASTCALL = 0x80 | 0x02  # with keywords
 
 
 @cache
-def _engine() -> Any:
+def _engine(level: int) -> Any:
     """What makes machine code and keeps it. Straight code has nothing to optimise, and is made in a
     third of the time without trying."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    machine = llvm.Target.from_default_triple().create_target_machine(opt=0, jit=True)
+    machine = llvm.Target.from_default_triple().create_target_machine(opt=level, jit=True)
     return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
 
 
 _kept: list[Any] = []
 
 
-def compiled(emitter: Emitter) -> int:
-    """The address of the function that was written. It lasts as long as the process, and so do the
-    objects whose addresses stand in it."""
+def compiled(emitter: Emitter, level: int = 0) -> int:
+    """The address of the function that was written, made at a level of optimization. It lasts as
+    long as the process, and so do the objects whose addresses stand in it."""
     _kept.extend(emitter.kept)
     with undisturbed():
-        engine = _engine()
+        engine = _engine(level)
         engine.add_module(llvm.parse_assembly(str(emitter.module)))
         engine.finalize_object()
         return engine.get_function_address(emitter.function.name)

@@ -47,16 +47,17 @@ def word(number: int) -> ir.Constant:
 class Emitter:
     """Writes a C function for Python, which is handed `own`, a tuple of which the first item is a
     general function. `demand` says what must hold; where it does not, that one is called.
+    A count of None is for any number of arguments.
 
     Objects are borrowed, unless they are made or held here: `owned` lists what is let go where
     something fails.
     """
 
-    def __init__(self, count: int, keywords: bool = False):
+    def __init__(self, count: int | None, keywords: bool = False):
         self.module = ir.Module()
         name = f"nbgrad_native_{next(_names)}"
         self.function = ir.Function(self.module, ir.FunctionType(WORD, [WORD] * 4), name)
-        self.own, self.args, given, self.keywords = self.function.args
+        self.own, self.args, self.given, self.keywords = self.function.args
         self.build = ir.IRBuilder(self.function.append_basic_block())
         self.owned: list[Any] = []
         self.kept: list[Any] = []
@@ -64,9 +65,10 @@ class Emitter:
         with self.build.goto_block(self.failed):
             self.build.ret(word(0))
         with self.build.goto_block(self.slow):
-            operands = self.item(self.own, 0), self.args, given, self.keywords
+            operands = self.item(self.own, 0), self.args, self.given, self.keywords
             self.build.ret(self.python("PyObject_Vectorcall", WORD, *operands))
-        self.demand(self.equal(given, word(count)))
+        if count is not None:
+            self.demand(self.equal(self.given, word(count)))
         if not keywords:
             self.demand(self.equal(self.keywords, word(0)))
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..core.array import Array, apply
 from ..core.primitive import Aval, Primitive, bind, shape_of
-from ..core.symbols import is_recorded
+from ..core.symbols import lifted
 from ..eager import plans as eager
 from ..eager.launching import launched
 from ..errors import DimensionMismatch, require_unmasked
@@ -95,11 +95,12 @@ def _targets(op: str, scores, targets):
     if not hasattr(targets, "dtype"):
         targets = np.asarray(targets)
     if targets.dtype.kind in "iu" and targets.shape == shape[:-1]:
+        # A program reads the labels that it closes over at each call, and checks them then.
+        targets = lifted([scores, targets])[1]
         if isinstance(targets, Array):
             return bind(labels_row, targets, classes=shape[-1], op=op)
-        found = _labels(targets, classes=shape[-1], op=op)
-        # The pullback reads them again, and nobody may change them; a program reads them anew.
-        return targets if is_recorded(scores) else found
+        # A copy: the pullback reads them again.
+        return _labels(targets, classes=shape[-1], op=op)
     if targets.shape != shape:
         raise DimensionMismatch(
             f"{op}: scores of shape {shape} and targets of shape {targets.shape}; targets are "

@@ -1,7 +1,8 @@
 """The arguments of a call of a compiled function, taken apart: what tells variants apart, and what
 a program is given."""
 
-from collections.abc import Callable, Hashable, Sequence
+import inspect
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 import numpy as np
 
@@ -27,7 +28,7 @@ class Arguments:
         self._leaves, self._rebuild = trees.flatten(tree)
         self._static = [not is_dynamic(leaf) for leaf in self._leaves]
         self.kinds = tuple(
-            _key(leaf) if static else aval_of(leaf)
+            _key(leaf) if static else aval_of(_known(leaf))
             for leaf, static in zip(self._leaves, self._static, strict=True)
         )
         self.nesting = (trees.structure(tree), order_of(tree))
@@ -38,6 +39,12 @@ class Arguments:
     def avals(self) -> list[Aval]:
         """Shapes and dtypes of what a program is given."""
         return [kind for kind in self.kinds if isinstance(kind, Aval)]
+
+    @property
+    def fixed(self) -> list[object]:
+        """What is part of the program."""
+        pairs = zip(self._leaves, self._static, strict=True)
+        return [x.value if isinstance(x, _Static) else x for x, static in pairs if static]
 
     def fill(self, symbols: Sequence[Symbol]) -> tuple[list, dict]:
         """The arguments with symbols in place of what a program is given."""
@@ -60,6 +67,17 @@ class _Static:
 
     def __reduce__(self):  # so that it is no plain object, which trees take apart
         return _Static, (self.value,)
+
+
+def _known(leaf: Leaf) -> Leaf:
+    """A leaf whose precision programs have. Raises TypeError for a long float."""
+    dtype = getattr(leaf, "dtype", None)
+    if dtype is not None and dtype.char == "g" and dtype.itemsize > 8:
+        raise TypeError(
+            f"compile: an argument of dtype {dtype}: compiled functions compute in float64, which "
+            "would lose digits: pass x.astype(np.float64)"
+        )
+    return leaf
 
 
 def _key(leaf: object) -> Hashable:
@@ -90,4 +108,27 @@ def order_of(tree: Tree) -> tuple:
     return ()
 
 
-__all__ = ["Arguments", "order_of"]
+def parameters_of(f: Callable) -> list[str]:
+    """The names of a function's parameters; none where they are not known."""
+    try:
+        return list(inspect.signature(f).parameters)
+    except (TypeError, ValueError):
+        return []
+
+
+def static_names(f: Callable, names: Iterable[str]) -> set[int | str]:
+    """Static arguments by name and by position."""
+    names = [names] if isinstance(names, str) else list(names)
+    if not names:
+        return set()
+    parameters = parameters_of(f)
+    unknown = [name for name in names if name not in parameters]
+    if unknown:
+        raise ValueError(
+            f"static_argnames: {', '.join(unknown)} is no argument of the function; it has "
+            f"{', '.join(parameters)}"
+        )
+    return {*names, *(parameters.index(name) for name in names)}
+
+
+__all__ = ["Arguments", "order_of", "parameters_of", "static_names"]

@@ -3,7 +3,6 @@
 The compiler itself, some forty modules, loads when the first variant is made.
 """
 
-import inspect
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -17,7 +16,7 @@ from ..core.remade import Wrapper, reduced
 from ..errors import TraceError
 from ..kernels.jit.forks import fork_safe
 from ..transforms import trees
-from .arguments import Arguments
+from .arguments import Arguments, parameters_of, static_names
 from .entry.flatten import Leaf, Tree, Unwritten
 from .entry.front import caller
 from .named import Named, Spec, Specs, compiled
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
 
 # Variants of one function: past the first number a warning, past the second the oldest goes.
 _MANY, _MOST = 8, 64
+# Programs of one variant for other values of what the function reads, the latest of them.
+_OTHERS = 8
 
 
 class StaticFunction(partial, Wrapper):
@@ -54,19 +55,20 @@ class StaticFunction(partial, Wrapper):
     ):
         update_wrapper(self, f, assigned=("__module__", "__name__", "__doc__"), updated=())
         self._f = f
-        self._gives = "out" not in _parameters(f)
+        self._gives = "out" not in parameters_of(f)
         self._names = (
             (static_argnames,) if isinstance(static_argnames, str) else (*static_argnames,)
         )
-        self._static = _static_names(f, self._names)
+        self._static = static_names(f, self._names)
         if not isinstance(dynamic, Mapping | None):
             raise TypeError(
                 f"dynamic: {dynamic!r} is no dict: give names of sizes by argument, such as "
                 '{"x": ("n", None)}'
             )
         self._dynamic = dict(dynamic or {})
-        self._specs = Specs(_parameters(f), self._dynamic) if self._dynamic else None
+        self._specs = Specs(parameters_of(f), self._dynamic) if self._dynamic else None
         self._variants: dict[Any, Variant] = {}
+        self._others: dict[Any, list[Variant]] = {}
         self._lock = fork_safe(threading.RLock())
         here = ref(self)  # what is called is held
 
@@ -182,7 +184,8 @@ class StaticFunction(partial, Wrapper):
         result = variant.python.run(dynamic, out)
         if not options:
             try:
-                self._answer(caller(variant.python, args, self._static, self._general, self._gives))
+                front = variant.python, args, self._static, self._general, self._gives
+                self._answer(caller(*front, variant.guard.around))
             except (Unwritten, SyntaxError):
                 pass
         return result
@@ -207,6 +210,7 @@ class StaticFunction(partial, Wrapper):
         if variant is not None:
             return variant
         from .entry.signature import program_name
+        from .reads.guard import Guard
         from .variant import Variant
 
         def record(avals: list[Aval]) -> Program:
@@ -219,21 +223,41 @@ class StaticFunction(partial, Wrapper):
                     variant = Variant(record(arguments.avals))
                 else:
                     variant = compiled(self._name, named, arguments.avals, record)
+                variant.guard = Guard(variant.program, [self._f, *arguments.fixed])
                 self._warn(arguments.kinds)
                 if variant.program.is_narrow:  # then it matters which numbers are Python's
                     key = (*key, weak)
-                self._variants[key] = variant
-                if len(self._variants) > _MOST:
-                    del self._variants[next(iter(self._variants))]
+                self._put(key, variant)
         return variant
 
+    def _put(self, key: Any, variant: "Variant") -> None:
+        """Let a variant answer from now on, and keep the one that did."""
+        if key in self._variants:
+            others = [other for other in self._others.get(key, ()) if other is not variant]
+            self._others[key] = [self._variants[key], *others][:_OTHERS]
+        self._variants[key] = variant
+        if len(self._variants) > _MOST:
+            oldest = next(iter(self._variants))
+            del self._variants[oldest]
+            self._others.pop(oldest, None)
+
     def _known(self, key: tuple, weak: tuple) -> "Variant | None":
-        """The variant of a key, unless arrays that the function closes over have changed so that
-        another program is theirs."""
+        """The variant of a key that was recorded from what the function reads now."""
         for known in (key, (*key, weak)):
             variant = self._variants.get(known)
-            if variant is not None:
-                return variant if variant.program.is_current() else None
+            if variant is None:
+                continue
+            if variant.guard.is_same():
+                return variant
+            with self._lock:
+                every = [variant, *self._others.get(known, ())]
+                current = next((v for v in every if v.guard.is_same()), None)
+                if current is None:
+                    reads = variant.guard.now()
+                    current = next((v for v in every if v.guard.adopts(reads)), None)
+                if current is not None and current is not variant:
+                    self._put(known, current)
+            return current
         return None
 
     def _warn(self, kinds: tuple) -> None:
@@ -252,28 +276,6 @@ def _without(kinds: tuple, shapes: tuple | None) -> tuple:
     if shapes is None:
         return kinds
     return tuple(kind.dtype if isinstance(kind, Aval) else kind for kind in kinds)
-
-
-def _parameters(f: Callable) -> list[str]:
-    try:
-        return list(inspect.signature(f).parameters)
-    except (TypeError, ValueError):
-        return []
-
-
-def _static_names(f: Callable, names: Iterable[str]) -> set[int | str]:
-    """Static arguments by name and by position."""
-    names = [names] if isinstance(names, str) else list(names)
-    if not names:
-        return set()
-    parameters = _parameters(f)
-    unknown = [name for name in names if name not in parameters]
-    if unknown:
-        raise ValueError(
-            f"static_argnames: {', '.join(unknown)} is no argument of the function; it has "
-            f"{', '.join(parameters)}"
-        )
-    return {*names, *(parameters.index(name) for name in names)}
 
 
 def compile(
@@ -297,11 +299,19 @@ def compile(
     TraceError, which names the line, where the function needs a number while it is recorded, or an
     op that only the eager tier has.
 
-    Arrays that the function closes over are read at each call. Where Python computed with them
-    while the function was recorded (an index, `y + 1`), they are compared at each call with what
-    they were, and the function is recorded anew where they differ; so are up to 4096 integers that
-    are no operands, as n in `x[:n]`. Another array under the same name, or `float(y[0])` of
-    a float, is not noticed: pass as arguments what changes.
+    Arrays that the function closes over are read at each call. Everything else that it reads beside
+    its arguments is compared at each call with what it was, and the function is recorded again
+    where it changed: globals and closed-over variables, items of dicts and lists, attributes of
+    objects, classes and modules, defaults, helper functions that are defined again. The latest
+    programs are kept, so that a value that comes back costs no compilation. Arrays whose numbers
+    decided about the program (an index, `y + 1`, up to 4096 integers such as n in `x[:n]`) are
+    compared, too.
+    Pass as arguments what changes often: recording takes milliseconds, another number compiles.
+
+    Not noticed: `float(y[0])` of a float in an array that is changed in place; changes of functions
+    and modules of Python and of installed packages; items of containers with more than 4096;
+    environment variables, context variables, files and clocks. The functions `njit`, `address` and
+    `cfunc` of a variant stay as they were recorded.
 
     Equal names in `dynamic` stand for equal lengths: DimensionMismatch names both arguments where
     they are not. A function that needs more of them (`x[5]` that there are 6 elements) is compiled

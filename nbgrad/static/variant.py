@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from .inspect.report import Plan
     from .inspect.stages import Loops, Lowered, Scheduled
+    from .reads.guard import Guard
 
 
 @with_open_properties
@@ -36,6 +37,8 @@ class Variant:
     of `address` and `cfunc` live as long as the variant, and read captured arrays, as `njit` does,
     as they were when first asked for.
     """
+
+    guard: "Guard"
 
     def __init__(self, program: Program):
         self.program = program

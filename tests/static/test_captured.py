@@ -189,3 +189,52 @@ def test_results_are_not_written_into_read_only_arrays(tmp_path):
         with pytest.raises(Exception, match="read-only"):
             f.njit_into(np.ones(3), place)
         np.testing.assert_array_equal(place, 0.0)
+
+
+def _written(x, y):
+    z = x + 0.0
+    z[:, y] = 1.0
+    return np.sum(z * z)
+
+
+LABELLED = {  # functions of x and of integers y, below three, that a call checks
+    "logit_cross_entropy": lambda x, y: nbgrad.logit_cross_entropy(x, y),
+    "in a loop": lambda x, y: nbgrad.loop(
+        2, lambda i, s: s + nbgrad.logit_cross_entropy(x, y), 0.0),
+    "in a choice": lambda x, y: nbgrad.cond(
+        np.sum(x) > -99, lambda x: nbgrad.logit_cross_entropy(x, y), lambda x: np.sum(x), x),
+    "for each sample": lambda x, y: np.sum(nbgrad.vmap(nbgrad.logit_cross_entropy)(x, y)),
+    "for samples": lambda x, y: np.sum(
+        nbgrad.vmap(lambda x: nbgrad.logit_cross_entropy(x, y))(np.stack([x, x]))),
+    "take": lambda x, y: np.sum(np.take(x, y, 1) ** 2),
+    "take_along_axis": lambda x, y: np.sum(np.take_along_axis(x, y[:, None], 1) ** 2),
+    "index": lambda x, y: np.sum(x[:, y] ** 2),
+    "index of samples": lambda x, y: np.sum(nbgrad.vmap(lambda row: row[y])(x)),
+    "bincount": lambda x, y: np.sum(np.bincount(y, x[:, 0]) ** 2),
+    "one_hot": lambda x, y: np.sum(nbgrad.data.one_hot(y, 3) * x),
+    "choose": lambda x, y: np.sum(np.choose(y, [x[:, 0], x[:, 1], x[:, 2]])),
+    "repeat": lambda x, y: np.sum(np.repeat(x, y, 0) ** 2),
+    "delete": lambda x, y: np.sum(np.delete(x, y, 1) ** 2),
+    "insert": lambda x, y: np.sum(np.insert(x, y, 1.0, 1) ** 2),
+    "reduceat": lambda x, y: np.sum(np.add.reduceat(x, y, 1) ** 2),
+    "unravel_index": lambda x, y: np.sum(x[np.unravel_index(y, (2, 3))]),
+    "set": lambda x, y: np.sum(nbgrad.at(x)[:, y].set(0.0) ** 2),
+    "write": _written,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LABELLED)
+def test_integers_that_become_invalid_are_refused(name):
+    y = np.array([0, 2])
+    f = graded(lambda x: LABELLED[name](x, y))
+    compiled = nbgrad.compile(f)
+    first = compiled(X)
+    for invalid in (-40,) if name in ("bincount", "repeat") else (70, -40):
+        y[1] = invalid
+        for _ in range(2):
+            with pytest.raises((ValueError, IndexError)) as plain:
+                f(X)
+            with pytest.raises(plain.type):
+                compiled(X)
+        y[1] = 2
+        assert_same(compiled(X), first)

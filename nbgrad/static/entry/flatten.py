@@ -11,7 +11,7 @@ import numpy as np
 
 from ...core.primitive import Aval
 from ...core.symbols import static_key
-from ...errors import require_unmasked
+from ...errors import has_mask, require_unmasked
 from ...kernels.shapes import require_axes
 from ...rules.dtypes import known
 from ...transforms import trees
@@ -120,6 +120,11 @@ class Writer:
             known += f" and {self.new(static_key)}({name}) == {self.new(static_key(value))}"
         self.need(known)
 
+    def unmasked(self, name: str) -> str:
+        """The condition that an array has no mask."""
+        kind, masked = self.new(np.ndarray), self.new(has_mask)
+        return f"type({name}) is {kind} or not {masked}(type({name}))"
+
     def take(self, value: Any, name: str, parts: str) -> None:
         """Take an argument apart; names of its parts begin with `parts`."""
         kind = type(value)
@@ -158,6 +163,7 @@ class Writer:
                 if value.dtype is not known(value.dtype):  # bytes in another order
                     raise Unwritten
                 self.need(f"{name}.dtype is {self.new(value.dtype)}")
+                self.need(self.unmasked(name))
             self.leaves.append(name)
         elif isinstance(value, (np.ndarray, np.generic)):
             self.need(
@@ -198,6 +204,7 @@ class Writer:
                     f"{place}.shape == {value.shape} and {place}.dtype is {dtype} "
                     f"and {place}.flags.carray"
                 )
+                self.need(self.unmasked(place))
         elif not trees.is_leaf(tree):
             raise Unwritten
 

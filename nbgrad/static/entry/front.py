@@ -22,11 +22,17 @@ _NOTHING = object()
 
 
 def caller(
-    entry: "PythonEntry", args: tuple, static: Container[int], general: Callable, gives: bool
+    entry: "PythonEntry",
+    args: tuple,
+    static: Container[int],
+    general: Callable,
+    gives: bool,
+    guarded: Callable[[Callable], Callable],
 ) -> Callable:
     """`call(*args)` for arguments of the structure of `args`, by the entry of a `PythonEntry`; it
     hands all others to `general(args, options)`. Arguments at the positions `static` are part of
     the program. What `gives` results has no argument `out` of its own: it takes arrays for them.
+    The entry is `guarded`: it raises where the function reads other things than it did.
 
     Raises Unwritten where there is none for such arguments.
     """
@@ -40,12 +46,13 @@ def caller(
         value = entry.signature.outputs[i]
         made = f"{writer.new(np.empty)}({value.shape}, {writer.new(value.dtype)})"
         writer.lines.append(f"_r{i} = {made}")
-    _call(writer, entry, operands, into=False)
+    called = writer.new(guarded(entry.entry.alone if entry.takes_numbers else entry.entry.call))
+    _call(writer, entry, operands, called, into=False)
     attempt = ["if not _options:", *_inside([*taken, *writer.lines])]
     if gives:
         writer.lines = []
         writer.places(entry.tree, "out", entry.signature)
-        _call(writer, entry, operands, into=True)
+        _call(writer, entry, operands, called, into=True)
         attempt += ['out = _options["out"]', "if len(_options) == 1:"]
         attempt += _inside([*taken, *writer.lines])
     writer.names |= {"_general": general, "_given": _given, "_nothing": _NOTHING, "_unfit": UNFIT}
@@ -85,8 +92,6 @@ def _taken(
             writer.same(arg, name)
         else:
             writer.take(arg, name, f"_p{i}")
-    if entry.program.held:
-        writer.need(f"{writer.new(entry.program.is_current)}()")
     operands = writer.leaves
     for name, (i, axis) in signature.places.items():
         writer.lines.append(f"{name} = {operands[i]}.shape[{axis}]")
@@ -103,7 +108,9 @@ def _taken(
     return operands
 
 
-def _call(writer: Writer, entry: "PythonEntry", operands: list[str], into: bool) -> None:
+def _call(
+    writer: Writer, entry: "PythonEntry", operands: list[str], called: str, into: bool
+) -> None:
     """Write the call of the entry and what is made of its results."""
     signature = entry.signature
     results = [f"_r{i}" for i in signature.arrays()]
@@ -114,8 +121,7 @@ def _call(writer: Writer, entry: "PythonEntry", operands: list[str], into: bool)
     if signature.large:
         operands.append(f"{writer.new(arena)}({signature.memory.size})")
     scalars = ", ".join(f"_s{i}" for i in signature.scalars())
-    called = entry.entry.alone if entry.takes_numbers else entry.entry.call
-    call = f"{writer.new(called)}({', '.join(operands)})"
+    call = f"{called}({', '.join(operands)})"
     if entry.result:
         writer.lines.append(f"return {call}")
         return

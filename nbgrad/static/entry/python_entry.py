@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...core.primitive import Aval
+from ...errors import require_unmasked
 from ...kernels import pool
 from ...kernels.jit.forks import with_open_properties
 from ...kernels.pointers import Overlap
@@ -128,6 +129,7 @@ class PythonEntry:
         places = [x for x, number in zip(leaves, numbers, strict=True) if isinstance(number, float)]
         for i in self.signature.arrays():
             place, value = places[i], self.signature.outputs[i]
+            require_unmasked(place, f"{name}: leaf {i} of out=")
             shape = self.signature.shape(value, given)
             if isinstance(place, np.ndarray):
                 flags = place.flags

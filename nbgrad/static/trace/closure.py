@@ -5,8 +5,6 @@ of plain arrays alone (an index, `y + 1`) is there once, while the function is r
 program keeps what such arrays were, and is recorded anew when they are others.
 """
 
-import contextlib
-import functools
 import sys
 import types
 import weakref
@@ -16,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from ...core.symbols import static_key
+from ..reads import kinds
+from ..reads.walk import Reads
 
-# A function that reaches more objects than these is not looked through any further.
-_MOST = 50_000
 # Elements of an array of integers that may hold sizes, positions and the like.
 _SMALL = 4096
 
@@ -53,7 +51,8 @@ class Fixed:
         )
         has_new = has_new or _any_new(captured)
         inputs = {id(_owner(array)) for array in captured}
-        for array in reachable(f):
+        places = Reads([f]).places
+        for array in (place.array for place in places if isinstance(place, kinds.Array)):
             if has_new or (_may_be_read(array) and id(_owner(array)) not in inputs):
                 kept.setdefault(_place(array), (array, static_key(array)))
         return tuple(kept.values())
@@ -131,61 +130,6 @@ def _any_new(arrays: list[np.ndarray]) -> bool:
     return False
 
 
-def reachable(f: object) -> list[np.ndarray]:
-    """The arrays that a function can read: from its closure, its defaults, the global names that it
-    uses, and the objects there."""
-    arrays: list[np.ndarray] = []
-    seen: set[int] = set()
-    stack: list[object] = [f]
-    for _ in range(_MOST):
-        if not stack:
-            break
-        x = stack.pop()
-        if id(x) in seen or type(x) in weakref.ProxyTypes:
-            continue
-        if isinstance(x, (type, types.ModuleType, str, bytes, int, float)):
-            continue
-        seen.add(id(x))
-        if isinstance(x, np.ndarray):
-            arrays.append(x)
-        elif isinstance(x, types.FunctionType):
-            stack += _of_function(x)
-        elif isinstance(x, types.MethodType):
-            stack += [x.__func__, x.__self__]
-        elif isinstance(x, functools.partial):
-            stack += [x.func, *x.args, *x.keywords.values(), *vars(x).values()]
-        elif isinstance(x, dict):
-            stack += x.values()
-        elif isinstance(x, (list, tuple, set, frozenset)):
-            stack += x
-        else:
-            stack += _of_object(x)
-    return arrays
-
-
-def _of_object(x: object) -> list[object]:
-    """What stands in the attributes of an object, none of which runs any code."""
-    found: list[object] = []
-    with contextlib.suppress(AttributeError):
-        own = object.__getattribute__(x, "__dict__")
-        found += own.values() if isinstance(own, dict) else ()
-    for kind in type(x).__mro__:
-        for slot in vars(kind).values() if "__slots__" in vars(kind) else ():
-            if isinstance(slot, types.MemberDescriptorType):
-                with contextlib.suppress(AttributeError):  # not set yet
-                    found.append(slot.__get__(x))
-    return found
-
-
-def _of_function(f: types.FunctionType) -> list[object]:
-    values = [value for _, value in closed(f)]
-    values += [*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()]
-    if is_users(f):
-        names = {name for code in nested(f.__code__) for name in code.co_names}
-        values += [f.__globals__[name] for name in names if name in f.__globals__]
-    return values
-
-
 def is_users(f: types.FunctionType) -> bool:
     """Whether a function is not of this package and not of NumPy, whose globals are their own."""
     return (f.__module__ or "").partition(".")[0] not in ("nbgrad", "numpy")
@@ -198,9 +142,3 @@ def closed(function: types.FunctionType) -> Iterable[tuple[str, object]]:
             yield name, cell.cell_contents
         except ValueError:  # not filled yet
             continue
-
-
-def nested(code: types.CodeType) -> list[types.CodeType]:
-    """The code of a function and of those that it defines."""
-    inner = [c for c in code.co_consts if isinstance(c, types.CodeType)]
-    return [code, *(deeper for c in inner for deeper in nested(c))]

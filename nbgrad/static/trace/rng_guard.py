@@ -16,7 +16,8 @@ import numpy as np
 
 from ...core.remade import Wrapper
 from ...errors import TraceError
-from .closure import closed, is_users, nested
+from ..reads.uses import nested
+from .closure import closed, is_users
 
 Event: TypeAlias = Literal["call", "line", "return", "exception", "opcode"]
 _GENERATORS = (np.random.Generator, np.random.RandomState)
@@ -35,10 +36,10 @@ class Generators:
         stack: list[Any] = [f]
         while stack:
             function = stack.pop()
-            function = getattr(function, "__func__", function)
+            function = function.__func__ if type(function) is types.MethodType else function
             if isinstance(function, Wrapper):
                 function = function.function
-            if not isinstance(function, types.FunctionType) or id(function) in seen:
+            if not issubclass(type(function), types.FunctionType) or id(function) in seen:
                 continue
             seen.add(id(function))
             named = list(closed(function))
