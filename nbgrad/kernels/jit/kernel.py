@@ -21,11 +21,13 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic
 
-from .cache import attach, counts, of_code
+from .cache import attach, counts
 from .forks import fork_safe
 from .interrupts import held_back
 from .lasting import uncollected
+from .lean.syntax import TEXTS
 from .pipeline import Inside, Outside
+from .sources import of_code
 
 # NaN and inf must propagate, so never the whole of `fastmath`: contraction to fused
 # multiply-adds changes rounding only.
@@ -128,7 +130,8 @@ def module_of(source: str, **namespace: Any) -> types.ModuleType:
     module = types.ModuleType(name)
     module.__dict__.update(namespace)
     filename = f"<{name}>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    TEXTS[filename] = source.splitlines(True)
+    linecache.cache[filename] = (len(source), None, TEXTS[filename], filename)  # for tracebacks
     exec(compile(source, filename, "exec"), module.__dict__)
     sys.modules[name] = module
     return module

@@ -35,7 +35,7 @@ class Walk:
 
         self._emit = emit
         self._name = function.__name__
-        definition = definition_of(function.__code__)
+        definition = definition_of(function)
         self._tree = definition.tree
         self._expressions = Expressions(emit, function, inline, definition.steady)
         self._variables = self._expressions.variables
