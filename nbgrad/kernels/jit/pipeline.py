@@ -66,11 +66,13 @@ class _Inference(typed.NopythonTypeInference):
             state.typingctx = context
 
 
-# What is left out serves closures, `with`, parallel loops, array expressions and literal loops.
+# Those left out serve closures, `with`, parallel loops, array expressions and literal loops.
 _FRONT = (
     untyped.TranslateByteCode,
     untyped.FixupArgs,
     untyped.IRProcessing,
+    untyped.RewriteSemanticConstants,
+    untyped.DeadBranchPrune,
     untyped.GenericRewrites,
     untyped.InlineInlinables,
     untyped.ReconstructSSA,

@@ -14,7 +14,7 @@ from .calls import call
 from .elements import attribute, element, flat, parts
 from .emit import Emitter
 from .syntax import Unsupported, outer_names
-from .values import Known, Typed, Value
+from .values import Known, Typed, Value, is_int64
 from .variables import Variables
 
 OPERATORS: dict[type, Callable] = {
@@ -43,6 +43,7 @@ class Expressions:
         self._emit = emit
         self._globals = function.__globals__
         self._outer = outer_names(function)
+        self._local = frozenset(function.__code__.co_varnames + function.__code__.co_cellvars)
         self._inline = inline
 
     def value(self, node: ast.expr) -> Value:
@@ -59,6 +60,8 @@ class Expressions:
                 return attribute(emit, self.value(holder), name)
             case ast.Subscript(value=holder, slice=at):
                 return element(emit, self.value(holder), self.value(at))
+            case ast.UnaryOp() | ast.BinOp() if (number := _literal(node)) is not None:
+                return Known(number)
             case ast.UnaryOp(op=op, operand=operand):
                 return emit.operation(OPERATORS[type(op)], self.value(operand))
             case ast.BinOp(left=left, op=op, right=right):
@@ -82,7 +85,7 @@ class Expressions:
                 refuse(node)
 
     def _same(self, x: Value, y: Value) -> bool:
-        if isinstance(x, Known) and isinstance(y, Known):
+        if isinstance(x, Known) and isinstance(y, Known) and not (x.is_number and y.is_number):
             return x.value is y.value
         if None in (getattr(x, "value", 0), getattr(y, "value", 0)):
             return False
@@ -116,6 +119,8 @@ class Expressions:
         if not rest:
             return value
         if isinstance(value, Known):
+            if are_bools:  # the result has the type of all of them
+                raise Unsupported("a condition that is known, as a value")
             decided = bool(value.value) != is_and
             return value if decided else self._joined(is_and, rest, are_bools)
         builder, slot = self._emit.builder, self._emit.variable(types.boolean)
@@ -177,12 +182,35 @@ class Expressions:
 
     def named(self, name: str) -> Value:
         """What a name means: a variable, or what Python finds outside of the function."""
-        if name in self.variables:
+        if name in self._local:
             return self.variables[name]
         for names in (self._outer, self._globals, vars(builtins)):
             if name in names:
                 return Known(names[name])
-        raise Unsupported(f"{name} before it is assigned")
+        raise Unsupported(f"{name}, which is not defined,")
+
+
+def _literal(node: ast.expr) -> bool | int | float | None:
+    """The number that an expression of numbers in the text is, which Python computes before Numba
+    sees it; None for others. Raises Unsupported where it has more than 64 bits."""
+    match node:
+        case ast.Constant(value=bool() | int() | float() as value):
+            return value
+        case ast.UnaryOp(op=op, operand=operand):
+            numbers = [_literal(operand)]
+        case ast.BinOp(left=left, op=op, right=right):
+            numbers = [_literal(left), _literal(right)]
+        case _:
+            return None
+    if None in numbers:
+        return None
+    integers = [x for x in numbers if isinstance(x, int)]
+    if isinstance(op, (ast.Pow, ast.LShift)) and len(integers) == 2 and integers[1] > 64:
+        raise Unsupported("a constant of more than 64 bits")
+    result = OPERATORS[type(op)](*numbers)
+    if isinstance(result, int) and not is_int64(result):
+        raise Unsupported("a constant of more than 64 bits")
+    return result
 
 
 def refuse(node: ast.AST) -> NoReturn:

@@ -1,5 +1,6 @@
 """From a function and the types of its arguments to what Numba makes of one: a compiled result."""
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -28,6 +29,10 @@ def compiled(function: Callable, state: Any, library: Any, is_called: bool) -> A
     """
     if state.return_type is not None or state.locals:
         raise Unsupported("types that are said beforehand")
+    if state.flags.boundscheck:
+        raise Unsupported("checks of bounds")
+    if function.__code__.co_flags & inspect.CO_VARARGS:
+        raise Unsupported("a signature with more than positional parameters")
     target, flags = state.targetctx, state.flags
     identity: Any = FunctionIdentity.from_function(function)
     described = PythonFunctionDescriptor(

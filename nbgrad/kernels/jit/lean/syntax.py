@@ -46,7 +46,7 @@ def _definition(code: CodeType, modules: tuple[str, ...]) -> Definition:
     if tree is None:
         raise Unsupported(f"the text of {code.co_name}, which is not in its file as it is now")
     options = tree.args
-    if options.vararg or options.kwarg or options.kwonlyargs:
+    if options.kwarg or options.kwonlyargs:
         raise Unsupported("a signature with more than positional parameters")
     return Definition(tree, steady_names(tree))
 
