@@ -72,10 +72,12 @@ def _place(emit: Emitter, array: Typed, index: Value) -> Any:
 
 def _known_element(emit: Emitter, numbers: Any, index: Value) -> Value:
     """An element of a tuple of constants."""
-    if not (isinstance(numbers, tuple) and all(isinstance(x, float) for x in numbers)):
+    if not isinstance(numbers, tuple):
         raise Unsupported("an element of what is known")
     if isinstance(index, Known):
         return Known(numbers[_constant_index(index)])
+    if not all(isinstance(x, float) for x in numbers):
+        raise Unsupported("an element of a tuple that is not known")
     where = _within(emit, _word(emit, emit.typed(index)), len(numbers))
     table = ir.ArrayType(ir.DoubleType(), len(numbers))
     held = cgutils.global_constant(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Container, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
+from llvmlite import ir
 from numba.core import types
 from numba.core.dispatcher import Dispatcher
 
@@ -76,7 +77,7 @@ class Expressions:
                 each = [partial(self.value, value) for value in values]
                 return self._joined(isinstance(op, ast.And), each, are_bools=True)
             case ast.IfExp(test=test, body=body, orelse=other):
-                return self._choice(self.condition(test), body, other)
+                return self._choice(self.test(test), body, other)
             case ast.Call(func=ast.Attribute(value=holder, attr="ravel"), args=[], keywords=[]):
                 return flat(emit, self.value(holder))
             case ast.Call(func=called, args=args, keywords=[]):
@@ -98,6 +99,14 @@ class Expressions:
             return self._joined(isinstance(node.op, ast.And), each, are_bools=False)
         return self.value(node)
 
+    def test(self, node: ast.expr) -> Value:
+        """The condition of a branch. It is known where Numba drops the other branch before it
+        infers types; else both branches are compiled."""
+        value = self.condition(node)
+        if isinstance(value, Known) and value.is_number and not _is_plain(node):
+            return Typed(types.boolean, ir.Constant(ir.IntType(1), int(bool(value.value))))
+        return value
+
     def _compared(self, left: Value, rest: list[tuple[ast.cmpop, ast.expr]]) -> Value:
         """A comparison, or a chain of them."""
         (op, node), *further = rest
@@ -114,16 +123,19 @@ class Expressions:
         self, is_and: bool, values: Sequence[Callable[[], Value]], are_bools: bool
     ) -> Value:
         """`and` or `or` of conditions, of which the later ones are looked at where they matter."""
-        first, *rest = values
+        (first, *rest), emit = values, self._emit
         value = first()
         if not rest:
             return value
         if isinstance(value, Known):
-            if are_bools:  # the result has the type of all of them
-                raise Unsupported("a condition that is known, as a value")
             decided = bool(value.value) != is_and
-            return value if decided else self._joined(is_and, rest, are_bools)
-        builder, slot = self._emit.builder, self._emit.variable(types.boolean)
+            if decided and are_bools:  # the result has the type of all of them
+                raise Unsupported("a condition that is known, as a value")
+            last = value if decided else self._joined(is_and, rest, are_bools)
+            if are_bools and {emit.typed(x).kind for x in (value, last)} != {types.boolean}:
+                raise Unsupported("a condition that is no bool")
+            return last
+        builder, slot = emit.builder, emit.variable(types.boolean)
         bit = self._bit(value, are_bools)
         builder.store(bit, slot.pointer)
         further, after = self._emit.blocks("further", "joined")
@@ -211,6 +223,26 @@ def _literal(node: ast.expr) -> bool | int | float | None:
     if isinstance(result, int) and not is_int64(result):
         raise Unsupported("a constant of more than 64 bits")
     return result
+
+
+def _is_plain(node: ast.expr) -> bool:
+    """Whether Numba decides a condition that is known without inferring types: names, constants,
+    and comparisons of two of them."""
+    match node:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return _is_plain(operand)
+        case ast.BoolOp(values=values):
+            return all(map(_is_plain, values))
+        case ast.Compare(left=left, comparators=[right]):
+            return _is_operand(left) and _is_operand(right)
+        case _:
+            return _is_operand(node)
+
+
+def _is_operand(node: ast.expr) -> bool:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, (ast.Name, ast.Constant)) or _literal(node) is not None
 
 
 def refuse(node: ast.AST) -> NoReturn:

@@ -105,7 +105,7 @@ class Walk:
             case ast.Return(value=value):
                 self._return(self._value(value) if value else Known(None))
             case ast.If(test=test, body=body, orelse=other):
-                self._if(self._condition(test), body, other)
+                self._if(self._expressions.test(test), body, other)
             case ast.While(test=test, body=body, orelse=[]):
                 self._while(test, body)
             case ast.For(
