@@ -36,7 +36,8 @@ program is shrunk and printed as Python that goes into tests/regressions.py as i
 
 eager and plain are the two tiers in plain Python, plain on memory full of not-a-numbers: many
 programs a second. memory is both for programs that write, through names and views. kernels and
-compiled are machine code: few. lean compares the two front ends for kernels. odd calls public functions with what they do not take.
+compiled are machine code: few. lean compares the two front ends that compile kernels. odd calls
+public functions with what they do not take.
 The exit code is 1 where anything was found.
 """
 

@@ -48,6 +48,7 @@ CASES: dict[str, tuple[str, tuple[int, ...]]] = {
     "a chosen type, computed": ("return 1 if 2 * TWO > 3 else 0.5", (0,)),
     "a type by branch": ("if TWO > 1:\n v = 1\nelse:\n v = 0.5\nreturn v", (0,)),
     "a type by branch, computed": ("if TWO + 1 > 2:\n v = 1\nelse:\n v = 0.5\nreturn v", (0,)),
+    "a type by branch, kept": ("v = TWO > 1\nif v:\n return 1\nreturn 0.5", (0,)),
     "and of constants": ("return OFF and 0.5, FLAG and 0.5, 0 and flag", (0,)),
     "narrow constants": ("return np.uint8(300), np.uint8(-1), np.int32(2.7), np.int8(n)", (400,)),
     "large integers as float32": ("return np.float32(HUGE + 2**38 + 1)", (0,)),

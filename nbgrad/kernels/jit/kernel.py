@@ -26,7 +26,7 @@ from .forks import fork_safe
 from .interrupts import held_back
 from .lasting import uncollected
 from .lean.syntax import TEXTS
-from .pipeline import Inside, Outside
+from .pipeline import Inside, Outside, fallbacks
 from .sources import of_code
 
 # NaN and inf must propagate, so never the whole of `fastmath`: contraction to fused
@@ -183,13 +183,15 @@ def with_twin(function: Any, twin: Callable) -> Any:
 
 
 def stats() -> dict[str, int]:
-    """How many kernels were compiled, loaded from the disk cache, and called in this process.
+    """How many kernels were compiled, loaded from the disk cache, and called in this process, and
+    how many functions Numba's own front end compiled in place of the lean one.
 
     >>> nbgrad.stats().keys() >= {"called", "compiled", "loaded"}
     True
     """
     return {
         **counts,
+        "fallbacks": len(fallbacks),
         "called": sum(kernel.calls + int(kernel.launched[0]) for kernel in Kernel.every),
     }
 

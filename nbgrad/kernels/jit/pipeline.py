@@ -7,6 +7,7 @@ optimized: `Inside` stops there. Either begins with the lean front end of `lean/
 own for functions that this one has no words for.
 """
 
+import warnings
 from typing import Any, ClassVar
 
 from llvmlite import binding
@@ -19,11 +20,15 @@ from numba.core.compiler import CompilerBase, _LowerResult
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.utils import OPERATORS_TO_BUILTINS
 
+from ...errors import CacheWarning
 from .lean.finish import compiled
+from .lean.syntax import Foreign, Textless
 from .optimizer import optimize
 from .runtime import find_blas
 
-__all__ = ["Inside", "Library", "Outside", "left_to_numba"]
+__all__ = ["Inside", "Library", "Outside", "fallbacks", "left_to_numba"]
+
+_OURS = "nbgrad.", "nbgrad_kernel_"  # how the names of modules begin
 
 
 class _Typing:
@@ -236,7 +241,26 @@ class _Passes(PassManager):
 
 
 left_to_numba: list[str] = []
-"""The functions that the lean front end had no words for."""
+"""The functions that the lean front end did not compile."""
+fallbacks: list[str] = []
+"""Those that it was meant for."""
+
+
+def _note(function: Any, refused: Exception) -> None:
+    """Count a function that is left to Numba, and warn of the first one of this package. Where the
+    lean front end finds no text at all, the package was installed so."""
+    left_to_numba.append(function.__qualname__)
+    if isinstance(refused, Foreign) or not function.__module__.startswith(_OURS):
+        return
+    fallbacks.append(function.__qualname__)
+    if len(fallbacks) == 1 and not isinstance(refused, Textless):
+        warnings.warn(
+            f"nbgrad: the kernel {function.__qualname__} is compiled by Numba's own front end, "
+            f"which takes longer ({refused}); results are right. Please report this with the "
+            "versions of nbgrad, Numba and Python",
+            CacheWarning,
+            stacklevel=2,
+        )
 
 
 class _Pipeline(CompilerBase):
@@ -247,11 +271,13 @@ class _Pipeline(CompilerBase):
 
     def compile_extra(self, func):
         state = self.state
+        if state.flags.boundscheck:
+            return super().compile_extra(func)
         library = self.library(state.targetctx.codegen(), func.__qualname__)
         try:
             return compiled(func, state, library, self.library is Library)
-        except Exception:  # whatever it is, Numba decides whether it is an error, and tells it
-            left_to_numba.append(func.__qualname__)
+        except Exception as refused:  # Numba decides whether it is an error, and tells it
+            _note(func, refused)
             return super().compile_extra(func)
 
     def define_pipelines(self):

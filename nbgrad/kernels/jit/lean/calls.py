@@ -16,7 +16,7 @@ from numba.np import numpy_support
 
 from .elements import attribute, parts
 from .emit import Emitter
-from .syntax import Unsupported
+from .syntax import Foreign, Unsupported
 from .values import Known, Typed, Value
 
 # Not those of ctypes, which Numba knows too.
@@ -36,6 +36,8 @@ def call(emit: Emitter, function: Any, operands: Sequence[Value]) -> Value:
         return _device(emit, function, operands)
     if function is builtins.min or function is builtins.max:
         return emit.extreme(function, operands)
+    if function is np.empty:
+        raise Foreign("an allocation")
     if len(operands) == 1:
         (operand,) = operands
         if function is builtins.len:

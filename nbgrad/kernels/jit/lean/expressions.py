@@ -103,9 +103,28 @@ class Expressions:
         """The condition of a branch. It is known where Numba drops the other branch before it
         infers types; else both branches are compiled."""
         value = self.condition(node)
-        if isinstance(value, Known) and value.is_number and not _is_plain(node):
+        if isinstance(value, Known) and value.is_number and not self._is_plain(node):
             return Typed(types.boolean, ir.Constant(ir.IntType(1), int(bool(value.value))))
         return value
+
+    def _is_plain(self, node: ast.expr) -> bool:
+        """Whether Numba decides a condition that is known without inferring types: what has a name
+        outside of the function, constants, comparisons of two of them, and those with None."""
+        match node:
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return self._is_plain(operand)
+            case ast.BoolOp(values=values):
+                return all(map(self._is_plain, values))
+            case ast.Compare(ops=[ast.Is() | ast.IsNot()]):
+                return True
+            case ast.Compare(left=left, comparators=[right]):
+                return self._is_plain(left) and self._is_plain(right)
+            case ast.Attribute(value=holder, attr=name):
+                return name == "ndim" or self._is_plain(holder)
+            case ast.Name(id=name):
+                return name not in self._local
+            case _:
+                return _literal(node) is not None
 
     def _compared(self, left: Value, rest: list[tuple[ast.cmpop, ast.expr]]) -> Value:
         """A comparison, or a chain of them."""
@@ -223,26 +242,6 @@ def _literal(node: ast.expr) -> bool | int | float | None:
     if isinstance(result, int) and not is_int64(result):
         raise Unsupported("a constant of more than 64 bits")
     return result
-
-
-def _is_plain(node: ast.expr) -> bool:
-    """Whether Numba decides a condition that is known without inferring types: names, constants,
-    and comparisons of two of them."""
-    match node:
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return _is_plain(operand)
-        case ast.BoolOp(values=values):
-            return all(map(_is_plain, values))
-        case ast.Compare(left=left, comparators=[right]):
-            return _is_operand(left) and _is_operand(right)
-        case _:
-            return _is_operand(node)
-
-
-def _is_operand(node: ast.expr) -> bool:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, (ast.Name, ast.Constant)) or _literal(node) is not None
 
 
 def refuse(node: ast.AST) -> NoReturn:

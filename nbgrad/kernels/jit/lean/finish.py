@@ -29,8 +29,6 @@ def compiled(function: Callable, state: Any, library: Any, is_called: bool) -> A
     """
     if state.return_type is not None or state.locals:
         raise Unsupported("types that are said beforehand")
-    if state.flags.boundscheck:
-        raise Unsupported("checks of bounds")
     if function.__code__.co_flags & inspect.CO_VARARGS:
         raise Unsupported("a signature with more than positional parameters")
     target, flags = state.targetctx, state.flags

@@ -15,6 +15,14 @@ class Unsupported(Exception):
     """What Numba's own front end has to compile."""
 
 
+class Foreign(Unsupported):
+    """Something that entries for users' compiled code do, which Numba compiles."""
+
+
+class Textless(Unsupported):
+    """A function without its text."""
+
+
 @dataclass(frozen=True)
 class Definition:
     """The definition of a function, and the variables that keep the value that they are given
@@ -44,7 +52,7 @@ def _definition(code: CodeType, modules: tuple[str, ...]) -> Definition:
         linecache.checkcache(code.co_filename)  # the file may have been imported anew
         tree = _found(code, modules)
     if tree is None:
-        raise Unsupported(f"the text of {code.co_name}, which is not in its file as it is now")
+        raise Textless(f"the text of {code.co_name}, which is not in its file as it is now")
     options = tree.args
     if options.kwarg or options.kwonlyargs:
         raise Unsupported("a signature with more than positional parameters")
