@@ -3,6 +3,7 @@
 
 import numpy as np
 import pytest
+from children import run
 from fuzz import frontend, loop
 
 from nbgrad.kernels.jit.kernel import DISABLED, kernel
@@ -93,16 +94,14 @@ def test_an_array_that_is_not_aligned():
     assert out.tolist() == (2.0 * x).tolist()
 
 
-def test_bounds_are_checked_where_numba_is_told_to(fork, tmp_path):
+def test_bounds_are_checked_where_numba_is_told_to(tmp_path):
     code = """
-import numba
-numba.config.BOUNDSCHECK = 1
-from nbgrad.kernels.jit.kernel import kernel
-def beyond(x, i):
-    return x[i]
+from nbgrad.kernels.jit.kernel import kernel_from_source
 try:
-    result = kernel(beyond)(np.ones(3), 5)
+    kernel_from_source("beyond", "def beyond(x, i):\\n    return x[i]")(np.ones(3), 5)
 except IndexError as error:
     result = str(error)
 """
-    assert "out of bounds" in fork(code, NBGRAD_CACHE_DIR=tmp_path).result
+    session = run(code, NBGRAD_CACHE_DIR=tmp_path, NUMBA_BOUNDSCHECK=1)
+    assert "out of bounds" in session.result
+    assert (session.stats["fallbacks"], session.warnings) == (0, [])

@@ -244,7 +244,8 @@ for dtype in (np.float32, np.float64, np.int8, np.int64, np.bool_):
         f(nbgrad.track(x.astype(dtype)))
         nbgrad.compile(f)(x.astype(dtype))
 y = nbgrad.track(x * 0.5)
-np.sum(np.partition(y, 1) * np.cumsum(y, axis=1) * np.linalg.inv(y @ y.T + np.eye(2))[0, 0]).backward()
+inverse = np.linalg.inv(y @ y.T + np.eye(2))
+np.sum(np.partition(y, 1) * np.cumsum(y, axis=1) * inverse[0, 0]).backward()
 result = nbgrad.stats()["fallbacks"]
 """
     session = run(code, NBGRAD_CACHE_DIR=tmp_path)

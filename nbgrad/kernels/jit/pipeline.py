@@ -250,7 +250,7 @@ def _note(function: Any, refused: Exception) -> None:
     """Count a function that is left to Numba, and warn of the first one of this package. Where the
     lean front end finds no text at all, the package was installed so."""
     left_to_numba.append(function.__qualname__)
-    if isinstance(refused, Foreign) or not function.__module__.startswith(_OURS):
+    if isinstance(refused, Foreign) or not str(function.__module__).startswith(_OURS):
         return
     fallbacks.append(function.__qualname__)
     if len(fallbacks) == 1 and not isinstance(refused, Textless):
@@ -271,7 +271,7 @@ class _Pipeline(CompilerBase):
 
     def compile_extra(self, func):
         state = self.state
-        if state.flags.boundscheck:
+        if state.targetctx.enable_boundscheck:  # NUMBA_BOUNDSCHECK
             return super().compile_extra(func)
         library = self.library(state.targetctx.codegen(), func.__qualname__)
         try:
