@@ -20,11 +20,11 @@ import llvmlite
 import numba
 import numpy as np
 from llvmlite import binding
-from numba.core import compiler, config, environment
 
 from ...errors import CacheWarning
 from .folder import MAGIC, SUFFIX, Folder, Untrusted, chosen, digest
 from .payload import Unstorable, packed, unpacked
+from .private import compiler, config, environment
 from .runtime import know_runtime, refresh
 from .sources import SOURCES, are_as_imported
 from .turns import Turn

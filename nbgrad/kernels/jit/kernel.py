@@ -15,10 +15,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-from numba.core import config
-from numba.core.compiler import Compiler
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic
 
 from .cache import attach, counts
@@ -27,6 +23,7 @@ from .interrupts import held_back
 from .lasting import uncollected
 from .lean.syntax import TEXTS
 from .pipeline import Inside, Outside, fallbacks
+from .private import Compiler, CPUDispatcher, complaint, config, global_compiler_lock, is_theirs
 from .sources import of_code
 
 # NaN and inf must propagate, so never the whole of `fastmath`: contraction to fused
@@ -223,7 +220,12 @@ def guarded(dispatcher: Any) -> Any:
         with undisturbed():
             if not dispatcher._can_compile and signature not in dispatcher.overloads:
                 raise TypeError(f"{dispatcher.__name__} is not compiled for {signature}")
-            return compile_one(signature)
+            try:
+                return compile_one(signature)
+            except AttributeError as missing:
+                if is_theirs(missing):
+                    raise ImportError(complaint(str(missing))) from missing
+                raise
 
     dispatcher.compile = compile_whole
     return dispatcher

@@ -11,19 +11,23 @@ import warnings
 from typing import Any, ClassVar
 
 from llvmlite import binding
-from numba import _dynfunc  # pyright: ignore[reportAttributeAccessIssue]
-from numba.core import typed_passes as typed
 from numba.core import types
-from numba.core import untyped_passes as untyped
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, _LowerResult
-from numba.core.compiler_machinery import PassManager, register_pass
-from numba.core.utils import OPERATORS_TO_BUILTINS
 
 from ...errors import CacheWarning
 from .lean.finish import compiled
 from .lean.syntax import Foreign, Textless
 from .optimizer import optimize
+from .private import (
+    OPERATORS_TO_BUILTINS,
+    CompilerBase,
+    JITCodeLibrary,
+    PassManager,
+    _dynfunc,
+    _LowerResult,
+    register_pass,
+    typed,
+    untyped,
+)
 from .runtime import find_blas
 
 __all__ = ["Inside", "Library", "Outside", "fallbacks", "left_to_numba"]

@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba.core import errors, types
-from numba.core.dispatcher import Dispatcher
-from numba.core.extending import _Intrinsic
-from numba.np import numpy_support
 
+from ..private import Dispatcher, _Intrinsic, numpy_support
 from .elements import attribute, parts
 from .emit import Emitter
 from .syntax import Foreign, Unsupported

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.core.callwrapper import PyCallWrapper
 
+from ..private import PyCallWrapper
 from .arrays import array_of
 from .functions import Inner
 

@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 
 from llvmlite import ir
 from numba.core import types
-from numba.core.dispatcher import Dispatcher
 
+from ..private import Dispatcher
 from .calls import call
 from .elements import attribute, element, flat, parts
 from .emit import Emitter

@@ -4,15 +4,17 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from numba import _dynfunc  # pyright: ignore[reportAttributeAccessIssue]
 from numba.core import types
-from numba.core.bytecode import FunctionIdentity
-from numba.core.compiler import compile_result
-from numba.core.environment import Environment
-from numba.core.funcdesc import PythonFunctionDescriptor
-from numba.core.runtime.nrt import rtsys
-from numba.core.typing.templates import signature
 
+from ..private import (
+    Environment,
+    FunctionIdentity,
+    PythonFunctionDescriptor,
+    _dynfunc,
+    compile_result,
+    rtsys,
+    signature,
+)
 from .emit import Emitter
 from .entry import add_entry
 from .functions import Functions

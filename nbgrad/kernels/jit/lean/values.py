@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from llvmlite import ir
 from numba.core import types
-from numba.np import numpy_support
 
+from ..private import numpy_support
 from .syntax import Unsupported
 
 
