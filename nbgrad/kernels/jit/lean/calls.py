@@ -155,6 +155,8 @@ def _device(emit: Emitter, dispatcher: Any, operands: Sequence[Value]) -> Value:
     if takes_rest:
         operands.append(rest)
     kinds = tuple(types.unliteral(emit.typed(x).kind) for x in operands)
+    if dispatcher.targetoptions.get("error_model") != "numpy":  # one of a user, with own options
+        return _linked(emit, dispatcher, kinds, operands)
     try:
         inner = emit.functions.inner(dispatcher, kinds)
     except Unsupported:
