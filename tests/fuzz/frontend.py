@@ -38,10 +38,11 @@ FLOATS = ("f0", "f1", "f2")
 BOOLS = ("b0", "b1")
 
 
+# Numba itself takes 2**62 * (x.size | -3) for -2**62, so HUGE is for named cases.
 # Expressions by type; in braces stand the types of others, and a capital letter for a variable.
 LEAVES = {
     "i": (
-        "{I}", "{I}", "{I}", "n", "0", "1", "2", "-5", "TWO", "NEGATIVE", "BIG", "HUGE", "LAST",
+        "{I}", "{I}", "{I}", "n", "0", "1", "2", "-5", "TWO", "NEGATIVE", "BIG", "LAST",
         "x.size", "k.shape[0]", "x.ndim", "PAIR[0]",
     ),
     "f": (
