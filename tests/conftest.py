@@ -15,6 +15,7 @@ from caches import GRADIENTS, SIGNATURES, cached, gradients_are_right
 from children import Nursery
 
 from nbgrad.core.primitive import current_level
+from nbgrad.kernels.jit.pipeline import fallbacks
 
 _CACHE = "NBGRAD_CACHE_DIR"
 _made, _begun = pytest.StashKey[str](), pytest.StashKey[float]()
@@ -78,6 +79,14 @@ def _level_is_restored():
     before = current_level()
     yield
     assert current_level() == before, "the test left a transformation level open"
+
+
+@pytest.fixture(autouse=True)
+def _kernels_are_compiled_by_the_lean_front_end():
+    """Whichever test compiles a kernel first, warnings or not."""
+    before = len(fallbacks)
+    yield
+    assert fallbacks[before:] == [], "kernels of the package were left to Numba"
 
 
 # -- caches of child processes ---------------------------------------------------------------------

@@ -18,11 +18,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numba.core import types
-from numba.np import numpy_support
 
 from . import native
 from .builtin import builtin, compiled
 from .jit.kernel import DISABLED, Kernel
+from .jit.private import numpy_support
 from .layout import IS_KNOWN
 from .native import DOUBLE, INT, SINGLE, WORD, Emitter, word
 

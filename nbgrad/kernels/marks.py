@@ -8,9 +8,9 @@ from typing import Any
 import llvmlite.binding
 from llvmlite import ir
 from numba.core import types
-from numba.core.datamodel.registry import default_manager
 
 from .jit.kernel import instruction
+from .jit.private import default_manager
 
 __all__ = ["alone", "apart", "inside", "small", "tuned", "wide"]
 

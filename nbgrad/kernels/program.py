@@ -9,10 +9,6 @@ from typing import Any
 import numba
 import numpy as np
 from numba import types
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.errors import NumbaError
-from numba.core.registry import CPUDispatcher
-from numba.np import numpy_support
 
 from .jit.kernel import (
     DISABLED,
@@ -23,6 +19,7 @@ from .jit.kernel import (
     module_of,
     undisturbed,
 )
+from .jit.private import CPUDispatcher, NumbaError, global_compiler_lock, numpy_support
 from .pointers import address
 
 _REAL = types.CPointer(types.float64)

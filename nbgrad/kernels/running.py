@@ -7,6 +7,7 @@ from .jit.kernel import device, kernel
 from .pieces import by_rows
 from .pointers import shift
 from .reduce import loop_sizes
+from .scalar import like
 
 
 @device
@@ -84,7 +85,7 @@ def _recurred(a, b, out, rows, columns):
     for i in range(rows * (columns > 0)):
         last = out[i * columns] = b[i * columns]
         for j in range(i * columns + 1, (i + 1) * columns):
-            last = b[j] + a[j] * last
+            last = like(b[j], b[j] + a[j] * last)
             out[j] = last
 
 
@@ -94,7 +95,7 @@ def _recurred_back(a, b, out, rows, columns):
         end = (i + 1) * columns - 1
         last = out[end] = b[end]
         for j in range(end - 1, i * columns - 1, -1):
-            last = b[j] + a[j + 1] * last
+            last = like(b[j], b[j] + a[j + 1] * last)
             out[j] = last
 
 

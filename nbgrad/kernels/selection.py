@@ -98,7 +98,7 @@ def order_rows_together(x, out, rows, columns):
 
 
 @kernel
-def partition_rows(x, out, rows, columns, *places):
+def partition_rows(x, out, rows, columns, places):
     """`partitioned` of arrays."""
     partitioned(pointer(x), pointer(out), rows, columns, *places)
 
@@ -112,7 +112,7 @@ def order_of_rows(x: np.ndarray, places: tuple[int, ...]) -> np.ndarray:
     if in_lanes(rows, columns):
         order_rows_together(x, out, rows, columns)
     elif places:
-        partition_rows(x, out, rows, columns, *sorted(set(places)))
+        partition_rows(x, out, rows, columns, tuple(sorted(set(places))))
     else:
         order_rows(x, out, rows, columns)
     return out[0]

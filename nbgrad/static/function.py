@@ -24,8 +24,7 @@ from .trace.program import Program
 from .trace.record import trace
 
 if TYPE_CHECKING:
-    from numba.core.ccallback import CFunc
-
+    from ..kernels.jit.private import CFunc
     from .inspect.report import Plan
     from .inspect.stages import Loops, Lowered, Scheduled
     from .variant import Variant

@@ -21,8 +21,7 @@ from .lower.unrolled import with_unrolled_writes
 from .trace.program import Program
 
 if TYPE_CHECKING:
-    from numba.core.ccallback import CFunc
-
+    from ..kernels.jit.private import CFunc
     from .inspect.report import Plan
     from .inspect.stages import Loops, Lowered, Scheduled
     from .reads.guard import Guard

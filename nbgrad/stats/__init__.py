@@ -78,10 +78,11 @@ class Room(ModuleType):
 
     def __call__(self) -> dict[str, int]:
         """How many kernels were compiled, loaded from the disk cache, and called in this process,
+        how many functions took the slower way through Numba's own front end (none but for a fault),
         and how many bytes of freed memory are kept for the next arrays (see `nbgrad.trim`).
 
         >>> sorted(nbgrad.stats())
-        ['called', 'compiled', 'kept', 'loaded']
+        ['called', 'compiled', 'fallbacks', 'kept', 'loaded']
         """
         return {**kernel.stats(), "kept": heap.kept()}
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import odd, runner
+from . import frontend, odd, runner
 from .coverage import Coverage
 from .draw import draw, ops
 from .memory import drawing
@@ -18,10 +18,10 @@ from .runner import Failure
 from .shrink import shrunk
 from .static import STATIC
 
-KINDS = ("eager", "plain", "compiled", "odd", "kernels", "memory")
+KINDS = ("eager", "plain", "compiled", "odd", "kernels", "memory", "lean")
 """What runs: the eager tier and compiled programs, both in plain Python; compiled programs as
 machine code; odd calls; the eager tier with kernels of machine code; programs that write to their
-arrays, in both tiers in plain Python."""
+arrays, in both tiers in plain Python; kernels compiled by the lean front end and by Numba's."""
 
 INTERPRETED = ("eager", "plain", "memory")
 """The kinds that run where Numba compiles nothing: ever new kernels take most of the time."""
@@ -66,6 +66,8 @@ def work(job: Job, seen: Callable[[Coverage, Failure | None], None] | None = Non
     """Run one job. `seen` is told of progress."""
     if job.kind == "odd":
         return _odd(job)
+    if job.kind == "lean":
+        return _lean(job)
     coverage, failures, times = Coverage(), {}, {}
     met = Coverage()
     if job.before:
@@ -101,6 +103,25 @@ def _odd(job: Job) -> Found:
         for fault in faults:
             kind = fault.split(" ")[0]
             failures[kind, compiled, fault.split(":")[-1][:30]] = Failure(fault, "odd", kind, fault)
+    return Found(coverage, failures, {})
+
+
+def _lean(job: Job) -> Found:
+    """Kernels compiled by two front ends; those that the lean one leaves to Numba are refused."""
+    coverage, failures = Coverage(), {}
+    start = time.monotonic()
+    for seed in range(job.seed, job.seed + min(job.programs, 10**6)):
+        if time.monotonic() - start > job.seconds:
+            break
+        text, calls = frontend.draw(seed), frontend.arguments(seed)
+        found = frontend.compared(text, calls)
+        coverage.programs += 1
+        coverage.cases += found.is_lean * len(calls)
+        coverage.refused["lean", "left to Numba"] += not found.is_lean
+        if found.told and not failures:
+            text = frontend.shrunk(text, calls, 20.0)
+            told = f"# seed {seed}\n{text}\n{frontend.compared(text, calls).told}"
+            failures["lean", seed] = Failure(told, "lean", "Different", told)
     return Found(coverage, failures, {})
 
 

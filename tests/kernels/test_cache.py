@@ -23,6 +23,7 @@ from numba.core import caching, compiler, config, environment
 
 import nbgrad
 from nbgrad.kernels.jit import cache as _cache
+from nbgrad.kernels.jit import sources
 
 # -- from one process to the next ------------------------------------------------------------------
 
@@ -98,23 +99,14 @@ def test_a_change_of_what_shapes_machine_code_is_a_miss(fork, tmp_path, change):
 
 def test_the_stamp_covers_every_source_under_kernels(tmp_path):
     copy = tmp_path / "kernels"
-    shutil.copytree(Path(_cache.__file__).parent, copy)
-    stamps = {_cache.of_sources(copy)}
-    assert stamps == {_cache.of_sources(Path(_cache.__file__).parent)}
-    sources = list(copy.glob("*.py"))
-    for source in sources:
-        source.write_text(source.read_text() + "\n")
-        stamps.add(_cache.of_sources(copy))
-    assert len(stamps) == 1 + len(sources)
-
-
-def test_sources_are_stamped_when_they_are_imported(fork):
-    """A source edited later must not lend its hash to the code that runs."""
-    session = fork(
-        "from nbgrad.kernels.jit import cache as _cache; "
-        "result = _cache.stamp.cache_info().currsize"
-    )
-    assert session.result == 1
+    shutil.copytree(Path(sources.__file__).parent, copy)
+    stamps = {sources.of_sources(copy)}
+    assert stamps == {sources.of_sources(Path(sources.__file__).parent)}
+    texts = list(copy.glob("*.py"))
+    for text in texts:
+        text.write_text(text.read_text() + "\n")
+        stamps.add(sources.of_sources(copy))
+    assert len(stamps) == 1 + len(texts)
 
 
 # -- damage ----------------------------------------------------------------------------------------
@@ -223,7 +215,8 @@ kernel_from_source("distance", text)(np.array([-3.0, 4.0]), out)
 result = out.tolist()
 '''
     session = fork(code, NBGRAD_CACHE_DIR=tmp_path)
-    assert (session.result, session.compiled, session.warnings) == ([3, 4], 1, [])
+    assert (session.result, session.compiled) == ([3, 4], 1)
+    assert "front end" in only_warning(session)  # ours calls nothing of ctypes
     assert not (tmp_path / "kernels").exists() or cached(tmp_path) == []
 
 

@@ -232,3 +232,43 @@ result = left_to_numba, x.grad.tolist(), y.grad.tolist()
     assert left == []
     assert line == [6.0 + 8.0, 3.0 + 14.0, 2.0 + 20.0]
     assert matrix == [[15.0, 48.0], [5.0, 24.0], [3.0, 16.0]]
+
+
+def test_no_kernel_of_the_package_is_left_to_numba(tmp_path):
+    """Those that are the hardest to compile: the rest of the suite compiles all others, and checks
+    the same after each test."""
+    code = """
+x = np.arange(1, 7).reshape(2, 3)
+for dtype in (np.float32, np.float64, np.int8, np.int64, np.bool_):
+    for f in (np.cumprod, np.sort, np.median, lambda x: x**x, lambda x: np.prod(x, axis=0)):
+        f(nbgrad.track(x.astype(dtype)))
+        nbgrad.compile(f)(x.astype(dtype))
+y = nbgrad.track(x * 0.5)
+inverse = np.linalg.inv(y @ y.T + np.eye(2))
+np.sum(np.partition(y, 1) * np.cumsum(y, axis=1) * inverse[0, 0]).backward()
+result = nbgrad.stats()["fallbacks"]
+"""
+    session = run(code, NBGRAD_CACHE_DIR=tmp_path)
+    assert (session.result, session.warnings) == (0, [])
+    assert session.compiled > 20
+
+
+def test_a_fall_back_is_counted_and_warned_of_once(tmp_path):
+    code = """
+from nbgrad.kernels.jit import pipeline
+def refuse(*arguments):
+    raise pipeline.Foreign("an allocation") if len(calls) == 1 else ValueError("of everything")
+calls = [1]
+pipeline.compiled = refuse
+first = [(nbgrad.track(np.ones(2)) * 2.0).data.tolist(), nbgrad.stats()["fallbacks"]]
+calls.append(2)
+second = [np.sum(nbgrad.track(np.ones(2))).data.tolist(), nbgrad.stats()["fallbacks"] > 0]
+np.exp(nbgrad.track(np.ones(2)))
+result = [first, second]
+"""
+    session = run(code, NBGRAD_CACHE_DIR=tmp_path)
+    assert session.result == [[[2.0, 2.0], 0], [2.0, True]]
+    ((kind, message),) = session.warnings
+    assert kind == "CacheWarning"
+    assert "kernel sum_all is compiled by Numba's own front end" in message
+    assert "of everything" in message

@@ -6,6 +6,7 @@ import sys
 import threading
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
@@ -92,6 +93,23 @@ def test_a_function_that_calls_itself_is_numbas():
     # Not again and again, until the stack ends.
     names = [name.split(".")[-1] for name in left_to_numba[before:]]
     assert names in (["product", "factorial"], [])
+
+
+@numba.njit
+def quotient(x, y):
+    return x // y
+
+
+def test_a_function_of_a_user_keeps_its_options():
+    """Numba's own raise where a division by zero is an infinity in kernels."""
+
+    def called(x):
+        return quotient(x[0], x[1])
+
+    compiled = kernel(called)
+    assert compiled(np.array([7, 2])) == 3
+    with pytest.raises(ZeroDivisionError):
+        compiled(np.array([7, 0]))
 
 
 TEXT = """

@@ -15,25 +15,23 @@ import threading
 import time
 import warnings
 from functools import cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
-from types import CodeType
 from typing import Any
 
 import llvmlite
 import numba
 import numpy as np
 from llvmlite import binding
-from numba.core import compiler, config, environment
 
 from ...errors import CacheWarning
 from ..layout import IS_KNOWN
 from .folder import MAGIC, SUFFIX, Folder, Untrusted, chosen, digest
 from .payload import Unstorable, packed, unpacked
+from .private import compiler, config, environment
 from .runtime import know_runtime, refresh
+from .sources import SOURCES, are_as_imported
 from .turns import Turn
 
-__all__ = ["KernelCache", "attach", "compiling", "counts", "folder", "of_code", "stamp"]
+__all__ = ["KernelCache", "attach", "compiling", "counts", "folder", "stamp"]
 
 # Numba compiles and asks its caches under one global lock, so plain integers count right.
 counts = {"compiled": 0, "loaded": 0}
@@ -193,6 +191,14 @@ class KernelCache:
         if store is None or data.library.has_dynamic_globals:
             data.library.drop()
             return
+        if not are_as_imported():
+            data.library.drop()
+            _warn(
+                "sources",
+                "files of nbgrad have changed since this process imported them, so kernels that it "
+                "compiles are not stored; start the process again",
+            )
+            return
         name = self._file(sig, data.codegen)
         try:
             pieces = packed(data)
@@ -227,46 +233,11 @@ class KernelCache:
 
 @cache
 def stamp() -> str:
-    """Hash of every source under `kernels/` and of the versions that shape machine code; empty
-    where the sources cannot be found."""
-    room = __name__.removesuffix(".jit.cache")
-    sources = of_sources(files(room))
+    """Hash of the sources under `kernels/` and of the versions that shape machine code; empty where
+    the sources cannot be found."""
     versions = (sys.version, numba.__version__, llvmlite.__version__, np.__version__)
-    facts = (sources, *versions, binding.llvm_version_info, platform.machine(), IS_KNOWN)
-    return sources and hashlib.sha256(repr(facts).encode()).hexdigest()
-
-
-def of_sources(place: Traversable) -> str:
-    """Hash of the modules in a folder or an archive, and in the folders inside of it: their texts,
-    or their bytecode where they come without."""
-    parts = []
-    for item in sorted(place.iterdir(), key=lambda item: item.name):
-        if item.name.endswith((".py", ".pyc")):
-            parts.append((item.name, hashlib.sha256(item.read_bytes()).hexdigest()))
-        elif item.is_dir() and item.name != "__pycache__" and (inside := of_sources(item)):
-            parts.append((item.name, inside))
-    return hashlib.sha256(repr(parts).encode()).hexdigest() if parts else ""
-
-
-def of_code(code: CodeType) -> str:
-    """Hash of what a function does: its bytecode, its names and constants."""
-    names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
-    parts = (code.co_code, names, [_constant(const) for const in code.co_consts])
-    return hashlib.sha256(repr(parts).encode()).hexdigest()
-
-
-def _constant(value: Any) -> str:
-    if isinstance(value, CodeType):
-        return of_code(value)
-    if isinstance(value, (tuple, frozenset)):
-        items = [_constant(item) for item in value]
-        value = items if isinstance(value, tuple) else sorted(items)
-    return f"{type(value).__name__} {value!r}"
-
-
-# Now, while the sources are what this process runs: one that is edited later must not put old
-# machine code under its new hash.
-stamp()
+    facts = (SOURCES, *versions, binding.llvm_version_info, platform.machine(), IS_KNOWN)
+    return SOURCES and hashlib.sha256(repr(facts).encode()).hexdigest()
 
 
 # -- files ----------------------------------------------------------------------------------------

@@ -10,8 +10,7 @@ import weakref
 from functools import cached_property
 from typing import Any, TypeVar
 
-from llvmlite.binding import ffi
-from numba.core.compiler_lock import global_compiler_lock
+from .private import ffi, global_compiler_lock
 
 __all__ = ["fork_safe", "with_open_properties"]
 

@@ -15,17 +15,16 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-from numba.core import config
-from numba.core.compiler import Compiler
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic
 
-from .cache import attach, counts, of_code
+from .cache import attach, counts
 from .forks import fork_safe
 from .interrupts import held_back
 from .lasting import uncollected
-from .pipeline import Inside, Outside
+from .lean.syntax import TEXTS
+from .pipeline import Inside, Outside, fallbacks
+from .private import Compiler, CPUDispatcher, complaint, config, global_compiler_lock, is_theirs
+from .sources import of_code
 
 # NaN and inf must propagate, so never the whole of `fastmath`: contraction to fused
 # multiply-adds changes rounding only.
@@ -128,7 +127,8 @@ def module_of(source: str, **namespace: Any) -> types.ModuleType:
     module = types.ModuleType(name)
     module.__dict__.update(namespace)
     filename = f"<{name}>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    TEXTS[filename] = source.splitlines(True)
+    linecache.cache[filename] = (len(source), None, TEXTS[filename], filename)  # for tracebacks
     exec(compile(source, filename, "exec"), module.__dict__)
     sys.modules[name] = module
     return module
@@ -180,13 +180,15 @@ def with_twin(function: Any, twin: Callable) -> Any:
 
 
 def stats() -> dict[str, int]:
-    """How many kernels were compiled, loaded from the disk cache, and called in this process.
+    """How many kernels were compiled, loaded from the disk cache, and called in this process, and
+    how many functions Numba's own front end compiled in place of the lean one.
 
     >>> nbgrad.stats().keys() >= {"called", "compiled", "loaded"}
     True
     """
     return {
         **counts,
+        "fallbacks": len(fallbacks),
         "called": sum(kernel.calls + int(kernel.launched[0]) for kernel in Kernel.every),
     }
 
@@ -218,7 +220,12 @@ def guarded(dispatcher: Any) -> Any:
         with undisturbed():
             if not dispatcher._can_compile and signature not in dispatcher.overloads:
                 raise TypeError(f"{dispatcher.__name__} is not compiled for {signature}")
-            return compile_one(signature)
+            try:
+                return compile_one(signature)
+            except AttributeError as missing:
+                if is_theirs(missing):
+                    raise ImportError(complaint(str(missing))) from missing
+                raise
 
     dispatcher.compile = compile_whole
     return dispatcher

@@ -3,7 +3,8 @@
 from typing import Any
 
 from llvmlite import binding
-from numba.core import config
+
+from .private import config
 
 __all__ = ["optimize"]
 

@@ -11,11 +11,10 @@ import sys
 from typing import Any
 
 import numpy as np
-from numba.core import compiler, environment, types
-from numba.core.funcdesc import FunctionDescriptor, PythonFunctionDescriptor
-from numba.core.typing.templates import Signature
+from numba.core import types
 
 from .pipeline import Library
+from .private import FunctionDescriptor, PythonFunctionDescriptor, Signature, compiler, environment
 
 __all__ = ["Unstorable", "packed", "unpacked"]
 

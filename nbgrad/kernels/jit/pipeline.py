@@ -7,23 +7,32 @@ optimized: `Inside` stops there. Either begins with the lean front end of `lean/
 own for functions that this one has no words for.
 """
 
+import warnings
 from typing import Any, ClassVar
 
 from llvmlite import binding
-from numba import _dynfunc  # pyright: ignore[reportAttributeAccessIssue]
-from numba.core import typed_passes as typed
 from numba.core import types
-from numba.core import untyped_passes as untyped
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, _LowerResult
-from numba.core.compiler_machinery import PassManager, register_pass
-from numba.core.utils import OPERATORS_TO_BUILTINS
 
+from ...errors import CacheWarning
 from .lean.finish import compiled
+from .lean.syntax import Foreign, Textless
 from .optimizer import optimize
+from .private import (
+    OPERATORS_TO_BUILTINS,
+    CompilerBase,
+    JITCodeLibrary,
+    PassManager,
+    _dynfunc,
+    _LowerResult,
+    register_pass,
+    typed,
+    untyped,
+)
 from .runtime import find_blas
 
-__all__ = ["Inside", "Library", "Outside", "left_to_numba"]
+__all__ = ["Inside", "Library", "Outside", "fallbacks", "left_to_numba"]
+
+_OURS = "nbgrad.", "nbgrad_kernel_"  # how the names of modules begin
 
 
 class _Typing:
@@ -66,11 +75,13 @@ class _Inference(typed.NopythonTypeInference):
             state.typingctx = context
 
 
-# What is left out serves closures, `with`, parallel loops, array expressions and literal loops.
+# Those left out serve closures, `with`, parallel loops, array expressions and literal loops.
 _FRONT = (
     untyped.TranslateByteCode,
     untyped.FixupArgs,
     untyped.IRProcessing,
+    untyped.RewriteSemanticConstants,
+    untyped.DeadBranchPrune,
     untyped.GenericRewrites,
     untyped.InlineInlinables,
     untyped.ReconstructSSA,
@@ -234,7 +245,26 @@ class _Passes(PassManager):
 
 
 left_to_numba: list[str] = []
-"""The functions that the lean front end had no words for."""
+"""The functions that the lean front end did not compile."""
+fallbacks: list[str] = []
+"""Those that it was meant for."""
+
+
+def _note(function: Any, refused: Exception) -> None:
+    """Count a function that is left to Numba, and warn of the first one of this package. Where the
+    lean front end finds no text at all, the package was installed so."""
+    left_to_numba.append(function.__qualname__)
+    if isinstance(refused, Foreign) or not str(function.__module__).startswith(_OURS):
+        return
+    fallbacks.append(function.__qualname__)
+    if len(fallbacks) == 1 and not isinstance(refused, Textless):
+        warnings.warn(
+            f"nbgrad: the kernel {function.__qualname__} is compiled by Numba's own front end, "
+            f"which takes longer ({refused}); results are right. Please report this with the "
+            "versions of nbgrad, Numba and Python",
+            CacheWarning,
+            stacklevel=2,
+        )
 
 
 class _Pipeline(CompilerBase):
@@ -245,11 +275,13 @@ class _Pipeline(CompilerBase):
 
     def compile_extra(self, func):
         state = self.state
+        if state.targetctx.enable_boundscheck:  # NUMBA_BOUNDSCHECK
+            return super().compile_extra(func)
         library = self.library(state.targetctx.codegen(), func.__qualname__)
         try:
             return compiled(func, state, library, self.library is Library)
-        except Exception:  # whatever it is, Numba decides whether it is an error, and tells it
-            left_to_numba.append(func.__qualname__)
+        except Exception as refused:  # Numba decides whether it is an error, and tells it
+            _note(func, refused)
             return super().compile_extra(func)
 
     def define_pipelines(self):

@@ -15,9 +15,8 @@ from importlib.util import module_from_spec
 from typing import Any
 
 import llvmlite.binding
-from numba.core import config
-from numba.core.runtime import _nrt_python  # pyright: ignore[reportAttributeAccessIssue]
-from numba.core.runtime.nrt import rtsys
+
+from .private import _nrt_python, config, rtsys
 
 __all__ = ["find_blas", "know_runtime", "refresh"]
 

@@ -1,6 +1,7 @@
 """Calls of what is known at compile time: instructions, device functions, what Numba knows."""
 
 import builtins
+import inspect
 import math
 from collections.abc import Sequence
 from types import BuiltinFunctionType, FunctionType
@@ -9,13 +10,11 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba.core import errors, types
-from numba.core.dispatcher import Dispatcher
-from numba.core.extending import _Intrinsic
-from numba.np import numpy_support
 
+from ..private import Dispatcher, _Intrinsic, numpy_support
 from .elements import attribute, parts
 from .emit import Emitter
-from .syntax import Unsupported
+from .syntax import Foreign, Unsupported
 from .values import Known, Typed, Value
 
 # Not those of ctypes, which Numba knows too.
@@ -35,6 +34,8 @@ def call(emit: Emitter, function: Any, operands: Sequence[Value]) -> Value:
         return _device(emit, function, operands)
     if function is builtins.min or function is builtins.max:
         return emit.extreme(function, operands)
+    if function is np.empty:
+        raise Foreign("an allocation")
     if len(operands) == 1:
         (operand,) = operands
         if function is builtins.len:
@@ -142,15 +143,25 @@ def _generator(emit: Emitter, function: Any, kinds: Sequence[Any]) -> tuple[Any,
 def _device(emit: Emitter, dispatcher: Any, operands: Sequence[Value]) -> Value:
     """A compiled function of ours."""
     function = dispatcher.py_func
-    missing = function.__code__.co_argcount - len(operands)
+    code = function.__code__
+    takes_rest = bool(code.co_flags & inspect.CO_VARARGS)
+    if takes_rest:
+        operands, rest = operands[: code.co_argcount], tuple(operands[code.co_argcount :])
+    missing = code.co_argcount - len(operands)
     defaults = function.__defaults__ or ()
     if not 0 <= missing <= len(defaults):
         raise Unsupported("a call with arguments left out")
     operands = [*operands, *map(Known, defaults[len(defaults) - missing :])]
+    if takes_rest:
+        operands.append(rest)
     kinds = tuple(types.unliteral(emit.typed(x).kind) for x in operands)
+    if dispatcher.targetoptions.get("error_model") != "numpy":  # one of a user, with own options
+        return _linked(emit, dispatcher, kinds, operands)
     try:
         inner = emit.functions.inner(dispatcher, kinds)
     except Unsupported:
+        if takes_rest:
+            raise
         return _linked(emit, dispatcher, kinds, operands)
     return inner.call(emit, [emit.cast(x, k).ir for x, k in zip(operands, kinds, strict=True)])
 

@@ -15,9 +15,7 @@ from .values import Known, Typed, Value
 def element(emit: Emitter, holder: Value, index: Value) -> Value:
     """holder[index]."""
     if isinstance(holder, tuple):
-        if isinstance(index, Known) and isinstance(index.value, int):
-            return holder[index.value]
-        raise Unsupported("an element of a tuple that is not known")
+        return holder[_constant_index(index)]
     if isinstance(holder, Known):
         return _known_element(emit, holder.value, index)
     if isinstance(holder.kind, types.CPointer):
@@ -27,7 +25,8 @@ def element(emit: Emitter, holder: Value, index: Value) -> Value:
             return _row(emit, holder, index)
         kind = holder.kind.dtype
         place = _place(emit, holder, index)
-        return Typed(kind, emit.target.unpack_value(emit.builder, kind, place))
+        align = None if holder.kind.aligned else 1
+        return Typed(kind, emit.target.unpack_value(emit.builder, kind, place, align))
     if isinstance(holder.kind, types.BaseTuple):
         return element(emit, parts(emit, holder), index)
     raise Unsupported(f"an element of {holder.kind}")
@@ -43,7 +42,8 @@ def set_element(emit: Emitter, holder: Value, index: Value, value: Value) -> Non
     elif isinstance(holder.kind, types.Array) and holder.kind.mutable:
         place = _place(emit, holder, index)
         kind = holder.kind.dtype
-        emit.target.pack_value(emit.builder, kind, emit.cast(value, kind).ir, place)
+        align = None if holder.kind.aligned else 1
+        emit.target.pack_value(emit.builder, kind, emit.cast(value, kind).ir, place, align)
     else:
         raise Unsupported(f"an element of {holder.kind} is set")
 
@@ -72,19 +72,40 @@ def _place(emit: Emitter, array: Typed, index: Value) -> Any:
 
 def _known_element(emit: Emitter, numbers: Any, index: Value) -> Value:
     """An element of a tuple of constants."""
-    if not (isinstance(numbers, tuple) and all(isinstance(x, float) for x in numbers)):
+    if not isinstance(numbers, tuple):
         raise Unsupported("an element of what is known")
     if isinstance(index, Known):
-        return Known(numbers[index.value])
-    where = emit.cast(index, types.int64)
+        return Known(numbers[_constant_index(index)])
+    if not all(isinstance(x, float) for x in numbers):
+        raise Unsupported("an element of a tuple that is not known")
+    where = _within(emit, _word(emit, emit.typed(index)), len(numbers))
     table = ir.ArrayType(ir.DoubleType(), len(numbers))
     held = cgutils.global_constant(
         emit.builder,
         "table",
         ir.Constant(table, [ir.Constant(table.element, x) for x in numbers]),
     )
-    place = emit.builder.gep(held, [ir.Constant(where.ir.type, 0), where.ir])
+    place = emit.builder.gep(held, [ir.Constant(where.type, 0), where])
     return Typed(types.float64, emit.builder.load(place))
+
+
+def _constant_index(index: Value) -> int:
+    """An index into a tuple that is known when it is compiled."""
+    if isinstance(index, Known) and type(index.value) is int:
+        return index.value
+    raise Unsupported("an element of a tuple that is not known")
+
+
+def _within(emit: Emitter, index: Typed, length: int) -> Any:
+    """An index into a tuple, counted from the end where it is below 0; one outside is an error."""
+    emit.must_be_able_to_raise()
+    where = _from_the_end(emit, index, ir.Constant(index.ir.type, length))
+    outside = emit.builder.icmp_unsigned(">=", where, ir.Constant(where.type, length))
+    with cgutils.if_unlikely(emit.builder, outside):
+        emit.target.call_conv.return_user_exc(
+            emit.builder, IndexError, ("tuple index out of range",)
+        )
+    return where
 
 
 def _row(emit: Emitter, array: Typed, index: Value) -> Value:

@@ -8,7 +8,16 @@ from llvmlite import ir
 from numba.core import errors, types
 
 from .syntax import Unsupported
-from .values import SIMPLE, Known, Typed, Value, constant, kind_of_number, simple_operation
+from .values import (
+    SIMPLE,
+    Known,
+    Typed,
+    Value,
+    constant,
+    folded,
+    kind_of_number,
+    simple_operation,
+)
 
 _REFUSED = (errors.NumbaError, NotImplementedError, KeyError)
 
@@ -125,11 +134,13 @@ class Emitter:
         """An operator of the module `operator`."""
         if all(isinstance(x, Known) and x.is_python_number for x in operands):
             try:
-                return Known(function(*(x.value for x in operands if isinstance(x, Known))))
+                result = folded(function, [x.value for x in operands if isinstance(x, Known)])
             except ArithmeticError:
                 raise Unsupported("a constant that is no number") from None
+            if result is not None:
+                return Known(result)
         values = [self.typed(x) for x in operands]
-        if function is operator.pow:  # of a constant, Numba makes products
+        if function is operator.pow and isinstance(operands[1], Known):  # Numba makes products
             raise Unsupported("a power")
         if len(values) == 2:
             x, y = values

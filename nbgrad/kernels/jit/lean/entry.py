@@ -10,9 +10,9 @@ from typing import Any
 
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.core.callwrapper import PyCallWrapper
 
 from ...layout import DATA, HEAD, IS_KNOWN, ITEMS, LENGTHS, STRIDES
+from ..private import PyCallWrapper
 from .arrays import array_of
 from .functions import Inner
 

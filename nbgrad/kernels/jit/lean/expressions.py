@@ -7,14 +7,15 @@ from collections.abc import Callable, Container, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
+from llvmlite import ir
 from numba.core import types
-from numba.core.dispatcher import Dispatcher
 
+from ..private import Dispatcher
 from .calls import call
 from .elements import attribute, element, flat, parts
 from .emit import Emitter
 from .syntax import Unsupported, outer_names
-from .values import Known, Typed, Value
+from .values import Known, Typed, Value, is_int64
 from .variables import Variables
 
 OPERATORS: dict[type, Callable] = {
@@ -43,6 +44,7 @@ class Expressions:
         self._emit = emit
         self._globals = function.__globals__
         self._outer = outer_names(function)
+        self._local = frozenset(function.__code__.co_varnames + function.__code__.co_cellvars)
         self._inline = inline
 
     def value(self, node: ast.expr) -> Value:
@@ -59,6 +61,8 @@ class Expressions:
                 return attribute(emit, self.value(holder), name)
             case ast.Subscript(value=holder, slice=at):
                 return element(emit, self.value(holder), self.value(at))
+            case ast.UnaryOp() | ast.BinOp() if (number := _literal(node)) is not None:
+                return Known(number)
             case ast.UnaryOp(op=op, operand=operand):
                 return emit.operation(OPERATORS[type(op)], self.value(operand))
             case ast.BinOp(left=left, op=op, right=right):
@@ -73,7 +77,7 @@ class Expressions:
                 each = [partial(self.value, value) for value in values]
                 return self._joined(isinstance(op, ast.And), each, are_bools=True)
             case ast.IfExp(test=test, body=body, orelse=other):
-                return self._choice(self.condition(test), body, other)
+                return self._choice(self.test(test), body, other)
             case ast.Call(func=ast.Attribute(value=holder, attr="ravel"), args=[], keywords=[]):
                 return flat(emit, self.value(holder))
             case ast.Call(func=called, args=args, keywords=[]):
@@ -82,7 +86,7 @@ class Expressions:
                 refuse(node)
 
     def _same(self, x: Value, y: Value) -> bool:
-        if isinstance(x, Known) and isinstance(y, Known):
+        if isinstance(x, Known) and isinstance(y, Known) and not (x.is_number and y.is_number):
             return x.value is y.value
         if None in (getattr(x, "value", 0), getattr(y, "value", 0)):
             return False
@@ -94,6 +98,33 @@ class Expressions:
             each = [partial(self.condition, value) for value in node.values]
             return self._joined(isinstance(node.op, ast.And), each, are_bools=False)
         return self.value(node)
+
+    def test(self, node: ast.expr) -> Value:
+        """The condition of a branch. It is known where Numba drops the other branch before it
+        infers types; else both branches are compiled."""
+        value = self.condition(node)
+        if isinstance(value, Known) and value.is_number and not self._is_plain(node):
+            return Typed(types.boolean, ir.Constant(ir.IntType(1), int(bool(value.value))))
+        return value
+
+    def _is_plain(self, node: ast.expr) -> bool:
+        """Whether Numba decides a condition that is known without inferring types: what has a name
+        outside of the function, constants, comparisons of two of them, and those with None."""
+        match node:
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return self._is_plain(operand)
+            case ast.BoolOp(values=values):
+                return all(map(self._is_plain, values))
+            case ast.Compare(ops=[ast.Is() | ast.IsNot()]):
+                return True
+            case ast.Compare(left=left, comparators=[right]):
+                return self._is_plain(left) and self._is_plain(right)
+            case ast.Attribute(value=holder, attr=name):
+                return name == "ndim" or self._is_plain(holder)
+            case ast.Name(id=name):
+                return name not in self._local
+            case _:
+                return _literal(node) is not None
 
     def _compared(self, left: Value, rest: list[tuple[ast.cmpop, ast.expr]]) -> Value:
         """A comparison, or a chain of them."""
@@ -111,14 +142,19 @@ class Expressions:
         self, is_and: bool, values: Sequence[Callable[[], Value]], are_bools: bool
     ) -> Value:
         """`and` or `or` of conditions, of which the later ones are looked at where they matter."""
-        first, *rest = values
+        (first, *rest), emit = values, self._emit
         value = first()
         if not rest:
             return value
         if isinstance(value, Known):
             decided = bool(value.value) != is_and
-            return value if decided else self._joined(is_and, rest, are_bools)
-        builder, slot = self._emit.builder, self._emit.variable(types.boolean)
+            if decided and are_bools:  # the result has the type of all of them
+                raise Unsupported("a condition that is known, as a value")
+            last = value if decided else self._joined(is_and, rest, are_bools)
+            if are_bools and {emit.typed(x).kind for x in (value, last)} != {types.boolean}:
+                raise Unsupported("a condition that is no bool")
+            return last
+        builder, slot = emit.builder, emit.variable(types.boolean)
         bit = self._bit(value, are_bools)
         builder.store(bit, slot.pointer)
         further, after = self._emit.blocks("further", "joined")
@@ -177,12 +213,35 @@ class Expressions:
 
     def named(self, name: str) -> Value:
         """What a name means: a variable, or what Python finds outside of the function."""
-        if name in self.variables:
+        if name in self._local:
             return self.variables[name]
         for names in (self._outer, self._globals, vars(builtins)):
             if name in names:
                 return Known(names[name])
-        raise Unsupported(f"{name} before it is assigned")
+        raise Unsupported(f"{name}, which is not defined,")
+
+
+def _literal(node: ast.expr) -> bool | int | float | None:
+    """The number that an expression of numbers in the text is, which Python computes before Numba
+    sees it; None for others. Raises Unsupported where it has more than 64 bits."""
+    match node:
+        case ast.Constant(value=bool() | int() | float() as value):
+            return value
+        case ast.UnaryOp(op=op, operand=operand):
+            numbers = [_literal(operand)]
+        case ast.BinOp(left=left, op=op, right=right):
+            numbers = [_literal(left), _literal(right)]
+        case _:
+            return None
+    if None in numbers:
+        return None
+    integers = [x for x in numbers if isinstance(x, int)]
+    if isinstance(op, (ast.Pow, ast.LShift)) and len(integers) == 2 and integers[1] > 64:
+        raise Unsupported("a constant of more than 64 bits")
+    result = OPERATORS[type(op)](*numbers)
+    if isinstance(result, int) and not is_int64(result):
+        raise Unsupported("a constant of more than 64 bits")
+    return result
 
 
 def refuse(node: ast.AST) -> NoReturn:

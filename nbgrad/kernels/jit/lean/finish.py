@@ -1,17 +1,20 @@
 """From a function and the types of its arguments to what Numba makes of one: a compiled result."""
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from numba import _dynfunc  # pyright: ignore[reportAttributeAccessIssue]
 from numba.core import types
-from numba.core.bytecode import FunctionIdentity
-from numba.core.compiler import compile_result
-from numba.core.environment import Environment
-from numba.core.funcdesc import PythonFunctionDescriptor
-from numba.core.runtime.nrt import rtsys
-from numba.core.typing.templates import signature
 
+from ..private import (
+    Environment,
+    FunctionIdentity,
+    PythonFunctionDescriptor,
+    _dynfunc,
+    compile_result,
+    rtsys,
+    signature,
+)
 from .emit import Emitter
 from .entry import add_entry
 from .functions import Functions
@@ -28,6 +31,8 @@ def compiled(function: Callable, state: Any, library: Any, is_called: bool) -> A
     """
     if state.return_type is not None or state.locals:
         raise Unsupported("types that are said beforehand")
+    if function.__code__.co_flags & inspect.CO_VARARGS:
+        raise Unsupported("a signature with more than positional parameters")
     target, flags = state.targetctx, state.flags
     identity: Any = FunctionIdentity.from_function(function)
     described = PythonFunctionDescriptor(

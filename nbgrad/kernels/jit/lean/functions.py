@@ -10,8 +10,8 @@ from typing import Any
 
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.core.cpu_options import FastMathOptions
 
+from ..private import FastMathOptions
 from .emit import Emitter, Raises
 from .syntax import Unsupported
 from .values import Known, Typed, Value

@@ -2,16 +2,25 @@
 
 import ast
 import linecache
-import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any
+
+from ..sources import of_code
 
 
 class Unsupported(Exception):
     """What Numba's own front end has to compile."""
+
+
+class Foreign(Unsupported):
+    """Something that entries for users' compiled code do, which Numba compiles."""
+
+
+class Textless(Unsupported):
+    """A function without its text."""
 
 
 @dataclass(frozen=True)
@@ -23,27 +32,62 @@ class Definition:
     steady: frozenset[str]
 
 
+TEXTS: dict[str, list[str]] = {}
+"""Lines of the texts that were compiled from memory, by file name."""
+
+
+def definition_of(function: Callable) -> Definition:
+    """The definition of a function. Raises Unsupported where the text that is found for it is not
+    its own, and for parameters that are not positional ones."""
+    code, outside = function.__code__, function.__globals__
+    linecache.lazycache(code.co_filename, outside)  # for archives
+    modules = [name for name in code.co_names if isinstance(outside.get(name), ModuleType)]
+    return _definition(code, tuple(modules))
+
+
 @lru_cache(maxsize=512)
-def definition_of(code: CodeType) -> Definition:
-    """The definition of a function. Raises Unsupported where its text is not there, and for
-    parameters that are not positional ones."""
-    tree = _tree_of(code)
+def _definition(code: CodeType, modules: tuple[str, ...]) -> Definition:
+    tree = _found(code, modules)
+    if tree is None and code.co_filename not in TEXTS:
+        linecache.checkcache(code.co_filename)  # the file may have been imported anew
+        tree = _found(code, modules)
+    if tree is None:
+        raise Textless(f"the text of {code.co_name}, which is not in its file as it is now")
+    options = tree.args
+    if options.kwarg or options.kwonlyargs:
+        raise Unsupported("a signature with more than positional parameters")
     return Definition(tree, steady_names(tree))
 
 
-def _tree_of(code: CodeType) -> ast.FunctionDef:
-    lines = linecache.getlines(code.co_filename)
+def _found(code: CodeType, modules: tuple[str, ...]) -> ast.FunctionDef | None:
+    """The definition in the text of a file that gives this very code: the file may be another one
+    than that which was imported."""
+    lines = TEXTS.get(code.co_filename) or linecache.getlines(code.co_filename)
     last = max(end or 0 for _, end, _, _ in code.co_positions())
     # The brackets of the last expression may close in a later line.
-    tree = _parsed(lines[code.co_firstlineno - 1 : last]) or _parsed(
-        lines[code.co_firstlineno - 1 : last + 1]
-    )
-    if tree is None or tree.name != code.co_name:
-        raise Unsupported(f"the text of {code.co_name}")
-    options = tree.args
-    if options.vararg or options.kwarg or options.kwonlyargs:
-        raise Unsupported("a signature with more than positional parameters")
-    return tree
+    for end in (last, last + 1):
+        tree = _parsed(lines[code.co_firstlineno - 1 : end])
+        if tree is not None:
+            return tree if _gives(tree, code, modules) else None
+    return None
+
+
+def _gives(tree: ast.FunctionDef, code: CodeType, modules: tuple[str, ...]) -> bool:
+    """Whether a definition is that of the code, inside of a function that has its outer names.
+    Python calls what is in an imported module otherwise than a method."""
+    if tree.name != code.co_name:
+        return False
+    # Under another name, as its own may be that of a global.
+    bare = ast.FunctionDef(**{**dict(ast.iter_fields(tree)), "name": "_", "decorator_list": []})
+    imports = f"import {', '.join(modules)}\n" if modules else ""
+    whole = ast.parse(f"{imports}def outer({', '.join(code.co_freevars)}): pass")
+    whole.body[-1].body = [ast.copy_location(bare, tree)]  # pyright: ignore
+    (outer,) = _codes_in(compile(whole, code.co_filename, "exec", dont_inherit=True))
+    return of_code(code) in map(of_code, _codes_in(outer))
+
+
+def _codes_in(code: CodeType) -> list[CodeType]:
+    return [each for each in code.co_consts if isinstance(each, CodeType)]
 
 
 class _Steady:
@@ -117,8 +161,11 @@ def steady_names(tree: ast.FunctionDef) -> frozenset[str]:
 
 
 def _parsed(lines: list[str]) -> ast.FunctionDef | None:
+    text = "".join(lines)
+    indented = text[:1].isspace()  # and then texts of several lines must not be moved
     try:
-        [tree] = ast.parse(textwrap.dedent("".join(lines))).body
+        [tree] = ast.parse(f"if 1:\n{text}" if indented else text).body
+        [tree] = tree.body if isinstance(tree, ast.If) else [tree]
     except (SyntaxError, ValueError):
         return None
     return tree if isinstance(tree, ast.FunctionDef) else None

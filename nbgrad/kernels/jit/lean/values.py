@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from llvmlite import ir
 from numba.core import types
-from numba.np import numpy_support
 
+from ..private import numpy_support
 from .syntax import Unsupported
 
 
@@ -40,7 +40,12 @@ class Known:
 
 Value: TypeAlias = "Typed | Known | tuple[Value, ...]"
 
-_INTS = (1 << 63, 1 << 64)
+_EXACT = 2**53  # integers up to here are floats
+
+
+def is_int64(number: int) -> bool:
+    """Whether an integer is one of 64 bits with a sign."""
+    return -(2**63) <= number < 2**63
 
 
 Number: TypeAlias = "bool | int | float | np.number | np.bool_"
@@ -53,7 +58,7 @@ def kind_of_number(number: Number) -> Any:
     if isinstance(number, bool):
         return types.boolean
     if isinstance(number, int):
-        return types.int64 if -_INTS[0] <= number < _INTS[0] else types.uint64
+        return types.int64 if is_int64(number) else types.uint64
     return types.float64
 
 
@@ -63,14 +68,59 @@ def constant(number: Any, kind: Any) -> Any:
         number = number.item()
     if kind == types.float64:
         return ir.Constant(ir.DoubleType(), float(number))
-    if kind == types.float32:
+    if kind == types.float32 and not (isinstance(number, int) and abs(number) > _EXACT):
         with np.errstate(over="ignore"):
             return ir.Constant(ir.FloatType(), float(np.float32(number)))
     if isinstance(kind, types.Boolean) and isinstance(number, bool):
         return ir.Constant(ir.IntType(1), int(number))
-    if kind in types.integer_domain and isinstance(number, int):
+    if (
+        kind in types.integer_domain
+        and isinstance(number, int)
+        and kind.minval <= number <= kind.maxval
+    ):
         return ir.Constant(ir.IntType(kind.bitwidth), int(number))
     raise Unsupported(f"{number} as {kind}")
+
+
+# What Python does with constants as compiled code does it: operations with other results, or on
+# integers that are rounded or wrap around there, are left to run time.
+_COMPARISONS = {
+    operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne, operator.not_,
+}  # fmt: skip
+_OF_FLOATS = {
+    operator.add,
+    operator.sub,
+    operator.mul,
+    operator.truediv,
+    operator.neg,
+    operator.pos,
+}
+_OF_INTEGERS = _OF_FLOATS | {
+    operator.floordiv, operator.mod, operator.and_, operator.or_, operator.xor, operator.invert,
+}  # fmt: skip
+_OF_BOOLS = {operator.and_, operator.or_, operator.xor}
+
+
+def folded(function: Callable, numbers: list[Any]) -> Any:
+    """The result of an operation on constants of Python, or None where that is left to run time.
+    Raises ArithmeticError."""
+    kinds = set(map(type, numbers))
+    if kinds == {int}:
+        if not all(map(is_int64, numbers)):
+            return None
+        shifts = function in (operator.lshift, operator.rshift) and 0 <= numbers[1] < 63
+        powers = function is operator.pow and 0 <= numbers[1] < 64
+        if not (function in _OF_INTEGERS | _COMPARISONS or shifts or powers):
+            return None
+        if function is operator.truediv and max(map(abs, numbers)) > _EXACT:
+            return None
+        result = function(*numbers)
+        return result if not isinstance(result, int) or is_int64(result) else None
+    if kinds == {bool}:
+        return function(*numbers) if function in _OF_BOOLS | _COMPARISONS else None
+    if bool in kinds or any(type(x) is int and abs(x) > _EXACT for x in numbers):
+        return None
+    return function(*numbers) if function in _OF_FLOATS | _COMPARISONS else None
 
 
 _FLOATS: dict[Callable, str] = {

@@ -13,21 +13,24 @@ Variable: TypeAlias = "Slot | Typed | Known | tuple[Variable, ...]"
 class Variables:
     """Variables by name. One has one type in a loop or a branch and in what surrounds it; in
     straight code a new assignment may give it another. `place` is the loops and branches around
-    the statement that is compiled. Those that are `steady` stand for their first values."""
+    the statement that is compiled. Those that are `steady` stand for their first values; those that
+    are `given` have a value on each way to the statement."""
 
     def __init__(self, emit: Emitter, steady: Container[str]):
         self._steady = steady
         self.place: tuple[int, ...] = ()
         self._emit = emit
+        self.given: frozenset[str] = frozenset()
         self._known: dict[str, tuple[tuple[int, ...], Variable]] = {}
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._known
-
     def __getitem__(self, name: str) -> Value:
+        """Raises Unsupported where some way to here gives the variable no value."""
+        if name not in self.given:
+            raise Unsupported(f"{name}, which may be read before it is assigned,")
         return self.read(self._known[name][1])
 
     def __setitem__(self, name: str, value: Value) -> None:
+        self.given |= {name}
         if name in self._steady:
             self._known[name] = self.place, value
             return

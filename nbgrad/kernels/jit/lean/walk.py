@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 
 from .elements import element, parts, set_element
 from .emit import Emitter
@@ -19,11 +19,12 @@ from .variables import Variable
 
 @dataclass
 class _Loop:
-    """Where `continue` and `break` lead, and whether there is one of the latter."""
+    """Where `continue` and `break` lead, and the variables that have a value at each of the latter;
+    None where there is none."""
 
     again: Any
     after: Any
-    is_left: bool = False
+    left_with: frozenset[str] | None = None
 
 
 class Walk:
@@ -35,7 +36,7 @@ class Walk:
 
         self._emit = emit
         self._name = function.__name__
-        definition = definition_of(function.__code__)
+        definition = definition_of(function)
         self._tree = definition.tree
         self._expressions = Expressions(emit, function, inline, definition.steady)
         self._variables = self._expressions.variables
@@ -44,7 +45,9 @@ class Walk:
         self._loops: list[_Loop] = []
         self._exit = emit.builder.append_basic_block("exit")
         self._result: Variable | None = None
-        for name, argument in zip(self._tree.args.args, arguments, strict=True):
+        options = self._tree.args
+        names = [*options.args, options.vararg] if options.vararg else options.args
+        for name, argument in zip(names, arguments, strict=True):
             self._variables[name.arg] = argument
 
     def run(self) -> Value:
@@ -102,16 +105,19 @@ class Walk:
             case ast.Return(value=value):
                 self._return(self._value(value) if value else Known(None))
             case ast.If(test=test, body=body, orelse=other):
-                self._if(self._condition(test), body, other)
+                self._if(self._expressions.test(test), body, other)
             case ast.While(test=test, body=body, orelse=[]):
                 self._while(test, body)
             case ast.For(
                 target=ast.Name(id=name), iter=ast.Call(func=called, args=bounds), orelse=[]
             ) if self._is_range(called):
                 self._for(name, [self._value(bound) for bound in bounds], node.body)
+            case ast.For(target=ast.Name(id=name), iter=ast.Name() as members, orelse=[]):
+                self._for_each(name, parts(emit, self._value(members)), node.body)
             case ast.Break():
-                self._loops[-1].is_left = True
-                emit.builder.branch(self._loops[-1].after)
+                loop, given = self._loops[-1], self._variables.given
+                loop.left_with = given if loop.left_with is None else loop.left_with & given
+                emit.builder.branch(loop.after)
             case ast.Continue():
                 emit.builder.branch(self._loops[-1].again)
             case ast.Raise(exc=ast.Call(func=kind, args=[ast.Constant(value=str(text))])):
@@ -126,19 +132,25 @@ class Walk:
         builder.position_at_end(head)
         condition = self._condition(test)
         builder.cbranch(self._emit.truth(condition), inside, after)
-        is_left = self._loop(body, inside, head, after)
-        if isinstance(condition, Known) and condition.value and not is_left:
-            builder.unreachable()
+        left_with = self._loop(body, inside, head, after)
+        if isinstance(condition, Known) and condition.value:
+            if left_with is None:
+                builder.unreachable()
+            else:
+                self._variables.given = left_with
 
-    def _loop(self, body: Sequence[ast.stmt], inside: Any, again: Any, after: Any) -> bool:
-        """The body of a loop; whether there is a `break` in it."""
-        loop = _Loop(again, after)
+    def _loop(
+        self, body: Sequence[ast.stmt], inside: Any, again: Any, after: Any
+    ) -> frozenset[str] | None:
+        """The body of a loop, which may run no time; `left_with` of its loop."""
+        loop, given = _Loop(again, after), self._variables.given
         self._emit.builder.position_at_end(inside)
         self._loops.append(loop)
         self._inner(body, again)
         self._loops.pop()
         self._emit.builder.position_at_end(after)
-        return loop.is_left
+        self._variables.given = given
+        return loop.left_with
 
     def _is_range(self, called: ast.expr) -> bool:
         value = self._value(called)
@@ -153,35 +165,72 @@ class Walk:
         if len(bounds) > 2:
             step = bounds[2]
         for bound in (start, stop, step):
-            kind = emit.typed(bound).kind
-            if kind not in types.signed_domain:
+            if (kind := emit.typed(bound).kind) != types.int64:
                 raise Unsupported(f"a range of {kind}")
-        first = emit.cast(start, types.int64).ir
-        end, width = emit.cast(stop, types.int64).ir, emit.cast(step, types.int64).ir
+        first, end, width = (emit.typed(bound).ir for bound in (start, stop, step))
+        by_one = isinstance(step, Known) and step.value in (1, -1)
+        rounds = None if by_one else self._rounds(first, end, width)
         head, inside, again, after = self._emit.blocks("for", "do", "next", "done")
         before = builder.block
         builder.branch(head)
         builder.position_at_end(head)
-        i = Typed(types.int64, builder.phi(first.type))
-        i.ir.add_incoming(first, before)
-        further = builder.icmp_signed("<", i.ir, end)
-        if not isinstance(step, Known):
-            upward = builder.icmp_signed(">", width, ir.Constant(width.type, 0))
-            further = builder.select(upward, further, builder.icmp_signed(">", i.ir, end))
-        elif step.value < 0:
-            further = builder.icmp_signed(">", i.ir, end)
+        at: Any = builder.phi(first.type)
+        at.add_incoming(first if rounds is None else rounds.type(0), before)
+        if rounds is None:
+            further = builder.icmp_signed("<" if width.constant > 0 else ">", at, end)
+        else:
+            further = builder.icmp_unsigned("<", at, rounds)
         builder.cbranch(further, inside, after)
         builder.position_at_end(inside)
-        outside, self._variables.place = self._variables.place, (*self._variables.place, -1)
-        self._variables[name] = i
+        i = at
+        if rounds is not None:
+            i = builder.add(first, builder.mul(at, width, flags=["nsw"]), flags=["nsw"])
+        outside, given = self._variables.place, self._variables.given
+        self._variables.place = (*outside, -1)
+        self._variables[name] = Typed(types.int64, i)
         self._variables.place = outside
         self._loop(body, inside, again, after)
+        self._variables.given = given
         builder.position_at_end(again)
-        following: Any = builder.add(i.ir, width)
-        following.flags.append("nsw")
-        i.ir.add_incoming(following, builder.block)
+        following = builder.add(at, width if rounds is None else at.type(1), flags=["nsw"])
+        at.add_incoming(following, builder.block)
         builder.branch(head)
         builder.position_at_end(after)
+
+    def _for_each(self, name: str, members: Sequence[Value], body: Sequence[ast.stmt]) -> None:
+        """A loop over the members of a tuple, which have one type: its body for each of them."""
+        emit, given = self._emit, self._variables.given
+        values = list(map(emit.typed, members))
+        if len({value.kind for value in values}) != 1:
+            raise Unsupported("a loop over a tuple of several types")
+        (after,) = emit.blocks("done")
+        for value in values:
+            inside, again = emit.blocks("do", "next")
+            emit.builder.branch(inside)
+            emit.builder.position_at_end(inside)
+            self._variables[name] = value
+            self._loop(body, inside, again, after)
+            emit.builder.position_at_end(again)
+        emit.builder.branch(after)
+        emit.builder.position_at_end(after)
+        self._variables.given = given
+
+    def _rounds(self, first: Any, end: Any, width: Any) -> Any:
+        """How many numbers a range has. Its last one plus the step may be no integer of 64 bits, so
+        rounds are counted."""
+        emit, builder, zero = self._emit, self._emit.builder, first.type(0)
+        if not isinstance(width, ir.Constant) or width.constant == 0:
+            emit.must_be_able_to_raise()
+            with cgutils.if_unlikely(builder, builder.icmp_signed("==", width, zero)):
+                emit.target.call_conv.return_user_exc(
+                    builder, ValueError, ("range() arg 3 must not be zero",)
+                )
+        upward = builder.icmp_signed(">", width, zero)
+        low, high = builder.select(upward, first, end), builder.select(upward, end, first)
+        size = builder.select(upward, width, builder.sub(zero, width))
+        between = builder.sub(builder.sub(high, low), first.type(1))
+        count = builder.add(builder.udiv(between, size), first.type(1))
+        return builder.select(builder.icmp_signed("<", low, high), count, zero)
 
     def _if(self, test: Value, body: Sequence[ast.stmt], other: Sequence[ast.stmt]) -> None:
         if isinstance(test, Known):
@@ -190,12 +239,16 @@ class Walk:
         builder = self._emit.builder
         then, otherwise, after = self._emit.blocks("then", "else", "after")
         builder.cbranch(self._emit.truth(test), then, otherwise)
-        builder.position_at_end(then)
-        goes_on = self._inner(body, after)
-        builder.position_at_end(otherwise)
-        goes_on |= self._inner(other, after)
+        given, ends = self._variables.given, []
+        for block, statements in ((then, body), (otherwise, other)):
+            builder.position_at_end(block)
+            self._variables.given = given
+            if self._inner(statements, after):
+                ends.append(self._variables.given)
         builder.position_at_end(after)
-        if not goes_on:
+        if ends:
+            self._variables.given = frozenset.intersection(*ends)
+        else:
             builder.unreachable()
 
     def _return(self, value: Value) -> None:

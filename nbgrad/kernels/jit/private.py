@@ -1,0 +1,106 @@
+"""The private pieces of Numba and llvmlite that are used here: all of them, and nowhere else.
+
+`numba`, `numba.types`, `numba.extending`, `numba.core.types`, `errors` and `cgutils`, `llvmlite.ir`
+and `llvmlite.binding` are documented; whatever else Numba has may go with its next version. It is
+looked for when this is imported, so that a missing piece is one sentence.
+"""
+
+from types import ModuleType
+from typing import Any
+
+import numba
+
+SUPPORTED = "numba>=0.61,<0.69"
+"""The requirement in pyproject.toml: from the oldest to the newest version that was tested."""
+
+
+def complaint(missing: str) -> str:
+    """The sentence about a Numba without a piece that is needed."""
+    return (
+        f"nbgrad cannot work with Numba {numba.__version__} ({missing}): "
+        f'install a version that it was tested with, pip install "{SUPPORTED}"'
+    )
+
+
+def is_theirs(error: AttributeError) -> bool:
+    """Whether an attribute of something of Numba's or llvmlite's is missing."""
+    owner = error.obj
+    home = owner.__name__ if isinstance(owner, ModuleType) else type(owner).__module__
+    return home.partition(".")[0] in ("numba", "llvmlite")
+
+
+try:
+    from llvmlite.binding import ffi
+    from numba import _dynfunc  # pyright: ignore[reportAttributeAccessIssue]
+    from numba.core import cgutils, compiler, config, environment
+    from numba.core import typed_passes as typed
+    from numba.core import untyped_passes as untyped
+    from numba.core.bytecode import FunctionIdentity
+    from numba.core.callwrapper import PyCallWrapper
+    from numba.core.ccallback import CFunc
+    from numba.core.codegen import JITCodeLibrary
+    from numba.core.compiler import Compiler, CompilerBase, _LowerResult, compile_result
+    from numba.core.compiler_lock import global_compiler_lock
+    from numba.core.compiler_machinery import PassManager, register_pass
+    from numba.core.cpu_options import FastMathOptions
+    from numba.core.datamodel.registry import default_manager
+    from numba.core.dispatcher import Dispatcher
+    from numba.core.environment import Environment
+    from numba.core.errors import NumbaError
+    from numba.core.extending import _Intrinsic
+    from numba.core.funcdesc import FunctionDescriptor, PythonFunctionDescriptor
+    from numba.core.registry import CPUDispatcher
+    from numba.core.runtime import _nrt_python  # pyright: ignore[reportAttributeAccessIssue]
+    from numba.core.runtime.nrt import rtsys
+    from numba.core.typing.templates import Signature, signature
+    from numba.core.utils import OPERATORS_TO_BUILTINS
+    from numba.np import numpy_support
+except ImportError as missing:
+    raise ImportError(complaint(str(missing))) from missing
+
+_ATTRIBUTES: tuple[tuple[Any, str], ...] = (
+    (_dynfunc, "make_function"),
+    (
+        cgutils,
+        "add_global_variable alloca_once alloca_once_value false_bit for_range for_range_slice "
+        "get_item_pointer2 get_or_insert_function global_constant if_likely if_unlikely "
+        "is_not_null pack_array pointer_add true_bit unpack_tuple voidptr_t",
+    ),
+    (config, "BOUNDSCHECK DISABLE_JIT LOOP_VECTORIZE OPT reload_config"),
+    (default_manager, "lookup"),
+    (numpy_support, "FROM_DTYPE from_dtype map_layout"),
+    (type(rtsys), "initialize library"),
+    (
+        typed,
+        "IRLegalization NativeLowering NoPythonBackend NopythonTypeInference PreLowerStripPhis",
+    ),
+    (
+        untyped,
+        "DeadBranchPrune FixupArgs GenericRewrites IRProcessing InlineInlinables ReconstructSSA "
+        "RewriteSemanticConstants TranslateByteCode",
+    ),
+    (
+        JITCodeLibrary,
+        "_optimize_functions _get_module_for_linking _optimize_final_module "
+        "_finalize_final_module _finalize_dynamic_globals _verify_declare_only_symbols",
+    ),
+    (CompilerBase, "compile_extra define_pipelines"),
+    (PyCallWrapper, "build build_wrapper"),
+    (CPUDispatcher, "compile add_overload typeof_pyval _compile_for_args"),
+    (FunctionIdentity, "from_function"),
+    (Environment, "from_fndesc"),
+)
+for _owner, _names in _ATTRIBUTES:
+    for _name in _names.split():
+        if not hasattr(_owner, _name):
+            raise ImportError(complaint(f"{getattr(_owner, '__name__', _owner)} lacks {_name}"))
+
+__all__ = [
+    "OPERATORS_TO_BUILTINS", "SUPPORTED", "CFunc", "CPUDispatcher", "Compiler", "CompilerBase",
+    "Dispatcher", "Environment", "FastMathOptions", "FunctionDescriptor", "FunctionIdentity",
+    "JITCodeLibrary", "NumbaError", "PassManager", "PyCallWrapper", "PythonFunctionDescriptor",
+    "Signature", "_Intrinsic", "_LowerResult", "_dynfunc", "_nrt_python", "cgutils",
+    "compile_result", "compiler", "complaint", "config", "default_manager", "environment", "ffi",
+    "global_compiler_lock", "is_theirs", "numpy_support", "register_pass", "rtsys", "signature",
+    "typed", "untyped",
+]  # fmt: skip
