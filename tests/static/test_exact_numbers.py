@@ -80,3 +80,22 @@ def test_a_factor_stays_inside_of_a_sum():
     x32 = np.full(3, 1e20, np.float32)
     expected = x32 * 1e-30 * 1e-30
     assert expected.all() and same(nbgrad.compile(lambda x: x * 1e-30 * 1e-30)(x32), expected)
+
+
+def test_large_integers_beside_floats_are_floats():
+    x = np.array([1.0, -2.0])
+    assert same(nbgrad.compile(lambda x: x * 10**30 + 10**20)(x), x * 10**30 + 10**20)
+    assert same(nbgrad.compile(lambda x: x < 10**30)(x), x < 10**30)
+
+
+def test_results_that_would_share_memory_are_refused():
+    f, z = nbgrad.compile(lambda x: (x + 1, x * 2)), np.zeros(6)
+    for out in ((z[:3], z[:3]), (z[:3], z[2:5])):
+        with pytest.raises(ValueError, match="two arrays of out= share memory"):
+            f(np.ones(3), out=out)
+    f(z[:3], out=(z[3:], z[:3]))  # an argument may be written over
+    assert z.tolist() == [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]
+
+
+def test_functions_may_have_the_name_of_a_builtin():
+    assert same(nbgrad.compile(abs)(np.array([1.0, -2.0])), np.array([1.0, 2.0]))

@@ -122,8 +122,10 @@ def _product(graph, args, dtype, shape) -> Value | None:
 def _one_factor(first: float, second: float, dtype: np.dtype) -> bool:
     """Whether `first * x * second` is `(first * second) * x` for every x of a dtype: the first
     product is exact, and too large only where both are."""
-    return abs(second) >= 1.0 <= abs(first) and is_power_of_two(first) and (
-        abs(first * second) <= np.finfo(dtype).max
+    return (
+        abs(second) >= 1.0 <= abs(first)
+        and is_power_of_two(first)
+        and (abs(first * second) <= np.finfo(dtype).max)
     )
 
 

@@ -62,7 +62,7 @@ def lower(program: Program) -> tuple[Graph, list[Value]]:
 def _lowered(graph: Graph, symbol: Symbol, known: dict[Symbol, Value]) -> Value:
     row = symbol.primitive
     assert row is not None
-    args = [known[a] if isinstance(a, Symbol) else _constant(graph, a) for a in symbol.args]
+    args = [known[a] if isinstance(a, Symbol) else _constant(graph, a, symbol) for a in symbol.args]
     if row.form is None:
         why = row.eager_only or "it has no static form"
         raise TraceError(
@@ -74,9 +74,12 @@ def _lowered(graph: Graph, symbol: Symbol, known: dict[Symbol, Value]) -> Value:
     return graph.cast(value, symbol.dtype)
 
 
-def _constant(graph: Graph, x: Constant) -> Value:
-    """A number: one of Python's in the dtype that it has alone."""
+def _constant(graph: Graph, x: Constant, symbol: Symbol) -> Value:
+    """A number: one of Python's in the dtype that it has alone; a large integer beside floats is
+    one of them."""
     dtype = known(np.asarray(x).dtype)
     if dtype.kind == "O":
+        if any(a.dtype.kind == "f" for a in symbol.args if isinstance(a, Symbol)):
+            return graph.full(float(x))
         raise OverflowError(f"Python integer {x} out of bounds for int64")
     return graph.full(x, (), dtype)
