@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...codegen.functions import Constant
+from ...core.array import Array
 from ...core.naming import naming
 from ...core.symbols import Symbol
 from ...errors import TraceError
@@ -77,6 +78,11 @@ def _lowered(graph: Graph, symbol: Symbol, known: dict[Symbol, Value]) -> Value:
 def _constant(graph: Graph, x: Constant, symbol: Symbol) -> Value:
     """A number: one of Python's in the dtype that it has alone; a large integer beside floats is
     one of them."""
+    if isinstance(x, Array):
+        raise TraceError(
+            f"the function closes over a tracked array of shape {x.shape}, and what is compiled "
+            f"knows no graph: pass it as an argument, or its numbers by .data{symbol.place}"
+        )
     dtype = known(np.asarray(x).dtype)
     if dtype.kind == "O":
         if any(a.dtype.kind == "f" for a in symbol.args if isinstance(a, Symbol)):
