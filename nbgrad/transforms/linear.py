@@ -18,6 +18,7 @@ from ..values.tracked import below
 from . import trees
 from .forward import dual_argument, primal_of, tangent_of
 from .run import array_leaves, fitted
+from .state import kept
 
 
 class LinearMap:
@@ -173,6 +174,7 @@ def linearize(f: Callable, *primals, **options) -> tuple[Any, LinearMap]:
     (np.float64(2.0), (np.float64(0.0), np.float64(2.0)))
     """
     trees.require_function("linearize", f)
+    primals, options = tuple(map(kept, primals)), kept(options) if options else options
     leaves, rebuild = trees.flatten(primals)
     _require_floats("linearize", leaves)
     with new_level() as level:
@@ -185,7 +187,7 @@ def linearize(f: Callable, *primals, **options) -> tuple[Any, LinearMap]:
             ]
             result = f(*rebuild(duals), **options)
     outputs, rebuild_result = array_leaves("linearize", result)
-    value = rebuild_result([primal_of(x, above) for x in outputs])
+    value = rebuild_result([kept(primal_of(x, above)) for x in outputs])
     tangents = [tangent_of(x, above) for x in outputs]
     recipe = _linearized, (f, primals, options)
     return value, LinearMap("linearize", inputs, tangents, primals, value, level, recipe)

@@ -16,6 +16,7 @@ from ..values.operands import ones
 from ..values.tracked import TrackedArray
 from . import trees
 from .run import Run, array_leaves, fitted, with_aux
+from .state import kept
 from .transformed import transformed
 
 
@@ -124,14 +125,16 @@ def vjp(f: Callable, *primals, has_aux: bool = False, **options) -> tuple:
     Returns `(value, pullback)`, or `(value, pullback, aux)`. `pullback(ct)` takes a cotangent of
     the structure and shapes of the value and gives a tuple: for each primal, J' @ ct in its
     structure, with None for integers. It may be called many times; it keeps the values that it
-    needs, and is pickled as the call of `vjp`, which runs once more where it is read. The pullback
-    raises TypeError for another structure or dtype, DimensionMismatch for another shape.
+    needs, whatever is written to the arguments later, and is pickled as the call of `vjp`, which
+    runs once more where it is read. The pullback raises TypeError for another structure or dtype,
+    DimensionMismatch for another shape.
 
     >>> value, pullback = nbgrad.vjp(lambda x, y: (x * y, x + y), 2.0, 3.0)
     >>> pullback((1.0, 0.0))
     (np.float64(3.0), np.float64(2.0))
     """
     trees.require_function("vjp", f)
+    primals, options = tuple(map(kept, primals)), kept(options) if options else options
     run = Run("vjp", f, primals, range(len(primals)), options)
     result, aux = with_aux("vjp", run.result) if has_aux else (run.result, None)
     value, pullback = pullback_of(run, result)
@@ -150,7 +153,7 @@ def pullback_of(run: Run, result: Any) -> tuple[Any, Callable[[Any], tuple]]:
     """The value of a recorded result without its level, and its pullback."""
     outputs, rebuild = array_leaves(run.op, result)
     run.look(outputs)
-    value = rebuild([run.plain(x) for x in outputs])
+    value = rebuild([kept(run.plain(x)) for x in outputs])
 
     def pullback(ct):
         seeds = fitted(run.op, "cotangent", ct, outputs, value)
