@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
+from ..core.conversions import explain, refusal
 from ..core.memory import Argument
 from ..core.primitive import new_level, shape_of
 from ..errors import DimensionMismatch, GraphError
@@ -60,7 +61,12 @@ def jvp(f: Callable, primals: Sequence, tangents: Sequence, has_aux: bool = Fals
                 for x, t in zip(leaves, direction, strict=True)
             ]
             duals.append(rebuild(moved))
-        result = f(*duals)
+        before = refusal.count
+        try:
+            result = f(*duals)
+        except Exception as error:
+            explain(error, before)
+            raise
     result, aux = with_aux("jvp", result) if has_aux else (result, None)
     outputs, rebuild = array_leaves("jvp", result)
     value = rebuild([primal_of(x, level) for x in outputs])

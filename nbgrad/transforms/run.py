@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
+from ..core.conversions import explain, refusal
 from ..core.primitive import level_for, new_level, shape_of
 from ..errors import DimensionMismatch
 from ..kernels.shapes import MOST_AXES
@@ -91,7 +92,12 @@ class Run:
                 nodes += own
                 if self.parts is not None:
                     self.parts.append((len(own), state.gradient))
-            self.result = f(*inputs, **options)
+            before = refusal.count
+            try:
+                self.result = f(*inputs, **options)
+            except Exception as error:
+                explain(error, before)
+                raise
 
     def own(self, x: Any) -> TrackedArray | None:
         """The array of this run's level behind x, which may depend on its leaves."""
