@@ -152,7 +152,7 @@ class Objective(_Derived):
         run = Run("nbgrad.scipy", self._flat.call, (np.array(x), self._flat.data), (0,), {})
         out = run.result
         return _number(run.plain(out)), lambda: trees.released(
-            run.pull([out], [ones_like(out)])[0], 0
+            run.pull([out], [ones_like(out)])[0], run.level
         )
 
 
