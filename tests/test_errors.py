@@ -307,7 +307,8 @@ OTHERS = [
     ("x.dtype = np.float32", AttributeError, "the dtype of an array in a graph is fixed: use "
      "x.astype(dtype)"),
     ("x.at.set(1.0)", AttributeError, "x.at.set: it takes an index first, as in x.at[i].set(v)"),
-    ("x.at[0].divide(2.0)", AttributeError, "x.at[i].divide: there are set, add and multiply"),
+    ("x.at[0].power(2.0)", AttributeError, "x.at[i].power: there are set, add, subtract, multiply, "
+     "divide, max and min"),
     ("del x[0]", ValueError, "cannot delete elements of an array: take the others, as in x[1:]"),
     ("x.children[m]", KeyError, "'that array was not computed from this one; list(x.children) "
      "were'"),

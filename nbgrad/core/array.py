@@ -227,7 +227,7 @@ class Array(Methods, Conversions, Tracer):
 
     @property
     def at(self):
-        """`x.at[i].set(v)`, `.add(v)` and `.multiply(v)`: new arrays that differ at an index."""
+        """`x.at[i].set(v)`, `.add(v)`, `.max(v)`, ...: new arrays that differ at an index."""
         return functions["at"](self)
 
     def __setitem__(self, index, value):
@@ -241,6 +241,10 @@ class Array(Methods, Conversions, Tracer):
     __imod__ = _augmented("%=", operator.mod)
     __imatmul__ = _augmented("@=", operator.matmul)
     __ipow__ = _augmented("**=", operator.pow)
+
+    __iand__ = _augmented("&=", operator.and_)
+    __ior__ = _augmented("|=", operator.or_)
+    __ixor__ = _augmented("^=", operator.xor)
 
     def __delitem__(self, index):
         raise ValueError("cannot delete elements of an array: take the others, as in x[1:]")

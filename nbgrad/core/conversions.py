@@ -9,13 +9,16 @@ import ast
 import dis
 import linecache
 import sys
+import threading
+from collections.abc import Sequence
 from types import FrameType
 from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import UntrackedError, lost_mask
+from ..errors import NbgradError, TraceError, UntrackedError, lost_mask
 from .functions import compared, in_scipy
+from .lines import user_line
 
 _STORES = ("STORE_SUBSCR", "STORE_SLICE")
 _FILL = "make the array by np.zeros(shape, like=x), which takes tracked values"
@@ -66,7 +69,7 @@ class Conversions:
         if (answer := compared(self, self.below, sys._getframe(1))) is not None:  # pyright: ignore
             return answer
         ask = asking(sys._getframe(1))
-        raise UntrackedError(
+        raise refused(
             f"{in_scipy(sys._getframe(1)) or ask.prefix}"
             f"a tracked array cannot become a plain one without losing its derivative: {ask.way}"
         )
@@ -77,7 +80,8 @@ class Conversions:
             raise UntrackedError(
                 f"{ask.op}: float() of a {type(self).__name__} would lose its derivative: {ask.way}"
             )
-        raise UntrackedError(
+        raise refused(
+            f"{in_scipy(sys._getframe(1))}"
             f"float() of a {type(self).__name__} would lose its derivative: use .item() or .data "
             "for the plain number, np.stack or np.array(nested, like=x) to build arrays, and "
             "np.sin(x) instead of math.sin(x)"
@@ -103,6 +107,51 @@ def unpicklable(what: str) -> str:
         "losing its derivative: use threads (ThreadPoolExecutor, "
         'joblib.Parallel(prefer="threads")), or compute the gradient in each process, by '
         "nbgrad.parallel.value_and_grad(loss, engine)"
+    )
+
+
+class _Refusal(threading.local):
+    """What this thread refused last, and how often it did."""
+
+    error: UntrackedError | TraceError | None = None
+    count = 0
+
+
+refusal = _Refusal()
+
+
+def refused(message: str, kind: type = UntrackedError) -> Exception:
+    """The error for a conversion, which `explain` remembers."""
+    refusal.error, refusal.count = kind(message), refusal.count + 1
+    return refusal.error
+
+
+def explain(error: Exception, before: int) -> None:
+    """Raise what was refused after `before` refusals where C code of SciPy replaced that by an
+    error of its own, such as "Unable to parse arguments"."""
+    traceback = error.__traceback__
+    if isinstance(error, NbgradError) or refusal.count == before or traceback is None:
+        return
+    while traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    # A SystemError comes of C code that runs on beside an exception: anywhere.
+    inside = _module(traceback.tb_frame).split(".")[0] == "scipy" or isinstance(error, SystemError)
+    if inside and refusal.error is not None:
+        raise refusal.error from error
+
+
+def wrong_index(positions: Sequence) -> Exception:
+    """The error for arrays as an index that are not all of integers."""
+    if any(x.dtype.kind == "f" for x in positions):
+        return IndexError(
+            "an index of floats: arrays of integers and bools are one, and a tracked array holds "
+            "floats; use i.data.astype(int), through which there is no derivative, or track only "
+            "what is not an index" + user_line()
+        )
+    kind = UntrackedError if any(x.is_batch for x in positions) else TraceError
+    return kind(
+        "an index of bools that depends on the arguments gives a shape that depends on values: "
+        "use np.where(mask, x, 0.0)" + user_line()
     )
 
 

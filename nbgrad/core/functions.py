@@ -112,8 +112,14 @@ def in_scipy(frame: FrameType | None) -> str:
     names = list(_scipy_names(frame))
     for name in [*names, *(".".join(name.split(".")[:2]) for name in names)]:
         if name in remedies:
-            return f"{names[-1]}: {remedies[name]}; "
+            public = (name for name in reversed(names) if _is_public(name))
+            return f"{next(public, names[-1])}: {remedies[name]}; "
     return ""
+
+
+def _is_public(name: str) -> bool:
+    _, module, thing, *_ = name.split(".")
+    return hasattr(sys.modules.get(f"scipy.{module}"), thing)
 
 
 def _scipy_names(frame: FrameType | None) -> Iterator[str]:
@@ -126,6 +132,7 @@ def _scipy_names(frame: FrameType | None) -> Iterator[str]:
         owner, wrapped = frame.f_locals.get("self"), frame.f_locals.get("f")
         names = [type(owner).__name__.removesuffix("_gen")] if owner is not None else []
         if inspect.isfunction(wrapped) and wrapped.__module__.startswith("scipy."):
+            yield ".".join(["scipy", module.partition(".")[0], frame.f_code.co_name])
             library, _, module = wrapped.__module__.partition(".")
             names.append(wrapped.__name__)
         else:

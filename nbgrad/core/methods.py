@@ -28,6 +28,31 @@ def _method(function: Callable):
     return method
 
 
+def require_masks(op: str, *args: Any) -> None:
+    """Raise TypeError for operands of a logical operator that are not bools."""
+    for x in args:
+        dtype = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
+        if dtype.kind != "b":
+            raise TypeError(
+                f"{op} of an array of {dtype}: it takes masks, arrays of bools such as x > 0; "
+                "for integers use arithmetic, or compare first"
+            )
+
+
+def _of_masks(op: str, function: Callable):
+    """The method of a logical operator, and the reflected one."""
+
+    def method(self, other):
+        require_masks(op, self, other)
+        return functions[function](self, other)
+
+    def reflected(self, other):
+        require_masks(op, self, other)
+        return functions[function](other, self)
+
+    return method, reflected
+
+
 class Methods:
     """The methods that ndarray has, for every kind of array."""
 
@@ -38,10 +63,25 @@ class Methods:
         """The array with its axes reversed."""
         return functions[np.transpose](self)
 
+    @property
+    def mT(self):
+        """The matrices of the last two axes, transposed."""
+        if self.ndim < 2:
+            raise ValueError("matrix transpose with ndim < 2 is undefined")
+        return functions[np.swapaxes](self, -1, -2)
+
     def transpose(self, *axes):
         """Axes permuted; reversed without arguments."""
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else (axes or None)
         return functions[np.transpose](self, order)
+
+    __and__, __rand__ = _of_masks("&", np.logical_and)
+    __or__, __ror__ = _of_masks("|", np.logical_or)
+    __xor__, __rxor__ = _of_masks("^", np.logical_xor)
+
+    def __invert__(self):
+        require_masks("~", self)
+        return functions[np.logical_not](self)
 
     def reshape(self, *shape):
         """The elements in another shape; one length may be -1."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import TraceError
 from .array import Array
-from .conversions import asking, unpicklable
+from .conversions import asking, refused, unpicklable
 from .functions import compared, in_scipy
 from .lines import user_line
 from .naming import naming, tagged
@@ -26,6 +26,10 @@ from .sizes import is_dynamic
 _STATIC = (
     "name the argument in static_argnames, or the attributes of its class that hold arrays in "
     "nbgrad.register(fields=...)"
+)
+_JOINING = (
+    "use np functions on it, np.stack or np.array(nested, like=x) to join values, "
+    "and nbgrad.at(plain)[x].get() for elements at positions x"
 )
 
 
@@ -61,8 +65,7 @@ class Symbol(Array):
     def full_like(self, number: float):
         return self.builder.handed(self.builder.full(number, self.aval))
 
-    def _snapshot(self) -> "Symbol":
-        """The symbol itself, which never changes."""
+    def _snapshot(self) -> "Symbol":  # it never changes
         return self
 
     def _fresh(self) -> "Symbol":
@@ -98,21 +101,24 @@ class Symbol(Array):
     tolist = item
 
     def __bool__(self):
-        raise TraceError(
-            "the truth of a traced value is not known while the function is recorded: use "
-            "np.where(condition, x, y), nbgrad.cond(condition, f, g, *args), which runs one of two "
-            f"functions, nbgrad.while_loop in place of while, or {_STATIC}{user_line()}"
+        raise refused(
+            f"{in_scipy(sys._getframe(1))}the truth of a traced value is not known while the "
+            "function is recorded: use np.where(condition, x, y), nbgrad.cond(condition, f, g, "
+            "*args), which runs one of two functions, nbgrad.while_loop in place of while, or "
+            f"{_STATIC}{user_line()}",
+            TraceError,
         )
 
     def __reduce__(self):
         raise TraceError(unpicklable("a traced value"))
 
     def __float__(self):
-        ask = asking(sys._getframe(1))
-        raise TraceError(
-            f"{ask.prefix}float() of a traced value: it has no number while the function is "
-            f"recorded; {ask.way if ask.op else 'keep it an array and use np functions'}"
-            f"{user_line(ask.frame)}"
+        ask, inside = asking(sys._getframe(1)), in_scipy(sys._getframe(1))
+        way = ask.way if ask.op else "keep it an array and use np functions"
+        raise refused(
+            f"{inside or ask.prefix}float() of a traced value: it has no number while the function "
+            f"is recorded; {way}{user_line(ask.frame)}",
+            TraceError,
         )
 
     def __int__(self):
@@ -126,18 +132,12 @@ class Symbol(Array):
     def __array__(self, dtype=None, copy=None):
         if (answer := compared(self, None, sys._getframe(1))) is not None:
             return answer
-        ask = asking(sys._getframe(1))
-        way = (
-            ask.way
-            if ask.op
-            else (
-                "use np functions on it, np.stack or np.array(nested, like=x) to join values, and "
-                "nbgrad.at(plain)[x].get() for elements at positions x"
-            )
-        )
-        raise TraceError(
-            f"{in_scipy(sys._getframe(1)) or ask.prefix}a traced value cannot become a plain "
-            f"array: it has no numbers while the function is recorded; {way}{user_line(ask.frame)}"
+        ask, inside = asking(sys._getframe(1)), in_scipy(sys._getframe(1))
+        raise refused(
+            f"{inside or ask.prefix}a traced value cannot become a plain array: it has no numbers "
+            f"while the function is recorded; {ask.way if ask.op else _JOINING}"
+            f"{user_line(ask.frame)}",
+            TraceError,
         )
 
 

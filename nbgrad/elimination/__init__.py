@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.primitive import level_for, shape_of
+from ..core.primitive import new_level, shape_of
 from ..values.tracked import below
 from . import orders, recording
 from .accumulate import accumulate
@@ -84,8 +84,8 @@ def jacobian(f: Callable, x: Any, order: str | Sequence[int] = "optimal") -> Any
     >>> nbgrad.elimination.jacobian(lambda x: x[0] * x[1] * (x[1] + 1.0), np.array([2.0, 3.0]))
     array([12., 14.])
     """
-    floor = level_for([x])
-    recorded = recording.record(f, x)
+    with new_level() as level:  # what is tracked inside lies above it
+        recorded = recording.record(f, x)
     graph = recorded.graph()
     if isinstance(order, str):
         order = orders.order(graph, order)
@@ -94,5 +94,5 @@ def jacobian(f: Callable, x: Any, order: str | Sequence[int] = "optimal") -> Any
     if not recorded.entries or 0 in shape:
         return np.zeros(shape, recorded.x.dtype)[()]
     out = np.reshape(accumulate(recorded, order), shape).astype(recorded.x.dtype)
-    out = below(out, floor)
+    out = below(out, level)
     return out[()] if isinstance(out, np.ndarray) else out

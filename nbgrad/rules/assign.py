@@ -1,5 +1,6 @@
 """Writing at an index: the row behind `x.at[i].set(v)` and `y[i] = v`."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -230,6 +231,25 @@ class explaining_at:
             ) from error
 
 
+def _joined(name: str, function: Callable, result: str) -> Callable:
+    """The method that joins elements with a value by a function of two."""
+
+    def method(self, value: Any) -> Any:
+        self._check(value, name)
+        if not self._positions and last_writes(self._index, shape_of(self._x)) is not None:
+            raise NotImplementedError(
+                f"at[index].{name}: the index repeats a position; write to each once"
+            )
+        return self.set(function(self.get(), self._array_of(value)))
+
+    method.__name__ = name
+    method.__doc__ = f"""`x` with its elements at the index {result}.
+
+        Raises NotImplementedError where the index repeats a position.
+        """
+    return method
+
+
 class AtIndex:
     """One index of an array, to be read or written to."""
 
@@ -262,20 +282,19 @@ class AtIndex:
         primitive = scatter_at if self._positions else scatter
         return bind(primitive, value, *self._positions, shape=shape_of(self._x), index=self._index)
 
-    def multiply(self, value: Any) -> Any:
-        """`x` with its elements at the index multiplied by `value`.
+    def subtract(self, value: Any) -> Any:
+        """`x` with `value` subtracted at the index; repeated positions add up."""
+        return self.add(-self._array_of(value, number=True))
 
-        Raises NotImplementedError where the index repeats a position.
-        """
-        self._check(value, "multiply")
-        if not self._positions and last_writes(self._index, shape_of(self._x)) is not None:
-            raise NotImplementedError(
-                "at[index].multiply: the index repeats a position; multiply once for each"
-            )
-        return self.set(self.get() * self._array_of(value))
+    multiply = _joined("multiply", np.multiply, "multiplied by `value`")
+    divide = _joined("divide", np.divide, "divided by `value`")
+    max = _joined("max", np.maximum, "no less than `value`")
+    min = _joined("min", np.minimum, "no greater than `value`")
 
     def __getattr__(self, name: str):
-        raise AttributeError(f"x.at[i].{name}: there are set, add and multiply")
+        raise AttributeError(
+            f"x.at[i].{name}: there are set, add, subtract, multiply, divide, max and min"
+        )
 
     def _array_of(self, value: Any, number: bool = False) -> Any:
         """Lists of Python numbers, and with `number` these, in the dtype that x takes them in."""

@@ -38,9 +38,9 @@ floor_divide = elementwise(
     notes="piecewise constant: derivative 0",
 )  # fmt: skip
 remainder = elementwise(
-    np.remainder, "np.remainder(x, y)",
+    np.remainder, "select(np.fmod(x, y) == 0.0, np.copysign(0.0, y), np.remainder(x, y))",
     [lambda x, y, out: 1, lambda x, y, out: -np.floor_divide(x, y)],
-    domains=[reals, positive], operator="%",
+    domains=[reals, positive], operator="%", whole="np.remainder(x, y)",
     notes="x - y * floor(x / y): derivative -floor(x / y) in y",
 )  # fmt: skip
 negative = elementwise(np.negative, "-x", [lambda x, out: -1], domains=[reals], operator="neg")
@@ -85,7 +85,7 @@ ceil = _step(np.ceil, "np.ceil(x)")
 trunc = _step(np.trunc, "np.trunc(x)")
 sign = _step(
     np.sign,
-    "select(x > 0.0, 1.0, select(x < 0.0, -1.0, x))",
+    "select(x > 0.0, 1.0, select(x < 0.0, -1.0, x + 0.0))",
     "select(x > 0, 1, select(x < 0, -1, 0))",
 )
 copy = elementwise(None, "x", [lambda x, out: 1], domains=[reals], name="copy", plain=np.copy)
@@ -240,7 +240,7 @@ def _clipped(x, low, high):
 
 
 clip = elementwise(
-    np.clip, "minimum(maximum(x, y), z)",
+    np.clip, "minimum(z, maximum(y, x))",
     [lambda x, y, z, out: _share(x, y) * _share(z, np.maximum(x, y)),
      lambda x, y, z, out: _share(y, x) * _share(z, np.maximum(x, y)),
      lambda x, y, z, out: _share(np.maximum(x, y), z)],

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..core.array import Array, apply, implements
-from ..core.lines import user_line
+from ..core.conversions import wrong_index
 from ..core.memory import link
 from ..core.naming import naming
 from ..core.primitive import Aval, Primitive, Unplanned, bind, shape_of
@@ -11,7 +11,7 @@ from ..core.sizes import is_dynamic
 from ..core.steps import Index, Path, names_rest
 from ..core.symbols import recording
 from ..eager import plans as eager
-from ..errors import TraceError, UntrackedError, require_unmasked
+from ..errors import require_unmasked
 from ..kernels import index as kernels
 from . import batching
 from .dtypes import common_type
@@ -323,18 +323,14 @@ def divided(index):
     """An index that is `held`, with holes, and the positions that fill them: those that are
     arguments.
 
-    Raises TraceError or UntrackedError for bools among them.
+    Raises TraceError or UntrackedError for bools among them, IndexError for floats.
     """
     parts = index if isinstance(index, tuple) else (index,)
     positions = [part for part in parts if isinstance(part, Array)]
     if not positions:
         return index, positions
     if any(part.dtype.kind not in "iu" for part in positions):
-        kind = UntrackedError if any(part.is_batch for part in positions) else TraceError
-        raise kind(
-            "an index of bools that depends on the arguments gives a shape that depends on "
-            "values: use np.where(mask, x, 0.0)" + user_line()
-        )
+        raise wrong_index(positions)
     holes = tuple(HOLE if isinstance(part, Array) else part for part in parts)
     return holes if isinstance(index, tuple) else HOLE, positions
 

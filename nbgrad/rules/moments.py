@@ -48,6 +48,7 @@ def cov(m, y=None, rowvar: bool = True, bias: bool = False, ddof=None, fweights=
     if y is not None:
         x = np.concatenate([x, _variables(y, rowvar or len(shape_of(y)) == 1)], axis=0)
     x = x.astype(np.float64 if dtype is None else dtype)
+    aweights = aweights if aweights is None else given(aweights)
     if ddof is not None and ddof != int(ddof):
         raise ValueError("cov: ddof must be a whole number")
     ddof = (0 if bias else 1) if ddof is None else ddof

@@ -4,6 +4,7 @@ bools."""
 import numpy as np
 
 from ..core.array import Array, implements
+from ..core.methods import require_masks
 from ..core.primitive import Aval, bind
 from ..errors import NoRuleError
 from .dtypes import common_type
@@ -28,6 +29,22 @@ logical_not = nondifferentiable(np.logical_not, "x == 0.0", samples=_ones)
 logical_and = nondifferentiable(np.logical_and, "(x != 0.0) & (y != 0.0)", samples=_pairs)
 logical_or = nondifferentiable(np.logical_or, "(x != 0.0) | (y != 0.0)", samples=_pairs)
 logical_xor = nondifferentiable(np.logical_xor, "(x != 0.0) ^ (y != 0.0)", samples=_pairs)
+
+
+def _of_masks(bitwise: np.ufunc, logical: np.ufunc) -> None:
+    @implements(bitwise)
+    def of_masks(*masks):
+        require_masks(f"np.{bitwise.__name__}", *masks)
+        return logical(*masks)
+
+    of_masks.__doc__ = f"`np.{logical.__name__}` of masks, arrays of bools."
+
+
+for _bitwise, _logical in (
+    (np.bitwise_and, np.logical_and), (np.bitwise_or, np.logical_or),
+    (np.bitwise_xor, np.logical_xor), (np.invert, np.logical_not),
+):  # fmt: skip
+    _of_masks(_bitwise, _logical)
 
 
 class _Stopped(Nondifferentiable):

@@ -69,7 +69,9 @@ def _constant(x, widths, constant_values: Any = 0):
     inside = tuple(slice(b, b + n) for (b, _), n in zip(widths, shape, strict=True))
     full = tuple(b + n + a for (b, a), n in zip(widths, shape, strict=True))
     padded = bind(scatter, x, shape=full, index=inside)
-    if not hasattr(constant_values, "level") and not np.any(constant_values):
+    if not hasattr(constant_values, "level") and not (
+        np.any(constant_values) or np.any(np.signbit(constant_values))
+    ):
         return padded
     # The last axis is filled last, so its numbers stand in the corners.
     for axis, (ends, (b, a), n) in enumerate(

@@ -173,7 +173,7 @@ def vander(x, N=None, increasing: bool = False):
     x = x.astype(np.promote_types(x.dtype, int))
     if not n:
         return np.zeros((*shape_of(x), 0), x.dtype)
-    first = np.zeros((*shape_of(x), n), x.dtype)
+    first = np.full((*shape_of(x), n), -0.0).astype(x.dtype)  # -0.0 leaves signs of zero alone
     first[:, 0] = 1
     factors = np.broadcast_to(np.reshape(x, (-1, 1)), first.shape)
     powers = bind(recurrence_row, factors, first, reverse=False)

@@ -87,5 +87,7 @@ def products(x):
     """Running products along the last axis, exact where elements are 0, at every order."""
     if not math.prod(shape_of(x)):
         return x
-    first = np.concatenate([x[..., :1], zeros_like(x[..., 1:])], axis=-1)
+    first = np.concatenate(
+        [x[..., :1], -zeros_like(x[..., 1:])], axis=-1
+    )  # -0.0 leaves signs of zero alone
     return bind(recurrence_row, x, first, reverse=False)

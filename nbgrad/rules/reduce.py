@@ -247,8 +247,9 @@ def _others(x):
     return np.reshape(both, (*lead, -1))[..., :length]
 
 
-def _cofactors(x, axes):
-    """For each element the product of all others that are reduced with it."""
+def _cofactors(x, axes, out):
+    """For each element the product of all others that are reduced with it; where an intermediate
+    product is too large or too small, and the whole product is not, that by the element."""
     shape = shape_of(x)
     if 0 in shape:
         return np.ones(shape, x.dtype)
@@ -256,16 +257,20 @@ def _cofactors(x, axes):
     moved = np.transpose(x, order)
     count = math.prod(shape[i] for i in axes)
     found = np.reshape(_others(np.reshape(moved, (-1, count))), shape_of(moved))
-    return np.transpose(found, tuple(sorted(range(len(order)), key=order.__getitem__)))
+    found = np.transpose(found, tuple(sorted(range(len(order)), key=order.__getitem__)))
+    whole = np.broadcast_to(_opened(out, shape, axes), shape)
+    lost = np.logical_or(np.equal(found, 0), np.logical_not(np.isfinite(found)))
+    lost = np.logical_and(lost, np.logical_and(np.not_equal(whole, 0), np.isfinite(whole)))
+    return np.where(lost, whole / np.where(lost, x, 1.0), found)
 
 
 def _prod_rule(ct, out, args, need, *, axes, keepdims):
     shape = shape_of(args[0])
-    return [scaled(_opened(ct, shape, axes), _cofactors(args[0], axes))]
+    return [scaled(_opened(ct, shape, axes), _cofactors(args[0], axes, out))]
 
 
 def _prod_push(tangents, out, args, *, axes, keepdims):
-    slopes = scaled(tangents[0], _cofactors(args[0], axes))
+    slopes = scaled(tangents[0], _cofactors(args[0], axes, out))
     return np.sum(slopes, axis=axes, keepdims=keepdims)
 
 
@@ -275,11 +280,19 @@ def _prod_fused(ct, out, args, need, *, axes, keepdims):
         return [ct]
     if not is_finite(ct):
         return _prod_rule(ct, out, args, need, axes=axes, keepdims=keepdims)
-    return [kernels.pulled(kernels.prod_pullback, ct, x, axes)]
+    x_bar = kernels.pulled(kernels.prod_pullback, ct, x, axes)
+    if not np.all(x_bar) or not np.isfinite(np.sum(x_bar)):  # rare
+        with np.errstate(all="ignore"):
+            return _prod_rule(ct, out, args, need, axes=axes, keepdims=keepdims)
+    return [x_bar]
 
 
 def _prod_slope(x, out, x_dot, *, axes, keepdims):
-    return kernels.pushed(directions.prod_slope, x, x_dot, out, axes)
+    slope = kernels.pushed(directions.prod_slope, x, x_dot, out, axes)
+    if np.all(slope) and np.isfinite(np.sum(slope)):
+        return slope
+    with np.errstate(all="ignore"):
+        return np.asarray(_prod_push([x_dot], out, [x], axes=axes, keepdims=keepdims))
 
 
 def _prod_curve(ct, out_dot, x, out, x_dot, *, axes, keepdims):

@@ -41,6 +41,27 @@ def swapaxes(a, axis1, axis2):
     return np.transpose(a, order)
 
 
+@implements(np.lib.stride_tricks.sliding_window_view)
+def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False):
+    """All windows of a shape, along `axis` or all axes, as axes of their own at the end: elements,
+    and no view as in NumPy, which is not written to either."""
+    ndim = len(shape_of(x))
+    lengths = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)
+    if axis is None:
+        axes = tuple(range(ndim))
+    else:
+        axes = tuple(axis) if np.iterable(axis) else (axis,)
+    # The checks of NumPy, which allocates nothing for them.
+    np.lib.stride_tricks.sliding_window_view(
+        np.broadcast_to(False, shape_of(x)), lengths, axis if axis is None else axes
+    )
+    for length, place in zip(lengths, axes, strict=True):
+        place = normalize_axis(place, ndim)
+        starts = np.arange(shape_of(x)[place] - length + 1)
+        x = np.moveaxis(np.take(x, starts[:, None] + np.arange(length), place), place + 1, -1)
+    return x
+
+
 @implements(np.moveaxis)
 def moveaxis(a, source, destination):
     """x with the axes `source` moved to the places `destination`; the others keep their order."""

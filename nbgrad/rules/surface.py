@@ -30,8 +30,8 @@ NO_ARRAYS = {
         np.diag_indices np.mask_indices np.tril_indices np.triu_indices np.ravel_multi_index
         np.unravel_index np.broadcast_shapes""",
     "of whole numbers and bools alone": """
-        np.bitwise_and np.bitwise_count np.bitwise_left_shift np.bitwise_or np.bitwise_right_shift
-        np.bitwise_xor np.gcd np.invert np.lcm np.left_shift np.right_shift np.packbits
+        np.bitwise_count np.bitwise_left_shift np.bitwise_right_shift
+        np.gcd np.lcm np.left_shift np.right_shift np.packbits
         np.unpackbits np.base_repr np.binary_repr""",
     "of dates": """
         np.busday_count np.busday_offset np.datetime_as_string np.datetime_data np.is_busday

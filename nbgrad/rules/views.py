@@ -13,7 +13,6 @@ _NAMES = """
 # The result of np.cov is squeezed: an array, and no number, where no axes are left.
 views |= {getattr(np, name) for name in _NAMES.split() if hasattr(np, name)}
 views |= {
-    np.lib.stride_tricks.sliding_window_view,
     np.linalg.diagonal,
     np.linalg.matrix_power,
     np.linalg.matrix_transpose,

@@ -151,7 +151,9 @@ class Objective(_Derived):
         # A copy: SciPy writes the next point where the last one was.
         run = Run("nbgrad.scipy", self._flat.call, (np.array(x), self._flat.data), (0,), {})
         out = run.result
-        return _number(run.plain(out)), lambda: run.pull([out], [ones_like(out)])[0]
+        return _number(run.plain(out)), lambda: trees.released(
+            run.pull([out], [ones_like(out)])[0], run.level
+        )
 
 
 class Residuals(_Derived):

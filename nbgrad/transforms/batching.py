@@ -17,17 +17,19 @@ from .run import array_leaves
 from .transformed import transformed
 
 
-def vmap(f: Callable, in_axes: Any = 0) -> Callable:
-    """`f` over the leading axis of its arguments, all samples in one pass.
+def vmap(f: Callable, in_axes: Any = 0, out_axes: Any = 0) -> Callable:
+    """`f` over an axis of its arguments, all samples in one pass.
 
     Arguments:
         f: a function of one sample, of arrays or nested ones.
-        in_axes: 0 for arguments that have an axis of samples, None for those that all samples
-            share; one for each argument in a tuple, or one for all.
+        in_axes: the axis of samples, None for what all samples share: one for each argument in a
+            tuple, or one for all. For a nested argument it may nest likewise, as in
+            `({"w": None, "x": 0},)`.
+        out_axes: the axis of samples in the result; where that is nested, it may nest likewise.
 
-    The new function takes arrays with one more axis in front, and gives such arrays; what does not
-    depend on a sample is repeated. Each op runs once, by the batch rule of its row. It may be
-    nested, differentiated and compiled, and `f` may be a gradient. Keyword arguments are shared.
+    The new function takes arrays with one more axis, and gives such arrays; what does not depend on
+    a sample is repeated. Each op runs once, by the batch rule of its row. It may be nested,
+    differentiated and compiled, and `f` may be a gradient. Keyword arguments are shared.
 
     Raises DimensionMismatch where the numbers of samples differ or an argument has no axis,
     TypeError where `f` gives no array, UntrackedError where it asks for the value of one sample.
@@ -40,42 +42,94 @@ def vmap(f: Callable, in_axes: Any = 0) -> Callable:
            [0.84, 0.42]])
     """
     trees.require_function("vmap", f)
-    chosen = in_axes if isinstance(in_axes, (tuple, list)) else (in_axes,)
-    if any(axis is not None and (type(axis) is not int or axis != 0) for axis in chosen):
-        raise ValueError(
-            f"vmap: in_axes {in_axes!r}: 0 for samples along the first axis, None for what is "
-            "shared; move another axis to the front with np.moveaxis"
-        )
+    each = isinstance(in_axes, (tuple, list))
+    for name, axes in (("in_axes", in_axes), ("out_axes", out_axes)):
+        if any(x is not None and type(x) is not int for x in trees.flatten(axes)[0]):
+            raise ValueError(
+                f"vmap: {name} {axes!r}: give the axis of samples, a whole number, or None for "
+                "what is shared, or such in the structure of the arguments"
+            )
 
-    @transformed(vmap, f, in_axes)
+    @transformed(vmap, f, in_axes, out_axes)
     def over_samples(*args, **options):
-        axes = chosen if isinstance(in_axes, (tuple, list)) else chosen * len(args)
+        axes = in_axes if each else (in_axes,) * len(args)
         if len(axes) != len(args):
             raise DimensionMismatch(
                 f"vmap: in_axes names {len(axes)} arguments, and {len(args)} are given"
             )
         flat = [trees.flatten(arg) for arg in args]
+        places = [
+            _axes_for("in_axes", axis, arg, leaves)
+            for axis, arg, (leaves, _) in zip(axes, args, flat, strict=True)
+        ]
+        flat = [
+            ([_first(x, axis) for x, axis in zip(leaves, its, strict=True)], rebuild)
+            for (leaves, rebuild), its in zip(flat, places, strict=True)
+        ]
         batches = [
             leaf
-            for (leaves, _), axis in zip(flat, axes, strict=True)
-            if axis is not None
-            for leaf in leaves
-            if _is_array(leaf)
+            for (leaves, _), its in zip(flat, places, strict=True)
+            for leaf, axis in zip(leaves, its, strict=True)
+            if axis is not None and _is_array(leaf)
         ]
         count = _count(batches)
         with new_level() as level:
             result = f(
                 *(
-                    rebuild([_batched(x, axis, level) for x in leaves])
-                    for (leaves, rebuild), axis in zip(flat, axes, strict=True)
+                    rebuild([_batched(x, axis, level) for x, axis in zip(leaves, its, strict=True)])
+                    for (leaves, rebuild), its in zip(flat, places, strict=True)
                 ),
                 **options,
             )
         outputs, rebuild = array_leaves("vmap", result)
         given = set(builtins.map(id, batches))
-        return rebuild([_whole(x, level, count, given) for x in outputs])
+        its = _axes_for("out_axes", out_axes, result, outputs)
+        return rebuild(
+            [_placed(x, axis, level, count, given) for x, axis in zip(outputs, its, strict=True)]
+        )
 
     return over_samples
+
+
+def _axes_for(name: str, axes: Any, tree: Any, leaves: list) -> list[int | None]:
+    """The axis of each leaf of a tree, of axes that nest as it does from the top."""
+    if axes is None or type(axes) is int:
+        return [axes] * len(leaves)
+
+    def spread(axes: Any, tree: Any) -> Any:
+        if axes is None or type(axes) is int:
+            leaves, rebuild = trees.flatten(tree)
+            return rebuild([float("nan") if axes is None else float(axes)] * len(leaves))
+        if isinstance(axes, dict) and isinstance(tree, dict) and axes.keys() == tree.keys():
+            return {key: spread(axes[key], part) for key, part in tree.items()}
+        listed = isinstance(axes, (tuple, list)) and isinstance(tree, (tuple, list))
+        if listed and len(axes) == len(tree):
+            parts = [spread(axis, part) for axis, part in zip(axes, tree, strict=True)]
+            return type(tree)(*parts) if hasattr(tree, "_fields") else type(tree)(parts)
+        raise ValueError(
+            f"vmap: {name} {axes!r} does not nest as {trees.describe(tree)}: give one axis for all "
+            "of it, or its structure"
+        )
+
+    return [None if x != x else int(x) for x in trees.flatten(spread(axes, tree))[0]]
+
+
+def _first(x: Any, axis: int | None) -> Any:
+    """An argument with its axis of samples in front."""
+    return np.moveaxis(x, axis, 0) if axis and _is_array(x) else x
+
+
+def _placed(x: Any, axis: int | None, level: int, count: int, given: set[int]) -> Any:
+    """All samples of a result along an axis; without one where all samples share it."""
+    if axis is not None:
+        rows = _whole(x, level, count, given)
+        return np.moveaxis(rows, 0, axis) if axis and rows is not None else rows
+    if isinstance(x := below(x, level), Batched) and x.level == level:
+        raise ValueError(
+            "vmap: out_axes is None for a result that differs from sample to sample: give the axis "
+            "of its samples"
+        )
+    return x
 
 
 def map(f: Callable, *samples) -> Any:

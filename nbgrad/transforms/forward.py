@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
+from ..core.conversions import explain, refusal
 from ..core.memory import Argument
 from ..core.primitive import new_level, shape_of
 from ..errors import DimensionMismatch, GraphError
@@ -46,14 +47,12 @@ def jvp(f: Callable, primals: Sequence, tangents: Sequence, has_aux: bool = Fals
         raise DimensionMismatch(
             f"jvp: {len(primals)} primals and {len(tangents)} tangents; give one for each"
         )
-    flat, directions, passed = [], [], list(primals)
+    flat, directions = [], []
     for primal, tangent in zip(primals, tangents, strict=True):
         leaves, rebuild = trees.flatten(primal)
         direction = fitted("jvp", "tangent", tangent, leaves, primal)
         flat.append((leaves, rebuild))
         directions.append(direction)
-        passed += direction
-    floor = trees.level_for(*passed)
     with new_level() as level:
         duals = []
         for (leaves, rebuild), direction in zip(flat, directions, strict=True):
@@ -62,15 +61,20 @@ def jvp(f: Callable, primals: Sequence, tangents: Sequence, has_aux: bool = Fals
                 for x, t in zip(leaves, direction, strict=True)
             ]
             duals.append(rebuild(moved))
-        result = f(*duals)
+        before = refusal.count
+        try:
+            result = f(*duals)
+        except Exception as error:
+            explain(error, before)
+            raise
     result, aux = with_aux("jvp", result) if has_aux else (result, None)
     outputs, rebuild = array_leaves("jvp", result)
-    value = rebuild([primal_of(x, level, floor) for x in outputs])
-    tangent = rebuild([tangent_of(x, level, floor) for x in outputs])
+    value = rebuild([primal_of(x, level) for x in outputs])
+    tangent = rebuild([tangent_of(x, level) for x in outputs])
     if not has_aux:
         return value, tangent
     rest, rebuild_rest = trees.flatten(aux)
-    return value, tangent, rebuild_rest([primal_of(x, level, floor) for x in rest])
+    return value, tangent, rebuild_rest([primal_of(x, level) for x in rest])
 
 
 pushforward = jvp
@@ -84,18 +88,17 @@ def dual_argument(op: str, x: Any, tangent: Any, level: int) -> Dual:
     return dual
 
 
-def primal_of(x: Any, level: int, floor: int) -> Any:
-    """x without its tangent at `level` and the graphs of what was tracked from `floor` on."""
+def primal_of(x: Any, level: int) -> Any:
+    """x without its tangent at `level` and the graphs of what was tracked there or above."""
     x = below(x, level)
-    return trees.released(x.primal if isinstance(x, Dual) and x.level == level else x, floor)
+    return trees.released(x.primal if isinstance(x, Dual) and x.level == level else x, level)
 
 
-def tangent_of(x: Any, level: int, floor: int) -> Any:
+def tangent_of(x: Any, level: int) -> Any:
     """The tangent of x at `level` likewise: zeros where it has none, None for None."""
     x = below(x, level)
     if isinstance(x, Dual) and x.level == level:
-        return trees.released(x.tangent, floor)
-    x = below(x, floor)
+        return trees.released(x.tangent, level)
     if x is None:
         return None
     if isinstance(x, Array):

@@ -58,13 +58,10 @@ def jacobian(f: Callable, argnums: int | tuple[int, ...] = 0, mode: str = "auto"
             return f(*full, **options)
 
         point = tuple(args[position] for position in places)
-        floor = trees.level_for(*args, *options.values())
         with trees.apart(*args, *options.values()):
             if mode == "optimal":
                 return _by_elimination(partial, point, argnums)
-            blocks = _jacobian(partial, point, mode, isinstance(argnums, tuple))
-        leaves, rebuild = trees.flatten(blocks)
-        return rebuild([trees.released(x, floor) for x in leaves])
+            return _jacobian(partial, point, mode, isinstance(argnums, tuple))
 
     return jacobian_of
 

@@ -18,6 +18,7 @@ from ..values.tracked import below
 from . import trees
 from .forward import dual_argument, primal_of, tangent_of
 from .run import array_leaves, fitted
+from .state import kept
 
 
 class LinearMap:
@@ -173,9 +174,9 @@ def linearize(f: Callable, *primals, **options) -> tuple[Any, LinearMap]:
     (np.float64(2.0), (np.float64(0.0), np.float64(2.0)))
     """
     trees.require_function("linearize", f)
+    primals, options = tuple(map(kept, primals)), kept(options) if options else options
     leaves, rebuild = trees.flatten(primals)
     _require_floats("linearize", leaves)
-    floor = trees.level_for(*primals)
     with new_level() as level:
         builder = Builder(level)
         inputs = _inputs(builder, leaves)
@@ -186,10 +187,10 @@ def linearize(f: Callable, *primals, **options) -> tuple[Any, LinearMap]:
             ]
             result = f(*rebuild(duals), **options)
     outputs, rebuild_result = array_leaves("linearize", result)
-    value = rebuild_result([primal_of(x, above, floor) for x in outputs])
-    tangents = [tangent_of(x, above, floor) for x in outputs]
+    value = rebuild_result([kept(primal_of(x, above)) for x in outputs])
+    tangents = [tangent_of(x, above) for x in outputs]
     recipe = _linearized, (f, primals, options)
-    return value, LinearMap("linearize", inputs, tangents, primals, value, floor, recipe)
+    return value, LinearMap("linearize", inputs, tangents, primals, value, level, recipe)
 
 
 def _linearized(f: Callable, primals: tuple, options: dict) -> LinearMap:
@@ -215,7 +216,6 @@ def linear_transpose(f: Callable, *examples) -> Callable[[Any], tuple]:
     trees.require_function("linear_transpose", f)
     leaves, rebuild = trees.flatten(examples)
     _require_floats("linear_transpose", leaves)
-    floor = trees.level_for(*examples)
     with new_level() as level:
         builder = Builder(level, hands_out=True)
         inputs = _inputs(builder, leaves)
@@ -227,7 +227,7 @@ def linear_transpose(f: Callable, *examples) -> Callable[[Any], tuple]:
     outputs = [symbol_of(below(x, level)) for x in outputs]
     like = rebuild_result([_zeros(x.aval) if isinstance(x, Symbol) else x for x in outputs])
     recipe = _untransposed, (f, examples)
-    linear = LinearMap("linear_transpose", inputs, outputs, examples, like, floor, recipe)
+    linear = LinearMap("linear_transpose", inputs, outputs, examples, like, level, recipe)
     # What is not linear at all is refused first, by its op.
     linear.transpose(like)
     zeros = rebuild(

@@ -14,6 +14,7 @@ from .custom import CustomRule
 from .elementwise import UserElementwise
 from .reverse import pullback_of
 from .run import Run
+from .state import kept
 
 # Where functions live that are one rule each, besides those of NumPy and SciPy.
 _HOMES = ("_operator", "nbgrad.rules")
@@ -55,6 +56,7 @@ def rrule(f: Callable, *args, **options) -> tuple[Any, Callable[[Any], tuple]]:
             f"rrule: {name} has no rule of its own: use nbgrad.pullback({name}, ...), which "
             "differentiates through it, or give it one with nbgrad.custom_rule"
         )
+    args, options = tuple(map(kept, args)), kept(options) if options else options
     run = Run("rrule", f, args, range(len(args)), options, demand=False)
     value, back = _differentiated(run)
     return value, Pullback(lambda ct: (None, *back(ct)), _again, rrule, f, args, options)
@@ -85,10 +87,12 @@ def pullback(f: Callable, *args, **options) -> tuple[Any, Callable[[Any], tuple]
     (11.5, ({'a': np.float64(4.0), 'b': np.float64(1.0)}, np.float64(2.0)))
     """
     trees.require_function("pullback", f)
+    f, *args = map(kept, (f, *args))
+    options = kept(options) if options else options
     whole = (f, *args)
     run = Run("pullback", _call, whole, range(len(whole)), options, demand=False)
     value, back = _differentiated(run)
-    return value, Pullback(back, _again, pullback, f, args, options)
+    return value, Pullback(back, _again, pullback, f, tuple(args), options)
 
 
 def _again(op: Callable, f: Callable, args: tuple, options: dict) -> Callable:

@@ -16,6 +16,7 @@ from ..values.operands import ones
 from ..values.tracked import TrackedArray
 from . import trees
 from .run import Run, array_leaves, fitted, with_aux
+from .state import kept
 from .transformed import transformed
 
 
@@ -45,8 +46,8 @@ def grad(f: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False)
     `(value, aux)` and the new function `(gradient, aux)`. It can be differentiated again:
     `grad(grad(f))`. It raises as `gradient` does.
 
-    What `f` tracks inside, and leaves that it closes over, are constants: the gradient is plain.
-    Where a tracked array is among the arguments, the gradient is tracked and goes on to it.
+    What `f` tracks inside is a constant: the gradient is plain. Where a tracked array is among the
+    arguments, or `f` closes over one, the gradient is tracked and goes on to it.
 
     >>> float(nbgrad.grad(nbgrad.grad(np.tanh))(0.5)).__round__(6)
     -0.726862
@@ -124,19 +125,24 @@ def vjp(f: Callable, *primals, has_aux: bool = False, **options) -> tuple:
     Returns `(value, pullback)`, or `(value, pullback, aux)`. `pullback(ct)` takes a cotangent of
     the structure and shapes of the value and gives a tuple: for each primal, J' @ ct in its
     structure, with None for integers. It may be called many times; it keeps the values that it
-    needs, and is pickled as the call of `vjp`, which runs once more where it is read. The pullback
-    raises TypeError for another structure or dtype, DimensionMismatch for another shape.
+    needs, whatever is written to the arguments later, and is pickled as the call of `vjp`, which
+    runs once more where it is read. The pullback raises TypeError for another structure or dtype,
+    DimensionMismatch for another shape.
 
     >>> value, pullback = nbgrad.vjp(lambda x, y: (x * y, x + y), 2.0, 3.0)
     >>> pullback((1.0, 0.0))
     (np.float64(3.0), np.float64(2.0))
     """
     trees.require_function("vjp", f)
+    primals, options = tuple(map(kept, primals)), kept(options) if options else options
     run = Run("vjp", f, primals, range(len(primals)), options)
     result, aux = with_aux("vjp", run.result) if has_aux else (run.result, None)
     value, pullback = pullback_of(run, result)
     pullback = Remade(pullback, _pullback_again, f, primals, has_aux, options)
-    return (value, pullback, run.plain(aux)) if has_aux else (value, pullback)
+    if has_aux:
+        run.look(aux)
+        return value, pullback, run.plain(aux)
+    return value, pullback
 
 
 def _pullback_again(f: Callable, primals: tuple, has_aux: bool, options: dict) -> Callable:
@@ -146,7 +152,8 @@ def _pullback_again(f: Callable, primals: tuple, has_aux: bool, options: dict) -
 def pullback_of(run: Run, result: Any) -> tuple[Any, Callable[[Any], tuple]]:
     """The value of a recorded result without its level, and its pullback."""
     outputs, rebuild = array_leaves(run.op, result)
-    value = rebuild([run.plain(x) for x in outputs])
+    run.look(outputs)
+    value = rebuild([kept(run.plain(x)) for x in outputs])
 
     def pullback(ct):
         seeds = fitted(run.op, "cotangent", ct, outputs, value)
@@ -202,11 +209,17 @@ def _value_and_gradients(
         root, value = out.node, out.node.value
         if not value.ndim:
             value = value[()]
-        gradients = run.given(backward.pulled(root, ones(out.aval), since=run.started))
+        seed = ones(out.aval)
+        gradients = run.given(backward.pulled(root, seed, since=run.started), {root: seed})
     else:
         value, own = _scalar_of(op, run, out), run.own(out)
         gradients = run.pull_from({} if own is None else {own.node: ones_like(own)})
-    return ((value, run.plain(aux)) if has_aux else value), gradients
+    if run.closed:
+        value = run.plain(out)
+    if has_aux:
+        run.look(aux)
+        return (value, run.plain(aux)), gradients
+    return value, gradients
 
 
 def _scalar_of(op: str, run: Run, out: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
+from ..core.conversions import explain, refusal
 from ..core.primitive import level_for, new_level, shape_of
 from ..errors import DimensionMismatch
 from ..kernels.shapes import MOST_AXES
@@ -27,14 +28,15 @@ class Run:
 
     `result` is what it gave. `nodes` has a node, or None, for each leaf of the arguments that are
     differentiated; `parts` says how many are one argument's, and what makes its tree of so many,
-    None where each argument is an array. `op` is who asks, for messages. Tracked arrays of this
-    level that were there before, and those of a level above, which the function tracked itself, are
-    constants.
+    None where each argument is an array. `op` is who asks, for messages. Tracked arrays of a level
+    above, which the function tracked itself, are constants. So are those of this level that were
+    there before, for the derivative that is taken; but where the function closes over them,
+    `closed` is true, and values and cotangents are tracked, as they depend on them.
 
     Unless `demand` is false, an argument that holds nothing to differentiate raises TypeError.
     """
 
-    __slots__ = ("level", "nodes", "op", "parts", "result", "started")
+    __slots__ = ("closed", "level", "nodes", "op", "parts", "result", "started")
 
     def __init__(
         self,
@@ -46,7 +48,7 @@ class Run:
         *,
         demand: bool = True,
     ):
-        self.op, inputs = op, list(args)
+        self.op, self.closed, inputs = op, False, list(args)
         nodes: list[graph.Node | None] = []
         self.nodes = nodes
         states: dict[int, State] = {}  # of arguments that are more than an array
@@ -90,7 +92,12 @@ class Run:
                 nodes += own
                 if self.parts is not None:
                     self.parts.append((len(own), state.gradient))
-            self.result = f(*inputs, **options)
+            before = refusal.count
+            try:
+                self.result = f(*inputs, **options)
+            except Exception as error:
+                explain(error, before)
+                raise
 
     def own(self, x: Any) -> TrackedArray | None:
         """The array of this run's level behind x, which may depend on its leaves."""
@@ -101,11 +108,20 @@ class Run:
         return x if isinstance(x, TrackedArray) and x.level == self.level else None
 
     def plain(self, tree: Any) -> Any:
-        """A result without this run's level."""
+        """A result without this run's level, unless it depends on what was tracked before."""
+        level = self.level + self.closed
         if isinstance(tree, NUMBERS):
-            return trees.released(tree, self.level)
+            return trees.released(tree, level)
         leaves, rebuild = trees.flatten(tree)
-        return rebuild([trees.released(x, self.level) for x in leaves])
+        return rebuild([trees.released(x, level) for x in leaves])
+
+    def look(self, tree: Any) -> None:
+        """Note whether a result depends on arrays of this level that were there before."""
+        if self.closed or not graph.Leaf.tracked:
+            return
+        leaves = [tree] if isinstance(tree, NUMBERS) else trees.flatten(tree)[0]
+        roots = [own.node for x in leaves if (own := self.own(x)) is not None]
+        self.closed = graph.reaches_before(roots, self.started)
 
     def pull(self, outputs: Sequence, cotangents: Sequence) -> tuple:
         """For each argument its cotangents, in its structure; None for what is static. Outputs that
@@ -119,26 +135,39 @@ class Run:
 
     def pull_from(self, seeds: dict[graph.Node, Any]) -> tuple:
         """The same from nodes of this run's level, with their cotangents."""
+        if self.closed:
+            return self.given(self._tracked(seeds), seeds)
         if len(seeds) == 1:
             ((root, seed),) = seeds.items()
-            return self.given(backward.pulled(root, seed, since=self.started))
+            return self.given(backward.pulled(root, seed, since=self.started), seeds)
         nodes = backward.history(*seeds, since=self.started)
-        return self.given(backward.sweep(seeds, nodes))
+        return self.given(backward.sweep(seeds, nodes), seeds)
 
-    def given(self, cotangents: dict[graph.Node, Any]) -> tuple:
+    def _tracked(self, seeds: dict[graph.Node, Any]) -> dict[graph.Node, Any]:
+        """The cotangents as ops of this level: they can be differentiated again."""
+        with new_level(self.level):
+            nodes = backward.history(*seeds, since=self.started)
+            return backward.sweep(seeds, nodes, tracked=True)
+
+    def given(self, cotangents: dict[graph.Node, Any], seeds: dict[graph.Node, Any]) -> tuple:
         """For each argument its cotangents, in its structure, from those of the nodes; each array
-        is one of its own."""
+        is one of its own. A node that is none of a leaf is closed over."""
         found: list[Any] = []
         before: set[int] = set()
+        others = len(cotangents) - len(self.nodes)
         for node in self.nodes:
             ct = cotangents.get(node)  # pyright: ignore[reportArgumentType]
             if type(ct) is not _PLAIN or not ct.ndim or ct.base is not None:
+                others += ct is None
                 ct = _own_cotangent(node, ct)
             elif id(ct) in before:
                 ct = np.array(ct)
             else:
                 before.add(id(ct))
             found.append(ct)
+        if others and not self.closed:
+            self.closed = True
+            return self.given(self._tracked(seeds), seeds)
         if self.parts is None:
             return tuple(found)
         rest = iter(found)

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
 
+import numpy as np
+
 from ..core.remade import Wrapper
 from . import trees
 from .objects import COMMON, NUMBERS, conceals
@@ -65,6 +67,19 @@ class State:
             parts.append(own[0] if part is None else build(*part, own))
             at += size
         return self._rebuild(parts)
+
+
+def kept(tree: Any) -> Any:
+    """The tree with copies of its plain arrays, those that functions hold among them: for what
+    outlives the call, after which the caller may write to his own."""
+    if isinstance(tree, NUMBERS):
+        return tree.copy() if isinstance(tree, np.ndarray) else tree
+    if isinstance(tree, types.FunctionType) and not tree.__closure__:
+        return tree
+    state = State(tree)
+    if not any(isinstance(leaf, np.ndarray) for leaf in state.leaves):
+        return tree
+    return state.rebuild([x.copy() if isinstance(x, np.ndarray) else x for x in state.leaves])
 
 
 def require_open(op: str, leaves: list[Any]) -> None:

@@ -141,6 +141,8 @@ def sweep(
             contributions = node.pull_tracked(ct, plan.need)
         else:
             contributions = node.pull_by_rule(ct, plan.need)
+        if own:
+            own.discard(node)  # it would keep what the node saved, that of a span that is passed
         if keep and ct is not None and node in keep:
             passed[node] = ct
         if watch:

@@ -8,7 +8,7 @@ was computed from, and knows only weakly who was computed from it, so there is n
 import threading
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import ref
 
 from ..core.primitive import Primitive, bind, shape_of
@@ -89,6 +89,7 @@ class Leaf(Node):
 
     __slots__ = ("changed", "label")
     plan, parents, saved = None, (), ()
+    tracked: ClassVar[bool] = False  # whether the user has made any
     changed: int
     label: str
 
@@ -133,6 +134,21 @@ class NestedLeaf(Leaf):
 
     __slots__ = ("level",)
     level: int
+
+
+def reaches_before(roots: Sequence[Node], time: int) -> bool:
+    """Whether nodes depend on one that was there at a time, or are it."""
+    if any(root.time <= time for root in roots):
+        return True
+    stack, seen = [*roots], set(roots)
+    while stack:
+        for parent in stack.pop().parents:
+            if parent is not None and parent not in seen:
+                if parent.time <= time:
+                    return True
+                seen.add(parent)
+                stack.append(parent)
+    return False
 
 
 def apply_rule(primitive: Primitive, params: dict, ct, out, args, need) -> list:

@@ -11,7 +11,7 @@ from ..rules.families import FLOATS
 from . import nested as nested
 from . import short
 from . import stale as stale
-from .graph import ARGUMENT
+from .graph import ARGUMENT, Leaf
 from .operands import float_array
 from .tracked import TrackedArray
 
@@ -31,6 +31,7 @@ def track(x, name: str = "", *, copy: bool = True) -> TrackedArray:
     >>> x
     2.0 (tracked x)
     """
+    Leaf.tracked = True
     if type(x) is np.ndarray and x.dtype in FLOATS and copy:
         return short.make_leaf(x.copy(), name, current_level())
     if isinstance(x, Array):

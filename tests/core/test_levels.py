@@ -1,4 +1,4 @@
-"""What is tracked inside of a transformed function, or closed over by it, is a constant of it."""
+"""What is tracked inside of a transformed function is a constant of it."""
 
 import numpy as np
 import pytest
@@ -48,31 +48,15 @@ def test_an_array_tracked_inside_is_a_constant(way):
     assert_plain(WAYS[way](lambda x: x * track(1.0) * x, 3.0), 6.0)
 
 
-# A compiled function refuses what it cannot record, `vmap` and `checkpoint` are no derivatives, and
-# `pullback` differentiates what a function holds.
-NOT_CLOSED = ("vmap", "checkpoint", "pullback", "compiled", "compiled jvp", "compiled inside")
-
-
-@pytest.mark.parametrize("way", [way for way in WAYS if way not in NOT_CLOSED])
-def test_a_leaf_that_is_closed_over_is_a_constant(way):
-    w = track(3.0)
-    assert_plain(WAYS[way](lambda x: w * x, 2.0), 3.0)
-    computed = w * w
-    computed.backward()  # frees its graph, which a derivative in x does not need
-    assert_plain(WAYS[way](lambda x: computed * x, 2.0), 9.0)
-
-
 def test_values_beside_the_derivative_are_plain_too():
-    w = track(3.0)
-    for f in (scaled, lambda x: w * x):
-        for value, _ in (
-            nbgrad.value_and_grad(f)(2.0),
-            nbgrad.jvp(f, (2.0,), (1.0,)),
-            nbgrad.vjp(f, 2.0),
-            nbgrad.linearize(f, 2.0),
-        ):
-            assert_plain(value, f(2.0).item())
-    (_, aux), _ = nbgrad.value_and_grad(lambda x: (w * x, {"w": w, "x": x}), has_aux=True)(2.0)
+    for value, _ in (
+        nbgrad.value_and_grad(scaled)(2.0),
+        nbgrad.jvp(scaled, (2.0,), (1.0,)),
+        nbgrad.vjp(scaled, 2.0),
+        nbgrad.linearize(scaled, 2.0),
+    ):
+        assert_plain(value, 4.0)
+    (_, aux), _ = nbgrad.value_and_grad(lambda x: (x, {"w": track(3.0)}), has_aux=True)(2.0)
     assert_plain(aux["w"], 3.0)
 
 
@@ -80,9 +64,6 @@ def test_second_derivatives():
     assert_plain(nbgrad.hessian(square)(3.0), 2.0)
     assert_plain(nbgrad.hvp(square)(3.0, 1.0), 2.0)
     assert_plain(nbgrad.grad(nbgrad.grad(square))(3.0), 2.0)
-    w = track(3.0)
-    assert_plain(nbgrad.hessian(lambda x: w * x * x)(2.0), 6.0)
-    assert_plain(nbgrad.hvp(lambda x: w * x * x)(2.0, 1.0), 6.0)
 
 
 def test_values_of_vmap_and_compile():
@@ -160,10 +141,10 @@ def test_a_leaf_that_was_tracked_in_another_transformation():
     kept = []
     nbgrad.grad(lambda x: (kept.append(track(5.0)), x * x)[1])(1.0)
     (leaf,) = kept
-    for way in WAYS:
-        if way not in NOT_CLOSED:
-            assert_plain(WAYS[way](lambda x: leaf * x, 2.0), 5.0)
-            assert_plain(WAYS[way](lambda x: x * leaf, 2.0), 5.0)
+    for way in ("grad", "value_and_grad", "vjp", "jvp", "linearize", "transpose", "reverse"):
+        for f in (lambda x: leaf * x, lambda x: x * leaf):
+            found = WAYS[way](f, 2.0)
+            assert (found.item() if isinstance(found, nbgrad.TrackedArray) else found) == 5.0
     (leaf * leaf).backward()
     assert leaf.grad == 10.0
 

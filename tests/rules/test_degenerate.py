@@ -159,3 +159,27 @@ def test_general_matrices_with_equal_eigenvalues():
     assert np.isnan(nbgrad.grad(lambda a: np.sum(np.linalg.eig(a)[1][:, 0] * [1, 2, 3]))(a)).any()
     third = nbgrad.grad(lambda a: np.linalg.eig(a)[1][0, 2])(a)
     np.testing.assert_array_equal(third, np.outer([0.5, 0.0, 0.0], [0.0, 0.0, 1.0]))
+
+
+@pytest.mark.parametrize(
+    "x,expected",
+    [
+        ([1e-150, 1e-150, 1e200, 1e200], [1e250, 1e250, 1e-100, 1e-100]),
+        ([1e150, 1e150, 1e-200, 1e-200], [1e-250, 1e-250, 1e100, 1e100]),
+        ([1e-150, 2.0, 1e-150, 1e200, 1e200], [2e250, 1e100, 2e250, 2e-100, 2e-100]),
+    ],
+)
+def test_slopes_of_products_are_finite_where_the_product_is(x, expected):
+    x = np.array(x)
+    for f in (np.prod, nbgrad.compile(np.prod), lambda x: np.prod(np.stack([x, x]), 1)[0]):
+        np.testing.assert_allclose(nbgrad.grad(f)(x), expected, rtol=1e-14)
+        pushed = [nbgrad.jvp(f, (x,), (e,))[1] for e in np.eye(len(x))]
+        np.testing.assert_allclose(pushed, expected, rtol=1e-14)
+    np.testing.assert_allclose(nbgrad.compile(nbgrad.grad(np.prod))(x), expected, rtol=1e-14)
+
+
+def test_covariances_take_lists_of_weights():
+    x = np.array([[1.0, 2.0, 4.0], [0.5, 0.1, 3.0]])
+    f = lambda x: np.cov(x, aweights=[1, 2, 3])  # noqa: E731
+    for g in (lambda x: f(nbgrad.track(x)).data, nbgrad.compile(f)):
+        np.testing.assert_allclose(g(x), f(x), rtol=1e-14)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import nbgrad
-from nbgrad.static.lower.algebra import SCALED, TIMES, priced
+from nbgrad.static.lower.algebra import SCALED, priced
 from nbgrad.static.lower.buffered import Matmul
-from nbgrad.static.lower.values import is_finite, is_map, topological
+from nbgrad.static.lower.values import is_map, topological
 from nbgrad.static.schedule.fuse import FusionGroup
 
 
@@ -155,22 +155,3 @@ def test_the_slope_of_relu_makes_no_wider_numbers():
     slope = nbgrad.compile(nbgrad.grad(lambda x: np.sum(nbgrad.relu(x) * w)))
     np.testing.assert_array_equal(slope(x), np.where(x > 0, w, np.float32(0.0)))
     assert all(value.dtype in (np.float32, bool) for value in values_of(slope))
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_a_constant_within_products_is_taken_out_of_sums(dtype):
-    """Of the gradients of a mean of squares, 2 / n is in each term."""
-    x, y = draw(60).astype(dtype), draw(61)[1:].astype(dtype)
-
-    def loss(a, b, c):
-        error = (c * x + b) * x + a - y
-        return np.mean(error * error)
-
-    slope = nbgrad.compile(nbgrad.grad(loss, (0, 1, 2)))
-    start = [dtype(0.3), dtype(-0.2), dtype(0.7)]
-    found = slope(*start)
-    error = (0.7 * x.astype(np.float64) - 0.2) * x + 0.3 - y
-    expected = [np.mean(2 * error * x.astype(np.float64) ** k) for k in range(3)]
-    np.testing.assert_allclose(found, expected, rtol=1e-5 if dtype is np.float32 else 1e-12)
-    scaled = [v for v in values_of(slope) if is_map(v, TIMES) and v.shape and is_finite(v.args[0])]
-    assert not scaled

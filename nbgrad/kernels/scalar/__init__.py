@@ -162,14 +162,14 @@ sqrt = np.sqrt if DISABLED else math.sqrt
 
 @device
 def maximum(x, y):
-    """The larger of two; nan where one is nan."""
-    return select(x >= y, x, select(x == x, y, x))
+    """The larger of two, the second of equal ones, which are zeros; nan where one is nan."""
+    return select(x > y, x, select(x == x, y, x))
 
 
 @device
 def minimum(x, y):
-    """The smaller of two; nan where one is nan."""
-    return select(x <= y, x, select(x == x, y, x))
+    """The smaller of two, the second of equal ones, which are zeros; nan where one is nan."""
+    return select(x < y, x, select(x == x, y, x))
 
 
 @device
@@ -193,6 +193,7 @@ def floor_divide(x, y):
     quotient = quotient - select((rest != zero) & ((y < zero) != (rest < zero)), one, zero)
     whole = np.floor(quotient)
     whole = whole + select(quotient - whole > like(x, 0.5), one, zero)
+    whole = select(whole == zero, math.copysign(zero, x / y), whole)
     return select(y == zero, x / y, whole)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,7 @@ class PythonEntry:
         try:
             return self._built(results, self._numbers(arguments, results))
         except Overlap:
+            self._require_apart(results)
             apart = self.fresh(arguments)
             numbers = self._numbers(arguments, apart)
             for place, array in zip(results, apart, strict=True):
@@ -147,6 +149,15 @@ class PythonEntry:
                 f"dtype {value.dtype} that can be written to; it is {description}"
             )
         return [places[i] for i in self.signature.arrays()]
+
+    def _require_apart(self, results: list[np.ndarray]) -> None:
+        """Raise ValueError for two arrays of `out` that share memory: one would be lost."""
+        for x, y in combinations(results, 2):
+            if np.may_share_memory(x, y):
+                raise ValueError(
+                    f"{self.program.name}: two arrays of out= share memory; give each result an "
+                    "array of its own"
+                )
 
     def _built(self, arrays: list[np.ndarray], numbers: list[float]) -> Tree:
         results: list[Any] = [None] * len(self.program.outputs)

@@ -5,6 +5,7 @@ sizes are literal, and keeps arrays alive: a pointer does not, and Numba frees a
 last line that names it.
 """
 
+import builtins
 import keyword
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -161,7 +162,7 @@ _IMPORTS = {
     "nbgrad.kernels.threads": tuple(threads.__all__),
     "nbgrad.kernels.ways": tuple(ways.__all__),
 }  # fmt: skip
-_TAKEN = {"np", *(name for names in _IMPORTS.values() for name in names)}
+_TAKEN = {"np", *dir(builtins), *(name for names in _IMPORTS.values() for name in names)}
 _KERNEL = re.compile(r"(loop|copy|part|product)\d+")
 # What else is called so in the text of a program.
 _LOCAL = {

@@ -1,6 +1,8 @@
 """Algebra of scalar code: what transformations leave behind, made simpler.
 
-It is rounded as before, but where a cotangent is added to a product with it.
+Every rewrite gives the same bits, zeros with their signs and infinities included: numbers are
+multiplied before the array only where `_one_factor` proves that it is exact. One exception: a
+cotangent that is added to a product with it, which is a product with a sum.
 """
 
 import math
@@ -10,8 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...codegen.functions import Constant
+from ...codegen.reductions import SUM
 from ...codegen.scalar import NAMES, SCALED, Expr, evaluate, is_exact, parse
-from .values import Full, Map, Value, is_finite, is_map, number_of
+from .buffered import Reduce
+from .values import Full, Map, Reshape, Value, View, is_finite, is_map, number_of
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -137,23 +141,35 @@ def _product(graph, args, dtype, shape) -> Value | None:
             continue
         if is_map(other, TIMES):
             for inner, rest in (other.args, other.args[::-1]):
-                if is_finite(inner):
+                if is_finite(inner) and _one_factor(inner.number, one.number, dtype):
                     factor = graph.full(one.number * inner.number, (), dtype)
                     return graph.map(TIMES, (factor, rest), dtype, shape)
-                if is_map(inner, TIMES) and any(map(is_finite, inner.args)):
-                    product = graph.map(TIMES, (one, inner), dtype, inner.shape)
-                    return graph.map(TIMES, (product, rest), dtype, shape)
         if is_map(other, NEGATIVE):
             factor = graph.full(-one.number, (), dtype)
             return graph.map(TIMES, (factor, other.args[0]), dtype, shape)
     return None
 
 
+def _one_factor(first: float, second: float, dtype: np.dtype) -> bool:
+    """Whether `first * x * second` is `(first * second) * x` for every x of a dtype: the first
+    product is exact, and too large only where both are."""
+    return (
+        abs(second) >= 1.0 <= abs(first)
+        and is_power_of_two(first)
+        and (abs(first * second) <= np.finfo(dtype).max)
+    )
+
+
+def is_power_of_two(number: float) -> bool:
+    """Whether a product with the number is exact, where it is neither too large nor too small."""
+    return abs(math.frexp(number)[0]) == 0.5
+
+
 def _sum(graph, args, dtype, shape) -> Value | None:
     if args[0] is args[1]:
         return graph.map(TIMES, (graph.full(2.0, (), dtype), args[0]), dtype, shape)
     for one, other in (args, args[::-1]):
-        if number_of(one) == 0.0:
+        if number_of(one) == 0.0 and (is_negative_zero(one.number) or _never_negative_zero(other)):
             return graph.broadcast(other, shape)
         if is_map(one, NEGATIVE):
             return graph.map(MINUS, (other, one.args[0]), dtype, shape)
@@ -168,6 +184,33 @@ def _sum(graph, args, dtype, shape) -> Value | None:
     return None
 
 
+def is_negative_zero(number: Constant) -> bool:
+    """Whether a number is -0.0, which added to any other changes nothing; 0.0 changes -0.0."""
+    return number == 0.0 and math.copysign(1.0, number) < 0
+
+
+_POSITIVE = {parse(text) for text in ("x * x", "abs(x)", "exp(x)", "sigmoid(x)")}
+
+
+def _never_negative_zero(value: Value) -> bool:
+    """Whether no element is -0.0. A sum is where both of its terms are."""
+    for _ in range(_SEARCHED):
+        if isinstance(value, Full):
+            return not is_negative_zero(value.number)
+        if isinstance(value, Reduce):
+            return value.kind is SUM
+        if isinstance(value, (View, Reshape)):
+            value = value.args[0]
+        elif is_map(value, MINUS):
+            value = value.args[0]
+        elif is_map(value, PLUS):
+            number = next((arg for arg in value.args if isinstance(arg, Full)), None)
+            value = number or value.args[0]
+        else:
+            return isinstance(value, Map) and value.body in _POSITIVE
+    return False
+
+
 def _added_again(graph, one: Value, other: Value, dtype, shape) -> Value | None:
     """Of `one + other`, where `one` has been made of `other` already."""
     if is_map(one, SCALED) and one.args[0] is other:
@@ -175,27 +218,22 @@ def _added_again(graph, one: Value, other: Value, dtype, shape) -> Value | None:
         # it, a product is all that the next step waits for.
         factor = graph.map(PLUS, (graph.full(1.0, (), dtype), one.args[1]), dtype)
         return graph.map(SCALED, (other, factor), dtype, shape)
-    for body in (PLUS, MINUS):
-        if is_map(one, body) and one.args[0] is other:  # a square passes the same on twice
-            twice = graph.map(TIMES, (graph.full(2.0, (), dtype), other), dtype)
-            return graph.map(body, (twice, one.args[1]), dtype, shape)
-    if is_map(one, PLUS) and one.args[1] is other:
-        turned = graph.map(PLUS, one.args[::-1], dtype, one.shape)
-        return graph.map(PLUS, (turned, other), dtype, shape)
     return None
 
 
 def _difference(graph, args, dtype, shape) -> Value | None:
     x, y = args
-    if number_of(y) == 0.0:
+    if number_of(y) == 0.0 and not (is_negative_zero(y.number) and not _never_negative_zero(x)):
         return graph.broadcast(x, shape)
     return graph.map(PLUS, (x, y.args[0]), dtype, shape) if is_map(y, NEGATIVE) else None
 
 
 def _quotient(graph, args, dtype, shape) -> Value | None:
     x, y = args
-    if is_finite(y) and y.number and abs(math.frexp(y.number)[0]) == 0.5:  # exact
-        return graph.map(TIMES, (graph.full(1.0 / y.number, (), dtype), x), dtype, shape)
+    if is_finite(y) and is_power_of_two(y.number):
+        share = 1.0 / y.number
+        if abs(share) <= np.finfo(dtype).max:  # the quotient is the product
+            return graph.map(TIMES, (graph.full(share, (), dtype), x), dtype, shape)
     return None
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...codegen.functions import Constant
+from ...core.array import Array
 from ...core.naming import naming
 from ...core.symbols import Symbol
 from ...errors import TraceError
@@ -62,7 +63,7 @@ def lower(program: Program) -> tuple[Graph, list[Value]]:
 def _lowered(graph: Graph, symbol: Symbol, known: dict[Symbol, Value]) -> Value:
     row = symbol.primitive
     assert row is not None
-    args = [known[a] if isinstance(a, Symbol) else _constant(graph, a) for a in symbol.args]
+    args = [known[a] if isinstance(a, Symbol) else _constant(graph, a, symbol) for a in symbol.args]
     if row.form is None:
         why = row.eager_only or "it has no static form"
         raise TraceError(
@@ -74,9 +75,17 @@ def _lowered(graph: Graph, symbol: Symbol, known: dict[Symbol, Value]) -> Value:
     return graph.cast(value, symbol.dtype)
 
 
-def _constant(graph: Graph, x: Constant) -> Value:
-    """A number: one of Python's in the dtype that it has alone."""
+def _constant(graph: Graph, x: Constant, symbol: Symbol) -> Value:
+    """A number: one of Python's in the dtype that it has alone; a large integer beside floats is
+    one of them."""
+    if isinstance(x, Array):
+        raise TraceError(
+            f"the function closes over a tracked array of shape {x.shape}, and what is compiled "
+            f"knows no graph: pass it as an argument, or its numbers by .data{symbol.place}"
+        )
     dtype = known(np.asarray(x).dtype)
     if dtype.kind == "O":
+        if any(a.dtype.kind == "f" for a in symbol.args if isinstance(a, Symbol)):
+            return graph.full(float(x))
         raise OverflowError(f"Python integer {x} out of bounds for int64")
     return graph.full(x, (), dtype)

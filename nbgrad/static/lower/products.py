@@ -26,12 +26,12 @@ def product(graph: "Graph", a: Value, b: Value) -> Value:
         return _summed(graph, a, b, shape, k)
     # Rows and columns of ones only sum; one term only multiplies; one element is a dot product.
     if isinstance(a, Full):
-        total = graph.reduce(SUM, b, [len(b.shape) - 2])
-        total = graph.map(TIMES, (graph.full(a.number, (), dtype), total), dtype)
+        terms = graph.map(TIMES, (graph.full(a.number, (), dtype), b), dtype)
+        total = graph.reduce(SUM, terms, [len(b.shape) - 2])
         return graph.broadcast(graph.reshape(total, (*b.shape[:-2], 1, n)), shape)
     if isinstance(b, Full):
-        total = graph.reduce(SUM, a, [len(a.shape) - 1])
-        total = graph.map(TIMES, (graph.full(b.number, (), dtype), total), dtype)
+        terms = graph.map(TIMES, (graph.full(b.number, (), dtype), a), dtype)
+        total = graph.reduce(SUM, terms, [len(a.shape) - 1])
         return graph.broadcast(graph.reshape(total, (*a.shape[:-1], 1)), shape)
     if k == 1:
         return graph.map(TIMES, (graph.broadcast(a, shape), graph.broadcast(b, shape)), dtype)

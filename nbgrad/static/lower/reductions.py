@@ -4,12 +4,11 @@ import math
 from typing import TYPE_CHECKING
 
 from ...codegen.affine import Axis
-from ...codegen.functions import Constant
 from ...codegen.reductions import MAXIMUM, MINIMUM, SUM, Reduction
-from .algebra import NEGATIVE, TIMES, priced
+from .algebra import MINUS, NEGATIVE, PLUS, TIMES
 from .buffered import Matmul, Reduce
 from .products import summed_products
-from .values import Full, Value, View, is_finite, is_map
+from .values import Full, Value, View, is_map
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -22,7 +21,7 @@ def reduction(graph: "Graph", kind: Reduction, value: Value, axes: tuple[int, ..
         return _of_nothing(graph, kind, value, axes)
     value, axes = _without_single(graph, value, axes)
     if not axes:
-        return value
+        return _of_one(graph, value) if kind is SUM else value
     shape = tuple(n for i, n in enumerate(value.shape) if i not in axes)
     if kind is SUM:
         simpler = _simpler_sum(graph, value, axes, shape)
@@ -54,6 +53,11 @@ def _without_single(
     return view, tuple(places[i] for i in sorted(axes) if i not in single)
 
 
+def _of_one(graph: "Graph", value: Value) -> Value:
+    """The sum of one term each, which is never -0.0."""
+    return graph.map(PLUS, (value, graph.full(0, (), value.dtype)), value.dtype)
+
+
 def _of_nothing(graph: "Graph", kind: Reduction, value: Value, axes: tuple[int, ...]) -> Value:
     shape = tuple(n for i, n in enumerate(value.shape) if i not in axes)
     if kind in (MAXIMUM, MINIMUM):
@@ -63,48 +67,18 @@ def _of_nothing(graph: "Graph", kind: Reduction, value: Value, axes: tuple[int, 
     return graph.full(kind.neutral(value.dtype), shape, value.dtype)
 
 
-# A constant is looked for among so many factors.
-_FACTORS = 8
-
-
-def _without_factor(
-    graph: "Graph", value: Value, most: int = _FACTORS
-) -> tuple[Constant, Value] | None:
-    """A constant that a product has as a factor, and the product without it: in the gradients of
-    mean((d * x**3 + c * x**2 + ...)**2) each sum has its 2 / n inside of another product."""
-    if priced(value)[1] is not value.args:  # 0 where one of the others is
-        *tested, product = value.args
-        found = _without_factor(graph, product, most)
-        if found is None:
-            return None
-        rest = graph.map(value.body, (*tested, found[1]), value.dtype, value.shape)
-        return found[0], rest
-    if not is_map(value, TIMES) or not most:
-        return None
-    for factor, other in (value.args, value.args[::-1]):
-        if is_finite(factor):
-            return factor.number, other
-    for inner, other in (value.args, value.args[::-1]):
-        found = _without_factor(graph, inner, most - 1)
-        if found is not None:
-            return found[0], graph.map(TIMES, (found[1], other), value.dtype, value.shape)
-    return None
-
-
 def _simpler_sum(
     graph: "Graph", value: Value, axes: tuple[int, ...], shape: tuple[int, ...]
 ) -> Value | None:
-    """The sum without adding up equal numbers, and with factors outside of it."""
+    """The sum without adding up equal numbers, and with a sign outside of it. Other factors stay
+    inside: the sum of 1e308 and 1e308 is inf, of both by 1e-10 it is not."""
     dtype = value.dtype
     if isinstance(value, Full):
-        return graph.full(value.number * math.prod(value.shape[i] for i in axes), shape, dtype)
-    found = _without_factor(graph, value)
-    if found is not None and found[1].shape == value.shape:
-        factor, other = found
-        number = graph.full(factor, (), dtype)
-        return graph.map(TIMES, (number, graph.reduce(SUM, other, axes)), dtype, shape)
+        total = value.number * math.prod(value.shape[i] for i in axes)
+        return graph.full(total + 0, shape, dtype)  # sums of -0.0 are 0.0
     if is_map(value, NEGATIVE) and value.args[0].shape == value.shape:
-        return graph.map(NEGATIVE, (graph.reduce(SUM, value.args[0], axes),), dtype, shape)
+        terms = graph.full(0.0, shape, dtype), graph.reduce(SUM, value.args[0], axes)
+        return graph.map(MINUS, terms, dtype, shape)
     if isinstance(value, Matmul):
         return summed_products(graph, value, axes)
     if not isinstance(value, View):
@@ -122,7 +96,7 @@ def _simpler_sum(
     one = graph.view(value.source, index, tuple(value.shape[i] for i in rest))
     total = graph.reduce(SUM, one, [places[i] for i in axes if i not in equal])
     factor = graph.full(float(math.prod(value.shape[i] for i in equal)), (), dtype)
-    return graph.map(TIMES, (factor, total), dtype, shape)
+    return _of_one(graph, graph.map(TIMES, (factor, total), dtype, shape))
 
 
 __all__ = ["reduction"]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...core.array import Array
+from ...core.conversions import explain, refusal
 from ...core.lines import calling_line
 from ...core.memory import Argument
 from ...core.primitive import Aval, Primitive, new_level
@@ -133,9 +134,13 @@ def trace(
         args, options = rebuild([argument(recorder, x, "the compiled function") for x in inputs])
         held = [x for x in trees.flatten((args, options))[0] if not isinstance(x, NUMBERS)]
         outer, recording.recorder = recording.recorder, recorder
+        before = refusal.count
         try:
             with Generators(f, [*args, *options.values()]):
                 result = f(*args, **options)
+        except Exception as error:
+            explain(error, before)
+            raise
         finally:
             recording.recorder = outer
     # Words, None and what it was given of functions and the like are part of the result's nesting.
