@@ -20,7 +20,6 @@ from .functions import compared, in_scipy
 from .lines import user_line
 from .naming import naming, tagged
 from .primitive import Aval, Primitive
-from .sizes import is_dynamic
 
 # How a number becomes part of a program.
 _STATIC = (
@@ -74,14 +73,6 @@ class Symbol(Array):
     def settled(self):
         """This value with a dtype that promotes others: what is differentiated has one."""
         return np.copy(self) if self.weak else self
-
-    def __len__(self) -> int:
-        if self.shape and is_dynamic(self.shape[0]):
-            raise TraceError(
-                f"len() and loops over {self.shape[0]} elements need a number, which is known "
-                f"at run time: use x.shape[0], or nbgrad.scan{user_line()}"
-            )
-        return super().__len__()
 
     @property
     def below(self) -> Any:

@@ -20,7 +20,7 @@ from ..transforms import trees
 from .arguments import Arguments
 from .entry.flatten import Leaf, Tree, Unwritten
 from .entry.front import caller
-from .named import Named, Spec, Specs, compiled
+from .named import Named, Spec, Specs, compiled, is_for
 from .trace.program import Program
 from .trace.record import trace
 
@@ -194,7 +194,7 @@ class StaticFunction(partial, Wrapper):
             named = self._specs.of(self._name, arguments)
             if named.sizes:
                 variant = self._variant(arguments, named)
-                if variant.holds_for(named.values):
+                if is_for(variant, named, arguments.avals, self._recorder(arguments)):
                     return variant, arguments.given
         return self._variant(arguments), arguments.given
 
@@ -206,12 +206,9 @@ class StaticFunction(partial, Wrapper):
         variant = self._known(key, weak)
         if variant is not None:
             return variant
-        from .entry.signature import program_name
         from .variant import Variant
 
-        def record(avals: list[Aval]) -> Program:
-            return trace(self._f, program_name(self._name), avals, weak, arguments.fill)
-
+        record = self._recorder(arguments)
         with self._lock:
             variant = self._known(key, weak)
             if variant is None:
@@ -226,6 +223,13 @@ class StaticFunction(partial, Wrapper):
                 if len(self._variants) > _MOST:
                     del self._variants[next(iter(self._variants))]
         return variant
+
+    def _recorder(self, arguments: Arguments) -> Callable[[list[Aval]], Program]:
+        """What records the function for arguments of given shapes."""
+        from .entry.signature import program_name
+
+        name = program_name(self._name)
+        return lambda avals: trace(self._f, name, avals, arguments.weak, arguments.fill)
 
     def _known(self, key: tuple, weak: tuple) -> "Variant | None":
         """The variant of a key, unless arrays that the function closes over have changed so that
