@@ -43,9 +43,10 @@ class Symbol(Array):
 
     @classmethod
     def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
-        if primitive.inlines:
-            return primitive.inline(*args, **params)  # pyright: ignore[reportAttributeAccessIssue]
         builder = next(a.builder for a in args if isinstance(a, Symbol) and a.level == level)
+        if primitive.inlines:
+            inline = primitive.inline_step if builder.is_step else primitive.inline  # pyright: ignore
+            return inline(*args, **params)
         args = [np.asarray(a) if isinstance(a, (list, tuple)) else a for a in args]
         return builder.handed(builder.apply(primitive, args, params))
 
@@ -195,6 +196,9 @@ def noted(x: Any) -> Any:
 
 class Builder:
     """Makes symbols of one level, each expression once."""
+
+    is_step = False
+    """Whether it records a step or a side, which is differentiated as the program that it is."""
 
     def __init__(self, level: int, hands_out: bool = False):
         self.level = level
