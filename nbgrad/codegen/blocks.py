@@ -23,8 +23,8 @@ class Block:
         """The elements of a dtype from byte `start` on."""
         return Pointer(self, dtype, start)
 
-    def part(self, buffer: Hashable) -> "Block":
-        """The block as one of the buffers that share it sees it."""
+    def part(self, buffer: Hashable, start: int) -> "Block":
+        """The block as one of the buffers sees it that share its bytes from `start` on."""
         return self
 
     def enter(self, start: int, size: int) -> None:

@@ -94,7 +94,7 @@ class _Machine:
         def base(buffer: Hashable, numbers: Numbers) -> tuple[Block, int]:
             if isinstance(buffer, Scratch):
                 assert scratch is not None
-                return scratch[0].part(buffer), scratch[1] + buffer.offset
+                return scratch[0].part(buffer, scratch[1]), scratch[1] + buffer.offset
             if isinstance(buffer, Slot):
                 return self.table[position_of(buffer.at)(numbers)], 0
             return places[buffer]

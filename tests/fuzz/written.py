@@ -7,7 +7,6 @@ depend on what lay in memory. It takes no compilation, and no text.
 """
 
 import math
-from collections.abc import Hashable
 from copy import copy
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
@@ -56,18 +55,26 @@ class Watched(Block):
 
 class Shared(Watched):
     """Scratch: what a buffer reads there was written by itself, and by no other that shares its
-    bytes. Buffers are those of the core; what the planner knows of them is not asked."""
+    bytes. Buffers are those of the core; what the planner knows of them is not asked. A step that
+    was made a loop goes on from the buffer of its first round to those of others: whose they are is
+    not known."""
 
     def __init__(self, data: np.ndarray):
         super().__init__("scratch", data, False)
         self.owners = np.zeros(data.size, np.int64)
         self.numbers: dict[Any, int] = {}
-        self.number = 0
+        self.number, self.room = 0, range(0)
 
-    def part(self, buffer: Hashable) -> "Shared":
+    def part(self, buffer: Any, start: int) -> "Shared":
         seen = copy(self)
         seen.number = self.numbers.setdefault(buffer, len(self.numbers) + 1)
+        seen.room = range(start + buffer.offset, start + buffer.offset + buffer.size)
         return seen
+
+    def number_at(self, places: np.ndarray) -> np.ndarray:
+        """The number of the buffer for bytes that are its own, else 0."""
+        own = (places >= self.room.start) & (places < self.room.stop)
+        return np.where(own, self.number, 0)
 
     def enter(self, start: int, size: int) -> None:
         self.written[start : start + size] = 0
@@ -91,9 +98,10 @@ class _Watching(Pointer):
         if not np.all(self.written[places] == self.whole):
             raise MemoryFault(f"{self.block.name}: {self.told(places)} is read before written")
         owners = self.block.owners
-        if owners is not None and self.block.number:
-            wrote = owners[self._bytes(places)]
-            if not np.all(wrote == self.block.number):
+        if owners is not None:
+            at = self._bytes(places)
+            mine, wrote = self.block.number_at(at), owners[at]
+            if np.any((mine != wrote) & (mine != 0) & (wrote != 0)):
                 raise MemoryFault(f"{self.block.name}: {self.told(places)} is another buffer's")
         return found
 
@@ -103,7 +111,8 @@ class _Watching(Pointer):
         self._checked(super().store, places, values)
         self.written[places] = self.whole
         if self.block.owners is not None:
-            self.block.owners[self._bytes(places)] = self.block.number
+            at = self._bytes(places)
+            self.block.owners[at] = self.block.number_at(at)
 
     def _bytes(self, places: Any) -> Any:
         """The first bytes of elements, in the block."""
