@@ -42,8 +42,7 @@ class Aval:
     @staticmethod
     def of(shape: tuple[int, ...], dtype: np.dtype) -> "Aval":
         key = (shape, dtype)
-        aval = Aval._known.get(key)
-        if aval is None:
+        if (aval := Aval._known.get(key)) is None:
             if len(Aval._known) >= _AVALS:
                 Aval._known.clear()
             aval = Aval()

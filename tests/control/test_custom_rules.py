@@ -77,7 +77,10 @@ def again(f, x):
 
 # By name: the function with a body, and the same without one.
 BODIES = {
-    "loop": (lambda f, x: nbgrad.loop(2, lambda i, s: f(s) * 0.1, x), lambda f, x: again(f, x) * 0.1),
+    "loop": (
+        lambda f, x: nbgrad.loop(2, lambda i, s: f(s) * 0.1, x),
+        lambda f, x: again(f, x) * 0.1,
+    ),
     "scan": (
         lambda f, x: nbgrad.scan(lambda s, v: (s + f(v), f(v)), 0.0, x)[1],
         lambda f, x: np.stack([f(v) for v in x]),
@@ -87,7 +90,9 @@ BODIES = {
         lambda f, x: f(f(x) * SCALE[0]) * SCALE[1],
     ),
     "while": (
-        lambda f, x: nbgrad.while_loop(lambda s: s[0] < 2, lambda s: (s[0] + 1, f(s[1]) * 0.1), (0, x), 5)[1],
+        lambda f, x: nbgrad.while_loop(
+            lambda s: s[0] < 2, lambda s: (s[0] + 1, f(s[1]) * 0.1), (0, x), 5
+        )[1],
         lambda f, x: again(f, x) * 0.1,
     ),
     "cond": (
