@@ -24,7 +24,8 @@ class Block:
         return Pointer(self, dtype, start)
 
     def part(self, buffer: Hashable, start: int) -> "Block":
-        """The block as one of the buffers sees it that share its bytes from `start` on."""
+        """The block as one of the buffers sees it that share its bytes from `start` on;
+        of None, as one that is not known."""
         return self
 
     def enter(self, start: int, size: int) -> None:

@@ -112,6 +112,7 @@ class _Machine:
         if isinstance(statement, Repeat):
             count = statement.n if statement.count is None else operand_of(statement.count)(numbers)
             each = range(int(count))
+            frame = frame.of_rounds()
             for i in reversed(each) if statement.reverse else each:
                 if statement.going and not numbers[statement.going]:
                     break

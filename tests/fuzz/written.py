@@ -67,6 +67,9 @@ class Shared(Watched):
 
     def part(self, buffer: Any, start: int) -> "Shared":
         seen = copy(self)
+        if buffer is None:
+            seen.number = 0
+            return seen
         seen.number = self.numbers.setdefault(buffer, len(self.numbers) + 1)
         seen.room = range(start + buffer.offset, start + buffer.offset + buffer.size)
         return seen
