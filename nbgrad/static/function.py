@@ -310,7 +310,9 @@ def compile(
     Equal names in `dynamic` stand for equal lengths: DimensionMismatch names both arguments where
     they are not. A function that needs more of them (`x[5]` that there are 6 elements) is compiled
     for other lengths on their own; one that computes with a length what has no formula, such as a
-    Python loop over it, is refused with its line.
+    Python loop over it, is refused with its line. Where a function reads lengths (`x.shape`), it is
+    recorded once for each new one, and compiled for that alone where it records another program.
+    `njit` looks at conditions only.
 
     Results are new arrays; with `out=`, arrays in the nesting of the result, they are written there
     (places of numbers are not looked at) and the call allocates no arrays.
