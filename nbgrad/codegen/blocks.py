@@ -1,5 +1,6 @@
 """Memory of the interpreter: blocks of bytes, and pointers into them that stay inside."""
 
+from collections.abc import Hashable
 from typing import TypeAlias, overload
 
 import numpy as np
@@ -21,6 +22,14 @@ class Block:
     def pointer(self, dtype: np.dtype, start: int = 0) -> "Pointer":
         """The elements of a dtype from byte `start` on."""
         return Pointer(self, dtype, start)
+
+    def part(self, buffer: Hashable, start: int) -> "Block":
+        """The block as one of the buffers sees it that share its bytes from `start` on;
+        of None, as one that is not known."""
+        return self
+
+    def enter(self, start: int, size: int) -> None:
+        """Note that bytes become the scratch of a core, which begins with nothing in it."""
 
 
 class Pointer:

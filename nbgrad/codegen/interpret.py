@@ -94,7 +94,7 @@ class _Machine:
         def base(buffer: Hashable, numbers: Numbers) -> tuple[Block, int]:
             if isinstance(buffer, Scratch):
                 assert scratch is not None
-                return scratch[0], scratch[1] + buffer.offset
+                return scratch[0].part(buffer, scratch[1]), scratch[1] + buffer.offset
             if isinstance(buffer, Slot):
                 return self.table[position_of(buffer.at)(numbers)], 0
             return places[buffer]
@@ -112,6 +112,7 @@ class _Machine:
         if isinstance(statement, Repeat):
             count = statement.n if statement.count is None else operand_of(statement.count)(numbers)
             each = range(int(count))
+            frame = frame.of_rounds()
             for i in reversed(each) if statement.reverse else each:
                 if statement.going and not numbers[statement.going]:
                     break
@@ -145,6 +146,8 @@ class _Machine:
                 operands.append(operand_of(x)(frame.numbers))
         scratch = operands.pop() if enter.core.takes_scratch else None
         assert scratch is None or isinstance(scratch, tuple)
+        if scratch is not None:
+            scratch[0].enter(scratch[1], enter.core.scratch)
         return self.run(enter.core, operands, scratch)
 
     def _pointer(self, place: Address, frame: Frame) -> Pointer:

@@ -61,6 +61,16 @@ class Frame:
         """A frame over the same buffers that has its own numbers, and those of this one."""
         return Frame({**self.numbers, **numbers}, self._base)
 
+    def of_rounds(self) -> "Frame":
+        """A frame of the same numbers and buffers, of which those that steps name are the first
+        round's: whose bytes they reach in others is not known."""
+
+        def base(buffer: Hashable, numbers: Numbers) -> tuple[Block, int]:
+            block, start = self._base(buffer, numbers)
+            return block.part(None, start), start
+
+        return Frame(self.numbers, base)
+
     def _typed(self, buffer: Hashable, dtype: np.dtype) -> Pointer:
         block, start = self._base(buffer, self.numbers)
         return block.pointer(dtype, start)

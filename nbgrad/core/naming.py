@@ -6,9 +6,12 @@
 import math
 import operator
 import os
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 # A loop over any number of elements is right for 0 and 1 too, and these hold what they share for
@@ -38,6 +41,8 @@ class Naming:
 
     A program that is recorded for comparison `checks`: captured arrays that have a formula are that
     whatever their sizes are, and where stand-ins are `small`, no number is known by its value.
+    `seen` says that code that may decide by sizes got hold of some: Python computes with integers
+    in places that no formula follows, such as the length of a list.
     """
 
     def __init__(self, line: Callable[[], str], checks: bool = False, small: bool = False):
@@ -46,12 +51,15 @@ class Naming:
         self.known: dict[int, int] = {}
         self.conditions: dict[str, str] = {}
         self.labels: tuple[str, ...] = ()  # of what the program is given
+        self.seen = False
 
     def __enter__(self) -> "Naming":
         self._outer, _here.naming = _here.naming, self
+        NAMINGS.append(self)
         return self
 
     def __exit__(self, *_) -> None:
+        NAMINGS.remove(self)
         _here.naming = self._outer
 
     def require(self, condition: str) -> None:
@@ -68,6 +76,17 @@ class _Here(threading.local):
 _here = _Here()
 
 
+NAMINGS: list[Naming] = []
+"""Those of all threads: where there are none, none has to be looked for."""
+
+
+def note_seen() -> None:
+    """Note that the caller's caller got sizes."""
+    here = _here.naming
+    if here is not None and not here.seen:
+        here.seen = not is_free(sys._getframe(2).f_code.co_filename, False)
+
+
 def naming() -> Naming | None:
     """The sizes of the program that this thread makes; None where all are literal."""
     return _here.naming
@@ -78,13 +97,42 @@ def is_free(file: str, is_order: bool) -> bool:
     return file.startswith(_FREE) and not (is_order and file.startswith(_FREE_IF_EQUAL))
 
 
+def is_outside(file: str) -> bool:
+    """Whether a file is none of this package."""
+    return not file.startswith(_PACKAGE)
+
+
+def gives_number() -> bool:
+    """Whether the caller's caller, a function of the user's, gets the text of a number: where it is
+    recorded for a size of arguments, it must do what it does for that."""
+    here = _here.naming
+    return here is not None and here.small and is_outside(sys._getframe(2).f_code.co_filename)
+
+
+def as_int(n: Any) -> Any:
+    """An integer of any kind as one of Python's, or as a size; anything else itself."""
+    if type(n) is int or hasattr(n, "terms") or not hasattr(n, "__index__"):
+        return n
+    if isinstance(n, np.ndarray) and (n.shape or n.dtype.kind not in "iu"):
+        return n
+    try:
+        return operator.index(n)
+    except TypeError:
+        return n
+
+
 def tagged(x: Any) -> Any:
     """A parameter, with each plain integer in it that is the value of a size as that."""
-    known = _here.naming.known if _here.naming is not None else None
-    if not known:
+    if _here.naming is None:
         return x
+    known = _here.naming.known
     if type(x) is int:
         return known.get(x, x)
+    if isinstance(x, (int, np.integer)) and not isinstance(x, bool):
+        n = as_int(x)
+        return known.get(n, n) if type(n) is int else n
+    if isinstance(x, slice):
+        return slice(*(tagged(as_int(n)) for n in (x.start, x.stop, x.step)))
     if isinstance(x, tuple):
         items = [tagged(item) for item in x]
         if all(map(operator.is_, items, x)):

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..errors import NoRuleError, require_unmasked
 from . import modes
+from .naming import as_int
 
 Shape = tuple[int, ...]
 
@@ -41,15 +42,14 @@ class Aval:
     @staticmethod
     def of(shape: tuple[int, ...], dtype: np.dtype) -> "Aval":
         key = (shape, dtype)
-        aval = Aval._known.get(key)
-        if aval is None:
+        if (aval := Aval._known.get(key)) is None:
             if len(Aval._known) >= _AVALS:
                 Aval._known.clear()
             aval = Aval()
-            aval.shape, aval.dtype = shape, dtype
-            aval.size = math.prod(shape)
+            aval.shape, aval.dtype = tuple(map(as_int, shape)), dtype  # equal keys may be NumPy's
+            aval.size = math.prod(aval.shape)
             aval.constant = Constant(aval)
-            aval = Aval._known.setdefault(key, aval)
+            return Aval._known.setdefault(key, aval)
         return aval
 
     def __repr__(self):
@@ -346,5 +346,5 @@ def _innermost() -> new_level | None:
     return opened
 
 
-def shape_of(x) -> tuple[int, ...]:
+def shape_of(x) -> Shape:
     return x.shape if hasattr(x, "shape") else np.shape(x)

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import TraceError
-from .naming import Naming, is_free, naming, tagged
+from .naming import Naming, gives_number, is_free, is_outside, naming, tagged
 
 Terms = dict[tuple[str, ...], int]
 """A polynomial: for each product of names (or of quotients in brackets) its coefficient."""
@@ -34,14 +34,19 @@ class Size(int):
     terms: Terms
 
     def __repr__(self) -> str:
-        return formula(self.terms)
+        return int.__repr__(self) if gives_number() else formula(self.terms)
 
     __str__ = __repr__
 
     def __format__(self, spec: str) -> str:
+        if gives_number():
+            return format(self.plain, spec)
         return format(formula(self.terms), spec.strip(","))
 
-    def __hash__(self) -> int:  # apart from other integers in the tables of avals and plans
+    def __hash__(self) -> int:
+        if is_outside(sys._getframe(1).f_code.co_filename):
+            return int.__hash__(self)
+        # Apart from other integers in the tables of avals and plans.
         return hash((int.__hash__(self), formula(self.terms)))
 
     def __reduce__(self):
@@ -322,7 +327,10 @@ def _compared(a: Size, b: Any, relation: str) -> Any:
         return answer
     file = sys._getframe(2).f_code.co_filename
     is_order = relation not in ("==", "!=")
-    if not is_free(file, is_order):
+    if is_free(file, is_order):
+        if here.small and not is_order and type(b) is int and b in (0, 1):
+            return relation == "!="  # a length that is 0 or 1 is none that is always so
+    else:
         relation = relation if answer else _OTHERS[relation]
         here.require(_relation(a - b, relation) if isinstance(b, int) else f"{a} {relation} {b}")
     return answer

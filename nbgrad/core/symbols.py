@@ -20,7 +20,6 @@ from .functions import compared, in_scipy
 from .lines import user_line
 from .naming import naming, tagged
 from .primitive import Aval, Primitive
-from .sizes import is_dynamic
 
 # How a number becomes part of a program.
 _STATIC = (
@@ -48,9 +47,10 @@ class Symbol(Array):
 
     @classmethod
     def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
-        if primitive.inlines:
-            return primitive.inline(*args, **params)  # pyright: ignore[reportAttributeAccessIssue]
         builder = next(a.builder for a in args if isinstance(a, Symbol) and a.level == level)
+        if primitive.inlines:
+            inline = primitive.inline_step if builder.is_step else primitive.inline  # pyright: ignore
+            return inline(*args, **params)
         args = [np.asarray(a) if isinstance(a, (list, tuple)) else a for a in args]
         return builder.handed(builder.apply(primitive, args, params))
 
@@ -77,14 +77,6 @@ class Symbol(Array):
     def settled(self):
         """This value with a dtype that promotes others: what is differentiated has one."""
         return np.copy(self) if self.weak else self
-
-    def __len__(self) -> int:
-        if self.shape and is_dynamic(self.shape[0]):
-            raise TraceError(
-                f"len() and loops over {self.shape[0]} elements need a number, which is known "
-                f"at run time: use x.shape[0], or nbgrad.scan{user_line()}"
-            )
-        return super().__len__()
 
     @property
     def below(self) -> Any:
@@ -204,6 +196,9 @@ def noted(x: Any) -> Any:
 
 class Builder:
     """Makes symbols of one level, each expression once."""
+
+    is_step = False
+    """Whether it records a step or a side, which is differentiated as the program that it is."""
 
     def __init__(self, level: int, hands_out: bool = False):
         self.level = level

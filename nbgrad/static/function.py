@@ -19,7 +19,7 @@ from ..transforms import trees
 from .arguments import Arguments, parameters_of, static_names
 from .entry.flatten import Leaf, Tree, Unwritten
 from .entry.front import caller
-from .named import Named, Spec, Specs, compiled
+from .named import Named, Spec, Specs, compiled, is_for
 from .trace.program import Program
 from .trace.record import trace
 
@@ -196,7 +196,7 @@ class StaticFunction(partial, Wrapper):
             named = self._specs.of(self._name, arguments)
             if named.sizes:
                 variant = self._variant(arguments, named)
-                if variant.holds_for(named.values):
+                if is_for(variant, named, arguments.avals, self._recorder(arguments)):
                     return variant, arguments.given
         return self._variant(arguments), arguments.given
 
@@ -208,13 +208,10 @@ class StaticFunction(partial, Wrapper):
         variant = self._known(key, weak)
         if variant is not None:
             return variant
-        from .entry.signature import program_name
         from .reads.guard import Guard
         from .variant import Variant
 
-        def record(avals: list[Aval]) -> Program:
-            return trace(self._f, program_name(self._name), avals, weak, arguments.fill)
-
+        record = self._recorder(arguments)
         with self._lock:
             variant = self._known(key, weak)
             if variant is None:
@@ -239,6 +236,13 @@ class StaticFunction(partial, Wrapper):
             oldest = next(iter(self._variants))
             del self._variants[oldest]
             self._others.pop(oldest, None)
+
+    def _recorder(self, arguments: Arguments) -> Callable[[list[Aval]], Program]:
+        """What records the function for arguments of given shapes."""
+        from .entry.signature import program_name
+
+        name = program_name(self._name)
+        return lambda avals: trace(self._f, name, avals, arguments.weak, arguments.fill)
 
     def _known(self, key: tuple, weak: tuple) -> "Variant | None":
         """The variant of a key that was recorded from what the function reads now."""
@@ -315,7 +319,9 @@ def compile(
     Equal names in `dynamic` stand for equal lengths: DimensionMismatch names both arguments where
     they are not. A function that needs more of them (`x[5]` that there are 6 elements) is compiled
     for other lengths on their own; one that computes with a length what has no formula, such as a
-    Python loop over it, is refused with its line.
+    Python loop over it, is refused with its line. Where a function reads lengths (`x.shape`), it is
+    recorded once for each new one, and compiled for that alone where it records another program.
+    `njit` looks at conditions only.
 
     Results are new arrays; with `out=`, arrays in the nesting of the result, they are written there
     (places of numbers are not looked at) and the call allocates no arrays.

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from ..core.lines import calling_line, user_line
 from ..core.naming import Naming
 from ..core.primitive import Aval
-from ..core.sizes import stand_in, value_of
+from ..core.sizes import stand_in
 from ..core.symbols import static_key
 from ..errors import DimensionMismatch, TraceError
 from ..transforms import trees
 from .arguments import Arguments
 from .entry.flatten import is_dynamic
 from .trace.program import Program
+from .trace.same import Comparison
 
 if TYPE_CHECKING:
     from .variant import Variant
@@ -147,14 +148,33 @@ def compiled(f: str, named: Named, avals: Sequence[Aval], record: Record) -> "Va
         ) from error
 
 
+def is_for(variant: "Variant", named: Named, avals: Sequence[Aval], record: Record) -> bool:
+    """Whether a variant is for the sizes of arguments: its conditions hold, and where the function
+    got hold of sizes, which Python may have decided by unseen, it records the same program."""
+    if not variant.holds_for(named.values):
+        return False
+    known = variant.signature.verified
+    if known is None:
+        return True
+    spelled = {variant.names[name]: n for name, n in named.values.items()}
+    sizes = tuple(spelled[name] for name in variant.signature.places)
+    if sizes not in known and sizes not in variant.others:
+        try:
+            other = _recorded(variant, named, avals, record, list(named.values.values()), True)[1]
+            is_same = variant.comparison.difference(other, spelled) is None
+        except Exception:  # which the function raises for these sizes
+            is_same = False
+        (known if is_same else variant.others).add(sizes)
+    return sizes in known
+
+
 def _compiled(f: str, named: Named, avals: Sequence[Aval], record: Record) -> "Variant":
     """The variant that is the same text for several stand-ins."""
     from .entry.signature import size_names
     from .variant import Variant
 
     spelled = size_names(list(named.sizes))
-    literal = {n for shape in named.shapes for n in shape if isinstance(n, int)}
-    rows = [row for row in _STAND_INS if not literal & set(row)]
+    rows = _rows(named)
     told = ""
     for attempt in range(_ATTEMPTS):
         chosen = [rows[(attempt * len(spelled) + i) % len(rows)] for i in range(len(spelled))]
@@ -186,6 +206,12 @@ def _compiled(f: str, named: Named, avals: Sequence[Aval], record: Record) -> "V
     )
 
 
+def _rows(named: Named) -> list[tuple[int, ...]]:
+    """The stand-ins that are no literal lengths of arguments."""
+    literal = {n for shape in named.shapes for n in shape if isinstance(n, int)}
+    return [row for row in _STAND_INS if not literal & set(row)]
+
+
 def _with_sizes(named: Named, avals: Sequence[Aval], sizes: Mapping[str, int]) -> list[Aval]:
     """The avals with numbers in place of names."""
     pairs = zip(named.shapes, avals, strict=True)
@@ -195,20 +221,29 @@ def _with_sizes(named: Named, avals: Sequence[Aval], sizes: Mapping[str, int]) -
     ]
 
 
+def _recorded(
+    variant: "Variant", named: Named, avals: Sequence[Aval], record: Record,
+    numbers: Sequence[int], small: bool,
+) -> tuple[Naming, Program]:  # fmt: skip
+    """The program that is recorded for these numbers, to compare it."""
+    naming = Naming(calling_line, checks=True, small=small)
+    known = {
+        name: stand_in(variant.names[name], n, naming)
+        for name, n in zip(named.sizes, numbers, strict=True)
+    }
+    with naming:
+        return naming, record(_with_sizes(named, avals, known))
+
+
 def _other_program(variant: "Variant", named: Named, avals: Sequence[Aval], record: Record) -> str:
-    """A message where other ops or shapes are recorded for small or large stand-ins: what decides
-    about them was hidden from those before, such as `0.5 * x.shape[0] > 10`."""
-
-    def recorded(numbers: Sequence[int], small: bool) -> Program:
-        naming = Naming(calling_line, checks=True, small=small)
-        known = {
-            name: stand_in(variant.names[name], n, naming)
-            for name, n in zip(named.sizes, numbers, strict=True)
-        }
-        with naming:
-            return record(_with_sizes(named, avals, known))
-
-    reference = recorded([_STAND_INS[i][0] for i in range(len(named.sizes))], False)
+    """A message where another program is recorded for small or large stand-ins: what decides about
+    it was hidden from those before, such as `0.5 * x.shape[0] > 10`."""
+    rows = _rows(named)
+    firsts = [rows[i][0] for i in range(len(named.sizes))]
+    naming, reference = _recorded(variant, named, avals, record, firsts, False)
+    variant.comparison = Comparison(naming, reference)
+    if naming.seen:
+        variant.signature.verified = set()
     for firsts in _CHECKED:
         told = ""
         for first in firsts:
@@ -216,23 +251,22 @@ def _other_program(variant: "Variant", named: Named, avals: Sequence[Aval], reco
             sizes = dict(zip(named.sizes, numbers, strict=True))
             if variant.holds_for(sizes):
                 spelled = {variant.names[name]: n for name, n in sizes.items()}
-                difference = _other_op(reference, recorded(numbers, True), spelled)
-                if not difference:
+                _, other = _recorded(variant, named, avals, record, numbers, True)
+                line = variant.comparison.difference(other, spelled)
+                if line is None:
                     break
-                told = told or f"another program is recorded for {spelled}{difference}"
+                told = told or f"another program is recorded for {spelled} ({line})"
         else:
             if told:
                 return told
     return ""
 
 
-def _other_op(one: Program, other: Program, sizes: Mapping[str, int] | None = None) -> str:
-    """The first line where programs have other ops or, for these sizes, other shapes."""
+def _other_op(one: Program, other: Program) -> str:
+    """The first line where programs have other ops."""
     for x, y in zip_longest(one.equations, other.equations):
         if x is not None and y is not None and x.primitive is y.primitive and x.dtype == y.dtype:
-            shape = tuple(map(int, y.shape))
-            if sizes is None or tuple(value_of(n, sizes) for n in x.shape) == shape:
-                continue
+            continue
         line = next((e.line for e in (x, y) if e is not None and e.line), "")
         return f" ({line})" if line else " "
     return ""
@@ -268,4 +302,4 @@ def _listed(names: Mapping[str, Any]) -> str:
     return " and ".join(names)
 
 
-__all__ = ["Named", "Specs", "compiled"]
+__all__ = ["Named", "Specs", "compiled", "is_for"]

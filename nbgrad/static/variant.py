@@ -49,6 +49,8 @@ class Variant:
         self.packed = self.signature.packed
         self._home = home_of(program.name, self._emitted.source)
         self.names: dict[str, str] = {}  # of sizes: what they are called in the text
+        self.comparison: Any = None  # with what is recorded for other sizes
+        self.others: set[tuple[int, ...]] = set()  # sizes that another program is for
         self._lock = fork_safe(threading.RLock())
         self._cfuncs: dict[str, Any] = {}
 

@@ -108,6 +108,10 @@ class CallPrimitive(Primitive):
         """On symbols the function is recorded as if it were called."""
         return call.apply(*args)
 
+    def inline_step(self, *args, call: FunctionCall) -> Any:
+        """The same within a step of a loop or a side of a choice."""
+        return self.inline(*args, call=call)
+
 
 def called(primitive: CallPrimitive, call: FunctionCall) -> Any:
     """The result of a call, in its own structure, as an op where a float leaf is an Array."""

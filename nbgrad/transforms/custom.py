@@ -15,6 +15,7 @@ from ..values.tracked import below
 from . import trees
 from .calls import CallPrimitive, FunctionCall, called
 from .linear import linear_transpose
+from .ruled import Rule, ruled
 from .run import fitted
 
 
@@ -101,6 +102,10 @@ class _Custom(CallPrimitive):
                 "functions, or element by element with nbgrad.custom_elementwise" + user_line()
             )
         return call.apply(*args)
+
+    def inline_step(self, *args, call: FunctionCall):
+        rule = Rule(self, call, args)
+        return bind(ruled, self.inline(*args, call=call), *args, *rule.others, rule=rule)
 
     def pullback(self, ct, out, args, need, **params):
         call: FunctionCall = params["call"]

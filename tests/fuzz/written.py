@@ -7,6 +7,7 @@ depend on what lay in memory. It takes no compilation, and no text.
 """
 
 import math
+from copy import copy
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
@@ -40,6 +41,7 @@ class Watched(Block):
         super().__init__(data)
         self.name, self.is_open = name, is_open
         self.written = np.full(self.data.size, 255 if is_written else 0, np.uint8)
+        self.owners: np.ndarray | None = None  # the buffers that wrote last, by number
 
     def pointer(self, dtype: np.dtype, start: int = 0) -> Pointer:
         return _Watching(self, dtype, start)
@@ -51,10 +53,40 @@ class Watched(Block):
             raise MemoryFault(f"{self.name}: {count} of {self.data.size} bytes were never written")
 
 
+class Shared(Watched):
+    """Scratch: what a buffer reads there was written by itself, and by no other that shares its
+    bytes. Buffers are those of the core; what the planner knows of them is not asked. A step that
+    was made a loop goes on from the buffer of its first round to those of others: whose they are is
+    not known."""
+
+    def __init__(self, data: np.ndarray):
+        super().__init__("scratch", data, False)
+        self.owners = np.zeros(data.size, np.int64)
+        self.numbers: dict[Any, int] = {}
+        self.number, self.room = 0, range(0)
+
+    def part(self, buffer: Any, start: int) -> "Shared":
+        seen = copy(self)
+        if buffer is None:
+            seen.number = 0
+            return seen
+        seen.number = self.numbers.setdefault(buffer, len(self.numbers) + 1)
+        seen.room = range(start + buffer.offset, start + buffer.offset + buffer.size)
+        return seen
+
+    def number_at(self, places: np.ndarray) -> np.ndarray:
+        """The number of the buffer for bytes that are its own, else 0."""
+        own = (places >= self.room.start) & (places < self.room.stop)
+        return np.where(own, self.number, 0)
+
+    def enter(self, start: int, size: int) -> None:
+        self.written[start : start + size] = 0
+
+
 class _Watching(Pointer):
     """A pointer that looks before it reads, and notes what it writes."""
 
-    block: Watched
+    block: Any
 
     def __init__(self, block: Watched, dtype: np.dtype, start: int):
         super().__init__(block, dtype, start)
@@ -68,6 +100,12 @@ class _Watching(Pointer):
         found = self._checked(super().load, places)
         if not np.all(self.written[places] == self.whole):
             raise MemoryFault(f"{self.block.name}: {self.told(places)} is read before written")
+        owners = self.block.owners
+        if owners is not None:
+            at = self._bytes(places)
+            mine, wrote = self.block.number_at(at), owners[at]
+            if np.any((mine != wrote) & (mine != 0) & (wrote != 0)):
+                raise MemoryFault(f"{self.block.name}: {self.told(places)} is another buffer's")
         return found
 
     def store(self, places: Any, values: Any) -> None:
@@ -75,6 +113,13 @@ class _Watching(Pointer):
             raise MemoryFault(f"{self.block.name}: {self.told(places)} is written")
         self._checked(super().store, places, values)
         self.written[places] = self.whole
+        if self.block.owners is not None:
+            at = self._bytes(places)
+            self.block.owners[at] = self.block.number_at(at)
+
+    def _bytes(self, places: Any) -> Any:
+        """The first bytes of elements, in the block."""
+        return self.start + np.asarray(places) * self.dtype.itemsize
 
     def _checked(self, access: Any, *args: Any) -> Any:
         try:
@@ -85,7 +130,7 @@ class _Watching(Pointer):
 
 def _scratch(size: int) -> Watched:
     """What lies in scratch: nothing that is known."""
-    return Watched("scratch", np.full(size, _NAN, np.uint8), False)
+    return Shared(np.full(size, _NAN, np.uint8))
 
 
 def watched(f: StaticFunction, *args: Any) -> Any:

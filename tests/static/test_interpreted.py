@@ -12,6 +12,9 @@ import nbgrad
 from nbgrad import softmax
 from nbgrad.codegen.core import RunDevice, RunKernel
 from nbgrad.codegen.loops import Loop
+from nbgrad.static.loops import check as checks
+from nbgrad.static.loops import memory as planner
+from nbgrad.static.loops.memory import step_reads
 
 X = np.arange(6.0).reshape(2, 3) + 1.0
 NONE, TALL, FLAT = np.zeros(0), np.zeros((3, 0)), np.zeros((0, 3))
@@ -36,6 +39,33 @@ def test_what_is_not_written_is_found():
             watched(f, np.ones(9))
     variant._emitted.printed.steps = steps
     np.testing.assert_allclose(watched(f, np.ones(9)), expected)
+
+
+def read_after_its_end(schedule, nests):
+    """The reads of each step, without the last of each buffer that is read more than once."""
+    reads = [list(dict.fromkeys(values)) for values in step_reads(schedule, nests)]
+    last = {value: at for at, values in enumerate(reads) for value in values}
+    often = [value for values in reads for value in values]
+    return [
+        [v for v in values if last[v] != at or often.count(v) < 2]
+        for at, values in enumerate(reads)
+    ]
+
+
+def test_a_blind_spot_of_the_planner_is_none_of_its_test(monkeypatch):
+    """The planner and its own check overlook a read in the same way; the core alone shows it."""
+
+    def f(x):
+        first = np.cumsum(np.exp(x))
+        third = np.cumsum(np.cumsum(first * 2.0)[::-1])
+        return np.cumsum(np.cumsum(third[::-1]) + first)
+
+    x = np.linspace(0.1, 1.0, 9)
+    np.testing.assert_allclose(watched(nbgrad.compile(f), x), f(x))
+    monkeypatch.setattr(planner, "step_reads", read_after_its_end)
+    monkeypatch.setattr(checks, "step_reads", read_after_its_end)
+    with pytest.raises(MemoryFault, match="another buffer's"):
+        watched(nbgrad.compile(f), x)
 
 
 def resized(step, stop):

@@ -95,6 +95,9 @@ def _taken(
     operands = writer.leaves
     for name, (i, axis) in signature.places.items():
         writer.lines.append(f"{name} = {operands[i]}.shape[{axis}]")
+    if signature.verified is not None:
+        sizes = "".join(f"{name}, " for name in signature.places)
+        writer.need(f"({sizes}) in {writer.new(signature.verified)}")
     for array in entry.captured:
         name = writer.new(array)
         known = isinstance(array, np.ndarray) and array.shape and entry_argument(array) is array

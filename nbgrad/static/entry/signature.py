@@ -61,6 +61,7 @@ class Signature:
     messages: list[str] = field(default_factory=list)
     conditions: dict[str, str] = field(default_factory=dict)  # of named sizes, with lines
     labels: tuple[str, ...] = ()  # of the first inputs, where sizes are named
+    verified: set[tuple[int, ...]] | None = None  # sizes, where they are looked at first
     apart: bool = True  # not the step of a loop, whose core takes pointers
 
     @property

@@ -207,6 +207,8 @@ class Body(Joined):
 class BodyRecorder(Recorder):
     """A recorder of a step: arrays from outside of the loop become inputs of the step."""
 
+    is_step = True
+
     def __init__(self, level: int):
         super().__init__(level)
         self.lifted: dict[int, tuple[Symbol, Any]] = {}

@@ -1,0 +1,137 @@
+"""Whether a program for named sizes is the one that is recorded for given sizes."""
+
+import math
+from collections.abc import Mapping
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+
+from ...core.naming import Naming, power_of, tagged
+from ...core.primitive import Primitive
+from ...core.sizes import is_dynamic, value_of
+from ...core.symbols import Symbol
+from .program import Program
+
+# Numbers that are made of sizes by another formula agree up to this.
+_ROUNDING = 1e-13
+# What is kept of a body that was compiled, no part of it.
+_KEPT = ("lowered",)
+
+
+class Comparison:
+    """Compares a program that was recorded with stand-ins, which `naming` knows, with others."""
+
+    def __init__(self, naming: Naming, program: Program):
+        self.naming, self.program = naming, program
+
+    def difference(self, other: Program, sizes: Mapping[str, int]) -> str | None:
+        """The line of the first op that the program recorded for these sizes has otherwise, or "";
+        None where both are the same, numbers included."""
+        with self.naming:
+            return _Pairs(sizes).difference(self.program, other)
+
+
+class _Pairs:
+    """Values of the one program, each with that of the other."""
+
+    def __init__(self, sizes: Mapping[str, int]):
+        self.sizes = sizes
+        self.pairs: dict[Symbol, Symbol] = {}
+
+    def difference(self, one: Program, other: Program) -> str | None:
+        for x, y in zip_longest(one.inputs, other.inputs):
+            if not self._typed(x, y):
+                return ""
+        for x, y in zip_longest(one.captured, other.captured):
+            if x is None or y is None or not self._typed(x[0], y[0]) or not self.same(x[1], y[1]):
+                return ""
+        for x, y in zip_longest(one.equations, other.equations):
+            if not self._op(x, y):
+                return next((e.line for e in (x, y) if e is not None and e.line), "")
+        return None if self.same(one.outputs, other.outputs) else ""
+
+    def _typed(self, x: Symbol | None, y: Symbol | None) -> bool:
+        if x is None or y is None or x.dtype != y.dtype or x.weak != y.weak:
+            return False
+        self.pairs[x] = y
+        return self.same(x.shape, y.shape)
+
+    def _op(self, x: Symbol | None, y: Symbol | None) -> bool:
+        return (
+            self._typed(x, y)
+            and x is not None
+            and y is not None
+            and self.same(x.primitive, y.primitive)
+            and self.same(x.args, y.args)
+            and self.same(x.params, y.params)
+        )
+
+    def same(self, x: Any, y: Any) -> bool:
+        """Whether parts of programs are the same for the sizes."""
+        if x is y and not is_dynamic(x):
+            return True
+        if isinstance(x, Symbol):
+            return self.pairs.get(x) is y
+        if isinstance(x, (int, float)) and isinstance(y, (int, float)):
+            return self._same_number(x, y)
+        if type(x) is not type(y):
+            return False
+        if isinstance(x, (tuple, list)):
+            return len(x) == len(y) and all(map(self.same, x, y))
+        if isinstance(x, dict):
+            return x.keys() == y.keys() and all(self.same(x[key], y[key]) for key in x)
+        if isinstance(x, slice):
+            return all(self.same(getattr(x, k), getattr(y, k)) for k in ("start", "stop", "step"))
+        if isinstance(x, (np.ndarray, np.generic)):
+            return x.dtype == y.dtype and (
+                x.tobytes() == y.tobytes() if x.shape == y.shape else self._same_steps(x, y)
+            )
+        if isinstance(x, Program):
+            return _Pairs(self.sizes).difference(x, y) is None
+        if isinstance(x, (str, bytes, np.dtype, type)) or callable(x):
+            return x == y or (isinstance(x, Primitive) and self._same_fields(x, y))
+        return self._same_fields(x, y)
+
+    def _same_fields(self, x: Any, y: Any) -> bool:
+        """Objects of one class: bodies of loops, paths of views."""
+        names = [*getattr(x, "__dict__", ()), *getattr(type(x), "__slots__", ())]
+        if not names:
+            return x == y
+        return all(
+            self.same(getattr(x, name, None), getattr(y, name, None))
+            for name in names
+            if name not in _KEPT
+        )
+
+    def _same_steps(self, x: np.ndarray, y: np.ndarray) -> bool:
+        """Whether an index that is as long as a size has the same first number and equal steps."""
+        if not self.same(tagged(x.shape), y.shape) or y.dtype.kind not in "iu":
+            return False
+        starts, steps = [], []
+        for numbers in (x.ravel(), y.ravel()):
+            if not numbers.size:
+                continue
+            found = np.diff(numbers)
+            if found.size and (found != found[0]).any():
+                return False
+            starts.append(tagged(int(numbers[0])))
+            steps.append(tagged(int(found[0])) if found.size else 0)
+        single = y.size < 2
+        return (not y.size or self.same(*starts)) and (single or self.same(*steps))
+
+    def _same_number(self, x: Any, y: Any) -> bool:
+        y = int.__int__(y) if isinstance(y, int) else y
+        if is_dynamic(x):
+            return value_of(x, self.sizes) == y
+        if x == y or x != x:
+            return x != x or math.copysign(1.0, x) == math.copysign(1.0, y)
+        found = power_of(x) if isinstance(x, float) else None
+        if found is None:
+            return False
+        c, size, power = found
+        try:
+            number = c * float(value_of(size, self.sizes)) ** power
+        except ZeroDivisionError:
+            return False
+        return math.isclose(number, y, rel_tol=_ROUNDING)
