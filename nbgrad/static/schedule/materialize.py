@@ -84,11 +84,17 @@ class BufferPolicy:
     def _worthwhile(self) -> None:
         """Values that are dear to compute again."""
         readers: dict[Value, int] = {}
+        latest: dict[Value, Value] = {}
         for value in reversed(self.order):
             for arg in dict.fromkeys(value.args):
-                passes = isinstance(value, (View, Reshape))
-                count = readers.get(value, 0) if passes else 1
+                count = 1
+                if isinstance(value, (View, Reshape)):
+                    count = readers.get(value, 0)
+                elif readers.get(value) == 1 and {type(value), type(latest[value])} == {Map}:
+                    # Where the one reader reads arg too, it computes arg once for both.
+                    count = int(arg not in latest[value].args or latest[value].shape != value.shape)
                 readers[arg] = readers.get(arg, 0) + count
+                latest[arg] = value
         for value in self.order:
             own, args = priced(value)
             args = [arg for arg in dict.fromkeys(args) if arg not in self.materialized]

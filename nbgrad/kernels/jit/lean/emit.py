@@ -140,8 +140,10 @@ class Emitter:
             if result is not None:
                 return Known(result)
         values = [self.typed(x) for x in operands]
-        if function is operator.pow and isinstance(operands[1], Known):  # Numba makes products
-            raise Unsupported("a power")
+        if function is operator.pow and isinstance(operands[1], Known):
+            # Numba makes products, which are the power for integers only.
+            if not isinstance(values[0].kind, types.Integer) or operands[1].value < 0:
+                raise Unsupported("a power")
         if len(values) == 2:
             x, y = values
             if function in SIMPLE and {x.kind, y.kind} == {types.int64, types.float64}:
