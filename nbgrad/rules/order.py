@@ -44,15 +44,16 @@ def _order(x, *, axis, kth, kind):
 
 def _are_tied(x, order, axis, kth) -> bool:
     """Whether some elements are equal, or equal to one at `kth`; nan equals nan."""
-    x, order = np.moveaxis(x, axis, -1), np.moveaxis(order, axis, -1)
+    if axis not in (-1, x.ndim - 1):
+        x, order = np.moveaxis(x, axis, -1), np.moveaxis(order, axis, -1)
     places = order[..., kth] if kth else order
     found = x[places] if x.ndim == 1 else np.take_along_axis(x, places, -1)
     if kth:
         rows = x.size // x.shape[-1]
         singles = (np.count_nonzero(x == found[..., [i]]) == rows for i in range(len(kth)))
-        return bool(np.any(found != found)) or not all(singles)
+        return bool((found != found).any()) or not all(singles)
     last = found[..., -2:-1]
-    return bool(np.any(found[..., 1:] == found[..., :-1]) or np.any(last != last))
+    return bool((found[..., 1:] == found[..., :-1]).any() or (last != last).any())
 
 
 def _smallest_first(x, *, axis, kth, kind):
