@@ -13,6 +13,7 @@ Keys: TypeAlias = frozenset | None
 _GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
 _CELL = ("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF")
 _ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "LOAD_SPECIAL", "IMPORT_FROM")
+_TEXTS = ("BUILD_STRING", "FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC")
 # Methods of containers that read nothing.
 _WRITERS = frozenset({"add", "append", "clear", "extend", "insert", "update", "write"})
 
@@ -28,6 +29,7 @@ class Uses:
     attributes: dict[str, Keys] = field(default_factory=dict)
     words: set[str] = field(default_factory=set)
     modules: set[str] = field(default_factory=set)
+    makes_texts: bool = False  # such as f"rate_{i}"
 
 
 @lru_cache(4096)
@@ -40,6 +42,8 @@ def uses(code: types.CodeType) -> Uses:
         for i, step in enumerate(steps):
             if step.opname == "IMPORT_NAME":
                 found.modules.add(step.argval)
+            if step.opname in _TEXTS:
+                found.makes_texts = True
             kinds = ((_GLOBAL, found.globals), (_CELL, found.cells), (_ATTRIBUTE, found.attributes))
             for kind, names in kinds:
                 if step.opname in kind:

@@ -72,7 +72,9 @@ class _Names:
         before = dict(self.attributes), len(self.words)
         for name, keys in found.attributes.items():
             merge(self.attributes, name, keys)
-        self.words |= found.words | (set(_READERS) & found.globals.keys())
+        self.words |= found.words | ({*_READERS, "getattr"} & found.globals.keys())
+        if "getattr" in found.globals and found.makes_texts:
+            self.words.add(_READERS[0])
         return before != (self.attributes, len(self.words))
 
     @property
@@ -124,6 +126,8 @@ class _Walk:
     def _visit(self, x: Any, keys: Keys) -> None:
         if issubclass(type(x), _VALUES):
             self.key.append(static_key(x))
+            if isinstance(x, str) and "getattr" in self.names.words and x.isidentifier():
+                self._note(Uses(words={x}))  # getattr(y, x)
             return
         if (place := (id(x), keys)) in self._seen:
             self.key.append(self._seen[place])
@@ -186,7 +190,7 @@ class _Walk:
 
     def _note(self, found: Uses) -> None:
         """Take in names of attributes."""
-        if self.names.add(found) and self._has_objects:
+        if self.names.add(found) and (self._has_objects or "getattr" in found.globals):
             self.is_behind = True
 
     def _referent(self, x: Any) -> None:
