@@ -296,7 +296,9 @@ def test_the_condition_of_singular_matrices(p):
         np.testing.assert_allclose(found, expected, rtol=1e-12)
     with np.errstate(invalid="ignore"):
         slope = nbgrad.grad(lambda x: np.sum(np.linalg.cond(x, p)))(stack)
-    assert [bool(np.all(np.isfinite(x))) for x in slope] == [False] * (len(stack) - 1) + [True]
+    finite = [bool(np.all(np.isfinite(x))) for x in slope]
+    # Beside zeros alone, all factors of the slope are 0.
+    assert finite == ([False, True] if p in (None, 2, -2) else [False, True, True])
 
 
 @pytest.mark.skipif(not hasattr(np, "matvec"), reason="NumPy 2.2 and newer")

@@ -36,8 +36,8 @@ def test_out_over_an_input_or_itself(rng):
     close(found, expected)
     y = rng.normal(size=(4, 4))
     overlapping = (block[:16].reshape(4, 4), block[4:].reshape(4, 4), np.empty((4, 4)))
-    found = f(x, y, out=overlapping)
-    close(found[1], y @ x)
+    with pytest.raises(ValueError, match="two arrays of out= share memory"):
+        f(x, y, out=overlapping)
 
 
 @pytest.mark.parametrize(

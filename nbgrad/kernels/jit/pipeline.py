@@ -254,7 +254,9 @@ def _note(function: Any, refused: Exception) -> None:
     """Count a function that is left to Numba, and warn of the first one of this package. Where the
     lean front end finds no text at all, the package was installed so."""
     left_to_numba.append(function.__qualname__)
-    if isinstance(refused, Foreign) or not str(function.__module__).startswith(_OURS):
+    # Copies of strided arguments need Numba's runtime, which the lean front end does without.
+    meant = not isinstance(refused, Foreign) and "NRT required" not in str(refused)
+    if not meant or not str(function.__module__).startswith(_OURS):
         return
     fallbacks.append(function.__qualname__)
     if len(fallbacks) == 1 and not isinstance(refused, Textless):
@@ -281,8 +283,9 @@ class _Pipeline(CompilerBase):
         try:
             return compiled(func, state, library, self.library is Library)
         except Exception as refused:  # Numba decides whether it is an error, and tells it
+            result = super().compile_extra(func)
             _note(func, refused)
-            return super().compile_extra(func)
+            return result
 
     def define_pipelines(self):
         manager = _Passes("nbgrad")

@@ -75,17 +75,19 @@ def _lowered(graph: Graph, symbol: Symbol, known: dict[Symbol, Value]) -> Value:
     return graph.cast(value, symbol.dtype)
 
 
-def _constant(graph: Graph, x: Constant, symbol: Symbol) -> Value:
-    """A number: one of Python's in the dtype that it has alone; a large integer beside floats is
-    one of them."""
+def _constant(graph: Graph, x: Constant, symbol: Symbol | None = None) -> Value:
+    """A number, an argument of a symbol or a result: one of Python's in the dtype that it has
+    alone; a large integer beside floats is one of them."""
     if isinstance(x, Array):
         raise TraceError(
             f"the function closes over a tracked array of shape {x.shape}, and what is compiled "
-            f"knows no graph: pass it as an argument, or its numbers by .data{symbol.place}"
+            f"knows no graph: pass it as an argument, or its numbers by .data"
+            f"{'' if symbol is None else symbol.place}"
         )
     dtype = known(np.asarray(x).dtype)
     if dtype.kind == "O":
-        if any(a.dtype.kind == "f" for a in symbol.args if isinstance(a, Symbol)):
+        args = () if symbol is None else symbol.args
+        if any(a.dtype.kind == "f" for a in args if isinstance(a, Symbol)):
             return graph.full(float(x))
         raise OverflowError(f"Python integer {x} out of bounds for int64")
     return graph.full(x, (), dtype)

@@ -108,7 +108,7 @@ def _instruction(emit: Emitter, function: Any, operands: Sequence[Value]) -> Val
     if isinstance(kind, types.Array):
         # Nothing is freed here: an argument that comes back is held by who gave it.
         if not any(result is value for value in values):
-            raise Unsupported(f"{function}, which makes an array")
+            raise Foreign(f"{function}, which makes an array")
         emit.target.nrt.decref(emit.builder, kind, result)
     return Typed(kind, result)
 
