@@ -12,14 +12,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..errors import DimensionMismatch, TraceError, has_mask, lost_mask
+from ..errors import DimensionMismatch, has_mask, lost_mask
 from . import memory
 from .conversions import Conversions
 from .functions import check_call, functions, name_of, no_rule, of_ufunc, views
 from .functions import implements as implements
-from .lines import user_line
 from .methods import Methods, own
-from .naming import NAMINGS, note_seen
+from .naming import NAMINGS, note_seen, require_number
 from .primitive import Aval, Primitive, Tracer, bind
 from .slots import clear_sequence_item
 from .steps import Path
@@ -179,13 +178,7 @@ class Array(Methods, Conversions, Tracer):
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of unsized object: the array has no axes")
-        n = self.shape[0]
-        if type(n) is not int:
-            raise TraceError(
-                f"len() and loops over {n} elements need a number, which is known at run time: use "
-                f"x.shape[0], or nbgrad.scan{user_line()}"
-            )
-        return n
+        return require_number(self.shape[0])
 
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))

@@ -13,6 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import TraceError
+from .lines import user_line
+
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 # A loop over any number of elements is right for 0 and 1 too, and these hold what they share for
 # named sizes to be as large as any; rules that tell broadcasting from equal shapes treat a named
@@ -78,6 +81,16 @@ _here = _Here()
 
 NAMINGS: list[Naming] = []
 """Those of all threads: where there are none, none has to be looked for."""
+
+
+def require_number(n: Any) -> int:
+    """A length, which must be a number. Raises TraceError for a named one."""
+    if type(n) is not int:
+        raise TraceError(
+            f"len() and loops over {n} elements need a number, which is known at run time: use "
+            f"x.shape[0], or nbgrad.scan{user_line()}"
+        )
+    return n
 
 
 def note_seen() -> None:

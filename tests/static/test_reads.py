@@ -191,7 +191,7 @@ def assert_same(found, wanted):
 @pytest.fixture
 def soon_native(monkeypatch):
     """Two calls are compared in Python, further ones by the C function."""
-    monkeypatch.setattr(guard, "_FEW", 2)
+    monkeypatch.setattr(guard, "FEW", 2)
 
 
 @pytest.mark.parametrize("mode", MODES)

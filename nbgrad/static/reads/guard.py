@@ -13,7 +13,7 @@ from . import kinds
 from .walk import Reads
 
 # Calls that are compared in Python, before a C function is made: that takes two milliseconds.
-_FEW = 32
+FEW = 32
 _PLAIN = (np.ndarray, float, int)
 
 
@@ -69,14 +69,14 @@ class Guard:
                 return made(*plain)
             self._calls += 1
             # Where a C function is due, the general way in comes back for it.
-            if not self.is_current() or self._calls == _FEW:
+            if not self.is_current() or self._calls == FEW:
                 raise ValueError
             if made is not None:
                 self._note()
             return target(*plain)
 
         made = None
-        if self._calls >= _FEW:
+        if self._calls >= FEW:
             from ...kernels.compared import calls
 
             self._note()
