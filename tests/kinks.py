@@ -207,8 +207,8 @@ def _through_leaves(f: Callable) -> Callable:
     return run
 
 
-FORWARD = {"mode": "forward"}
-REVERSE = {"mode": "reverse"}
+FORWARD: dict[str, Any] = {"mode": "forward"}
+REVERSE: dict[str, Any] = {"mode": "reverse"}
 WAYS = {
     1: [
         Way("grad", grad, True),

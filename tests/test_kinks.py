@@ -71,7 +71,7 @@ def test_a_factor_of_zero_gives_zero(partial, dtype):
         zeros, others = np.zeros(shape, dtype), np.full(3, partial, dtype)
         for a, b in ((zeros, others), (others, zeros)):
             for found in (scaled(a, b), scaled(nbgrad.track(a), b).data):
-                assert found.dtype == dtype
+                assert found.dtype == dtype  # pyright: ignore[reportAttributeAccessIssue]
                 np.testing.assert_array_equal(found, np.zeros(3))
 
 

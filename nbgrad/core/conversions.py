@@ -120,7 +120,7 @@ class _Refusal(threading.local):
 refusal = _Refusal()
 
 
-def refused(message: str, kind: type = UntrackedError) -> Exception:
+def refused(message: str, kind: type[UntrackedError | TraceError] = UntrackedError) -> Exception:
     """The error for a conversion, which `explain` remembers."""
     refusal.error, refusal.count = kind(message), refusal.count + 1
     return refusal.error

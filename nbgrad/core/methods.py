@@ -64,7 +64,7 @@ class Methods:
         return functions[np.transpose](self)
 
     @property
-    def mT(self):
+    def mT(self: Any):
         """The matrices of the last two axes, transposed."""
         if self.ndim < 2:
             raise ValueError("matrix transpose with ndim < 2 is undefined")

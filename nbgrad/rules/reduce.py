@@ -82,11 +82,11 @@ mean_row = Linear(
 sum_row.plan_class, mean_row.plan_class = SumPlan, MeanPlan
 
 
-def _mean_push(tangents, out, args, *, axes, keepdims):
+def _mean_push(tangents, out, args, **params):
     """That of nothing is a constant, nan."""
     if 0 in shape_of(args[0]):
         return zeros_like(out)
-    return bind(mean_row, tangents[0], axes=axes, keepdims=keepdims)
+    return bind(mean_row, tangents[0], **params)
 
 
 mean_row.pushforward = _mean_push

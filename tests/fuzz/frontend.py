@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
+from numba.core.errors import NumbaError
 
 from nbgrad.kernels.jit.kernel import jitted
 from nbgrad.kernels.jit.lean.syntax import TEXTS
@@ -256,7 +257,7 @@ def outcome(function: Callable, calls: list[tuple]) -> list[Result]:
         given = tuple(np.copy(x) if isinstance(x, np.ndarray) else x for x in call)
         try:
             value: Any = _exact(function(*given))
-        except numba.errors.NumbaError:
+        except NumbaError:
             return [Result("not compiled")]
         except Exception as error:
             value = type(error).__name__, str(error)
@@ -322,11 +323,11 @@ def _without_one(text: str) -> list[str]:
             tree = ast.parse(text)
             wanted = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)][number]
             for node in ast.walk(tree):
-                for block in (getattr(node, "body", []), getattr(node, "orelse", [])):
-                    if isinstance(block, list) and wanted in block:
+                for name, block in ast.iter_fields(node):
+                    if name in ("body", "orelse") and isinstance(block, list) and wanted in block:
                         at = block.index(wanted)
                         block[at : at + 1] = getattr(wanted, "body", []) if by_body else []
-                        if not block and node.__class__ is not ast.Module and block is node.body:
+                        if not block and node.__class__ is not ast.Module and name == "body":
                             block.append(ast.Pass())
             found.append(ast.unparse(tree) + "\n")
     return found

@@ -182,4 +182,4 @@ def test_covariances_take_lists_of_weights():
     x = np.array([[1.0, 2.0, 4.0], [0.5, 0.1, 3.0]])
     f = lambda x: np.cov(x, aweights=[1, 2, 3])  # noqa: E731
     for g in (lambda x: f(nbgrad.track(x)).data, nbgrad.compile(f)):
-        np.testing.assert_allclose(g(x), f(x), rtol=1e-14)
+        np.testing.assert_allclose(g(x), f(x), rtol=1e-14)  # pyright: ignore[reportCallIssue, reportArgumentType]

@@ -258,7 +258,7 @@ ARRAYS: dict[str, Callable[[Any], Any]] = {
     "reshape": lambda x: total(np.reshape(x, (x.shape[0] // 2, 2))),
     "reshape(-1, 2)": lambda x: total(x.reshape(-1, 2)),
     "reshape(K)": lambda x: total(x.reshape(np.int64(2), -1)),
-    "broadcast_to": lambda x: total(np.broadcast_to(x, (np.int64(2), x.shape[0])) * x),
+    "broadcast_to": lambda x: total(np.broadcast_to(x, (np.int64(2), x.shape[0])) * x),  # pyright: ignore[reportCallIssue, reportArgumentType]
     "zeros of K": lambda x: total(np.zeros((np.int64(2), x.shape[0])) + x),
     "zeros_like": lambda x: total(np.zeros_like(x) + x),
     "outer eye": lambda x: total(np.eye(x.shape[0]) @ x),
@@ -273,7 +273,7 @@ ARRAYS: dict[str, Callable[[Any], Any]] = {
     "np.full": lambda x: total(np.full(3, x.shape[0]) * x[0]),
     "x @ x": lambda x: x @ x / len(x.shape),
     "mean": lambda x: np.mean(x) + np.std(x),
-    "var(ddof)": lambda x: np.var(x, ddof=np.int64(1)),
+    "var(ddof)": lambda x: np.var(x, ddof=np.int64(1)),  # pyright: ignore[reportCallIssue, reportArgumentType]
     "np.where(n)": lambda x: total(np.where(x.shape[0] > 3, x, 2 * x)),
     "scan": lambda x: nbgrad.scan(lambda s, v: (s + v * x.shape[0], s), 0.0, x)[0],
     "loop n": lambda x: nbgrad.loop(x.shape[0], lambda i, s: s + x[i] * i, 0.0),

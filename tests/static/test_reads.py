@@ -236,7 +236,7 @@ def test_what_is_the_same_is_not_recorded_again(name, soon_native):
         exec(SAME[name], names)
         found = compiled(X)
     assert len(names["recordings"]) == 1
-    assert_same(found, names["f"](X))
+    assert_same(found, names["f"](X))  # pyright: ignore[reportPossiblyUnboundVariable]
 
 
 def test_values_that_come_again_are_not_recorded_again(soon_native):

@@ -40,7 +40,7 @@ def with_open_properties(owner: _Class) -> _Class:
 
 def _compilers() -> list[Any]:
     """Numba's lock and LLVM's, in the order in which a compilation takes them."""
-    owners = (global_compiler_lock, getattr(ffi.lib, "_lock", None))
+    owners = (global_compiler_lock, getattr(ffi.lib, "_lock", None))  # pyright: ignore[reportAttributeAccessIssue]
     return [lock for owner in owners if (lock := getattr(owner, "_lock", None)) is not None]
 
 

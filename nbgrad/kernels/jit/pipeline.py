@@ -22,7 +22,7 @@ from .private import (
     CompilerBase,
     JITCodeLibrary,
     PassManager,
-    _dynfunc,
+    _dynfunc,  # pyright: ignore[reportAttributeAccessIssue]
     _LowerResult,
     register_pass,
     typed,

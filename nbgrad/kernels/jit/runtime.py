@@ -16,7 +16,7 @@ from typing import Any
 
 import llvmlite.binding
 
-from .private import _nrt_python, config, rtsys
+from .private import _nrt_python, config, rtsys  # pyright: ignore[reportAttributeAccessIssue]
 
 __all__ = ["find_blas", "know_runtime", "refresh"]
 

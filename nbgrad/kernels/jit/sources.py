@@ -30,7 +30,7 @@ def of_sources(place: Traversable) -> str:
 
 def _states(folder: Traversable) -> list[tuple]:
     """What the file system says of the files that `of_sources` reads; nothing of an archive."""
-    found, stack = [], [folder] if isinstance(folder, Path) else []
+    found, stack = [], [str(folder)] if isinstance(folder, Path) else []
     while stack:
         for item in os.scandir(stack.pop()):
             if item.name.endswith((".py", ".pyc")):

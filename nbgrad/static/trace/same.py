@@ -104,7 +104,7 @@ class _Pairs:
             if name not in _KEPT
         )
 
-    def _same_steps(self, x: np.ndarray, y: np.ndarray) -> bool:
+    def _same_steps(self, x: Any, y: Any) -> bool:
         """Whether an index that is as long as a size has the same first number and equal steps."""
         if not self.same(tagged(x.shape), y.shape) or y.dtype.kind not in "iu":
             return False

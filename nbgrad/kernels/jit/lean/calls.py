@@ -145,8 +145,9 @@ def _device(emit: Emitter, dispatcher: Any, operands: Sequence[Value]) -> Value:
     function = dispatcher.py_func
     code = function.__code__
     takes_rest = bool(code.co_flags & inspect.CO_VARARGS)
+    rest = tuple(operands[code.co_argcount :])
     if takes_rest:
-        operands, rest = operands[: code.co_argcount], tuple(operands[code.co_argcount :])
+        operands = operands[: code.co_argcount]
     missing = code.co_argcount - len(operands)
     defaults = function.__defaults__ or ()
     if not 0 <= missing <= len(defaults):

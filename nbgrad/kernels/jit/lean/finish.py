@@ -10,7 +10,7 @@ from ..private import (
     Environment,
     FunctionIdentity,
     PythonFunctionDescriptor,
-    _dynfunc,
+    _dynfunc,  # pyright: ignore[reportAttributeAccessIssue]
     compile_result,
     rtsys,
     signature,

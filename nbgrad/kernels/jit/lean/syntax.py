@@ -78,7 +78,7 @@ def _gives(tree: ast.FunctionDef, code: CodeType, modules: tuple[str, ...]) -> b
     if tree.name != code.co_name:
         return False
     # Under another name, as its own may be that of a global.
-    bare = ast.FunctionDef(**{**dict(ast.iter_fields(tree)), "name": "_", "decorator_list": []})
+    bare = ast.FunctionDef(**(dict(ast.iter_fields(tree)) | {"name": "_", "decorator_list": []}))
     imports = f"import {', '.join(modules)}\n" if modules else ""
     whole = ast.parse(f"{imports}def outer({', '.join(code.co_freevars)}): pass")
     whole.body[-1].body = [ast.copy_location(bare, tree)]  # pyright: ignore

@@ -158,7 +158,8 @@ class Walk:
 
     def _for(self, name: str, bounds: list[Value], body: Sequence[ast.stmt]) -> None:
         """A loop over integers. What the body does to its variable does not change the rounds."""
-        emit, builder = self._emit, self._emit.builder
+        emit = self._emit
+        builder: Any = emit.builder  # whose types lack the flags
         start, stop, step = Known(0), bounds[0], Known(1)
         if len(bounds) > 1:
             start, stop = bounds[0], bounds[1]
@@ -174,7 +175,7 @@ class Walk:
         before = builder.block
         builder.branch(head)
         builder.position_at_end(head)
-        at: Any = builder.phi(first.type)
+        at = builder.phi(first.type)
         at.add_incoming(first if rounds is None else rounds.type(0), before)
         if rounds is None:
             further = builder.icmp_signed("<" if width.constant > 0 else ">", at, end)
