@@ -55,10 +55,10 @@ class Cell:
 
 
 class Items:
-    """Items of a dict: of globals, of a module, a class or an object."""
+    """Items of a dict: of globals, of a module, a class or an object, whose `is_object` says so."""
 
-    def __init__(self, mapping: dict, keys: list[Hashable]):
-        self.mapping = mapping
+    def __init__(self, mapping: dict, keys: list[Hashable], is_object: bool = False):
+        self.mapping, self._is_object = mapping, is_object
         self.items = [(key, dict.get(mapping, key, _MISSING)) for key in keys]
 
     def is_same(self) -> bool:
@@ -68,7 +68,7 @@ class Items:
     def version(self) -> int | None:
         """Where the dict has the number that every change renews, if it has one."""
         try:
-            return version_word(self.mapping)
+            return version_word(self.mapping, self._is_object)
         except NotInMemory:
             return None
 
@@ -86,8 +86,9 @@ class Items:
 class Contents:
     """All items of a dict in their order."""
 
-    def __init__(self, mapping: dict):
+    def __init__(self, mapping: dict, is_object: bool = False):
         self._mapping, self._items = mapping, list(mapping.items())
+        self._is_object = is_object
 
     def is_same(self) -> bool:
         return len(self._mapping) == len(self._items) and all(
@@ -96,7 +97,7 @@ class Contents:
         )
 
     def words(self) -> Iterator[int]:
-        yield version_word(self._mapping)
+        yield version_word(self._mapping, self._is_object)
 
 
 class Elements:
@@ -286,9 +287,29 @@ def _version_place() -> int | None:
     return place - id(x) if len(set(seen)) == len(seen) and sorted(seen) == seen else None
 
 
-def version_word(mapping: dict) -> int:
-    """The address of the number that every change of a dict renews."""
+@cache
+def _attributes_renew(place: int) -> bool:
+    """Whether an attribute that is set renews the number of the dict of its object: not on Python
+    3.13, where objects keep their values beside their dicts."""
+
+    class Owner:
+        pass
+
+    x: Any = Owner()
+    x.a = 0
+    seen = {_read(id(x.__dict__) + place)}
+    for value in (1, 2, 3):
+        x.a = value
+        seen.add(_read(id(x.__dict__) + place))
+    return len(seen) == 4
+
+
+def version_word(mapping: dict, is_object: bool) -> int:
+    """The address of the number that every change of a dict renews, which may be that of an
+    object's attributes."""
     place = _version_place()
     if place is None or not isinstance(mapping, dict):
+        raise NotInMemory
+    if is_object and not _attributes_renew(place):
         raise NotInMemory
     return id(mapping) + place

@@ -200,10 +200,10 @@ class _Walk:
         with contextlib.suppress(AttributeError, ReferenceError):
             self._push([x() if isinstance(x, weakref.ref) else x.__repr__.__self__])
 
-    def _items(self, mapping: dict, keys: list) -> None:
+    def _items(self, mapping: dict, keys: list, is_object: bool = False) -> None:
         """Some items of a namespace, by name."""
         self._has_objects = True
-        self.places.append(kinds.Items(mapping, keys))
+        self.places.append(kinds.Items(mapping, keys, is_object))
         for key in keys:
             if key in mapping:
                 self.key.append(key)
@@ -288,8 +288,8 @@ class _Walk:
             chosen += [k for k in named if k not in mapping and (
                 k in inherited or k in self.names.words
             )]  # fmt: skip
-            self.places += [kinds.Namespace(x), *([kinds.Contents(mapping)] if whole else [])]
-            self._items(mapping, list(dict.fromkeys(chosen)))
+            self.places += [kinds.Namespace(x), *([kinds.Contents(mapping, True)] if whole else [])]
+            self._items(mapping, list(dict.fromkeys(chosen)), True)
         members = [
             member for cls in type(x).__mro__ if "__slots__" in vars(cls)
             for name, member in vars(cls).items()
