@@ -111,9 +111,11 @@ def unpicklable(what: str) -> str:
 
 
 class _Refusal(threading.local):
-    """What this thread refused last, and how often it did."""
+    """The last conversion that this thread refused, and how many it has refused. The error itself
+    is not kept, as its traceback holds the arrays of the user's function."""
 
-    error: UntrackedError | TraceError | None = None
+    kind: type[UntrackedError | TraceError] = UntrackedError
+    message = ""
     count = 0
 
 
@@ -121,9 +123,10 @@ refusal = _Refusal()
 
 
 def refused(message: str, kind: type[UntrackedError | TraceError] = UntrackedError) -> Exception:
-    """The error for a conversion, which `explain` remembers."""
-    refusal.error, refusal.count = kind(message), refusal.count + 1
-    return refusal.error
+    """The error for a conversion. `explain` raises it again."""
+    refusal.kind, refusal.message = kind, message
+    refusal.count += 1
+    return kind(message)
 
 
 def explain(error: Exception, before: int) -> None:
@@ -136,8 +139,8 @@ def explain(error: Exception, before: int) -> None:
         traceback = traceback.tb_next
     # A SystemError comes of C code that runs on beside an exception: anywhere.
     inside = _module(traceback.tb_frame).split(".")[0] == "scipy" or isinstance(error, SystemError)
-    if inside and refusal.error is not None:
-        raise refusal.error from error
+    if inside:
+        raise refusal.kind(refusal.message) from error
 
 
 def wrong_index(positions: Sequence) -> Exception:
