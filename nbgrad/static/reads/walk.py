@@ -146,7 +146,7 @@ class _Walk:
             places: list[Any] = [(x, type(x).node), (node, type(node).value)]
             self.places += [kinds.Slots(owner, [member]) for owner, member in places]
             self._push([node.value])
-        elif issubclass(type(x), _LEAVES) or (isinstance(x, Primitive) and x.registered):
+        elif issubclass(type(x), _LEAVES) or (issubclass(type(x), Primitive) and x.registered):
             self.key.append(_Same(x))
             owner = getattr(x, "__self__", None)
             if issubclass(type(x), types.BuiltinFunctionType) and not _is_leaf(owner):
