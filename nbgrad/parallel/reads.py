@@ -7,21 +7,20 @@ equal values in any process.
 """
 
 import hashlib
-import sys
 from collections.abc import Iterable, Iterator
-from functools import cache
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from ..kernels.checksum import checksum
+from ..static.reads.library import is_library
+from ..static.reads.uses import uses
 
 CARRIED = ""
 """The name of the checksum of what a pickle carries."""
 
 _NUMBERS = (type(None), bool, int, float, complex, str, bytes, type(...))
-_INSTALLED = ("site-packages", "dist-packages")
 
 
 def checksums(x: Any) -> dict[str, bytes]:
@@ -106,7 +105,8 @@ class _Reads:
             self._globals(f)
 
     def _globals(self, f: FunctionType) -> None:
-        names = set(_names(f.__code__))
+        found = uses(f.__code__)
+        names = {*found.globals, *found.attributes}
         spaces, seen = [(f.__module__, f.__globals__)], set()
         while spaces:
             module, space = spaces.pop()
@@ -154,18 +154,6 @@ def _reduced(x: Any) -> Any:
     return tuple([list(part) if isinstance(part, Iterator) else part for part in found])
 
 
-@cache
-def _names(code: CodeType) -> tuple[str, ...]:
-    """The names of globals and attributes in a function and those inside of it."""
-    inner = [name for x in code.co_consts if isinstance(x, CodeType) for name in _names(x)]
-    return (*code.co_names, *inner)
-
-
-@cache
-def _is_own(module: str) -> bool:
+def _is_own(module: str | None) -> bool:
     """Whether a module is the user's, who may change it while a program runs."""
-    top = (module or "").partition(".")[0]
-    if top in ("nbgrad", "numpy", *sys.stdlib_module_names) and top != "__main__":
-        return False
-    file = getattr(sys.modules.get(module), "__file__", None) or ""
-    return not any(folder in file for folder in _INSTALLED)
+    return not is_library(module or "", "")

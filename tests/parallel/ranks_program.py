@@ -62,7 +62,7 @@ def main() -> None:
 
     for change in changing.CARRIED.values():
         loss, data = changing.Loss(), [(np.ones(3),), (np.ones(3),)]
-        vg = parallel.value_and_grad(loss, comm, "sum", compile=False)
+        vg = parallel.value_and_grad(loss, comm, "sum", compile=True)
         assert vg(1.0, vg.mine(data)) == (6.0, 6.0)
         change(loss, data)
         assert vg(1.0, vg.mine(data)) == (12.0, 12.0)
