@@ -328,6 +328,9 @@ class outermost(new_level):
 _opened: ContextVar[new_level | None] = ContextVar("nbgrad_level", default=None)
 
 
+modes.innermost = _opened.get
+
+
 def _innermost() -> new_level | None:
     """The innermost level whose call still runs."""
     known = opened = _opened.get()

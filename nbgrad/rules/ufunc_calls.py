@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array, implements
+from ..core.fillable import Fillable
 from ..core.functions import no_rule, of_ufunc
 from ..core.primitive import shape_of
 from ..errors import NoRuleError
@@ -30,7 +31,7 @@ def call(ufunc, inputs, out=None, where=True, dtype=None, casting="same_kind", o
     (target,) = out if out is not None and len(out) == 1 else (None,)
     if out is not None and target is None and any(x is not None for x in out):
         raise NoRuleError(f"{name}(out=...) with two results: use what it returns")
-    if target is not None and not isinstance(target, Array):
+    if target is not None and not isinstance(target, (Array, Fillable)):
         target_of(f"{name}(out=...), or an augmented assignment such as +=,", target)
     if where is not True and target is None:
         raise NoRuleError(

@@ -6,14 +6,18 @@ import numpy as np
 
 from ..core import memory
 from ..core.array import Array, implements
+from ..core.fillable import Fillable, highest
 from ..core.functions import functions
 from ..core.primitive import shape_of
 from ..errors import DimensionMismatch, TraceError, UntrackedError
 from .layout import given
 
 
-def target_of(name: str, x: Any) -> Array:
-    """The array to be written to. Raises UntrackedError for a plain one."""
+def target_of(name: str, x: Any, *values: Any) -> Any:
+    """The array that tracked values are written to. Raises UntrackedError for a plain one."""
+    if isinstance(x, Fillable):
+        top = highest(*values)
+        return np.asarray(x) if top is None and type(x) is Fillable else x.take_in(top)
     if not isinstance(x, Array):
         raise UntrackedError(
             f"{name} cannot write a tracked array into a plain one: make that one with "
@@ -36,7 +40,8 @@ def into(function: Any, args: tuple, out: Array, **options: Any) -> Array:
     owner = getattr(function, "__self__", None)  # of the method of a ufunc
     name = f"np.{owner.__name__}." if isinstance(owner, np.ufunc) else "np."
     name += function.__name__
-    memory.require_open(target_of(f"{name}(out=...)", out), f"{name}(out={{}})")
+    if not isinstance(out, Fillable):
+        memory.require_open(target_of(f"{name}(out=...)", out), f"{name}(out={{}})")
     result = function(*args, **options)
     return put_out(name, result, shape_of(result), out)
 
@@ -52,14 +57,15 @@ def put_out(
         )
     _require_cast(name, result.dtype, out, casting)
     result = result if where is True else np.where(where, result, out)
-    memory.write(out, ..., result, f"{name}(out={{}})")
+    held = out.take_in(result) if isinstance(out, Fillable) else out
+    memory.write(held, ..., result, f"{name}(out={{}})")
     return out
 
 
 @implements(np.copyto)
 def copyto(dst, src, casting="same_kind", where: Any = True):
     """Write `src` to `dst` where `where` holds."""
-    dst = target_of("np.copyto", dst)
+    dst = target_of("np.copyto", dst, src, where)
     if not isinstance(src, (int, float)):
         src = given(src)
         _require_cast("np.copyto", src.dtype, dst, casting)
@@ -85,7 +91,7 @@ def _repeated(values: Any, size: int) -> Any:
 @implements(np.put)
 def put(a, ind, v, mode="raise"):
     """Write `v` to the elements that `ind` counts, row by row; too few values come again."""
-    a = target_of("np.put", a)
+    a = target_of("np.put", a, v)
     places = np.asarray(ind).reshape(-1).astype(np.intp)
     size = a.size
     if mode == "wrap":
@@ -104,7 +110,7 @@ def put(a, ind, v, mode="raise"):
 @implements(np.place)
 def place(arr, mask, vals):
     """Write `vals`, one after the other, to the elements where the mask holds."""
-    arr, vals = target_of("np.place", arr), given(vals)
+    arr, vals = target_of("np.place", arr, mask, vals), given(vals)
     if isinstance(mask, Array):
         if vals.size != 1:
             raise TraceError(
@@ -125,7 +131,7 @@ def place(arr, mask, vals):
 @implements(np.putmask)
 def putmask(a, mask, values):
     """Write to the elements where the mask holds the values at the same places."""
-    a, values = target_of("np.putmask", a), given(values)
+    a, values = target_of("np.putmask", a, mask, values), given(values)
     if values.shape:
         values = np.reshape(_repeated(values, a.size), a.shape)
     what = "np.putmask({}, mask, v)"
@@ -138,7 +144,7 @@ def putmask(a, mask, values):
 @implements(np.put_along_axis)
 def put_along_axis(arr, indices, values, axis: int | None = -1):
     """Write values to the places that `indices` gives along an axis."""
-    arr = target_of("np.put_along_axis", arr)
+    arr = target_of("np.put_along_axis", arr, indices, values)
     what = "np.put_along_axis({}, i, v)"
     if isinstance(indices, Array):
         if axis is None or indices.shape[axis] != 1:
@@ -165,7 +171,7 @@ def put_along_axis(arr, indices, values, axis: int | None = -1):
 @implements(np.fill_diagonal)
 def fill_diagonal(a, val, wrap: bool = False):
     """Write values to the main diagonal."""
-    a, val = target_of("np.fill_diagonal", a), given(val)
+    a, val = target_of("np.fill_diagonal", a, val), given(val)
     if a.ndim < 2:
         raise ValueError("array must be at least 2-d")
     end = None
@@ -186,7 +192,7 @@ def fill_diagonal(a, val, wrap: bool = False):
 def at(ufunc, array, indices, *more):
     """Apply a ufunc to the elements at an index, in place, to repeated ones as often."""
     name = f"np.{ufunc.__name__}.at"
-    array = target_of(name, array)
+    array = target_of(name, array, indices, *more)
     what = f"{name}({{}}, i, v)"
     entries = indices if isinstance(indices, tuple) else (indices,)
     sign = {np.add: 1.0, np.subtract: -1.0}.get(ufunc)

@@ -61,6 +61,7 @@ def filled(like: Array, shape: Any, value: Any, dtype: Any, order: Any = "C") ->
     return as_kind(like, np.broadcast_to(value, shape), dtype)
 
 
+@implements("as_kind")
 def as_kind(like: Array, value: Any, dtype: Any = None) -> Any:
     """An array that a function of NumPy made, as one of the kind and level of `like`, or of its own
     level where that is higher.

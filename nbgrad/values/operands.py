@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
+from ..core.fillable import Fillable
 from ..core.primitive import Aval, Primitive, shape_of
 from ..eager.plans import plain_array
 from ..errors import DimensionMismatch, require_unmasked
@@ -44,6 +45,8 @@ def operand(x: Any, primitive: Primitive) -> Any:
         return x._snapshot()
     if type(x) is int or type(x) is bool:
         return float(x)
+    if isinstance(x, Fillable):
+        x = np.array(x)  # it may be written to afterwards
     return plain_array(real_array(x, f"{primitive.name}: an operand"))
 
 

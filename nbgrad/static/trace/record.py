@@ -7,6 +7,7 @@ import numpy as np
 
 from ...core.array import Array
 from ...core.conversions import explain, refusal
+from ...core.fillable import Fillable
 from ...core.lines import calling_line
 from ...core.memory import Argument
 from ...core.primitive import Aval, Primitive, new_level
@@ -69,7 +70,8 @@ class Recorder(Builder):
     def capture(self, array: np.ndarray) -> Symbol:
         """The symbol of an array that the function closes over, which is read at each call."""
         require_unmasked(array, "compile: a captured array")
-        array = np.asarray(array)
+        # A Fillable may be written to before the program is complete.
+        array = np.array(array) if isinstance(array, Fillable) else np.asarray(array)
         made = made_of_sizes(super().apply, self, array)
         if made is not None:
             return made

@@ -1,0 +1,109 @@
+"""NumPy's tools that call Python for each element, for tracked values: `vectorize` and its kin."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..core.array import Array
+from ..core.fillable import highest
+from ..core.functions import functions
+
+
+class vectorize(np.vectorize):
+    """`np.vectorize`, which calls its function with tracked elements where an argument is tracked.
+
+    >>> import nbgrad
+    >>> step = vectorize(lambda a, b: a * b if b > 0 else b)
+    >>> nbgrad.grad(lambda x: np.sum(step(x, np.array([1.0, -1.0]))))(np.array([2.0, 3.0]))
+    array([1., 0.])
+    """
+
+    def __call__(self, *args, **options):
+        if highest(*args, *options.values()) is None:
+            return super().__call__(*args, **options)
+        if self.signature is not None:
+            raise NotImplementedError(
+                "np.vectorize(signature=...) of tracked arrays: write nbgrad.vmap(f)(x)"
+            )
+        excluded = self.excluded or set()
+        names = [name for name in options if name not in excluded]
+        places = [i for i in range(len(args)) if i not in excluded]
+        values = [args[i] for i in places] + [options[name] for name in names]
+
+        def call(*items):
+            given = list(args)
+            for i, item in zip(places, items, strict=False):
+                given[i] = item
+            own = dict(zip(names, items[len(places) :], strict=True))
+            return self.pyfunc(*given, **{**options, **own})
+
+        return _each(call, values)
+
+
+def frompyfunc(function: Callable, /, nin: int, nout: int, **options: Any) -> Callable:
+    """`np.frompyfunc`, whose result takes tracked arrays too; those give arrays of floats."""
+    plain = np.frompyfunc(function, nin, nout, **options)
+
+    def call(*args):
+        return plain(*args) if highest(*args) is None else _each(function, list(args))
+
+    return call
+
+
+def _each(function: Callable, values: list) -> Any:
+    """A function of every element of arrays that are broadcast against each other."""
+    arrays = np.broadcast_arrays(*map(functions["given"], values))
+    shape = arrays[0].shape
+    found = [function(*[x[index] for x in arrays]) for index in np.ndindex(shape)]
+    if found and isinstance(found[0], tuple):
+        return tuple(_shaped(list(items), shape) for items in zip(*found, strict=True))
+    return _shaped(found, shape)
+
+
+def _shaped(items: list, shape: tuple[int, ...]) -> Any:
+    return np.reshape(functions["given"](items), shape)
+
+
+def apply_along_axis(func1d: Callable, axis: int, arr: Any, *args: Any, **options: Any) -> Any:
+    """`np.apply_along_axis`, for tracked arrays and functions that give tracked values."""
+    arr = functions["given"](arr)
+    rows = np.moveaxis(arr, axis, -1)
+    shape = rows.shape[:-1]
+    found = [func1d(rows[index], *args, **options) for index in np.ndindex(shape)]
+    if highest(*found) is None:
+        return np.apply_along_axis(func1d, axis, arr, *args, **options)
+    out = np.stack([functions["given"](item) for item in found])
+    ends = out.shape[1:]
+    out = np.reshape(out, (*shape, *ends))
+    first = range(arr.ndim)[axis]
+    return np.moveaxis(out, range(len(shape), out.ndim), range(first, first + len(ends)))
+
+
+def apply_over_axes(func: Callable, a: Any, axes: Any) -> Any:
+    """`np.apply_over_axes`, for tracked arrays."""
+    for axis in np.atleast_1d(axes):
+        found = func(a, int(axis))
+        a = found if found.ndim == a.ndim else np.expand_dims(found, int(axis))
+    return a
+
+
+class ndenumerate(np.ndenumerate):
+    """`np.ndenumerate`, which gives tracked elements of a tracked array."""
+
+    def __new__(cls, arr: Any) -> Any:
+        return _pairs(arr) if isinstance(arr, Array) else np.ndenumerate(arr)
+
+
+def _pairs(x: Any) -> Iterator[tuple[tuple[int, ...], Any]]:
+    return ((index, x[index]) for index in np.ndindex(x.shape))
+
+
+def nditer(op: Any, *args: Any, **options: Any) -> Any:
+    """`np.nditer`, which gives the elements of tracked arrays, to be read."""
+    if highest(op) is None:
+        return np.nditer(op, *args, **options)
+    if isinstance(op, (list, tuple)):
+        arrays = np.broadcast_arrays(*map(functions["given"], op))
+        return (tuple(x[index] for x in arrays) for index in np.ndindex(arrays[0].shape))
+    return (item for _, item in _pairs(op))
