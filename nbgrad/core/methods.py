@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from . import memory
+from .flat import Flat
 from .functions import functions, views
 from .primitive import Tracer
 
@@ -94,6 +95,15 @@ class Methods:
     def ravel(self, order="C"):
         """The elements along one axis."""
         return functions[np.ravel](self, order)
+
+    @property
+    def flat(self):
+        """The elements, row by row, to be read and written."""
+        return Flat(self)
+
+    @flat.setter
+    def flat(self, values):
+        Flat(self)[...] = values
 
     def conj(self):
         """The array itself, as in NumPy: its numbers are real."""

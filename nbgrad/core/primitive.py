@@ -239,13 +239,24 @@ class Tracer:
         raise NotImplementedError
 
 
+class StandIn:
+    """The class of plain arrays that stand for a tracked one (`fillable.py`), and a function that
+    gives it; anything else it gives back."""
+
+    kind: ClassVar[Any] = None
+    value_of: ClassVar[Callable[[Any], Any]]
+
+
 def bind(primitive: Primitive, *args, **params) -> Any:
     """Apply `primitive` to `args` at the highest level among them; plain arrays are evaluated."""
     top: Tracer | None = None
     level = -1
     for arg in args:
-        if isinstance(arg, Tracer) and arg.level > level:
-            top, level = arg, arg.level
+        if isinstance(arg, Tracer):
+            if type(arg) is StandIn.kind:
+                return bind(primitive, *map(StandIn.value_of, args), **params)
+            if arg.level > level:
+                top, level = arg, arg.level
     if top is None:
         for arg in args:
             if type(arg) is not np.ndarray:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..core import primitive as core
 from ..core.array import Array
+from ..core.fillable import plain
 from ..kernels.jit.forks import fork_safe
 from ..kinds import is_a
 from ..values.tracked import TrackedArray, below
@@ -33,7 +34,7 @@ def flatten(
     array or number is its own leaf and does not touch optree, which loads on first use.
     """
     if isinstance(tree, NUMBERS):
-        return [tree], lambda leaves: leaves[0]
+        return [plain(tree)], lambda leaves: leaves[0]
     optree = _optree()
     leaves, spec = _flat(tree, holds)
     return leaves, lambda new: optree.tree_unflatten(spec, cast(Any, new))
@@ -51,8 +52,10 @@ def _of_containers(tree: Any) -> tuple[list[Any], Any]:
     """The leaves and the structure of nested containers; dataclasses are registered on sight,
     other objects stay leaves."""
     leaves, spec = _optree().tree_flatten(tree, none_is_leaf=True, namespace=NAMESPACE)
-    if not COMMON.issuperset(map(type, leaves)) and _register_dataclasses(leaves):
-        return _of_containers(tree)
+    if not COMMON.issuperset(map(type, leaves)):
+        if _register_dataclasses(leaves):
+            return _of_containers(tree)
+        leaves = [plain(leaf) for leaf in leaves]
     return leaves, spec
 
 

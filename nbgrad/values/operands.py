@@ -46,7 +46,7 @@ def operand(x: Any, primitive: Primitive) -> Any:
     if type(x) is int or type(x) is bool:
         return float(x)
     if isinstance(x, Fillable):
-        x = np.array(x)  # it may be written to afterwards
+        x = x.now()  # it may be written to afterwards
     return plain_array(real_array(x, f"{primitive.name}: an operand"))
 
 

@@ -72,7 +72,7 @@ class Recorder(Builder):
         """The symbol of an array that the function closes over, which is read at each call."""
         require_unmasked(array, "compile: a captured array")
         # A Fillable may be written to before the program is complete.
-        array = np.array(array) if isinstance(array, Fillable) else np.asarray(array)
+        array = array.now() if isinstance(array, Fillable) else np.asarray(array)
         made = made_of_sizes(super().apply, self, array)
         if made is not None:
             return made
