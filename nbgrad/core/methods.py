@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import UntrackedError
 from . import memory
 from .flat import Flat
 from .functions import functions, views
+from .lines import user_line
 from .primitive import Tracer
 
 
@@ -84,9 +86,10 @@ class Methods:
         require_masks("~", self)
         return functions[np.logical_not](self)
 
-    def reshape(self, *shape):
+    def reshape(self, *shape, order="C", copy=None):
         """The elements in another shape; one length may be -1."""
-        return functions[np.reshape](self, shape[0] if len(shape) == 1 else shape)
+        out = functions[np.reshape](self, shape[0] if len(shape) == 1 else shape, order)
+        return memory.copied(out, [self]) if copy else out
 
     def flatten(self, order="C"):
         """The elements along one axis, in an array of its own."""
@@ -104,6 +107,24 @@ class Methods:
     @flat.setter
     def flat(self, values):
         Flat(self)[...] = values
+
+    @property
+    def real(self):
+        """The array itself, as a view of it."""
+        return functions[np.real](self)
+
+    @property
+    def imag(self):
+        """Zeros of the shape of the array."""
+        return functions[np.imag](self)
+
+    @property
+    def itemsize(self: Any) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self: Any) -> int:
+        return self.size * self.itemsize
 
     def conj(self):
         """The array itself, as in NumPy: its numbers are real."""
@@ -123,6 +144,8 @@ class Methods:
     max = _method(np.max)
     min = _method(np.min)
     cumsum = _method(np.cumsum)
+    cumprod = _method(np.cumprod)
+    compress = _method(np.compress)
     clip = _method(np.clip)
     round = _method(np.round)
     swapaxes = _method(np.swapaxes)
@@ -149,9 +172,20 @@ class Methods:
 
     put = _method(np.put)
 
-    def copy(self):
-        """A tracked copy; the derivative passes through."""
+    def copy(self, order="C"):
+        """A tracked copy; the derivative passes through. There is no order in memory."""
         return functions[np.copy](self)
+
+    def view(self: Any, dtype=None, type=None):
+        """A view of all elements. Raises UntrackedError for one as another dtype or class."""
+        if dtype is np.ndarray:
+            dtype = None
+        if type not in (None, np.ndarray) or dtype not in (None, self.dtype):
+            raise UntrackedError(
+                f"view of a tracked array as {type or dtype} would lose its derivative: use "
+                f"x.astype(dtype), or x.data for the plain numbers{user_line()}"
+            )
+        return self[...] if self.ndim else self
 
     def __copy__(self):
         """`copy.copy(x)` and `copy.deepcopy(x)` are `np.copy(x)`: the derivative passes through."""
