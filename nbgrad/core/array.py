@@ -5,7 +5,6 @@ derivative and knows no transformation. Subclasses may override `bind1` and `bin
 forms of the same meaning.
 """
 
-import math
 import operator
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -175,22 +174,6 @@ class Array(Methods, Conversions, Tracer):
         if NAMINGS:
             note_seen()
         return self.aval.size
-
-    @property
-    def itemsize(self) -> int:
-        """The bytes of an element."""
-        return self.aval.dtype.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes of all elements."""
-        return self.size * self.itemsize
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        """The bytes from an element to the next one along each axis, in C order."""
-        shape = self.shape
-        return tuple([self.itemsize * math.prod(shape[i + 1 :]) for i in range(len(shape))])
 
     def __len__(self) -> int:
         if not self.shape:

@@ -19,6 +19,7 @@ from ..errors import NoRuleError, require_unmasked
 from ..kernels import gate
 from . import modes
 from .naming import as_int
+from .standing import StandIn
 
 Shape = tuple[int, ...]
 
@@ -236,14 +237,6 @@ class Tracer:
     def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict) -> Any:
         """Apply `primitive` at `level`, to which at least one of `args` belongs."""
         raise NotImplementedError
-
-
-class StandIn:
-    """The class of plain arrays that stand for a tracked one (`fillable.py`), and a function that
-    gives it; anything else it gives back."""
-
-    kind: ClassVar[Any] = None
-    value_of: ClassVar[Callable[[Any], Any]]
 
 
 def bind(primitive: Primitive, *args, **params) -> Any:
