@@ -8,10 +8,10 @@ import numpy as np
 
 from ..core import memory
 from ..core.array import Array
-from ..core.fillable import Fillable, highest, unfilled
+from ..core.fillable import FILLABLE, fillable, highest, unfilled
 from ..core.functions import functions, mapped
 from ..core.primitive import Tracer
-from ..kernels.gate import gate, is_tracking
+from ..kernels.gate import gate
 from . import indexing, looping
 
 HOME = __name__.rpartition(".")[0]
@@ -20,13 +20,6 @@ _OF_ARRAYS = frozenset([
     np.hstack, np.insert, np.meshgrid, np.stack, np.vstack,
 ])  # fmt: skip
 """Functions whose lists hold arrays, of several shapes: those are not joined."""
-
-
-def fillable(x: Any) -> Any:
-    """A new plain array as one that tracked values can be written to."""
-    if type(x) is np.ndarray and x.dtype.kind in "fiub" and x.flags.writeable and x.size:
-        return x.view(Fillable)
-    return x
 
 
 def _floats(x: np.ndarray) -> Any:
@@ -54,7 +47,7 @@ def taking(function: Callable) -> Callable:
     make = made(function)
 
     def own(a, *args, **options):
-        if type(a) is Fillable and not args and not options:
+        if type(a) in FILLABLE and not args and not options:
             return a
         if isinstance(a, Array):
             return function(unfilled(a), *args, like=unfilled(a), **options)

@@ -4,9 +4,9 @@ from typing import Any as _Any
 
 import numpy.random as _plain
 
+from ..core.fillable import fillable as _fillable
 from ..kernels.gate import gate as _gate
 from ..kernels.gate import is_tracking as _is_tracking
-from .making import fillable as _fillable
 from .modules import names as _names
 
 _STATE = (
