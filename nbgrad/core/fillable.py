@@ -90,8 +90,8 @@ class Fillable(np.ndarray):
         owner = _owner(self)
         if not np.can_cast(value.dtype, owner.dtype, "same_kind"):
             raise UntrackedError(
-                f"assignment into an array of dtype {owner.dtype}, which cannot hold tracked values "
-                f"without losing their derivatives: make it with dtype=float{user_line()}"
+                f"assignment into an array of dtype {owner.dtype}, which cannot hold tracked "
+                f"values without losing their derivatives: make it with dtype=float{user_line()}"
             )
         if owner.body < memory.bodies.level:
             raise memory.from_outside("y[...] = ...")
@@ -256,6 +256,7 @@ def _method(name: str) -> Any:
         if top is None:
             return of_numpy(self, *args, **options)
         x = self.take_in(top) if name in _WRITING else functions["as_kind"](top, np.array(self))
+        args = [functions["given"](arg) if type(arg) is list else arg for arg in args]
         return getattr(x, name)(*args, **options)
 
     method.__name__, method.__doc__ = name, of_numpy.__doc__
