@@ -1,11 +1,13 @@
 """The methods of arrays that are functions of NumPy, with NumPy's names and arguments."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from . import memory
+from .flat import Flat
 from .functions import functions, views
 from .primitive import Tracer
 
@@ -14,7 +16,7 @@ def _method(function: Callable):
     """The method of ndarray that is a function of NumPy with the array first."""
 
     def method(self, *args, **options):
-        if options and isinstance(options.get("out"), Tracer):
+        if options and options.get("out") is not None:
             return functions["out"](function, (self, *args), **options)
         out = functions[function](self, *args, **options)
         if function in views or (
@@ -100,9 +102,29 @@ class Methods:
         return functions[np.compress](condition, self, axis)
 
     @property
-    def real(self):
-        """The array itself: its numbers are real."""
-        return self
+    def itemsize(self: Any) -> int:
+        """The bytes of an element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self: Any) -> int:
+        """The bytes of all elements."""
+        return self.size * self.itemsize
+
+    @property
+    def strides(self: Any) -> tuple[int, ...]:
+        """The bytes from an element to the next one along each axis, in C order."""
+        shape = self.shape
+        return tuple([self.itemsize * math.prod(shape[i + 1 :]) for i in range(len(shape))])
+
+    @property
+    def flat(self):
+        """The elements, row by row, to be read and written."""
+        return Flat(self)
+
+    @flat.setter
+    def flat(self, values):
+        Flat(self)[...] = values
 
     def conj(self):
         """The array itself, as in NumPy: its numbers are real."""

@@ -16,8 +16,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import NoRuleError, require_unmasked
+from ..kernels import gate
 from . import modes
 from .naming import as_int
+from .standing import StandIn
 
 Shape = tuple[int, ...]
 
@@ -32,11 +34,12 @@ class Aval:
     when it is full: an array that keeps an older object then only costs another plan.
     """
 
-    __slots__ = ("constant", "dtype", "shape", "size")
+    __slots__ = ("constant", "dtype", "face", "shape", "size")
     _known: ClassVar[dict[tuple, "Aval"]] = {}
     shape: tuple[int, ...]
     dtype: np.dtype
     size: int
+    face: type  # NumPy's class for such a value: an array, or a scalar
     constant: "Constant"
 
     @staticmethod
@@ -48,6 +51,7 @@ class Aval:
             aval = Aval()
             aval.shape, aval.dtype = tuple(map(as_int, shape)), dtype  # equal keys may be NumPy's
             aval.size = math.prod(aval.shape)
+            aval.face = np.ndarray if aval.shape else dtype.type
             aval.constant = Constant(aval)
             return Aval._known.setdefault(key, aval)
         return aval
@@ -242,8 +246,11 @@ def bind(primitive: Primitive, *args, **params) -> Any:
     top: Tracer | None = None
     level = -1
     for arg in args:
-        if isinstance(arg, Tracer) and arg.level > level:
-            top, level = arg, arg.level
+        if isinstance(arg, Tracer):
+            if type(arg) is StandIn.kind:
+                return bind(primitive, *map(StandIn.value_of, args), **params)
+            if arg.level > level:
+                top, level = arg, arg.level
     if top is None:
         for arg in args:
             if type(arg) is not np.ndarray:
@@ -296,9 +303,10 @@ class new_level:
     runs, however that ends: an interrupt in the middle of `__exit__` leaves nothing behind.
     """
 
-    __slots__ = ("frame", "inside", "level", "outer")
+    __slots__ = ("alive", "frame", "inside", "level", "outer")
 
     def __init__(self, level: int | None = None):
+        self.alive: Any = gate.alive
         fresh = _fresh()
         self.level = fresh if level is None else level
         self.inside = fresh + 1
@@ -311,7 +319,7 @@ class new_level:
 
     def __exit__(self, *error) -> None:
         _opened.set(self.outer)
-        self.frame = None
+        self.frame = self.alive = None
 
 
 class outermost(new_level):
@@ -326,9 +334,6 @@ class outermost(new_level):
 
 # Each thread and each task nests transformations on its own.
 _opened: ContextVar[new_level | None] = ContextVar("nbgrad_level", default=None)
-
-
-modes.innermost = _opened.get
 
 
 def _innermost() -> new_level | None:
