@@ -304,7 +304,7 @@ class Array(Methods, Conversions, Faced, Tracer):
             if any(map(has_mask, types)):
                 raise TypeError(lost_mask(name_of(func)))
         try:
-            if kwargs and isinstance(kwargs.get("out"), Array):
+            if kwargs and kwargs.get("out") is not None:
                 return functions["out"](func, args, **kwargs)
             out = rule(*args, **kwargs)
             if type(out) is type(self) and out.origin is None and out is not self:

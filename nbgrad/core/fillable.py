@@ -3,12 +3,14 @@
 A `Fillable` is an ndarray of NumPy until a tracked value is written to it. Then it becomes a
 `Filled`, which stands for an array of nbgrad, `held`: everything that is read, called or written is
 forwarded to that. Views share this: they become views of the held array, by the step `Strided`. The
-plain memory is set to nan, as code in C may still read it.
+plain memory is set to nan, and its dtype to one that no function computes with, as code in C may
+still look at it.
 
 A write of a value of an inner transformation lifts the held array to the level of that value first,
 so the array may come from outside of the transformation.
 """
 
+from functools import cache
 from typing import Any, cast
 from weakref import ref
 
@@ -26,6 +28,9 @@ from .steps import Strided
 _set = np.ndarray.__setitem__
 _PLAIN = frozenset([float, int, bool, np.ndarray, np.float64, np.float32, np.int64, np.bool_])
 _kind = cast(Any, object.__dict__["__class__"])
+_dtype = cast(Any, np.ndarray.__dict__["dtype"])
+_SMALL = 4096
+"""Arrays of fewer bytes are copied sooner than compared."""
 _WRITING = frozenset(["fill", "partition", "put", "sort"])
 
 
@@ -93,11 +98,13 @@ class Fillable(np.ndarray):
     def now(self) -> np.ndarray:
         """A plain array of what this one holds now, for an op, which may read it later on. Several
         ops get one array, as long as nothing is written here."""
+        if self.nbytes < _SMALL:
+            return np.array(self)
         try:
             known = self.copied()
         except AttributeError:
             known = None
-        if known is None or not np.array_equal(known.view(np.int8), self.view(np.int8)):
+        if known is None or not np.array_equal(known, self, equal_nan=True):
             known = np.array(self)
             self.copied = ref(known)
         return known
@@ -108,7 +115,9 @@ class Fillable(np.ndarray):
         self.kin = [16, *((ref(view), step) for view, step in steps)]
         if self.dtype.kind == "f":
             _set(self, ..., np.nan)
+        unreadable = _unreadable(self.itemsize)
         for view, _ in ((self, None), *steps):
+            _dtype.__set__(view, unreadable)
             _kind.__set__(view, Filled)
         self._hold(held)
 
@@ -119,6 +128,15 @@ class Fillable(np.ndarray):
             view = reference()
             if view is not None:
                 view.held = memory.view(held, step.apply(held), step)
+
+
+@cache
+def _unreadable(size: int) -> np.dtype:
+    """A dtype of a size that functions in C refuse, naming it. Casts of a single field are allowed,
+    so there are two where there is room."""
+    name = "tracked values: call functions of nbgrad or of nbgrad.numpy"
+    half = size // 2
+    return np.dtype([(name, f"V{size - half}"), *([("", f"V{half}")] if half else [])])
 
 
 def highest(*values: Any) -> Any:
@@ -190,7 +208,13 @@ class Filled(Fillable):
 
 _OWN = frozenset(["held", "kin", "take_in", "base", "_hold"])
 _held = Fillable.held.__get__  # pyright: ignore[reportAttributeAccessIssue]
-StandIn.kind, StandIn.value_of = Filled, staticmethod(unfilled)
+
+
+def _operand(x: Any) -> Any:
+    return x.now() if type(x) is Fillable else unfilled(x)
+
+
+StandIn.kind, StandIn.value_of = Filled, staticmethod(_operand)
 
 
 def _method(name: str) -> Any:
@@ -209,9 +233,7 @@ def _method(name: str) -> Any:
     return method
 
 
-_TAKING = (*_WRITING, "choose", "clip", "compress", "dot", "max", "mean", "min", "prod", "searchsorted",
-           "std", "sum", "take", "var")  # fmt: skip
-for _name in _TAKING:
+for _name in (*_WRITING, "choose", "clip", "compress", "dot", "searchsorted", "take"):
     setattr(Fillable, _name, _method(_name))
 
 

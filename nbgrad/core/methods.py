@@ -15,7 +15,7 @@ def _method(function: Callable):
     """The method of ndarray that is a function of NumPy with the array first."""
 
     def method(self, *args, **options):
-        if options and isinstance(options.get("out"), Tracer):
+        if options and options.get("out") is not None:
             return functions["out"](function, (self, *args), **options)
         out = functions[function](self, *args, **options)
         if function in views or (
