@@ -20,7 +20,8 @@ from .conversions import asking, refused, unpicklable
 from .functions import compared, in_scipy
 from .lines import user_line
 from .naming import naming, tagged
-from .primitive import Aval, Primitive, StandIn
+from .primitive import Aval, Primitive
+from .standing import StandIn
 
 # How a number becomes part of a program.
 _STATIC = (
