@@ -126,6 +126,16 @@ class Methods:
     def flat(self, values):
         Flat(self)[...] = values
 
+    @property
+    def real(self):
+        """A view of the array: its numbers are real."""
+        return functions[np.real](self)
+
+    @property
+    def imag(self):
+        """Zeros: the numbers are real."""
+        return functions[np.imag](self)
+
     def conj(self):
         """The array itself, as in NumPy: its numbers are real."""
         return self
