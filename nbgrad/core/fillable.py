@@ -188,7 +188,8 @@ class Filled(Fillable):
     def __getattribute__(self, name: str) -> Any:
         if name in _OWN:
             return object.__getattribute__(self, name)
-        return getattr(_held(self), name)
+        held = _held(self)
+        return type(held) if name == "__class__" else getattr(held, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _OWN:
