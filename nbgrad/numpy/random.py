@@ -27,7 +27,9 @@ def _filling(kind: type) -> type:
     that it makes objects of NumPy's class."""
 
     def new(cls: type, *args: _Any, **options: _Any) -> _Any:
-        return kind.__new__(cls if _is_tracking() else kind, *args, **options)
+        if not _is_tracking():
+            return kind(*args, **options)
+        return kind.__new__(cls, *args, **options)
 
     def method(name: str) -> _Any:
         plain = getattr(kind, name)
