@@ -5,7 +5,7 @@ import numpy as np
 from corpus import MASK, case, near, normal, uniform
 
 
-@case(uniform(0.0, 1.0, 4, 4), uniform(0.5, 1.0), uniform(0.2, 0.5))
+@case(uniform(0.0, 1.0, 3, 3), uniform(0.5, 1.0), uniform(0.2, 0.5))
 def bilateral(img, sigma_s, sigma_r, radius=1):
     h, w = img.shape
     out = np.zeros((h, w))
