@@ -188,6 +188,8 @@ class Filled(Fillable):
     def __getattribute__(self, name: str) -> Any:
         if name in _OWN:
             return object.__getattribute__(self, name)
+        if name == "__class__":  # isinstance asks: this is a tracer, and an ndarray by its type
+            return type(_held(self))
         return getattr(_held(self), name)
 
     def __setattr__(self, name: str, value: Any) -> None:
