@@ -1,7 +1,8 @@
-"""Functions of NumPy users' everyday work, written as they write them, with arguments to try them on.
+"""Functions of NumPy users' everyday work, written as they write them, with arguments to try them.
 
-Each module of this folder is plain NumPy code: it knows nothing of derivatives. `load` executes it as
-it stands, or with `import nbgrad.numpy as np` in place of `import numpy as np`, and no other change.
+Each module of this folder is plain NumPy code, which knows nothing of derivatives. `load` executes
+it as it stands, or with `import nbgrad.numpy as np` in place of `import numpy as np`, and no other
+change.
 """
 
 import sys
