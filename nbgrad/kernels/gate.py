@@ -19,16 +19,25 @@ from .builtin import FASTCALL, Definition, compiled
 from .layout import IS_KNOWN, prototype
 from .native import ARRAY, INT, VOID, WORD, Emitter, word
 
-__all__ = ["gate", "is_tracking"]
+__all__ = ["gate", "is_tracing", "is_tracking", "plain_of"]
 
 
 alive: Any = object()
-"""Every leaf that `track` made refers to this object, and so does every transformation that runs."""
+"""Every leaf that `track` made refers to this object, as does every transformation that runs."""
+
+
+traced: Any = object()
+"""Every call refers to this object that runs a function on symbols, or on samples."""
 
 
 def is_tracking() -> bool:
     """Whether any leaf is alive, or any transformation runs, in any thread."""
     return sys.getrefcount(alive) > _least
+
+
+def is_tracing() -> bool:
+    """Whether a function is recorded, or `vmap` runs, in any thread: numbers may have no value."""
+    return sys.getrefcount(traced) > _least
 
 
 _least = sys.getrefcount(alive)
@@ -51,6 +60,12 @@ def gate(plain: Callable, own: Callable, made: Callable | None, home: str) -> Ca
     kinds = ctypes.c_void_p, ctypes.py_object, ctypes.py_object
     new = prototype("PyCFunction_NewEx", ctypes.py_object, *kinds)
     return new(ctypes.addressof(definition), module, home)
+
+
+def plain_of(function: Any) -> Callable | None:
+    """The function behind a gate; None for a function that is no gate."""
+    home = getattr(function, "__self__", None)
+    return home.own[0] if type(home) is _Home else getattr(function, "__wrapped__", None)
 
 
 class _Home(ModuleType):
