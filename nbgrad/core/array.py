@@ -8,19 +8,20 @@ forms of the same meaning.
 import operator
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ..errors import DimensionMismatch, has_mask, lost_mask
 from . import memory
 from .conversions import Conversions
+from .faces import Faced
 from .functions import check_call, functions, name_of, no_rule, of_ufunc, views
 from .functions import implements as implements
 from .methods import Methods, own
-from .naming import NAMINGS, note_seen, require_number
+from .naming import NAMINGS, note_seen
 from .primitive import Aval, Primitive, Tracer, bind
-from .slots import clear_sequence_item
+from .slots import can_iterate, clear_sequence_item, iterate_by_next
 from .steps import Path
 
 _registry = Primitive.registry
@@ -69,10 +70,10 @@ def _augmented(name: str, plain: Callable):
     return method
 
 
-_OPERANDS = (float, int, np.ndarray, Tracer, np.generic, list, tuple, complex)
+_OPERANDS = (Tracer, float, int, np.ndarray, np.generic, list, tuple, complex)
 
 
-class Array(Methods, Conversions, Tracer):
+class Array(Methods, Conversions, Faced, Tracer):
     """Operators, protocols and methods, all of them ops of the registry.
 
     `origin` says what it is a view of, and `views` which arrays are views of it: see `memory`. A
@@ -88,6 +89,7 @@ class Array(Methods, Conversions, Tracer):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         clear_sequence_item(cls)
+        iterate_by_next(cls)
 
     bind1: Callable = staticmethod(bind)
     bind2: Callable = staticmethod(bind)
@@ -175,13 +177,10 @@ class Array(Methods, Conversions, Tracer):
             note_seen()
         return self.aval.size
 
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("len() of unsized object: the array has no axes")
-        return require_number(self.shape[0])
+    if TYPE_CHECKING or not can_iterate():
 
-    def __iter__(self) -> Iterator[Any]:
-        return (self[i] for i in range(len(self)))
+        def __iter__(self) -> Iterator[Any]:
+            return self.__anext__()
 
     def __reversed__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self) - 1, -1, -1))
@@ -260,6 +259,8 @@ class Array(Methods, Conversions, Tracer):
         if name in type(self).value_slots and type(self.origin) is memory.Origin:
             memory.refresh(self)
             return getattr(self, name)
+        if name == "__iter__" and self.aval.shape:
+            return self.__anext__
         way = _ELSEWHERE.get(name)
         if way is None and hasattr(np.ndarray, name):
             way = f"x.data.{name} is that of the plain values, without a derivative"
@@ -315,6 +316,7 @@ class Array(Methods, Conversions, Tracer):
 
 
 clear_sequence_item(Array)
+iterate_by_next(Array)
 
 
 def apply(primitive: Primitive, x, *others, **params):

@@ -16,6 +16,7 @@ from weakref import ref
 import numpy as np
 
 from ..errors import GraphError, TraceError, require_unmasked
+from ..kinds import is_a
 from . import modes
 from .functions import functions, items_of
 from .lines import user_line
@@ -281,7 +282,7 @@ def _is_equal(a: Any, b: Any) -> bool:
         return True
     if type(a) is slice and type(b) is slice:
         return all(map(_is_equal, (a.start, a.stop, a.step), (b.start, b.stop, b.step)))
-    return isinstance(a, (int, np.integer)) and isinstance(b, (int, np.integer)) and a == b
+    return is_a(a, (int, np.integer)) and is_a(b, (int, np.integer)) and a == b
 
 
 def written(x: Any, path: Path, value: Any) -> Any:
@@ -294,7 +295,7 @@ def written(x: Any, path: Path, value: Any) -> Any:
     if isinstance(value, Tracer):
         if value.dtype != x.dtype and value.level <= x.level:  # pyright: ignore
             value = value.astype(x.dtype)  # pyright: ignore[reportAttributeAccessIssue]
-    elif not isinstance(value, (int, float)):
+    elif not is_a(value, (int, float)):
         value = np.asarray(value)
         value = value.astype(x.dtype) if value.dtype.kind in "fiub" else value
     mask = path.index

@@ -33,11 +33,12 @@ class Aval:
     when it is full: an array that keeps an older object then only costs another plan.
     """
 
-    __slots__ = ("constant", "dtype", "shape", "size")
+    __slots__ = ("constant", "dtype", "face", "shape", "size")
     _known: ClassVar[dict[tuple, "Aval"]] = {}
     shape: tuple[int, ...]
     dtype: np.dtype
     size: int
+    face: type  # NumPy's class for such a value: an array, or a scalar
     constant: "Constant"
 
     @staticmethod
@@ -49,6 +50,7 @@ class Aval:
             aval = Aval()
             aval.shape, aval.dtype = tuple(map(as_int, shape)), dtype  # equal keys may be NumPy's
             aval.size = math.prod(aval.shape)
+            aval.face = np.ndarray if aval.shape else dtype.type
             aval.constant = Constant(aval)
             return Aval._known.setdefault(key, aval)
         return aval

@@ -5,6 +5,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from ..kinds import is_a
 from . import modes
 from .functions import functions
 from .naming import naming
@@ -297,14 +298,14 @@ def _parts(index: Any, shape: tuple[int, ...]) -> list[Any] | None:
             axis = stop
             continue
         n, axis = shape[axis], axis + 1
-        if not isinstance(n, int) or isinstance(part, (bool, np.bool_)):
+        if not isinstance(n, int) or is_a(part, (bool, np.bool_)):
             return None
         if isinstance(part, slice):
             try:
                 found.append(range(*part.indices(n)))
             except TypeError:
                 return None
-        elif isinstance(part, (int, np.integer)):
+        elif is_a(part, (int, np.integer)):
             if not -n <= part < n:
                 return None
             found.append(int(part) % n)

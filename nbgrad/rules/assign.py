@@ -11,6 +11,7 @@ from ..core.lines import user_line
 from ..core.primitive import Aval, Primitive, Unplanned, bind, shape_of
 from ..core.steps import Path
 from ..errors import DimensionMismatch, TraceError, UntrackedError, require_unmasked
+from ..kinds import is_a
 from . import batching, dtypes
 from .dtypes import common_type
 from .families import Custom, Linear, sample, zeros_like
@@ -221,7 +222,7 @@ class explaining_at:
     def __exit__(self, kind: Any, error: BaseException | None, where: Any) -> None:
         if not isinstance(error, AttributeError) or error.name != "at":
             return
-        if isinstance(error.obj, PLAIN):
+        if is_a(error.obj, PLAIN):
             asked = where
             while asked.tb_next is not None:
                 asked = asked.tb_next

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..core.primitive import Primitive, bind, shape_of
+from ..kinds import is_a
 from .dtypes import FLOATS, common_type
 
 
@@ -127,7 +128,7 @@ def behind(index: Any, axes: Callable[[Any], int] = np.ndim) -> tuple[tuple, int
 
 
 def _is_whole(part: Any) -> bool:
-    return isinstance(part, (int, np.integer)) and not isinstance(part, bool)
+    return is_a(part, (int, np.integer)) and not isinstance(part, bool)
 
 
 def taken(primitive, size, args, batched, *, index):
@@ -143,7 +144,7 @@ def scattered(primitive, size, args, batched, *, shape, index):
 
 def assigned(primitive, size, args, batched, *, index):
     of_all, at = behind(index, _axes_of_part)
-    if isinstance(args[1], (int, float)):  # which takes the dtype of x
+    if is_a(args[1], (int, float)):  # which takes the dtype of x
         return bind(primitive, args[0], args[1], index=of_all)
     x, value = spread(size, args, batched)
     shape = np.broadcast_to(np.empty(()), shape_of(x)[1:])[index].shape

@@ -13,6 +13,7 @@ from ..core.symbols import recording
 from ..eager import plans as eager
 from ..errors import require_unmasked
 from ..kernels import index as kernels
+from ..kinds import is_a
 from . import batching
 from .dtypes import common_type
 from .families import Custom, Linear, sample
@@ -25,7 +26,7 @@ def is_basic(index) -> bool:
     if type(index) is slice or type(index) is int:
         return True
     for part in index if isinstance(index, tuple) else (index,):
-        known = part is None or part is Ellipsis or isinstance(part, (int, np.integer, slice))
+        known = part is None or part is Ellipsis or is_a(part, (int, np.integer, slice))
         if not known or isinstance(part, bool):
             return False
     return True
@@ -263,7 +264,7 @@ gather.checks = scatter_at.checks = True
 def without_lists(index):
     """An index with arrays in place of lists, ranges and inner tuples, as NumPy reads them."""
     if isinstance(index, tuple):
-        if any(isinstance(part, (list, tuple, range, np.ndarray)) for part in index):
+        if any(is_a(part, (list, tuple, range, np.ndarray)) for part in index):
             return tuple(
                 without_lists(list(part) if isinstance(part, tuple) else part) for part in index
             )
@@ -315,8 +316,8 @@ def held(index):
     if recording.recorder is not None:
         return index
     if isinstance(index, tuple):
-        return tuple([part.copy() if isinstance(part, np.ndarray) else part for part in index])
-    return index.copy() if isinstance(index, np.ndarray) else index
+        return tuple([part.copy() if is_a(part, np.ndarray) else part for part in index])
+    return index.copy() if is_a(index, np.ndarray) else index
 
 
 def divided(index):

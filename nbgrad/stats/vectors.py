@@ -7,6 +7,7 @@ import numpy as np
 
 from ..core.primitive import shape_of
 from ..errors import DimensionMismatch, NoRuleError
+from ..kinds import is_a
 from ..rules.cholesky import cholesky
 from ..rules.nondiff import stopped
 from ..rules.triangular import solve_triangular
@@ -48,7 +49,7 @@ class MultivariateNormal:
         d = _dimension(mean, cov)
         x = _points(x, d)
         centred = x if mean is None else x - np.reshape(mean, (d,))
-        if isinstance(cov, (int, float)):
+        if is_a(cov, (int, float)):
             cov = np.asarray(cov, centred.dtype)
         if len(shape_of(cov)) < 2:
             variances = np.broadcast_to(np.reshape(cov, -1), (d,))

@@ -15,6 +15,7 @@ from ..core import primitive as core
 from ..core.array import Array
 from ..core.fillable import plain
 from ..kernels.jit.forks import fork_safe
+from ..kinds import is_a
 from ..values.tracked import TrackedArray, below
 from .objects import COMMON, NUMBERS, Held, construct, is_float, opened
 
@@ -97,7 +98,7 @@ def flatten_values(
 
 def structure(tree: Any) -> Any:
     """A hashable description of the nesting of `tree`, without its leaves."""
-    if isinstance(tree, tuple) and all(isinstance(x, (np.ndarray, float, int)) for x in tree):
+    if isinstance(tree, tuple) and all(is_a(x, (np.ndarray, float, int)) for x in tree):
         return len(tree)
     return _flat(tree)[1]
 
@@ -278,7 +279,7 @@ def _leaves(values: Sequence[Any]) -> list[Any]:
 
 def scalar(value: Any) -> Any:
     """A NumPy scalar for a plain array without axes."""
-    return value[()] if isinstance(value, np.ndarray) and not value.ndim else value
+    return value[()] if is_a(value, np.ndarray) and not value.ndim else value
 
 
 def released(x: Any, level: int) -> Any:

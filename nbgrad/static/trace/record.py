@@ -14,6 +14,7 @@ from ...core.primitive import Aval, Primitive, new_level
 from ...core.symbols import Builder, Symbol, aval_of, recording, symbol_of
 from ...errors import TraceError, require_unmasked
 from ...kernels.shapes import require_axes
+from ...kinds import is_a
 from ...rules.dtypes import known
 from ...rules.elementwise import copy
 from ...rules.layout import transpose
@@ -50,7 +51,7 @@ class Recorder(Builder):
         return bool(self._known)
 
     def apply(self, primitive: Primitive, args: Sequence, params: dict) -> Any:
-        self.fixed.has_numbers |= any(isinstance(a, np.generic) for a in args)
+        self.fixed.has_numbers |= any(is_a(a, np.generic) for a in args)
         args = [symbol_of(a) if isinstance(a, _KNOWN) else self.capture(a) for a in args]
         params = {name: self._fixed_in(value) for name, value in params.items()}
         symbol = super().apply(primitive, args, params)
@@ -100,7 +101,7 @@ class Recorder(Builder):
     def _fixed_in(self, param: object) -> object:
         if isinstance(param, tuple):
             return tuple(map(self._fixed_in, param))
-        return self.fix(param) if isinstance(param, np.ndarray) else param
+        return self.fix(param) if is_a(param, np.ndarray) else param
 
 
 def _is_weak(x: Operand) -> bool:
@@ -153,11 +154,11 @@ def trace(
     results = []
     for output in outputs:
         output = symbol_of(below(output, level))
-        if isinstance(output, np.ndarray) and output.dtype.kind in "fiub":
+        if is_a(output, np.ndarray) and output.dtype.kind in "fiub":
             output = recorder.apply(copy, [output], {})
         if isinstance(output, Symbol) and output.level == level:
             results.append(output)
-        elif isinstance(output, (float, int, np.generic)):
+        elif is_a(output, (float, int, np.generic)):
             results.append(output)
         else:
             raise _unfit(name, f"a {type(output).__name__}")
