@@ -29,6 +29,8 @@ _set = np.ndarray.__setitem__
 _PLAIN = frozenset([float, int, bool, np.ndarray, np.float64, np.float32, np.int64, np.bool_])
 _kind = cast(Any, object.__dict__["__class__"])
 _dtype = cast(Any, np.ndarray.__dict__["dtype"])
+_SMALL = 4096
+"""Arrays of fewer bytes are copied sooner than compared."""
 _WRITING = frozenset(["fill", "partition", "put", "sort"])
 
 
@@ -96,11 +98,13 @@ class Fillable(np.ndarray):
     def now(self) -> np.ndarray:
         """A plain array of what this one holds now, for an op, which may read it later on. Several
         ops get one array, as long as nothing is written here."""
+        if self.nbytes < _SMALL:
+            return np.array(self)
         try:
             known = self.copied()
         except AttributeError:
             known = None
-        if known is None or not np.array_equal(known.view(np.int8), self.view(np.int8)):
+        if known is None or not np.array_equal(known, self, equal_nan=True):
             known = np.array(self)
             self.copied = ref(known)
         return known
@@ -184,7 +188,8 @@ class Filled(Fillable):
     def __getattribute__(self, name: str) -> Any:
         if name in _OWN:
             return object.__getattribute__(self, name)
-        return getattr(_held(self), name)
+        held = _held(self)
+        return type(held) if name == "__class__" else getattr(held, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _OWN:
@@ -229,9 +234,7 @@ def _method(name: str) -> Any:
     return method
 
 
-_TAKING = (*_WRITING, "choose", "clip", "compress", "dot", "max", "mean", "min", "prod", "searchsorted",
-           "std", "sum", "take", "var")  # fmt: skip
-for _name in _TAKING:
+for _name in (*_WRITING, "choose", "clip", "compress", "dot", "searchsorted", "take"):
     setattr(Fillable, _name, _method(_name))
 
 

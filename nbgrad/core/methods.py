@@ -1,5 +1,6 @@
 """The methods of arrays that are functions of NumPy, with NumPy's names and arguments."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -95,6 +96,22 @@ class Methods:
     def ravel(self, order="C"):
         """The elements along one axis."""
         return functions[np.ravel](self, order)
+
+    @property
+    def itemsize(self: Any) -> int:
+        """The bytes of an element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self: Any) -> int:
+        """The bytes of all elements."""
+        return self.size * self.itemsize
+
+    @property
+    def strides(self: Any) -> tuple[int, ...]:
+        """The bytes from an element to the next one along each axis, in C order."""
+        shape = self.shape
+        return tuple([self.itemsize * math.prod(shape[i + 1 :]) for i in range(len(shape))])
 
     @property
     def flat(self):

@@ -20,7 +20,8 @@ from .conversions import asking, refused, unpicklable
 from .functions import compared, in_scipy
 from .lines import user_line
 from .naming import naming, tagged
-from .primitive import Aval, Primitive, StandIn
+from .primitive import Aval, Primitive
+from .standing import StandIn
 
 # How a number becomes part of a program.
 _STATIC = (
@@ -52,8 +53,7 @@ class Symbol(Array):
         if primitive.inlines:
             inline = primitive.inline_step if builder.is_step else primitive.inline  # pyright: ignore
             return inline(*args, **params)
-        args = [np.asarray(a) if isinstance(a, (list, tuple)) else StandIn.value_of(a) for a in args]
-        return builder.handed(builder.apply(primitive, args, params))
+        return builder.handed(builder.apply(primitive, [*map(StandIn.value_of, args)], params))
 
     def __repr__(self):
         return f"<symbol {self.primitive.name if self.primitive else 'input'} {self.aval}>"

@@ -1,4 +1,8 @@
 """`nbgrad.numpy.fft`: NumPy's functions, which refuse tracked arrays by name."""
 
-from numpy.fft import *  # noqa: F403
-from numpy.fft import __all__ as __all__
+import numpy.fft as _plain
+
+from .modules import names as _names
+
+__all__ = list(_plain.__all__)
+__getattr__, __dir__ = _names(globals(), _plain, {})

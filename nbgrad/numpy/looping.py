@@ -10,6 +10,9 @@ from ..core.fillable import highest
 from ..core.functions import functions
 
 
+__all__ = ["apply_along_axis", "apply_over_axes", "frompyfunc", "ndenumerate", "nditer", "vectorize"]
+
+
 class vectorize(np.vectorize):
     """`np.vectorize`, which calls its function with tracked elements where an argument is tracked.
 

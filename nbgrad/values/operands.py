@@ -30,6 +30,8 @@ def plain_operand(x: Any, primitive: Primitive) -> tuple[Any, Any]:
     """The kind (see `eager.Plan`) and the value of an untracked argument."""
     if type(x) is float:
         return float, x
+    if type(x) is Fillable:
+        x = x.now()  # it may be written to afterwards
     if type(x) is np.ndarray and x.dtype in FLOATS and x.flags.carray:
         return Aval.of(x.shape, x.dtype).constant, x
     value = operand(x, primitive)
@@ -46,7 +48,7 @@ def operand(x: Any, primitive: Primitive) -> Any:
     if type(x) is int or type(x) is bool:
         return float(x)
     if isinstance(x, Fillable):
-        x = x.now()  # it may be written to afterwards
+        x = x.now()
     return plain_array(real_array(x, f"{primitive.name}: an operand"))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
+from ..core.fillable import Fillable
 from ..core.modes import active
 from ..core.primitive import Aval
 from ..eager.elementwise import ElementwisePlan
@@ -89,6 +90,7 @@ class Recorder(OfNodes):
             (self.is_a(x, native.FLOAT), lambda: self.held_all(NOTHING, number, x)),
             (self.is_a(x, native.INTEGER), whole),
             (self.is_a(x, native.ARRAY), plain),
+            (self.is_a(x, id(Fillable)), other),
         )
         self.owned += found
         return found

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..core import memory, modes
 from ..core.array import Array
+from ..core.fillable import Fillable
 from ..core.modes import active
 from ..core.primitive import Primitive, bind
 from ..core.steps import Index
@@ -74,7 +75,7 @@ class TrackedArray(GraphArray):
             x_value = x_node.value
         elif type(x) is int:
             x_node, x_kind, x_value = None, float, float(x)
-        elif type(x) is float or type(x) is np.ndarray:
+        elif type(x) in _PLAIN:
             x_node, x_kind, x_value = None, *plain_operand(x, primitive)
         else:
             return bind(primitive, x, y)
@@ -83,7 +84,7 @@ class TrackedArray(GraphArray):
             y_value = y_node.value
         elif type(y) is int:
             y_node, y_kind, y_value = None, float, float(y)
-        elif type(y) is float or type(y) is np.ndarray:
+        elif type(y) in _PLAIN:
             y_node, y_kind, y_value = None, *plain_operand(y, primitive)
         else:
             return bind(primitive, x, y)
@@ -224,6 +225,8 @@ class TrackedArray(GraphArray):
             return super().__reduce__()
         return make_leaf, (np.array(plain_value(self)), _label(self), 0)
 
+
+_PLAIN = frozenset([float, np.ndarray, Fillable])
 
 # -- recording ------------------------------------------------------------------------------------
 
