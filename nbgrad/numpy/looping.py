@@ -10,7 +10,14 @@ from ..core.fillable import highest
 from ..core.functions import functions
 
 
-__all__ = ["apply_along_axis", "apply_over_axes", "frompyfunc", "ndenumerate", "nditer", "vectorize"]
+__all__ = [
+    "apply_along_axis",
+    "apply_over_axes",
+    "frompyfunc",
+    "ndenumerate",
+    "nditer",
+    "vectorize",
+]
 
 
 class vectorize(np.vectorize):
