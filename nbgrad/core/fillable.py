@@ -37,13 +37,16 @@ _WRITING = frozenset(["fill", "partition", "put", "sort"])
 class Fillable(np.ndarray):
     """An ndarray that becomes a `Filled` where a tracked value is written to it."""
 
-    __slots__ = ("copied", "held", "kin")
+    __slots__ = ("body", "copied", "held", "kin")
+    body: int  # the level of the body of a loop that it was made in
     copied: Any
     held: Array
     kin: list[Any]
 
     def __array_finalize__(self, x: Any) -> None:
-        if self.base is not None and isinstance(self.base, Fillable):
+        if not isinstance(self.base, Fillable):
+            self.body = memory.bodies.level
+        else:
             owner = _owner(self)
             try:
                 kin = owner.kin
@@ -89,6 +92,8 @@ class Fillable(np.ndarray):
                 f"assignment into an array of dtype {owner.dtype}, which cannot hold tracked values "
                 f"without losing their derivatives: make it with dtype=float{user_line()}"
             )
+        if owner.body < memory.bodies.level:
+            raise memory.from_outside("y[...] = ...")
         if type(owner) is not Filled:
             owner._become_filled(functions["as_kind"](value, np.array(owner)))
         elif owner.held.level < value.level:
@@ -207,7 +212,7 @@ class Filled(Fillable):
         held[index] = value
 
 
-_OWN = frozenset(["held", "kin", "take_in", "base", "_hold"])
+_OWN = frozenset(["body", "held", "kin", "take_in", "base", "_hold"])
 _held = Fillable.held.__get__  # pyright: ignore[reportAttributeAccessIssue]
 
 

@@ -19,7 +19,7 @@ from .builtin import FASTCALL, Definition, compiled
 from .layout import IS_KNOWN, prototype
 from .native import ARRAY, INT, VOID, WORD, Emitter, word
 
-__all__ = ["gate", "is_tracking"]
+__all__ = ["gate", "is_tracking", "plain_of"]
 
 
 alive: Any = object()
@@ -51,6 +51,12 @@ def gate(plain: Callable, own: Callable, made: Callable | None, home: str) -> Ca
     kinds = ctypes.c_void_p, ctypes.py_object, ctypes.py_object
     new = prototype("PyCFunction_NewEx", ctypes.py_object, *kinds)
     return new(ctypes.addressof(definition), module, home)
+
+
+def plain_of(function: Any) -> Callable | None:
+    """The function behind a gate; None for a function that is no gate."""
+    home = getattr(function, "__self__", None)
+    return home.own[0] if type(home) is _Home else getattr(function, "__wrapped__", None)
 
 
 class _Home(ModuleType):
