@@ -122,6 +122,11 @@ class Methods:
     def flat(self, values):
         Flat(self)[...] = values
 
+    @property
+    def real(self):
+        """The array itself: its numbers are real."""
+        return self
+
     def conj(self):
         """The array itself, as in NumPy: its numbers are real."""
         return self
@@ -141,7 +146,6 @@ class Methods:
     min = _method(np.min)
     cumsum = _method(np.cumsum)
     cumprod = _method(np.cumprod)
-    compress = _method(np.compress)
     clip = _method(np.clip)
     round = _method(np.round)
     swapaxes = _method(np.swapaxes)
@@ -157,6 +161,10 @@ class Methods:
     searchsorted = _method(np.searchsorted)
     any = _method(np.any)
     all = _method(np.all)
+
+    def compress(self, condition, axis=None):
+        """`np.compress(condition, self, axis)`."""
+        return functions[np.compress](condition, self, axis)
 
     def sort(self, axis=-1):
         """Sort the elements along an axis, in place."""

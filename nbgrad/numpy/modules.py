@@ -5,12 +5,8 @@ from collections.abc import Callable
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
-from types import BuiltinFunctionType, ModuleType
+from types import ModuleType
 from typing import Any
-
-from numba.core import types
-from numba.core.registry import cpu_target
-from numba.extending import typeof_impl
 
 _HOME = __name__.rpartition(".")[0]
 
@@ -21,8 +17,6 @@ def names(own: dict[str, Any], plain: ModuleType, replaced: dict[str, Any]) -> t
     public = getattr(plain, "__all__", dir(plain))
     own.update({name: getattr(plain, name) for name in public if not name.startswith("__")})
     own.update(replaced)
-    own["_numba_type_"] = types.Module(plain)  # for functions under @njit
-    _gates.update({function: getattr(plain, name, None) for name, function in replaced.items()})
 
     def get(name: str) -> Any:
         return getattr(plain, name)
@@ -31,16 +25,6 @@ def names(own: dict[str, Any], plain: ModuleType, replaced: dict[str, Any]) -> t
         return sorted({*own, *dir(plain)})
 
     return get, listed
-
-
-_gates: dict[Any, Any] = {}  # and NumPy's functions behind them
-
-
-@typeof_impl.register(BuiltinFunctionType)
-def _type_for_numba(function: Any, _: Any) -> Any:
-    """The type of NumPy's function, where functions under @njit name a function of ours."""
-    plain = _gates.get(function)
-    return None if plain is None else cpu_target.typing_context.resolve_value_type(plain)
 
 
 class _Finder:

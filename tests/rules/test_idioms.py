@@ -33,7 +33,14 @@ def list_in_product(x):
     return np.sum(x @ [x[0, 0], 1.0, x[0, 2], 2.0])
 
 
+def methods(x):
+    y = x[0] + 1.0
+    y.cumprod(axis=0, out=y)
+    return np.sum(y.real * LINE[1]) + np.sum(x.compress([True, False, True], axis=0) ** 2)
+
+
 IDIOMS = [
+    methods,
     write_at_row_and_column,
     list_before_operator,
     list_after_operator,
@@ -70,3 +77,18 @@ def test_write_where_known_positions_repeat_is_refused():
 
     with pytest.raises(nbgrad.TraceError, match="which of its positions are equal"):
         nbgrad.compile(f)(LINE)
+
+
+def branch(x):
+    total = np.sum(x**2)
+    while total > 1.0:
+        total = 0.5 * total
+    return total if x[0] else np.sum(x)
+
+
+@pytest.mark.parametrize("f", [branch, nbgrad.grad(branch)], ids=["value", "gradient"])
+def test_samples_of_one_batch_take_a_branch_together(f):
+    batch = np.array([[1.0, 2.0], [2.0, 1.0]])
+    np.testing.assert_allclose(nbgrad.vmap(f)(batch), [f(x) for x in batch])
+    with pytest.raises(nbgrad.UntrackedError, match="differs from sample to sample"):
+        nbgrad.vmap(f)(np.array([[1.0, 2.0], [0.0, 0.1]]))
