@@ -21,6 +21,7 @@ from .functions import compared, in_scipy
 from .lines import user_line
 from .naming import naming, tagged
 from .primitive import Aval, Primitive
+from .raising import checked
 from .standing import StandIn
 
 # How a number becomes part of a program.
@@ -94,6 +95,10 @@ class Symbol(Array):
     tolist = item
 
     def __bool__(self):
+        if hasattr(self.builder, "checked"):
+            truth = checked(self, sys._getframe(1))
+            if truth is not None:
+                return truth
         raise refused(
             f"{in_scipy(sys._getframe(1))}the truth of a traced value is not known while the "
             "function is recorded: use np.where(condition, x, y), nbgrad.cond(condition, f, g, "
