@@ -29,10 +29,11 @@ class Check(NamedTuple):
 
 def checked(x: Any, frame: FrameType | None) -> bool | None:
     """The truth of a recorded number with which the user's code goes on, where it raises for the
-    other one. The program raises then, too. None where both go on, or a `try` is around it."""
+    other one. The program raises then, too. None where both go on, or a `try` is around it, and
+    for formulas, which check nothing."""
     while frame is not None and is_inside(frame):
         frame = frame.f_back
-    if frame is None or x.size != 1:
+    if frame is None or x.size != 1 or not hasattr(x.builder, "checked"):
         return None
     check = _check_at(frame.f_code, frame.f_lasti)
     if check is None or _is_caught(frame):

@@ -95,10 +95,8 @@ class Symbol(Array):
     tolist = item
 
     def __bool__(self):
-        if hasattr(self.builder, "checked"):
-            truth = checked(self, sys._getframe(1))
-            if truth is not None:
-                return truth
+        if (truth := checked(self, sys._getframe(1))) is not None:
+            return truth
         raise refused(
             f"{in_scipy(sys._getframe(1))}the truth of a traced value is not known while the "
             "function is recorded: use np.where(condition, x, y), nbgrad.cond(condition, f, g, "
