@@ -17,6 +17,7 @@ from weakref import ref
 import numpy as np
 
 from ..errors import UntrackedError
+from ..kernels.gate import is_tracing
 from . import memory
 from .array import Array
 from .flat import Flat
@@ -25,7 +26,7 @@ from .lines import user_line
 from .primitive import StandIn, Tracer
 from .steps import Strided
 
-_set = np.ndarray.__setitem__
+_get, _set = np.ndarray.__getitem__, np.ndarray.__setitem__
 _PLAIN = frozenset([float, int, bool, np.ndarray, np.float64, np.float32, np.int64, np.bool_])
 _kind = cast(Any, object.__dict__["__class__"])
 _dtype = cast(Any, np.ndarray.__dict__["dtype"])
@@ -89,8 +90,8 @@ class Fillable(np.ndarray):
         owner = _owner(self)
         if not np.can_cast(value.dtype, owner.dtype, "same_kind"):
             raise UntrackedError(
-                f"assignment into an array of dtype {owner.dtype}, which cannot hold tracked values "
-                f"without losing their derivatives: make it with dtype=float{user_line()}"
+                f"assignment into an array of dtype {owner.dtype}, which cannot hold tracked "
+                f"values without losing their derivatives: make it with dtype=float{user_line()}"
             )
         if owner.body < memory.bodies.level:
             raise memory.from_outside("y[...] = ...")
@@ -135,6 +136,28 @@ class Fillable(np.ndarray):
                 view.held = memory.view(held, step.apply(held), step)
 
 
+class Traced(Fillable):
+    """A Fillable made while numbers may have no value: it takes them for an index, too, for which
+    others, whose elements are read sooner, have no method."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        if type(index) in (int, slice) or highest(index) is None:
+            return _get(self, index)
+        return functions["at"](self.now())[index].get()
+
+
+FILLABLE = frozenset([Fillable, Traced])
+
+
+def fillable(x: Any) -> Any:
+    """A new plain array as one that tracked values can be written to."""
+    if type(x) is np.ndarray and x.dtype.kind in "fiub" and x.flags.writeable:
+        return x.view(Traced if is_tracing() else Fillable)
+    return x
+
+
 @cache
 def _unreadable(size: int) -> np.dtype:
     """A dtype of a size that functions in C refuse, naming it. Casts of a single field are allowed,
@@ -164,7 +187,7 @@ def unfilled(x: Any) -> Any:
 
 def plain(x: Any) -> Any:
     """A Fillable as an array of NumPy's own class, and the array that a Filled stands for."""
-    return x.view(np.ndarray) if type(x) is Fillable else unfilled(x)
+    return x.view(np.ndarray) if type(x) in FILLABLE else unfilled(x)
 
 
 def _all_unfilled(args: tuple) -> tuple:
@@ -217,7 +240,7 @@ _held = Fillable.held.__get__  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _operand(x: Any) -> Any:
-    return x.now() if type(x) is Fillable else unfilled(x)
+    return x.now() if type(x) in FILLABLE else unfilled(x)
 
 
 StandIn.kind, StandIn.value_of = Filled, staticmethod(_operand)
@@ -233,6 +256,7 @@ def _method(name: str) -> Any:
         if top is None:
             return of_numpy(self, *args, **options)
         x = self.take_in(top) if name in _WRITING else functions["as_kind"](top, np.array(self))
+        args = [functions["given"](arg) if type(arg) is list else arg for arg in args]
         return getattr(x, name)(*args, **options)
 
     method.__name__, method.__doc__ = name, of_numpy.__doc__
