@@ -20,7 +20,10 @@ FOLDER = Path(__file__).parent
 MODULES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__")
 PLAIN, OURS = "import numpy as np", "import nbgrad.numpy as np"
 
-BRANCH: dict[str, str] = {"vmap": "the truth of a batched value", "compiled": "the truth of a traced value"}
+BRANCH: dict[str, str] = {
+    "vmap": "the truth of a batched value",
+    "compiled": "the truth of a traced value",
+}
 """Refusals of a function that branches on the value of an argument."""
 MASK = dict.fromkeys(("vmap", "compiled"), "an index of bools that depends on the arguments")
 """Refusals of a function that reads the elements that a mask of values selects."""
