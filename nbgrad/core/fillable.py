@@ -163,6 +163,12 @@ class Traced(Fillable):
             return _get(self, index)
         return functions["at"](self.now())[index].get()
 
+    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        """NumPy asks its arguments from the left; a Filled, which is no Traced, is to answer."""
+        if Filled in types:
+            return NotImplemented
+        return super().__array_function__(function, types, args, options)
+
 
 FILLABLE = frozenset([Fillable, Traced])
 
