@@ -37,6 +37,7 @@ _WAYS = {
         f"{NESTED}; np.asarray(x, like=x) keeps tracked values, x.data is plain numbers",
     ),
     "fromiter": f"np.fromiter of {SPACE}, or np.fromiter(values, dtype, like=x), takes them",
+    "dot": "write a @ x, or np.dot(a, x), which take a tracked x",
     "arange": "start + step * np.arange(n) is tracked",
     "fill_diagonal": f"{FILL}, or write np.where(np.eye(n, dtype=bool), v, x)",
     **dict.fromkeys(("float64", "float32", "double", "single"), _DTYPE),

@@ -17,6 +17,7 @@ from weakref import ref
 import numpy as np
 
 from ..errors import UntrackedError
+from ..kernels import njit_arguments
 from ..kernels.gate import is_tracing
 from . import memory
 from .array import Array
@@ -223,8 +224,11 @@ def _owner(x: Any) -> Fillable:
     return x
 
 
-class Filled(Fillable):
-    """A Fillable that tracked values were written to: it stands for the array that it holds."""
+class Filled(Traced):
+    """A Fillable that tracked values were written to: it stands for the array that it holds.
+
+    NumPy asks subclasses first: so it answers for functions of both kinds.
+    """
 
     __slots__ = ()
 
@@ -303,3 +307,5 @@ for _name in {name for kind in Array.__mro__[:-1] for name in vars(kind)} | {
     if _name.startswith("__") and callable(getattr(Array, _name, None)):
         if _name not in _NOT_FORWARDED:
             setattr(Filled, _name, _forwarded(_name))
+
+njit_arguments.refuse(Filled)
