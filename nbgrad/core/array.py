@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..errors import DimensionMismatch, has_mask, lost_mask
+from ..errors import has_mask, lost_mask
 from . import memory
+from .augmented import augmented
 from .conversions import Conversions
 from .faces import Faced, has_axes
 from .functions import check_call, functions, name_of, no_rule, of_ufunc, views
@@ -48,28 +49,6 @@ def _binary(name: str):
         return NotImplemented
 
     return method, reflected
-
-
-def _augmented(name: str, plain: Callable):
-    """The method of an augmented assignment: in place for arrays, a new value for numbers."""
-    what = f"{{}} {name} ..."
-
-    def method(self, other):
-        if not memory.is_mutable(self):
-            if not self._is_argument:
-                self._require_computed(what)
-            return plain(self, other)
-        self._require_computed(what)
-        result = plain(self, other)
-        if np.shape(result) != self.shape:
-            raise DimensionMismatch(
-                f"{what.format('y')}: an array of shape {self.shape} cannot hold a result of shape "
-                f"{np.shape(result)}: write y = y {name[:-1]} ... for a new array"
-            )
-        memory.replace(self, result, what)
-        return self
-
-    return method
 
 
 _OPERANDS = (Tracer, float, int, np.ndarray, np.generic, list, tuple, complex)
@@ -241,18 +220,18 @@ class Array(Methods, Conversions, Faced, Tracer):
     def __setitem__(self, index, value):
         memory.write(self, index, value, "{}[...] = ...")
 
-    __iadd__ = _augmented("+=", operator.add)
-    __isub__ = _augmented("-=", operator.sub)
-    __imul__ = _augmented("*=", operator.mul)
-    __itruediv__ = _augmented("/=", operator.truediv)
-    __ifloordiv__ = _augmented("//=", operator.floordiv)
-    __imod__ = _augmented("%=", operator.mod)
-    __imatmul__ = _augmented("@=", operator.matmul)
-    __ipow__ = _augmented("**=", operator.pow)
+    __iadd__ = augmented("+=", operator.add)
+    __isub__ = augmented("-=", operator.sub)
+    __imul__ = augmented("*=", operator.mul)
+    __itruediv__ = augmented("/=", operator.truediv)
+    __ifloordiv__ = augmented("//=", operator.floordiv)
+    __imod__ = augmented("%=", operator.mod)
+    __imatmul__ = augmented("@=", operator.matmul)
+    __ipow__ = augmented("**=", operator.pow)
 
-    __iand__ = _augmented("&=", operator.and_)
-    __ior__ = _augmented("|=", operator.or_)
-    __ixor__ = _augmented("^=", operator.xor)
+    __iand__ = augmented("&=", operator.and_)
+    __ior__ = augmented("|=", operator.or_)
+    __ixor__ = augmented("^=", operator.xor)
 
     def __delitem__(self, index):
         raise ValueError("cannot delete elements of an array: take the others, as in x[1:]")
@@ -305,7 +284,7 @@ class Array(Methods, Conversions, Faced, Tracer):
             if any(map(has_mask, types)):
                 raise TypeError(lost_mask(name_of(func)))
         try:
-            if kwargs and isinstance(kwargs.get("out"), Array):
+            if kwargs and kwargs.get("out") is not None:
                 return functions["out"](func, args, **kwargs)
             out = rule(*args, **kwargs)
             if type(out) is type(self) and out.origin is None and out is not self:
@@ -342,8 +321,8 @@ _PASSED_ON = frozenset([
 
 # What people look for on arrays of other libraries.
 _ELSEWHERE = {
-    "numpy": "x.data is the plain array",
-    "detach": "x.data is the plain array",
+    **dict.fromkeys(("numpy", "detach"), "x.data is the plain array"),
+    "view": "x[...] is a view; a library that asks for more, such as pandas, is given x.data",
     "requires_grad": "what nbgrad.track made has a gradient",
     "zero_grad": "write x.grad = None, or nbgrad.reset(x)",
 }

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from ..kernels.njit_arguments import refuse
 from .naming import require_number
 
 _kind = cast(Any, object.__dict__["__class__"])
@@ -71,3 +72,6 @@ class Faced:
 
     def __contains__(self: Any, value: Any) -> bool:
         return bool(np.any(self == value))
+
+
+refuse(Faced)

@@ -32,7 +32,7 @@ def _require_cast(name: str, dtype: np.dtype, target: Array, casting: Any) -> No
     if not np.can_cast(dtype, target.dtype, casting):
         raise TypeError(
             f"{name}: cannot cast values of dtype {dtype} to {target.dtype} with casting rule "
-            f"{casting!r}"
+            f"{casting!r}" + (": make it with dtype=float" if target.dtype.kind in "iu" else "")
         )
 
 
