@@ -264,6 +264,8 @@ def _numpy_name(frame: FrameType) -> str:
     if owner in _CONCATENATORS:
         return _CONCATENATORS[owner]
     name = frame.f_code.co_name
+    if name in ("__call__", "__init__") and owner in dir(np):
+        name = owner  # np.vectorize and the like are classes
     for home in ("", "linalg", "fft", "testing"):
         if _module(frame).startswith(f"numpy.{home}") and hasattr(
             getattr(np, home) if home else np, name
