@@ -17,6 +17,7 @@ from weakref import ref
 import numpy as np
 
 from ..errors import UntrackedError
+from ..kernels import njit_arguments
 from ..kernels.gate import is_tracing
 from . import memory
 from .array import Array
@@ -303,3 +304,5 @@ for _name in {name for kind in Array.__mro__[:-1] for name in vars(kind)} | {
     if _name.startswith("__") and callable(getattr(Array, _name, None)):
         if _name not in _NOT_FORWARDED:
             setattr(Filled, _name, _forwarded(_name))
+
+njit_arguments.refuse(Filled)

@@ -1,5 +1,6 @@
 """Writing at an index: the row behind `x.at[i].set(v)` and `y[i] = v`."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -306,8 +307,19 @@ class AtIndex:
             return array.astype(common_type(self._x.dtype, weak), copy=False)
         return value
 
+    def _are_apart(self) -> bool:
+        """Whether the plain parts of the index alone keep all its positions apart, as in
+        `x[np.arange(n), i]`."""
+        parts = self._index if isinstance(self._index, tuple) else ()
+        known = [np.asarray(part) for part in parts if isinstance(part, (np.ndarray, list))]
+        if not known or any(x.dtype.kind not in "iu" or np.any(x < 0) for x in known):
+            return False
+        shape = np.broadcast_shapes(*map(np.shape, known), *map(shape_of, self._positions))
+        flat = [np.broadcast_to(x, shape).reshape(-1) for x in known]
+        return np.unique(flat, axis=1).shape[1] == math.prod(shape)
+
     def _check(self, value: Any, op: str) -> None:
-        if op != "add" and any(shape_of(x) for x in self._positions):
+        if op != "add" and any(map(shape_of, self._positions)) and not self._are_apart():
             kind = UntrackedError if any(x.is_batch for x in self._positions) else TraceError
             raise kind(
                 f"at[index].{op}: the index depends on the arguments, so which of its positions "
