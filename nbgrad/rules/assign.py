@@ -1,6 +1,5 @@
 """Writing at an index: the row behind `x.at[i].set(v)` and `y[i] = v`."""
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -307,19 +306,16 @@ class AtIndex:
             return array.astype(common_type(self._x.dtype, weak), copy=False)
         return value
 
-    def _are_apart(self) -> bool:
-        """Whether the plain parts of the index alone keep all its positions apart, as in
-        `x[np.arange(n), i]`."""
-        parts = self._index if isinstance(self._index, tuple) else ()
-        known = [np.asarray(part) for part in parts if isinstance(part, (np.ndarray, list))]
-        if not known or any(x.dtype.kind not in "iu" or np.any(x < 0) for x in known):
-            return False
-        shape = np.broadcast_shapes(*map(np.shape, known), *map(shape_of, self._positions))
-        flat = [np.broadcast_to(x, shape).reshape(-1) for x in known]
-        return np.unique(flat, axis=1).shape[1] == math.prod(shape)
+    def _takes(self, value: Any, op: str) -> bool:
+        """Whether no position is written twice, as the plain parts of the index are apart, or it
+        does not matter, as all get one plain number."""
+        if op == "set" and not shape_of(value) and not isinstance(value, Array):
+            return True
+        places = [np.zeros(shape_of(x), np.intp) for x in self._positions]
+        return _are_distinct(filled(self._index, places), shape_of(self._x))
 
     def _check(self, value: Any, op: str) -> None:
-        if op != "add" and any(map(shape_of, self._positions)) and not self._are_apart():
+        if op != "add" and any(map(shape_of, self._positions)) and not self._takes(value, op):
             kind = UntrackedError if any(x.is_batch for x in self._positions) else TraceError
             raise kind(
                 f"at[index].{op}: the index depends on the arguments, so which of its positions "

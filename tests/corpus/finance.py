@@ -60,7 +60,9 @@ def heston_path(s, v, params, steps=4, dt=0.1):
         w2 = m.rho * w1 + np.sqrt(1 - m.rho**2) * z[t, 1]
         v_prev = np.maximum(path[t, 1], 1e-4)
         path[t + 1, 0] = path[t, 0] * np.exp(-0.5 * v_prev * dt + np.sqrt(v_prev * dt) * w1)
-        path[t + 1, 1] = v_prev + m.kappa * (m.theta - v_prev) * dt + m.xi * np.sqrt(v_prev * dt) * w2
+        path[t + 1, 1] = (
+            v_prev + m.kappa * (m.theta - v_prev) * dt + m.xi * np.sqrt(v_prev * dt) * w2
+        )
     return path
 
 
