@@ -15,10 +15,11 @@ import numpy as np
 from ..errors import DimensionMismatch, has_mask, lost_mask
 from . import memory
 from .conversions import Conversions
+from .errstate import Asked, checked, entries
 from .faces import Faced
-from .functions import check_call, functions, name_of, no_rule, of_ufunc, views
+from .functions import check_call, functions, name_of, no_rule, views
 from .functions import implements as implements
-from .methods import Methods, own
+from .methods import Methods, call_ufunc, own
 from .naming import NAMINGS, note_seen
 from .primitive import Aval, Primitive, Tracer, bind
 from .slots import can_iterate, clear_sequence_item, iterate_by_next
@@ -276,21 +277,12 @@ class Array(Methods, Conversions, Faced, Tracer):
     # -- NumPy's protocols --------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
-        if method != "__call__":
-            rule, (out,) = functions[f"ufunc.{method}"], options.pop("out", (None,))
-            if out is None:
-                return own(rule(ufunc, *inputs, **options), inputs)
-            return functions["out"](getattr(ufunc, method), inputs, out, **options)
-        if options:
-            return functions["ufunc.call"](ufunc, inputs, **options)
-        name, function = of_ufunc(ufunc)
-        if function is None:
-            raise no_rule(name)
         try:
-            return own(function(*inputs), inputs)
-        except TypeError:
-            check_call(name, function, inputs, options)
-            raise
+            return call_ufunc(ufunc, method, *inputs, **options)
+        except Asked:
+            pass
+        with checked(getattr(ufunc, method), inputs, options):
+            return call_ufunc(ufunc, method, *inputs, **options)
 
     def __array_function__(self, func, types, args, kwargs):
         rule = functions.get(func)
@@ -313,8 +305,13 @@ class Array(Methods, Conversions, Faced, Tracer):
         except TypeError:
             check_call(name_of(func), rule, args, kwargs)
             raise
+        except Asked:
+            pass
+        with checked(func, args, kwargs):
+            return self.__array_function__(func, types, args, kwargs)
 
 
+entries.update([Array.__array_ufunc__.__code__, Array.__array_function__.__code__])
 clear_sequence_item(Array)
 iterate_by_next(Array)
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import NoRuleError, require_unmasked
-from . import modes
+from . import errstate, modes
 from .naming import as_int
 
 Shape = tuple[int, ...]
@@ -262,6 +262,9 @@ def bind(primitive: Primitive, *args, **params) -> Any:
             if type(arg) is not np.ndarray:
                 require_unmasked(arg, primitive.name)
         return primitive.evaluate(*args, **params)
+    if errstate.asked() and not primitive.inlines:
+        with errstate.operator_checked(primitive, args, params):
+            return top.process(level, primitive, args, params)
     return top.process(level, primitive, args, params)
 
 
