@@ -19,7 +19,7 @@ from .errstate import Asked, checked, entries
 from .faces import Faced
 from .functions import check_call, functions, name_of, no_rule, views
 from .functions import implements as implements
-from .methods import Methods, call_ufunc, own
+from .methods import Methods, call_ufunc, own, power
 from .naming import NAMINGS, note_seen
 from .primitive import Aval, Primitive, Tracer, bind
 from .slots import can_iterate, clear_sequence_item, iterate_by_next
@@ -213,10 +213,10 @@ class Array(Methods, Conversions, Faced, Tracer):
             return self.bind1(_registry["integer_power"], self, n=exponent)
         if type(exponent) is float and exponent == 0.5 and self.dtype.kind == "f":
             return self.bind1(_registry["sqrt"], self)
-        return functions[np.power](self, exponent)
+        return power(self, exponent)
 
     def __rpow__(self, base):
-        return functions[np.power](base, self)
+        return power(base, self)
 
     def __divmod__(self, other):
         return self // other, self % other

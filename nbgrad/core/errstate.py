@@ -45,7 +45,12 @@ _OPERATORS = {
     np.power: operator.pow,
     np.matmul: operator.matmul,
 }
-_FOLDERS = tuple(os.path.dirname(x) + os.sep for x in (os.path.dirname(__file__), np.__file__))
+_HERE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+_FOLDERS = (_HERE, os.path.dirname(np.__file__) + os.sep)
+_ARRAYS = (*(_HERE + room + os.sep for room in ("core", "eager", "values", "numpy")), _FOLDERS[1])
+_OWN = tuple(
+    _HERE + room for room in ("rules", "nn", "stats", "special", "linalg", "scipy", "optim")
+)
 
 entries: set[CodeType] = set()
 """The code of NumPy's protocols and of methods, which catch `Asked`."""
@@ -129,22 +134,19 @@ def checked(call: Callable, args: Sequence, options: dict) -> np.errstate:
     frame: Any = sys._getframe(2)
     if frame.f_code.co_name == "__array_ufunc__":  # of a subclass, for the same call
         frame = frame.f_back
-    if _inside(frame):
-        raise Asked
-    _report(_events(call, args, options))
+    if _is_users(frame):
+        _report(_events(call, args, options))
     return ignored()
 
 
 def operator_checked(primitive: Any, args: Sequence, params: dict) -> np.errstate:
     """`checked` for a primitive, where that is an operator."""
-    if _inside(sys._getframe(2)):
-        raise Asked
     function = primitive.function
     if primitive.operator:
         call = primitive.reference if params else _OPERATORS.get(function)
     else:
         call = function if isinstance(function, np.ufunc) else None
-    if call is not None:
+    if _is_users(sys._getframe(2)) and call is not None:
         _report(_events(call, args, params))
     return ignored()
 
@@ -152,14 +154,21 @@ def operator_checked(primitive: Any, args: Sequence, params: dict) -> np.errstat
 _CALLING = (np.apply_along_axis, np.apply_over_axes, np.piecewise)
 
 
-def _inside(frame: FrameType | None) -> bool:
-    """Whether a call of NumPy that catches `Asked` runs in a frame, called by the user. One that
-    calls functions of the user does not count: those are checked on their own."""
-    while frame is not None and frame.f_code.co_filename.startswith(_FOLDERS):
+def _is_users(frame: FrameType | None) -> bool:
+    """Whether the user calls what runs in a frame, and not one of nbgrad's own functions, which
+    mask what they compute.
+
+    Raises Asked inside of another call of NumPy. One that calls functions of the user does not
+    count: those are checked on their own.
+    """
+    caller = None
+    while frame is not None and (name := frame.f_code.co_filename).startswith(_FOLDERS):
         if frame.f_code in entries and frame.f_locals.get("func") not in _CALLING:
-            return True
+            raise Asked
+        if caller is None and not name.startswith(_ARRAYS):
+            caller = name
         frame = frame.f_back
-    return False
+    return caller is None or not caller.startswith(_OWN)
 
 
 class _Report:

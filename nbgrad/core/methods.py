@@ -1,5 +1,6 @@
 """The methods of arrays that are functions of NumPy, with NumPy's names and arguments."""
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -34,6 +35,19 @@ def _method(function: Callable):
     method.__name__ = function.__name__
     method.__doc__ = f"`np.{function.__name__}(self, ...)`"
     return method
+
+
+def power(x, y):
+    """`x ** y`, by the function of NumPy."""
+    try:
+        return functions[np.power](x, y)
+    except Asked:
+        pass
+    with checked(operator.pow, (x, y), {}):
+        return functions[np.power](x, y)
+
+
+entries.add(power.__code__)
 
 
 def require_masks(op: str, *args: Any) -> None:

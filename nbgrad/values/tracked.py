@@ -52,7 +52,7 @@ class TrackedArray(GraphArray):
     @staticmethod
     def bind1(primitive: Primitive, x, **params):
         """`bind(primitive, x, **params)`, short for an array of the base level."""
-        if type(x) is not TrackedArray or errstate.asked():
+        if type(x) is not TrackedArray or (errstate.asked() and not primitive.inlines):
             return bind(primitive, x, **params)
         aval, node = x.aval, x.node
         plan = primitive.plans.get((aval, *params, *params.values()) if params else (aval,))
