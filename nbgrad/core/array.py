@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..errors import DimensionMismatch, has_mask, lost_mask
+from ..errors import has_mask, lost_mask
 from . import memory
 from .augmented import augmented
 from .conversions import Conversions
+from .errstate import Asked, checked, entries
 from .faces import Faced
-from .functions import check_call, functions, name_of, no_rule, of_ufunc, views
+from .functions import check_call, functions, name_of, no_rule, views
 from .functions import implements as implements
-from .methods import Methods, own
+from .methods import Methods, call_ufunc, own, power
 from .naming import NAMINGS, note_seen
 from .primitive import Aval, Primitive, Tracer, bind
 from .slots import can_iterate, clear_sequence_item, iterate_by_next
@@ -193,10 +194,10 @@ class Array(Methods, Conversions, Faced, Tracer):
             return self.bind1(_registry["integer_power"], self, n=exponent)
         if type(exponent) is float and exponent == 0.5 and self.dtype.kind == "f":
             return self.bind1(_registry["sqrt"], self)
-        return functions[np.power](self, exponent)
+        return power(self, exponent)
 
     def __rpow__(self, base):
-        return functions[np.power](base, self)
+        return power(base, self)
 
     def __divmod__(self, other):
         return self // other, self % other
@@ -257,21 +258,12 @@ class Array(Methods, Conversions, Faced, Tracer):
     # -- NumPy's protocols --------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
-        if method != "__call__":
-            rule, (out,) = functions[f"ufunc.{method}"], options.pop("out", (None,))
-            if out is None:
-                return own(rule(ufunc, *inputs, **options), inputs)
-            return functions["out"](getattr(ufunc, method), inputs, out, **options)
-        if options:
-            return functions["ufunc.call"](ufunc, inputs, **options)
-        name, function = of_ufunc(ufunc)
-        if function is None:
-            raise no_rule(name)
         try:
-            return own(function(*inputs), inputs)
-        except TypeError:
-            check_call(name, function, inputs, options)
-            raise
+            return call_ufunc(ufunc, method, *inputs, **options)
+        except Asked:
+            pass
+        with checked(getattr(ufunc, method), inputs, options):
+            return call_ufunc(ufunc, method, *inputs, **options)
 
     def __array_function__(self, func, types, args, kwargs):
         rule = functions.get(func)
@@ -294,8 +286,13 @@ class Array(Methods, Conversions, Faced, Tracer):
         except TypeError:
             check_call(name_of(func), rule, args, kwargs)
             raise
+        except Asked:
+            pass
+        with checked(func, args, kwargs):
+            return self.__array_function__(func, types, args, kwargs)
 
 
+entries.update([Array.__array_ufunc__.__code__, Array.__array_function__.__code__])
 clear_sequence_item(Array)
 iterate_by_next(Array)
 

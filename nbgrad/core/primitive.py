@@ -17,7 +17,7 @@ import numpy as np
 
 from ..errors import NoRuleError, require_unmasked
 from ..kernels import gate
-from . import modes
+from . import errstate, modes
 from .functions import functions
 from .naming import as_int
 from .standing import StandIn
@@ -263,6 +263,9 @@ def bind(primitive: Primitive, *args, **params) -> Any:
             if type(arg) is not np.ndarray:
                 require_unmasked(arg, primitive.name)
         return primitive.evaluate(*args, **params)
+    if errstate.asked() and not primitive.inlines:
+        with errstate.operator_checked(primitive, args, params):
+            return top.process(level, primitive, args, params)
     return top.process(level, primitive, args, params)
 
 
