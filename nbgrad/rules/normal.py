@@ -1,4 +1,4 @@
-"""The error function's kin: scaled, inverted, and as the normal distribution function; Student's t."""
+"""The error function's kin: scaled, inverted, as the normal distribution function; Student's t."""
 
 import math
 

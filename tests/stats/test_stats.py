@@ -146,7 +146,7 @@ def test_distribution_functions_have_the_density_as_slope(name):
     elif shapes:
         with pytest.raises(NoRuleError, match="has no derivative in"):
             nbgrad.grad(lambda *p: np.sum(f(x, *p)))(*shapes)
-    with pytest.raises(TypeError, match="the arguments are x, .*scale|takes from 2 to 4"):
+    with pytest.raises(TypeError, match=r"the arguments are x, .*scale|takes from 2 to 4"):
         f(x, *shapes, loc, scale, 1.0)
 
 

@@ -155,9 +155,9 @@ __all__ = [
     "sinc",
     "sinh",
     "sqrt",
+    "stdtr",
     "tan",
     "tanh",
-    "stdtr",
     "whole_hurwitz",
 ]  # fmt: skip
 
