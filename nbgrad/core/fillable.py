@@ -224,8 +224,11 @@ def _owner(x: Any) -> Fillable:
     return x
 
 
-class Filled(Fillable):
-    """A Fillable that tracked values were written to: it stands for the array that it holds."""
+class Filled(Traced):
+    """A Fillable that tracked values were written to: it stands for the array that it holds.
+
+    NumPy asks subclasses first: so it answers for functions of both kinds.
+    """
 
     __slots__ = ()
 
@@ -275,7 +278,7 @@ def _method(name: str) -> Any:
         args = [functions["given"](arg) if type(arg) is list else arg for arg in args]
         return getattr(x, name)(*args, **options)
 
-    method.__name__, method.__doc__ = name, of_numpy.__doc__
+    method.__name__, method.__doc__ = name, f"`np.ndarray.{name}`."
     return method
 
 

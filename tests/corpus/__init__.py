@@ -25,6 +25,8 @@ BRANCH: dict[str, str] = {
     "compiled": "the truth of a traced value",
 }
 """Refusals of a function that branches on the value of an argument."""
+AGREED = {"compiled": BRANCH["compiled"]}
+"""Those of one whose samples all take the same branch."""
 MASK = dict.fromkeys(("vmap", "compiled"), "an index of bools that depends on the arguments")
 """Refusals of a function that reads the elements that a mask of values selects."""
 

@@ -4,7 +4,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from corpus import BRANCH, case, definite, near, normal, uniform
+from corpus import AGREED, case, definite, near, normal, uniform
 
 
 def norm_cdf(x):
@@ -183,7 +183,7 @@ def vasicek_bond(r, a, b, sigma, maturities=(0.5, 1, 2, 5)):
     return np.array(out)[:, 1]
 
 
-@case(near(10.0), near(100.0), refused=BRANCH)
+@case(near(10.0), near(100.0), refused=AGREED)
 def implied_volatility(price, S, K=100.0, T=1.0, tol=1e-12, max_iter=50):
     """Newton until it is good enough."""
     sigma = 0.3

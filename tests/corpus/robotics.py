@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from corpus import BRANCH, case, definite, near, normal, uniform
+from corpus import AGREED, case, definite, near, normal, uniform
 
 
 @case(normal(3), uniform(0.5, 1.5, 3))
@@ -127,7 +127,7 @@ def rodrigues(w, p):
     return R.dot(p), np.cross(w, p)
 
 
-@case(near([0.0, 0.3, 0.2], 0.2), uniform(0.5, 1.0), refused=BRANCH)
+@case(near([0.0, 0.3, 0.2], 0.2), uniform(0.5, 1.0), refused=AGREED)
 def pure_pursuit(pose, lookahead, L=0.5, steps=3):
     """Follow a path; the goal is the first point that is far enough."""
     cx = np.linspace(0, 4, 9)
