@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..errors import DimensionMismatch, has_mask, lost_mask
+from ..errors import has_mask, lost_mask
 from . import memory
+from .augmented import augmented
 from .conversions import Conversions
 from .faces import Faced
 from .functions import check_call, functions, name_of, no_rule, of_ufunc, views
@@ -48,26 +49,6 @@ def _binary(name: str):
         return NotImplemented
 
     return method, reflected
-
-
-def _augmented(name: str, plain: Callable):
-    """The method of an augmented assignment: in place for arrays, a new value for numbers."""
-    what = f"{{}} {name} ..."
-
-    def method(self, other):
-        self._require_computed(what)
-        if not memory.is_mutable(self):
-            return plain(self, other)
-        result = plain(self, other)
-        if np.shape(result) != self.shape:
-            raise DimensionMismatch(
-                f"{what.format('y')}: an array of shape {self.shape} cannot hold a result of shape "
-                f"{np.shape(result)}: write y = y {name[:-1]} ... for a new array"
-            )
-        memory.replace(self, result, what)
-        return self
-
-    return method
 
 
 _OPERANDS = (Tracer, float, int, np.ndarray, np.generic, list, tuple, complex)
@@ -237,18 +218,18 @@ class Array(Methods, Conversions, Faced, Tracer):
     def __setitem__(self, index, value):
         memory.write(self, index, value, "{}[...] = ...")
 
-    __iadd__ = _augmented("+=", operator.add)
-    __isub__ = _augmented("-=", operator.sub)
-    __imul__ = _augmented("*=", operator.mul)
-    __itruediv__ = _augmented("/=", operator.truediv)
-    __ifloordiv__ = _augmented("//=", operator.floordiv)
-    __imod__ = _augmented("%=", operator.mod)
-    __imatmul__ = _augmented("@=", operator.matmul)
-    __ipow__ = _augmented("**=", operator.pow)
+    __iadd__ = augmented("+=", operator.add)
+    __isub__ = augmented("-=", operator.sub)
+    __imul__ = augmented("*=", operator.mul)
+    __itruediv__ = augmented("/=", operator.truediv)
+    __ifloordiv__ = augmented("//=", operator.floordiv)
+    __imod__ = augmented("%=", operator.mod)
+    __imatmul__ = augmented("@=", operator.matmul)
+    __ipow__ = augmented("**=", operator.pow)
 
-    __iand__ = _augmented("&=", operator.and_)
-    __ior__ = _augmented("|=", operator.or_)
-    __ixor__ = _augmented("^=", operator.xor)
+    __iand__ = augmented("&=", operator.and_)
+    __ior__ = augmented("|=", operator.or_)
+    __ixor__ = augmented("^=", operator.xor)
 
     def __delitem__(self, index):
         raise ValueError("cannot delete elements of an array: take the others, as in x[1:]")

@@ -39,10 +39,11 @@ _WRITING = frozenset(["fill", "partition", "put", "sort"])
 class Fillable(np.ndarray):
     """An ndarray that becomes a `Filled` where a tracked value is written to it."""
 
-    __slots__ = ("body", "copied", "held", "kin")
+    __slots__ = ("body", "copied", "held", "kin", "memory")
     body: int  # the level of the body of a loop that it was made in
     copied: Any
     held: Array
+    memory: Array
     kin: list[Any]
 
     def __array_finalize__(self, x: Any) -> None:
@@ -58,6 +59,11 @@ class Fillable(np.ndarray):
             if len(kin) > kin[0]:
                 kin[1:] = [view for view in kin[1:] if view() is not None]
                 kin[0] = 2 * len(kin) + 16
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        if return_scalar:
+            return array[()]
+        return array if array.dtype.kind == "b" else array.view(type(self))
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if type(value) in _PLAIN and type(index) in _PLAIN:
@@ -97,9 +103,9 @@ class Fillable(np.ndarray):
         if owner.body < memory.bodies.level:
             raise memory.from_outside("y[...] = ...")
         if type(owner) is not Filled:
-            owner._become_filled(functions["as_kind"](value, np.array(owner)))
+            owner._become_filled(value)
         elif owner.held.level < value.level:
-            owner._hold(functions["as_kind"](value, owner.held))
+            owner._hold(functions["as_kind"](value, owner.memory))
         return self.held
 
     def now(self) -> np.ndarray:
@@ -116,10 +122,15 @@ class Fillable(np.ndarray):
             self.copied = ref(known)
         return known
 
-    def _become_filled(self, held: Array) -> None:
+    def _become_filled(self, value: Any) -> None:
+        # In the order of memory, in which views are strided.
+        axes = range(self.ndim)
+        in_c = self.flags.c_contiguous
+        order = list(axes) if in_c else sorted(axes, key=lambda i: -self.strides[i])
+        held = functions["as_kind"](value, np.array(np.transpose(self, order), order="C"))
         views = [view() for view in getattr(self, "kin", (0,))[1:]]
         steps = [(view, Strided(view, self)) for view in views if view is not None]
-        self.kin = [16, *((ref(view), step) for view, step in steps)]
+        self.kin = [order, *((ref(view), step) for view, step in steps)]
         if self.dtype.kind == "f":
             _set(self, ..., np.nan)
         unreadable = _unreadable(self.itemsize)
@@ -129,9 +140,13 @@ class Fillable(np.ndarray):
         self._hold(held)
 
     def _hold(self, held: Array) -> None:
-        """Stand for another array, and let the views stand for its views."""
-        self.held = held
-        for reference, step in self.kin[1:]:
+        """Stand for another array, given in the order of memory, and let the views stand for its
+        views."""
+        order, *kin = self.kin
+        self.memory = held
+        back = sorted(range(len(order)), key=order.__getitem__)
+        self.held = held if order == back == list(range(len(order))) else np.transpose(held, back)
+        for reference, step in kin:
             view = reference()
             if view is not None:
                 view.held = memory.view(held, step.apply(held), step)
@@ -236,7 +251,7 @@ class Filled(Fillable):
         held[index] = value
 
 
-_OWN = frozenset(["body", "held", "kin", "take_in", "base", "_hold"])
+_OWN = frozenset(["body", "memory", "held", "kin", "take_in", "base", "_hold"])
 _held = Fillable.held.__get__  # pyright: ignore[reportAttributeAccessIssue]
 
 

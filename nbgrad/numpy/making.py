@@ -1,6 +1,7 @@
 """The functions of `nbgrad.numpy` that stand in the place of NumPy's."""
 
 from collections.abc import Callable, Iterable
+from functools import wraps
 from itertools import islice
 from typing import Any
 
@@ -11,7 +12,7 @@ from ..core.array import Array
 from ..core.fillable import FILLABLE, fillable, highest, unfilled
 from ..core.functions import functions, items_of, mapped
 from ..core.primitive import Tracer
-from ..kernels.gate import gate
+from ..kernels.gate import gate, is_tracking
 from . import indexing, looping, relics
 
 HOME = __name__.rpartition(".")[0]
@@ -105,12 +106,18 @@ def _unfilled(args: Iterable) -> list:
     return [mapped(unfilled, x) for x in args]
 
 
+@wraps(np.fromiter)
 def _fromiter(iter, dtype, count=-1, **options):
+    if not is_tracking():
+        return np.fromiter(iter, dtype, count, **options)
     items = list(iter if count < 0 else islice(iter, count))
     top = highest(*items)
     if top is None:
         return fillable(np.fromiter(items, dtype, count, **options))
     return np.fromiter(items, dtype, count, like=top)
+
+
+_fromiter.__module__ = HOME
 
 
 def _copy(a, order="K", subok=True):
@@ -135,7 +142,7 @@ _TAKERS = (
 replaced: dict[str, Any] = {
     **{function.__name__: made(function) for function in _MAKERS},
     **{function.__name__: taking(function) for function in _TAKERS},
-    "fromiter": gate(np.fromiter, _fromiter, None, HOME),
+    "fromiter": _fromiter,
     "copy": gate(np.copy, _copy, None, HOME),
     **{name: getattr(relics, name) for name in relics.__all__},
     "isscalar": gate(np.isscalar, _isscalar, None, HOME),

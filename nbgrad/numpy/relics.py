@@ -44,6 +44,8 @@ class poly1d(np.poly1d, metaclass=Like):
     """`np.poly1d`, whose coefficients may be tracked."""
 
     def __init__(self, c_or_r: Any, r: bool = False, variable: str | None = None):
-        if isinstance(c_or_r, (list, tuple)) and highest(c_or_r) is not None:
-            c_or_r = functions["given"](c_or_r)
-        super().__init__(c_or_r, r, variable)
+        if highest(c_or_r) is None:
+            return super().__init__(c_or_r, r, variable)
+        super().__init__([0.0], False, variable)
+        coefficients = functions["given"](c_or_r)  # of which none is known to be zero
+        self.__dict__["coeffs"] = np.poly(coefficients) if r else np.atleast_1d(coefficients)
