@@ -275,7 +275,7 @@ def _method(name: str) -> Any:
         args = [functions["given"](arg) if type(arg) is list else arg for arg in args]
         return getattr(x, name)(*args, **options)
 
-    method.__name__, method.__doc__ = name, of_numpy.__doc__
+    method.__name__, method.__doc__ = name, f"`np.ndarray.{name}`."
     return method
 
 

@@ -131,12 +131,12 @@ class Methods:
 
     @property
     def real(self):
-        """The array itself, as a view of it."""
+        """A view of the array: its numbers are real."""
         return functions[np.real](self)
 
     @property
     def imag(self):
-        """Zeros of the shape of the array."""
+        """Zeros: the numbers are real."""
         return functions[np.imag](self)
 
     def conj(self):
@@ -158,6 +158,7 @@ class Methods:
     min = _method(np.min)
     cumsum = _method(np.cumsum)
     cumprod = _method(np.cumprod)
+    compress = _method(np.compress)
     clip = _method(np.clip)
     round = _method(np.round)
     swapaxes = _method(np.swapaxes)
