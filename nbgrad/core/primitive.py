@@ -242,9 +242,6 @@ class Tracer:
         raise NotImplementedError
 
 
-_NESTED = frozenset([list, tuple])
-
-
 def bind(primitive: Primitive, *args, **params) -> Any:
     """Apply `primitive` to `args` at the highest level among them; plain arrays are evaluated."""
     top: Tracer | None = None
@@ -255,9 +252,8 @@ def bind(primitive: Primitive, *args, **params) -> Any:
                 return bind(primitive, *map(StandIn.value_of, args), **params)
             if arg.level > level:
                 top, level = arg, arg.level
-        elif type(arg) in _NESTED:
-            given = [functions["given"](x) if type(x) in _NESTED else x for x in args]
-            return bind(primitive, *given, **params)
+        elif type(arg) is list or type(arg) is tuple:
+            return bind(primitive, *map(functions["given"], args), **params)
     if top is None:
         for arg in args:
             if type(arg) is not np.ndarray:
