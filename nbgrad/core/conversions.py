@@ -148,7 +148,7 @@ def wrong_index(positions: Sequence) -> Exception:
     if any(x.dtype.kind == "f" for x in positions):
         return IndexError(
             "an index of floats: arrays of integers and bools are one, and a tracked array holds "
-            "floats; use i.data.astype(int), through which there is no derivative, or track only "
+            "floats; use i.astype(int), through which there is no derivative, or track only "
             "what is not an index" + user_line()
         )
     kind = UntrackedError if any(x.is_batch for x in positions) else TraceError

@@ -97,6 +97,10 @@ class Methods:
         """The elements along one axis."""
         return functions[np.ravel](self, order)
 
+    def compress(self, condition, axis=None):
+        """`np.compress(condition, self, axis)`."""
+        return functions[np.compress](condition, self, axis)
+
     @property
     def itemsize(self: Any) -> int:
         """The bytes of an element."""
@@ -150,17 +154,20 @@ class Methods:
     max = _method(np.max)
     min = _method(np.min)
     cumsum = _method(np.cumsum)
+    cumprod = _method(np.cumprod)
     clip = _method(np.clip)
     round = _method(np.round)
     swapaxes = _method(np.swapaxes)
     squeeze = _method(np.squeeze)
     repeat = _method(np.repeat)
     take = _method(np.take)
+    choose = _method(np.choose)
     diagonal = _method(np.diagonal)
     trace = _method(np.trace)
     argmax = _method(np.argmax)
     argmin = _method(np.argmin)
     argsort = _method(np.argsort)
+    argpartition = _method(np.argpartition)
     nonzero = _method(np.nonzero)
     searchsorted = _method(np.searchsorted)
     any = _method(np.any)
@@ -169,6 +176,10 @@ class Methods:
     def sort(self, axis=-1):
         """Sort the elements along an axis, in place."""
         memory.write(self, ..., functions[np.sort](self, axis), "{}.sort()")
+
+    def partition(self, kth, axis=-1):
+        """`np.partition`, in place."""
+        memory.write(self, ..., functions[np.partition](self, kth, axis), "{}.partition()")
 
     def fill(self, value):
         """Write one number to all elements."""
@@ -188,7 +199,8 @@ class Methods:
         return self.copy()
 
     def astype(self, dtype, copy=True):
-        """float64 or float32 values; the cotangent comes back in the original dtype."""
+        """Values in another dtype. Between float64 and float32 the cotangent comes back in the
+        original dtype; integers and bools have no derivative."""
         out = functions["astype"](self, dtype)
         return self.copy() if out is self and copy else out
 

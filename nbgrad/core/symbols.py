@@ -53,7 +53,9 @@ class Symbol(Array):
         if primitive.inlines:
             inline = primitive.inline_step if builder.is_step else primitive.inline  # pyright: ignore
             return inline(*args, **params)
-        args = [np.asarray(a) if isinstance(a, (list, tuple)) else StandIn.value_of(a) for a in args]
+        args = [
+            np.asarray(a) if isinstance(a, (list, tuple)) else StandIn.value_of(a) for a in args
+        ]
         return builder.handed(builder.apply(primitive, args, params))
 
     def __repr__(self):

@@ -19,16 +19,25 @@ from .builtin import FASTCALL, Definition, compiled
 from .layout import IS_KNOWN, prototype
 from .native import ARRAY, INT, VOID, WORD, Emitter, word
 
-__all__ = ["gate", "is_tracking", "plain_of"]
+__all__ = ["gate", "is_tracing", "is_tracking", "plain_of"]
 
 
 alive: Any = object()
-"""Every leaf that `track` made refers to this object, and so does every transformation that runs."""
+"""Every leaf that `track` made refers to this object, as does every transformation that runs."""
+
+
+traced: Any = object()
+"""Every call refers to this object that runs a function on symbols, or on samples."""
 
 
 def is_tracking() -> bool:
     """Whether any leaf is alive, or any transformation runs, in any thread."""
     return sys.getrefcount(alive) > _least
+
+
+def is_tracing() -> bool:
+    """Whether a function is recorded, or `vmap` runs, in any thread: numbers may have no value."""
+    return sys.getrefcount(traced) > _least
 
 
 _least = sys.getrefcount(alive)

@@ -22,7 +22,7 @@ While nothing is tracked, the functions call NumPy's, and give plain arrays:
 
 import numpy as _np
 
-from . import compiling as _compiling
+from . import compiling as compiling
 from . import fft, lib, linalg, random
 from .making import replaced as _replaced
 from .modules import names as _names

@@ -7,7 +7,6 @@ import numpy as np
 from ..core.fillable import highest
 from ..core.functions import functions
 
-
 __all__ = ["c_", "mgrid", "ogrid", "r_"]
 
 

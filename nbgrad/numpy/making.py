@@ -1,6 +1,7 @@
 """The functions of `nbgrad.numpy` that stand in the place of NumPy's."""
 
 from collections.abc import Callable, Iterable
+from functools import wraps
 from itertools import islice
 from typing import Any
 
@@ -8,25 +9,17 @@ import numpy as np
 
 from ..core import memory
 from ..core.array import Array
-from ..core.fillable import Fillable, highest, unfilled
-from ..core.functions import functions, mapped
+from ..core.fillable import FILLABLE, fillable, highest, unfilled
+from ..core.functions import functions, items_of, mapped
 from ..core.primitive import Tracer
 from ..kernels.gate import gate, is_tracking
-from . import indexing, looping
+from . import indexing, looping, relics
 
 HOME = __name__.rpartition(".")[0]
 _OF_ARRAYS = frozenset([
-    np.append, np.block, np.broadcast_arrays, np.column_stack, np.concatenate, np.dstack,
-    np.hstack, np.insert, np.meshgrid, np.stack, np.vstack,
+    np.block, np.column_stack, np.concatenate, np.dstack, np.hstack, np.stack, np.vstack,
 ])  # fmt: skip
 """Functions whose lists hold arrays, of several shapes: those are not joined."""
-
-
-def fillable(x: Any) -> Any:
-    """A new plain array as one that tracked values can be written to."""
-    if type(x) is np.ndarray and x.dtype.kind in "fiub" and x.flags.writeable and x.size:
-        return x.view(Fillable)
-    return x
 
 
 def _floats(x: np.ndarray) -> Any:
@@ -41,6 +34,8 @@ def made(function: Callable) -> Callable:
         top = highest(*args, *options.values())
         if top is None or "like" in options:
             return fillable(function(*args, **options))
+        if function is np.array and object in (*args[1:], options.get("dtype")):
+            return _of_objects(args[0])
         if ("like", function) in functions:
             return function(*_unfilled(args), like=top, **options)
         args = tuple([functions["given"](x) if isinstance(x, (list, tuple)) else x for x in args])
@@ -49,15 +44,31 @@ def made(function: Callable) -> Callable:
     return gate(function, own, None, HOME)
 
 
+class _Box:
+    """An object that NumPy does not look into."""
+
+    def __init__(self, value: Any):
+        self.value = value
+
+
+def _of_objects(nested: Any) -> np.ndarray:
+    """An array that holds what nested lists hold, as it is."""
+    out = np.array(mapped(_Box, nested), object)
+    for i, box in enumerate(items_of(out.ravel().tolist())):
+        out.flat[i] = box.value
+    return out
+
+
 def taking(function: Callable) -> Callable:
     """A function of NumPy that gives its argument back where that is an array."""
     make = made(function)
 
     def own(a, *args, **options):
-        if type(a) is Fillable and not args and not options:
+        if type(a) in FILLABLE and not args and not options:
             return a
         if isinstance(a, Array):
-            return function(unfilled(a), *args, like=unfilled(a), **options)
+            own = np.asarray if function is np.asarray_chkfinite else function
+            return own(unfilled(a), *args, like=unfilled(a), **options)
         if isinstance(a, (list, tuple)):
             return make(a, *args, **options)
         return function(a, *args, **options)
@@ -95,7 +106,10 @@ def _unfilled(args: Iterable) -> list:
     return [mapped(unfilled, x) for x in args]
 
 
+@wraps(np.fromiter)
 def _fromiter(iter, dtype, count=-1, **options):
+    if not is_tracking():
+        return np.fromiter(iter, dtype, count, **options)
     items = list(iter if count < 0 else islice(iter, count))
     top = highest(*items)
     if top is None:
@@ -103,11 +117,12 @@ def _fromiter(iter, dtype, count=-1, **options):
     return np.fromiter(items, dtype, count, like=top)
 
 
+_fromiter.__module__ = HOME
+
+
 def _copy(a, order="K", subok=True):
-    a = unfilled(a)
-    if isinstance(a, Array):
-        return np.copy(a)
-    return fillable(np.copy(_joined(a), order=order))
+    a = _joined(unfilled(a))
+    return np.copy(a) if isinstance(a, Array) else fillable(np.copy(a, order=order))
 
 
 def _isscalar(element):
@@ -127,8 +142,9 @@ _TAKERS = (
 replaced: dict[str, Any] = {
     **{function.__name__: made(function) for function in _MAKERS},
     **{function.__name__: taking(function) for function in _TAKERS},
-    "fromiter": gate(np.fromiter, _fromiter, None, HOME),
+    "fromiter": _fromiter,
     "copy": gate(np.copy, _copy, None, HOME),
+    **{name: getattr(relics, name) for name in relics.__all__},
     "isscalar": gate(np.isscalar, _isscalar, None, HOME),
     **{name: getattr(looping, name) for name in looping.__all__},
     **{name: getattr(indexing, name) for name in indexing.__all__},

@@ -1,13 +1,16 @@
-"""`nbgrad.numpy.random`: NumPy's random numbers, in arrays that tracked values can be written to."""
+"""`nbgrad.numpy.random`: NumPy's draws, in arrays that tracked values can be written to."""
 
 from typing import Any as _Any
 
 import numpy.random as _plain
 
+from ..core.fillable import fillable as _fillable
+from ..core.fillable import highest as _highest
+from ..core.functions import no_rule as _no_rule
 from ..kernels.gate import gate as _gate
 from ..kernels.gate import is_tracking as _is_tracking
-from .making import fillable as _fillable
 from .modules import names as _names
+from .relics import Like as _Like
 
 _STATE = (
     "default_rng", "get_bit_generator", "get_state", "seed", "set_bit_generator", "set_state",
@@ -15,11 +18,15 @@ _STATE = (
 )  # fmt: skip
 
 
-class _Like(type):
-    """The class of classes whose instances are those of NumPy's class, too."""
+def _drawing(draw: _Any, name: str) -> _Any:
+    """A function that draws, of plain arguments. Raises NoRuleError for tracked ones."""
 
-    def __instancecheck__(cls, x: _Any) -> bool:
-        return isinstance(x, cls.__mro__[1])
+    def drawn(*args: _Any, **options: _Any) -> _Any:
+        if _highest(*args, *options.values()) is not None:
+            raise _no_rule(f"np.random.{name}", "np.random")
+        return draw(*args, **options)
+
+    return drawn
 
 
 def _filling(kind: type) -> type:
@@ -27,13 +34,16 @@ def _filling(kind: type) -> type:
     that it makes objects of NumPy's class."""
 
     def new(cls: type, *args: _Any, **options: _Any) -> _Any:
-        return kind.__new__(cls if _is_tracking() else kind, *args, **options)
+        if not _is_tracking():
+            return kind(*args, **options)
+        return kind.__new__(cls, *args, **options)
 
     def method(name: str) -> _Any:
         plain = getattr(kind, name)
+        drawn = _drawing(plain, name)
 
         def draw(self: _Any, *args: _Any, **options: _Any) -> _Any:
-            return _fillable(plain(self, *args, **options))
+            return _fillable(drawn(self, *args, **options))
 
         draw.__name__, draw.__doc__ = name, plain.__doc__
         return draw
@@ -61,5 +71,5 @@ _OWN = {"default_rng": default_rng, "Generator": Generator, "RandomState": Rando
 for _name in __all__:
     _value = getattr(_plain, _name)
     if not isinstance(_value, type) and _name not in _STATE:
-        _OWN[_name] = _gate(_value, _value, _fillable, __name__)
+        _OWN[_name] = _gate(_value, _drawing(_value, _name), _fillable, __name__)
 __getattr__, __dir__ = _names(globals(), _plain, _OWN)

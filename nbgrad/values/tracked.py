@@ -13,7 +13,7 @@ import numpy as np
 
 from ..core import memory, modes
 from ..core.array import Array
-from ..core.fillable import Fillable
+from ..core.fillable import FILLABLE
 from ..core.modes import active
 from ..core.primitive import Primitive, bind
 from ..core.steps import Index
@@ -226,7 +226,7 @@ class TrackedArray(GraphArray):
         return make_leaf, (np.array(plain_value(self)), _label(self), 0)
 
 
-_PLAIN = frozenset([float, np.ndarray, Fillable])
+_PLAIN = frozenset([float, np.ndarray, *FILLABLE])
 
 # -- recording ------------------------------------------------------------------------------------
 

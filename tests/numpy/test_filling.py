@@ -46,9 +46,7 @@ def _differences(f, x, step):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_gradients_are_those_of_differences(name, mode):
     f = PROGRAMS[name]
-    numpy.testing.assert_allclose(
-        MODES[mode](f), _differences(f, X, 1e-6), rtol=1e-5, atol=1e-6
-    )
+    numpy.testing.assert_allclose(MODES[mode](f), _differences(f, X, 1e-6), rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -13,6 +13,7 @@ from ...core.memory import Argument
 from ...core.primitive import Aval, Primitive, new_level
 from ...core.symbols import Builder, Symbol, aval_of, recording, symbol_of
 from ...errors import TraceError, require_unmasked
+from ...kernels import gate
 from ...kernels.shapes import require_axes
 from ...kinds import is_a
 from ...rules.dtypes import known
@@ -131,6 +132,7 @@ def trace(
 
     Raises TraceError where the function needs a value, or gives something else than arrays.
     """
+    _traced = gate.traced
     with new_level() as level:
         recorder = Recorder(level)
         inputs = [recorder.input(*pair) for pair in zip(avals, weak, strict=True)]
