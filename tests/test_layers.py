@@ -36,11 +36,11 @@ FLOORS = (
         "naive",
         "numpy",
         "optable",
-        "scipy",
         "special",
         "warmup",
     ),
     ("stats",),
+    ("scipy",),
     ("data", "nn", "optim", "parallel"),
     ("train",),
     ("",),  # nbgrad/__init__.py

@@ -7,7 +7,7 @@ from ..core.array import Array, functions, implements
 from ..core.functions import remedies
 from ..core.memory import share
 from ..core.primitive import shape_of
-from . import cholesky, matrix_functions, structured, toeplitz, triangular
+from . import cholesky, matrix_functions, structured, sylvester, toeplitz, triangular
 from .select import on_values
 from .shape import roll
 
@@ -58,7 +58,7 @@ remedies |= {
     "scipy.stats": "nbgrad.stats has log densities that take tracked arrays",
     **{
         f"scipy.linalg.{name}": f"nbgrad.linalg.{name} takes tracked arrays"
-        for module in (cholesky, matrix_functions, structured, toeplitz, triangular)
+        for module in (cholesky, matrix_functions, structured, sylvester, toeplitz, triangular)
         for name in module.__all__
     },
 }

@@ -34,6 +34,10 @@ remedies |= {
         _SOLVERS,
     ),
     "scipy.integrate": _STEPS,
+    "scipy.integrate.odeint": (
+        "nbgrad.scipy.integrate.odeint has a derivative in y0, t and args: pass tracked values "
+        "there; where it is compiled, " + _STEPS
+    ),
     **{
         f"scipy.integrate.{name}": f"np.{other} takes tracked arrays"
         for name, other in (

@@ -86,8 +86,7 @@ class Run:
                 if demand and not any(own):
                     raise TypeError(
                         f"{op}: argument {position} holds no float to differentiate with respect "
-                        f"to ({_named(args[position])}); all but floats are static, so "
-                        "write 2.0 for 2 or convert the array to float64"
+                        f"to ({_named(args[position])}); {trees.no_floats(state.leaves)}"
                     )
                 inputs[position] = state.rebuild(tracked)
                 nodes += own

@@ -62,7 +62,8 @@ CALLS: dict[str, tuple[Callable, str]] = {
         lambda x: integrate.solve_ivp(lambda t, y: -y, (0.0, 1.0), x).y, STEPS,
     ),
     "integrate.odeint": (
-        lambda x: integrate.odeint(lambda y, t: -x * y, np.ones(4), [0.0, 1.0]), STEPS,
+        lambda x: integrate.odeint(lambda y, t: -x * y, np.ones(4), [0.0, 1.0]),
+        r"nbgrad\.scipy\.integrate\.odeint has a derivative in y0, t and args.*nbgrad\.scan",
     ),
     "integrate.quad": (lambda x: integrate.quad(lambda t: x[0] * t, 0.0, 1.0)[0], SOLVED),
     "integrate.trapezoid": (lambda x: integrate.trapezoid(x), r"np\.trapezoid"),
