@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..errors import DimensionMismatch, has_mask, lost_mask
+from ..errors import has_mask, lost_mask
 from . import memory
 from .augmented import augmented
 from .conversions import Conversions

@@ -23,7 +23,7 @@ __all__ = ["gate", "is_tracing", "is_tracking", "plain_of"]
 
 
 alive: Any = object()
-"""Every leaf that `track` made refers to this object, as does every transformation that runs."""
+"""Every leaf refers to this object, as does every transformation that runs."""
 
 
 traced: Any = object()

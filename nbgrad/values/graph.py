@@ -86,7 +86,7 @@ class Node:
 
 class Leaf(Node):
     """A value that `track` made: `label` is its name, `changed` when its data last changed. `alive`
-    is `gate.alive`, of leaves outside of transformations."""
+    is `gate.alive`."""
 
     __slots__ = ("alive", "changed", "label")
     plan, parents, saved = None, (), ()

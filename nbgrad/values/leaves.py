@@ -6,7 +6,6 @@ import numpy as np
 
 from ..core.array import Array
 from ..core.primitive import current_level
-from ..kernels import gate
 from ..kernels.shapes import MOST_AXES
 from ..rules.families import FLOATS
 from . import nested as nested
@@ -34,15 +33,10 @@ def track(x, name: str = "", *, copy: bool = True) -> TrackedArray:
     """
     Leaf.tracked = True
     if type(x) is np.ndarray and x.dtype in FLOATS and copy:
-        return _noted(short.make_leaf(x.copy(), name, current_level()))
+        return short.make_leaf(x.copy(), name, current_level())
     if isinstance(x, Array):
         return cast(TrackedArray, x)
-    return _noted(short.make_leaf(float_array(x, copy), name, current_level()))
-
-
-def _noted(leaf: TrackedArray) -> TrackedArray:
-    leaf.node.alive = gate.alive
-    return leaf
+    return short.make_leaf(float_array(x, copy), name, current_level())
 
 
 def leaf_of(x, level: int) -> TrackedArray:

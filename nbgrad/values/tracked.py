@@ -20,6 +20,7 @@ from ..core.steps import Index
 from ..eager import plans as eager
 from ..eager.elementwise import ElementwisePlan
 from ..errors import DimensionMismatch, GraphError
+from ..kernels import gate
 from ..rules.families import ufunc_primitives
 from ..rules.index import slice_plan
 from . import backward, gradients, graph, operands, writing
@@ -326,7 +327,7 @@ def make_leaf(value, name: str, level: int) -> TrackedArray:
     else:
         node, array = NestedLeaf(), TrackedArray.nested()
         node.level = level
-    node.value, node.label = value, name
+    node.value, node.label, node.alive = value, name, gate.alive
     # A list from the start: threads may share a leaf, and appending to a list is safe.
     node.children, node.grad = [64], None
     node.time = node.changed = tick()
