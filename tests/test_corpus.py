@@ -1,5 +1,5 @@
-"""The functions of the corpus in every mode against differences: with `import nbgrad.numpy as np` all
-are right; with NumPy's own import they are right or raise an error of nbgrad."""
+"""The functions of the corpus in every mode against differences: with `import nbgrad.numpy as np`
+all are right; with NumPy's own import they are right or raise an error of nbgrad."""
 
 from collections.abc import Callable
 from functools import cache
@@ -47,8 +47,10 @@ def reference(name: str, sample: int = 0) -> tuple[Any, list[Any]]:
         for index in np.ndindex(np.shape(x)):
             step = np.zeros(np.shape(x))
             step[index] = STEP * max(1.0, abs(np.asarray(x)[index]))
-            ends = [exact(args[:i]) + (_as(x + way * step),) + exact(args[i + 1 :]) for way in (1, -1)]
-            slope[index] = (loss(*ends[0]) - loss(*ends[1])) / (2.0 * step[index])
+            above, below = [
+                loss(*exact(args[:i]), _as(x + way), *exact(args[i + 1 :])) for way in (step, -step)
+            ]
+            slope[index] = (above - below) / (2.0 * step[index])
         slopes.append(slope)
     return loss(*args), slopes
 

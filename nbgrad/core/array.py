@@ -322,8 +322,8 @@ _PASSED_ON = frozenset([
 
 # What people look for on arrays of other libraries.
 _ELSEWHERE = {
-    "numpy": "x.data is the plain array",
-    "detach": "x.data is the plain array",
+    **dict.fromkeys(("numpy", "detach"), "x.data is the plain array"),
+    "view": "x[...] is a view; a library that asks for more, such as pandas, is given x.data",
     "requires_grad": "what nbgrad.track made has a gradient",
     "zero_grad": "write x.grad = None, or nbgrad.reset(x)",
 }

@@ -33,6 +33,7 @@ _WAYS = {
     "array": _NESTED,
     **dict.fromkeys(("asarray", "asanyarray", "ascontiguousarray"), f"{_NESTED}; {_ITSELF}"),
     "fromiter": "np.fromiter(values, dtype, like=x), np.stack(list(values)) take tracked values",
+    "dot": "write a @ x, or np.dot(a, x), which take a tracked x",
     "arange": "start + step * np.arange(n) is tracked",
     "fill_diagonal": f"{_FILL}, or write np.where(np.eye(n, dtype=bool), v, x)",
 }

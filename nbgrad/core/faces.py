@@ -11,6 +11,7 @@ from operator import attrgetter
 from types import MethodType
 from typing import Any, cast
 
+from ..kernels.njit_arguments import refuse
 from .naming import require_number
 
 _kind = cast(Any, object.__dict__["__class__"])
@@ -53,3 +54,6 @@ class Faced:
         if not self.aval.shape:
             raise TypeError(f"'{_called(self)}' object is not iterable")
         return (self[i] for i in range(len(self)))
+
+
+refuse(Faced)

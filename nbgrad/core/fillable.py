@@ -17,6 +17,7 @@ from weakref import ref
 import numpy as np
 
 from ..errors import UntrackedError
+from ..kernels import njit_arguments
 from ..kernels.gate import is_tracing
 from . import memory
 from .array import Array
@@ -162,6 +163,12 @@ class Traced(Fillable):
             return _get(self, index)
         return functions["at"](self.now())[index].get()
 
+    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        """NumPy asks its arguments from the left; a Filled, which is no Traced, is to answer."""
+        if Filled in types:
+            return NotImplemented
+        return super().__array_function__(function, types, args, options)
+
 
 FILLABLE = frozenset([Fillable, Traced])
 
@@ -303,3 +310,5 @@ for _name in {name for kind in Array.__mro__[:-1] for name in vars(kind)} | {
     if _name.startswith("__") and callable(getattr(Array, _name, None)):
         if _name not in _NOT_FORWARDED:
             setattr(Filled, _name, _forwarded(_name))
+
+njit_arguments.refuse(Filled)

@@ -18,6 +18,7 @@ import numpy as np
 from ..errors import NoRuleError, require_unmasked
 from ..kernels import gate
 from . import modes
+from .functions import functions
 from .naming import as_int
 from .standing import StandIn
 
@@ -241,6 +242,9 @@ class Tracer:
         raise NotImplementedError
 
 
+_NESTED = frozenset([list, tuple])
+
+
 def bind(primitive: Primitive, *args, **params) -> Any:
     """Apply `primitive` to `args` at the highest level among them; plain arrays are evaluated."""
     top: Tracer | None = None
@@ -251,6 +255,9 @@ def bind(primitive: Primitive, *args, **params) -> Any:
                 return bind(primitive, *map(StandIn.value_of, args), **params)
             if arg.level > level:
                 top, level = arg, arg.level
+        elif type(arg) in _NESTED:
+            given = [functions["given"](x) if type(x) in _NESTED else x for x in args]
+            return bind(primitive, *given, **params)
     if top is None:
         for arg in args:
             if type(arg) is not np.ndarray:

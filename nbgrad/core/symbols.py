@@ -21,6 +21,7 @@ from .functions import compared, in_scipy
 from .lines import user_line
 from .naming import naming, tagged
 from .primitive import Aval, Primitive
+from .raising import checked
 from .standing import StandIn
 
 # How a number becomes part of a program.
@@ -53,10 +54,7 @@ class Symbol(Array):
         if primitive.inlines:
             inline = primitive.inline_step if builder.is_step else primitive.inline  # pyright: ignore
             return inline(*args, **params)
-        args = [
-            np.asarray(a) if isinstance(a, (list, tuple)) else StandIn.value_of(a) for a in args
-        ]
-        return builder.handed(builder.apply(primitive, args, params))
+        return builder.handed(builder.apply(primitive, [*map(StandIn.value_of, args)], params))
 
     def __repr__(self):
         return f"<symbol {self.primitive.name if self.primitive else 'input'} {self.aval}>"
@@ -97,6 +95,8 @@ class Symbol(Array):
     tolist = item
 
     def __bool__(self):
+        if (truth := checked(self, sys._getframe(1))) is not None:
+            return truth
         raise refused(
             f"{in_scipy(sys._getframe(1))}the truth of a traced value is not known while the "
             "function is recorded: use np.where(condition, x, y), nbgrad.cond(condition, f, g, "

@@ -1,7 +1,8 @@
-"""Functions of NumPy users' everyday work, written as they write them, with arguments to try them on.
+"""Functions of NumPy users' everyday work, written as they write them, with arguments to try them.
 
-Each module of this folder is plain NumPy code: it knows nothing of derivatives. `load` executes it as
-it stands, or with `import nbgrad.numpy as np` in place of `import numpy as np`, and no other change.
+Each module of this folder is plain NumPy code, which knows nothing of derivatives. `load` executes
+it as it stands, or with `import nbgrad.numpy as np` in place of `import numpy as np`, and no other
+change.
 """
 
 import sys
@@ -19,8 +20,13 @@ FOLDER = Path(__file__).parent
 MODULES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__")
 PLAIN, OURS = "import numpy as np", "import nbgrad.numpy as np"
 
-BRANCH = {"vmap": "the truth of a batched value", "compiled": "the truth of a traced value"}
+BRANCH: dict[str, str] = {
+    "vmap": "the truth of a batched value",
+    "compiled": "the truth of a traced value",
+}
 """Refusals of a function that branches on the value of an argument."""
+AGREED = {"compiled": BRANCH["compiled"]}
+"""Those of one whose samples all take the same branch."""
 MASK = dict.fromkeys(("vmap", "compiled"), "an index of bools that depends on the arguments")
 """Refusals of a function that reads the elements that a mask of values selects."""
 

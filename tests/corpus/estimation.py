@@ -82,7 +82,9 @@ def k_means_lists(X):
         for x in X:
             d = [np.sum((x - c) ** 2) for c in centres]
             clusters[d.index(min(d))].append(x)
-        centres = [np.mean(clusters[k], axis=0) if len(clusters[k]) else centres[k] for k in clusters]
+        centres = [
+            np.mean(clusters[k], axis=0) if len(clusters[k]) else centres[k] for k in clusters
+        ]
     return np.array(centres)
 
 

@@ -4,7 +4,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from corpus import BRANCH, case, definite, near, normal, uniform
+from corpus import AGREED, case, definite, near, normal, uniform
 
 
 def norm_cdf(x):
@@ -60,7 +60,9 @@ def heston_path(s, v, params, steps=4, dt=0.1):
         w2 = m.rho * w1 + np.sqrt(1 - m.rho**2) * z[t, 1]
         v_prev = np.maximum(path[t, 1], 1e-4)
         path[t + 1, 0] = path[t, 0] * np.exp(-0.5 * v_prev * dt + np.sqrt(v_prev * dt) * w1)
-        path[t + 1, 1] = v_prev + m.kappa * (m.theta - v_prev) * dt + m.xi * np.sqrt(v_prev * dt) * w2
+        path[t + 1, 1] = (
+            v_prev + m.kappa * (m.theta - v_prev) * dt + m.xi * np.sqrt(v_prev * dt) * w2
+        )
     return path
 
 
@@ -181,7 +183,7 @@ def vasicek_bond(r, a, b, sigma, maturities=(0.5, 1, 2, 5)):
     return np.array(out)[:, 1]
 
 
-@case(near(10.0), near(100.0), refused=BRANCH)
+@case(near(10.0), near(100.0), refused=AGREED)
 def implied_volatility(price, S, K=100.0, T=1.0, tol=1e-12, max_iter=50):
     """Newton until it is good enough."""
     sigma = 0.3

@@ -119,7 +119,12 @@ def written_outputs(x):
     np.add.at(total, [0, 1, 0], y)
     np.copyto(total[1:], x[:2])
     table = np.multiply.outer(x, y)
-    return total, np.add.reduce(table), np.maximum.accumulate(np.sin(y)), table.sum(axis=1, out=np.empty(3))
+    return (
+        total,
+        np.add.reduce(table),
+        np.maximum.accumulate(np.sin(y)),
+        table.sum(axis=1, out=np.empty(3)),
+    )
 
 
 @case(normal(2, 3))
@@ -233,4 +238,9 @@ def grids_and_windows(x):
     padded = np.pad(x, (1, 2), mode="reflect")
     windows = np.lib.stride_tricks.sliding_window_view(padded, 3)
     I, J = np.mgrid[0:2, 0:3]
-    return X * Y + I * J, windows @ np.hanning(5)[1:4], np.arctanh(x), np.cumsum(np.diff(padded, prepend=0))
+    return (
+        X * Y + I * J,
+        windows @ np.hanning(5)[1:4],
+        np.arctanh(x),
+        np.cumsum(np.diff(padded, prepend=0)),
+    )

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
-from corpus import BRANCH, case, definite, near, normal, uniform
+from corpus import AGREED, BRANCH, case, definite, near, normal, uniform
 
 
-@case(near(2.0), refused=BRANCH)
+@case(near(2.0), refused=AGREED)
 def newton_root(c, tol=1e-13):
     x, n = 1.5, 0
     while True:
@@ -18,7 +18,7 @@ def newton_root(c, tol=1e-13):
             return x
 
 
-@case(near(0.6), refused=BRANCH)
+@case(near(0.6), refused=AGREED)
 def secant_root(c):
     def f(x):
         return np.cos(x) - c * x
@@ -226,7 +226,7 @@ def stiff_euler(y, k, h=0.1):
     return np.vstack(out)
 
 
-@case(uniform(0.5, 1.0, 2), refused=BRANCH)
+@case(uniform(0.5, 1.0, 2), refused=AGREED)
 def adaptive_euler(y, t_end=0.5, tol=0.02):
     """The step is halved until two halves agree with it."""
     t, h = 0.0, 0.25

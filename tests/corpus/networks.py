@@ -5,7 +5,7 @@ from collections import OrderedDict
 
 import numpy as np
 
-from corpus import BRANCH, case, definite, near, normal, uniform
+from corpus import AGREED, case, definite, near, normal, uniform
 
 
 class Layer(abc.ABC):
@@ -260,7 +260,7 @@ def gumbel_softmax(logits, tau):
     return y, np.sum(hard * y, axis=-1)
 
 
-@case(normal(4), refused=BRANCH)
+@case(normal(4), refused=AGREED)
 def perceptron(w, rate=0.1):
     X = np.array([[1.0, 0.5, -0.2, 1.0], [0.3, -1.0, 0.4, 1.0], [-0.6, 0.1, 0.9, 1.0]])
     y = [1, -1, 1]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corpus import BRANCH, case, near, normal, uniform
+from corpus import AGREED, BRANCH, case, near, normal, uniform
 
 
 @dataclass
@@ -84,14 +84,17 @@ def harvested_predators(y, rate, steps=8):
     prey, predators = y
     harvested = 0.0
     for _ in range(steps):
-        prey, predators = prey + 0.1 * prey - 0.02 * prey * predators, predators * (0.95 + rate * 0.1)
+        prey, predators = (
+            prey + 0.1 * prey - 0.02 * prey * predators,
+            predators * (0.95 + rate * 0.1),
+        )
         if prey > 10.2:
             harvested += 0.3 * prey
             prey *= 0.7
     return np.array([prey, predators, harvested])
 
 
-@case(near(1.0), near([0.5, 2.0]), refused=BRANCH)
+@case(near(1.0), near([0.5, 2.0]), refused=AGREED)
 def bouncing_ball(height, p, dt=0.05, steps=20):
     drag, v = p[0] * 0.1, p[1] * 0.0
     y = height
@@ -170,6 +173,7 @@ def truss_stiffness(areas, moduli):
 @case(uniform(1.0, 2.0), uniform(0.1, 0.5), normal(4))
 def ray_tracing(n_glass, thickness, heights):
     """Matrices of a thick lens for a few rays."""
+
     def refraction(n1, n2, R):
         return np.array([[1.0, 0.0], [(n1 - n2) / (R * n2), n1 / n2]])
 

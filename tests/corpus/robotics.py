@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from corpus import BRANCH, case, definite, near, normal, uniform
+from corpus import AGREED, case, definite, near, normal, uniform
 
 
 @case(normal(3), uniform(0.5, 1.5, 3))
@@ -20,7 +20,12 @@ def dh_matrix(theta, d, a, alpha):
     ct, st = np.cos(theta), np.sin(theta)
     ca, sa = np.cos(alpha), np.sin(alpha)
     return np.array(
-        [[ct, -st * ca, st * sa, a * ct], [st, ct * ca, -ct * sa, a * st], [0, sa, ca, d], [0, 0, 0, 1]]
+        [
+            [ct, -st * ca, st * sa, a * ct],
+            [st, ct * ca, -ct * sa, a * st],
+            [0, sa, ca, d],
+            [0, 0, 0, 1],
+        ]
     )
 
 
@@ -122,7 +127,7 @@ def rodrigues(w, p):
     return R.dot(p), np.cross(w, p)
 
 
-@case(near([0.0, 0.3, 0.2], 0.2), uniform(0.5, 1.0), refused=BRANCH)
+@case(near([0.0, 0.3, 0.2], 0.2), uniform(0.5, 1.0), refused=AGREED)
 def pure_pursuit(pose, lookahead, L=0.5, steps=3):
     """Follow a path; the goal is the first point that is far enough."""
     cx = np.linspace(0, 4, 9)
@@ -220,7 +225,9 @@ def potential_field(position, obstacles, radius):
 @case(uniform(-1.0, 1.0, 3), uniform(-1.0, 1.0, 3))
 def quintic_trajectory(start, end, T=2.0, n=4):
     """Position, speed and acceleration at both ends."""
-    A = np.array([[T**3, T**4, T**5], [3 * T**2, 4 * T**3, 5 * T**4], [6 * T, 12 * T**2, 20 * T**3]])
+    A = np.array(
+        [[T**3, T**4, T**5], [3 * T**2, 4 * T**3, 5 * T**4], [6 * T, 12 * T**2, 20 * T**3]]
+    )
     a0, a1, a2 = start[0], start[1], start[2] / 2.0
     b = np.array([end[0] - a0 - a1 * T - a2 * T**2, end[1] - a1 - 2 * a2 * T, end[2] - 2 * a2])
     a3, a4, a5 = np.linalg.solve(A, b)

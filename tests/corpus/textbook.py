@@ -180,7 +180,9 @@ def soft_edit_distance(scores, gamma=0.3):
     d[0, :] = np.arange(m + 1)
     for i in range(1, n + 1):
         for j in range(1, m + 1):
-            d[i, j] = soft_min(d[i - 1, j] + 1, d[i, j - 1] + 1, d[i - 1, j - 1] + scores[i - 1, j - 1])
+            d[i, j] = soft_min(
+                d[i - 1, j] + 1, d[i, j - 1] + 1, d[i - 1, j - 1] + scores[i - 1, j - 1]
+            )
     return d[n, m]
 
 

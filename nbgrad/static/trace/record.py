@@ -86,7 +86,7 @@ class Recorder(Builder):
             if array.dtype.kind not in "fiub":
                 raise TraceError(
                     f"an array of {array.dtype} is captured: compiled functions know floats, "
-                    "integers and bools"
+                    "integers and bools; write complex numbers as two real arrays"
                 )
             require_axes(array.shape, "compile: a captured array")
             self.captured[place] = (self.input(Aval.of(array.shape, known(array.dtype))), array)
