@@ -6,6 +6,7 @@ forms of the same meaning.
 """
 
 import operator
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,7 +18,7 @@ from . import memory
 from .augmented import augmented
 from .conversions import Conversions
 from .faces import Faced
-from .functions import check_call, functions, name_of, no_rule, of_ufunc, views
+from .functions import check_call, functions, in_scipy, name_of, no_rule, of_ufunc, views
 from .functions import implements as implements
 from .methods import Methods, own
 from .naming import NAMINGS, note_seen
@@ -246,7 +247,8 @@ class Array(Methods, Conversions, Faced, Tracer):
         if way is None and hasattr(np.ndarray, name):
             way = f"x.data.{name} is that of the plain values, without a derivative"
         raise AttributeError(
-            f"a {type(self).__name__} has no attribute {name!r}: {way or 'see dir(x)'}",
+            f"{in_scipy(sys._getframe(1))}a {type(self).__name__} has no attribute {name!r}: "
+            f"{way or 'see dir(x)'}",
             name=name,
             obj=self,
         )
