@@ -6,6 +6,7 @@ forms of the same meaning.
 """
 
 import operator
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,7 +19,7 @@ from .augmented import augmented
 from .conversions import Conversions
 from .errstate import Asked, checked, entries
 from .faces import Faced, has_axes
-from .functions import check_call, functions, name_of, no_rule, views
+from .functions import check_call, functions, in_scipy, name_of, no_rule, views
 from .functions import implements as implements
 from .methods import Methods, call_ufunc, own, power
 from .naming import NAMINGS, note_seen
@@ -249,7 +250,8 @@ class Array(Methods, Conversions, Faced, Tracer):
         if way is None and hasattr(np.ndarray, name):
             way = f"x.data.{name} is that of the plain values, without a derivative"
         raise AttributeError(
-            f"a {type(self).__name__} has no attribute {name!r}: {way or 'see dir(x)'}",
+            f"{in_scipy(sys._getframe(1))}a {type(self).__name__} has no attribute {name!r}: "
+            f"{way or 'see dir(x)'}",
             name=name,
             obj=self,
         )

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import scipy.fft
+import scipy.fftpack
 import scipy.integrate
 import scipy.interpolate
 import scipy.ndimage
@@ -86,6 +87,12 @@ def test_the_error_names_the_way(name: str, mode: str, capfd: pytest.CaptureFixt
     with pytest.raises((nbgrad.UntrackedError, nbgrad.TraceError), match=way) as caught:
         MODES[mode](lambda x: np.sum(call(x)))
     assert str(caught.value).startswith("scipy.")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_attribute_that_scipy_asks_for_names_the_way(mode: str):
+    with pytest.raises(AttributeError, match=r"scipy\.fftpack\.fft: .*complex numbers.*'flags'"):
+        MODES[mode](lambda x: np.sum(scipy.fftpack.fft(x)))
 
 
 def test_the_ways_that_are_named():
