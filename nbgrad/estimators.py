@@ -17,6 +17,7 @@ from .core.lines import user_line
 from .core.primitive import shape_of
 from .core.symbols import Symbol
 from .errors import DimensionMismatch, TraceError
+from .kinds import is_a
 from .static.trace.record import is_recording
 from .transforms import jvp, trees, vmap
 from .values.operands import float_array, real_array
@@ -217,7 +218,7 @@ def _numbers(y: Any) -> np.ndarray:
 
 def _like(x: Any) -> Any:
     """Zeros of the shape and dtype of the vectors of a matrix-vector product."""
-    if isinstance(x, (int, np.integer)) and not isinstance(x, bool):
+    if is_a(x, (int, np.integer)) and not isinstance(x, bool):
         if x < 0:
             raise ValueError(f"trace_estimate: the size is {x}; it must not be negative")
         return np.zeros(int(x))

@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from .kinds import is_a
+
 
 class TrackedReal:
     """A float, and the derivative of each number that was computed from it.
@@ -178,7 +180,7 @@ def track(x: Any, name: str = "") -> Any:
     >>> naive.track(2.0, "x")
     2.0 (tracked x)
     """
-    if isinstance(x, TrackedReal) or (isinstance(x, np.ndarray) and x.dtype == object):
+    if isinstance(x, TrackedReal) or (is_a(x, np.ndarray) and x.dtype == object):
         return x
     if np.ndim(x) == 0:
         return TrackedReal(float(x), name)

@@ -20,6 +20,7 @@ from .core.array import Array
 from .core.lines import user_line
 from .core.primitive import bind, shape_of
 from .errors import TraceError
+from .kinds import is_a
 from .rules import draws
 from .rules.index import index_of
 
@@ -81,7 +82,7 @@ def permutation(state: Any, x: Any) -> tuple[Any, Any]:
     """
     n = _population("permutation", x)
     order = bind(draws.permutation, _state("permutation", state), shape=(n,))
-    return _after(state, n), order if isinstance(x, (int, np.integer)) else _rows(x, order)
+    return _after(state, n), order if is_a(x, (int, np.integer)) else _rows(x, order)
 
 
 def choice(state: Any, a: Any, shape: Any = (), replace: bool = True) -> tuple[Any, Any]:
@@ -104,7 +105,7 @@ def choice(state: Any, a: Any, shape: Any = (), replace: bool = True) -> tuple[A
             )
         after, order = permutation(state, n)
         picked = np.reshape(order[:count], shape)
-    return after, picked if isinstance(a, (int, np.integer)) else _rows(a, picked)
+    return after, picked if is_a(a, (int, np.integer)) else _rows(a, picked)
 
 
 def _rows(x: Any, picked: Any) -> Any:
@@ -154,7 +155,7 @@ def _filled(op: str, out: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _population(op: str, x: Any) -> int:
-    if isinstance(x, (int, np.integer)):
+    if is_a(x, (int, np.integer)):
         if x < 0:
             raise ValueError(f"random.{op}: {x} is negative{user_line()}")
         return int(x)
@@ -165,4 +166,4 @@ def _population(op: str, x: Any) -> int:
 
 
 def _plain(*numbers: Any) -> bool:
-    return all(isinstance(x, (int, float)) for x in numbers)
+    return all(is_a(x, (int, float)) for x in numbers)

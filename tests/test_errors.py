@@ -171,8 +171,8 @@ WRONG_KINDS = [
     ("track([None])", "track: an array of dtype object: a list" + OBJECTS),
     ("track({1, 2})", "track: an array of dtype object: a set" + OBJECTS),
     ("track({'a': 1.0})", "track: an array of dtype object: a dict" + OBJECTS),
-    ("x.astype(int)", "astype(int64): a tracked array is float64 or float32; use x.data.astype "
-     "for others"),
+    ("x.astype(complex)", "astype(complex128): tracked values are float64 or float32, and integers "
+     "and bools have no derivative; use x.data.astype for others"),
     ("np.einsum(x, x)", "einsum: give a text of subscripts first, as in einsum('ij,jk->ik', x, "
      "y), or behind each array a list of whole numbers that name its axes"),
     ("np.sum(x, axis='a')", "sum: an axis is 'a'" + WHOLE),

@@ -10,6 +10,7 @@ from ..core.array import Array
 from ..core.lines import user_line
 from ..core.memory import Argument
 from ..errors import DimensionMismatch, GraphError
+from ..kinds import is_a
 from ..rules.assign import explaining_at
 from ..rules.layout import stack
 from ..static.trace.body import recorded
@@ -201,7 +202,7 @@ def _row(x: Any, i: int) -> Any:
 def _kept(y: Any) -> Any:
     if isinstance(y, Array):
         return y._fresh()
-    return y.copy() if isinstance(y, np.ndarray) else y
+    return y.copy() if is_a(y, np.ndarray) else y
 
 
 def _built(rebuild: Callable | None, leaves: list) -> Any:

@@ -15,6 +15,7 @@ import numpy as np
 from ..core.array import Array
 from ..core.lines import user_line
 from ..core.primitive import bind
+from ..kinds import is_a
 from ..rules.layout import reshape
 from ..transforms import trees
 from ..transforms.calls import FunctionCall, Part
@@ -37,7 +38,7 @@ def lengths(op: str, checkpoint: Any, n: int) -> tuple[int, ...]:
         found = (isqrt(max(n - 1, 0)) + 1,)
     elif checkpoint == "log":
         found = tuple(_PARTS**k for k in range(1, 64) if _PARTS**k < n)[::-1]
-    elif isinstance(checkpoint, (int, np.integer)) and not isinstance(checkpoint, bool):
+    elif is_a(checkpoint, (int, np.integer)) and not isinstance(checkpoint, bool):
         if checkpoint < 1:
             raise ValueError(
                 f"{op}: checkpoint={checkpoint}: a state is kept every so many steps, so the "

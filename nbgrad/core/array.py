@@ -8,19 +8,21 @@ forms of the same meaning.
 import operator
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..errors import DimensionMismatch, has_mask, lost_mask
+from ..errors import has_mask, lost_mask
 from . import memory
+from .augmented import augmented
 from .conversions import Conversions
+from .faces import Faced
 from .functions import check_call, functions, name_of, no_rule, of_ufunc, views
 from .functions import implements as implements
 from .methods import Methods, own
-from .naming import NAMINGS, note_seen, require_number
+from .naming import NAMINGS, note_seen
 from .primitive import Aval, Primitive, Tracer, bind
-from .slots import clear_sequence_item
+from .slots import can_iterate, clear_sequence_item, iterate_by_next
 from .steps import Path
 
 _registry = Primitive.registry
@@ -49,30 +51,10 @@ def _binary(name: str):
     return method, reflected
 
 
-def _augmented(name: str, plain: Callable):
-    """The method of an augmented assignment: in place for arrays, a new value for numbers."""
-    what = f"{{}} {name} ..."
-
-    def method(self, other):
-        self._require_computed(what)
-        if not memory.is_mutable(self):
-            return plain(self, other)
-        result = plain(self, other)
-        if np.shape(result) != self.shape:
-            raise DimensionMismatch(
-                f"{what.format('y')}: an array of shape {self.shape} cannot hold a result of shape "
-                f"{np.shape(result)}: write y = y {name[:-1]} ... for a new array"
-            )
-        memory.replace(self, result, what)
-        return self
-
-    return method
+_OPERANDS = (Tracer, float, int, np.ndarray, np.generic, list, tuple, complex)
 
 
-_OPERANDS = (float, int, np.ndarray, Tracer, np.generic, list, tuple, complex)
-
-
-class Array(Methods, Conversions, Tracer):
+class Array(Methods, Conversions, Faced, Tracer):
     """Operators, protocols and methods, all of them ops of the registry.
 
     `origin` says what it is a view of, and `views` which arrays are views of it: see `memory`. A
@@ -88,6 +70,7 @@ class Array(Methods, Conversions, Tracer):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         clear_sequence_item(cls)
+        iterate_by_next(cls)
 
     bind1: Callable = staticmethod(bind)
     bind2: Callable = staticmethod(bind)
@@ -175,13 +158,10 @@ class Array(Methods, Conversions, Tracer):
             note_seen()
         return self.aval.size
 
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("len() of unsized object: the array has no axes")
-        return require_number(self.shape[0])
+    if TYPE_CHECKING or not can_iterate():
 
-    def __iter__(self) -> Iterator[Any]:
-        return (self[i] for i in range(len(self)))
+        def __iter__(self) -> Iterator[Any]:
+            return self.__anext__()
 
     def __reversed__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self) - 1, -1, -1))
@@ -238,18 +218,18 @@ class Array(Methods, Conversions, Tracer):
     def __setitem__(self, index, value):
         memory.write(self, index, value, "{}[...] = ...")
 
-    __iadd__ = _augmented("+=", operator.add)
-    __isub__ = _augmented("-=", operator.sub)
-    __imul__ = _augmented("*=", operator.mul)
-    __itruediv__ = _augmented("/=", operator.truediv)
-    __ifloordiv__ = _augmented("//=", operator.floordiv)
-    __imod__ = _augmented("%=", operator.mod)
-    __imatmul__ = _augmented("@=", operator.matmul)
-    __ipow__ = _augmented("**=", operator.pow)
+    __iadd__ = augmented("+=", operator.add)
+    __isub__ = augmented("-=", operator.sub)
+    __imul__ = augmented("*=", operator.mul)
+    __itruediv__ = augmented("/=", operator.truediv)
+    __ifloordiv__ = augmented("//=", operator.floordiv)
+    __imod__ = augmented("%=", operator.mod)
+    __imatmul__ = augmented("@=", operator.matmul)
+    __ipow__ = augmented("**=", operator.pow)
 
-    __iand__ = _augmented("&=", operator.and_)
-    __ior__ = _augmented("|=", operator.or_)
-    __ixor__ = _augmented("^=", operator.xor)
+    __iand__ = augmented("&=", operator.and_)
+    __ior__ = augmented("|=", operator.or_)
+    __ixor__ = augmented("^=", operator.xor)
 
     def __delitem__(self, index):
         raise ValueError("cannot delete elements of an array: take the others, as in x[1:]")
@@ -260,6 +240,8 @@ class Array(Methods, Conversions, Tracer):
         if name in type(self).value_slots and type(self.origin) is memory.Origin:
             memory.refresh(self)
             return getattr(self, name)
+        if name == "__iter__" and self.aval.shape:
+            return self.__anext__
         way = _ELSEWHERE.get(name)
         if way is None and hasattr(np.ndarray, name):
             way = f"x.data.{name} is that of the plain values, without a derivative"
@@ -303,7 +285,7 @@ class Array(Methods, Conversions, Tracer):
             if any(map(has_mask, types)):
                 raise TypeError(lost_mask(name_of(func)))
         try:
-            if kwargs and isinstance(kwargs.get("out"), Array):
+            if kwargs and kwargs.get("out") is not None:
                 return functions["out"](func, args, **kwargs)
             out = rule(*args, **kwargs)
             if type(out) is type(self) and out.origin is None and out is not self:
@@ -315,6 +297,7 @@ class Array(Methods, Conversions, Tracer):
 
 
 clear_sequence_item(Array)
+iterate_by_next(Array)
 
 
 def apply(primitive: Primitive, x, *others, **params):
@@ -339,8 +322,8 @@ _PASSED_ON = frozenset([
 
 # What people look for on arrays of other libraries.
 _ELSEWHERE = {
-    "numpy": "x.data is the plain array",
-    "detach": "x.data is the plain array",
+    **dict.fromkeys(("numpy", "detach"), "x.data is the plain array"),
+    "view": "x[...] is a view; a library that asks for more, such as pandas, is given x.data",
     "requires_grad": "what nbgrad.track made has a gradient",
     "zero_grad": "write x.grad = None, or nbgrad.reset(x)",
 }

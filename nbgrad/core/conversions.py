@@ -33,6 +33,7 @@ _WAYS = {
     "array": _NESTED,
     **dict.fromkeys(("asarray", "asanyarray", "ascontiguousarray"), f"{_NESTED}; {_ITSELF}"),
     "fromiter": "np.fromiter(values, dtype, like=x), np.stack(list(values)) take tracked values",
+    "dot": "write a @ x, or np.dot(a, x), which take a tracked x",
     "arange": "start + step * np.arange(n) is tracked",
     "fill_diagonal": f"{_FILL}, or write np.where(np.eye(n, dtype=bool), v, x)",
 }
@@ -148,7 +149,7 @@ def wrong_index(positions: Sequence) -> Exception:
     if any(x.dtype.kind == "f" for x in positions):
         return IndexError(
             "an index of floats: arrays of integers and bools are one, and a tracked array holds "
-            "floats; use i.data.astype(int), through which there is no derivative, or track only "
+            "floats; use i.astype(int), through which there is no derivative, or track only "
             "what is not an index" + user_line()
         )
     kind = UntrackedError if any(x.is_batch for x in positions) else TraceError
@@ -176,11 +177,34 @@ def asking(frame: FrameType | None) -> Asking:
         return Asking("index of a plain array", frame, "use nbgrad.at(plain)[x].get()")
     op = _called(frame)
     name = op.rpartition(".")[2]
+    if _is_of_math(frame, op) and (own := _math_way(name)):
+        return Asking(op, frame, own)
     if name in _WAYS:
         return Asking(op, frame, _WAYS[name])
     if isinstance(getattr(np, name, None), np.ufunc):
         return Asking(op, frame, _given(op))
     return Asking("", frame, _OTHERS)
+
+
+# The functions of NumPy and nbgrad for those of `math` that have another name there.
+_OF_MATH = {
+    "acos": "np.arccos", "acosh": "np.arccosh", "asin": "np.arcsin", "asinh": "np.arcsinh",
+    "atan": "np.arctan", "atanh": "np.arctanh", "atan2": "np.arctan2", "pow": "np.power",
+    "fsum": "np.sum", "erf": "nbgrad.special.erf", "erfc": "nbgrad.special.erfc",
+    "gamma": "nbgrad.special.gamma", "lgamma": "nbgrad.special.gammaln",
+}  # fmt: skip
+
+
+def _is_of_math(frame: FrameType, op: str) -> bool:
+    """Whether a name stands for a function of Python's `math` in a frame."""
+    first, _, rest = op.partition(".")
+    found = frame.f_locals.get(first, frame.f_globals.get(first))
+    return getattr(getattr(found, rest, None) if rest else found, "__module__", None) == "math"
+
+
+def _math_way(name: str) -> str:
+    own = _OF_MATH.get(name) or (f"np.{name}" if hasattr(np, name) else "")
+    return own and f"write {own}, which takes tracked values"
 
 
 def _given(op: str) -> str:

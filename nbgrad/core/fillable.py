@@ -1,44 +1,69 @@
 """Plain arrays that tracked values can be put into: what `nbgrad.numpy.zeros` and its kin make.
 
-A `Fillable` is an ndarray of NumPy, with NumPy's speed, until a tracked value is written to it.
-Then it becomes a `Filled`, which stands for an array of nbgrad, `held`: whatever is read, called or
-written goes there. Views share this: they become views of the held array, by the step `Strided`.
+A `Fillable` is an ndarray of NumPy until a tracked value is written to it. Then it becomes a
+`Filled`, which stands for an array of nbgrad, `held`: everything that is read, called or written is
+forwarded to that. Views share this: they become views of the held array, by the step `Strided`. The
+plain memory is set to nan, and its dtype to one that no function computes with, as code in C may
+still look at it.
 
 A write of a value of an inner transformation lifts the held array to the level of that value first,
 so the array may come from outside of the transformation.
 """
 
+from functools import cache
 from typing import Any, cast
 from weakref import ref
 
 import numpy as np
 
 from ..errors import UntrackedError
+from ..kernels import njit_arguments
+from ..kernels.gate import is_tracing
 from . import memory
 from .array import Array
-from .functions import functions, items_of
-from .primitive import Tracer
-from .steps import Step
+from .flat import Flat
+from .functions import functions, items_of, mapped
+from .lines import user_line
+from .primitive import StandIn, Tracer
+from .steps import Strided
 
-_set = np.ndarray.__setitem__
+_get, _set = np.ndarray.__getitem__, np.ndarray.__setitem__
 _PLAIN = frozenset([float, int, bool, np.ndarray, np.float64, np.float32, np.int64, np.bool_])
 _kind = cast(Any, object.__dict__["__class__"])
+_dtype = cast(Any, np.ndarray.__dict__["dtype"])
+_SMALL = 4096
+"""Arrays of fewer bytes are copied sooner than compared."""
+_WRITING = frozenset(["fill", "partition", "put", "sort"])
 
 
 class Fillable(np.ndarray):
     """An ndarray that becomes a `Filled` where a tracked value is written to it."""
 
-    __slots__ = ("held", "kin")
+    __slots__ = ("body", "copied", "held", "kin", "memory")
+    body: int  # the level of the body of a loop that it was made in
+    copied: Any
     held: Array
+    memory: Array
     kin: list[Any]
 
     def __array_finalize__(self, x: Any) -> None:
-        if self.base is not None and isinstance(self.base, Fillable):
+        if not isinstance(self.base, Fillable):
+            self.body = memory.bodies.level
+        else:
             owner = _owner(self)
             try:
-                owner.kin.append(ref(self))
+                kin = owner.kin
             except AttributeError:
-                owner.kin = [ref(self)]
+                kin = owner.kin = [16]
+            kin.append(ref(self))
+            if len(kin) > kin[0]:
+                kin[1:] = [view for view in kin[1:] if view() is not None]
+                kin[0] = 2 * len(kin) + 16
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        if return_scalar:
+            return array[()]
+        return array if array.dtype.kind == "b" else array.view(type(self))
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if type(value) in _PLAIN and type(index) in _PLAIN:
@@ -51,93 +76,158 @@ class Fillable(np.ndarray):
     def __reduce__(self) -> Any:
         return np.asarray(self).__reduce__()
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return np.asarray(self).__reduce_ex__(protocol)
+
     def __repr__(self) -> str:
         return repr(np.asarray(self))
 
+    @property
+    def flat(self) -> Any:
+        """The elements, row by row, to be read and written."""
+        return Flat(self)
+
+    @flat.setter
+    def flat(self, values: Any) -> None:
+        Flat(self)[...] = values
+
     def take_in(self, value: Any) -> Array:
         """The array that this one stands for from now on, of the level of a tracked value at least.
-        Raises UntrackedError for an array of integers or bools."""
+        Raises UntrackedError for an array of integers or bools, and a value of another kind."""
         owner = _owner(self)
-        if self.dtype.kind != "f":
+        if not np.can_cast(value.dtype, owner.dtype, "same_kind"):
             raise UntrackedError(
-                f"assignment into an array of dtype {self.dtype}, which cannot hold tracked values "
-                "without losing their derivatives: make it with dtype=float"
+                f"assignment into an array of dtype {owner.dtype}, which cannot hold tracked "
+                f"values without losing their derivatives: make it with dtype=float{user_line()}"
             )
-        if type(owner) is Filled:
-            if owner.held.level < value.level:
-                owner._hold(functions["as_kind"](value, owner.held))
-        else:
-            owner._become_filled(functions["as_kind"](value, np.array(owner)))
+        if owner.body < memory.bodies.level:
+            raise memory.from_outside("y[...] = ...")
+        if type(owner) is not Filled:
+            owner._become_filled(value)
+        elif owner.held.level < value.level:
+            owner._hold(functions["as_kind"](value, owner.memory))
         return self.held
 
-    def _become_filled(self, held: Array) -> None:
-        views = [view() for view in getattr(self, "kin", ())]
-        self.kin = [(ref(view), Strided.between(view, self)) for view in views if view is not None]
-        _set(self, ..., np.nan)
-        for view in (self, *views):
-            if view is not None:
-                _kind.__set__(view, Filled)
+    def now(self) -> np.ndarray:
+        """A plain array of what this one holds now, for an op, which may read it later on. Several
+        ops get one array, as long as nothing is written here."""
+        if self.nbytes < _SMALL:
+            return np.array(self)
+        try:
+            known = self.copied()
+        except AttributeError:
+            known = None
+        if known is None or not np.array_equal(known, self, equal_nan=True):
+            known = np.array(self)
+            self.copied = ref(known)
+        return known
+
+    def _become_filled(self, value: Any) -> None:
+        # In the order of memory, in which views are strided.
+        axes = range(self.ndim)
+        in_c = self.flags.c_contiguous
+        order = list(axes) if in_c else sorted(axes, key=lambda i: -self.strides[i])
+        held = functions["as_kind"](value, np.array(np.transpose(self, order), order="C"))
+        views = [view() for view in getattr(self, "kin", (0,))[1:]]
+        steps = [(view, Strided(view, self)) for view in views if view is not None]
+        self.kin = [order, *((ref(view), step) for view, step in steps)]
+        if self.dtype.kind == "f":
+            _set(self, ..., np.nan)
+        unreadable = _unreadable(self.itemsize)
+        for view, _ in ((self, None), *steps):
+            _dtype.__set__(view, unreadable)
+            _kind.__set__(view, Filled)
         self._hold(held)
 
     def _hold(self, held: Array) -> None:
-        """Stand for another array, and let the views stand for its views."""
-        self.held = held
-        for reference, step in self.kin:
+        """Stand for another array, given in the order of memory, and let the views stand for its
+        views."""
+        order, *kin = self.kin
+        self.memory = held
+        back = sorted(range(len(order)), key=order.__getitem__)
+        self.held = held if order == back == list(range(len(order))) else np.transpose(held, back)
+        for reference, step in kin:
             view = reference()
             if view is not None:
                 view.held = memory.view(held, step.apply(held), step)
 
 
+class Traced(Fillable):
+    """A Fillable made while numbers may have no value: it takes them for an index, too, for which
+    others, whose elements are read sooner, have no method."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        if type(index) in (int, slice) or highest(index) is None:
+            return _get(self, index)
+        return functions["at"](self.now())[index].get()
+
+    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        """NumPy asks its arguments from the left; a Filled, which is no Traced, is to answer."""
+        if Filled in types:
+            return NotImplemented
+        return super().__array_function__(function, types, args, options)
+
+
+FILLABLE = frozenset([Fillable, Traced])
+
+
+def fillable(x: Any) -> Any:
+    """A new plain array as one that tracked values can be written to."""
+    if type(x) is np.ndarray and x.dtype.kind in "fiub" and x.flags.writeable:
+        return x.view(Traced if is_tracing() else Fillable)
+    return x
+
+
+@cache
+def _unreadable(size: int) -> np.dtype:
+    """A dtype of a size that functions in C refuse, naming it. Casts of a single field are allowed,
+    so there are two where there is room."""
+    name = "tracked values: call functions of nbgrad or of nbgrad.numpy"
+    half = size // 2
+    return np.dtype([(name, f"V{size - half}"), *([("", f"V{half}")] if half else [])])
+
+
 def highest(*values: Any) -> Any:
     """The tracked value of the highest level among values and what nested lists of them hold; None
     where there is none."""
-    tracers = [x for x in items_of(values) if isinstance(x, Tracer)]
-    return max(tracers, key=lambda x: x.level, default=None)
+    top = None
+    for x in values:
+        if type(x) in _PLAIN:
+            continue
+        for item in items_of(x):
+            if isinstance(item, Tracer) and (top is None or item.level > top.level):
+                top = item
+    return unfilled(top)
+
+
+def unfilled(x: Any) -> Any:
+    """The array that a Filled stands for; anything else itself."""
+    return _held(x) if type(x) is Filled else x
+
+
+def plain(x: Any) -> Any:
+    """A Fillable as an array of NumPy's own class, and the array that a Filled stands for."""
+    return x.view(np.ndarray) if type(x) in FILLABLE else unfilled(x)
+
+
+def _all_unfilled(args: tuple) -> tuple:
+    """Arguments with the arrays that Filled ones stand for, in lists and tuples too."""
+    for x in args:
+        if type(x) is Filled or type(x) is list or type(x) is tuple or type(x) is slice:
+            return tuple([_slice(x) if type(x) is slice else mapped(unfilled, x) for x in args])
+    return args
+
+
+def _slice(x: slice) -> slice:
+    return slice(*map(unfilled, (x.start, x.stop, x.step)))
 
 
 def _owner(x: Any) -> Fillable:
     while isinstance(x.base, Fillable):
         x = x.base
     return x
-
-
-class Strided(Step):
-    """The view of an array that begins at an element, counted row by row, and goes on by strides,
-    which are counted in elements, too."""
-
-    __slots__ = ("shape", "start", "strides")
-
-    def __init__(self, start: int, shape: tuple[int, ...], strides: tuple[int, ...]):
-        self.start, self.shape, self.strides = start, shape, strides
-
-    @classmethod
-    def between(cls, view: np.ndarray, owner: np.ndarray) -> "Strided":
-        """The step from the owner of some memory to a view of it."""
-        size = owner.itemsize
-        start = _address(view) - _address(owner)
-        return cls(start // size, view.shape, tuple([stride // size for stride in view.strides]))
-
-    def apply(self, x: Any) -> Any:
-        flat = np.reshape(x, -1)
-        if isinstance(x, Tracer):
-            return flat[self.places()]
-        strides = [stride * x.itemsize for stride in self.strides]
-        return np.lib.stride_tricks.as_strided(flat[self.start :], self.shape, strides)
-
-    def inverse(self, x: Any, part: Any) -> Any:
-        flat = functions["at"](np.reshape(x, -1))
-        return np.reshape(flat[self.places()].set(part), np.shape(x))
-
-    def places(self) -> np.ndarray:
-        """The places of the elements in the flat array."""
-        places = np.full(self.shape, self.start)
-        for axis, (length, stride) in enumerate(zip(self.shape, self.strides, strict=True)):
-            places += np.arange(length).reshape(-1, *(1,) * (len(self.shape) - axis - 1)) * stride
-        return places
-
-
-def _address(x: np.ndarray) -> int:
-    return x.__array_interface__["data"][0]
 
 
 class Filled(Fillable):
@@ -148,13 +238,14 @@ class Filled(Fillable):
     def __getattribute__(self, name: str) -> Any:
         if name in _OWN:
             return object.__getattribute__(self, name)
-        return getattr(_held(self), name)
+        held = _held(self)
+        return type(held) if name == "__class__" else getattr(held, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _OWN:
             object.__setattr__(self, name, value)
         else:
-            setattr(self.held, name, value)
+            setattr(self.held, name, unfilled(value))
 
     def __array_finalize__(self, x: Any) -> None:
         pass
@@ -162,32 +253,62 @@ class Filled(Fillable):
     def __setitem__(self, index: Any, value: Any) -> None:
         top = highest(index, value)
         held = self.held if top is None else self.take_in(top)
+        index, value = _all_unfilled((index, value))
         held[index] = value
 
 
-_OWN = frozenset(["held", "kin", "take_in", "base", "_hold"])
-_held = Fillable.held.__get__
+_OWN = frozenset(["body", "memory", "held", "kin", "take_in", "base", "_hold"])
+_held = Fillable.held.__get__  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _operand(x: Any) -> Any:
+    return x.now() if type(x) in FILLABLE else unfilled(x)
+
+
+StandIn.kind, StandIn.value_of = Filled, staticmethod(_operand)
+
+
+def _method(name: str) -> Any:
+    """The method of ndarray, which takes tracked arguments: those to be written fill the array,
+    and beside others it is a constant."""
+    of_numpy = getattr(np.ndarray, name)
+
+    def method(self, *args, **options):
+        top = highest(*args, *options.values())
+        if top is None:
+            return of_numpy(self, *args, **options)
+        x = self.take_in(top) if name in _WRITING else functions["as_kind"](top, np.array(self))
+        args = [functions["given"](arg) if type(arg) is list else arg for arg in args]
+        return getattr(x, name)(*args, **options)
+
+    method.__name__, method.__doc__ = name, of_numpy.__doc__
+    return method
+
+
+for _name in (*_WRITING, "choose", "clip", "compress", "dot", "searchsorted", "take"):
+    setattr(Fillable, _name, _method(_name))
 
 
 def _forwarded(name: str) -> Any:
     def method(self, *args, **options):
-        found = getattr(_held(self), name)(*args, **options)
-        return self if found is _held(self) else found
+        held = _held(self)
+        if options:
+            options = dict(zip(options, _all_unfilled(tuple(options.values())), strict=True))
+        found = getattr(held, name)(*_all_unfilled(args), **options)
+        return self if found is held else found
 
     method.__name__ = name
     return method
 
 
+_NOT_FORWARDED = frozenset(
+    ["__class__", "__getattr__", "__init__", "__init_subclass__", "__new__", "__setitem__"]
+)
 for _name in {name for kind in Array.__mro__[:-1] for name in vars(kind)} | {
     "__repr__", "__str__", "__format__", "__bool__", "__index__", "__reduce_ex__", "__reduce__",
 }:  # fmt: skip
     if _name.startswith("__") and callable(getattr(Array, _name, None)):
-        if _name not in (
-            "__init_subclass__",
-            "__new__",
-            "__init__",
-            "__class__",
-            "__getattr__",
-            "__setitem__",
-        ):
+        if _name not in _NOT_FORWARDED:
             setattr(Filled, _name, _forwarded(_name))
+
+njit_arguments.refuse(Filled)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import NoRuleError
+from ..kinds import is_a
 
 functions: dict[Any, Callable] = {}
 """NumPy functions (and ufuncs) and what stands in for them, with NumPy's own signature."""
@@ -78,12 +79,12 @@ def of_ufunc(ufunc: np.ufunc) -> tuple[str, Callable | None]:
     return name, functions.get(ufunc)
 
 
-def no_rule(name: str) -> NoRuleError:
-    """The error for a function without a rule."""
+def no_rule(name: str, remedy: str = "") -> NoRuleError:
+    """The error for a function without a rule. `remedy` is the name that its remedy has."""
     return NoRuleError(
         f"{name} has no derivative rule in nbgrad: "
         + remedies.get(
-            name,
+            remedy or name,
             "compose it from functions that have one, or call it on x.data where no derivative is "
             "needed",
         )
@@ -98,7 +99,7 @@ def compared(x: Any, below: Any, frame: FrameType) -> np.ndarray | None:
     its elements, each of which answers for itself; None for any other function."""
     if frame.f_code not in _COMPARING:
         return None
-    if x.shape and not x.is_batch and isinstance(below, np.ndarray):
+    if x.shape and not x.is_batch and is_a(below, np.ndarray):
         return below
     out = np.empty(x.shape, object)
     for index in np.ndindex(x.shape):

@@ -16,6 +16,7 @@ from weakref import ref
 import numpy as np
 
 from ..errors import GraphError, TraceError, require_unmasked
+from ..kinds import is_a
 from . import modes
 from .functions import functions, items_of
 from .lines import user_line
@@ -200,17 +201,26 @@ class _Bodies(threading.local):
     level = 0
 
 
-_bodies = _Bodies()
+bodies = _Bodies()
 
 
 @contextmanager
 def inside_body(level: int) -> Iterator[None]:
     """`with inside_body(level):` arrays of lower levels are not written to."""
-    outer, _bodies.level = _bodies.level, level
+    outer, bodies.level = bodies.level, level
     try:
         yield
     finally:
-        _bodies.level = outer
+        bodies.level = outer
+
+
+def from_outside(what: str) -> TraceError:
+    """The error for a write to an array from outside of the body of a loop or a choice."""
+    return TraceError(
+        f"{what} inside of a function given to loop, scan, while_loop or cond: the "
+        "array comes from outside of it, and the function runs when the program does; carry "
+        f"the array in the state, or return what is to be written{user_line()}"
+    )
 
 
 def inner_values(x: Any, what: str) -> GraphError:
@@ -223,7 +233,7 @@ def inner_values(x: Any, what: str) -> GraphError:
 
 def replace(x: Any, new: Any, what: str) -> None:
     """`x[...] = new`, for a new array of the shape of x that nobody else holds."""
-    inside = x.level < _bodies.level
+    inside = x.level < bodies.level
     owns = x.origin is None or type(x.origin) is Layout
     if owns and new.dtype == x.dtype and new.level == x.level and not inside:
         x._require_computed(what)
@@ -247,12 +257,8 @@ def _owner(x: Any, what: str) -> tuple[Any, Steps]:
             raise ValueError(
                 f"{what.format('y')}: assignment destination is read-only: {step.refusal}"
             )
-    if root.level < _bodies.level:
-        raise TraceError(
-            f"{what.format('y')} inside of a function given to loop, scan, while_loop or cond: the "
-            "array comes from outside of it, and the function runs when the program does; carry "
-            f"the array in the state, or return what is to be written{user_line()}"
-        )
+    if root.level < bodies.level:
+        raise from_outside(what.format("y"))
     if type(root.origin) is Argument:
         raise root.origin.error(
             f"{what.format('y')} would change an argument of {root.origin.op}, which is the "
@@ -281,7 +287,7 @@ def _is_equal(a: Any, b: Any) -> bool:
         return True
     if type(a) is slice and type(b) is slice:
         return all(map(_is_equal, (a.start, a.stop, a.step), (b.start, b.stop, b.step)))
-    return isinstance(a, (int, np.integer)) and isinstance(b, (int, np.integer)) and a == b
+    return is_a(a, (int, np.integer)) and is_a(b, (int, np.integer)) and a == b
 
 
 def written(x: Any, path: Path, value: Any) -> Any:
@@ -294,7 +300,7 @@ def written(x: Any, path: Path, value: Any) -> Any:
     if isinstance(value, Tracer):
         if value.dtype != x.dtype and value.level <= x.level:  # pyright: ignore
             value = value.astype(x.dtype)  # pyright: ignore[reportAttributeAccessIssue]
-    elif not isinstance(value, (int, float)):
+    elif not is_a(value, (int, float)):
         value = np.asarray(value)
         value = value.astype(x.dtype) if value.dtype.kind in "fiub" else value
     mask = path.index

@@ -1,11 +1,13 @@
 """The methods of arrays that are functions of NumPy, with NumPy's names and arguments."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from . import memory
+from .flat import Flat
 from .functions import functions, views
 from .primitive import Tracer
 
@@ -14,7 +16,7 @@ def _method(function: Callable):
     """The method of ndarray that is a function of NumPy with the array first."""
 
     def method(self, *args, **options):
-        if options and isinstance(options.get("out"), Tracer):
+        if options and options.get("out") is not None:
             return functions["out"](function, (self, *args), **options)
         out = functions[function](self, *args, **options)
         if function in views or (
@@ -95,6 +97,45 @@ class Methods:
         """The elements along one axis."""
         return functions[np.ravel](self, order)
 
+    def compress(self, condition, axis=None):
+        """`np.compress(condition, self, axis)`."""
+        return functions[np.compress](condition, self, axis)
+
+    @property
+    def itemsize(self: Any) -> int:
+        """The bytes of an element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self: Any) -> int:
+        """The bytes of all elements."""
+        return self.size * self.itemsize
+
+    @property
+    def strides(self: Any) -> tuple[int, ...]:
+        """The bytes from an element to the next one along each axis, in C order."""
+        shape = self.shape
+        return tuple([self.itemsize * math.prod(shape[i + 1 :]) for i in range(len(shape))])
+
+    @property
+    def flat(self):
+        """The elements, row by row, to be read and written."""
+        return Flat(self)
+
+    @flat.setter
+    def flat(self, values):
+        Flat(self)[...] = values
+
+    @property
+    def real(self):
+        """A view of the array: its numbers are real."""
+        return functions[np.real](self)
+
+    @property
+    def imag(self):
+        """Zeros: the numbers are real."""
+        return functions[np.imag](self)
+
     def conj(self):
         """The array itself, as in NumPy: its numbers are real."""
         return self
@@ -113,17 +154,20 @@ class Methods:
     max = _method(np.max)
     min = _method(np.min)
     cumsum = _method(np.cumsum)
+    cumprod = _method(np.cumprod)
     clip = _method(np.clip)
     round = _method(np.round)
     swapaxes = _method(np.swapaxes)
     squeeze = _method(np.squeeze)
     repeat = _method(np.repeat)
     take = _method(np.take)
+    choose = _method(np.choose)
     diagonal = _method(np.diagonal)
     trace = _method(np.trace)
     argmax = _method(np.argmax)
     argmin = _method(np.argmin)
     argsort = _method(np.argsort)
+    argpartition = _method(np.argpartition)
     nonzero = _method(np.nonzero)
     searchsorted = _method(np.searchsorted)
     any = _method(np.any)
@@ -132,6 +176,10 @@ class Methods:
     def sort(self, axis=-1):
         """Sort the elements along an axis, in place."""
         memory.write(self, ..., functions[np.sort](self, axis), "{}.sort()")
+
+    def partition(self, kth, axis=-1):
+        """`np.partition`, in place."""
+        memory.write(self, ..., functions[np.partition](self, kth, axis), "{}.partition()")
 
     def fill(self, value):
         """Write one number to all elements."""
@@ -151,7 +199,8 @@ class Methods:
         return self.copy()
 
     def astype(self, dtype, copy=True):
-        """float64 or float32 values; the cotangent comes back in the original dtype."""
+        """Values in another dtype. Between float64 and float32 the cotangent comes back in the
+        original dtype; integers and bools have no derivative."""
         out = functions["astype"](self, dtype)
         return self.copy() if out is self and copy else out
 

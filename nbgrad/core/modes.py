@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary, ref
 import numpy as np
 
 from ..errors import GraphError, NanError
+from ..kinds import is_a
 
 # The blocks that are open anywhere: all that ops look at when there are none.
 active: set["ref[_Block]"] = set()
@@ -99,20 +100,6 @@ def tracking() -> Iterator[None]:
         no_tracking._blocks.set(outer)
 
 
-leaves: list[Any] = []
-"""Weak references to the leaves that were tracked outside of all transformations."""
-innermost: Callable[[], Any] = bool
-
-
-def is_tracking() -> bool:
-    """Whether a transformation runs here, or any leaf is alive."""
-    if innermost() is not None:
-        return True
-    while leaves and leaves[-1]() is None:
-        leaves.pop()
-    return bool(leaves)
-
-
 class detect_nan(_Mode):
     """`with nbgrad.detect_nan():` the first op that gives nan raises NanError.
 
@@ -186,7 +173,7 @@ def _read(node: Any) -> list[int]:
 
 
 def _checksum(x: Any) -> int:
-    return zlib.crc32(x.tobytes()) if isinstance(x, np.ndarray) else 0
+    return zlib.crc32(x.tobytes()) if is_a(x, np.ndarray) else 0
 
 
 def watch_forward(node: Any, saved: tuple, value: Any) -> None:
@@ -225,7 +212,7 @@ def user_line() -> str:
 
 
 def _has_nan(x: Any) -> bool:
-    return isinstance(x, np.ndarray) and x.dtype.kind == "f" and bool(np.isnan(x).any())
+    return is_a(x, np.ndarray) and x.dtype.kind == "f" and bool(np.isnan(x).any())
 
 
 def _first(x: np.ndarray) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import TraceError
+from ..kinds import is_a
 from .lines import user_line
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
@@ -126,7 +127,7 @@ def as_int(n: Any) -> Any:
     """An integer of any kind as one of Python's, or as a size; anything else itself."""
     if type(n) is int or hasattr(n, "terms") or not hasattr(n, "__index__"):
         return n
-    if isinstance(n, np.ndarray) and (n.shape or n.dtype.kind not in "iu"):
+    if is_a(n, np.ndarray) and (n.shape or n.dtype.kind not in "iu"):
         return n
     try:
         return operator.index(n)
@@ -141,7 +142,7 @@ def tagged(x: Any) -> Any:
     known = _here.naming.known
     if type(x) is int:
         return known.get(x, x)
-    if isinstance(x, (int, np.integer)) and not isinstance(x, bool):
+    if is_a(x, (int, np.integer)) and not isinstance(x, bool):
         n = as_int(x)
         return known.get(n, n) if type(n) is int else n
     if isinstance(x, slice):

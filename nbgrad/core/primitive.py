@@ -16,8 +16,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import NoRuleError, require_unmasked
+from ..kernels import gate
 from . import modes
+from .functions import functions
 from .naming import as_int
+from .standing import StandIn
 
 Shape = tuple[int, ...]
 
@@ -32,11 +35,12 @@ class Aval:
     when it is full: an array that keeps an older object then only costs another plan.
     """
 
-    __slots__ = ("constant", "dtype", "shape", "size")
+    __slots__ = ("constant", "dtype", "face", "shape", "size")
     _known: ClassVar[dict[tuple, "Aval"]] = {}
     shape: tuple[int, ...]
     dtype: np.dtype
     size: int
+    face: type  # NumPy's class for such a value: an array, or a scalar
     constant: "Constant"
 
     @staticmethod
@@ -48,6 +52,7 @@ class Aval:
             aval = Aval()
             aval.shape, aval.dtype = tuple(map(as_int, shape)), dtype  # equal keys may be NumPy's
             aval.size = math.prod(aval.shape)
+            aval.face = np.ndarray if aval.shape else dtype.type
             aval.constant = Constant(aval)
             return Aval._known.setdefault(key, aval)
         return aval
@@ -237,13 +242,22 @@ class Tracer:
         raise NotImplementedError
 
 
+_NESTED = frozenset([list, tuple])
+
+
 def bind(primitive: Primitive, *args, **params) -> Any:
     """Apply `primitive` to `args` at the highest level among them; plain arrays are evaluated."""
     top: Tracer | None = None
     level = -1
     for arg in args:
-        if isinstance(arg, Tracer) and arg.level > level:
-            top, level = arg, arg.level
+        if isinstance(arg, Tracer):
+            if type(arg) is StandIn.kind:
+                return bind(primitive, *map(StandIn.value_of, args), **params)
+            if arg.level > level:
+                top, level = arg, arg.level
+        elif type(arg) in _NESTED:
+            given = [functions["given"](x) if type(x) in _NESTED else x for x in args]
+            return bind(primitive, *given, **params)
     if top is None:
         for arg in args:
             if type(arg) is not np.ndarray:
@@ -296,9 +310,10 @@ class new_level:
     runs, however that ends: an interrupt in the middle of `__exit__` leaves nothing behind.
     """
 
-    __slots__ = ("frame", "inside", "level", "outer")
+    __slots__ = ("alive", "frame", "inside", "level", "outer")
 
     def __init__(self, level: int | None = None):
+        self.alive: Any = gate.alive
         fresh = _fresh()
         self.level = fresh if level is None else level
         self.inside = fresh + 1
@@ -311,7 +326,7 @@ class new_level:
 
     def __exit__(self, *error) -> None:
         _opened.set(self.outer)
-        self.frame = None
+        self.frame = self.alive = None
 
 
 class outermost(new_level):
@@ -326,9 +341,6 @@ class outermost(new_level):
 
 # Each thread and each task nests transformations on its own.
 _opened: ContextVar[new_level | None] = ContextVar("nbgrad_level", default=None)
-
-
-modes.innermost = _opened.get
 
 
 def _innermost() -> new_level | None:

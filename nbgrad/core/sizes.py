@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import TraceError
+from ..kinds import is_a
 from .naming import Naming, gives_number, is_free, is_outside, naming, tagged
 
 Terms = dict[tuple[str, ...], int]
@@ -311,7 +312,7 @@ def _decided(difference: Any, relation: str) -> bool | None:
 
 
 def _compared(a: Size, b: Any, relation: str) -> Any:
-    if not isinstance(b, (int, float)):
+    if not is_a(b, (int, float)):
         return NotImplemented
     here = naming()
     if here is not None and type(b) is int:

@@ -1,4 +1,6 @@
-"""Clear the C sequence slot `sq_item` of classes that define `__getitem__`.
+"""The C slots of arrays' classes that Python gives no name to: `sq_item` and `tp_iter`.
+
+`clear_sequence_item` clears the sequence slot `sq_item` of classes that define `__getitem__`.
 
 `plain[i] = x` asks a tracked x for `float(x)`, which raises an error that names the remedy. NumPy
 replaces that error by its own, "setting an array element with a sequence.", where
@@ -7,9 +9,14 @@ replaces that error by its own, "setting an array element with a sequence.", whe
 few functions in C use, such as `reversed` without `__reversed__`, and `bisect`. Without `sq_item`
 NumPy passes our error on, and `bisect.bisect(x, v)` is a TypeError: np.searchsorted does the same.
 
-The slot has no name in Python, so it is written through ctypes, at the place that CPython's type
-objects have had since 3.5. `is_known` tests that place on classes made for it; where it finds
-anything else, nothing is written, and NumPy's error has ours as its cause.
+`iterate_by_next` makes `iter(x)` call `__anext__`: arrays iterate and numbers do not, and
+`hasattr(x, "__iter__")` and `collections.abc.Iterable` would find an `__iter__` in the class of
+both. CPython's function behind `am_anext` calls `__anext__`, and has the signature of `tp_iter`.
+
+The slots have no names in Python, so they are written through ctypes, at the places that CPython's
+type objects have had since 3.5. `is_known` and `can_iterate` test them on classes made for that;
+where they find anything else, nothing is written: NumPy's error has ours as its cause, and numbers
+have an `__iter__` that raises TypeError.
 """
 
 import ctypes
@@ -22,9 +29,12 @@ _WORD = ctypes.sizeof(ctypes.c_void_p)
 # Words of a type object behind the head of an object: its size, tp_name, tp_basicsize, tp_itemsize,
 # tp_dealloc, tp_vectorcall_offset, tp_getattr, tp_setattr, tp_as_async, tp_repr, tp_as_number,
 # tp_as_sequence, tp_as_mapping.
-_SEQUENCE, _MAPPING = 11, 12
-# Words of PySequenceMethods and PyMappingMethods.
-_SQ_ITEM, _MP_SUBSCRIPT = 3, 1
+_ASYNC, _SEQUENCE, _MAPPING = 8, 11, 12
+# tp_hash, tp_call, tp_str, tp_getattro, tp_setattro, tp_as_buffer, tp_flags, tp_doc, tp_traverse,
+# tp_clear, tp_richcompare, tp_weaklistoffset come before it.
+_ITER = 25
+# Words of PySequenceMethods, PyMappingMethods and PyAsyncMethods.
+_SQ_ITEM, _MP_SUBSCRIPT, _AM_ANEXT = 3, 1, 2
 
 
 def clear_sequence_item(kind: type) -> None:
@@ -34,6 +44,49 @@ def clear_sequence_item(kind: type) -> None:
         place = _place(kind, _SEQUENCE, _SQ_ITEM)
         if place is not None:
             ctypes.c_size_t.from_address(place).value = 0
+
+
+def iterate_by_next(kind: type) -> None:
+    """Let `iter(x)` call `__anext__` of a class. Call this for each subclass, as above."""
+    if can_iterate():
+        word = _word(_place(kind, _ASYNC, _AM_ANEXT))
+        ctypes.c_size_t.from_address(_iter_place(kind)).value = word
+
+
+@cache
+def can_iterate() -> bool:
+    """Whether `tp_iter` is where this module expects it."""
+    try:
+        return is_known() and _can_iterate()
+    except Exception:
+        return False
+
+
+def _can_iterate() -> bool:
+    class Plain:
+        def __anext__(self) -> Any:
+            return iter((1, 2))
+
+    class Iterable(Plain):
+        def __iter__(self) -> Any:
+            return iter((3,))
+
+    class Other(Iterable):
+        def __iter__(self) -> Any:
+            return iter((4,))
+
+    if (_iter_place(Plain) or 0) + _WORD > id(Plain) + _size(type):
+        return False
+    words = [_word(_iter_place(kind)) for kind in (Plain, Iterable, Other)]
+    anext = [_word(_place(kind, _ASYNC, _AM_ANEXT)) for kind in (Plain, Other)]
+    if words[0] or not words[1] or words[1] != words[2] or not anext[0] or anext[0] != anext[1]:
+        return False
+    ctypes.c_size_t.from_address(_iter_place(Plain)).value = anext[0]
+    return list(Plain()) == [1, 2] and not hasattr(Plain, "__iter__")  # pyright: ignore
+
+
+def _iter_place(kind: type) -> int:
+    return id(kind) + _size(object) + _ITER * _WORD
 
 
 @cache

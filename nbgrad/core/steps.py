@@ -5,6 +5,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from ..kinds import is_a
 from . import modes
 from .functions import functions
 from .naming import naming
@@ -87,6 +88,41 @@ class ReadOnly(Step):
 
     def apply(self, x: Any) -> Any:
         return self.function(x)
+
+
+class Strided(Step):
+    """The view of an array that begins at an element, counted row by row, and goes on by strides,
+    which are counted in elements, too."""
+
+    __slots__ = ("shape", "start", "strides")
+
+    def __init__(self, view: np.ndarray, owner: np.ndarray):
+        size = owner.itemsize
+        self.start = (_address(view) - _address(owner)) // size
+        self.shape = view.shape
+        self.strides = tuple([stride // size for stride in view.strides])
+
+    def apply(self, x: Any) -> Any:
+        flat = np.reshape(x, -1)
+        if isinstance(x, Tracer):
+            return flat[self._places()]
+        strides = [stride * x.itemsize for stride in self.strides]
+        return np.lib.stride_tricks.as_strided(flat[self.start :], self.shape, strides)
+
+    def inverse(self, x: Any, part: Any) -> Any:
+        flat = functions["at"](np.reshape(x, -1))
+        return np.reshape(flat[self._places()].set(part), np.shape(x))
+
+    def _places(self) -> np.ndarray:
+        """The places of the elements in the flat array."""
+        places = np.full(self.shape, self.start)
+        for axis, (length, stride) in enumerate(zip(self.shape, self.strides, strict=True)):
+            places += np.arange(length).reshape(-1, *(1,) * (len(self.shape) - axis - 1)) * stride
+        return places
+
+
+def _address(x: np.ndarray) -> int:
+    return x.__array_interface__["data"][0]
 
 
 class Untracked(Step):
@@ -258,14 +294,14 @@ def _parts(index: Any, shape: tuple[int, ...]) -> list[Any] | None:
             axis = stop
             continue
         n, axis = shape[axis], axis + 1
-        if not isinstance(n, int) or isinstance(part, (bool, np.bool_)):
+        if not isinstance(n, int) or is_a(part, (bool, np.bool_)):
             return None
         if isinstance(part, slice):
             try:
                 found.append(range(*part.indices(n)))
             except TypeError:
                 return None
-        elif isinstance(part, (int, np.integer)):
+        elif is_a(part, (int, np.integer)):
             if not -n <= part < n:
                 return None
             found.append(int(part) % n)

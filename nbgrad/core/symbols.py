@@ -14,12 +14,15 @@ from typing import Any
 import numpy as np
 
 from ..errors import TraceError
+from ..kinds import is_a
 from .array import Array
 from .conversions import asking, refused, unpicklable
 from .functions import compared, in_scipy
 from .lines import user_line
 from .naming import naming, tagged
 from .primitive import Aval, Primitive
+from .raising import checked
+from .standing import StandIn
 
 # How a number becomes part of a program.
 _STATIC = (
@@ -51,8 +54,7 @@ class Symbol(Array):
         if primitive.inlines:
             inline = primitive.inline_step if builder.is_step else primitive.inline  # pyright: ignore
             return inline(*args, **params)
-        args = [np.asarray(a) if isinstance(a, (list, tuple)) else a for a in args]
-        return builder.handed(builder.apply(primitive, args, params))
+        return builder.handed(builder.apply(primitive, [*map(StandIn.value_of, args)], params))
 
     def __repr__(self):
         return f"<symbol {self.primitive.name if self.primitive else 'input'} {self.aval}>"
@@ -93,6 +95,8 @@ class Symbol(Array):
     tolist = item
 
     def __bool__(self):
+        if (truth := checked(self, sys._getframe(1))) is not None:
+            return truth
         raise refused(
             f"{in_scipy(sys._getframe(1))}the truth of a traced value is not known while the "
             "function is recorded: use np.where(condition, x, y), nbgrad.cond(condition, f, g, "
@@ -189,7 +193,7 @@ def lifted(args: Sequence) -> Sequence:
 
 def noted(x: Any) -> Any:
     """x, whose numbers decide what is recorded: a program says when they are others."""
-    if recording.recorder is not None and isinstance(x, np.ndarray):
+    if recording.recorder is not None and is_a(x, np.ndarray):
         recording.recorder.fix(x)
     return x
 
@@ -221,7 +225,7 @@ class Builder:
 
     def constant(self, value: Any) -> Symbol:
         """An array that holds what a plain array or one of a lower level does."""
-        if isinstance(value, np.ndarray) and value.size and not any(value.strides):
+        if is_a(value, np.ndarray) and value.size and not any(value.strides):
             return self.full(value.flat[0].item(), Aval.of(value.shape, value.dtype))
         return self.held(value)
 
@@ -291,7 +295,7 @@ def aval_of(x) -> Any:
     """What `infer` is given for an argument: an Aval, or the Python number itself."""
     if isinstance(x, Array):
         return x.aval
-    if isinstance(x, (np.ndarray, np.generic)):
+    if is_a(x, (np.ndarray, np.generic)):
         return Aval.of(x.shape, x.dtype)
     return x
 
@@ -334,9 +338,9 @@ def static_key(x) -> Any:
         return (type(x), *map(static_key, x))
     if isinstance(x, slice):
         return ("slice", *map(static_key, (x.start, x.stop, x.step)))
-    if isinstance(x, np.ndarray):
+    if is_a(x, np.ndarray):
         return ("array", x.shape, x.dtype.str, x.tobytes())
-    return _number_key(x) if isinstance(x, (int, float, complex, np.generic)) else x
+    return _number_key(x) if is_a(x, (int, float, complex, np.generic)) else x
 
 
 def _number_key(x) -> Any:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..core.primitive import new_level, shape_of
+from ..kinds import is_a
 from ..values.tracked import below
 from . import orders, recording
 from .accumulate import accumulate
@@ -95,4 +96,4 @@ def jacobian(f: Callable, x: Any, order: str | Sequence[int] = "optimal") -> Any
         return np.zeros(shape, recorded.x.dtype)[()]
     out = np.reshape(accumulate(recorded, order), shape).astype(recorded.x.dtype)
     out = below(out, level)
-    return out[()] if isinstance(out, np.ndarray) else out
+    return out[()] if is_a(out, np.ndarray) else out

@@ -10,6 +10,7 @@ from ..core.memory import Argument
 from ..core.primitive import Aval, Primitive, bind, new_level, shape_of
 from ..core.symbols import static_key
 from ..errors import GraphError
+from ..kinds import is_a
 from ..rules.elementwise import copy
 from ..rules.families import Elementwise
 from ..rules.index import index_row
@@ -114,7 +115,7 @@ def _has_partial(primitive: Primitive, position: int) -> bool:
 
 
 def _copied(x: Any) -> Any:
-    return np.array(x) if isinstance(x, np.ndarray) else x
+    return np.array(x) if is_a(x, np.ndarray) else x
 
 
 def _key(vertex: int | None, value: Any) -> Any:
@@ -122,7 +123,7 @@ def _key(vertex: int | None, value: Any) -> Any:
         return ("vertex", vertex)
     if isinstance(value, Array):
         return ("array", id(getattr(value, "node", value)))
-    return repr(value) if isinstance(value, float) else static_key(value)
+    return repr(value) if is_a(value, float) else static_key(value)
 
 
 class Recorded(Array):

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from ..kinds import is_a
 from .jit.kernel import kernel
 from .scalar.bits import offset
 
@@ -83,6 +84,6 @@ def _is_whole(part) -> bool:
 
 
 def _is_integers(part) -> bool:
-    if isinstance(part, np.ndarray):
+    if is_a(part, np.ndarray):
         return part.dtype.kind in "iu"
-    return isinstance(part, (int, np.integer)) and not isinstance(part, bool)
+    return is_a(part, (int, np.integer)) and not isinstance(part, bool)

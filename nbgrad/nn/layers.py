@@ -9,6 +9,7 @@ import numpy as np
 from .. import random
 from ..core.primitive import shape_of
 from ..errors import DimensionMismatch
+from ..kinds import is_a
 from ..transforms.trees import register
 
 Random = np.random.Generator | int
@@ -112,7 +113,7 @@ class Embedding(Layer):
                 f"its table; x.astype(int) converts"
             )
         count = shape_of(self.weight)[0]
-        if isinstance(x, np.ndarray) and x.size and not (-count <= x.min() and x.max() < count):
+        if is_a(x, np.ndarray) and x.size and not (-count <= x.min() and x.max() < count):
             raise IndexError(
                 f"Embedding: inputs from {x.min()} to {x.max()}, where its table has the rows 0 "
                 f"to {count - 1}"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..core.primitive import shape_of
+from ..kinds import is_a
 from ..transforms import trees
 from ..transforms.objects import NUMBERS, attributes
 from .layers import Chain
@@ -121,7 +122,7 @@ def _has_layers(x: Any) -> bool:
 
 def _arrays(layer: Any) -> list[Any]:
     leaves = trees.flatten(layer)[0]
-    return [x for x in leaves if hasattr(x, "dtype") or isinstance(x, float)]
+    return [x for x in leaves if hasattr(x, "dtype") or is_a(x, float)]
 
 
 def _row(place: str, layer: Any) -> Row:

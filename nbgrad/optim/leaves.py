@@ -7,6 +7,7 @@ import numpy as np
 
 from ..core.primitive import shape_of
 from ..errors import DimensionMismatch
+from ..kinds import is_a
 from ..transforms import trees
 
 
@@ -55,6 +56,6 @@ def each(op: str, f: Callable, gradients: Any, *given: Any) -> tuple:
 
 def like(number: Any, x: Any) -> Any:
     """A number in the dtype of x, which it must not widen."""
-    if isinstance(number, (float, int)) and not isinstance(number, np.generic):
+    if is_a(number, (float, int)) and not is_a(number, np.generic):
         return number
     return number.astype(x.dtype) if hasattr(x, "dtype") else number

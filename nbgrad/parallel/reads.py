@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels.checksum import checksum
+from ..kinds import is_a
 from ..static.reads.library import is_library
 from ..static.reads.uses import uses
 
@@ -54,7 +55,7 @@ class _Reads:
 
     def _parts(self, x: Any, kind: type) -> Iterator[bytes]:
         yield f"{kind.__module__}.{kind.__qualname__}".encode()
-        if isinstance(x, (np.ndarray, np.generic)):
+        if is_a(x, (np.ndarray, np.generic)):
             yield f"{x.dtype} {x.shape}".encode()
             if x.dtype.hasobject:
                 yield from self._all(np.ravel(x).tolist())

@@ -10,6 +10,7 @@ from ..core.lines import user_line
 from ..core.primitive import Aval, Primitive, Unplanned, bind, shape_of
 from ..core.steps import Path
 from ..errors import DimensionMismatch, TraceError, UntrackedError, require_unmasked
+from ..kinds import is_a
 from . import batching, dtypes
 from .dtypes import common_type
 from .families import Custom, Linear, sample, zeros_like
@@ -137,13 +138,13 @@ def _push_at(tangents, out, args, *, index):
 
 def _batch_at(primitive, size, args, batched, *, index):
     (x, value, *positions), (has_x, has_value, *has) = args, batched
-    full = over_samples(size, index, positions, has, True)
+    full, aligned = over_samples(size, index, positions, has, True)
     if full is None or any(shape_of(p)[own:] for p, own in zip(positions, has, strict=True)):
         return Primitive.batch(primitive, size, args, batched, index=index)
     if _last_of(index, [0] * len(positions), shape_of(x)[has_x:]) is not None:
         return Primitive.batch(primitive, size, args, batched, index=index)
     x, value = batching.spread(size, (x, value), (has_x, has_value))
-    return bind(primitive, x, value, *batching.aligned(positions, has), index=full)
+    return bind(primitive, x, value, *aligned, index=full)
 
 
 assign_at = Custom(
@@ -220,7 +221,7 @@ class explaining_at:
     def __exit__(self, kind: Any, error: BaseException | None, where: Any) -> None:
         if not isinstance(error, AttributeError) or error.name != "at":
             return
-        if isinstance(error.obj, PLAIN):
+        if is_a(error.obj, PLAIN):
             asked = where
             while asked.tb_next is not None:
                 asked = asked.tb_next
@@ -305,8 +306,16 @@ class AtIndex:
             return array.astype(common_type(self._x.dtype, weak), copy=False)
         return value
 
+    def _takes(self, value: Any, op: str) -> bool:
+        """Whether no position is written twice, as the plain parts of the index are apart, or it
+        does not matter, as all get one plain number."""
+        if op == "set" and not shape_of(value) and not isinstance(value, Array):
+            return True
+        places = [np.zeros(shape_of(x), np.intp) for x in self._positions]
+        return _are_distinct(filled(self._index, places), shape_of(self._x))
+
     def _check(self, value: Any, op: str) -> None:
-        if op != "add" and any(shape_of(x) for x in self._positions):
+        if op != "add" and any(map(shape_of, self._positions)) and not self._takes(value, op):
             kind = UntrackedError if any(x.is_batch for x in self._positions) else TraceError
             raise kind(
                 f"at[index].{op}: the index depends on the arguments, so which of its positions "

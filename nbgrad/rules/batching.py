@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..core.primitive import Primitive, bind, shape_of
+from ..kinds import is_a
 from .dtypes import FLOATS, common_type
 
 
@@ -127,23 +128,23 @@ def behind(index: Any, axes: Callable[[Any], int] = np.ndim) -> tuple[tuple, int
 
 
 def _is_whole(part: Any) -> bool:
-    return isinstance(part, (int, np.integer)) and not isinstance(part, bool)
+    return is_a(part, (int, np.integer)) and not isinstance(part, bool)
 
 
 def taken(primitive, size, args, batched, *, index):
     """Elements at an index that all samples share."""
-    index, at = behind(index, _axes_of_part)
+    index, at = behind(index, axes_of_part)
     return np.moveaxis(bind(primitive, args[0], index=index), at, 0)
 
 
 def scattered(primitive, size, args, batched, *, shape, index):
-    index, at = behind(index, _axes_of_part)
+    index, at = behind(index, axes_of_part)
     return bind(primitive, np.moveaxis(args[0], 0, at), shape=(size, *shape), index=index)
 
 
 def assigned(primitive, size, args, batched, *, index):
-    of_all, at = behind(index, _axes_of_part)
-    if isinstance(args[1], (int, float)):  # which takes the dtype of x
+    of_all, at = behind(index, axes_of_part)
+    if is_a(args[1], (int, float)):  # which takes the dtype of x
         return bind(primitive, args[0], args[1], index=of_all)
     x, value = spread(size, args, batched)
     shape = np.broadcast_to(np.empty(()), shape_of(x)[1:])[index].shape
@@ -151,7 +152,7 @@ def assigned(primitive, size, args, batched, *, index):
     return bind(primitive, x, np.moveaxis(value, 0, at), index=of_all)
 
 
-def _axes_of_part(part: Any) -> int:
+def axes_of_part(part: Any) -> int:
     """The axes that a part of an index gives to the result: one for a mask, whatever its own."""
     array = np.asarray(part)
     return 1 if array.dtype == bool else array.ndim

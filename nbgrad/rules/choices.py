@@ -7,6 +7,7 @@ import numpy as np
 from ..core.array import Array, implements
 from ..core.primitive import shape_of
 from ..errors import NoRuleError
+from ..kinds import is_a
 from .dtypes import BOOL
 from .layout import array
 from .select import on_shared_values
@@ -47,7 +48,7 @@ def choose(a, choices, out=None, mode="raise"):
         a = np.clip(a, 0, n - 1)
     elif mode != "raise":
         raise ValueError(f"choose: mode={mode!r} must be 'raise', 'wrap' or 'clip'")
-    elif isinstance(a, np.ndarray) and np.any((a < 0) | (a >= n)):
+    elif is_a(a, np.ndarray) and np.any((a < 0) | (a >= n)):
         raise ValueError(f"choose: invalid entry in the numbers of {n} choices")
     chosen = _given(choices[-1])
     for k in range(n - 2, -1, -1):
@@ -66,10 +67,10 @@ def piecewise(x, condlist, funclist, *args, **kw):
         condlist = [condlist] if single and len(shape_of(condlist)) == len(shape_of(x)) else [
             condlist[i] for i in range(len(condlist))
         ]  # fmt: skip
-    elif not isinstance(condlist, (list, tuple, bool, np.bool_)):
+    elif not is_a(condlist, (list, tuple, bool, np.bool_)):
         raise TypeError(f"piecewise: conditions in a {type(condlist).__name__}: give a list")
-    elif isinstance(condlist, (bool, np.bool_)) or (
-        len(condlist) and isinstance(condlist[0], (bool, np.bool_)) and shape_of(x) != ()
+    elif is_a(condlist, (bool, np.bool_)) or (
+        len(condlist) and is_a(condlist[0], (bool, np.bool_)) and shape_of(x) != ()
     ):
         condlist = [np.asarray(condlist)]
     n = len(condlist)

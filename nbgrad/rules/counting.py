@@ -7,6 +7,7 @@ from ..core.functions import items_of
 from ..core.primitive import bind, shape_of
 from ..core.symbols import noted
 from ..errors import DimensionMismatch, NoRuleError
+from ..kinds import is_a
 from .index import scatter
 from .layout import array, given
 from .order import searchsorted
@@ -86,7 +87,7 @@ def digitize(x, bins, right: bool = False):
     edges = bins
     if isinstance(bins, Array):
         edges = plain(bins)
-    if not isinstance(edges, np.ndarray):
+    if not is_a(edges, np.ndarray):
         return on_values(np.digitize)(x, bins, right)
     if edges.ndim != 1:
         raise ValueError(f"digitize: bins of shape {edges.shape}; they have one axis")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..core.primitive import Aval
+from ..kinds import is_a
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 BOOL, INT = np.dtype(bool), np.dtype(np.int64)
@@ -75,7 +76,7 @@ def kind_of(x: Any) -> Any:
         return x.dtype
     if isinstance(x, (type, np.dtype)):
         return x
-    if isinstance(x, (int, float)) and not isinstance(x, (bool, np.generic)):
+    if is_a(x, (int, float)) and not is_a(x, (bool, np.generic)):
         return type(x)
     return np.asarray(x).dtype
 

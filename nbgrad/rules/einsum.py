@@ -16,6 +16,7 @@ from ..core.memory import view
 from ..core.primitive import shape_of
 from ..core.steps import ReadOnly
 from ..errors import DimensionMismatch
+from ..kinds import is_a
 from .products import summed
 
 
@@ -80,7 +81,7 @@ def _is_labels(labels: Any) -> bool:
     """Whether a list names axes by whole numbers, as NumPy's second notation does."""
     if not isinstance(labels, (list, tuple, range)):
         return False
-    return all(x is Ellipsis or isinstance(x, (int, np.integer)) for x in labels)
+    return all(x is Ellipsis or is_a(x, (int, np.integer)) for x in labels)
 
 
 @lru_cache(maxsize=1024)

@@ -1,5 +1,7 @@
 """Indexing: slices, integers, arrays of integers, and the scatter that is their transpose."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..core.array import Array, apply, implements
@@ -13,6 +15,7 @@ from ..core.symbols import recording
 from ..eager import plans as eager
 from ..errors import require_unmasked
 from ..kernels import index as kernels
+from ..kinds import is_a
 from . import batching
 from .dtypes import common_type
 from .families import Custom, Linear, sample
@@ -25,7 +28,7 @@ def is_basic(index) -> bool:
     if type(index) is slice or type(index) is int:
         return True
     for part in index if isinstance(index, tuple) else (index,):
-        known = part is None or part is Ellipsis or isinstance(part, (int, np.integer, slice))
+        known = part is None or part is Ellipsis or is_a(part, (int, np.integer, slice))
         if not known or isinstance(part, bool):
             return False
     return True
@@ -186,36 +189,42 @@ def _gather_infer(x: Aval, *positions, index) -> Aval:
 def _gather_batch(primitive, size, args, batched, *, index):
     """Positions of each sample, behind the number of the sample."""
     (x, *positions), (has_x, *has) = args, batched
-    full = over_samples(size, index, positions, has, has_x)
+    full, positions = over_samples(size, index, positions, has, has_x)
     if full is None:
         return Primitive.batch(primitive, size, args, batched, index=index)
-    return bind(primitive, x, *batching.aligned(positions, has), index=full)
+    return bind(primitive, x, *positions, index=full)
 
 
 def _scatter_batch(primitive, size, args, batched, *, shape, index):
     (ct, *positions), (_, *has) = args, batched
-    full = over_samples(size, index, positions, has, True)
+    full, positions = over_samples(size, index, positions, has, True)
     if full is None:
         return Primitive.batch(primitive, size, args, batched, shape=shape, index=index)
     (ct,) = batching.spread(size, (ct,), batched[:1])
-    positions = batching.aligned(positions, has)
     return bind(primitive, ct, *positions, shape=(size, *shape), index=full)
 
 
-def over_samples(size: int, index, positions, has: list[bool], lead: bool) -> tuple | None:
-    """An index with holes as one of the whole batch; None where no one index takes the same."""
+def over_samples(
+    size: int, index, positions, has: Sequence[bool], lead: bool
+) -> tuple[tuple | None, list]:
+    """An index with holes as one of the whole batch, and its positions; None where no one index
+    takes the same."""
     parts = index if isinstance(index, tuple) else (index,)
     places = [i for i, part in enumerate(parts) if batching.is_position(part)]
-    if places[-1] - places[0] + 1 != len(places):
-        return None
+    if places[-1] - places[0] + 1 != len(places) or (any(has) and places[0]):
+        return None, positions
     if not any(has):
-        return (slice(None), *parts)
-    if places[0]:
-        return None
+        return (slice(None), *parts), positions
+    # Positions of samples broadcast against those that the index holds, too.
+    sizes = [len(shape_of(p)) - batch for p, batch in zip(positions, has, strict=True)]
+    held = [batching.axes_of_part(parts[i]) for i in places if parts[i] is not HOLE]
+    ndim = max(sizes + held)
+    positions = [
+        batching.lead(p, ndim) if batch else p for p, batch in zip(positions, has, strict=True)
+    ]
     if not lead:
-        return parts
-    ndim = max(len(shape_of(p)) - batch for p, batch in zip(positions, has, strict=True))
-    return (np.arange(size).reshape(size, *(1,) * ndim), *parts)
+        return parts, positions
+    return (np.arange(size).reshape(size, *(1,) * ndim), *parts), positions
 
 
 gather = Custom(
@@ -263,7 +272,7 @@ gather.checks = scatter_at.checks = True
 def without_lists(index):
     """An index with arrays in place of lists, ranges and inner tuples, as NumPy reads them."""
     if isinstance(index, tuple):
-        if any(isinstance(part, (list, tuple, range, np.ndarray)) for part in index):
+        if any(is_a(part, (list, tuple, range, np.ndarray)) for part in index):
             return tuple(
                 without_lists(list(part) if isinstance(part, tuple) else part) for part in index
             )
@@ -284,7 +293,8 @@ def index_of(x, index):
         return at_index(x, held(index))
     index = held(without_lists(index))
     out = at_index(x, index)
-    if isinstance(out, Array) and is_view(index) and (out.shape or names_rest(index)):
+    both = isinstance(x, Array) and isinstance(out, Array)
+    if both and is_view(index) and (out.shape or names_rest(index)):
         link(x, out, Index(index))
     return out
 
@@ -315,8 +325,8 @@ def held(index):
     if recording.recorder is not None:
         return index
     if isinstance(index, tuple):
-        return tuple([part.copy() if isinstance(part, np.ndarray) else part for part in index])
-    return index.copy() if isinstance(index, np.ndarray) else index
+        return tuple([part.copy() if is_a(part, np.ndarray) else part for part in index])
+    return index.copy() if is_a(index, np.ndarray) else index
 
 
 def divided(index):

@@ -10,6 +10,7 @@ from ..core.memory import copied
 from ..core.primitive import Aval, bind, shape_of
 from ..errors import DimensionMismatch, NoRuleError
 from ..kernels import shapes
+from ..kinds import is_a
 from . import batching
 from .dtypes import common_type, held
 from .families import Linear, sample
@@ -64,7 +65,7 @@ def delete(arr, obj, axis=None):
 def insert(arr, obj, values, axis=None):
     """`arr` with `values` before the positions `obj` along `axis`."""
     _require_positions("insert", obj)
-    if isinstance(obj, (bool, np.bool_)):
+    if is_a(obj, (bool, np.bool_)):
         raise TypeError("insert: a truth is no position: give a whole number")
     arr, axis = _line(arr, axis, "insert")
     values = given(values)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array, apply, implements
+from ..core.functions import functions
 from ..core.memory import copied, link, numpy_gives_view, view
 from ..core.naming import tagged
 from ..core.primitive import Aval, bind, shape_of
@@ -300,16 +301,20 @@ astype = Linear(
 
 @implements("astype")
 def astype_of(x, dtype):
-    """Values in another dtype of real numbers. Raises TypeError where a derivative would be lost:
-    what is tracked is float64 or float32."""
+    """Values in another dtype of real numbers. Integers and bools are piecewise constant: they have
+    no derivative, and eager they are plain arrays. Raises TypeError for other dtypes."""
     kind = np.dtype(dtype).newbyteorder("=")
-    value = x
-    while isinstance(value, Array) and value.is_batch:
-        value = value.below
-    tracked = isinstance(value, Array) and not isinstance(value, Symbol)
-    if kind not in FLOATS and (tracked or kind.kind not in "iub"):
+    if kind not in FLOATS and kind.kind not in "iub":
         raise TypeError(
-            f"astype({kind.name}): a tracked array is float64 or float32; use x.data.astype for "
-            "others"
+            f"astype({kind.name}): tracked values are float64 or float32, and integers and bools "
+            "have no derivative; use x.data.astype for others"
         )
-    return x.settled() if x.dtype == kind else bind(astype, x, dtype=kind.name)
+    if x.dtype == kind:
+        return x.settled()
+    if kind not in FLOATS:
+        value = x
+        while isinstance(value, Array) and value.is_batch:
+            value = value.below
+        if isinstance(value, Array) and not isinstance(value, Symbol):
+            x = functions["stopped"](x)
+    return bind(astype, x, dtype=kind.name) if isinstance(x, Array) else np.asarray(x).astype(kind)

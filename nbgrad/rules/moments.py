@@ -8,6 +8,7 @@ from ..core.array import Array, implements
 from ..core.primitive import shape_of
 from ..errors import DimensionMismatch
 from ..kernels import shapes
+from ..kinds import is_a
 from .layout import given
 from .nondiff import stopped
 
@@ -33,7 +34,7 @@ def average(a, axis=None, weights=None, returned: bool = False, *, keepdims: boo
         )
     weights = np.broadcast_to(weights, shape)
     total = np.sum(weights, axis=axes, keepdims=keepdims)
-    if isinstance(total, np.ndarray) and np.any(total == 0):
+    if is_a(total, np.ndarray) and np.any(total == 0):
         raise ZeroDivisionError("average: weights sum to zero, so they cannot be normalized")
     mean = np.sum(a * weights, axis=axes, keepdims=keepdims) / total
     return (mean, np.broadcast_to(total, shape_of(mean))) if returned else mean

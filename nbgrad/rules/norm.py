@@ -8,6 +8,7 @@ from ..core.array import functions, implements
 from ..core.primitive import Aval, bind, shape_of
 from ..kernels import directions, shapes
 from ..kernels import reduce as kernels
+from ..kinds import is_a
 from .families import Custom, float_type, sample, scaled
 from .forms import reductions as forms
 from .nondiff import stopped
@@ -170,7 +171,7 @@ def _shared(out, share):
     if type(share) is float:
         return out * share if share < math.inf else stopped(out) * share
     share = np.reshape(share, shape_of(out))
-    if isinstance(share, np.ndarray) and np.all(np.isfinite(share)):
+    if is_a(share, np.ndarray) and np.all(np.isfinite(share)):
         return out * share
     with np.errstate(invalid="ignore"):  # nan of 0 times inf
         return np.where(np.isfinite(share), out * share, stopped(out) * share)

@@ -9,6 +9,7 @@ from ..core.array import Array, implements
 from ..core.primitive import shape_of
 from ..errors import DimensionMismatch
 from ..kernels import shapes
+from ..kinds import is_a
 from .dtypes import float_type
 from .layout import given
 from .nondiff import stopped
@@ -68,7 +69,7 @@ def _slope(f, axis: int, h: Any, edge_order: int):
     if n < edge_order + 1:
         raise ValueError("gradient: the shape is too small: at least (edge_order + 1) elements are "
                          "required")  # fmt: skip
-    h = h if isinstance(h, (float, int)) else given(h)
+    h = h if is_a(h, (float, int)) else given(h)
     if shape_of(h):
         if shape_of(h) != (n,):
             raise ValueError(
@@ -241,7 +242,7 @@ def geomspace(start, stop, num=50, endpoint: bool = True, dtype=None, axis=0):
     """Numbers of one ratio to their neighbours between ends of one sign."""
     start, stop = _float(start), _float(stop)
     sign = np.sign(stopped(start))
-    if isinstance(sign, np.ndarray) and np.any(sign == 0):
+    if is_a(sign, np.ndarray) and np.any(sign == 0):
         raise ValueError("Geometric sequence cannot include zero")
     low, high = np.log10(start * sign), np.log10(stop * sign)
     exponents = _spaced(low, high, num, bool(endpoint))[0]

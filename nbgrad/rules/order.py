@@ -8,6 +8,7 @@ from ..core.primitive import Aval, bind, shape_of
 from ..errors import NoRuleError
 from ..kernels import selection, shapes
 from ..kernels.jit.kernel import DISABLED
+from ..kinds import is_a
 from .dtypes import INT, held
 from .families import Written, sample
 from .forms import order as forms
@@ -163,7 +164,7 @@ def _extreme(function, kind):
         axes = range(len(shape)) if whole else (axis,)
         if keepdims:
             return np.reshape(found, shapes.reduced(shape, axes, True))
-        return found[()] if isinstance(found, np.ndarray) else found  # as NumPy's own has it
+        return found[()] if is_a(found, np.ndarray) else found  # as NumPy's own has it
 
     position.__name__ = function.__name__
     position.__doc__ = f"The first position as np.{function.__name__} has it: a plain integer."

@@ -10,6 +10,7 @@ from ..core.array import implements
 from ..core.primitive import shape_of
 from ..errors import NoRuleError
 from ..kernels import shapes
+from ..kinds import is_a
 from .dtypes import common_type, float_type
 from .nondiff import stopped
 from .order import order_of
@@ -97,7 +98,7 @@ def _quantile(op: str, a, q, axis, method: str, keepdims, skip: bool):
     other = np.dtype(np.float64) if at_ends else q.dtype
     dtype = flat.dtype if takes_one else common_type(flat.dtype, other)
     values = stopped(q)
-    if isinstance(values, np.ndarray) and not np.all(_both(values >= 0, values <= 1)):
+    if is_a(values, np.ndarray) and not np.all(_both(values >= 0, values <= 1)):
         raise ValueError(f"{op}: quantiles lie between 0 and 1, percentiles between 0 and 100")
     times = shape_of(q)
     if not n and math.prod(times):

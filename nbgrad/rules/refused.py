@@ -36,6 +36,9 @@ remedies |= {
         _ARRAY,
     ),
     "np.bmat": "matrices are not tracked: np.block joins blocks",
+    "np.matrix": "matrices are not tracked: use arrays with two axes, and @",
+    "np.random": "it draws plain numbers: scale and shift a plain draw, as in mean + std * "
+    "np.random.normal(size=n), or take elements at plain positions, x[np.random.permutation(n)]",
     **dict.fromkeys(["np.save", "np.savez", "np.savez_compressed", "np.savetxt"], _FILE),
     "np.histogram_bin_edges": _NUMBERS.format(
         "np.linspace(np.min(x), np.max(x), bins + 1) is tracked"

@@ -11,6 +11,7 @@ from ..core.lines import user_line
 from ..core.primitive import Aval, bind, shape_of
 from ..core.symbols import Symbol, noted
 from ..errors import NoRuleError, TraceError, UntrackedError, require_unmasked
+from ..kinds import is_a
 from .dtypes import common_type, held
 from .families import Linear, sample
 from .forms import layout as forms
@@ -151,7 +152,7 @@ def take_along_axis(arr, indices, axis=-1):
         raise IndexError("`indices` must be an integer array")
     if indices.ndim != len(shape):
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
-    return along(arr, np.array(indices) if isinstance(indices, np.ndarray) else indices, axis)
+    return along(arr, np.array(indices) if is_a(indices, np.ndarray) else indices, axis)
 
 
 def along(x, positions, axis: int):

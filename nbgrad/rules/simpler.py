@@ -10,6 +10,7 @@ from typing import Any
 
 from ..core.primitive import Aval, Primitive
 from ..core.symbols import Builder, Symbol, is_full
+from ..kinds import is_a
 
 
 def without_one(primitive: Primitive, builder: Builder, args: Sequence) -> Any:
@@ -27,7 +28,7 @@ def without_one(primitive: Primitive, builder: Builder, args: Sequence) -> Any:
 def _is_one(x: Any) -> bool:
     if is_full(x):
         return x.params["number"] == 1.0
-    return isinstance(x, (int, float)) and x == 1
+    return is_a(x, (int, float)) and x == 1
 
 
 def of_same_shape(primitive: Primitive, builder: Builder, args: Sequence, *, shape: tuple) -> Any:

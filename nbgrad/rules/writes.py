@@ -10,6 +10,7 @@ from ..core.fillable import Fillable, highest
 from ..core.functions import functions
 from ..core.primitive import shape_of
 from ..errors import DimensionMismatch, TraceError, UntrackedError
+from ..kinds import is_a
 from .layout import given
 
 
@@ -30,7 +31,7 @@ def _require_cast(name: str, dtype: np.dtype, target: Array, casting: Any) -> No
     if not np.can_cast(dtype, target.dtype, casting):
         raise TypeError(
             f"{name}: cannot cast values of dtype {dtype} to {target.dtype} with casting rule "
-            f"{casting!r}"
+            f"{casting!r}" + (": make it with dtype=float" if target.dtype.kind in "iu" else "")
         )
 
 
@@ -66,7 +67,7 @@ def put_out(
 def copyto(dst, src, casting="same_kind", where: Any = True):
     """Write `src` to `dst` where `where` holds."""
     dst = target_of("np.copyto", dst, src, where)
-    if not isinstance(src, (int, float)):
+    if not is_a(src, (int, float)):
         src = given(src)
         _require_cast("np.copyto", src.dtype, dst, casting)
     if where is not True:

@@ -7,6 +7,7 @@ import numpy as np
 
 from ..core.array import Array
 from ..errors import DimensionMismatch, require_unmasked
+from ..kinds import is_a
 from ..transforms import trees
 
 
@@ -129,7 +130,7 @@ def key_of(leaf: Any) -> Any:
     """What a vector cannot change in a leaf."""
     if trees.is_differentiable(leaf):
         return np.shape(leaf), _dtype(leaf)
-    if isinstance(leaf, np.ndarray):
+    if is_a(leaf, np.ndarray):
         return leaf.shape, leaf.dtype, leaf.tobytes()
     try:
         hash(leaf)

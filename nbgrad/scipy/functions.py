@@ -10,6 +10,7 @@ import numpy as np
 from ..core.array import Array
 from ..core.primitive import shape_of
 from ..errors import DimensionMismatch
+from ..kinds import is_a
 from ..rules.assign import explaining_at
 from ..static import StaticFunction, compile
 from ..transforms import hessian, hvp, jacobian, trees, value_and_grad
@@ -33,7 +34,7 @@ class Flat:
         self.unravel = unravel
         self.is_compiled = isinstance(f, StaticFunction)
         leaves, rebuild = trees.flatten([list(args), options])
-        is_data = [isinstance(leaf, (np.ndarray, np.floating, float)) for leaf in leaves]
+        is_data = [is_a(leaf, (np.ndarray, np.floating, float)) for leaf in leaves]
         pairs = list(zip(leaves, is_data, strict=True))
         self.data = tuple(leaf for leaf, is_data in pairs if is_data)
         rest = [None if is_data else leaf for leaf, is_data in pairs]

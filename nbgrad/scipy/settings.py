@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import BFGS, Bounds, NonlinearConstraint, OptimizeResult
 
 from ..errors import DimensionMismatch
+from ..kinds import is_a
 from ..transforms import trees
 from .flat import ravel
 from .functions import Flat, Residuals
@@ -25,10 +26,10 @@ class Start:
     def __init__(self, x0: Any):
         if type(x0) in (list, tuple) and x0 and all(map(_is_number, x0)):
             x0 = np.array(x0)
-        if _is_number(x0) or isinstance(x0, np.ndarray):
+        if _is_number(x0) or is_a(x0, np.ndarray):
             x0 = np.atleast_1d(x0)
             x0 = x0.astype(np.float64) if x0.dtype.kind in "iub" else x0
-        self.is_tree = not (isinstance(x0, np.ndarray) and x0.ndim == 1)
+        self.is_tree = not (is_a(x0, np.ndarray) and x0.ndim == 1)
         self._leaves, _ = trees.flatten(x0)
         self._structure = trees.structure([x0])
         vector, self.unravel = ravel(x0)
@@ -123,4 +124,4 @@ def _takes_result(callback: Callable) -> bool:
 
 
 def _is_number(x: Any) -> bool:
-    return isinstance(x, (float, int, np.number))
+    return is_a(x, (float, int, np.number))

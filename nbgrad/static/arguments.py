@@ -8,6 +8,7 @@ import numpy as np
 
 from ..core.primitive import Aval
 from ..core.symbols import Symbol, static_key
+from ..kinds import is_a
 from ..transforms import trees
 from .entry.flatten import Leaf, Tree, aval_of, is_dynamic
 
@@ -83,8 +84,8 @@ def _known(leaf: Leaf) -> Leaf:
 def _key(leaf: object) -> Hashable:
     """A static leaf as part of a key. Raises TypeError for what has no hash."""
     value = leaf.value if isinstance(leaf, _Static) else leaf
-    if value is leaf and hasattr(value, "__array__") and not isinstance(value, np.generic):
-        dtype = f" {value.dtype}" if isinstance(value, np.ndarray) else ""
+    if value is leaf and hasattr(value, "__array__") and not is_a(value, np.generic):
+        dtype = f" {value.dtype}" if is_a(value, np.ndarray) else ""
         raise TypeError(
             f"a {type(value).__name__}{dtype} is no argument of a compiled function, which takes "
             "numbers and arrays of floats, integers and bools: pass np.asarray of it, converted"

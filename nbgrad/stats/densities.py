@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kinds import is_a
 from ..rules.layout import given
 from ..rules.nondiff import stopped
 
@@ -14,7 +15,7 @@ __all__ = ["Continuous", "Discrete", "chosen", "operand", "plain", "whole"]
 
 def operand(x: Any) -> Any:
     """An argument as an array of floats; numbers of Python's stay, as they promote nothing."""
-    if isinstance(x, (int, float)):
+    if is_a(x, (int, float)):
         return x
     x = given(x)
     return x.astype("float64") if x.dtype.kind in "iub" else x
@@ -27,7 +28,7 @@ def chosen(condition: Any, x: Any, other: float) -> Any:
 
 def plain(out: Any) -> Any:
     """A plain array without axes as the number that it is."""
-    return out[()] if isinstance(out, np.ndarray) else out
+    return out[()] if is_a(out, np.ndarray) else out
 
 
 def whole(x: Any) -> Any:
@@ -36,7 +37,7 @@ def whole(x: Any) -> Any:
 
 
 def _less(x: Any, loc: Any) -> Any:
-    return x if isinstance(loc, (int, float)) and loc == 0 else x - loc
+    return x if is_a(loc, (int, float)) and loc == 0 else x - loc
 
 
 class Continuous:
@@ -60,7 +61,7 @@ class Continuous:
         x, loc, scale = operand(x), operand(loc), operand(scale)
         shapes = tuple(map(operand, shapes))
         with np.errstate(all="ignore"):
-            y, is_one = _less(x, loc), isinstance(scale, (int, float)) and scale == 1
+            y, is_one = _less(x, loc), is_a(scale, (int, float)) and scale == 1
             y = y if is_one else y / scale
             outside = self.outside(y, *shapes)
             # Where no density is, none is computed: its derivative might be no number.

@@ -8,6 +8,7 @@ import numpy as np
 from ..core.array import Array
 from ..core.primitive import shape_of
 from ..errors import DimensionMismatch
+from ..kinds import is_a
 from ..rules.cholesky import cholesky
 from ..rules.nondiff import stopped
 from ..rules.triangular import solve_triangular
@@ -47,7 +48,7 @@ class MultivariateNormal:
         centred = x if mean is None else x - np.reshape(mean, (d,))
         if allow_singular and not isinstance(cov, Array):
             return _on_subspace(centred, cov, d)
-        if isinstance(cov, (int, float)):
+        if is_a(cov, (int, float)):
             cov = np.asarray(cov, centred.dtype)
         if len(shape_of(cov)) < 2:
             variances = np.broadcast_to(np.reshape(cov, -1), (d,))

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import CheckpointError
+from ..kinds import is_a
 from ..transforms import trees
 
 _SUM = 64  # hexadecimal digits
@@ -138,7 +139,7 @@ def _fitted(path: Path, name: str, array: np.ndarray, leaf: Any) -> Any:
             path, f"{name or 'it'} is {array.dtype}{list(array.shape)} there, and "
             f"{dtype}{list(shape)} here",
         )  # fmt: skip
-    return array if isinstance(leaf, np.ndarray) else type(leaf)(array[()])
+    return array if is_a(leaf, np.ndarray) else type(leaf)(array[()])
 
 
 def _other(path: Path, what: str) -> CheckpointError:

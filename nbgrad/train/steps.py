@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import WorkerError
 from ..kernels.checksum import checksum
+from ..kinds import is_a
 from ..nn.layers import training
 from ..parallel.engines import Alone, Engine, Rows, engine_of
 from ..parallel.gradients import ValueAndGrad
@@ -139,7 +140,7 @@ class Divided:
             )
 
     def _shards(self, rows: Rows) -> list[Any]:
-        if isinstance(rows, np.ndarray):
+        if is_a(rows, np.ndarray):
             count = min(self._vg.workers, len(rows))
             return self._held(np.array_split(rows, count))
         if self._whole is None:

@@ -13,6 +13,7 @@ import numpy as np
 from ..core.array import Array
 from ..core.primitive import Aval, bind, new_level, shape_of
 from ..core.symbols import Builder, Symbol, is_full, symbol_of, topological
+from ..kinds import is_a
 from ..values.graph import apply_rule
 from ..values.tracked import below
 from . import trees
@@ -148,7 +149,7 @@ class LinearMap:
                 lines.append(f"  {names[id(symbol)]}: {symbol.aval} = {call}")
         lines.append(f"  return {', '.join(map(told, self._outputs))}")
         for name, x in constants.values():
-            short = isinstance(x, np.ndarray) and x.size <= 8 and x.ndim < 2
+            short = is_a(x, np.ndarray) and x.size <= 8 and x.ndim < 2
             values = f" = {x}" if short else ""
             lines.append(f"where {name}: {Aval.of(x.shape, x.dtype)}{values}")
         return "\n".join(lines)
@@ -275,6 +276,6 @@ def _zeros(aval: Aval) -> np.ndarray:
 def _constant(x: Any) -> str:
     if isinstance(x, Symbol) and is_full(x):
         return repr(x.params["number"])
-    if isinstance(x, (int, float)):
+    if is_a(x, (int, float)):
         return repr(x)
     return f"{x.dtype}{list(shape_of(x))}"

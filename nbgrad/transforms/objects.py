@@ -13,6 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..core.array import Array
+from ..kinds import is_a
 
 NUMBERS = (Array, np.ndarray, float, int, np.generic)
 _OPAQUE = (*NUMBERS, str, bytes, type, FunctionType, type(None))
@@ -48,7 +49,7 @@ def is_float(x: Any) -> bool:
     """Floats and arrays of floats; integers, strings and functions are static."""
     if type(x) is np.ndarray:
         return x.dtype.kind == "f"
-    if isinstance(x, float):
+    if is_a(x, float):
         return True
     return isinstance(x, (Array, np.ndarray, np.generic)) and x.dtype.kind == "f"
 

@@ -12,6 +12,7 @@ from ..core.conversions import explain, refusal
 from ..core.primitive import level_for, new_level, shape_of
 from ..errors import DimensionMismatch
 from ..kernels.shapes import MOST_AXES
+from ..kinds import is_a
 from ..rules.dtypes import FLOATS, known
 from ..values import backward, graph, operands, short
 from ..values.leaves import leaf_of
@@ -231,7 +232,7 @@ def _fit(op: str, what: str, value: Any, like: Any) -> Any:
             )
         return None
     dtype = known(getattr(like, "dtype", np.dtype(np.float64)))
-    if isinstance(value, (int, float)) and not shape_of(like):
+    if is_a(value, (int, float)) and not shape_of(like):
         return np.array(value, dtype)
     if value is None:
         raise TypeError(f"{op}: a {what} is None for an array of shape {shape_of(like)}; give one")
@@ -268,6 +269,6 @@ def _own_cotangent(node: graph.Node | None, ct: Any) -> Any:
         return None
     if ct is None:
         return trees.scalar(np.zeros(shape_of(node.value), node.value.dtype))
-    if isinstance(ct, np.ndarray):
+    if is_a(ct, np.ndarray):
         return np.array(ct) if ct.ndim else ct[()]
     return ct._fresh() if isinstance(ct, Array) else ct

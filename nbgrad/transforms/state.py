@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..core.remade import Wrapper
+from ..kinds import is_a
 from . import trees
 from .objects import COMMON, NUMBERS, conceals
 
@@ -73,13 +74,13 @@ def kept(tree: Any) -> Any:
     """The tree with copies of its plain arrays, those that functions hold among them: for what
     outlives the call, after which the caller may write to his own."""
     if isinstance(tree, NUMBERS):
-        return tree.copy() if isinstance(tree, np.ndarray) else tree
+        return tree.copy() if is_a(tree, np.ndarray) else tree
     if isinstance(tree, types.FunctionType) and not tree.__closure__:
         return tree
     state = State(tree)
-    if not any(isinstance(leaf, np.ndarray) for leaf in state.leaves):
+    if not any(is_a(leaf, np.ndarray) for leaf in state.leaves):
         return tree
-    return state.rebuild([x.copy() if isinstance(x, np.ndarray) else x for x in state.leaves])
+    return state.rebuild([x.copy() if is_a(x, np.ndarray) else x for x in state.leaves])
 
 
 def require_open(op: str, leaves: list[Any]) -> None:

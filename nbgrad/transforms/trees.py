@@ -13,7 +13,9 @@ import numpy as np
 
 from ..core import primitive as core
 from ..core.array import Array
+from ..core.fillable import plain
 from ..kernels.jit.forks import fork_safe
+from ..kinds import is_a
 from ..values.tracked import TrackedArray, below
 from .objects import COMMON, NUMBERS, Held, construct, is_float, opened
 
@@ -41,7 +43,7 @@ def flatten(
     array or number is its own leaf and does not touch optree, which loads on first use.
     """
     if isinstance(tree, NUMBERS):
-        return [tree], lambda leaves: leaves[0]
+        return [plain(tree)], lambda leaves: leaves[0]
     optree = _optree()
     leaves, spec = _flat(tree, holds)
     return leaves, lambda new: optree.tree_unflatten(spec, cast(Any, new))
@@ -59,8 +61,10 @@ def _of_containers(tree: Any) -> tuple[list[Any], Any]:
     """The leaves and the structure of nested containers; dataclasses are registered on sight,
     other objects stay leaves."""
     leaves, spec = _optree().tree_flatten(tree, none_is_leaf=True, namespace=NAMESPACE)
-    if not COMMON.issuperset(map(type, leaves)) and _register_dataclasses(leaves):
-        return _of_containers(tree)
+    if not COMMON.issuperset(map(type, leaves)):
+        if _register_dataclasses(leaves):
+            return _of_containers(tree)
+        leaves = [plain(leaf) for leaf in leaves]
     return leaves, spec
 
 
@@ -103,7 +107,7 @@ def flatten_values(
 
 def structure(tree: Any) -> Any:
     """A hashable description of the nesting of `tree`, without its leaves."""
-    if isinstance(tree, tuple) and all(isinstance(x, (np.ndarray, float, int)) for x in tree):
+    if isinstance(tree, tuple) and all(is_a(x, (np.ndarray, float, int)) for x in tree):
         return len(tree)
     return _flat(tree)[1]
 
@@ -284,7 +288,7 @@ def _leaves(values: Sequence[Any]) -> list[Any]:
 
 def scalar(value: Any) -> Any:
     """A NumPy scalar for a plain array without axes."""
-    return value[()] if isinstance(value, np.ndarray) and not value.ndim else value
+    return value[()] if is_a(value, np.ndarray) and not value.ndim else value
 
 
 def released(x: Any, level: int) -> Any:

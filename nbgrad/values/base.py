@@ -7,6 +7,7 @@ import numpy as np
 from ..core.array import Array
 from ..core.primitive import Aval, Primitive
 from ..errors import DimensionMismatch, GraphError
+from ..kinds import is_a
 from . import gradients, graph, operands
 from .children import Children
 from .graph import Leaf, Node
@@ -39,7 +40,7 @@ class GraphArray(Array):
         Ctrl-C may come between the write and its note: then only `detect_changes` tells graphs
         from before that they are stale, so begin with a new forward pass."""
         value = self.node.value
-        if self.node.plan is None or not isinstance(value, np.ndarray):
+        if self.node.plan is None or not is_a(value, np.ndarray):
             return present(value)
         view = value.view()
         view.setflags(write=False)
@@ -67,7 +68,7 @@ class GraphArray(Array):
         """The gradient: a plain array of the array's shape and dtype, a NumPy scalar where it has
         no axes, None where nothing arrived. Setting it seeds `accum`."""
         grad = self.node.grad
-        return grad[()] if isinstance(grad, np.ndarray) and grad.ndim == 0 else grad
+        return grad[()] if is_a(grad, np.ndarray) and grad.ndim == 0 else grad
 
     @grad.setter
     def grad(self, value):
@@ -104,7 +105,7 @@ class GraphArray(Array):
         return plain_value(self).tolist()
 
     def __bool__(self) -> bool:
-        return bool(plain_value(self))
+        return bool(present(self.node.value))
 
     def __repr__(self) -> str:
         title = titled(self.node)

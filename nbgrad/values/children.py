@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kinds import is_a
 from . import graph
 from .gradients import contributions_to
 from .graph import Node
@@ -30,7 +31,7 @@ class Children(Mapping):
             contributions = contributions_to(self._node, child.node, seed)
             parts = [part for part in contributions if part is not None]
             total = sum(parts[1:], parts[0])
-            return total[()] if isinstance(total, np.ndarray) and total.ndim == 0 else total
+            return total[()] if is_a(total, np.ndarray) and total.ndim == 0 else total
 
         return pullback
 

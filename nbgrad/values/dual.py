@@ -19,6 +19,7 @@ from ..core.primitive import Aval, Primitive, bind, new_level, shape_of
 from ..core.steps import Index, Path
 from ..core.symbols import Symbol, is_recorded, lifted
 from ..eager import emission
+from ..kinds import is_a
 from ..rules.families import Custom, Elementwise, Written, is_finite, reals
 from ..rules.families.arrays import zeros_like
 from ..rules.families.scalar import scale, scaled
@@ -48,7 +49,7 @@ class Dual(Array):
             parts = value.primal, 0.0 if constant else value.tangent
         else:
             parts = value, 0.0
-        parts = [np.asarray(x) if isinstance(x, np.generic) else x for x in parts]
+        parts = [np.asarray(x) if is_a(x, np.generic) else x for x in parts]
         arrays = [self.primal, self.tangent, *(x for x in parts if type(x) is not float)]
         if not all(type(x) is np.ndarray for x in arrays):
             return super()._write(path, value, what)

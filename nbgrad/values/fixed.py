@@ -6,6 +6,7 @@ import numpy as np
 
 from ..core.primitive import Aval, Primitive
 from ..core.symbols import full
+from ..kinds import is_a
 
 
 class _Constant(Primitive):
@@ -30,7 +31,7 @@ constant = _Constant("constant")
 def constant_op(value: Any) -> tuple[Primitive, dict[str, Any]]:
     """The op and the parameters of an array that holds `value`; `full` where that was made by
     broadcasting one number."""
-    if not isinstance(value, np.ndarray) or any(value.strides) or not value.size:
+    if not is_a(value, np.ndarray) or any(value.strides) or not value.size:
         return constant, {"value": value}
     number = value.flat[0].item()
     return full, {"number": number, "shape": value.shape, "dtype": value.dtype.name}

@@ -1,11 +1,9 @@
 """Leaves of the graph: `track` makes them."""
 
 from typing import cast
-from weakref import ref
 
 import numpy as np
 
-from ..core import modes
 from ..core.array import Array
 from ..core.primitive import current_level
 from ..kernels.shapes import MOST_AXES
@@ -35,15 +33,10 @@ def track(x, name: str = "", *, copy: bool = True) -> TrackedArray:
     """
     Leaf.tracked = True
     if type(x) is np.ndarray and x.dtype in FLOATS and copy:
-        return _noted(short.make_leaf(x.copy(), name, current_level()))
+        return short.make_leaf(x.copy(), name, current_level())
     if isinstance(x, Array):
         return cast(TrackedArray, x)
-    return _noted(short.make_leaf(float_array(x, copy), name, current_level()))
-
-
-def _noted(leaf: TrackedArray) -> TrackedArray:
-    modes.leaves.append(ref(leaf))
-    return leaf
+    return short.make_leaf(float_array(x, copy), name, current_level())
 
 
 def leaf_of(x, level: int) -> TrackedArray:

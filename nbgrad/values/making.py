@@ -14,6 +14,7 @@ from ..core.array import Array, functions, implements
 from ..core.functions import items_of, no_rule
 from ..core.primitive import shape_of
 from ..errors import require_unmasked
+from ..kinds import is_a
 from ..rules import layout
 from .constants import as_kind, cast, filled, require_order
 
@@ -114,7 +115,7 @@ def fromiter(like, iter, dtype, count=-1):
 
 def _joined(nested: Any) -> Any:
     """An array of what nested lists hold, where anything is tracked; else the argument itself."""
-    if isinstance(nested, np.ndarray) and nested.dtype == object:
+    if is_a(nested, np.ndarray) and nested.dtype == object:
         nested = nested.tolist()
     if any(isinstance(item, Array) for item in items_of(nested)):
         return layout.array(nested)

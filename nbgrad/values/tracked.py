@@ -13,12 +13,14 @@ import numpy as np
 
 from ..core import memory, modes
 from ..core.array import Array
+from ..core.fillable import FILLABLE
 from ..core.modes import active
 from ..core.primitive import Primitive, bind
 from ..core.steps import Index
 from ..eager import plans as eager
 from ..eager.elementwise import ElementwisePlan
 from ..errors import DimensionMismatch, GraphError
+from ..kernels import gate
 from ..rules.families import ufunc_primitives
 from ..rules.index import slice_plan
 from . import backward, gradients, graph, operands, writing
@@ -74,7 +76,7 @@ class TrackedArray(GraphArray):
             x_value = x_node.value
         elif type(x) is int:
             x_node, x_kind, x_value = None, float, float(x)
-        elif type(x) is float or type(x) is np.ndarray:
+        elif type(x) in _PLAIN:
             x_node, x_kind, x_value = None, *plain_operand(x, primitive)
         else:
             return bind(primitive, x, y)
@@ -83,7 +85,7 @@ class TrackedArray(GraphArray):
             y_value = y_node.value
         elif type(y) is int:
             y_node, y_kind, y_value = None, float, float(y)
-        elif type(y) is float or type(y) is np.ndarray:
+        elif type(y) in _PLAIN:
             y_node, y_kind, y_value = None, *plain_operand(y, primitive)
         else:
             return bind(primitive, x, y)
@@ -225,6 +227,8 @@ class TrackedArray(GraphArray):
         return make_leaf, (np.array(plain_value(self)), _label(self), 0)
 
 
+_PLAIN = frozenset([float, np.ndarray, *FILLABLE])
+
 # -- recording ------------------------------------------------------------------------------------
 
 
@@ -323,7 +327,7 @@ def make_leaf(value, name: str, level: int) -> TrackedArray:
     else:
         node, array = NestedLeaf(), TrackedArray.nested()
         node.level = level
-    node.value, node.label = value, name
+    node.value, node.label, node.alive = value, name, gate.alive
     # A list from the start: threads may share a leaf, and appending to a list is safe.
     node.children, node.grad = [64], None
     node.time = node.changed = tick()

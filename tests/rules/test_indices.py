@@ -140,7 +140,7 @@ def test_positions_that_are_arguments():
     np.testing.assert_array_equal(vmap(grad(spread))(X, I), expected)
     np.testing.assert_array_equal(compile(vmap(grad(spread)))(X, I), expected)
     with pytest.raises(UntrackedError, match=r"at\[index\]\.set: the index depends .* np\.where"):
-        vmap(lambda x, i: at(x)[i].set(0.0))(X, I)
+        vmap(lambda x, i: at(x)[i].set(x[:3]))(X, I)
     with pytest.raises(TraceError, match=r"at\[index\]\.multiply: the index depends .* \.add"):
         compile(lambda x, i: at(x)[i].multiply(0.0))(X[0], I[0])
     with pytest.raises(UntrackedError, match=r"nbgrad\.at\(plain\)\[x\]\.get\(\)"):
@@ -285,3 +285,59 @@ def test_a_number_among_the_arguments_is_a_place_to_write_to(name, i):
     ):
         with pytest.raises(IndexError):
             out_of_range()
+
+
+def _added_at(index, value):
+    def f(x):
+        y = x * 1.0
+        y[index(x)] += value(x)
+        return np.sum(y * np.arange(16.0).reshape(4, 4))
+
+    return f
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(x[[3, 0, 1, 2], np.argmax(x[0])] ** 2),
+        lambda x: np.sum(x[np.argmax(x[0]), [1, 2]] * np.array([2.0, 3.0])),
+        lambda x: np.sum(x[[[1], [2]], np.argsort(x[0])] * x[:2]),
+        lambda x: np.sum(x[np.array([True, False, True, True]), np.argmax(x[0])]),
+        lambda x: np.sum(nbgrad.at(np.eye(4))[np.argmax(x[0]), [1, 2]].get() * x[0, :2]),
+        _added_at(lambda x: (np.argmax(x[0]), [1, 2]), lambda x: x[0, :2] ** 2),
+        _added_at(lambda x: ([3, 0], np.argmax(x[0])), lambda x: x[1, 1]),
+    ],
+)
+def test_positions_of_each_sample_beside_positions_of_all(f):
+    """`x[[3, 0], np.argmax(...)]` under vmap: one part of the index is that of a sample."""
+    xs = np.random.default_rng(0).normal(size=(2, 4, 4))
+    each = [nbgrad.value_and_grad(f)(x) for x in xs]
+    found = nbgrad.vmap(nbgrad.value_and_grad(f))(xs)
+    np.testing.assert_allclose(found[0], [value for value, _ in each], rtol=1e-12)
+    np.testing.assert_allclose(found[1], [slope for _, slope in each], rtol=1e-12)
+    second = nbgrad.vmap(nbgrad.hessian(f))(xs)
+    np.testing.assert_allclose(second, [nbgrad.hessian(f)(x) for x in xs], rtol=1e-12)
+
+
+def test_writes_at_positions_that_depend_on_the_arguments():
+    """They are right where no two positions are equal by the plain parts of the index, or all get
+    one number."""
+
+    def f(x):
+        y, z = x * 2.0, x[0] * 1.0
+        y[np.arange(2), np.argmax(x, axis=1)] = np.sin(x[:, 0])
+        y[[1, 0], np.argmin(x, axis=1)] *= x[:, 1]
+        z[np.argsort(x[1])[:2]] = 0.0
+        return np.sum(y * y) + np.sum(z**2)
+
+    samples = np.random.default_rng(0).normal(size=(3, 2, 3))
+    nbgrad.check_grads(f, (samples[0],), modes=("reverse", "forward"))
+    expected = [nbgrad.grad(f)(x) for x in samples]
+    batched = nbgrad.vmap(nbgrad.grad(f))
+    for found in (batched(samples), nbgrad.compile(batched)(samples)):
+        np.testing.assert_allclose(found, expected)
+    np.testing.assert_allclose(nbgrad.compile(nbgrad.grad(f))(samples[0]), expected[0])
+    zeros = lambda x, i: np.sum(at(x)[i].set(0.0) * x)  # noqa: E731
+    slopes = [2.0 * np.where(np.isin(np.arange(4), i), 0.0, x) for x, i in zip(X, I, strict=True)]
+    for found in (vmap(grad(zeros))(X, I), compile(vmap(grad(zeros)))(X, I)):
+        np.testing.assert_array_equal(found, slopes)

@@ -13,6 +13,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 
+from ...kinds import is_a
 from ..jit.interrupts import held_back
 from ..jit.kernel import instruction
 from ..layout import prototype
@@ -46,7 +47,7 @@ def _twin(name: str) -> Callable:
     def function(*args):
         from scipy import special  # here, as only plain Python asks
 
-        kind = next((type(arg) for arg in args if isinstance(arg, np.generic)), float)
+        kind = next((type(arg) for arg in args if is_a(arg, np.generic)), float)
         return kind(getattr(special, name)(*map(float, args)))
 
     return function

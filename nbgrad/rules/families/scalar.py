@@ -14,6 +14,7 @@ from ...eager.elementwise import ElementwisePlan
 from ...errors import NoRuleError
 from ...kernels import shapes
 from ...kernels.jit.kernel import Kernel
+from ...kinds import is_a
 from .. import batching, dtypes, simpler, structure
 from ..dtypes import FLOATS, float_type, require_real
 from ..forms import scalar
@@ -229,7 +230,7 @@ ufunc_primitives: dict[np.ufunc, Primitive] = {}
 
 def scaled(ct, partial):
     """`ct * partial`, where a zero of either gives zero even if the other is inf or nan."""
-    if isinstance(partial, (int, float)) and np.isfinite(partial):
+    if is_a(partial, (int, float)) and np.isfinite(partial):
         if partial == 0:
             return np.where(False, ct, 0.0)
         return ct if partial == 1 else ct * float(partial)

@@ -10,6 +10,7 @@ from ...core.naming import tagged
 from ...core.sizes import is_dynamic, require_least
 from ...core.symbols import Symbol
 from ...errors import TraceError
+from ...kinds import is_a
 from ..dtypes import BOOL, INT
 
 HOLE = "position"
@@ -21,7 +22,7 @@ def template_of(index: Any, shape: tuple[int, ...]) -> tuple[list[Any], tuple, i
     integers; the shape of the result; the place and the shape of the arrays' axes in it."""
     template, out, place, joint = outline_of(index, shape)
     for axis, part in enumerate(template):
-        if isinstance(part, np.ndarray):
+        if is_a(part, np.ndarray):
             template[axis] = _regular(part, place, joint, shape[axis])
     return template, out, place, joint
 
@@ -33,13 +34,13 @@ def outline_of(index: Any, shape: tuple[int, ...]) -> tuple[list[Any], tuple, in
     for part in parts:
         if _is_truth(part):
             flat.append(bool(part))
-        elif isinstance(part, np.ndarray) and part.dtype == bool:
+        elif is_a(part, np.ndarray) and part.dtype == bool:
             flat += list(np.nonzero(part))
         else:
             flat.append(part)
 
     def is_array(part: Any) -> bool:
-        return hasattr(part, "shape") and not isinstance(part, np.generic)
+        return hasattr(part, "shape") and not is_a(part, np.generic)
 
     arrays, truths = any(map(is_array, flat)), [part for part in flat if type(part) is bool]
     if arrays and truths:
@@ -48,7 +49,7 @@ def outline_of(index: Any, shape: tuple[int, ...]) -> tuple[list[Any], tuple, in
             "for a new axis"
         )
     if arrays:
-        flat = [np.asarray(p) if isinstance(p, (int, np.integer)) else p for p in flat]
+        flat = [np.asarray(p) if is_a(p, (int, np.integer)) else p for p in flat]
     # Arrays have their axes in one place: theirs, or the first where anything parts them, were it
     # an ellipsis of no axes. So has True or False, for which there is one axis, and what parts it
     # from a number.
@@ -97,7 +98,7 @@ def _is_position(part: Any) -> bool:
 
 def _require_fitting(parts: Sequence[Any], shape: tuple[int, ...]) -> None:
     """Raise IndexError for a mask over an axis whose length is not known."""
-    masks = [p for p in parts if isinstance(p, np.ndarray) and p.dtype == bool and p.ndim]
+    masks = [p for p in parts if is_a(p, np.ndarray) and p.dtype == bool and p.ndim]
     for mask in masks:
         at = shape[: mask.ndim] if parts[0] is mask else None
         if at is None or any(is_dynamic(n) for n in at):
@@ -141,8 +142,8 @@ def _position(part: int, n: int) -> int:
 
 def _is_truth(part: Any) -> bool:
     """Whether a part of an index is True or False, as a mask without axes."""
-    truth = isinstance(part, (bool, np.bool_))
-    return truth or (isinstance(part, np.ndarray) and part.dtype == bool and not part.ndim)
+    truth = is_a(part, (bool, np.bool_))
+    return truth or (is_a(part, np.ndarray) and part.dtype == bool and not part.ndim)
 
 
 def _takes_nothing(index: Any) -> bool:
@@ -187,7 +188,7 @@ def _template(graph: Any, index: Any, given: Sequence[Any], shape: tuple):
         if isinstance(part, Axis):
             axes.append(part)
             continue
-        is_constant = isinstance(part, np.ndarray)
+        is_constant = is_a(part, np.ndarray)
         value = graph.constant(part) if is_constant else _positive(graph, part, n)
         arrays.append(graph.broadcast(value, joint))
         axes.append(len(arrays) - 1)

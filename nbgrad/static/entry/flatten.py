@@ -13,6 +13,7 @@ from ...core.primitive import Aval
 from ...core.symbols import static_key
 from ...errors import has_mask, require_unmasked
 from ...kernels.shapes import require_axes
+from ...kinds import is_a
 from ...rules.dtypes import known
 from ...transforms import trees
 
@@ -38,27 +39,27 @@ class Unwritten(Exception):
 
 def is_dynamic(leaf: object) -> TypeGuard[Leaf]:
     """Numbers and arrays of numbers; strings, functions, bools and None are static."""
-    if isinstance(leaf, (bool, np.bool_)):
+    if is_a(leaf, (bool, np.bool_)):
         return False
-    if isinstance(leaf, (float, int)):
+    if is_a(leaf, (float, int)):
         return True
-    return isinstance(leaf, (np.ndarray, np.generic)) and leaf.dtype.kind in "fiub"
+    return is_a(leaf, (np.ndarray, np.generic)) and leaf.dtype.kind in "fiub"
 
 
 def aval_of(leaf: Leaf) -> Aval:
     """The shape and dtype of a leaf in a program."""
-    if isinstance(leaf, (np.ndarray, np.generic)):
+    if is_a(leaf, (np.ndarray, np.generic)):
         require_unmasked(leaf, "compile: an argument")
         require_axes(leaf.shape, "compile: an argument")
         return Aval.of(leaf.shape, known(leaf.dtype))
-    return Aval.of((), np.dtype(np.float64 if isinstance(leaf, float) else np.int64))
+    return Aval.of((), np.dtype(np.float64 if is_a(leaf, float) else np.int64))
 
 
 def entry_argument(leaf: Leaf) -> Leaf:
     """A leaf as the entry takes it: a number, or an aligned, contiguous array of a known dtype."""
     aval = aval_of(leaf)
-    if not isinstance(leaf, np.ndarray) or aval.shape == ():
-        return as_number(leaf, aval.dtype) if isinstance(leaf, (np.ndarray, np.generic)) else leaf
+    if not is_a(leaf, np.ndarray) or aval.shape == ():
+        return as_number(leaf, aval.dtype) if is_a(leaf, (np.ndarray, np.generic)) else leaf
     flags = leaf.flags
     if (
         flags.c_contiguous
@@ -110,13 +111,13 @@ class Writer:
             self.need(f"len({name}.__dict__) == {len(fields) + len(others)}")
         for other in others:
             held = getattr(value, other)
-            if not isinstance(held, _SIMPLE):
+            if not is_a(held, _SIMPLE):
                 raise Unwritten
             self.same(held, f"{name}.{other}")
 
     def same(self, value: object, name: str) -> None:
         known = f"type({name}) is {self.new(type(value))} and {name} == {self.new(value)}"
-        if isinstance(value, (float, tuple, frozenset)):  # equal ones may be different
+        if is_a(value, (float, tuple, frozenset)):  # equal ones may be different
             known += f" and {self.new(static_key)}({name}) == {self.new(static_key(value))}"
         self.need(known)
 
@@ -158,18 +159,18 @@ class Writer:
             if self.exact:
                 self.need(f"type({name}) is {kind.__name__}")
             self.leaves.append(name)
-        elif isinstance(value, np.ndarray) and value.shape:
+        elif is_a(value, np.ndarray) and value.shape:
             if self.packed:  # else the entry looks at them
                 if value.dtype is not known(value.dtype):  # bytes in another order
                     raise Unwritten
                 self.need(f"{name}.dtype is {self.new(value.dtype)}")
                 self.need(self.unmasked(name))
             self.leaves.append(name)
-        elif isinstance(value, (np.ndarray, np.generic)):
+        elif is_a(value, (np.ndarray, np.generic)):
             self.need(
                 f"type({name}) is {self.new(kind)} and {name}.dtype is {self.new(value.dtype)}"
             )
-            if isinstance(value, np.ndarray):
+            if is_a(value, np.ndarray):
                 self.need(f"{name}.shape == ()")
             dtype = known(value.dtype)
             if dtype is value.dtype:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...kernels.program import DISABLED, arena
+from ...kinds import is_a
 from .address_table import check_apart, table_of
 from .flatten import PYTHONS, UNFIT, Writer, entry_argument
 
@@ -100,7 +101,7 @@ def _taken(
         writer.need(f"({sizes}) in {writer.new(signature.verified)}")
     for array in entry.captured:
         name = writer.new(array)
-        known = isinstance(array, np.ndarray) and array.shape and entry_argument(array) is array
+        known = is_a(array, np.ndarray) and array.shape and entry_argument(array) is array
         operands.append(name if known else f"{writer.new(entry_argument)}({name})")
     if signature.packed:  # else the entry looks at them
         for name, value in zip(operands, signature.inputs, strict=True):

@@ -13,6 +13,7 @@ from ...kernels import pool
 from ...kernels.jit.forks import with_open_properties
 from ...kernels.pointers import Overlap
 from ...kernels.program import DISABLED, Entry, arena
+from ...kinds import is_a
 from ...transforms import trees
 from ..trace.program import Program
 from . import njit_entry
@@ -113,7 +114,7 @@ class PythonEntry:
         return [x for x, v in zip(arguments, self.signature.inputs, strict=True) if v.shape == ()]
 
     def _table(self, values: Sequence[Leaf], given: Sequence[Leaf]) -> np.ndarray:
-        arrays = [x for x in values if isinstance(x, np.ndarray) and x.shape != ()]
+        arrays = [x for x in values if is_a(x, np.ndarray) and x.shape != ()]
         shapes = [self.signature.shape(value, given) for value in self.signature.blocks()]
         if [x.shape for x in arrays] != shapes:
             raise ValueError(f"{self.program.name} was compiled for arrays of other shapes")
@@ -128,12 +129,12 @@ class PythonEntry:
             numbered = self.program.rebuild(list(range(len(self.program.outputs))))
             raise ValueError(f"{name}: out= has another nesting than the result, {numbered}")
         leaves, numbers = trees.flatten(out)[0], trees.flatten(self.tree)[0]
-        places = [x for x, number in zip(leaves, numbers, strict=True) if isinstance(number, float)]
+        places = [x for x, number in zip(leaves, numbers, strict=True) if is_a(number, float)]
         for i in self.signature.arrays():
             place, value = places[i], self.signature.outputs[i]
             require_unmasked(place, f"{name}: leaf {i} of out=")
             shape = self.signature.shape(value, given)
-            if isinstance(place, np.ndarray):
+            if is_a(place, np.ndarray):
                 flags = place.flags
                 if place.shape == shape and place.dtype == value.dtype and (
                     flags.c_contiguous and flags.writeable and place.dtype.isnative

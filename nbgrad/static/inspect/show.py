@@ -6,6 +6,7 @@ from reprlib import Repr
 
 import numpy as np
 
+from ...kinds import is_a
 from ...values import graph
 from ...values.base import titled
 from ...values.drawing import HEAD, Drawing, quoted
@@ -69,7 +70,7 @@ def _text(value: Leaf | TrackedArray | None, show: Callable) -> str:
 
 def _short(value: np.ndarray | float) -> str:
     """Two digits after the point, without trailing zeros beyond the first."""
-    if isinstance(value, np.ndarray):
+    if is_a(value, np.ndarray):
         return np.array2string(value, precision=2, threshold=8, edgeitems=2).replace("\n", "")
     text = f"{value:.2f}"
     return text[:-1] if text.endswith("0") and "e" not in text else text

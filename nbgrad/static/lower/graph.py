@@ -16,6 +16,7 @@ from ...codegen.reductions import MAXIMUM, MINIMUM, Reduction
 from ...codegen.scalar import Expr, parse
 from ...core.naming import power_of, tagged
 from ...core.sizes import is_dynamic, is_sum, require_least
+from ...kinds import is_a
 from ...rules.dtypes import known
 from .algebra import CHOICE, OVER, SAME, TIMES, simpler
 from .buffered import DeviceCall, Scatter
@@ -112,7 +113,7 @@ class Graph:
         """A number that is made of sizes that are known at run time; None for others."""
         if is_dynamic(number):
             return self.cast(self.new(Extent, (), INT, (), number, label=repr(number)), dtype)
-        found = power_of(number) if isinstance(number, float) else None
+        found = power_of(number) if is_a(number, float) else None
         if found is None:
             return None
         c, size, power = found

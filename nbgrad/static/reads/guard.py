@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import require_unmasked
+from ...kinds import is_a
 from ..trace.program import Program
 from . import kinds
 from .walk import Reads
@@ -20,7 +21,7 @@ _PLAIN = (np.ndarray, float, int)
 def _unmasked(x: Any) -> Any:
     """An argument, as a plain array where it is one of a subclass. Raises TypeError for a mask."""
     require_unmasked(x, "compile: an argument or out=")
-    return x.view(np.ndarray) if isinstance(x, np.ndarray) else x
+    return x.view(np.ndarray) if is_a(x, np.ndarray) else x
 
 
 class Guard:

@@ -14,6 +14,7 @@ from ...core.memory import inside_body
 from ...core.naming import tagged
 from ...core.primitive import Aval, Primitive, new_level
 from ...core.symbols import Symbol, recording, symbol_of, topological
+from ...kinds import is_a
 from ...rules.dtypes import known
 from ...values.tracked import below
 from .program import ArrayValue, Operand, Program, replay
@@ -221,7 +222,7 @@ class BodyRecorder(Recorder):
     def lift(self, x: Operand) -> Operand:
         """The input that stands for an array from outside; anything else itself."""
         x = symbol_of(x)
-        if not isinstance(x, np.ndarray) and not (isinstance(x, Array) and x.level < self.level):
+        if not is_a(x, np.ndarray) and not (isinstance(x, Array) and x.level < self.level):
             return x
         if id(x) not in self.lifted:
             aval = x.aval if isinstance(x, Array) else Aval.of(x.shape, x.dtype)
@@ -274,7 +275,7 @@ def recorded(
 
 def leaf_aval(x: Operand) -> Aval:
     """Shape and dtype of a leaf in a program."""
-    if isinstance(x, (float, int)):
+    if is_a(x, (float, int)):
         x = np.asarray(x)
     return Aval.of(x.shape, known(x.dtype))
 

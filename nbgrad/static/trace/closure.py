@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...core.symbols import static_key
+from ...kinds import is_a
 from ..reads import kinds
 from ..reads.walk import Reads
 
@@ -83,7 +84,7 @@ class _Seen:
 
 
 def _owner(array: np.ndarray) -> np.ndarray:
-    while isinstance(array.base, np.ndarray):
+    while is_a(array.base, np.ndarray):
         array = array.base
     return array
 

@@ -10,6 +10,7 @@ from ...core.array import Array
 from ...core.memory import copied
 from ...core.primitive import Aval, Primitive, bind
 from ...core.symbols import Symbol
+from ...kinds import is_a
 from .body import Joined
 from .program import ArrayValue, Operand
 
@@ -59,7 +60,7 @@ def zeros(values: Sequence[Operand], aval: Aval, inside: bool = False) -> ArrayV
 
 def zeros_of(values: Sequence[Operand], aval: Aval, arg: Operand) -> ArrayValue:
     """Zeros of the shape of an argument."""
-    shape = aval.shape if isinstance(arg, (float, int)) else arg.shape
+    shape = aval.shape if is_a(arg, (float, int)) else arg.shape
     return zeros(values, Aval.of(shape, aval.dtype))
 
 

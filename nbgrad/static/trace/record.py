@@ -13,7 +13,9 @@ from ...core.memory import Argument
 from ...core.primitive import Aval, Primitive, new_level
 from ...core.symbols import Builder, Symbol, aval_of, recording, symbol_of
 from ...errors import TraceError, require_unmasked
+from ...kernels import gate
 from ...kernels.shapes import require_axes
+from ...kinds import is_a
 from ...rules.dtypes import known
 from ...rules.elementwise import copy
 from ...rules.layout import transpose
@@ -50,7 +52,7 @@ class Recorder(Builder):
         return bool(self._known)
 
     def apply(self, primitive: Primitive, args: Sequence, params: dict) -> Any:
-        self.fixed.has_numbers |= any(isinstance(a, np.generic) for a in args)
+        self.fixed.has_numbers |= any(is_a(a, np.generic) for a in args)
         args = [symbol_of(a) if isinstance(a, _KNOWN) else self.capture(a) for a in args]
         params = {name: self._fixed_in(value) for name, value in params.items()}
         symbol = super().apply(primitive, args, params)
@@ -71,7 +73,7 @@ class Recorder(Builder):
         """The symbol of an array that the function closes over, which is read at each call."""
         require_unmasked(array, "compile: a captured array")
         # A Fillable may be written to before the program is complete.
-        array = np.array(array) if isinstance(array, Fillable) else np.asarray(array)
+        array = array.now() if isinstance(array, Fillable) else np.asarray(array)
         made = made_of_sizes(super().apply, self, array)
         if made is not None:
             return made
@@ -84,7 +86,7 @@ class Recorder(Builder):
             if array.dtype.kind not in "fiub":
                 raise TraceError(
                     f"an array of {array.dtype} is captured: compiled functions know floats, "
-                    "integers and bools"
+                    "integers and bools; write complex numbers as two real arrays"
                 )
             require_axes(array.shape, "compile: a captured array")
             self.captured[place] = (self.input(Aval.of(array.shape, known(array.dtype))), array)
@@ -100,7 +102,7 @@ class Recorder(Builder):
     def _fixed_in(self, param: object) -> object:
         if isinstance(param, tuple):
             return tuple(map(self._fixed_in, param))
-        return self.fix(param) if isinstance(param, np.ndarray) else param
+        return self.fix(param) if is_a(param, np.ndarray) else param
 
 
 def _is_weak(x: Operand) -> bool:
@@ -130,6 +132,7 @@ def trace(
 
     Raises TraceError where the function needs a value, or gives something else than arrays.
     """
+    _traced = gate.traced
     with new_level() as level:
         recorder = Recorder(level)
         inputs = [recorder.input(*pair) for pair in zip(avals, weak, strict=True)]
@@ -153,11 +156,11 @@ def trace(
     results = []
     for output in outputs:
         output = symbol_of(below(output, level))
-        if isinstance(output, np.ndarray) and output.dtype.kind in "fiub":
+        if is_a(output, np.ndarray) and output.dtype.kind in "fiub":
             output = recorder.apply(copy, [output], {})
         if isinstance(output, Symbol) and output.level == level:
             results.append(output)
-        elif isinstance(output, (float, int, np.generic)):
+        elif is_a(output, (float, int, np.generic)):
             results.append(output)
         else:
             raise _unfit(name, f"a {type(output).__name__}")

@@ -11,6 +11,7 @@ from ...core.naming import Naming, power_of, tagged
 from ...core.primitive import Primitive
 from ...core.sizes import is_dynamic, value_of
 from ...core.symbols import Symbol
+from ...kinds import is_a
 from .program import Program
 
 # Numbers that are made of sizes by another formula agree up to this.
@@ -73,7 +74,7 @@ class _Pairs:
             return True
         if isinstance(x, Symbol):
             return self.pairs.get(x) is y
-        if isinstance(x, (int, float)) and isinstance(y, (int, float)):
+        if is_a(x, (int, float)) and is_a(y, (int, float)):
             return self._same_number(x, y)
         if type(x) is not type(y):
             return False
@@ -83,7 +84,7 @@ class _Pairs:
             return x.keys() == y.keys() and all(self.same(x[key], y[key]) for key in x)
         if isinstance(x, slice):
             return all(self.same(getattr(x, k), getattr(y, k)) for k in ("start", "stop", "step"))
-        if isinstance(x, (np.ndarray, np.generic)):
+        if is_a(x, (np.ndarray, np.generic)):
             return x.dtype == y.dtype and (
                 x.tobytes() == y.tobytes() if x.shape == y.shape else self._same_steps(x, y)
             )
@@ -126,7 +127,7 @@ class _Pairs:
             return value_of(x, self.sizes) == y
         if x == y or x != x:
             return x != x or math.copysign(1.0, x) == math.copysign(1.0, y)
-        found = power_of(x) if isinstance(x, float) else None
+        found = power_of(x) if is_a(x, float) else None
         if found is None:
             return False
         c, size, power = found

@@ -1,0 +1,59 @@
+"""The class that an array answers to, `x.__class__`: `isinstance` and abstract classes ask for it
+after the type itself.
+
+NumPy's own ops give arrays, and scalars where there are no axes; a stand-in for one says the same:
+np.ndarray with axes, and np.float64 or another scalar type without, which is a `float` and a
+`numbers.Number`. C code asks for the type and sees none of this. The package asks `is_a`.
+"""
+
+from collections.abc import Callable, Iterator
+from operator import attrgetter
+from types import MethodType
+from typing import Any, cast
+
+from ..kernels.njit_arguments import refuse
+from .naming import require_number
+
+_kind = cast(Any, object.__dict__["__class__"])
+
+
+class NoAxes(TypeError, AttributeError):
+    """The error of `len(x)` for a number; `hasattr(x, "__len__")` is false with it."""
+
+
+class _OfArrays:
+    """A special method that arrays have and numbers have not."""
+
+    def __init__(self, method: Callable):
+        self.method = method
+
+    def __get__(self, x: Any, kind: type | None = None) -> Any:
+        if x is None:
+            return self.method
+        if not x.aval.shape:
+            raise NoAxes(f"object of type '{_called(x)}' has no len()")
+        return MethodType(self.method, x)
+
+
+def _called(x: Any) -> str:
+    return f"{x.__class__.__module__}.{x.__class__.__name__}"
+
+
+class Faced:
+    """`__class__` is NumPy's class for such a value. Setting it sets the type, as always."""
+
+    __slots__ = ()
+    __class__ = property(attrgetter("aval.face"), _kind.__set__)  # pyright: ignore
+
+    @_OfArrays
+    def __len__(self: Any) -> int:
+        return require_number(self.shape[0])
+
+    def __anext__(self: Any) -> Iterator[Any]:
+        """`iter(x)`, as `slots` has it."""
+        if not self.aval.shape:
+            raise TypeError(f"'{_called(self)}' object is not iterable")
+        return (self[i] for i in range(len(self)))
+
+
+refuse(Faced)
