@@ -90,15 +90,13 @@ if TYPE_CHECKING:
     from . import scipy as scipy
     from . import special as special
     from . import train as train
-    from .misc.operators import (
-        deriv,
-        grad_and_aux,
-        hessian_vector_product,
-        make_hvp,
-        make_jvp,
-        make_vjp,
-        vector_jacobian_product,
-    )
+    from .misc.operators import deriv as deriv
+    from .misc.operators import grad_and_aux as grad_and_aux
+    from .misc.operators import hessian_vector_product as hessian_vector_product
+    from .misc.operators import make_hvp as make_hvp
+    from .misc.operators import make_jvp as make_jvp
+    from .misc.operators import make_vjp as make_vjp
+    from .misc.operators import vector_jacobian_product as vector_jacobian_product
     from .static.inspect.show import draw, print_tree, show
     from .stats import Room
 

@@ -28,6 +28,8 @@ class primitive:
     np.float64(2.0)
     """
 
+    __name__: str
+
     def __init__(self, f: Callable):
         update_wrapper(self, f, assigned=("__module__", "__name__", "__doc__"), updated=())
         self._vjps: dict[int, Callable | None] = {}

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from functools import update_wrapper, wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar, cast
 
 from ..core.remade import Remade, Wrapper
 
-P, R = ParamSpec("P"), TypeVar("R")
+Make = TypeVar("Make", bound=Callable)
 
 
 class Transformed(Remade, Wrapper):
@@ -32,13 +32,13 @@ def transformed(make: Callable, f: Callable, *options: Any) -> Callable:
     return lambda computes: Transformed(computes, make, f, *options)
 
 
-def takes_argnum(make: Callable[P, R]) -> Callable[P, R]:
+def takes_argnum(make: Make) -> Make:
     """Decorator: `argnum`, as autograd calls it, may stand for `argnums`."""
 
     @wraps(make)
-    def call(*args: P.args, **options: P.kwargs) -> R:
+    def call(*args, **options):
         if "argnum" in options:
             options["argnums"] = options.pop("argnum")
         return make(*args, **options)
 
-    return call
+    return cast(Make, call)
