@@ -25,8 +25,10 @@ with _lasting():
     from .errors import (
         CacheWarning,
         CheckpointError,
+        ConstantWarning,
         DimensionMismatch,
         GraphError,
+        LeakedValueError,
         MissingExtra,
         NanError,
         NbgradError,
@@ -107,8 +109,10 @@ __version__ = "0.1.0"
 __all__ = [
     "CacheWarning",
     "CheckpointError",
+    "ConstantWarning",
     "DimensionMismatch",
     "GraphError",
+    "LeakedValueError",
     "MissingExtra",
     "NanError",
     "NbgradError",
