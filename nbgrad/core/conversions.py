@@ -9,17 +9,18 @@ import ast
 import dis
 import linecache
 import sys
-import threading
 from collections.abc import Sequence
 from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import NbgradError, TraceError, UntrackedError, lost_mask
+from ..errors import TraceError, UntrackedError, lost_mask
+from . import leaks
 from .functions import compared, in_scipy
 from .lines import user_line
 from .primitive import Tracer
+from .refusals import refused
 
 _STORES = ("STORE_SUBSCR", "STORE_SLICE")
 SPACE = "`import nbgrad.numpy as np`"
@@ -74,7 +75,13 @@ class Conversions:
 
     __slots__ = ()
 
+    def _require_open(self) -> None:
+        """Raise LeakedValueError for a value of a transformation that is over."""
+        if leaks.over(self):
+            raise leaks.of_level(self)
+
     def __array__(self, dtype=None, copy=None):
+        self._require_open()
         if sys._getframe(1).f_globals.get("__name__", "").startswith("numpy.ma"):
             raise TypeError(lost_mask("an operand beside a tracked array"))
         if (answer := compared(self, self.below, sys._getframe(1))) is not None:  # pyright: ignore
@@ -91,6 +98,7 @@ class Conversions:
         )
 
     def __float__(self) -> float:
+        self._require_open()
         ask = asking(sys._getframe(1))
         raise refused(
             f"{'' if ask.op else in_scipy(sys._getframe(1))}{ask.prefix}"
@@ -98,6 +106,7 @@ class Conversions:
         )
 
     def __int__(self) -> int:
+        self._require_open()
         raise refused(
             f"{_number('int', self)}: use int(x.item()) or x.data, np.rint(x) to stay tracked, or "
             f"nbgrad.loop in place of range{user_line()}"
@@ -106,11 +115,13 @@ class Conversions:
     __index__ = __int__
 
     def __complex__(self) -> complex:
+        self._require_open()
         raise refused(
             f"nbgrad has no complex numbers: use .item() for the plain number{user_line()}"
         )
 
     def __reduce__(self):
+        self._require_open()
         raise UntrackedError(unpicklable(f"a {type(self).__name__}"))
 
 
@@ -142,45 +153,12 @@ def unpicklable(what: str) -> str:
     )
 
 
-class _Refusal(threading.local):
-    """The last conversion that this thread refused, and how many it has refused. The error itself
-    is not kept, as its traceback holds the arrays of the user's function."""
-
-    kind: type[UntrackedError | TraceError] = UntrackedError
-    message = ""
-    count = 0
-
-
-refusal = _Refusal()
-
-
-def refused(message: str, kind: type[UntrackedError | TraceError] = UntrackedError) -> Exception:
-    """The error for a conversion. `explain` raises it again."""
-    refusal.kind, refusal.message = kind, message
-    refusal.count += 1
-    return kind(message)
-
-
-def explain(error: Exception, before: int) -> None:
-    """Raise what was refused after `before` refusals where C code of SciPy replaced that by an
-    error of its own, such as "Unable to parse arguments"."""
-    traceback = error.__traceback__
-    if isinstance(error, NbgradError) or refusal.count == before or traceback is None:
-        return
-    while traceback.tb_next is not None:
-        traceback = traceback.tb_next
-    # A SystemError comes of C code that runs on beside an exception: anywhere.
-    inside = _module(traceback.tb_frame).split(".")[0] == "scipy" or isinstance(error, SystemError)
-    if inside:
-        raise refusal.kind(refusal.message) from error
-
-
 def wrong_index(positions: Sequence) -> Exception:
     """The error for arrays as an index that are not all of integers."""
     if any(x.dtype.kind == "f" for x in positions):
         return IndexError(
             "an index of floats: arrays of integers and bools are one, and a tracked array holds "
-            "floats; use i.astype(int), through which there is no derivative, or track only "
+            "floats; use i.data.astype(int), through which there is no derivative, or track only "
             "what is not an index" + user_line()
         )
     kind = UntrackedError if any(x.is_batch for x in positions) else TraceError
@@ -208,8 +186,6 @@ def asking(frame: FrameType | None) -> Asking:
         return Asking("index of a plain array", frame, "use nbgrad.at(plain)[x].get()")
     op = _called(frame)
     name = op.rpartition(".")[2]
-    if _is_of_math(frame, op) and (own := _math_way(name)):
-        return Asking(op, frame, own)
     if name in _WAYS:
         return Asking(op, frame, _WAYS[name])
     if op.startswith("math."):
@@ -217,27 +193,6 @@ def asking(frame: FrameType | None) -> Asking:
     if isinstance(getattr(np, name, None), np.ufunc):
         return Asking(op, frame, _given(op))
     return Asking("", frame, _OTHERS)
-
-
-# The functions of NumPy and nbgrad for those of `math` that have another name there.
-_OF_MATH = {
-    "acos": "np.arccos", "acosh": "np.arccosh", "asin": "np.arcsin", "asinh": "np.arcsinh",
-    "atan": "np.arctan", "atanh": "np.arctanh", "atan2": "np.arctan2", "pow": "np.power",
-    "fsum": "np.sum", "erf": "nbgrad.special.erf", "erfc": "nbgrad.special.erfc",
-    "gamma": "nbgrad.special.gamma", "lgamma": "nbgrad.special.gammaln",
-}  # fmt: skip
-
-
-def _is_of_math(frame: FrameType, op: str) -> bool:
-    """Whether a name stands for a function of Python's `math` in a frame."""
-    first, _, rest = op.partition(".")
-    found = frame.f_locals.get(first, frame.f_globals.get(first))
-    return getattr(getattr(found, rest, None) if rest else found, "__module__", None) == "math"
-
-
-def _math_way(name: str) -> str:
-    own = _OF_MATH.get(name) or (f"np.{name}" if hasattr(np, name) else "")
-    return own and f"write {own}, which takes tracked values"
 
 
 def _given(op: str) -> str:

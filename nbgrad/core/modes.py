@@ -100,6 +100,10 @@ def tracking() -> Iterator[None]:
         no_tracking._blocks.set(outer)
 
 
+innermost: Callable[[], Any] = bool
+"""The transformation that was opened last in this thread or task, as `levels` has it."""
+
+
 class detect_nan(_Mode):
     """`with nbgrad.detect_nan():` the first op that gives nan raises NanError.
 

@@ -10,7 +10,7 @@ __all__ = ["refuse"]
 
 def refuse(kind: type) -> None:
     """Have Numba refuse values of this class, whichever class of NumPy they answer to."""
-    for face in (np.ndarray, np.generic):
+    for face in (np.ndarray, np.generic, object):
         before = typeof_impl.dispatch(face)
 
         def type_of(value, context, before=before):

@@ -17,7 +17,7 @@ from ..values.tracked import TrackedArray
 from . import trees
 from .run import Run, array_leaves, fitted, with_aux
 from .state import kept
-from .transformed import transformed
+from .transformed import takes_argnum, transformed
 
 
 def gradient(f: Callable, *args) -> tuple:
@@ -39,6 +39,7 @@ def gradient(f: Callable, *args) -> tuple:
     return _value_and_gradients("gradient", f, args, tuple(range(len(args))), {}, False)[1]
 
 
+@takes_argnum
 def grad(f: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable:
     """The function that gives the gradient of `f` with respect to its argument `argnums`.
 
@@ -65,6 +66,7 @@ def grad(f: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False)
     return gradient_of
 
 
+@takes_argnum
 def value_and_grad(
     f: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False
 ) -> Callable:
@@ -90,6 +92,7 @@ def value_and_grad(
     return value_and_gradient_of
 
 
+@takes_argnum
 def elementwise_grad(f: Callable, argnums: int = 0) -> Callable:
     """The derivative of each element of `f(x)` with respect to the same element of x.
 
@@ -108,7 +111,10 @@ def elementwise_grad(f: Callable, argnums: int = 0) -> Callable:
         places = existing("elementwise_grad", argnums, positions, len(args))
         run = Run("elementwise_grad", f, args, places, options)
         outputs, _ = array_leaves("elementwise_grad", run.result)
-        return run.pull(outputs, [ones_like(out) for out in outputs])[0]
+        slope = run.pull(outputs, [ones_like(out) for out in outputs])[0]
+        del outputs
+        run.end()
+        return slope
 
     return slope_of
 
@@ -154,6 +160,7 @@ def pullback_of(run: Run, result: Any) -> tuple[Any, Callable[[Any], tuple]]:
     outputs, rebuild = array_leaves(run.op, result)
     run.look(outputs)
     value = rebuild([kept(run.plain(x)) for x in outputs])
+    run.mark_ended()
 
     def pullback(ct):
         seeds = fitted(run.op, "cotangent", ct, outputs, value)
@@ -218,7 +225,9 @@ def _value_and_gradients(
         value = run.plain(out)
     if has_aux:
         run.look(aux)
-        return (value, run.plain(aux)), gradients
+        value = value, run.plain(aux)
+    out = own = root = aux = None
+    run.end()
     return value, gradients
 
 

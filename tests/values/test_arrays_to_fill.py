@@ -294,7 +294,7 @@ MESSAGES = {
     "plain[:] = [x]": (_list, f"assignment into a plain array: .*{FILL}"),
     "plain += x": (_augmented, rf"np\.add\(out=\.\.\.\), or an augmented assignment .*{FILL}"),
     "out": (lambda x: np.add(x, x, out=np.zeros(3)), rf"np\.add\(out=\.\.\.\).*{FILL}"),
-    "full": (lambda x: np.full(3, x[0]), r"np\.full: .*nbgrad\.numpy.*np\.full\(shape, v, like=v\)"),
+    "full": (lambda x: np.full(3, x[0]), r"np\.full: .*nbgrad\.numpy.*np\.full\(shape, v, like"),
     "r_": (lambda x: np.r_[x, 1.0], r"np\.r_: .*np\.concatenate .*like=x"),
     "c_": (lambda x: np.c_[x, x], r"np\.c_: .*np\.column_stack"),
     "array": (lambda x: np.array([x[0], x[1]]), rf"np\.array: .*{NESTED}"),
