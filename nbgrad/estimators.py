@@ -17,7 +17,7 @@ from .core.lines import user_line
 from .core.primitive import shape_of
 from .core.symbols import Symbol
 from .errors import DimensionMismatch, TraceError
-from .kinds import is_a
+from .kernels.kinds import is_a
 from .static.trace.record import is_recording
 from .transforms import jvp, trees, vmap
 from .values.operands import float_array, real_array

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from .kinds import is_a
+from .kernels.kinds import is_a
 
 
 class TrackedReal:

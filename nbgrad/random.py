@@ -20,7 +20,7 @@ from .core.array import Array
 from .core.lines import user_line
 from .core.primitive import bind, shape_of
 from .errors import TraceError
-from .kinds import is_a
+from .kernels.kinds import is_a
 from .rules import draws
 from .rules.index import index_of
 

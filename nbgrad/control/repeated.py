@@ -10,7 +10,7 @@ from ..core.array import Array
 from ..core.lines import user_line
 from ..core.memory import Argument
 from ..errors import DimensionMismatch, GraphError
-from ..kinds import is_a
+from ..kernels.kinds import is_a
 from ..rules.assign import explaining_at
 from ..rules.layout import stack
 from ..static.trace.body import recorded

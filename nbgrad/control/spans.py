@@ -15,7 +15,7 @@ import numpy as np
 from ..core.array import Array
 from ..core.lines import user_line
 from ..core.primitive import bind
-from ..kinds import is_a
+from ..kernels.kinds import is_a
 from ..rules.layout import reshape
 from ..transforms import trees
 from ..transforms.calls import FunctionCall, Part

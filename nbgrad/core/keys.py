@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kinds import is_a
+from ..kernels.kinds import is_a
 from .array import Array
 
 

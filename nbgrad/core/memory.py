@@ -16,7 +16,7 @@ from weakref import ref
 import numpy as np
 
 from ..errors import GraphError, TraceError, require_unmasked
-from ..kinds import is_a
+from ..kernels.kinds import is_a
 from . import modes
 from .functions import functions, items_of
 from .lines import user_line

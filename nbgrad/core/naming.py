@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import TraceError
-from ..kinds import is_a
+from ..kernels.kinds import is_a
 from .lines import user_line
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep

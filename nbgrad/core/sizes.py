@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import TraceError
-from ..kinds import is_a
+from ..kernels.kinds import is_a
 from .naming import Naming, gives_number, is_free, is_outside, naming, tagged
 
 Terms = dict[tuple[str, ...], int]

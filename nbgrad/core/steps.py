@@ -5,7 +5,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from ..kinds import is_a
+from ..kernels.kinds import is_a
 from . import modes
 from .functions import functions
 from .naming import naming

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import TraceError
-from ..kinds import is_a
+from ..kernels.kinds import is_a
 from . import leaks
 from .array import Array
 from .conversions import SPACE, asking, unpicklable

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from ..kinds import is_a
 from .jit.kernel import kernel
+from .kinds import is_a
 from .scalar.bits import offset
 
 

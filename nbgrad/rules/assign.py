@@ -10,7 +10,7 @@ from ..core.lines import user_line
 from ..core.primitive import Aval, Primitive, Unplanned, bind, shape_of
 from ..core.steps import Path
 from ..errors import DimensionMismatch, TraceError, UntrackedError, require_unmasked
-from ..kinds import is_a
+from ..kernels.kinds import is_a
 from . import batching, dtypes
 from .dtypes import common_type
 from .families import Custom, Linear, sample, zeros_like

@@ -15,7 +15,7 @@ from ..core.symbols import recording
 from ..eager import plans as eager
 from ..errors import require_unmasked
 from ..kernels import index as kernels
-from ..kinds import is_a
+from ..kernels.kinds import is_a
 from . import batching
 from .dtypes import common_type
 from .families import Custom, Linear, sample

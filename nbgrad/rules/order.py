@@ -8,7 +8,7 @@ from ..core.primitive import Aval, bind, shape_of
 from ..errors import NoRuleError
 from ..kernels import selection, shapes
 from ..kernels.jit.kernel import DISABLED
-from ..kinds import is_a
+from ..kernels.kinds import is_a
 from .dtypes import INT, held
 from .families import Written, sample
 from .forms import order as forms

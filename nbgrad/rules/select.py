@@ -11,7 +11,7 @@ from ..core.lines import user_line
 from ..core.primitive import Aval, bind, shape_of
 from ..core.symbols import Symbol, noted
 from ..errors import NoRuleError, TraceError, UntrackedError, require_unmasked
-from ..kinds import is_a
+from ..kernels.kinds import is_a
 from .dtypes import common_type, held
 from .families import Linear, sample
 from .forms import layout as forms

@@ -12,7 +12,7 @@ from ..core.functions import functions
 from ..core.lines import user_line
 from ..core.primitive import shape_of
 from ..errors import DimensionMismatch, TraceError, UntrackedError
-from ..kinds import is_a
+from ..kernels.kinds import is_a
 from .layout import given
 
 

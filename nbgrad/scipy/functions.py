@@ -10,7 +10,7 @@ import numpy as np
 from ..core.array import Array
 from ..core.primitive import shape_of
 from ..errors import DimensionMismatch
-from ..kinds import is_a
+from ..kernels.kinds import is_a
 from ..rules.assign import explaining_at
 from ..static import StaticFunction, compile
 from ..transforms import hessian, hvp, jacobian, trees, value_and_grad

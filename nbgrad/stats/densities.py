@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kinds import is_a
+from ..kernels.kinds import is_a
 from ..rules.layout import given
 from ..rules.nondiff import stopped
 

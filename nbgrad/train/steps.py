@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import WorkerError
 from ..kernels.checksum import checksum
-from ..kinds import is_a
+from ..kernels.kinds import is_a
 from ..nn.layers import training
 from ..parallel.engines import Alone, Engine, Rows, engine_of
 from ..parallel.gradients import ValueAndGrad

@@ -15,7 +15,7 @@ from ..core import primitive as core
 from ..core.array import Array
 from ..core.fillable import plain
 from ..kernels.jit.forks import fork_safe
-from ..kinds import is_a
+from ..kernels.kinds import is_a
 from ..values.tracked import TrackedArray, below
 from .objects import COMMON, NUMBERS, Held, construct, is_float, opened
 
@@ -27,7 +27,7 @@ is_differentiable = is_float
 
 def no_floats(leaves: Iterable[Any]) -> str:
     """The reason and the remedy where no leaf can be differentiated."""
-    if any(isinstance(x, (complex, np.ndarray, np.generic)) and np.iscomplexobj(x) for x in leaves):
+    if any(is_a(x, (complex, np.ndarray, np.generic)) and np.iscomplexobj(x) for x in leaves):
         return (
             "complex numbers are not supported: give the real and the imaginary part as two arrays"
         )

@@ -7,7 +7,7 @@ import numpy as np
 from ..core.array import Array
 from ..core.primitive import Aval, Primitive
 from ..errors import DimensionMismatch, GraphError
-from ..kinds import is_a
+from ..kernels.kinds import is_a
 from . import gradients, graph, operands
 from .children import Children
 from .graph import Leaf, Node

@@ -20,7 +20,7 @@ from ..core.primitive import Aval, Primitive, bind, new_level, shape_of
 from ..core.steps import Index, Path
 from ..core.symbols import Symbol, is_recorded, lifted
 from ..eager import emission
-from ..kinds import is_a
+from ..kernels.kinds import is_a
 from ..rules.families import Custom, Elementwise, Written, is_finite, reals
 from ..rules.families.arrays import zeros_like
 from ..rules.families.scalar import scale, scaled

@@ -16,6 +16,7 @@ import numpy as np
 from ..core.leaks import description, leaked
 from ..core.levels import code_of
 from ..errors import LeakedValueError
+from ..kernels.kinds import is_a
 from .base import titled
 from .graph import Ended, Leaf, Node, handle, leaf_below, live_children
 from .tracked import TrackedArray
@@ -44,7 +45,7 @@ class Leaked(TrackedArray):
 
     def __repr__(self) -> str:
         value = self.node.value
-        text = str(value) if isinstance(value, (np.ndarray, np.generic)) else ""
+        text = str(value) if is_a(value, (np.ndarray, np.generic)) else ""
         return f"{text} (leaked: {description(_what(self), *self.kept)})".lstrip()
 
 

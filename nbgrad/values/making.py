@@ -14,7 +14,7 @@ from ..core.array import Array, functions, implements
 from ..core.functions import items_of, no_rule
 from ..core.primitive import shape_of
 from ..errors import require_unmasked
-from ..kinds import is_a
+from ..kernels.kinds import is_a
 from ..rules import layout
 from .constants import as_kind, cast, filled, require_order
 

@@ -13,9 +13,9 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from ...kinds import is_a
 from ..jit.interrupts import held_back
 from ..jit.kernel import instruction
+from ..kinds import is_a
 from ..layout import prototype
 
 __all__ = ["address", "of_scipy"]

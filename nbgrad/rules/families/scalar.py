@@ -14,7 +14,7 @@ from ...eager.elementwise import ElementwisePlan
 from ...errors import NoRuleError
 from ...kernels import shapes
 from ...kernels.jit.kernel import Kernel
-from ...kinds import is_a
+from ...kernels.kinds import is_a
 from .. import batching, dtypes, simpler, structure
 from ..dtypes import FLOATS, float_type, require_real
 from ..forms import scalar

@@ -10,7 +10,7 @@ from ...core.naming import tagged
 from ...core.sizes import is_dynamic, require_least
 from ...core.symbols import Symbol
 from ...errors import TraceError
-from ...kinds import is_a
+from ...kernels.kinds import is_a
 from ..dtypes import BOOL, INT
 
 HOLE = "position"

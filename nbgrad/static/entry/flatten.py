@@ -12,8 +12,8 @@ import numpy as np
 from ...core.primitive import Aval
 from ...core.symbols import static_key
 from ...errors import has_mask, require_unmasked
+from ...kernels.kinds import is_a
 from ...kernels.shapes import require_axes
-from ...kinds import is_a
 from ...rules.dtypes import known
 from ...transforms import trees
 

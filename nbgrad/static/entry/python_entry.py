@@ -11,9 +11,9 @@ from ...core.primitive import Aval
 from ...errors import require_unmasked
 from ...kernels import pool
 from ...kernels.jit.forks import with_open_properties
+from ...kernels.kinds import is_a
 from ...kernels.pointers import Overlap
 from ...kernels.program import DISABLED, Entry, arena
-from ...kinds import is_a
 from ...transforms import trees
 from ..trace.program import Program
 from . import njit_entry

@@ -16,7 +16,7 @@ from ...codegen.reductions import MAXIMUM, MINIMUM, Reduction
 from ...codegen.scalar import Expr, parse
 from ...core.naming import power_of, tagged
 from ...core.sizes import is_dynamic, is_sum, require_least
-from ...kinds import is_a
+from ...kernels.kinds import is_a
 from ...rules.dtypes import known
 from .algebra import CHOICE, OVER, SAME, TIMES, simpler
 from .buffered import DeviceCall, Scatter

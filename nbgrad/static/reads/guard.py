@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import require_unmasked
-from ...kinds import is_a
+from ...kernels.kinds import is_a
 from ..trace.program import Program
 from . import kinds
 from .walk import Reads

@@ -14,7 +14,7 @@ from ...core.memory import inside_body
 from ...core.naming import tagged
 from ...core.primitive import Aval, Primitive, new_level
 from ...core.symbols import Symbol, recording, symbol_of, topological
-from ...kinds import is_a
+from ...kernels.kinds import is_a
 from ...rules.dtypes import known
 from ...values.tracked import below
 from .program import ArrayValue, Operand, Program, replay

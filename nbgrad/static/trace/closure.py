@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...core.symbols import static_key
-from ...kinds import is_a
+from ...kernels.kinds import is_a
 from ..reads import kinds
 from ..reads.walk import Reads
 

@@ -13,8 +13,8 @@ from ...core.primitive import Aval, Primitive, new_level
 from ...core.symbols import Builder, Symbol, aval_of, recording, symbol_of
 from ...errors import TraceError, require_unmasked
 from ...kernels import gate
+from ...kernels.kinds import is_a
 from ...kernels.shapes import require_axes
-from ...kinds import is_a
 from ...rules.dtypes import known
 from ...rules.elementwise import copy
 from ...rules.layout import transpose
