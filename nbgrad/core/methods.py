@@ -158,7 +158,6 @@ class Methods:
     min = _method(np.min)
     cumsum = _method(np.cumsum)
     cumprod = _method(np.cumprod)
-    compress = _method(np.compress)
     clip = _method(np.clip)
     round = _method(np.round)
     swapaxes = _method(np.swapaxes)
