@@ -251,7 +251,8 @@ def bind(primitive: Primitive, *args, **params) -> Any:
             if arg.level > level:
                 top, level = arg, arg.level
         elif type(arg) is list or type(arg) is tuple:
-            return bind(primitive, *map(functions["given"], args), **params)
+            args = [functions["given"](x) if type(x) in (list, tuple) else x for x in args]
+            return bind(primitive, *args, **params)
     if top is None:
         for arg in args:
             if type(arg) is not np.ndarray:

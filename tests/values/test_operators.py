@@ -162,5 +162,7 @@ def test_lists_of_tracked_arrays_are_compared(compare):
     # NumPy takes an error for "not equal", so what has no numbers answers for its elements.
     for wrong in (nbgrad.compile, nbgrad.vmap):
         with pytest.raises((nbgrad.TraceError, nbgrad.UntrackedError), match="the truth of a"):
-            wrong(lambda x: x * compare([x], [x]))(np.ones((2, 2)))
+            wrong(lambda x: x * compare([x], [np.ones_like(x)]))(np.array([[1.0, 1.0], [1.0, 2.0]]))
+    same = nbgrad.vmap(lambda x: x * compare([x], [x]))(np.ones((2, 2)))
+    np.testing.assert_array_equal(same, np.ones((2, 2)))
     assert nbgrad.grad(lambda x: x * compare([x], [3.0]))(3.0) == 1.0
