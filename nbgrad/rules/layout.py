@@ -80,9 +80,9 @@ def _require_order(op: str, a, order) -> str:
 
 
 @implements(np.ravel)
-def ravel(a, order="C"):
+def ravel(a, order: Any = "C"):
     """The elements, row by row, along one axis; column by column with `order="F"`."""
-    order: Any = _require_order("ravel", a, order)
+    order = _require_order("ravel", a, order)
     out = reshape_of(a if order == "C" else np.transpose(a), -1)
     # A view with gaps is copied, though reshape would give a view of it.
     is_view = isinstance(a, Array) and numpy_gives_view(a, lambda x: x.ravel(order))

@@ -163,13 +163,12 @@ def test_dtypes():
         np.ones(3, bool, like=x),
         np.eye(3, dtype=int, like=x),
         np.zeros_like(x, int),
+        np.array([x[0]], int, like=x),  # integers have no derivative
     ):
         assert type(made) is np.ndarray
         assert made.dtype.kind in "ib"
     with pytest.raises(TypeError, match="complex128: a tracked x makes arrays of float64 or"):
         np.zeros(3, complex, like=x)
-    with pytest.raises(TypeError, match="float64 or float32"):
-        np.array([x[0]], int, like=x)
 
 
 def test_what_makes_no_array_is_refused():
