@@ -17,7 +17,7 @@ from ..errors import has_mask, lost_mask
 from . import memory
 from .augmented import augmented
 from .conversions import Conversions
-from .faces import Faced
+from .faces import Faced, has_axes
 from .functions import check_call, functions, in_scipy, name_of, no_rule, of_ufunc, views
 from .functions import implements as implements
 from .methods import Methods, own
@@ -104,6 +104,11 @@ class Array(Methods, Conversions, Faced, Tracer):
         self._leave()
         self._become(new)
 
+    @property
+    def _is_argument(self) -> bool:
+        """Whether it is an argument of a transformation."""
+        return type(self.origin) is memory.Argument
+
     def _require_computed(self, what: str) -> None:
         """Raise GraphError for a leaf, which is not written to."""
 
@@ -164,9 +169,6 @@ class Array(Methods, Conversions, Faced, Tracer):
         def __iter__(self) -> Iterator[Any]:
             return self.__anext__()
 
-    def __reversed__(self) -> Iterator[Any]:
-        return (self[i] for i in range(len(self) - 1, -1, -1))
-
     # -- operators ----------------------------------------------------------------------------
 
     __add__, __radd__ = _binary("add")
@@ -187,7 +189,7 @@ class Array(Methods, Conversions, Faced, Tracer):
     __hash__ = object.__hash__
 
     def __pos__(self):
-        return self
+        return functions[np.copy](self)
 
     def __pow__(self, exponent):
         if type(exponent) is int and -8 <= exponent <= 8:
@@ -241,7 +243,7 @@ class Array(Methods, Conversions, Faced, Tracer):
         if name in type(self).value_slots and type(self.origin) is memory.Origin:
             memory.refresh(self)
             return getattr(self, name)
-        if name == "__iter__" and self.aval.shape:
+        if name == "__iter__" and has_axes(self):
             return self.__anext__
         way = _ELSEWHERE.get(name)
         if way is None and hasattr(np.ndarray, name):
@@ -252,9 +254,6 @@ class Array(Methods, Conversions, Faced, Tracer):
             name=name,
             obj=self,
         )
-
-    def __contains__(self, value) -> bool:
-        return bool(np.any(self == value))
 
     # -- NumPy's protocols --------------------------------------------------------------------
 

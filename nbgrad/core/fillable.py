@@ -163,12 +163,6 @@ class Traced(Fillable):
             return _get(self, index)
         return functions["at"](self.now())[index].get()
 
-    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
-        """NumPy asks its arguments from the left; a Filled, which is no Traced, is to answer."""
-        if Filled in types:
-            return NotImplemented
-        return super().__array_function__(function, types, args, options)
-
 
 FILLABLE = frozenset([Fillable, Traced])
 
@@ -230,8 +224,11 @@ def _owner(x: Any) -> Fillable:
     return x
 
 
-class Filled(Fillable):
-    """A Fillable that tracked values were written to: it stands for the array that it holds."""
+class Filled(Traced):
+    """A Fillable that tracked values were written to: it stands for the array that it holds.
+
+    NumPy asks subclasses first: so it answers for functions of both kinds.
+    """
 
     __slots__ = ()
 
@@ -281,7 +278,7 @@ def _method(name: str) -> Any:
         args = [functions["given"](arg) if type(arg) is list else arg for arg in args]
         return getattr(x, name)(*args, **options)
 
-    method.__name__, method.__doc__ = name, of_numpy.__doc__
+    method.__name__, method.__doc__ = name, f"`np.ndarray.{name}`."
     return method
 
 
