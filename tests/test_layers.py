@@ -32,6 +32,7 @@ FLOORS = (
         "check",
         "descent",
         "estimators",
+        "extend",
         "linalg",
         "naive",
         "numpy",
@@ -42,7 +43,7 @@ FLOORS = (
     ("stats",),
     ("scipy",),
     ("data", "nn", "optim", "parallel"),
-    ("train",),
+    ("misc", "train"),
     ("",),  # nbgrad/__init__.py
     ("experiments",),
     ("bench",),

@@ -88,7 +88,8 @@ def test_all_names_of_scipy_are_there(room):
 
 def test_plain_numbers_go_to_scipys_own_functions():
     assert special.expit is scipy.special.expit
-    assert linalg.svd is scipy.linalg.svd
+    assert linalg.lu is scipy.linalg.lu
+    assert np.array_equal(linalg.svd(A)[0], scipy.linalg.svd(A)[0])
     assert stats.uniform is scipy.stats.uniform
     assert norm.ppf(0.3) == scipy.stats.norm.ppf(0.3)
     assert norm(1.0, 2.0).pdf(0.5) == scipy.stats.norm(1.0, 2.0).pdf(0.5)  # pyright: ignore
@@ -102,7 +103,8 @@ def test_plain_numbers_go_to_scipys_own_functions():
     [
         (lambda x: norm.ppf(x), r"scipy\.stats\.norm\.ppf"),
         (lambda x: norm(x).logpdf(0.0), r"scipy\.stats\.norm\.logpdf"),  # pyright: ignore
-        (lambda x: linalg.inv(x * np.eye(2)), r"scipy\.linalg\.inv: np\.linalg"),
+        (lambda x: linalg.lu(x * np.eye(2))[2], r"scipy\.linalg\.lu: np\.linalg"),
+        (lambda x: linalg.qr(x * A[:, :2])[0], r"qr: mode='complete' has no derivative rule"),
         (lambda x: special.ellipk(x), r"scipy\.special\.ellipk has no derivative rule"),
         (lambda x: integrate.odeint(lambda y, t: x * y, [1.0], [0.0, 1.0]), r"pass tracked values"),
         (lambda x: integrate.odeint(falling, x, [0.0, 1.0], (1.0,), full_output=True), "leave it"),
@@ -111,6 +113,40 @@ def test_plain_numbers_go_to_scipys_own_functions():
 def test_what_has_no_derivative_is_refused_by_name(call, named):
     with pytest.raises((nbgrad.UntrackedError, nbgrad.NoRuleError), match=named):
         nbgrad.grad(call)(0.3)
+
+
+SPD = A @ A.T
+SOLVERS: dict[str, Any] = {
+    "cholesky": lambda x: linalg.cholesky(SPD + np.diag(x), lower=True, check_finite=False),
+    "cholesky, upper": lambda x: linalg.cholesky(SPD + np.diag(x)),
+    "det": lambda x: linalg.det(x * A),
+    "eigh": lambda x: linalg.eigh(SPD + np.diag(x), lower=True)[0],
+    "eigvalsh": lambda x: linalg.eigvalsh(SPD + np.diag(x)),
+    "inv": lambda x: linalg.inv(np.diag(x) + A, overwrite_a=True),
+    "lstsq": lambda x: linalg.lstsq(A[:, :2] * x[:2], x)[0],
+    "norm": lambda x: linalg.norm(A * x, "fro"),
+    "pinv": lambda x: linalg.pinv(A * x),
+    "qr": lambda x: linalg.qr(A * x)[1],
+    "qr, economic": lambda x: linalg.qr(A[:, :2] + x[:, None], mode="economic")[0],
+    "qr, r": lambda x: linalg.qr(A * x, mode="r")[0],
+    "solve": lambda x: linalg.solve(SPD * x[0], x, assume_a="pos"),
+    "svd": lambda x: linalg.svd(A * x)[1],
+    "svd, economic": lambda x: linalg.svd(A[:, :2] * x[:2], full_matrices=False)[1],
+    "svdvals": lambda x: linalg.svdvals(A * x),
+}
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_functions_that_numpy_has_too_are_scipys(name):
+    f = SOLVERS[name]
+    assert np.allclose(nbgrad.vjp(f, X)[0], f(X), rtol=1e-12, atol=1e-12)
+    nbgrad.check_grads(f, (X,), BOTH)
+
+
+def test_options_that_mean_more_are_refused_with_tracked_arrays():
+    assert linalg.eigh(SPD, eigvals_only=True).shape == (3,)
+    with pytest.raises(TypeError, match="eigvals_only"):
+        nbgrad.grad(lambda x: linalg.eigh(x * SPD, eigvals_only=True)[0])(1.0)
 
 
 def test_distributions_are_modules_and_objects():
