@@ -23,7 +23,6 @@ from .index import (
     held,
     index_of,
     is_basic,
-    over_samples,
     scatter,
     scatter_at,
     selected,
@@ -138,7 +137,7 @@ def _push_at(tangents, out, args, *, index):
 
 def _batch_at(primitive, size, args, batched, *, index):
     (x, value, *positions), (has_x, has_value, *has) = args, batched
-    full, aligned = over_samples(size, index, positions, has, True)
+    full, aligned = batching.over_samples(size, index, positions, has, True)
     if full is None or any(shape_of(p)[own:] for p, own in zip(positions, has, strict=True)):
         return Primitive.batch(primitive, size, args, batched, index=index)
     if _last_of(index, [0] * len(positions), shape_of(x)[has_x:]) is not None:

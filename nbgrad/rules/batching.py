@@ -13,6 +13,7 @@ import numpy as np
 from ..core.primitive import Primitive, bind, shape_of
 from ..kernels.kinds import is_a
 from .dtypes import FLOATS, common_type
+from .forms.indexing import HOLE
 
 
 def lead(x: Any, ndim: int) -> Any:
@@ -156,3 +157,24 @@ def axes_of_part(part: Any) -> int:
     """The axes that a part of an index gives to the result: one for a mask, whatever its own."""
     array = np.asarray(part)
     return 1 if array.dtype == bool else array.ndim
+
+
+def over_samples(
+    size: int, index, positions, has: Sequence[bool], has_x: bool
+) -> tuple[tuple | None, list]:
+    """An index with holes as one of the whole batch, and its positions; None where no one index
+    takes the same."""
+    parts = index if isinstance(index, tuple) else (index,)
+    places = [i for i, part in enumerate(parts) if is_position(part)]
+    if places[-1] - places[0] + 1 != len(places) or (any(has) and places[0]):
+        return None, positions
+    if not any(has):
+        return (slice(None), *parts), positions
+    # Positions of samples broadcast against those that the index holds, too.
+    sizes = [len(shape_of(p)) - batch for p, batch in zip(positions, has, strict=True)]
+    held = [axes_of_part(parts[i]) for i in places if parts[i] is not HOLE]
+    ndim = max(sizes + held)
+    positions = [lead(p, ndim) if batch else p for p, batch in zip(positions, has, strict=True)]
+    if not has_x:
+        return parts, positions
+    return (np.arange(size).reshape(size, *(1,) * ndim), *parts), positions

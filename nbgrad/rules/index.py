@@ -1,11 +1,10 @@
 """Indexing: slices, integers, arrays of integers, and the scatter that is their transpose."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from ..core.array import Array, apply, implements
 from ..core.conversions import wrong_index
+from ..core.functions import functions, items_of
 from ..core.memory import link
 from ..core.naming import naming
 from ..core.primitive import Aval, Primitive, Unplanned, bind, shape_of
@@ -15,6 +14,7 @@ from ..core.symbols import recording
 from ..eager import plans as eager
 from ..errors import require_unmasked
 from ..kernels import index as kernels
+from ..kernels.gate import is_tracing
 from ..kernels.kinds import is_a
 from . import batching
 from .dtypes import common_type
@@ -189,7 +189,7 @@ def _gather_infer(x: Aval, *positions, index) -> Aval:
 def _gather_batch(primitive, size, args, batched, *, index):
     """Positions of each sample, behind the number of the sample."""
     (x, *positions), (has_x, *has) = args, batched
-    full, positions = over_samples(size, index, positions, has, has_x)
+    full, positions = batching.over_samples(size, index, positions, has, has_x)
     if full is None:
         return Primitive.batch(primitive, size, args, batched, index=index)
     return bind(primitive, x, *positions, index=full)
@@ -197,34 +197,11 @@ def _gather_batch(primitive, size, args, batched, *, index):
 
 def _scatter_batch(primitive, size, args, batched, *, shape, index):
     (ct, *positions), (_, *has) = args, batched
-    full, positions = over_samples(size, index, positions, has, True)
+    full, positions = batching.over_samples(size, index, positions, has, True)
     if full is None:
         return Primitive.batch(primitive, size, args, batched, shape=shape, index=index)
     (ct,) = batching.spread(size, (ct,), batched[:1])
     return bind(primitive, ct, *positions, shape=(size, *shape), index=full)
-
-
-def over_samples(
-    size: int, index, positions, has: Sequence[bool], lead: bool
-) -> tuple[tuple | None, list]:
-    """An index with holes as one of the whole batch, and its positions; None where no one index
-    takes the same."""
-    parts = index if isinstance(index, tuple) else (index,)
-    places = [i for i, part in enumerate(parts) if batching.is_position(part)]
-    if places[-1] - places[0] + 1 != len(places) or (any(has) and places[0]):
-        return None, positions
-    if not any(has):
-        return (slice(None), *parts), positions
-    # Positions of samples broadcast against those that the index holds, too.
-    sizes = [len(shape_of(p)) - batch for p, batch in zip(positions, has, strict=True)]
-    held = [batching.axes_of_part(parts[i]) for i in places if parts[i] is not HOLE]
-    ndim = max(sizes + held)
-    positions = [
-        batching.lead(p, ndim) if batch else p for p, batch in zip(positions, has, strict=True)
-    ]
-    if not lead:
-        return parts, positions
-    return (np.arange(size).reshape(size, *(1,) * ndim), *parts), positions
 
 
 gather = Custom(
@@ -277,6 +254,8 @@ def without_lists(index):
                 without_lists(list(part) if isinstance(part, tuple) else part) for part in index
             )
     elif isinstance(index, (list, range)):
+        if is_tracing() and any(isinstance(x, Array) for x in items_of(index)):
+            return functions["given"](index)
         index = np.asarray(index)
         return index if index.size else index.astype(np.intp)
     require_unmasked(index, "index")

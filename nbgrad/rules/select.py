@@ -222,12 +222,34 @@ def _edge(x, a, axis):
 
 UNTRACKED = (
     np.argwhere, np.nonzero, np.flatnonzero,
-    np.array_equal, np.array_equiv, np.allclose, np.isclose,
+    np.array_equal, np.array_equiv,
     np.array_repr, np.array_str, np.array2string,
 )  # fmt: skip
 """Functions whose values change in steps, or are no numbers: what they give for `.data`."""
 
 functions.update({function: on_values(function) for function in UNTRACKED})
+_isclose, _allclose = on_values(np.isclose), on_values(np.allclose)
+
+
+@implements(np.isclose)
+def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether elements are equal within a tolerance: plain bools."""
+    try:
+        return _isclose(a, b, rtol, atol, equal_nan)
+    except TraceError:  # values that only the program has
+        near = np.less_equal(np.abs(a - b), atol + rtol * np.abs(b))
+        close = np.logical_or(np.logical_and(near, np.isfinite(b)), np.equal(a, b))
+        both = np.logical_and(np.isnan(a), np.isnan(b)) if equal_nan else False
+        return np.logical_or(close, both)
+
+
+@implements(np.allclose)
+def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether all elements are equal within a tolerance: a plain bool."""
+    try:
+        return _allclose(a, b, rtol, atol, equal_nan)
+    except TraceError:
+        return np.all(isclose(a, b, rtol, atol, equal_nan))
 
 
 @implements(np.shape)

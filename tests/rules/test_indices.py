@@ -341,3 +341,15 @@ def test_writes_at_positions_that_depend_on_the_arguments():
     slopes = [2.0 * np.where(np.isin(np.arange(4), i), 0.0, x) for x, i in zip(X, I, strict=True)]
     for found in (vmap(grad(zeros))(X, I), compile(vmap(grad(zeros)))(X, I)):
         np.testing.assert_array_equal(found, slopes)
+
+
+def test_lists_of_positions_that_depend_on_the_arguments():
+    def f(x):
+        i = np.argmax(np.abs(x[:, 0]))
+        return np.sum(x[[0, i]] * x[[i, 0]] ** 2) + np.sum(x[[i, 1], 0])
+
+    xs = np.random.default_rng(0).normal(size=(3, 3, 3))
+    expected = [nbgrad.grad(f)(x) for x in xs]
+    np.testing.assert_allclose(nbgrad.vmap(nbgrad.grad(f))(xs), expected)
+    compiled = nbgrad.compile(nbgrad.grad(f))
+    np.testing.assert_allclose([compiled(x) for x in xs], expected)

@@ -90,3 +90,32 @@ def two_ways(x):
 def test_branches_that_go_on_are_refused(f):
     with pytest.raises(nbgrad.TraceError, match="the truth of a traced value"):
         nbgrad.compile(f)(2.0)
+
+
+def test_isclose_and_allclose_are_asked_by_checks():
+    def solved(pivot, x):
+        if np.isclose(pivot, 0.0, atol=1e-12):
+            raise ZeroDivisionError("the matrix is singular")
+        assert np.allclose(x, x[0], rtol=0.5, equal_nan=True), "the numbers differ"
+        return np.sum(np.where(np.isclose(x, x[::-1], equal_nan=True), x / pivot, x * pivot))
+
+    x = np.array([1.0, 1.2, 1.0, np.nan])
+    both = nbgrad.value_and_grad(solved)
+    compiled = nbgrad.compile(both)
+    for here in (np.array([1.0, 1.2, 1.1]), np.array([1.0, 1.2, 1.0])):
+        for found, expected in zip(compiled(2.0, here), both(2.0, here), strict=True):
+            np.testing.assert_allclose(found, expected)
+    with pytest.raises(ZeroDivisionError, match=r"isclose\(pivot"):
+        compiled(0.0, x[:3])
+    with pytest.raises(AssertionError):
+        compiled(2.0, np.array([1.0, 1.2, 3.0]))
+
+    def close(a, b):
+        return np.where(np.isclose(a, b, rtol=0.1, equal_nan=True), 1.0, a), np.isclose(a, b)
+
+    a = np.array([1.0, np.nan, np.inf, -np.inf, np.inf, 3.0, 0.0])
+    b = np.array([1.05, np.nan, np.inf, np.inf, 1.0, np.inf, 1e-9])
+    for found, expected in zip(nbgrad.compile(close)(a, b), close(a, b), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    samples = nbgrad.compile(nbgrad.vmap(close))(np.stack([a, b]), np.stack([b, a]))
+    np.testing.assert_array_equal(samples[1], [np.isclose(a, b), np.isclose(b, a)])
