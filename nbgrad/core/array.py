@@ -186,7 +186,7 @@ class Array(Methods, Conversions, Faced, Tracer):
     __hash__ = object.__hash__
 
     def __pos__(self):
-        return self
+        return functions[np.copy](self)
 
     def __pow__(self, exponent):
         if type(exponent) is int and -8 <= exponent <= 8:

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import UntrackedError
 from . import memory
 from .flat import Flat
 from .functions import functions, views
+from .lines import user_line
 from .primitive import Tracer
 
 
@@ -85,9 +87,10 @@ class Methods:
         require_masks("~", self)
         return functions[np.logical_not](self)
 
-    def reshape(self, *shape):
+    def reshape(self, *shape, order="C", copy=None):
         """The elements in another shape; one length may be -1."""
-        return functions[np.reshape](self, shape[0] if len(shape) == 1 else shape)
+        out = functions[np.reshape](self, shape[0] if len(shape) == 1 else shape, order)
+        return memory.copied(out, [self]) if copy else out
 
     def flatten(self, order="C"):
         """The elements along one axis, in an array of its own."""
@@ -187,9 +190,20 @@ class Methods:
 
     put = _method(np.put)
 
-    def copy(self):
-        """A tracked copy; the derivative passes through."""
+    def copy(self, order="C"):
+        """A tracked copy; the derivative passes through. There is no order in memory."""
         return functions[np.copy](self)
+
+    def view(self: Any, dtype=None, type=None):
+        """A view of all elements. Raises UntrackedError for one as another dtype or class."""
+        if dtype is np.ndarray:
+            dtype = None
+        if type not in (None, np.ndarray) or dtype not in (None, self.dtype):
+            raise UntrackedError(
+                f"view of a tracked array as {type or dtype} would lose its derivative: use "
+                f"x.astype(dtype), or x.data for the plain numbers{user_line()}"
+            )
+        return self[...] if self.ndim else self
 
     def __copy__(self):
         """`copy.copy(x)` and `copy.deepcopy(x)` are `np.copy(x)`: the derivative passes through."""

@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import TraceError
 from ..kinds import is_a
 from .array import Array
-from .conversions import asking, refused, unpicklable
+from .conversions import SPACE, asking, refused, unpicklable
 from .functions import compared, in_scipy
 from .lines import user_line
 from .naming import naming, tagged
@@ -30,7 +30,7 @@ _STATIC = (
     "nbgrad.register(fields=...)"
 )
 _JOINING = (
-    "use np functions on it, np.stack or np.array(nested, like=x) to join values, "
+    f"with {SPACE} arrays take traced values, as those made with like=x do; use np functions on it "
     "and nbgrad.at(plain)[x].get() for elements at positions x"
 )
 

@@ -10,10 +10,11 @@ import re
 import sys
 from collections.abc import Callable
 from functools import cache, wraps
-from types import ModuleType
+from types import BuiltinFunctionType, ModuleType
 from typing import Any
 
 import numpy as np
+from numba.core.typing.typeof import typeof_impl
 
 from .builtin import FASTCALL, Definition, compiled
 from .layout import IS_KNOWN, prototype
@@ -128,6 +129,20 @@ def _general(plain: Callable, own: Callable, made: Callable | None, home: str) -
 
     call.__module__ = home
     return call
+
+
+_type_before = typeof_impl.dispatch(BuiltinFunctionType)
+
+
+@typeof_impl.register(BuiltinFunctionType)
+def _type_of(function: Any, context: Any) -> Any:
+    """The type that a gate has in functions that Numba compiles: that of NumPy's function."""
+    plain = plain_of(function)
+    if plain is None:
+        return _type_before(function, context)
+    from numba.core.registry import cpu_target
+
+    return cpu_target.typing_context.resolve_value_type(plain)
 
 
 def _described(function: Callable) -> str:

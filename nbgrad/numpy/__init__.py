@@ -14,15 +14,12 @@ are NumPy's, too, and take tracked values:
 >>> nbgrad.grad(f)(np.array([2.0, 3.0]))
 array([4., 2.])
 
-While nothing is tracked, the functions call NumPy's, and give plain arrays:
-
->>> type(np.zeros(3))
-<class 'numpy.ndarray'>
+While nothing is tracked, the functions call NumPy's, and give plain arrays. The page "Writing to
+arrays" says what such arrays take, and which functions refuse tracked values.
 """
 
 import numpy as _np
 
-from . import compiling as compiling
 from . import fft, lib, linalg, random
 from .making import replaced as _replaced
 from .modules import names as _names

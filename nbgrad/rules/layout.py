@@ -46,8 +46,7 @@ def _lengths(op: str, shape) -> list[int]:
 def reshape_of(a, shape, order="C"):
     """The elements of a, row by row, in another shape; one length may be -1. With `order="F"`,
     column by column."""
-    if order != "C":
-        _require_order("reshape", order)
+    if _require_order("reshape", a, order) != "C":
         turned = shape[::-1] if isinstance(shape, (tuple, list)) else shape
         return np.transpose(reshape_of(np.transpose(a), turned))
     old = shape_of(a)
@@ -69,17 +68,21 @@ def reshape_of(a, shape, order="C"):
     return out
 
 
-def _require_order(op: str, order) -> None:
-    if order not in ("C", "F"):
-        raise ValueError(
-            f"{op}: order={order!r}: tracked arrays have no order in memory; give 'C' or 'F'"
-        )
+def _require_order(op: str, a, order) -> str:
+    """The order of the elements: "C" or "F". Along one axis there is one only."""
+    if order in ("C", "F"):
+        return order
+    if order in ("A", "K") and len(shape_of(a)) < 2:
+        return "C"
+    raise ValueError(
+        f"{op}: order={order!r}: tracked arrays have no order in memory; give 'C' or 'F'"
+    )
 
 
 @implements(np.ravel)
-def ravel(a, order: Any = "C"):
+def ravel(a, order="C"):
     """The elements, row by row, along one axis; column by column with `order="F"`."""
-    _require_order("ravel", order)
+    order: Any = _require_order("ravel", a, order)
     out = reshape_of(a if order == "C" else np.transpose(a), -1)
     # A view with gaps is copied, though reshape would give a view of it.
     is_view = isinstance(a, Array) and numpy_gives_view(a, lambda x: x.ravel(order))

@@ -105,7 +105,7 @@ class GraphArray(Array):
         return plain_value(self).tolist()
 
     def __bool__(self) -> bool:
-        return bool(present(self.node.value))
+        return bool(present(self.node.value))  # that of samples says so
 
     def __repr__(self) -> str:
         title = titled(self.node)

@@ -1,4 +1,4 @@
-"""Arrays of `nbgrad.numpy` as NumPy's arrays, before and after tracked values are written to them."""
+"""Arrays of `nbgrad.numpy`, before and after tracked values are put into them."""
 
 import copy
 import ctypes
@@ -6,6 +6,7 @@ import gc
 import pickle
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numba
 import numpy
@@ -67,7 +68,9 @@ def test_results_are_plain_arrays(mode):
 
 
 def test_filled_arrays_are_what_jacobians_and_pullbacks_take():
-    f = lambda x: _returned(x)["filled"]
+    def f(x):
+        return _returned(x)["filled"]
+
     numpy.testing.assert_array_equal(nbgrad.jacobian(f)(X)[0], [2.0, 0.0, 0.0])
     _, pullback = nbgrad.vjp(f, X)
     assert pullback(np.ones(3))[0].tolist() == [2.0, 0.0, 0.0]
@@ -141,7 +144,7 @@ def test_other_orders_of_memory():
     moves = 1e-6 * numpy.eye(3)
     want = [(f(X + move, "C") - f(X - move, "C")) / 2e-6 for move in moves]
     for order in "CF":
-        of_order = lambda x, order=order: f(x, order)
+        of_order = partial(f, order=order)
         numpy.testing.assert_allclose(nbgrad.grad(of_order)(X), want, rtol=1e-7)
         numpy.testing.assert_allclose(nbgrad.compile(nbgrad.grad(of_order))(X), want, rtol=1e-7)
         numpy.testing.assert_allclose(nbgrad.jacobian(of_order)(X), want, rtol=1e-7)

@@ -1,4 +1,4 @@
-"""Functions of `nbgrad.numpy` of tracked arrays, numbers, and lists of them, against differences."""
+"""Functions of `nbgrad.numpy` of tracked arrays, numbers and lists of them, against differences."""
 
 import numpy
 import pytest
