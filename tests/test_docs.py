@@ -51,6 +51,15 @@ def test_the_page_on_writing_runs():
     assert namespace["slope"].shape == (3,)
 
 
+def test_the_page_for_users_of_autograd_runs_and_its_names_are_there():
+    namespace, text = run("coming_from_autograd.md")
+    assert abs(np.exp(namespace["fitted"]["log_scale"]) - namespace["data"].std()) < 1e-2
+    for name in set(re.findall(r"nbgrad((?:\.[a-z_]+)+)", text)):
+        found = nbgrad
+        for part in name.strip(".").split("."):
+            found = getattr(found, part)
+
+
 def test_the_page_on_training_runs_and_names_what_there_is(capsys):
     _, text = run("training.md")
     assert "Dense" in capsys.readouterr().out

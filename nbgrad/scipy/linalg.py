@@ -56,9 +56,9 @@ def _of_symmetric(function: Callable) -> Callable:
 
 def _qr(a: Any, *, mode: str = "full") -> Any:
     rows, columns = _shape_of(a)[-2:]
-    full = "reduced" if rows <= columns else "complete"
-    out = np.linalg.qr(a, {"full": full, "economic": "reduced"}.get(mode, mode))
-    return (out,) if mode == "r" else out
+    if mode == "r":
+        return (np.linalg.qr(a, "r"),)
+    return np.linalg.qr(a, "complete" if mode == "full" and rows > columns else "reduced")
 
 
 _linalg = np.linalg

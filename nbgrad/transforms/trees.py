@@ -28,9 +28,7 @@ is_differentiable = is_float
 def no_floats(leaves: Iterable[Any]) -> str:
     """The reason and the remedy where no leaf can be differentiated."""
     if any(is_a(x, (complex, np.ndarray, np.generic)) and np.iscomplexobj(x) for x in leaves):
-        return (
-            "complex numbers are not supported: give the real and the imaginary part as two arrays"
-        )
+        return "complex numbers are not supported: use the real and imaginary parts"
     return "all but floats are static, so write 2.0 for 2 or convert the array to float64"
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import nbgrad
-import nbgrad.numpy as gnp
+import nbgrad.numpy as gnp  # pyright: ignore
 from nbgrad import (
     deriv,
     elementwise_grad,
@@ -59,7 +59,7 @@ def test_argnum_means_argnums(make):
     assert "argnum" not in inspect.signature(make).parameters
     assert pickle.loads(pickle.dumps(make(np.sum, argnum=0)))(X) is not None
     with pytest.raises(TypeError, match="multiple values"):
-        make(loss, 0, argnum=1)
+        make(loss, 0, **{"argnum": 1})
 
 
 def test_several_arguments():

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from typing import Any
 
-from .core.array import Array
-from .errors import NoRuleError
-from .transforms import custom_rule, trees
+from ..core.array import Array
+from ..errors import NoRuleError
+from ..transforms import custom_rule, trees
 
 __all__ = ["defjvp", "defvjp", "primitive"]
 
