@@ -25,8 +25,10 @@ with _lasting():
     from .errors import (
         CacheWarning,
         CheckpointError,
+        ConstantWarning,
         DimensionMismatch,
         GraphError,
+        LeakedValueError,
         MissingExtra,
         NanError,
         NbgradError,
@@ -98,8 +100,10 @@ __version__ = "0.1.0"
 __all__ = [
     "CacheWarning",
     "CheckpointError",
+    "ConstantWarning",
     "DimensionMismatch",
     "GraphError",
+    "LeakedValueError",
     "MissingExtra",
     "NanError",
     "NbgradError",

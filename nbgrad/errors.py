@@ -7,8 +7,10 @@ import numpy as np
 __all__ = [
     "CacheWarning",
     "CheckpointError",
+    "ConstantWarning",
     "DimensionMismatch",
     "GraphError",
+    "LeakedValueError",
     "MissingExtra",
     "NanError",
     "NbgradError",
@@ -65,6 +67,10 @@ class TraceError(NbgradError, TypeError):
     """A function under `nbgrad.compile` asked for something that only a value can answer."""
 
 
+class LeakedValueError(NbgradError, RuntimeError):
+    """A value of a transformation was used after that was over: an attribute or a list kept it."""
+
+
 class NanError(NbgradError, FloatingPointError):
     """An op gave nan under `nbgrad.detect_nan`, or in a training: `fitted` is what that reached."""
 
@@ -85,3 +91,7 @@ class WorkerError(NbgradError, RuntimeError):
 
 class CacheWarning(UserWarning):
     """The kernel cache could not be used; results are right, compiling is repeated."""
+
+
+class ConstantWarning(UserWarning):
+    """The result of a function does not depend on what is differentiated: derivatives are zero."""

@@ -9,17 +9,18 @@ import ast
 import dis
 import linecache
 import sys
-import threading
 from collections.abc import Sequence
 from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import NbgradError, TraceError, UntrackedError, lost_mask
+from ..errors import TraceError, UntrackedError, lost_mask
+from . import leaks
 from .functions import compared, in_scipy
 from .lines import user_line
 from .primitive import Tracer
+from .refusals import refused
 
 _STORES = ("STORE_SUBSCR", "STORE_SLICE")
 SPACE = "`import nbgrad.numpy as np`"
@@ -74,7 +75,13 @@ class Conversions:
 
     __slots__ = ()
 
+    def _require_open(self) -> None:
+        """Raise LeakedValueError for a value of a transformation that is over."""
+        if leaks.over(self):
+            raise leaks.of_level(self)
+
     def __array__(self, dtype=None, copy=None):
+        self._require_open()
         if sys._getframe(1).f_globals.get("__name__", "").startswith("numpy.ma"):
             raise TypeError(lost_mask("an operand beside a tracked array"))
         if (answer := compared(self, self.below, sys._getframe(1))) is not None:  # pyright: ignore
@@ -91,6 +98,7 @@ class Conversions:
         )
 
     def __float__(self) -> float:
+        self._require_open()
         ask = asking(sys._getframe(1))
         raise refused(
             f"{'' if ask.op else in_scipy(sys._getframe(1))}{ask.prefix}"
@@ -98,6 +106,7 @@ class Conversions:
         )
 
     def __int__(self) -> int:
+        self._require_open()
         raise refused(
             f"{_number('int', self)}: use int(x.item()) or x.data, np.rint(x) to stay tracked, or "
             f"nbgrad.loop in place of range{user_line()}"
@@ -106,11 +115,13 @@ class Conversions:
     __index__ = __int__
 
     def __complex__(self) -> complex:
+        self._require_open()
         raise refused(
             f"nbgrad has no complex numbers: use .item() for the plain number{user_line()}"
         )
 
     def __reduce__(self):
+        self._require_open()
         raise UntrackedError(unpicklable(f"a {type(self).__name__}"))
 
 
@@ -140,39 +151,6 @@ def unpicklable(what: str) -> str:
         'joblib.Parallel(prefer="threads")), or compute the gradient in each process, by '
         "nbgrad.parallel.value_and_grad(loss, engine)"
     )
-
-
-class _Refusal(threading.local):
-    """The last conversion that this thread refused, and how many it has refused. The error itself
-    is not kept, as its traceback holds the arrays of the user's function."""
-
-    kind: type[UntrackedError | TraceError] = UntrackedError
-    message = ""
-    count = 0
-
-
-refusal = _Refusal()
-
-
-def refused(message: str, kind: type[UntrackedError | TraceError] = UntrackedError) -> Exception:
-    """The error for a conversion. `explain` raises it again."""
-    refusal.kind, refusal.message = kind, message
-    refusal.count += 1
-    return kind(message)
-
-
-def explain(error: Exception, before: int) -> None:
-    """Raise what was refused after `before` refusals where C code of SciPy replaced that by an
-    error of its own, such as "Unable to parse arguments"."""
-    traceback = error.__traceback__
-    if isinstance(error, NbgradError) or refusal.count == before or traceback is None:
-        return
-    while traceback.tb_next is not None:
-        traceback = traceback.tb_next
-    # A SystemError comes of C code that runs on beside an exception: anywhere.
-    inside = _module(traceback.tb_frame).split(".")[0] == "scipy" or isinstance(error, SystemError)
-    if inside:
-        raise refusal.kind(refusal.message) from error
 
 
 def wrong_index(positions: Sequence) -> Exception:

@@ -100,6 +100,10 @@ def tracking() -> Iterator[None]:
         no_tracking._blocks.set(outer)
 
 
+innermost: Callable[[], Any] = bool
+"""Gives what `levels` notes of the transformation that runs here."""
+
+
 class detect_nan(_Mode):
     """`with nbgrad.detect_nan():` the first op that gives nan raises NanError.
 

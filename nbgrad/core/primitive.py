@@ -6,19 +6,17 @@ each belongs to a level, and `bind` hands an op to the highest level among its a
 """
 
 import math
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from contextvars import ContextVar
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..errors import NoRuleError, require_unmasked
-from ..kernels import gate
 from . import modes
 from .functions import functions
+from .levels import current_level, new_level
 from .naming import as_int
 from .standing import StandIn
 
@@ -266,17 +264,6 @@ def bind(primitive: Primitive, *args, **params) -> Any:
     return top.process(level, primitive, args, params)
 
 
-# Levels are never used twice: a new one lies above every array that there is. Each has one more
-# right above it, for what is tracked inside of a transformation that is at this level.
-_fresh = modes.fresh_level
-
-
-def current_level() -> int:
-    """The level at which `track` makes arrays now: 0 outside of every transformation."""
-    opened = _opened.get() and _innermost()
-    return 0 if opened is None else opened.inside
-
-
 def level_for(values: Iterable[Any]) -> int:
     """The level of a derivative with respect to some of `values`: what is of this level or above is
     a constant of it.
@@ -288,10 +275,10 @@ def level_for(values: Iterable[Any]) -> int:
     """
     here = current_level()
     if modes.active and modes.untracked(here):
-        return _fresh()
+        return modes.fresh_level()
     for x in values:
         if isinstance(x, Tracer) and x.level >= here:
-            return _fresh()
+            return modes.fresh_level()
     return here
 
 
@@ -299,66 +286,6 @@ def apart(values: Iterable[Any]) -> AbstractContextManager:
     """`with apart(values):` a function that closes over `values` counts as one that is given them:
     no derivative inside takes them for constants."""
     return nullcontext() if level_for(values) == current_level() else new_level()
-
-
-class new_level:
-    """`with new_level() as level` opens a level for a transformation: its own, above every array
-    that there is, or the one given. What is tracked inside lies above it.
-
-    The level follows the nesting of calls, not the arguments: an inner gradient of a plain array
-    that uses an outer tracked value must lie above it. It is open while the call that opened it
-    runs, however that ends: an interrupt in the middle of `__exit__` leaves nothing behind.
-    """
-
-    __slots__ = ("alive", "frame", "inside", "level", "outer")
-
-    def __init__(self, level: int | None = None):
-        self.alive: Any = gate.alive
-        fresh = _fresh()
-        self.level = fresh if level is None else level
-        self.inside = fresh + 1
-
-    def __enter__(self) -> int:
-        self.outer = None if _opened.get() is None else _innermost()
-        self.frame: Any = sys._getframe(1)
-        _opened.set(self)
-        return self.level
-
-    def __exit__(self, *error) -> None:
-        _opened.set(self.outer)
-        self.frame = self.alive = None
-
-
-class outermost(new_level):
-    """`with outermost():` what is tracked inside is tracked as outside of all transformations: for
-    plain arrays only."""
-
-    __slots__ = ()
-
-    def __init__(self):
-        self.level = self.inside = 0
-
-
-# Each thread and each task nests transformations on its own.
-_opened: ContextVar[new_level | None] = ContextVar("nbgrad_level", default=None)
-
-
-def _innermost() -> new_level | None:
-    """The innermost level whose call still runs."""
-    known = opened = _opened.get()
-    while opened is not None:
-        frame: Any = sys._getframe(1)
-        while frame is not None:
-            if frame is opened.frame:
-                break
-            frame = frame.f_back
-        else:
-            opened = opened.outer
-            continue
-        break
-    if opened is not known:
-        _opened.set(opened)
-    return opened
 
 
 def shape_of(x) -> Shape:

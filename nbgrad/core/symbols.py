@@ -15,13 +15,16 @@ import numpy as np
 
 from ..errors import TraceError
 from ..kinds import is_a
+from . import leaks
 from .array import Array
-from .conversions import SPACE, asking, refused, unpicklable
+from .conversions import SPACE, asking, unpicklable
 from .functions import compared, in_scipy
+from .keys import number_key, static_key
 from .lines import user_line
 from .naming import naming, tagged
 from .primitive import Aval, Primitive
 from .raising import checked
+from .refusals import refused
 from .standing import StandIn
 
 # How a number becomes part of a program.
@@ -57,6 +60,8 @@ class Symbol(Array):
         return builder.handed(builder.apply(primitive, [*map(StandIn.value_of, args)], params))
 
     def __repr__(self):
+        if leaks.over(self):
+            return leaks.shown(self)
         return f"<symbol {self.primitive.name if self.primitive else 'input'} {self.aval}>"
 
     @property
@@ -82,6 +87,7 @@ class Symbol(Array):
 
     @property
     def below(self) -> Any:
+        self._require_open()
         raise TraceError(
             "the numbers of a traced value were asked for while the function is recorded: keep it "
             "an array and use np functions" + user_line()
@@ -95,6 +101,7 @@ class Symbol(Array):
     tolist = item
 
     def __bool__(self):
+        self._require_open()
         if (truth := checked(self, sys._getframe(1))) is not None:
             return truth
         raise refused(
@@ -109,6 +116,7 @@ class Symbol(Array):
         raise TraceError(unpicklable("a traced value"))
 
     def __float__(self):
+        self._require_open()
         ask, inside = asking(sys._getframe(1)), in_scipy(sys._getframe(1))
         way = ask.way if ask.op else "keep it an array and use np functions"
         raise refused(
@@ -118,6 +126,7 @@ class Symbol(Array):
         )
 
     def __int__(self):
+        self._require_open()
         raise TraceError(
             "int() of a traced value: it has no number while the function is recorded; "
             f"{_STATIC}, or use nbgrad.loop in place of range{user_line()}"
@@ -126,6 +135,7 @@ class Symbol(Array):
     __index__ = __int__
 
     def __array__(self, dtype=None, copy=None):
+        self._require_open()
         if (answer := compared(self, None, sys._getframe(1))) is not None:
             return answer
         ask, inside = asking(sys._getframe(1)), in_scipy(sys._getframe(1))
@@ -152,10 +162,19 @@ class Handle(Symbol):
         self.line, self.weak = symbol.line, symbol.weak
         self.origin = self.views = None
 
+    @classmethod
+    def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
+        for x in args:
+            if type(x) is Handle:  # a program that is recorded is worked on by its symbols
+                x._require_open()
+        return super().process(level, primitive, args, params)
+
     def _snapshot(self) -> Symbol:
+        self._require_open()
         return self.symbol
 
     def _fresh(self) -> "Symbol":
+        self._require_open()
         return Handle(self.symbol)
 
 
@@ -243,7 +262,7 @@ class Builder:
                 return symbol_of(simpler)
         key = (
             primitive,
-            tuple(id(arg) if isinstance(arg, Symbol) else _number_key(arg) for arg in args),
+            tuple(id(arg) if isinstance(arg, Symbol) else number_key(arg) for arg in args),
             tuple((name, static_key(params[name])) for name in sorted(params)),
         )
         symbol = self._known.get(key)
@@ -329,21 +348,3 @@ def topological(
             if symbol not in known:
                 stack += symbols_in(reversed(symbol.args))
     return order
-
-
-def static_key(x) -> Any:
-    """A static parameter as part of a key: indices hold slices and arrays, and numbers that are
-    equal for Python (1, True and 1.0, or the two zeros) are different programs."""
-    if isinstance(x, (tuple, frozenset)):
-        return (type(x), *map(static_key, x))
-    if isinstance(x, slice):
-        return ("slice", *map(static_key, (x.start, x.stop, x.step)))
-    if is_a(x, np.ndarray):
-        return ("array", x.shape, x.dtype.str, x.tobytes())
-    return _number_key(x) if is_a(x, (int, float, complex, np.generic)) else x
-
-
-def _number_key(x) -> Any:
-    if isinstance(x, (np.ndarray, Array)):
-        return ("array", id(x))
-    return (type(x), repr(x))

@@ -74,7 +74,7 @@ def vmap(f: Callable, in_axes: Any = 0, out_axes: Any = 0) -> Callable:
             if axis is not None and _is_array(leaf)
         ]
         count, _traced = _count(batches), gate.traced
-        with new_level() as level:
+        with new_level(None, "vmap", f) as level:
             result = f(
                 *(
                     rebuild([_batched(x, axis, level) for x, axis in zip(leaves, its, strict=True)])
@@ -82,12 +82,13 @@ def vmap(f: Callable, in_axes: Any = 0, out_axes: Any = 0) -> Callable:
                 ),
                 **options,
             )
-        outputs, rebuild = array_leaves("vmap", result)
-        given = set(builtins.map(id, batches))
-        its = _axes_for("out_axes", out_axes, result, outputs)
-        return rebuild(
-            [_placed(x, axis, level, count, given) for x, axis in zip(outputs, its, strict=True)]
-        )
+            outputs, rebuild = array_leaves("vmap", result)
+            given = set(builtins.map(id, batches))
+            its = _axes_for("out_axes", out_axes, result, outputs)
+            rows = [
+                _placed(x, axis, level, count, given) for x, axis in zip(outputs, its, strict=True)
+            ]
+        return rebuild(rows)
 
     return over_samples
 

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
-from ..core.primitive import new_level, outermost
+from ..core.levels import new_level, outermost
 from ..eager import plans as eager
 from ..errors import GraphError
 from ..rules.families import zeros_like
 from ..rules.nondiff import stopped
-from ..values import backward, graph
+from ..values import backward, graph, leaked
 from ..values.leaves import leaf_of
 from ..values.tracked import TrackedArray, below
 from . import trees
@@ -92,9 +92,13 @@ class _Checkpoint(CallPrimitive):
         with outermost():
             started = graph.tick()
             leaves = [leaf_of(x, 0) for x in args]
+            nodes = [leaf.node for leaf in leaves]
             out = call.apply(*leaves)
             _require_own(call, out, started)
-        return out.node.value if isinstance(out, TrackedArray) else np.asarray(out)
+        value = out.node.value if isinstance(out, TrackedArray) else np.asarray(out)
+        del out, leaves
+        leaked.end(nodes, call.op, call.f)
+        return value
 
     def pullback(self, ct, out, args, need, **params):
         call: FunctionCall = params["call"]

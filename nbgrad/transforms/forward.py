@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
-from ..core.conversions import explain, refusal
 from ..core.memory import Argument
 from ..core.primitive import new_level, shape_of
 from ..errors import DimensionMismatch, GraphError
@@ -53,7 +52,7 @@ def jvp(f: Callable, primals: Sequence, tangents: Sequence, has_aux: bool = Fals
         direction = fitted("jvp", "tangent", tangent, leaves, primal)
         flat.append((leaves, rebuild))
         directions.append(direction)
-    with new_level() as level:
+    with new_level(None, "jvp", f) as level:
         duals = []
         for (leaves, rebuild), direction in zip(flat, directions, strict=True):
             moved = [
@@ -61,20 +60,14 @@ def jvp(f: Callable, primals: Sequence, tangents: Sequence, has_aux: bool = Fals
                 for x, t in zip(leaves, direction, strict=True)
             ]
             duals.append(rebuild(moved))
-        before = refusal.count
-        try:
-            result = f(*duals)
-        except Exception as error:
-            explain(error, before)
-            raise
-    result, aux = with_aux("jvp", result) if has_aux else (result, None)
-    outputs, rebuild = array_leaves("jvp", result)
-    value = rebuild([primal_of(x, level) for x in outputs])
-    tangent = rebuild([tangent_of(x, level) for x in outputs])
-    if not has_aux:
-        return value, tangent
-    rest, rebuild_rest = trees.flatten(aux)
-    return value, tangent, rebuild_rest([primal_of(x, level) for x in rest])
+        result = f(*duals)
+        result, aux = with_aux("jvp", result) if has_aux else (result, None)
+        outputs, rebuild = array_leaves("jvp", result)
+        value = rebuild([primal_of(x, level) for x in outputs])
+        tangent = rebuild([tangent_of(x, level) for x in outputs])
+        rest, rebuild_rest = trees.flatten(aux)
+        rest = [primal_of(x, level) for x in rest]
+    return (value, tangent, rebuild_rest(rest)) if has_aux else (value, tangent)
 
 
 pushforward = jvp

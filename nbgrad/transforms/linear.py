@@ -178,18 +178,18 @@ def linearize(f: Callable, *primals, **options) -> tuple[Any, LinearMap]:
     primals, options = tuple(map(kept, primals)), kept(options) if options else options
     leaves, rebuild = trees.flatten(primals)
     _require_floats("linearize", leaves)
-    with new_level() as level:
+    with new_level(None, "linearize", f) as level:
         builder = Builder(level)
         inputs = _inputs(builder, leaves)
-        with new_level() as above:
+        with new_level(None, "linearize", f) as above:
             duals = [
                 x if symbol is None else dual_argument("linearize", x, symbol, above)
                 for x, symbol in zip(leaves, inputs, strict=True)
             ]
             result = f(*rebuild(duals), **options)
-    outputs, rebuild_result = array_leaves("linearize", result)
-    value = rebuild_result([kept(primal_of(x, above)) for x in outputs])
-    tangents = [tangent_of(x, above) for x in outputs]
+        outputs, rebuild_result = array_leaves("linearize", result)
+        value = rebuild_result([kept(primal_of(x, above)) for x in outputs])
+        tangents = [tangent_of(x, above) for x in outputs]
     recipe = _linearized, (f, primals, options)
     return value, LinearMap("linearize", inputs, tangents, primals, value, level, recipe)
 
@@ -217,7 +217,7 @@ def linear_transpose(f: Callable, *examples) -> Callable[[Any], tuple]:
     trees.require_function("linear_transpose", f)
     leaves, rebuild = trees.flatten(examples)
     _require_floats("linear_transpose", leaves)
-    with new_level() as level:
+    with new_level(None, "linear_transpose", f) as level:
         builder = Builder(level, hands_out=True)
         inputs = _inputs(builder, leaves)
         operands = [

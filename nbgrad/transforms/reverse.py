@@ -108,7 +108,10 @@ def elementwise_grad(f: Callable, argnums: int = 0) -> Callable:
         places = existing("elementwise_grad", argnums, positions, len(args))
         run = Run("elementwise_grad", f, args, places, options)
         outputs, _ = array_leaves("elementwise_grad", run.result)
-        return run.pull(outputs, [ones_like(out) for out in outputs])[0]
+        slope = run.pull(outputs, [ones_like(out) for out in outputs])[0]
+        del outputs
+        run.end()
+        return slope
 
     return slope_of
 
@@ -154,6 +157,7 @@ def pullback_of(run: Run, result: Any) -> tuple[Any, Callable[[Any], tuple]]:
     outputs, rebuild = array_leaves(run.op, result)
     run.look(outputs)
     value = rebuild([kept(run.plain(x)) for x in outputs])
+    run.mark_ended()
 
     def pullback(ct):
         seeds = fitted(run.op, "cotangent", ct, outputs, value)
@@ -218,7 +222,9 @@ def _value_and_gradients(
         value = run.plain(out)
     if has_aux:
         run.look(aux)
-        return (value, run.plain(aux)), gradients
+        value = value, run.plain(aux)
+    out = own = root = aux = None
+    run.end()
     return value, gradients
 
 

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
-from ..core.conversions import explain, refusal
 from ..core.primitive import level_for, new_level, shape_of
 from ..errors import DimensionMismatch
 from ..kernels.shapes import MOST_AXES
 from ..kinds import is_a
 from ..rules.dtypes import FLOATS, known
-from ..values import backward, graph, operands, short
+from ..values import backward, graph, leaked, operands, short
 from ..values.leaves import leaf_of
 from ..values.tracked import TrackedArray, below
 from . import trees
@@ -37,7 +36,7 @@ class Run:
     Unless `demand` is false, an argument that holds nothing to differentiate raises TypeError.
     """
 
-    __slots__ = ("closed", "level", "nodes", "op", "parts", "result", "started")
+    __slots__ = ("closed", "f", "level", "nodes", "op", "parts", "result", "started")
 
     def __init__(
         self,
@@ -49,7 +48,7 @@ class Run:
         *,
         demand: bool = True,
     ):
-        self.op, self.closed, inputs = op, False, list(args)
+        self.op, self.f, self.closed, inputs = op, f, False, list(args)
         nodes: list[graph.Node | None] = []
         self.nodes = nodes
         states: dict[int, State] = {}  # of arguments that are more than an array
@@ -65,7 +64,7 @@ class Run:
         level = self.level = trees.level_for(*passed) if passed else level_for(passed)
         self.started = graph.tick()
         self.parts: list[tuple[int, Callable]] | None = [] if states else None
-        with new_level(level):
+        with new_level(level, op):
             for position in positions:
                 state = states.get(position) if states else None
                 if state is None:
@@ -93,11 +92,10 @@ class Run:
                 nodes += own
                 if self.parts is not None:
                     self.parts.append((len(own), state.gradient))
-            before = refusal.count
             try:
                 self.result = f(*inputs, **options)
-            except Exception as error:
-                explain(error, before)
+            except BaseException:
+                leaked.end(nodes, op, f)
                 raise
 
     def own(self, x: Any) -> TrackedArray | None:
@@ -122,7 +120,21 @@ class Run:
             return
         leaves = [tree] if isinstance(tree, NUMBERS) else trees.flatten(tree)[0]
         roots = [own.node for x in leaves if (own := self.own(x)) is not None]
-        self.closed = graph.reaches_before(roots, self.started)
+        earlier = [*graph.before(roots, self.started)]
+        if earlier:
+            leaked.require_open(earlier)
+            self.closed = True
+
+    def end(self) -> None:
+        """The function has run, and so has the pullback: what it kept of this run is leaked. The
+        caller holds no arrays of it."""
+        self.result = None
+        if not self.closed:
+            leaked.end(self.nodes, self.op, self.f)
+
+    def mark_ended(self) -> None:
+        """The function has run, but the graph is kept for the pullback."""
+        leaked.mark(self.nodes, self.op, self.f)
 
     def pull(self, outputs: Sequence, cotangents: Sequence) -> tuple:
         """For each argument its cotangents, in its structure; None for what is static. Outputs that
@@ -167,6 +179,7 @@ class Run:
                 before.add(id(ct))
             found.append(ct)
         if others and not self.closed:
+            leaked.require_open(set(cotangents).difference(self.nodes))
             self.closed = True
             return self.given(self._tracked(seeds), seeds)
         if self.parts is None:

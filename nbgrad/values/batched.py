@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..core import leaks
 from ..core.array import Array
 from ..core.functions import mapped
+from ..core.levels import Level
 from ..core.primitive import Aval, Primitive, shape_of
 from ..core.symbols import lifted
 from ..errors import UntrackedError
@@ -28,16 +30,18 @@ class Batched(Array):
     __slots__ = ("aval", "level", "value")
     value_slots = ("value",)
     aval: Aval
-    level: int
+    level: Level
     is_batch = True
 
-    def __init__(self, value: Any, level: int):
+    def __init__(self, value: Any, level: Level):
         self.value, self.level = value, level
         self.aval = Aval.of(shape_of(value)[1:], value.dtype)
         self.origin = self.views = None
 
     def _snapshot(self) -> "Batched":
         """This value, whatever is written to the array afterwards."""
+        if self.level.over:
+            raise leaks.of_level(self)
         return Batched(self.value, self.level)
 
     @property
@@ -46,7 +50,9 @@ class Batched(Array):
         return shape_of(self.value)[0]
 
     @classmethod
-    def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
+    def process(cls, level: Level, primitive: Primitive, args: Sequence, params: dict):
+        if level.over:
+            raise leaks.leaked_among(args, level)
         args = lifted(args)
         mine = [isinstance(arg, Batched) and arg.level == level for arg in args]
         values = [
@@ -117,4 +123,6 @@ class Batched(Array):
         )
 
     def __repr__(self) -> str:
+        if self.level.over:
+            return leaks.shown(self)
         return f"<{self.count} samples of {self.aval}>"

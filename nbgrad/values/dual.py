@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core import memory, modes
+from ..core import leaks, memory, modes
 from ..core.array import Array, apply
+from ..core.levels import Level
 from ..core.primitive import Aval, Primitive, bind, new_level, shape_of
 from ..core.steps import Index, Path
 from ..core.symbols import Symbol, is_recorded, lifted
@@ -35,15 +36,16 @@ class Dual(Array):
     __slots__ = ("aval", "level", "primal", "tangent")
     value_slots = ("primal", "tangent")
     aval: Aval
-    level: int
+    level: Level
 
-    def __init__(self, primal: Any, tangent: Any, level: int):
+    def __init__(self, primal: Any, tangent: Any, level: Level):
         self.primal, self.tangent, self.level = primal, tangent, level
         self.aval = aval_of(primal)
         self.origin = self.views = None
 
     def _write(self, path: Path, value: Any, what: str) -> None:
         """Write to the primal and the tangent in place, where all is plain."""
+        self._require_open()
         if isinstance(value, Dual) and value.level == self.level and value.dtype == self.dtype:
             constant = modes.active and modes.untracked(self.level)
             parts = value.primal, 0.0 if constant else value.tangent
@@ -64,10 +66,14 @@ class Dual(Array):
 
     def _snapshot(self) -> "Dual":
         """This value, whatever is written to the array afterwards."""
+        if self.level.over:
+            raise leaks.of_level(self)
         return Dual(self.primal, self.tangent, self.level)
 
     @classmethod
-    def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
+    def process(cls, level: Level, primitive: Primitive, args: Sequence, params: dict):
+        if level.over:
+            raise leaks.leaked_among(args, level)
         primals, tangents = [], []
         for arg in lifted(args):
             if isinstance(arg, Dual) and arg.level == level:
@@ -94,7 +100,7 @@ class Dual(Array):
 
     def __getitem__(self, index: Any) -> Any:
         basic = type(index) is slice or type(index) is int
-        if not basic or (modes.active and modes.untracked(self.level)):
+        if not basic or self.level.over or (modes.active and modes.untracked(self.level)):
             return super().__getitem__(index)
         out = Dual(_part(self.primal, index), _part(self.tangent, index), self.level)
         if out.shape:
@@ -102,9 +108,12 @@ class Dual(Array):
         return out
 
     def __bool__(self) -> bool:
+        self._require_open()
         return bool(self.primal)
 
     def __repr__(self):
+        if self.level.over:
+            return leaks.shown(self)
         return f"{self.primal} (dual, tangent {self.tangent})"
 
 

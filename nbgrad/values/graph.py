@@ -6,7 +6,7 @@ was computed from, and knows only weakly who was computed from it, so there is n
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import ref
@@ -108,17 +108,30 @@ ARGUMENT = _Argument()
 """The label of the leaves that a transformation makes of its arguments."""
 
 
+class Ended(str):
+    """The label of such leaves where the function has run and its graph is kept, for a pullback."""
+
+    op: str
+    code: Any
+
+
 def depends_on_argument(node: Node) -> bool:
     """Whether a node was computed from an argument of a transformation."""
-    waiting, seen = [node], {node}
+    return leaf_below([node], lambda leaf: leaf.label is ARGUMENT) is not None
+
+
+def leaf_below(roots: Iterable[Node], wanted: Callable[["Leaf"], bool]) -> "Leaf | None":
+    """A leaf that nodes were computed from, or that is among them."""
+    waiting = [*roots]
+    seen = set(waiting)
     while waiting:
         node = waiting.pop()
-        if isinstance(node, Leaf) and node.label is ARGUMENT:
-            return True
+        if isinstance(node, Leaf) and wanted(node):
+            return node
         new = {parent for parent in node.parents if parent is not None} - seen
         seen |= new
         waiting += new
-    return False
+    return None
 
 
 class NestedNode(Node):
@@ -138,19 +151,18 @@ class NestedLeaf(Leaf):
     level: int
 
 
-def reaches_before(roots: Sequence[Node], time: int) -> bool:
-    """Whether nodes depend on one that was there at a time, or are it."""
-    if any(root.time <= time for root in roots):
-        return True
-    stack, seen = [*roots], set(roots)
-    while stack:
-        for parent in stack.pop().parents:
+def before(roots: Sequence[Node], time: int) -> Iterator[Node]:
+    """The nodes that others depend on and that were there at a time, or are among them."""
+    waiting, seen = [*roots], set(roots)
+    while waiting:
+        node = waiting.pop()
+        if node.time <= time:
+            yield node
+            continue
+        for parent in node.parents:
             if parent is not None and parent not in seen:
-                if parent.time <= time:
-                    return True
                 seen.add(parent)
-                stack.append(parent)
-    return False
+                waiting.append(parent)
 
 
 def apply_rule(primitive: Primitive, params: dict, ct, out, args, need) -> list:

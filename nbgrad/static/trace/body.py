@@ -245,7 +245,7 @@ def recorded(
 ) -> tuple[Body, list]:  # fmt: skip
     """The body of a step `f(recorder, i, state, xs)`, which gives the flat state and ys, and the
     arrays from outside that it uses; with a `count` it is a body that is counted."""
-    with new_level() as level:
+    with new_level(None, name, f) as level:
         recorder = BodyRecorder(level)
         if count is not None:
             ending = "counted"

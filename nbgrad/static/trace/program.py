@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ...core.array import Array
-from ...core.primitive import bind
+from ...core.primitive import bind, new_level
 from ...core.symbols import Builder, Symbol, is_full, static_key, symbol_of, topological
 from ...errors import TraceError
 from ...rules.dtypes import known
@@ -127,5 +127,6 @@ def replay_from(values: dict[Symbol, Any], outputs: Sequence[Any], builder: Buil
             values[equation] = builder.full(equation.params["number"], equation.aval)
             continue
         operands = [values[x] if isinstance(x, Symbol) else x for x in equation.args]
-        values[equation] = bind(equation.primitive, *operands, **equation.params)
+        with new_level(builder.level):  # which may be over for the function that was recorded
+            values[equation] = bind(equation.primitive, *operands, **equation.params)
     return [symbol_of(values[x]) if isinstance(x, Symbol) else x for x in outputs]

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from ...core.array import Array
-from ...core.conversions import explain, refusal
 from ...core.fillable import Fillable
 from ...core.lines import calling_line
 from ...core.memory import Argument
@@ -133,29 +132,26 @@ def trace(
     Raises TraceError where the function needs a value, or gives something else than arrays.
     """
     _traced = gate.traced
-    with new_level() as level:
+    with new_level(None, "compile", f) as level:
         recorder = Recorder(level)
         inputs = [recorder.input(*pair) for pair in zip(avals, weak, strict=True)]
         args, options = rebuild([argument(recorder, x, "the compiled function") for x in inputs])
         held = [x for x in trees.flatten((args, options))[0] if not isinstance(x, NUMBERS)]
         outer, recording.recorder = recording.recorder, recorder
-        before = refusal.count
         try:
             with Generators(f, [*args, *options.values()]):
                 result = f(*args, **options)
-        except Exception as error:
-            explain(error, before)
-            raise
         finally:
             recording.recorder = outer
-    # Words, None and what it was given of functions and the like are part of the result's nesting.
-    constants = {id(x) for x in held}
-    outputs, rebuild_outputs = trees.flatten_values(
-        result, lambda x: x is None or isinstance(x, str) or id(x) in constants
-    )
+        # Words, None and what it was given of functions and the like are part of the result's
+        # nesting.
+        constants = {id(x) for x in held}
+        outputs, rebuild_outputs = trees.flatten_values(
+            result, lambda x: x is None or isinstance(x, str) or id(x) in constants
+        )
+        outputs = [symbol_of(below(output, level)) for output in outputs]
     results = []
     for output in outputs:
-        output = symbol_of(below(output, level))
         if is_a(output, np.ndarray) and output.dtype.kind in "fiub":
             output = recorder.apply(copy, [output], {})
         if isinstance(output, Symbol) and output.level == level:
