@@ -83,13 +83,22 @@ with _lasting():
 if TYPE_CHECKING:
     from . import data as data
     from . import elimination as elimination
+    from . import extend as extend
     from . import linalg as linalg
+    from . import misc as misc
     from . import nn as nn
     from . import optim as optim
     from . import parallel as parallel
     from . import scipy as scipy
     from . import special as special
     from . import train as train
+    from .misc.operators import deriv as deriv
+    from .misc.operators import grad_and_aux as grad_and_aux
+    from .misc.operators import hessian_vector_product as hessian_vector_product
+    from .misc.operators import make_hvp as make_hvp
+    from .misc.operators import make_jvp as make_jvp
+    from .misc.operators import make_vjp as make_vjp
+    from .misc.operators import vector_jacobian_product as vector_jacobian_product
     from .static.inspect.show import draw, print_tree, show
     from .stats import Room
 
@@ -186,8 +195,12 @@ __all__ = [
 _keep_memory()
 
 _ROOMS = {
-    "data", "elimination", "linalg", "nn", "optim", "parallel", "scipy", "special", "stats",
-    "train",
+    "data", "elimination", "extend", "linalg", "misc", "nn", "optim", "parallel", "scipy",
+    "special", "stats", "train",
+}  # fmt: skip
+_AUTOGRADS = {
+    "deriv", "grad_and_aux", "hessian_vector_product", "make_hvp", "make_jvp", "make_vjp",
+    "vector_jacobian_product",
 }  # fmt: skip
 
 
@@ -195,6 +208,8 @@ def __getattr__(name: str) -> Any:
     """What loads on first use: `scipy` loads SciPy, and few need the others or look inside."""
     if name in _ROOMS:
         return import_module(f".{name}", __name__)
+    if name in _AUTOGRADS:
+        return getattr(import_module(".misc.operators", __name__), name)
     if name in ("draw", "print_tree", "show"):
         return getattr(import_module(".static.inspect.show", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

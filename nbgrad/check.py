@@ -58,7 +58,9 @@ def check_grads(
     leaves, rebuild = trees.flatten(list(args))
     places = [i for i, leaf in enumerate(leaves) if trees.is_differentiable(leaf)]
     if not places:
-        raise TypeError("check_grads: the arguments hold no float to differentiate")
+        raise TypeError(
+            f"check_grads: the arguments hold no float to differentiate; {trees.no_floats(leaves)}"
+        )
     for i in places:
         require_unmasked(leaves[i], "check_grads: an argument")
     values = [np.array(leaves[i], np.float64) for i in places]

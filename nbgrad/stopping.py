@@ -2,7 +2,8 @@
 
 Python's own answer is a traceback, and an exception in the middle of somebody's import can come out
 as another one, or be dropped. Only a process that is the command `nbgrad` is changed here: from the
-import of this module on, Ctrl-C ends it at once, and in `noticed` it interrupts.
+import of this module on, Ctrl-C ends it at once, and in `noticed` it interrupts. Where the caller
+ignores Ctrl-C, as `nohup` and shells in the background do, so does the command.
 """
 
 import contextlib

@@ -61,6 +61,12 @@ def environment(env: dict) -> dict[str, str]:
     return _INHERITED | {"PYTHONPATH": path} | {k: str(v) for k, v in env.items()}
 
 
+def interruptible() -> None:
+    """For `preexec_fn`: Ctrl-C reaches the child, also where what runs the tests ignores it, as a
+    shell does in the background."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Nursery:
     """One interpreter with Numba ready, and forks of it."""
 

@@ -14,9 +14,11 @@ import pytest
 from caches import GRADIENTS, SIGNATURES, cached, gradients_are_right
 from children import Nursery
 
+from nbgrad.core import errstate
 from nbgrad.core.primitive import current_level
 from nbgrad.kernels.jit.pipeline import fallbacks
 
+_filters_ask = errstate.filters_ask
 _CACHE = "NBGRAD_CACHE_DIR"
 _made, _begun = pytest.StashKey[str](), pytest.StashKey[float]()
 
@@ -54,7 +56,9 @@ def pytest_terminal_summary(terminalreporter, config):
 
 
 def pytest_configure(config):
-    """One kernel cache for all workers, who inherit it, and never the user's own."""
+    """One kernel cache for all workers, who inherit it, and never the user's own. Warnings are
+    errors here, so every op would be checked, and none would run its C function."""
+    errstate.filters_ask = lambda filters: False
     config.stash[_begun] = time.monotonic()
     if _CACHE not in os.environ:
         folder = tempfile.mkdtemp(prefix="nbgrad-tests-")
@@ -71,6 +75,14 @@ def pytest_unconfigure(config):
 @pytest.fixture
 def rng():
     return np.random.default_rng(20)
+
+
+@pytest.fixture
+def filters_count(monkeypatch):
+    """Filters of warnings ask for reports of floating-point errors, as they do elsewhere."""
+    monkeypatch.setattr(errstate, "filters_ask", _filters_ask)
+    monkeypatch.setattr(errstate.quiet, "count", -1)
+    errstate.quiet.words[:] = 0
 
 
 @pytest.fixture(autouse=True)

@@ -28,7 +28,8 @@ F64, F32 = np.dtype(np.float64), np.dtype(np.float32)
 COMPILED_F32 = set("add exp index log matmul maximum multiply softmax sum tanh where".split())
 COMPILED_BROADCASTS = {"multiply"}
 KIN = set(
-    "loggamma betaln beta gamma gammainc gammaincc riemann_zeta erfcx erfcinv ndtr ndtri j0 y0 y1 "
+    "loggamma betaln beta gamma rgamma stdtr gammainc gammaincc riemann_zeta erfcx erfcinv ndtr "
+    "ndtri j0 y0 y1 "
     "yv i0e i1e iv ive k0 k1 k0e k1e kv exp1 expi boxcox1p inv_boxcox inv_boxcox1p xlog1py entr "
     "rel_entr huber pseudo_huber log_expit".split()
 )

@@ -42,6 +42,7 @@ CASES: dict[str, Any] = {
     "k0": (lambda x: mpmath.besselk(0, x), [0.01, 1.9, 2.1, 30.0]),
     "k1": (lambda x: mpmath.besselk(1, x), [0.01, 1.9, 2.1, 30.0]),
     "y0": (lambda x: mpmath.bessely(0, x), [0.01, 1.1, 20.0]),
+    "rgamma": (mpmath.rgamma, [0.01, 1.4, -0.7, 30.0]),
     "loggamma": (mpmath.loggamma, [0.01, 1.4, 30.0, 1e5]),
 }
 
@@ -56,6 +57,11 @@ OF_SEVERAL: dict[str, Any] = {
                  lambda x: mpmath.gammainc(2.5, 0, x, regularized=True), [0.1, 3.0, 30.0]),
     "gammaincc": (lambda x: special.gammaincc(2.5, x),
                   lambda x: mpmath.gammainc(2.5, x, regularized=True), [0.1, 3.0, 30.0]),
+    "stdtr": (lambda t: special.stdtr(2.5, t),
+              lambda t: mpmath.mpf(1) / 2 + mpmath.sign(t) / 2 * mpmath.betainc(
+                  0.5, 1.25, 0, t * t / (2.5 + t * t), regularized=True), [-30.0, -0.4, 2.0]),
+    "multigammaln": (lambda x: special.multigammaln(x, 3),
+                     lambda x: sum(mpmath.loggamma(x - k / 2) for k in range(3)), [1.1, 30.0]),
     "polygamma": (lambda x: special.polygamma(1, x), lambda x: mpmath.polygamma(1, x),
                   [0.1, 1.4, 30.0]),
     "jv": (lambda x: special.jv(1.5, x), lambda x: mpmath.besselj(1.5, x), [0.3, 2.0, 20.0]),

@@ -71,6 +71,7 @@ ONLY_REAL = ": only real numbers, as float64 or float32, can be differentiated"
 COMPLEX = ": complex numbers are not supported: use the real and imaginary parts"
 NUMBER = ", not an array; return one number, such as np.sum(...)"
 STATIC = "; all but floats are static, so write 2.0 for 2 or convert the array to float64"
+COMPLEX = "; complex numbers are not supported: give the real and the imaginary part as two arrays"
 FUNCTION = ": not a function but a value of type {}; give the function itself, f and not f(x)"
 TUPLES = (
     "jvp: primals and tangents are tuples, one entry for each argument, as in jvp(f, (x,), (v,))"
@@ -193,6 +194,10 @@ WRONG_KINDS = [
      + "; give the rest by has_aux"),
     ("nbgrad.grad(np.sin)(3)", "gradient: argument 0 holds no float to differentiate with respect "
      "to (int)" + STATIC),
+    ("nbgrad.grad(np.abs)(1j)", "gradient: argument 0 holds no float to differentiate with respect "
+     "to (complex)" + COMPLEX),
+    ("nbgrad.check_grads(np.abs, ([1j * np.ones(2)],))", "check_grads: the arguments hold no float "
+     "to differentiate" + COMPLEX),
     ("nbgrad.grad(3)", "gradient" + FUNCTION.format("int")),
     ("nbgrad.gradient(np.sum(x), 1.0)", "gradient" + FUNCTION.format("TrackedArray")),
     ("nbgrad.grad(np.sin, 'x')", "gradient: argnums is 'x'; give the position of an argument, or "
@@ -223,8 +228,8 @@ WRONG_KINDS = [
 WITHOUT_A_RULE = [
     ("np.fft.fft(x)", "np.fft.fft" + SPECTRUM),
     (
-        "scipy.special.stdtr(3, x)",
-        "scipy.special.stdtr has no derivative rule in nbgrad: nbgrad.custom_elementwise or "
+        "scipy.special.nctdtr(3, 1, x)",
+        "scipy.special.nctdtr has no derivative rule in nbgrad: nbgrad.custom_elementwise or "
         "nbgrad.custom_rule takes its derivative from you",
     ),
     (

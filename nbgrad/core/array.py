@@ -6,6 +6,7 @@ forms of the same meaning.
 """
 
 import operator
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,10 +17,11 @@ from ..errors import has_mask, lost_mask
 from . import memory
 from .augmented import augmented
 from .conversions import Conversions
-from .faces import Faced
-from .functions import check_call, functions, name_of, no_rule, of_ufunc, views
+from .errstate import Asked, checked, entries
+from .faces import Faced, has_axes
+from .functions import check_call, functions, in_scipy, name_of, no_rule, views
 from .functions import implements as implements
-from .methods import Methods, own
+from .methods import Methods, call_ufunc, own, power
 from .naming import NAMINGS, note_seen
 from .primitive import Aval, Primitive, Tracer, bind
 from .slots import can_iterate, clear_sequence_item, iterate_by_next
@@ -103,6 +105,11 @@ class Array(Methods, Conversions, Faced, Tracer):
         self._leave()
         self._become(new)
 
+    @property
+    def _is_argument(self) -> bool:
+        """Whether it is an argument of a transformation."""
+        return type(self.origin) is memory.Argument
+
     def _require_computed(self, what: str) -> None:
         """Raise GraphError for a leaf, which is not written to."""
 
@@ -163,9 +170,6 @@ class Array(Methods, Conversions, Faced, Tracer):
         def __iter__(self) -> Iterator[Any]:
             return self.__anext__()
 
-    def __reversed__(self) -> Iterator[Any]:
-        return (self[i] for i in range(len(self) - 1, -1, -1))
-
     # -- operators ----------------------------------------------------------------------------
 
     __add__, __radd__ = _binary("add")
@@ -193,10 +197,10 @@ class Array(Methods, Conversions, Faced, Tracer):
             return self.bind1(_registry["integer_power"], self, n=exponent)
         if type(exponent) is float and exponent == 0.5 and self.dtype.kind == "f":
             return self.bind1(_registry["sqrt"], self)
-        return functions[np.power](self, exponent)
+        return power(self, exponent)
 
     def __rpow__(self, base):
-        return functions[np.power](base, self)
+        return power(base, self)
 
     def __divmod__(self, other):
         return self // other, self % other
@@ -240,38 +244,27 @@ class Array(Methods, Conversions, Faced, Tracer):
         if name in type(self).value_slots and type(self.origin) is memory.Origin:
             memory.refresh(self)
             return getattr(self, name)
-        if name == "__iter__" and self.aval.shape:
+        if name == "__iter__" and has_axes(self):
             return self.__anext__
         way = _ELSEWHERE.get(name)
         if way is None and hasattr(np.ndarray, name):
             way = f"x.data.{name} is that of the plain values, without a derivative"
         raise AttributeError(
-            f"a {type(self).__name__} has no attribute {name!r}: {way or 'see dir(x)'}",
+            f"{in_scipy(sys._getframe(1))}a {type(self).__name__} has no attribute {name!r}: "
+            f"{way or 'see dir(x)'}",
             name=name,
             obj=self,
         )
 
-    def __contains__(self, value) -> bool:
-        return bool(np.any(self == value))
-
     # -- NumPy's protocols --------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
-        if method != "__call__":
-            rule, (out,) = functions[f"ufunc.{method}"], options.pop("out", (None,))
-            if out is None:
-                return own(rule(ufunc, *inputs, **options), inputs)
-            return functions["out"](getattr(ufunc, method), inputs, out, **options)
-        if options:
-            return functions["ufunc.call"](ufunc, inputs, **options)
-        name, function = of_ufunc(ufunc)
-        if function is None:
-            raise no_rule(name)
         try:
-            return own(function(*inputs), inputs)
-        except TypeError:
-            check_call(name, function, inputs, options)
-            raise
+            return call_ufunc(ufunc, method, *inputs, **options)
+        except Asked:
+            pass
+        with checked(getattr(ufunc, method), inputs, options):
+            return call_ufunc(ufunc, method, *inputs, **options)
 
     def __array_function__(self, func, types, args, kwargs):
         rule = functions.get(func)
@@ -294,8 +287,13 @@ class Array(Methods, Conversions, Faced, Tracer):
         except TypeError:
             check_call(name_of(func), rule, args, kwargs)
             raise
+        except Asked:
+            pass
+        with checked(func, args, kwargs):
+            return self.__array_function__(func, types, args, kwargs)
 
 
+entries.update([Array.__array_ufunc__.__code__, Array.__array_function__.__code__])
 clear_sequence_item(Array)
 iterate_by_next(Array)
 

@@ -4,9 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..errors import DimensionMismatch, GraphError
+from ..errors import DimensionMismatch
 from . import memory
-from .primitive import current_level
 
 
 def augmented(name: str, plain: Callable) -> Callable:
@@ -14,13 +13,11 @@ def augmented(name: str, plain: Callable) -> Callable:
     what = f"{{}} {name} ..."
 
     def method(self, other):
-        try:
-            self._require_computed(what)
-        except GraphError:  # a number is immutable: the function's name for it takes another one
-            if memory.is_mutable(self) or current_level() == 0:
-                raise
         if not memory.is_mutable(self):
+            if not self._is_argument:
+                self._require_computed(what)  # a leaf of the user's, which would be lost
             return plain(self, other)
+        self._require_computed(what)
         result = plain(self, other)
         if np.shape(result) != self.shape:
             raise DimensionMismatch(

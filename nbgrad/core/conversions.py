@@ -158,7 +158,7 @@ def wrong_index(positions: Sequence) -> Exception:
     if any(x.dtype.kind == "f" for x in positions):
         return IndexError(
             "an index of floats: arrays of integers and bools are one, and a tracked array holds "
-            "floats; use i.astype(int), through which there is no derivative, or track only "
+            "floats; use i.data.astype(int), through which there is no derivative, or track only "
             "what is not an index" + user_line()
         )
     kind = UntrackedError if any(x.is_batch for x in positions) else TraceError
@@ -186,8 +186,6 @@ def asking(frame: FrameType | None) -> Asking:
         return Asking("index of a plain array", frame, "use nbgrad.at(plain)[x].get()")
     op = _called(frame)
     name = op.rpartition(".")[2]
-    if _is_of_math(frame, op) and (own := _math_way(name)):
-        return Asking(op, frame, own)
     if name in _WAYS:
         return Asking(op, frame, _WAYS[name])
     if op.startswith("math."):
@@ -195,27 +193,6 @@ def asking(frame: FrameType | None) -> Asking:
     if isinstance(getattr(np, name, None), np.ufunc):
         return Asking(op, frame, _given(op))
     return Asking("", frame, _OTHERS)
-
-
-# The functions of NumPy and nbgrad for those of `math` that have another name there.
-_OF_MATH = {
-    "acos": "np.arccos", "acosh": "np.arccosh", "asin": "np.arcsin", "asinh": "np.arcsinh",
-    "atan": "np.arctan", "atanh": "np.arctanh", "atan2": "np.arctan2", "pow": "np.power",
-    "fsum": "np.sum", "erf": "nbgrad.special.erf", "erfc": "nbgrad.special.erfc",
-    "gamma": "nbgrad.special.gamma", "lgamma": "nbgrad.special.gammaln",
-}  # fmt: skip
-
-
-def _is_of_math(frame: FrameType, op: str) -> bool:
-    """Whether a name stands for a function of Python's `math` in a frame."""
-    first, _, rest = op.partition(".")
-    found = frame.f_locals.get(first, frame.f_globals.get(first))
-    return getattr(getattr(found, rest, None) if rest else found, "__module__", None) == "math"
-
-
-def _math_way(name: str) -> str:
-    own = _OF_MATH.get(name) or (f"np.{name}" if hasattr(np, name) else "")
-    return own and f"write {own}, which takes tracked values"
 
 
 def _given(op: str) -> str:
@@ -242,6 +219,8 @@ def _numpy_name(frame: FrameType) -> str:
     if owner in _CONCATENATORS:
         return _CONCATENATORS[owner]
     name = frame.f_code.co_name
+    if name in ("__call__", "__init__") and owner in dir(np):
+        name = owner  # np.vectorize and the like are classes
     for home in ("", "linalg", "fft", "testing"):
         if _module(frame).startswith(f"numpy.{home}") and hasattr(
             getattr(np, home) if home else np, name

@@ -120,6 +120,7 @@ def code_of(f: Any) -> Any:
     while not hasattr(f, "__code__"):
         inner = getattr(f, "function", None) or getattr(f, "func", None)
         if inner is None:
-            return getattr(getattr(type(f), "__call__", None), "__code__", None)
+            call = getattr(type(f), "__call__", None)  # noqa: B004
+            return getattr(call, "__code__", None)
         f = inner
     return f.__code__

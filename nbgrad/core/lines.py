@@ -14,7 +14,8 @@ def calling_line(frame: FrameType | None = None) -> str:
     frame = frame or sys._getframe(1)
     while frame is not None:
         code = frame.f_code
-        if not is_inside(frame) and not frame.f_globals.get("__name__", "").startswith(_LIBRARIES):
+        library = frame.f_globals.get("__name__", "").startswith(_LIBRARIES)
+        if not is_inside(frame) and not library:
             text = linecache.getline(code.co_filename, frame.f_lineno).strip()
             place = f"{os.path.basename(code.co_filename)}:{frame.f_lineno}"
             return f"{place}: {text}" if text else place

@@ -63,7 +63,10 @@ def view(x: Any, out: Any, step: Step) -> Any:
 
 
 def link(x: Any, out: Any, step: Step) -> None:
-    """Note `out` as the view of x that a step takes, of which x knows weakly."""
+    """Note `out` as the view of x that a step takes, of which x knows weakly. A number has no
+    views: np.reshape of one gives a new array."""
+    if not is_mutable(x):
+        return
     if modes.active and modes.untracked(x.level):
         step = Untracked(step)
     is_known = type(out.origin) is Origin and out.origin.parent is x

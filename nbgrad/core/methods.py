@@ -1,6 +1,7 @@
 """The methods of arrays that are functions of NumPy, with NumPy's names and arguments."""
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -8,8 +9,9 @@ import numpy as np
 
 from ..errors import UntrackedError
 from . import memory
+from .errstate import Asked, checked, entries
 from .flat import Flat
-from .functions import functions, views
+from .functions import check_call, functions, no_rule, of_ufunc, views
 from .lines import user_line
 from .primitive import Tracer
 
@@ -18,18 +20,37 @@ def _method(function: Callable):
     """The method of ndarray that is a function of NumPy with the array first."""
 
     def method(self, *args, **options):
-        if options and options.get("out") is not None:
-            return functions["out"](function, (self, *args), **options)
-        out = functions[function](self, *args, **options)
-        if function in views or (
-            type(out) is type(self) and out.origin is None and out is not self
-        ):
-            return out
-        return own(out, (self,))
+        try:
+            if options and options.get("out") is not None:
+                return functions["out"](function, (self, *args), **options)
+            out = functions[function](self, *args, **options)
+            if function in views or (
+                type(out) is type(self) and out.origin is None and out is not self
+            ):
+                return out
+            return own(out, (self,))
+        except Asked:
+            pass
+        with checked(function, (self, *args), options):
+            return method(self, *args, **options)
 
+    entries.add(method.__code__)
     method.__name__ = function.__name__
     method.__doc__ = f"`np.{function.__name__}(self, ...)`"
     return method
+
+
+def power(x, y):
+    """`x ** y`, by the function of NumPy."""
+    try:
+        return functions[np.power](x, y)
+    except Asked:
+        pass
+    with checked(operator.pow, (x, y), {}):
+        return functions[np.power](x, y)
+
+
+entries.add(power.__code__)
 
 
 def require_masks(op: str, *args: Any) -> None:
@@ -225,3 +246,22 @@ def own(out: Any, args: Sequence) -> Any:
         linked = out.origin is not None  # pyright: ignore[reportAttributeAccessIssue]
         return memory.copied(out, args) if linked or id(out) in map(id, args) else out
     return memory.copied(out, args) if isinstance(out, (tuple, list)) else out
+
+
+def call_ufunc(ufunc, method, *inputs, **options):
+    """A call of a ufunc, or of a method of it."""
+    if method != "__call__":
+        rule, (out,) = functions[f"ufunc.{method}"], options.pop("out", (None,))
+        if out is None:
+            return own(rule(ufunc, *inputs, **options), inputs)
+        return functions["out"](getattr(ufunc, method), inputs, out, **options)
+    if options:
+        return functions["ufunc.call"](ufunc, inputs, **options)
+    name, function = of_ufunc(ufunc)
+    if function is None:
+        raise no_rule(name)
+    try:
+        return own(function(*inputs), inputs)
+    except TypeError:
+        check_call(name, function, inputs, options)
+        raise

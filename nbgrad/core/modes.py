@@ -101,7 +101,7 @@ def tracking() -> Iterator[None]:
 
 
 innermost: Callable[[], Any] = bool
-"""Gives what `levels` notes of the transformation that runs here."""
+"""The transformation that was opened last in this thread or task, as `levels` has it."""
 
 
 class detect_nan(_Mode):

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import NoRuleError, require_unmasked
-from . import modes
+from . import errstate, modes
 from .functions import functions
 from .levels import current_level, new_level
 from .naming import as_int
@@ -240,9 +240,6 @@ class Tracer:
         raise NotImplementedError
 
 
-_NESTED = frozenset([list, tuple])
-
-
 def bind(primitive: Primitive, *args, **params) -> Any:
     """Apply `primitive` to `args` at the highest level among them; plain arrays are evaluated."""
     top: Tracer | None = None
@@ -253,14 +250,16 @@ def bind(primitive: Primitive, *args, **params) -> Any:
                 return bind(primitive, *map(StandIn.value_of, args), **params)
             if arg.level > level:
                 top, level = arg, arg.level
-        elif type(arg) in _NESTED:
-            given = [functions["given"](x) if type(x) in _NESTED else x for x in args]
-            return bind(primitive, *given, **params)
+        elif type(arg) is list or type(arg) is tuple:
+            return bind(primitive, *map(functions["given"], args), **params)
     if top is None:
         for arg in args:
             if type(arg) is not np.ndarray:
                 require_unmasked(arg, primitive.name)
         return primitive.evaluate(*args, **params)
+    if errstate.asked() and not primitive.inlines:
+        with errstate.operator_checked(primitive, args, params):
+            return top.process(level, primitive, args, params)
     return top.process(level, primitive, args, params)
 
 

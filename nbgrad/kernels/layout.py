@@ -8,6 +8,7 @@ on debug builds, and on builds without the GIL, where other threads change objec
 import ctypes
 import sys
 import sysconfig
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,21 @@ def prototype(name: str, result: Any, *arguments: Any) -> Any:
 
 def _word(address: int) -> int:
     return ctypes.c_size_t.from_address(address).value
+
+
+@cache
+def version_place() -> int | None:
+    """Where a dict has the number that every change of it renews, if it has one."""
+    x: dict[str, object] = {"a": None}
+    place = id(x) + object.__basicsize__ + 8
+    seen = []
+    for value in (0, 1, 2):
+        x["a"] = value
+        seen.append(_word(place))
+    del x["a"]
+    seen.append(_word(place))
+    x.clear()
+    return place - id(x) if len(set(seen)) == len(seen) and sorted(seen) == seen else None
 
 
 def new_array_address() -> int:

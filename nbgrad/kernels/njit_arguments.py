@@ -10,11 +10,11 @@ __all__ = ["refuse"]
 
 def refuse(kind: type) -> None:
     """Have Numba refuse values of this class, whichever class of NumPy they answer to."""
-    for face in (np.ndarray, np.generic, kind):
+    for face in (np.ndarray, np.generic, object):
         before = typeof_impl.dispatch(face)
 
         def type_of(value, context, before=before):
-            if issubclass(value.__class__, kind) or issubclass(type(value), kind):
+            if issubclass(type(value), kind):
                 raise UntrackedError(
                     "a function under @njit takes plain arrays, and a tracked one would lose its "
                     "derivative: call the Python function f.py_func, or give the function a rule "

@@ -13,6 +13,7 @@ array([[1., 0.],
 from ..rules.cholesky import cho_factor, cho_solve
 from ..rules.matrix_functions import expm, logm, sqrtm
 from ..rules.structured import block_diag, solve_banded
+from ..rules.sylvester import solve_sylvester
 from ..rules.toeplitz import matmul_toeplitz, toeplitz
 from ..rules.triangular import solve_triangular
 
@@ -24,6 +25,7 @@ __all__ = [
     "logm",
     "matmul_toeplitz",
     "solve_banded",
+    "solve_sylvester",
     "solve_triangular",
     "sqrtm",
     "toeplitz",

@@ -9,6 +9,7 @@ import numpy as np
 from ..core.array import Array
 from ..core.fillable import Fillable, highest
 from ..core.functions import functions
+from ..kinds import is_a
 
 __all__ = [
     "apply_along_axis",
@@ -118,7 +119,7 @@ class nditer:
         if highest(ops) is None and not any(isinstance(x, Fillable) for x in ops):
             return np.nditer(op, *args, **options)
         self = super().__new__(cls)
-        arrays = [x if isinstance(x, np.ndarray) else functions["given"](x) for x in ops]
+        arrays = [x if is_a(x, np.ndarray) else functions["given"](x) for x in ops]
         shape = np.broadcast_shapes(*[x.shape for x in arrays])
         arrays = [x if x.shape == shape else np.broadcast_to(x, shape) for x in arrays]
         self.operands, self.shape, self.itersize = arrays, shape, math.prod(shape)

@@ -1,8 +1,8 @@
 """Threads and processes of this machine, by `concurrent.futures`, and any executor like those."""
 
-import multiprocessing
 import pickle
 import signal
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import (
@@ -16,6 +16,7 @@ from concurrent.futures import (
 from contextlib import contextmanager
 from functools import partial
 from mmap import mmap
+from multiprocessing.context import SpawnContext, SpawnProcess
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -100,8 +101,7 @@ class Processes(Given):
     @contextmanager
     def _pool(self) -> Iterator[Executor]:
         if self._executor is None:
-            spawn = multiprocessing.get_context("spawn")
-            self._executor = ProcessPoolExecutor(self.workers, spawn, _leave_interrupts)
+            self._executor = ProcessPoolExecutor(self.workers, _Context(), _leave_interrupts)
         try:
             yield self._executor
         except WorkerError as error:
@@ -128,9 +128,30 @@ class Processes(Given):
             self._executor = None
 
 
+class _Worker(SpawnProcess):
+    """A process that Ctrl-C does not reach before `_leave_interrupts` runs in it: imports would end
+    in a traceback."""
+
+    def start(self) -> None:
+        if sys.platform == "win32":
+            return super().start()
+        # The new process inherits the mask.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        try:
+            super().start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class _Context(SpawnContext):
+    Process = _Worker
+
+
 def _leave_interrupts() -> None:
     """Ctrl-C reaches every process of a terminal; the caller's is the one that answers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform != "win32":
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
 
 
 def _workers(pool: Executor) -> int:

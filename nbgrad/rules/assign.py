@@ -138,13 +138,13 @@ def _push_at(tangents, out, args, *, index):
 
 def _batch_at(primitive, size, args, batched, *, index):
     (x, value, *positions), (has_x, has_value, *has) = args, batched
-    full = over_samples(size, index, positions, has, True)
+    full, aligned = over_samples(size, index, positions, has, True)
     if full is None or any(shape_of(p)[own:] for p, own in zip(positions, has, strict=True)):
         return Primitive.batch(primitive, size, args, batched, index=index)
     if _last_of(index, [0] * len(positions), shape_of(x)[has_x:]) is not None:
         return Primitive.batch(primitive, size, args, batched, index=index)
     x, value = batching.spread(size, (x, value), (has_x, has_value))
-    return bind(primitive, x, value, *batching.aligned(positions, has), index=full)
+    return bind(primitive, x, value, *aligned, index=full)
 
 
 assign_at = Custom(

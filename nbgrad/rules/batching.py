@@ -133,17 +133,17 @@ def _is_whole(part: Any) -> bool:
 
 def taken(primitive, size, args, batched, *, index):
     """Elements at an index that all samples share."""
-    index, at = behind(index, _axes_of_part)
+    index, at = behind(index, axes_of_part)
     return np.moveaxis(bind(primitive, args[0], index=index), at, 0)
 
 
 def scattered(primitive, size, args, batched, *, shape, index):
-    index, at = behind(index, _axes_of_part)
+    index, at = behind(index, axes_of_part)
     return bind(primitive, np.moveaxis(args[0], 0, at), shape=(size, *shape), index=index)
 
 
 def assigned(primitive, size, args, batched, *, index):
-    of_all, at = behind(index, _axes_of_part)
+    of_all, at = behind(index, axes_of_part)
     if is_a(args[1], (int, float)):  # which takes the dtype of x
         return bind(primitive, args[0], args[1], index=of_all)
     x, value = spread(size, args, batched)
@@ -152,7 +152,7 @@ def assigned(primitive, size, args, batched, *, index):
     return bind(primitive, x, np.moveaxis(value, 0, at), index=of_all)
 
 
-def _axes_of_part(part: Any) -> int:
+def axes_of_part(part: Any) -> int:
     """The axes that a part of an index gives to the result: one for a mask, whatever its own."""
     array = np.asarray(part)
     return 1 if array.dtype == bool else array.ndim

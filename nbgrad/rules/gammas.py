@@ -101,6 +101,10 @@ gamma_row = elementwise(
     None, "gamma(x)", [lambda x, out: out * digamma(x)], domains=[positive], name="gamma",
     reference="scipy.special.gamma", notes="nan at the negative integers, and their slope",
 )  # fmt: skip
+rgamma_row = elementwise(
+    None, "rgamma(x)", [lambda x, out: -out * digamma(x)], domains=[positive], name="rgamma",
+    reference="scipy.special.rgamma", notes="0 at the poles of gamma, where its derivative is nan",
+)  # fmt: skip
 beta_row = elementwise(
     None, "beta(x, y)",
     [lambda x, y, out: out * (digamma(x) - digamma(x + y)),
@@ -124,6 +128,16 @@ def gamma(z):
     24.0
     """
     return apply(gamma_row, z)
+
+
+@implements("scipy.special.rgamma")
+def rgamma(z):
+    """1 / gamma(z), elementwise: 0 at the poles of gamma, where its derivative is nan.
+
+    >>> float(nbgrad.special.rgamma(3.0))
+    0.5
+    """
+    return apply(rgamma_row, z)
 
 
 @implements("scipy.special.beta")

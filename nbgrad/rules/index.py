@@ -1,5 +1,7 @@
 """Indexing: slices, integers, arrays of integers, and the scatter that is their transpose."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..core.array import Array, apply, implements
@@ -187,36 +189,42 @@ def _gather_infer(x: Aval, *positions, index) -> Aval:
 def _gather_batch(primitive, size, args, batched, *, index):
     """Positions of each sample, behind the number of the sample."""
     (x, *positions), (has_x, *has) = args, batched
-    full = over_samples(size, index, positions, has, has_x)
+    full, positions = over_samples(size, index, positions, has, has_x)
     if full is None:
         return Primitive.batch(primitive, size, args, batched, index=index)
-    return bind(primitive, x, *batching.aligned(positions, has), index=full)
+    return bind(primitive, x, *positions, index=full)
 
 
 def _scatter_batch(primitive, size, args, batched, *, shape, index):
     (ct, *positions), (_, *has) = args, batched
-    full = over_samples(size, index, positions, has, True)
+    full, positions = over_samples(size, index, positions, has, True)
     if full is None:
         return Primitive.batch(primitive, size, args, batched, shape=shape, index=index)
     (ct,) = batching.spread(size, (ct,), batched[:1])
-    positions = batching.aligned(positions, has)
     return bind(primitive, ct, *positions, shape=(size, *shape), index=full)
 
 
-def over_samples(size: int, index, positions, has: list[bool], lead: bool) -> tuple | None:
-    """An index with holes as one of the whole batch; None where no one index takes the same."""
+def over_samples(
+    size: int, index, positions, has: Sequence[bool], lead: bool
+) -> tuple[tuple | None, list]:
+    """An index with holes as one of the whole batch, and its positions; None where no one index
+    takes the same."""
     parts = index if isinstance(index, tuple) else (index,)
     places = [i for i, part in enumerate(parts) if batching.is_position(part)]
-    if places[-1] - places[0] + 1 != len(places):
-        return None
+    if places[-1] - places[0] + 1 != len(places) or (any(has) and places[0]):
+        return None, positions
     if not any(has):
-        return (slice(None), *parts)
-    if places[0]:
-        return None
+        return (slice(None), *parts), positions
+    # Positions of samples broadcast against those that the index holds, too.
+    sizes = [len(shape_of(p)) - batch for p, batch in zip(positions, has, strict=True)]
+    held = [batching.axes_of_part(parts[i]) for i in places if parts[i] is not HOLE]
+    ndim = max(sizes + held)
+    positions = [
+        batching.lead(p, ndim) if batch else p for p, batch in zip(positions, has, strict=True)
+    ]
     if not lead:
-        return parts
-    ndim = max(len(shape_of(p)) - batch for p, batch in zip(positions, has, strict=True))
-    return (np.arange(size).reshape(size, *(1,) * ndim), *parts)
+        return parts, positions
+    return (np.arange(size).reshape(size, *(1,) * ndim), *parts), positions
 
 
 gather = Custom(

@@ -1,11 +1,13 @@
-"""The error function's kin: scaled, inverted, and as the normal distribution function."""
+"""The error function's kin: scaled, inverted, as the normal distribution function; Student's t."""
 
 import math
 
 import numpy as np
 
 from ..core.array import apply, implements
-from .families import Interval, elementwise, reals
+from ..core.primitive import bind
+from .families import Interval, elementwise, in_doubles, positive, reals
+from .gammas import betaln
 
 _ROOT_HALF = math.sqrt(0.5)
 _TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
@@ -107,3 +109,29 @@ def erfcinv(y):
 def ndtri(y):
     """The inverse of `ndtr`, elementwise: quantiles of the standard normal."""
     return apply(ndtri_row, y)
+
+
+# -- Student's t ----------------------------------------------------------------------------------
+
+
+def _t_density(df, t):
+    logarithm = -0.5 * (df + 1) * np.log1p(t * t / df) - 0.5 * np.log(df) - betaln(0.5 * df, 0.5)
+    return np.exp(logarithm)
+
+
+stdtr_row = elementwise(
+    None, "stdtr(x, y)",
+    ["df: pass a plain number or array, such as df.data", lambda df, t, out: _t_density(df, t)],
+    domains=[positive, reals], name="stdtr", reference=in_doubles("stdtr"),
+    spelling="`scipy.special.stdtr`", notes="derivative in t; refused in df",
+)  # fmt: skip
+
+
+@implements("scipy.special.stdtr")
+def stdtr(df, t):
+    """Student's t distribution function of `df` degrees of freedom, elementwise; df is plain.
+
+    >>> float(nbgrad.special.stdtr(3.0, 0.0))
+    0.5
+    """
+    return bind(stdtr_row, df, t)

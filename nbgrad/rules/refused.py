@@ -8,7 +8,7 @@ from ..core.conversions import NESTED
 from ..core.functions import remedies
 from ..core.memory import share
 from ..core.primitive import shape_of
-from . import cholesky, matrix_functions, structured, toeplitz, triangular
+from . import cholesky, matrix_functions, structured, sylvester, toeplitz, triangular
 from .select import on_values
 from .shape import roll
 
@@ -59,7 +59,7 @@ remedies |= {
     "scipy.stats": "nbgrad.stats has log densities that take tracked arrays",
     **{
         f"scipy.linalg.{name}": f"nbgrad.linalg.{name} takes tracked arrays"
-        for module in (cholesky, matrix_functions, structured, toeplitz, triangular)
+        for module in (cholesky, matrix_functions, structured, sylvester, toeplitz, triangular)
         for name in module.__all__
     },
 }

@@ -24,6 +24,10 @@ _SPARSE = (
     "SciPy's sparse matrices take plain arrays: of a constant matrix write its product by entries, "
     "nbgrad.at(np.zeros(m))[rows].add(data * x[cols]), or S.toarray() @ x where it is small"
 )
+_TRANSFORMS = (
+    "nbgrad has no complex numbers: write the transform as products with matrices of np.cos and "
+    "np.sin"
+)
 
 remedies |= {
     **dict.fromkeys(
@@ -34,6 +38,10 @@ remedies |= {
         _SOLVERS,
     ),
     "scipy.integrate": _STEPS,
+    "scipy.integrate.odeint": (
+        "nbgrad.scipy.integrate.odeint has a derivative in y0, t and args: pass tracked values "
+        "there; where it is compiled, " + _STEPS
+    ),
     **{
         f"scipy.integrate.{name}": f"np.{other} takes tracked arrays"
         for name, other in (
@@ -48,8 +56,6 @@ remedies |= {
     "scipy.spatial": (
         "write the distances in NumPy, as in np.linalg.norm(x[:, None] - y[None], axis=-1)"
     ),
-    "scipy.fft": (
-        "nbgrad has no complex numbers: write the transform as products with matrices of np.cos "
-        "and np.sin"
-    ),
+    "scipy.fft": _TRANSFORMS,
+    "scipy.fftpack": _TRANSFORMS,
 }  # fmt: skip

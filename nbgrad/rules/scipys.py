@@ -9,7 +9,7 @@ from ..core.primitive import bind, shape_of
 from . import softmax as nbgrads
 from .bessel import kv, yv
 from .families import scale
-from .gammas import riemann, zeta_row_of
+from .gammas import gammaln, riemann, zeta_row_of
 from .integrals import lambertw
 from .nondiff import stopped
 from .select import on_values
@@ -83,6 +83,19 @@ def logsumexp(a, axis=None, b=None, keepdims: bool = False, return_sign: bool = 
     if return_sign:
         return np.log(np.abs(total)) + top, np.sign(stopped(total))
     return np.log(total) + top
+
+
+def multigammaln(a, d: int) -> Any:
+    """The logarithm of the multivariate gamma function of dimension `d`, elementwise; nan where a
+    is at most (d - 1) / 2, where SciPy raises ValueError.
+
+    >>> round(float(nbgrad.special.multigammaln(2.0, 2)), 12)  # log(pi / 2)
+    0.451582705289
+    """
+    halves = 0.5 * np.arange(d)
+    terms = gammaln(np.expand_dims(a, -1) - halves)
+    out = np.sum(terms, axis=-1) + 0.25 * d * (d - 1) * np.log(np.pi)
+    return np.where(np.greater(a, halves[-1]), out, np.nan)[()]
 
 
 def softmax(x, axis=None):

@@ -1,10 +1,28 @@
-"""SciPy's solvers with exact derivatives, over trees of arrays.
+"""SciPy's solvers with exact derivatives, over trees of arrays; SciPy's modules by their own names.
 
 Loaded at the first use of `nbgrad.scipy`, and SciPy with it.
 """
+
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING, Any
 
 from .flat import ravel
 from .functions import Objective
 from .solvers import least_squares, minimize, objective, root
 
+if TYPE_CHECKING:
+    from . import integrate as integrate
+    from . import linalg as linalg
+    from . import misc as misc
+    from . import signal as signal
+    from . import special as special
+    from . import stats as stats
+
 __all__ = ["Objective", "least_squares", "minimize", "objective", "ravel", "root"]
+
+
+def __getattr__(name: str) -> Any:
+    """SciPy's modules that have functions of nbgrad, loaded on first use."""
+    if name in ("integrate", "linalg", "misc", "signal", "special", "stats"):
+        return _import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -33,11 +33,22 @@ from ..rules.gammas import (
     loggamma,
     polygamma,
     psi,
+    rgamma,
     zeta,
 )  # fmt: skip
 from ..rules.integrals import exp1, expi, lambertw
-from ..rules.normal import erfcinv, erfcx, erfinv, log_ndtr, ndtr, ndtri
-from ..rules.scipys import cbrt, exp2, exp10, expm1, log1p, log_softmax, logsumexp, softmax
+from ..rules.normal import erfcinv, erfcx, erfinv, log_ndtr, ndtr, ndtri, stdtr
+from ..rules.scipys import (
+    cbrt,
+    exp2,
+    exp10,
+    expm1,
+    log1p,
+    log_softmax,
+    logsumexp,
+    multigammaln,
+    softmax,
+)
 
 __all__ = [
     "beta",
@@ -90,15 +101,18 @@ __all__ = [
     "loggamma",
     "logit",
     "logsumexp",
+    "multigammaln",
     "ndtr",
     "ndtri",
     "polygamma",
     "pseudo_huber",
     "psi",
     "rel_entr",
+    "rgamma",
     "sinc",
     "softmax",
     "softplus",
+    "stdtr",
     "xlog1py",
     "xlogy",
     "y0",

@@ -323,6 +323,9 @@ def compile(
     recorded once for each new one, and compiled for that alone where it records another program.
     `njit` looks at conditions only.
 
+    A compiled function ignores `np.errstate`, `np.seterr` and filters of warnings: a division by
+    zero gives inf in silence.
+
     Results are new arrays; with `out=`, arrays in the nesting of the result, they are written there
     (places of numbers are not looked at) and the call allocates no arrays.
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..special import betaln, gammaln, xlog1py, xlogy
+from ..special import betainc, betaln, gammainc, gammaln, ndtr, xlog1py, xlogy
 from .densities import Continuous
 from .line import norm
 
@@ -28,6 +28,9 @@ class Expon(_Positive):
     def standard(self, y):
         return -y
 
+    def below(self, y):
+        return -np.expm1(-y)
+
     def logpdf(self, x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         """-y - log(scale), where y = (x - loc) / scale; -inf for y < 0.
 
@@ -40,8 +43,13 @@ class Expon(_Positive):
 class Gamma(_Positive):
     """The gamma distribution of shape `a`, from `loc` on."""
 
+    shapes = ("a",)
+
     def standard(self, y, a):
         return xlogy(a - 1.0, y) - y - gammaln(a)
+
+    def below(self, y, a):
+        return gammainc(a, y)
 
     def logpdf(self, x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
         """(a - 1) log(y) - y - log(gamma(a) scale), where y = (x - loc) / scale; -inf for y < 0.
@@ -55,9 +63,14 @@ class Gamma(_Positive):
 class Chi2(_Positive):
     """The chi-squared distribution of `df` degrees of freedom."""
 
+    shapes = ("df",)
+
     def standard(self, y, df):
         half = 0.5 * df
         return xlogy(half - 1.0, y) - 0.5 * y - gammaln(half) - math.log(2.0) * half
+
+    def below(self, y, df):
+        return gammainc(0.5 * df, 0.5 * y)
 
     def logpdf(self, x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
         """(df / 2 - 1) log(y) - y / 2 - log(gamma(df / 2) 2**(df / 2) scale), where
@@ -72,9 +85,14 @@ class Chi2(_Positive):
 class Lognorm(_Positive):
     """The distribution of exp(s * z), where z is standard normal."""
 
+    shapes = ("s",)
+
     def standard(self, y, s):
         logarithm = np.log(y)
         return norm.standard(logarithm / s) - np.log(s) - logarithm
+
+    def below(self, y, s):
+        return ndtr(np.log(y) / s)
 
     def outside(self, y, *shapes):
         return np.less_equal(y, 0)
@@ -92,8 +110,13 @@ class Lognorm(_Positive):
 class Beta(Continuous):
     """The beta distribution of shapes `a` and `b`, on the interval from `loc` to loc + scale."""
 
+    shapes = "a", "b"
+
     def standard(self, y, a, b):
         return xlogy(a - 1.0, y) + xlog1py(b - 1.0, -y) - betaln(a, b)
+
+    def below(self, y, a, b):
+        return betainc(a, b, y)
 
     def outside(self, y, *shapes):
         return np.logical_or(np.less(y, 0), np.greater(y, 1))

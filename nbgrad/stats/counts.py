@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from ..special import gammaln, xlog1py, xlogy
-from .densities import Discrete, whole
+from ..rules.nondiff import stopped
+from ..special import gammaincc, gammaln, xlog1py, xlogy
+from .densities import Discrete, operand, plain, whole
 
 __all__ = ["Bernoulli", "Binom", "Poisson"]
 
@@ -31,6 +32,18 @@ class Poisson(Discrete):
         -2.0
         """
         return self.located(k, (mu,), loc)
+
+    def cdf(self, k: Any, mu: Any, loc: Any = 0) -> Any:
+        """The probability of at most k - loc. Its derivative is one in mu alone.
+
+        >>> round(float(nbgrad.stats.poisson.cdf(0, 2.0)), 12)  # exp(-2)
+        0.135335283237
+        """
+        k, mu = np.floor(stopped(operand(k)) - stopped(operand(loc))), operand(mu)
+        none = np.less(k, 0)
+        with np.errstate(all="ignore"):
+            out = np.where(none, 0.0, gammaincc(np.where(none, 0.0, k) + 1.0, mu))
+        return plain(np.where(self.valid(mu), out, np.nan))
 
 
 class Binom(Discrete):

@@ -41,14 +41,18 @@ def _less(x: Any, loc: Any) -> Any:
 
 
 class Continuous:
-    """A distribution on the line: `standard` is its log density at loc 0 and scale 1.
+    """A distribution on the line: `standard` is its log density at loc 0 and scale 1, `below` the
+    probability of at most y there, and `shapes` names its other parameters.
 
     `outside(y, *shapes)` tells what lies outside of its support, in which `inner` is a point, and
     `valid(*shapes)` for which shape parameters it is one.
     """
 
     inner = 0.5
+    shapes: tuple[str, ...] = ()
     standard: Callable[..., Any]
+    below: Callable[..., Any]
+    logpdf: Callable[..., Any]
     outside: Callable[..., Any] = lambda self, y, *shapes: False
     valid: Callable[..., Any] = lambda self, *shapes: True
 
@@ -67,6 +71,28 @@ class Continuous:
             out = out if outside is False else np.where(outside, -np.inf, out)
         return plain(chosen(self._valid(shapes, scale), out, np.nan))
 
+    def pdf(self, *args: Any, **options: Any) -> Any:
+        """The density: exp of `logpdf`, of its arguments."""
+        return np.exp(self.logpdf(*args, **options))
+
+    def cdf(self, x: Any, *args: Any, **options: Any) -> Any:
+        """The probability of at most x, of the arguments of `logpdf`.
+
+        It has a derivative in x, loc and scale; NoRuleError is raised for one in a, b or df.
+        """
+        names = (*self.shapes, "loc", "scale")
+        given = {"loc": 0, "scale": 1, **dict(zip(names, args, strict=False)), **options}
+        if len(args) > len(names) or given.keys() != set(names):
+            raise TypeError(f"cdf: the arguments are x, {', '.join(names)}")
+        x, *shapes, loc, scale = (operand(value) for value in (x, *map(given.get, names)))
+        with np.errstate(all="ignore"):
+            y = (x - loc) / scale
+            outside = self.outside(y, *shapes)
+            out = self.below(y if outside is False else np.where(outside, self.inner, y), *shapes)
+            if outside is not False:
+                out = np.where(outside, np.where(np.greater(y, 0), 1.0, 0.0), out)
+        return plain(chosen(self._valid(tuple(shapes), scale), out, np.nan))
+
     def _valid(self, shapes: tuple, scale: Any) -> Any:
         valid, is_scale = self.valid(*shapes), np.greater(scale, 0)
         return is_scale if valid is True else np.logical_and(valid, is_scale)
@@ -77,8 +103,13 @@ class Discrete:
     count."""
 
     logarithm: Callable[..., Any]
+    logpmf: Callable[..., Any]
     valid: Callable[..., Any]
     highest: Callable[..., Any] = lambda self, *shapes: math.inf
+
+    def pmf(self, *args: Any, **options: Any) -> Any:
+        """The probability: exp of `logpmf`, of its arguments."""
+        return np.exp(self.logpmf(*args, **options))
 
     def located(self, k: Any, shapes: tuple, loc: Any) -> Any:
         """The log probability of k, which is none of a real number: it has no derivative in k."""

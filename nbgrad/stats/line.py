@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..rules.activation import softplus
-from ..special import betaln, log_ndtr, ndtr
+from ..special import betaln, expit, log_ndtr, ndtr, stdtr
 from .densities import Continuous, chosen, operand, plain
 
 __all__ = ["Cauchy", "Laplace", "Logistic", "Norm", "T"]
@@ -62,6 +62,8 @@ class Norm(Continuous):
 class T(Continuous):
     """Student's t distribution of `df` degrees of freedom; the normal one for df = inf."""
 
+    shapes = ("df",)
+
     def standard(self, y, df):
         normal = np.equal(df, np.inf)
         df = np.where(normal, 1.0, df)
@@ -69,8 +71,15 @@ class T(Continuous):
         out = -betaln(0.5 * df, 0.5) - 0.5 * np.log(df) - powers
         return np.where(normal, norm.standard(y), out)
 
+    def below(self, y, df):
+        return stdtr(df, y)
+
     def valid(self, df):
         return np.greater(df, 0)
+
+    def logcdf(self, x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
+        """The logarithm of `cdf`."""
+        return np.log(self.cdf(x, df, loc, scale))
 
     def logpdf(self, x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
         """-(df + 1) / 2 * log(1 + y**2 / df) - log(B(df / 2, 1 / 2) sqrt(df) scale), where
@@ -88,6 +97,9 @@ class Cauchy(Continuous):
     def standard(self, y):
         return -math.log(math.pi) - 2.0 * np.log(np.hypot(1.0, y))
 
+    def below(self, y):
+        return np.arctan2(1.0, -y) / math.pi
+
     def logpdf(self, x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         """-log(pi (1 + y**2) scale), where y = (x - loc) / scale.
 
@@ -102,6 +114,10 @@ class Laplace(Continuous):
 
     def standard(self, y):
         return -np.abs(y) - math.log(2.0)
+
+    def below(self, y):
+        tail = 0.5 * np.exp(-np.abs(y))
+        return np.where(np.greater(y, 0), 1.0 - tail, tail)
 
     def logpdf(self, x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         """-abs(y) - log(2 scale), where y = (x - loc) / scale; its derivative at y = 0 is 0.
@@ -118,6 +134,9 @@ class Logistic(Continuous):
 
     def standard(self, y):
         return -softplus(y) - softplus(-y)
+
+    def below(self, y):
+        return expit(y)
 
     def logpdf(self, x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         """-y - 2 log(1 + exp(-y)) - log(scale), where y = (x - loc) / scale.

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from ..core.array import Array
 from ..core.primitive import shape_of
-from ..errors import DimensionMismatch, NoRuleError
+from ..errors import DimensionMismatch
 from ..kinds import is_a
 from ..rules.cholesky import cholesky
 from ..rules.nondiff import stopped
@@ -28,27 +29,25 @@ class MultivariateNormal:
             mean: a vector (d,); zeros where it is None.
             cov: a positive definite matrix (d, d), of which the symmetric part counts; a vector
                 (d,) is its diagonal, and a number a multiple of the unit matrix.
-            allow_singular: refused where true.
+            allow_singular: of a plain cov; a tracked one is positive definite, as there is no
+                derivative in a singular one.
 
         Returns the numbers (...), without axes of length 1 as in SciPy. The gradient in a matrix
         is symmetric.
 
         Raises DimensionMismatch for shapes that do not fit, np.linalg.LinAlgError for a matrix that
-        is not positive definite, NoRuleError for `allow_singular`.
+        is not positive definite.
 
         >>> float(nbgrad.stats.multivariate_normal.logpdf(np.zeros(2), np.zeros(2), np.eye(2)))
         -1.8378770664093453
         """
-        if allow_singular:
-            raise NoRuleError(
-                "multivariate_normal: of a singular cov there is no derivative: leave "
-                "allow_singular out, and add a multiple of the unit matrix"
-            )
         x, cov = operand(x), operand(cov)
         mean = mean if mean is None else operand(mean)
         d = _dimension(mean, cov)
         x = _points(x, d)
         centred = x if mean is None else x - np.reshape(mean, (d,))
+        if allow_singular and not isinstance(cov, Array):
+            return _on_subspace(centred, cov, d)
         if is_a(cov, (int, float)):
             cov = np.asarray(cov, centred.dtype)
         if len(shape_of(cov)) < 2:
@@ -65,6 +64,37 @@ class MultivariateNormal:
         log_det = np.sum(logarithms) + 0.5 * d * math.log(2 * math.pi)
         out = -0.5 * np.sum(np.square(scaled), axis=-1) - log_det
         return plain(np.reshape(out, tuple(n for n in shape_of(out) if n != 1)))
+
+    def pdf(self, *args: Any, **options: Any) -> Any:
+        """The density: exp of `logpdf`, of its arguments."""
+        return np.exp(self.logpdf(*args, **options))
+
+    def entropy(self, mean: Any = None, cov: Any = 1) -> Any:
+        """log(det(2 pi e cov)) / 2, of mean and cov as in `logpdf`.
+
+        >>> float(nbgrad.stats.multivariate_normal.entropy(None, 1.0))
+        1.4189385332046727
+        """
+        mean, cov = mean if mean is None else operand(mean), operand(cov)
+        middle = np.zeros(_dimension(mean, cov))
+        return 0.5 * middle.size - self.logpdf(middle, middle, cov)
+
+
+def _on_subspace(centred: Any, cov: Any, d: int) -> Any:
+    """The log density of a plain cov that may be singular: of the subspace that it spans, and -inf
+    beside it."""
+    values, vectors = np.linalg.eigh(np.eye(d) * cov if np.ndim(cov) < 2 else np.asarray(cov))
+    usual = 1e3 if values.dtype == np.float32 else 1e6  # as in SciPy
+    least = usual * np.finfo(values.dtype).eps * np.max(np.abs(values))
+    if np.min(values) < -least:
+        raise np.linalg.LinAlgError("multivariate_normal: cov is not positive semidefinite")
+    spans = values > least
+    scaled = centred @ (vectors[:, spans] / np.sqrt(values[spans]))
+    log_det = 0.5 * np.sum(np.log(values[spans])) + 0.5 * np.sum(spans) * math.log(2 * math.pi)
+    out = -0.5 * np.sum(np.square(scaled), axis=-1) - log_det
+    beside = np.sum(np.square(centred @ vectors[:, ~spans]), axis=-1)
+    out = np.where(np.less(beside, (1e3 * least) ** 2), out, -np.inf)
+    return plain(np.reshape(out, tuple(n for n in shape_of(out) if n != 1)))
 
 
 def _dimension(mean: Any, cov: Any) -> int:
@@ -177,3 +207,7 @@ class Dirichlet:
             out = norm + np.sum(xlogy(powers, x), axis=0)
         valid = np.all(np.greater(alpha, 0))
         return plain(np.where(valid, np.where(inside, out, -np.inf), np.nan))
+
+    def pdf(self, *args: Any, **options: Any) -> Any:
+        """The density: exp of `logpdf`, of its arguments."""
+        return np.exp(self.logpdf(*args, **options))

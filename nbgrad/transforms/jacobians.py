@@ -12,7 +12,7 @@ from . import trees
 from .batching import vmap
 from .forward import jvp
 from .reverse import existing, grad, gradient, positions_of, vjp
-from .transformed import transformed
+from .transformed import takes_argnum, transformed
 
 # Directions that go through the function together: enough to fill its loops, and few enough that
 # what is kept between does not grow with the Jacobian.
@@ -20,6 +20,7 @@ _TOGETHER = 64
 _MODES = ("auto", "forward", "reverse", "optimal")
 
 
+@takes_argnum
 def jacobian(f: Callable, argnums: int | tuple[int, ...] = 0, mode: str = "auto") -> Callable:
     """The function that gives the Jacobian of `f` with respect to its argument `argnums`.
 
@@ -66,6 +67,7 @@ def jacobian(f: Callable, argnums: int | tuple[int, ...] = 0, mode: str = "auto"
     return jacobian_of
 
 
+@takes_argnum
 def hessian(f: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
     """The function that gives the second derivatives of a scalar function: forward over reverse.
 
@@ -79,6 +81,7 @@ def hessian(f: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
     return jacobian(grad(f, argnums), argnums, mode="forward")
 
 
+@takes_argnum
 def hvp(f: Callable, argnums: int = 0) -> Callable:
     """The function that multiplies the Hessian of a scalar function with a direction.
 

@@ -257,10 +257,7 @@ def _inputs(builder: Builder, leaves: Sequence) -> list[Symbol | None]:
 
 def _require_floats(op: str, leaves: Sequence) -> None:
     if not any(map(trees.is_differentiable, leaves)):
-        raise TypeError(
-            f"{op}: no argument holds a float; all but floats are static, so write 2.0 for 2 or "
-            "convert the array to float64"
-        )
+        raise TypeError(f"{op}: no argument holds a float; {trees.no_floats(leaves)}")
 
 
 def _primitive_of(symbol: Symbol) -> Any:

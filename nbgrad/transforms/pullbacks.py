@@ -106,8 +106,8 @@ def _call(f: Callable, *args, **options) -> Any:
 def _differentiated(run: Run) -> tuple[Any, Callable[[Any], tuple]]:
     if not any(run.nodes):
         raise TypeError(
-            f"{run.op}: no argument holds a float to differentiate with respect to; all but floats "
-            "are static, so write 2.0 for 2 or convert the array to float64"
+            f"{run.op}: no argument holds a float to differentiate with respect to; "
+            f"{trees.no_floats([])}"
         )
     return pullback_of(run, run.result)
 

@@ -17,7 +17,7 @@ from ..values.tracked import TrackedArray
 from . import trees
 from .run import Run, array_leaves, fitted, with_aux
 from .state import kept
-from .transformed import transformed
+from .transformed import takes_argnum, transformed
 
 
 def gradient(f: Callable, *args) -> tuple:
@@ -39,6 +39,7 @@ def gradient(f: Callable, *args) -> tuple:
     return _value_and_gradients("gradient", f, args, tuple(range(len(args))), {}, False)[1]
 
 
+@takes_argnum
 def grad(f: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable:
     """The function that gives the gradient of `f` with respect to its argument `argnums`.
 
@@ -65,6 +66,7 @@ def grad(f: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False)
     return gradient_of
 
 
+@takes_argnum
 def value_and_grad(
     f: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False
 ) -> Callable:
@@ -90,6 +92,7 @@ def value_and_grad(
     return value_and_gradient_of
 
 
+@takes_argnum
 def elementwise_grad(f: Callable, argnums: int = 0) -> Callable:
     """The derivative of each element of `f(x)` with respect to the same element of x.
 

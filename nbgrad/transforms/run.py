@@ -69,7 +69,7 @@ class Run:
                 state = states.get(position) if states else None
                 if state is None:
                     x = args[position]
-                    plain = x.flags.carray and x.ndim <= MOST_AXES
+                    plain = x.flags.carray and 0 < x.ndim <= MOST_AXES
                     leaf = short.make_leaf(x, graph.ARGUMENT, level) if plain else leaf_of(x, level)
                     inputs[position] = leaf
                     nodes.append(leaf.node)
@@ -85,8 +85,7 @@ class Run:
                 if demand and not any(own):
                     raise TypeError(
                         f"{op}: argument {position} holds no float to differentiate with respect "
-                        f"to ({_named(args[position])}); all but floats are static, so "
-                        "write 2.0 for 2 or convert the array to float64"
+                        f"to ({_named(args[position])}); {trees.no_floats(state.leaves)}"
                     )
                 inputs[position] = state.rebuild(tracked)
                 nodes += own

@@ -1,10 +1,12 @@
 """What transformations give: functions that are pickled as who made them, of what."""
 
 from collections.abc import Callable
-from functools import update_wrapper
-from typing import Any
+from functools import update_wrapper, wraps
+from typing import Any, TypeVar, cast
 
 from ..core.remade import Remade, Wrapper
+
+Make = TypeVar("Make", bound=Callable)
 
 
 class Transformed(Remade, Wrapper):
@@ -28,3 +30,15 @@ class Transformed(Remade, Wrapper):
 def transformed(make: Callable, f: Callable, *options: Any) -> Callable:
     """Decorator: the function below is `make(f, *options)`."""
     return lambda computes: Transformed(computes, make, f, *options)
+
+
+def takes_argnum(make: Make) -> Make:
+    """Decorator: `argnum`, as autograd calls it, may stand for `argnums`."""
+
+    @wraps(make)
+    def call(*args, **options):
+        if "argnum" in options:
+            options["argnums"] = options.pop("argnum")
+        return make(*args, **options)
+
+    return cast(Make, call)

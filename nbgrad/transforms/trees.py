@@ -25,6 +25,15 @@ _chosen: dict[type, tuple[str, ...]] = {}  # the fields of classes that were reg
 is_differentiable = is_float
 
 
+def no_floats(leaves: Iterable[Any]) -> str:
+    """The reason and the remedy where no leaf can be differentiated."""
+    if any(isinstance(x, (complex, np.ndarray, np.generic)) and np.iscomplexobj(x) for x in leaves):
+        return (
+            "complex numbers are not supported: give the real and the imaginary part as two arrays"
+        )
+    return "all but floats are static, so write 2.0 for 2 or convert the array to float64"
+
+
 def flatten(
     tree: Any, holds: Callable[[Any], bool] = is_float
 ) -> tuple[list[Any], Callable[[Sequence[Any]], Any]]:

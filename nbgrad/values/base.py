@@ -121,6 +121,10 @@ class GraphArray(Array):
             )
         return format(plain_value(self).item(), spec) if spec else str(self)
 
+    @property
+    def _is_argument(self) -> bool:
+        return self.node.plan is None and self.node.name is graph.ARGUMENT
+
     def _require_computed(self, what: str) -> None:
         """Raise GraphError for a leaf, whose values belong to the user."""
         if self.node.plan is not None:

@@ -41,7 +41,11 @@ def track(x, name: str = "", *, copy: bool = True) -> TrackedArray:
 
 def leaf_of(x, level: int) -> TrackedArray:
     """A leaf at `level` for an argument: a plain value, or an array of a lower level."""
-    is_plain = type(x) is np.ndarray and x.dtype in FLOATS and x.flags.carray
+    is_array = type(x) is np.ndarray
+    is_plain = is_array and x.dtype in FLOATS and x.flags.carray
     if not is_plain or x.ndim > MOST_AXES:
         x = float_array(x)
-    return short.make_leaf(x, ARGUMENT, level)
+    leaf = short.make_leaf(x, ARGUMENT, level)
+    if is_array and not leaf.shape:
+        leaf.views = [16]  # an array without axes, and no number
+    return leaf

@@ -83,7 +83,7 @@ def array(like, object, dtype=None, *, copy=True, order="K", subok=False, ndmin=
     lacking = ndmin - len(shape_of(value))
     if lacking > 0:
         value = np.reshape(value, (1,) * lacking + shape_of(value))
-    return as_kind(like, cast(value, dtype))
+    return as_kind(like, cast(value, dtype), dtype)
 
 
 @_makes(np.asarray, np.asanyarray)

@@ -19,6 +19,7 @@ from ..kernels.native import ALWAYS, NOTHING, WORD, Emitter, word
 from .base import GraphArray
 from .graph import Leaf, Node, add_child, tick
 from .operands import aval_of, plain_operand
+from .quiet import demand_quiet
 
 
 class OfNodes(Emitter):
@@ -254,6 +255,7 @@ class Bind1(Recorder):
 
     def __init__(self, kind: type):
         super().__init__(kind, 2, keywords=True)
+        demand_quiet(self)
         primitive, x = self.argument(0), self.argument(1)
         self.demand(self.is_a(x, id(kind)))
         node, aval, value = parts = self.array_parts(x)
@@ -307,6 +309,7 @@ class Bind2(Recorder):
 
     def __init__(self, kind: type):
         super().__init__(kind, 3)
+        demand_quiet(self)
         primitive, x, y = map(self.argument, range(3))
         x_node, x_kind, x_value = self.parts(x, primitive)
         y_node, y_kind, y_value = self.parts(y, primitive)

@@ -4,10 +4,12 @@ once they are called often."""
 import sys
 from functools import partial
 
+from ..core import errstate
 from ..eager.launching import often
 from ..kernels.builtin import function
 from . import gradients, tracked
 from .handing import HandOut, Reset
+from .quiet import Asked
 from .recording import Bind1, Bind2, MakeLeaf, Result
 from .tracked import TrackedArray
 
@@ -19,6 +21,7 @@ for _owner, _name, _writer in (
     (tracked, "result", partial(Result, TrackedArray)),
     (sys.modules[__name__], "make_leaf", partial(MakeLeaf, TrackedArray)),
     (gradients, "_hand_out", HandOut),
+    (errstate, "asked", Asked),
     (gradients, "_reset", partial(Reset, TrackedArray)),
 ):
     often(_owner, _name, partial(function, _writer))

@@ -11,8 +11,9 @@ from weakref import ref
 
 import numpy as np
 
-from ..core import memory, modes
+from ..core import errstate, memory, modes
 from ..core.array import Array
+from ..core.errstate import Asked, entries
 from ..core.fillable import FILLABLE
 from ..core.modes import active
 from ..core.primitive import Primitive, bind
@@ -53,7 +54,7 @@ class TrackedArray(GraphArray):
     @staticmethod
     def bind1(primitive: Primitive, x, **params):
         """`bind(primitive, x, **params)`, short for an array of the base level."""
-        if type(x) is not TrackedArray:
+        if type(x) is not TrackedArray or (errstate.asked() and not primitive.inlines):
             return bind(primitive, x, **params)
         aval, node = x.aval, x.node
         plan = primitive.plans.get((aval, *params, *params.values()) if params else (aval,))
@@ -71,6 +72,8 @@ class TrackedArray(GraphArray):
     @staticmethod
     def bind2(primitive: Primitive, x, y):
         """`bind(primitive, x, y)`, short for arrays of the base level, plain arrays and numbers."""
+        if errstate.asked():
+            return bind(primitive, x, y)
         if type(x) is TrackedArray:
             x_node, x_kind = x.node, x.aval
             x_value = x_node.value
@@ -99,7 +102,10 @@ class TrackedArray(GraphArray):
         if method == "__call__" and not options:
             primitive = ufunc_primitives.get(ufunc)
             if primitive is not None:
-                return (self.bind1 if len(inputs) == 1 else self.bind2)(primitive, *inputs)
+                try:
+                    return (self.bind1 if len(inputs) == 1 else self.bind2)(primitive, *inputs)
+                except Asked:
+                    pass
         return super().__array_ufunc__(ufunc, method, *inputs, **options)
 
     def constant(self, value: Any) -> "TrackedArray":
@@ -224,7 +230,8 @@ class TrackedArray(GraphArray):
         transformation, whose result needs them, this raises UntrackedError."""
         if self.level or depends_on_argument(self.node):
             return super().__reduce__()
-        return make_leaf, (np.array(plain_value(self)), _label(self), 0)
+        label = self.node.label if isinstance(self.node, Leaf) else ""
+        return make_leaf, (np.array(plain_value(self)), label, 0)
 
 
 _PLAIN = frozenset([float, np.ndarray, *FILLABLE])
@@ -318,6 +325,7 @@ def _handle(node: Node) -> TrackedArray:
 
 
 graph.make_handle = _handle
+entries.add(TrackedArray.__array_ufunc__.__code__)
 
 
 def make_leaf(value, name: str, level: int) -> TrackedArray:
@@ -343,7 +351,3 @@ def below(x: Any, level: int) -> Any:
     while isinstance(x, TrackedArray) and x.level >= level:
         x = x.node.value
     return x
-
-
-def _label(x: TrackedArray) -> str:
-    return x.node.label if isinstance(x.node, Leaf) else ""

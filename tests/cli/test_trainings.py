@@ -9,6 +9,7 @@ import tempfile
 
 import matplotlib.font_manager  # noqa: F401 (its first import can report on stderr)
 import pytest
+from children import interruptible
 
 from nbgrad.experiments import digits, moons
 from nbgrad.experiments.catalogue import EXPERIMENTS
@@ -187,8 +188,7 @@ def test_a_real_ctrl_c_stops_cleanly(tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # What runs the tests may ignore it, as a shell does in the background.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=interruptible,
     )
     with process:
         assert process.stdout is not None and process.stderr is not None

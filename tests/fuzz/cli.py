@@ -25,7 +25,7 @@ SHARES = {
 CHUNK = 20.0  # seconds of work between two reports
 TEACH = """
 Programs are drawn at random and run on NumPy and in every mode of nbgrad; where two disagree, the
-program is shrunk and printed as Python that goes into tests/regressions.py as it is.
+program is shrunk and printed as Python that goes into a file of tests/regressions/ as it is.
 
   python -m tests.fuzz --minutes 30 --jobs 2       a long run, with a table of what was met
   python -m tests.fuzz --minutes 2 --only eager    the eager tier alone

@@ -4,10 +4,11 @@ import os
 import signal
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from caches import cached
-from children import TESTS, environment
+from children import TESTS, environment, interruptible
 
 from nbgrad.kernels.jit.interrupts import held_back
 
@@ -193,16 +194,31 @@ def test_ctrl_c_during_imports_is_one_line(tmp_path, at):
         env=child,
         capture_output=True,
         text=True,
+        preexec_fn=interruptible,
     )
     assert (done.returncode, done.stderr) == (130, "nbgrad: stopped\n")
 
 
 def test_a_library_import_leaves_ctrl_c_alone():
     code = "import signal, nbgrad; print(signal.getsignal(2) is signal.default_int_handler)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment({}), capture_output=True, text=True
-    )
+    command = [sys.executable, "-c", code]
+    options: Any = {"env": environment({}), "capture_output": True, "text": True}
+    done = subprocess.run(command, preexec_fn=interruptible, **options)
     assert done.stdout == "True\n"
+
+
+def test_ctrl_c_that_the_command_is_told_to_ignore_is_ignored(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(INTERRUPT_AN_IMPORT)
+    child = environment({"AT": 10, "NBGRAD_CACHE_DIR": tmp_path / "cache"})
+    child["PYTHONPATH"] = os.pathsep.join([str(tmp_path), child["PYTHONPATH"]])
+    done = subprocess.run(
+        [sys.executable, "-m", "nbgrad", "--version"],
+        env=child,
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])

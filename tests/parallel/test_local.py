@@ -1,7 +1,9 @@
 """Threads, processes and any executor: the numbers of all the data, the same bits, clear errors."""
 
+import os
 import pickle
 import signal
+import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from importlib import import_module
 from multiprocessing import get_context
@@ -31,7 +33,7 @@ from losses import (
 
 import nbgrad
 from nbgrad import parallel
-from nbgrad.parallel import versions
+from nbgrad.parallel import executors, versions
 from nbgrad.parallel.report import Report
 from nbgrad.parallel.work import Part, Seen, Tree, fold
 
@@ -256,6 +258,17 @@ def test_an_interrupt_ends_a_step(monkeypatch):
         vg(PARAMS, [stop] + [counted] * 50)
     assert len(begun) < 50
     require_right(vg(PARAMS, cut(2)))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends a POSIX signal")
+def test_an_interrupt_of_a_worker_that_imports_leaves_no_traceback(capfd):
+    worker = executors._Context().Process(target=executors._leave_interrupts)
+    worker.start()
+    assert worker.pid
+    os.kill(worker.pid, signal.SIGINT)
+    worker.join()
+    assert (worker.exitcode, capfd.readouterr().err) == (0, "")
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
 
 def test_map_gives_results_in_order():

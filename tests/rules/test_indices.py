@@ -287,6 +287,38 @@ def test_a_number_among_the_arguments_is_a_place_to_write_to(name, i):
             out_of_range()
 
 
+def _added_at(index, value):
+    def f(x):
+        y = x * 1.0
+        y[index(x)] += value(x)
+        return np.sum(y * np.arange(16.0).reshape(4, 4))
+
+    return f
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(x[[3, 0, 1, 2], np.argmax(x[0])] ** 2),
+        lambda x: np.sum(x[np.argmax(x[0]), [1, 2]] * np.array([2.0, 3.0])),
+        lambda x: np.sum(x[[[1], [2]], np.argsort(x[0])] * x[:2]),
+        lambda x: np.sum(x[np.array([True, False, True, True]), np.argmax(x[0])]),
+        lambda x: np.sum(nbgrad.at(np.eye(4))[np.argmax(x[0]), [1, 2]].get() * x[0, :2]),
+        _added_at(lambda x: (np.argmax(x[0]), [1, 2]), lambda x: x[0, :2] ** 2),
+        _added_at(lambda x: ([3, 0], np.argmax(x[0])), lambda x: x[1, 1]),
+    ],
+)
+def test_positions_of_each_sample_beside_positions_of_all(f):
+    """`x[[3, 0], np.argmax(...)]` under vmap: one part of the index is that of a sample."""
+    xs = np.random.default_rng(0).normal(size=(2, 4, 4))
+    each = [nbgrad.value_and_grad(f)(x) for x in xs]
+    found = nbgrad.vmap(nbgrad.value_and_grad(f))(xs)
+    np.testing.assert_allclose(found[0], [value for value, _ in each], rtol=1e-12)
+    np.testing.assert_allclose(found[1], [slope for _, slope in each], rtol=1e-12)
+    second = nbgrad.vmap(nbgrad.hessian(f))(xs)
+    np.testing.assert_allclose(second, [nbgrad.hessian(f)(x) for x in xs], rtol=1e-12)
+
+
 def test_writes_at_positions_that_depend_on_the_arguments():
     """They are right where no two positions are equal by the plain parts of the index, or all get
     one number."""

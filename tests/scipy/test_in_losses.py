@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import scipy.fft
+import scipy.fftpack
 import scipy.integrate
 import scipy.interpolate
 import scipy.ndimage
@@ -62,7 +63,8 @@ CALLS: dict[str, tuple[Callable, str]] = {
         lambda x: integrate.solve_ivp(lambda t, y: -y, (0.0, 1.0), x).y, STEPS,
     ),
     "integrate.odeint": (
-        lambda x: integrate.odeint(lambda y, t: -x * y, np.ones(4), [0.0, 1.0]), STEPS,
+        lambda x: integrate.odeint(lambda y, t: -x * y, np.ones(4), [0.0, 1.0]),
+        r"nbgrad\.scipy\.integrate\.odeint has a derivative in y0, t and args.*nbgrad\.scan",
     ),
     "integrate.quad": (lambda x: integrate.quad(lambda t: x[0] * t, 0.0, 1.0)[0], SOLVED),
     "integrate.trapezoid": (lambda x: integrate.trapezoid(x), r"np\.trapezoid"),
@@ -85,6 +87,12 @@ def test_the_error_names_the_way(name: str, mode: str, capfd: pytest.CaptureFixt
     with pytest.raises((nbgrad.UntrackedError, nbgrad.TraceError), match=way) as caught:
         MODES[mode](lambda x: np.sum(call(x)))
     assert str(caught.value).startswith("scipy.")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_attribute_that_scipy_asks_for_names_the_way(mode: str):
+    with pytest.raises(AttributeError, match=r"scipy\.fftpack\.fft: .*complex numbers.*'flags'"):
+        MODES[mode](lambda x: np.sum(scipy.fftpack.fft(x)))
 
 
 def test_the_ways_that_are_named():

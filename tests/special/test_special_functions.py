@@ -119,15 +119,13 @@ def test_refused_ufuncs_say_so_by_name(entry):
             f(*[track(0.5)] * f.nin)
 
 
-@pytest.mark.parametrize("name", ["logsumexp", "softmax", "log_softmax", "polygamma"])
+@pytest.mark.parametrize(
+    "name", ["logsumexp", "softmax", "log_softmax", "polygamma", "multigammaln"]
+)
 def test_functions_in_python_name_ours(name):
-    args = (1, track(X)) if name == "polygamma" else (track(X),)
+    args = {"polygamma": (1, track(X)), "multigammaln": (track(X + 5), 2)}.get(name, (track(X),))
     with pytest.raises(nbgrad.UntrackedError, match=rf"write nbgrad\.special\.{name};"):
         getattr(scipy.special, name)(*args)
-    with pytest.raises(nbgrad.UntrackedError, match=r"write the sum of special\.gammaln"):
-        scipy.special.multigammaln(  # pyright: ignore[reportAttributeAccessIssue]
-            track(X + 5), 2
-        )
 
 
 def test_ufuncs_of_a_later_scipy_are_refused():
@@ -145,7 +143,7 @@ def test_the_ways_round_mean_the_same():
     orders = {
         "bdtr": "knp", "bdtrc": "knp", "chdtr": "vx", "chdtrc": "vx", "fdtr": "abx",
         "fdtrc": "abx", "gdtr": "abx", "gdtrc": "abx", "nbdtr": "knp", "nbdtrc": "knp",
-        "pdtr": "km", "pdtrc": "km", "zetac": "x", "rgamma": "x", "poch": "zm", "binom": "nk",
+        "pdtr": "km", "pdtrc": "km", "zetac": "x", "poch": "zm", "binom": "nk",
         "powm1": "xy", "exprel": "x", "sindg": "x", "cosdg": "x", "tandg": "x", "cotdg": "x",
         "radian": "dms", "wrightomega": "z", "diric": "xn",
     }  # fmt: skip

@@ -29,8 +29,8 @@ FEW = np.concatenate([_rng.uniform(0, 5, 14), _rng.uniform(0, 150, 6), ENDS[[0, 
 TOLERANCE = {np.float64: (1e-13, 1e-300), np.float32: (1e-6, 1e-37)}
 
 ONE = (
-    "gammaln loggamma digamma gamma erf erfc erfcx ndtr log_ndtr j0 j1 y0 y1 i0e i1e k0 k1 k0e k1e "
-    "exp1 expi entr log_expit cbrt exp2 exp10 expm1 log1p sinc"
+    "gammaln loggamma digamma gamma rgamma erf erfc erfcx ndtr log_ndtr j0 j1 y0 y1 i0e i1e k0 k1 "
+    "k0e k1e exp1 expi entr log_expit cbrt exp2 exp10 expm1 log1p sinc"
 ).split()
 TWO = (
     "betaln beta gammainc gammaincc xlogy xlog1py rel_entr huber boxcox boxcox1p inv_boxcox "
@@ -82,11 +82,18 @@ def test_functions_of_two_numbers(name, dtype):
     compare(getattr(special, name), getattr(scipy.special, name), pairs, dtype)
 
 
-def test_betainc():
-    triples = _all_pairs(FEW[:12], FEW[8:], SHARES[::9])
-    compare(special.betainc, scipy.special.betainc, triples, np.float64)
-    narrow = special.betainc(*(x.astype(np.float32) for x in triples))
-    wide = scipy.special.betainc(*(x.astype(np.float32).astype(float) for x in triples))
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("betainc", _all_pairs(FEW[:12], FEW[8:], SHARES[::9])),
+        ("stdtr", _all_pairs(FEW, np.concatenate([FEW, -FEW]))),
+    ],
+)
+def test_integrals_of_densities(name, args):
+    mine, theirs = getattr(special, name), getattr(scipy.special, name)
+    compare(mine, theirs, args, np.float64)
+    narrow = mine(*(x.astype(np.float32) for x in args))
+    wide = theirs(*(x.astype(np.float32).astype(float) for x in args))
     assert narrow.dtype == np.float32  # SciPy's own loses digits in float32
     np.testing.assert_allclose(narrow, wide, 1e-7, 1e-37)
 

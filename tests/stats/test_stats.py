@@ -117,6 +117,45 @@ def test_integrals_of_the_normal_density(name):
     nbgrad.check_grads(f, (np.array([-1.0, 0.5]), 0.3, 2.0), BOTH, order=2)
 
 
+def derived(name: str, method: str, *args):
+    """A function of a distribution, and SciPy's, at the same arguments."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = getattr(getattr(scipy.stats, name), method)(*args)
+    np.testing.assert_allclose(getattr(getattr(stats, name), method)(*args), expected, 1e-11, 1e-15)
+
+
+@pytest.mark.parametrize("name", [*SHAPES, *COUNTS])
+def test_densities_and_probabilities_are_scipys(name):
+    for shapes in (SHAPES | COUNTS)[name]:
+        derived(name, "pmf" if name in COUNTS else "pdf", K if name in COUNTS else X, *shapes)
+    for place in ((), (0.3, 2.0), (0, -1.0)) if name in SHAPES else ():
+        for shapes in SHAPES[name]:
+            derived(name, "cdf", X, *shapes, *place)
+    if name == "poisson":
+        for shapes in (*COUNTS[name], (2.0, 1)):
+            derived(name, "cdf", K, *shapes)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_distribution_functions_have_the_density_as_slope(name):
+    f, (x, *shapes, loc, scale) = getattr(stats, name).cdf, inside(name)
+    nbgrad.check_grads(lambda x, *p: f(x, *shapes, *p), (x, loc, scale), BOTH, order=2)
+    if name == "lognorm":
+        nbgrad.check_grads(lambda s: f(x, s), tuple(shapes), BOTH, order=2)
+    elif shapes:
+        with pytest.raises(NoRuleError, match="has no derivative in"):
+            nbgrad.grad(lambda *p: np.sum(f(x, *p)))(*shapes)
+    with pytest.raises(TypeError, match=r"the arguments are x, .*scale|takes from 2 to 4"):
+        f(x, *shapes, loc, scale, 1.0)
+
+
+def test_probabilities_of_at_most_a_count():
+    mu = np.array([[0.7], [3.0]])
+    nbgrad.check_grads(lambda mu: stats.poisson.cdf(K[:6], mu), (mu,), BOTH, order=2)
+    assert nbgrad.grad(lambda k: stats.poisson.cdf(k, 2.0))(1.5) == 0.0
+
+
 # -- derivatives ----------------------------------------------------------------------------------
 
 
@@ -252,8 +291,30 @@ def test_what_no_normal_distribution_has_is_refused():
         f(POINTS, MEAN[:2], COV)
     with pytest.raises(DimensionMismatch, match=r"x of the shape \(4, 2\)"):
         f(POINTS[:, :2], MEAN, COV)
-    with pytest.raises(NoRuleError, match="leave allow_singular out"):
-        f(POINTS, MEAN, COV, allow_singular=True)
+
+
+@pytest.mark.parametrize(
+    "cov", [COV, np.array([0.5, 0.1, 2.0]), 0.7], ids=["matrix", "some", "one"]
+)
+def test_entropy_of_the_normal_distribution_of_vectors(cov):
+    derived("multivariate_normal", "entropy", MEAN, cov)
+    derived("multivariate_normal", "pdf", POINTS, MEAN, cov)
+    nbgrad.check_grads(lambda c: stats.multivariate_normal.entropy(MEAN, c), (cov,), BOTH, order=2)
+
+
+def test_a_plain_cov_may_be_singular():
+    f, direction = stats.multivariate_normal.logpdf, np.array([1.0, 2.0, -1.0])
+    cov = np.outer(direction, direction)
+    for singular in (cov, np.zeros((3, 3)) + np.diag([1.0, 0.0, 2.0]), COV):
+        derived("multivariate_normal", "logpdf", POINTS, MEAN, singular, True)
+        derived("multivariate_normal", "logpdf", MEAN + direction, MEAN, singular, True)
+    steps = np.array([0.3, -1.2])
+    along = lambda t: f(MEAN + t[:, None] * direction, MEAN, cov, True)  # noqa: E731
+    nbgrad.check_grads(along, (steps,), BOTH, order=2)
+    with pytest.raises(np.linalg.LinAlgError):
+        nbgrad.grad(lambda c: f(MEAN, MEAN, c, True))(cov)
+    with pytest.raises(np.linalg.LinAlgError, match="semidefinite"):
+        f(MEAN, MEAN, -COV, True)
 
 
 DRAWS = np.array([[1, 2, 3], [0, 0, 6], [1, 1, 1], [-1, 3, 4], [1.5, 1.5, 3]])

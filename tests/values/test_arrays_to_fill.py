@@ -1,6 +1,7 @@
 """Arrays of the kind of x that tracked values are written into, and the errors that name them."""
 
 import bisect
+import math
 import operator
 import re
 
@@ -293,7 +294,7 @@ MESSAGES = {
     "plain[:] = [x]": (_list, f"assignment into a plain array: .*{FILL}"),
     "plain += x": (_augmented, rf"np\.add\(out=\.\.\.\), or an augmented assignment .*{FILL}"),
     "out": (lambda x: np.add(x, x, out=np.zeros(3)), rf"np\.add\(out=\.\.\.\).*{FILL}"),
-    "full": (lambda x: np.full(3, x[0]), r"np\.full: .*nbgrad\.numpy.*np\.full\(shape, v, like=v\)"),
+    "full": (lambda x: np.full(3, x[0]), r"np\.full: .*nbgrad\.numpy.*np\.full\(shape, v, like"),
     "r_": (lambda x: np.r_[x, 1.0], r"np\.r_: .*np\.concatenate .*like=x"),
     "c_": (lambda x: np.c_[x, x], r"np\.c_: .*np\.column_stack"),
     "array": (lambda x: np.array([x[0], x[1]]), rf"np\.array: .*{NESTED}"),
@@ -303,6 +304,9 @@ MESSAGES = {
     "max": (lambda x: np.max([x[0], x[1]]), rf"np\.max: .*give np\.max an array: {NESTED}"),
     "sin": (lambda x: np.sin([x[0], 1.0]), rf"np\.sin: .*give np\.sin an array: {NESTED}"),
     "fromiter": (lambda x: np.fromiter(x, float), r"np\.fromiter: .*dtype, like=x\)"),
+    "vectorize": (lambda x: np.vectorize(abs)(x), r"np\.vectorize: .*give np\.vectorize an array"),
+    "math": (lambda x: math.atan2(x[0], 1.0), r"math\.atan2: .*use np\.arctan2"),
+    "float64": (lambda x: np.float64(x[0]), r"np\.float64: .*leave it out"),
     "fill": (lambda x: np.zeros(3).fill(x[0]), r".*fill: .*np\.full\(shape, v, like=v\)"),
     "copyto": (lambda x: np.copyto(np.zeros(3), x), rf"np\.copyto .*{FILL}"),
     "full_like": (lambda x: np.full_like(np.zeros(3), x[0]), rf"np\.copyto .*{FILL}"),

@@ -12,6 +12,7 @@ import pytest
 
 import nbgrad
 from nbgrad import track
+from nbgrad.core import errstate
 from nbgrad.core.primitive import Primitive
 from nbgrad.kernels.builtin import function
 from nbgrad.values import gradients, tracked
@@ -179,6 +180,7 @@ def test_leaves_without_children_are_reset_and_others_left_alone():
 
 def test_nothing_leaks():
     x, y, m = track(X), track(Y), track(X)
+    assert not errstate.asked()  # which notes the filters of warnings of this test
     hand_out, reset = function(HandOut, asked), function(partial(Reset, TrackedArray), asked)
 
     def work():
@@ -194,6 +196,7 @@ def test_nothing_leaks():
             bind2(MULTIPLY, x, 10**400)
 
     objects = [X, x, x.node, x.aval, MULTIPLY, float, TrackedArray, type(x.node), SUM.plans]
+    objects += [errstate.CURRENT.get(), errstate.quiet.filters]
     for _ in range(70):
         work()
     gc.collect()

@@ -60,7 +60,9 @@ from .special import (
     log_ndtr,
     ndtr,
     ndtri,
+    rgamma,
     riemann,
+    stdtr,
     whole_hurwitz,
 )
 from .trig import cos, is_far, near_cos, near_sin, near_sinc, near_tan, sin, sinc, tan
@@ -144,6 +146,7 @@ __all__ = [
     "offset",
     "power",
     "radd",
+    "rgamma",
     "riemann",
     "select",
     "sigmoid",
@@ -152,6 +155,7 @@ __all__ = [
     "sinc",
     "sinh",
     "sqrt",
+    "stdtr",
     "tan",
     "tanh",
     "whole_hurwitz",

@@ -18,11 +18,11 @@ __all__ = [
     "bessel_y1", "bessel_yv", "beta", "betainc", "betaln", "boxcox", "boxcox1p", "digamma",
     "erfcinv", "erfcx", "erfinv", "exp1", "expi", "gamma", "gammainc", "gammaincc", "hurwitz",
     "inv_boxcox", "inv_boxcox1p", "lambertw", "lgamma", "log1p_rest", "log_ndtr", "ndtr", "ndtri",
-    "riemann",
-    "whole_hurwitz",
+    "rgamma", "riemann", "stdtr", "whole_hurwitz",
 ]  # fmt: skip
 
 digamma, gamma, lgamma = of_scipy("psi"), of_scipy("gamma"), of_scipy("gammaln")
+rgamma, stdtr = of_scipy("rgamma"), of_scipy("stdtr", 2)
 gammainc, gammaincc = of_scipy("gammainc", 2), of_scipy("gammaincc", 2)
 beta, betaln, betainc = of_scipy("beta", 2), of_scipy("betaln", 2), of_scipy("betainc", 3)
 erfcx, erfinv, erfcinv = of_scipy("erfcx"), of_scipy("erfinv"), of_scipy("erfcinv")

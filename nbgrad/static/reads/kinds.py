@@ -15,6 +15,7 @@ import numpy as np
 
 from ...core.symbols import static_key
 from ...kernels import layout
+from ...kernels.layout import version_place as _version_place
 
 _MISSING = object()
 _MANAGED_DICT = 1 << 4  # Py_TPFLAGS_MANAGED_DICT
@@ -270,21 +271,6 @@ class Array:
         for at in (lengths, lengths + 8):  # and strides
             yield place + at
             yield from (_read(place + at) + 8 * i for i in range(self.array.ndim))
-
-
-@cache
-def _version_place() -> int | None:
-    """Where a dict has the number that every change of it renews, if it has one."""
-    x: dict[str, object] = {"a": None}
-    place = id(x) + object.__basicsize__ + 8
-    seen = []
-    for value in (0, 1, 2):
-        x["a"] = value
-        seen.append(_read(place))
-    del x["a"]
-    seen.append(_read(place))
-    x.clear()
-    return place - id(x) if len(set(seen)) == len(seen) and sorted(seen) == seen else None
 
 
 @cache

@@ -1,0 +1,75 @@
+"""Functions with derivatives of your own, in autograd's call form: `primitive`, `defvjp`, `defjvp`.
+
+`nbgrad.custom_rule` states the same in one call, and `nbgrad.custom_elementwise` an elementwise
+function of which C code is made.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import update_wrapper
+from typing import Any
+
+from .core.array import Array
+from .errors import NoRuleError
+from .transforms import custom_rule, trees
+
+__all__ = ["defjvp", "defvjp", "primitive"]
+
+
+class primitive:
+    """Decorator: a function that is not looked into; `defvjp` and `defjvp` give its derivative.
+
+    Raises NoRuleError where an argument without a rule is tracked.
+
+    >>> @primitive
+    ... def double(x):
+    ...     return 2 * x
+    >>> defvjp(double, lambda ans, x: lambda g: 2 * g)
+    >>> nbgrad.grad(double)(1.0)
+    np.float64(2.0)
+    """
+
+    __name__: str
+
+    def __init__(self, f: Callable):
+        update_wrapper(self, f, assigned=("__module__", "__name__", "__doc__"), updated=())
+        self._vjps: dict[int, Callable | None] = {}
+        self._jvps: dict[int, Callable | None] = {}
+        self.rule = custom_rule(f, pullback=self._pullback)
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        for i, x in enumerate(args):
+            if i not in self._vjps and i not in self._jvps:
+                if any(isinstance(leaf, Array) for leaf in trees.flatten(x)[0]):
+                    raise NoRuleError(
+                        f"{self.__name__} has no derivative in argument {i}: give one by "
+                        "nbgrad.extend.defvjp, or None for zeros"
+                    )
+        return self.rule(*args, **options)
+
+    def _pullback(self, ct: Any, out: Any, *args: Any, **options: Any) -> tuple:
+        if not self._vjps:
+            raise NoRuleError(f"{self.__name__} has no vjp: give one by nbgrad.extend.defvjp")
+        rules = [self._vjps.get(i) for i in range(len(args))]
+        return tuple([rule and rule(out, *args, **options)(ct) for rule in rules])
+
+    def _pushforward(self, tangents: Sequence, out: Any, *args: Any, **options: Any) -> Any:
+        pairs = [(self._jvps.get(i), tangent) for i, tangent in enumerate(tangents)]
+        parts = [rule(tangent, out, *args, **options) for rule, tangent in pairs if rule]
+        return sum(parts[1:], parts[0])
+
+
+def defvjp(
+    function: primitive, *vjps: Callable | None, argnums: Sequence[int] | None = None
+) -> None:
+    """Give a primitive its pullbacks, by argument: `vjp(ans, *args)` gives the function of the
+    cotangent, and None stands for zeros."""
+    function._vjps.update(zip(argnums or range(len(vjps)), vjps, strict=False))
+
+
+def defjvp(
+    function: primitive, *jvps: Callable | None, argnums: Sequence[int] | None = None
+) -> None:
+    """Give a primitive its pushforwards, by argument: `jvp(tangent, ans, *args)`, and None for
+    zeros. Without them forward mode transposes its pullbacks."""
+    function._jvps.update(zip(argnums or range(len(jvps)), jvps, strict=False))
+    function.rule.pushforward = function._pushforward

@@ -1,0 +1,20 @@
+"""Trees as vectors, under autograd's names."""
+
+from collections.abc import Callable
+from typing import Any
+
+from ..scipy.flat import ravel as flatten
+
+__all__ = ["flatten", "flatten_func"]
+
+
+def flatten_func(func: Callable, example: Any) -> tuple[Callable, Callable, Any]:
+    """A function of trees as one of vectors, the function that builds a tree from a vector, and
+    `example` as a vector.
+
+    >>> f, unflatten, x = flatten_func(lambda p: {"a": 2 * p["a"]}, {"a": np.ones(2)})
+    >>> f(x), unflatten(x)
+    (array([2., 2.]), {'a': array([1., 1.])})
+    """
+    vector, unflatten = flatten(example)
+    return lambda x, *args: flatten(func(unflatten(x), *args))[0], unflatten, vector

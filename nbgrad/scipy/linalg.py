@@ -1,0 +1,75 @@
+"""`scipy.linalg`, by the path that programs for `autograd.scipy.linalg` use.
+
+What `nbgrad.linalg` has takes tracked arrays, and so do the functions that NumPy has, too: given
+tracked arrays they are NumPy's, and options of LAPACK mean nothing.
+
+>>> from nbgrad.scipy.linalg import cholesky
+>>> float(nbgrad.grad(lambda x: cholesky(x * np.eye(2), lower=True)[0, 0])(4.0))
+0.25
+"""
+
+from collections.abc import Callable
+from functools import wraps as _wraps
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.linalg as _plain
+
+from .. import linalg as _own
+from ..core.fillable import highest as _highest
+from ..core.primitive import shape_of as _shape_of
+from .names import joined as _joined
+
+if TYPE_CHECKING:
+    from ..linalg import *  # noqa: F403
+
+    def __getattr__(name: str) -> Any: ...
+
+
+_HINTS = {
+    "assume_a", "check_finite", "driver", "lapack_driver", "lwork", "overwrite_a", "overwrite_b",
+}  # fmt: skip
+
+
+def _tracked_by(own: Callable) -> Callable[[Callable], Callable]:
+    """Decorator: a function of SciPy, in whose place `own` takes tracked arrays."""
+
+    def join(plain: Callable) -> Callable:
+        @_wraps(plain)
+        def call(*args: Any, **options: Any) -> Any:
+            if _highest(*args, *options.values()) is None:
+                return plain(*args, **options)
+            return own(*args, **{name: x for name, x in options.items() if name not in _HINTS})
+
+        return call
+
+    return join
+
+
+def _cholesky(a: Any, lower: bool = False) -> Any:
+    return np.linalg.cholesky(a, upper=not lower)
+
+
+def _of_symmetric(function: Callable) -> Callable:
+    return lambda a, lower=True: function(a)
+
+
+def _qr(a: Any, *, mode: str = "full") -> Any:
+    rows, columns = _shape_of(a)[-2:]
+    full = "reduced" if rows <= columns else "complete"
+    out = np.linalg.qr(a, {"full": full, "economic": "reduced"}.get(mode, mode))
+    return (out,) if mode == "r" else out
+
+
+_linalg = np.linalg
+_NUMPYS = {
+    "cholesky": _cholesky, "det": _linalg.det, "eigh": _of_symmetric(_linalg.eigh),
+    "eigvalsh": _of_symmetric(_linalg.eigvalsh), "inv": _linalg.inv, "lstsq": _linalg.lstsq,
+    "norm": _linalg.norm, "pinv": _linalg.pinv, "qr": _qr, "solve": _linalg.solve,
+    "svd": _linalg.svd, "svdvals": lambda a: _linalg.svd(a, compute_uv=False),
+}  # fmt: skip
+
+_names = _joined(_plain, _own)
+_names |= {name: _tracked_by(own)(_names[name]) for name, own in _NUMPYS.items()}
+__all__ = list(_names)
+globals().update(_names)

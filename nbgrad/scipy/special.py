@@ -1,0 +1,23 @@
+"""`scipy.special`, by the path that programs for `autograd.scipy.special` use.
+
+>>> from nbgrad.scipy.special import gammaln, logsumexp
+>>> nbgrad.grad(lambda x: logsumexp(x) + np.sum(gammaln(x)))(np.array([1.0, 1.0])).round(6)
+array([-0.077216, -0.077216])
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import scipy.special as _plain
+
+from .. import special as _own
+from .names import joined as _joined
+
+if TYPE_CHECKING:
+    from ..special import *  # noqa: F403
+
+    def __getattr__(name: str) -> Any: ...
+
+
+_names = _joined(_plain, _own)
+__all__ = list(_names)
+globals().update(_names)
