@@ -167,6 +167,7 @@ class Traced(Fillable):
 
 
 FILLABLE = frozenset([Fillable, Traced])
+PLAIN = frozenset([float, np.ndarray, *FILLABLE])
 
 
 def fillable(x: Any) -> Any:

@@ -88,6 +88,14 @@ def forget(before: int) -> list[_Note]:
     return mine
 
 
+def forget_here() -> None:
+    """Drop the latest notes of the user's line that runs: another way is tried there."""
+    notes = _refusals.noted
+    line = calling_line() if notes else ""
+    while notes and notes[-1].line == line:
+        notes.pop()
+
+
 def _explain(error: Exception) -> None:
     traceback = error.__traceback__
     if isinstance(error, NbgradError) or traceback is None:

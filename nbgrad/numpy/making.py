@@ -12,6 +12,7 @@ from ..core.array import Array
 from ..core.fillable import FILLABLE, fillable, highest, unfilled
 from ..core.functions import functions, items_of, mapped
 from ..core.primitive import Tracer
+from ..core.refusals import forget_here
 from ..kernels.gate import gate, is_tracking
 from . import indexing, looping, relics
 
@@ -31,6 +32,7 @@ def made(function: Callable) -> Callable:
     tracked values can be written to."""
 
     def own(*args, **options):
+        forget_here()
         top = highest(*args, *options.values())
         if top is None or "like" in options:
             return fillable(function(*args, **options))
@@ -64,6 +66,7 @@ def taking(function: Callable) -> Callable:
     make = made(function)
 
     def own(a, *args, **options):
+        forget_here()
         if type(a) in FILLABLE and not args and not options:
             return a
         if isinstance(a, Array):
@@ -81,6 +84,7 @@ def listed(function: Callable, home: str = HOME) -> Callable:
     join = _each_joined if function in _OF_ARRAYS else _joined
 
     def own(*args, **options):
+        forget_here()
         args = tuple(map(join, args))
         return function(*args, **{name: join(x) for name, x in options.items()})
 
@@ -121,6 +125,7 @@ _fromiter.__module__ = HOME
 
 
 def _copy(a, order="K", subok=True):
+    forget_here()
     a = _joined(unfilled(a))
     return np.copy(a) if isinstance(a, Array) else fillable(np.copy(a, order=order))
 

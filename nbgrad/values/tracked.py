@@ -14,7 +14,7 @@ import numpy as np
 from ..core import errstate, memory, modes
 from ..core.array import Array
 from ..core.errstate import Asked, entries
-from ..core.fillable import FILLABLE
+from ..core.fillable import PLAIN
 from ..core.modes import active
 from ..core.primitive import Primitive, bind
 from ..core.steps import Index
@@ -79,7 +79,7 @@ class TrackedArray(GraphArray):
             x_value = x_node.value
         elif type(x) is int:
             x_node, x_kind, x_value = None, float, float(x)
-        elif type(x) in _PLAIN:
+        elif type(x) in PLAIN:
             x_node, x_kind, x_value = None, *plain_operand(x, primitive)
         else:
             return bind(primitive, x, y)
@@ -88,7 +88,7 @@ class TrackedArray(GraphArray):
             y_value = y_node.value
         elif type(y) is int:
             y_node, y_kind, y_value = None, float, float(y)
-        elif type(y) in _PLAIN:
+        elif type(y) in PLAIN:
             y_node, y_kind, y_value = None, *plain_operand(y, primitive)
         else:
             return bind(primitive, x, y)
@@ -232,9 +232,6 @@ class TrackedArray(GraphArray):
             return super().__reduce__()
         label = self.node.label if isinstance(self.node, Leaf) else ""
         return make_leaf, (np.array(plain_value(self)), label, 0)
-
-
-_PLAIN = frozenset([float, np.ndarray, *FILLABLE])
 
 # -- recording ------------------------------------------------------------------------------------
 
