@@ -251,8 +251,8 @@ nbgrad uses conventions at points where a function has no derivative or an infin
 the same in all modes, in eager and compiled code, and for derivatives of every order:
 
 * **Zero is strong.** In the chain rule, a factor that is exactly 0 gives 0, even if the other one
-  is inf or nan. A branch that `np.where` does not select therefore has no effect, and `np.sqrt(x * x)`
-  has the derivative 0 at 0, by `grad` and by `jvp`.
+  is inf or nan. A branch that `np.where` does not select therefore has no effect, and
+  `np.sqrt(x * x)` has the derivative 0 at 0, by `grad` and by `jvp`.
 * **Ties share evenly** in `max`, `min`, `maximum`, `minimum` and `clip`. Sorting does not share:
   equal elements keep their order in `sort`, `partition`, `median` and `quantile`, and each position
   takes the derivative of one element.
