@@ -86,5 +86,8 @@ MODULES = ["nbgrad"] + [
 @pytest.mark.parametrize("name", MODULES)
 def test_docstrings_run(name):
     module = importlib.import_module(name)
-    result = doctest.testmod(module, extraglobs={"nbgrad": nbgrad, "np": np})
-    assert result.failed == 0
+    runner, names = doctest.DocTestRunner(), {**vars(module), "nbgrad": nbgrad, "np": np}
+    for test in doctest.DocTestFinder().find(module, globs=names):
+        if not name.startswith("nbgrad.numpy") or "nbgrad" in test.docstring:  # not NumPy's own
+            runner.run(test)
+    assert runner.summarize().failed == 0

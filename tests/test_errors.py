@@ -9,6 +9,7 @@ import scipy.special
 
 import nbgrad
 from nbgrad import DimensionMismatch, GraphError, NoRuleError, TraceError, UntrackedError, track
+from nbgrad.core.faces import NoAxes
 from nbgrad.core.primitive import current_level
 
 BROADCAST = (
@@ -20,10 +21,9 @@ NO_RULE = (
     " has no derivative rule in nbgrad: compose it from functions that have one, or call it on "
     "x.data where no derivative is needed"
 )
-INTO = (
-    " cannot write a tracked array into a plain one: make that one with np.zeros(shape, like=x) or "
-    "np.zeros_like(x)"
-)
+SPACE = "`import nbgrad.numpy as np`"
+FILL = f"with {SPACE} plain arrays take tracked values, as np.zeros(shape, like=x) does"
+INTO = f" cannot write a tracked array into a plain one: {FILL}"
 OUT = "(out=...), or an augmented assignment such as +=," + INTO
 TO_LEAF = (
     " would write to the leaf {0}: write {1} between backward passes, or y = {0}.copy() and write "
@@ -34,21 +34,17 @@ SPECTRUM = (
     "numbers: products with np.cos and np.sin of the frequencies give the real and imaginary parts"
 )
 LOST = "a tracked array cannot become a plain one without losing its derivative: "
-PLAIN = LOST + (
-    "use .data or .item() for plain numbers, np.stack or np.array(nested, like=x) to build arrays, "
-    "np.zeros(n, like=x) for one to fill, and np functions instead of math functions; elements of "
-    "a plain array at positions x are nbgrad.at(plain)[x].get()"
+OTHERWISE = (
+    f"with {SPACE} arrays take tracked values, as those made with like=x do; use np functions "
+    "instead of math functions, .data or .item() for plain numbers, and nbgrad.at(plain)[x].get() "
+    "for elements of a plain array at positions x"
 )
-NESTED = "np.array(nested, like=x) and np.stack build arrays of tracked values"
-FLOAT = (
-    "float() of a TrackedArray would lose its derivative: use .item() or .data for the plain "
-    "number, np.stack or np.array(nested, like=x) to build arrays, and np.sin(x) instead of "
-    "math.sin(x)"
-)
-FILL = "make the array by np.zeros(shape, like=x), which takes tracked values"
+PLAIN = LOST + OTHERWISE
+NESTED = f"np.array(nested) of {SPACE}, or np.array(nested, like=x), takes them"
+FLOAT = f"float() of a TrackedArray would lose its derivative: {OTHERWISE}"
 INT = (
-    "int() of a TrackedArray would lose its derivative: use int(x.item()) or x.data, or "
-    "np.rint(x) to stay tracked"
+    "int() of a TrackedArray would lose its derivative: use int(x.item()) or x.data, np.rint(x) "
+    "to stay tracked, or nbgrad.loop in place of range"
 )
 FREED = (
     "the graph of sum was freed by an earlier backward pass or a reset: call "
@@ -170,8 +166,8 @@ WRONG_KINDS = [
     ("track([None])", "track: an array of dtype object: a list" + OBJECTS),
     ("track({1, 2})", "track: an array of dtype object: a set" + OBJECTS),
     ("track({'a': 1.0})", "track: an array of dtype object: a dict" + OBJECTS),
-    ("x.astype(int)", "astype(int64): a tracked array is float64 or float32; use x.data.astype "
-     "for others"),
+    ("x.astype(complex)", "astype(complex128): tracked values are float64 or float32, and integers "
+     "and bools have no derivative; use x.data.astype for others"),
     ("np.einsum(x, x)", "einsum: give a text of subscripts first, as in einsum('ij,jk->ik', x, "
      "y), or behind each array a list of whole numbers that name its axes"),
     ("np.sum(x, axis='a')", "sum: an axis is 'a'" + WHOLE),
@@ -186,7 +182,6 @@ WRONG_KINDS = [
     ("np.sum(x, out=plain)", "np.sum: got an unexpected keyword argument 'out'" + REDUCTION),
     ("np.where(x > 0, x)", "np.where: missing a required argument: 'y'; with tracked arrays it is "
      "np.where(condition, x, y)"),
-    ("len(s)", "len() of unsized object: the array has no axes"),
     ("nbgrad.reset([1.0])", "reset: a list holds nothing that is tracked; track arrays with "
      "nbgrad.track"),
     ("nbgrad.accum(1.0)", "accum: a float is not tracked; track arrays with nbgrad.track"),
@@ -261,7 +256,10 @@ UNTRACKED = [
         "assignment into a plain array: float() of a TrackedArray would lose its derivative: "
         + FILL,
     ),
-    ("np.full(3, s)", f"np.full: {LOST}np.full(shape, v, like=v) takes a tracked v"),
+    (
+        "np.full(3, s)",
+        f"np.full: {LOST}np.full of {SPACE}, or np.full(shape, v, like=v), takes a tracked v",
+    ),
     (
         "scipy.linalg.expm(m)",
         "scipy.linalg.expm: nbgrad.linalg.expm takes tracked arrays; " + PLAIN,
@@ -297,6 +295,8 @@ GRAPH = [
      "tracked array: there is no graph to walk; inside of no_tracking() none is made"),
 ]  # fmt: skip
 OTHERS = [
+    ("len(s)", NoAxes, "object of type 'numpy.float64' has no len()"),
+    ("iter(s)", TypeError, "'numpy.float64' object is not iterable"),
     ("x.foo", AttributeError, "a TrackedArray has no attribute 'foo': see dir(x)"),
     ("x.numpy()", AttributeError, "a TrackedArray has no attribute 'numpy': x.data is the plain "
      "array"),
@@ -337,7 +337,7 @@ TABLE = [
     *((code, DimensionMismatch, text) for code, text in SHAPES),
     *((code, TypeError, text) for code, text in WRONG_KINDS),
     *((code, NoRuleError, text) for code, text in WITHOUT_A_RULE),
-    *((code, UntrackedError, text) for code, text in UNTRACKED),
+    *((code, UntrackedError, f"{text} (<mistake>:1)") for code, text in UNTRACKED),
     *((code, GraphError, text) for code, text in GRAPH),
     *OTHERS,
 ]

@@ -17,7 +17,7 @@ PACKAGE = Path(nbgrad.__file__).parent
 # From the ground floor up. A module imports from lower floors and from its own room; modules that
 # share a floor and not a room are neighbours who do not know each other.
 FLOORS = (
-    ("errors", "stopping"),
+    ("errors", "kinds", "stopping"),
     ("kernels",),
     ("core",),
     ("codegen",),

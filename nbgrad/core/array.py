@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..errors import DimensionMismatch, has_mask, lost_mask
+from ..errors import has_mask, lost_mask
 from . import memory
+from .augmented import augmented
 from .conversions import Conversions
 from .errstate import Asked, checked, entries
-from .faces import Faced
+from .faces import Faced, has_axes
 from .functions import check_call, functions, name_of, no_rule, views
 from .functions import implements as implements
 from .methods import Methods, call_ufunc, own, power
@@ -49,26 +50,6 @@ def _binary(name: str):
         return NotImplemented
 
     return method, reflected
-
-
-def _augmented(name: str, plain: Callable):
-    """The method of an augmented assignment: in place for arrays, a new value for numbers."""
-    what = f"{{}} {name} ..."
-
-    def method(self, other):
-        self._require_computed(what)
-        if not memory.is_mutable(self):
-            return plain(self, other)
-        result = plain(self, other)
-        if np.shape(result) != self.shape:
-            raise DimensionMismatch(
-                f"{what.format('y')}: an array of shape {self.shape} cannot hold a result of shape "
-                f"{np.shape(result)}: write y = y {name[:-1]} ... for a new array"
-            )
-        memory.replace(self, result, what)
-        return self
-
-    return method
 
 
 _OPERANDS = (Tracer, float, int, np.ndarray, np.generic, list, tuple, complex)
@@ -122,6 +103,11 @@ class Array(Methods, Conversions, Faced, Tracer):
         memory.invalidate_views(self)
         self._leave()
         self._become(new)
+
+    @property
+    def _is_argument(self) -> bool:
+        """Whether it is an argument of a transformation."""
+        return type(self.origin) is memory.Argument
 
     def _require_computed(self, what: str) -> None:
         """Raise GraphError for a leaf, which is not written to."""
@@ -183,9 +169,6 @@ class Array(Methods, Conversions, Faced, Tracer):
         def __iter__(self) -> Iterator[Any]:
             return self.__anext__()
 
-    def __reversed__(self) -> Iterator[Any]:
-        return (self[i] for i in range(len(self) - 1, -1, -1))
-
     # -- operators ----------------------------------------------------------------------------
 
     __add__, __radd__ = _binary("add")
@@ -206,7 +189,7 @@ class Array(Methods, Conversions, Faced, Tracer):
     __hash__ = object.__hash__
 
     def __pos__(self):
-        return self
+        return functions[np.copy](self)
 
     def __pow__(self, exponent):
         if type(exponent) is int and -8 <= exponent <= 8:
@@ -238,18 +221,18 @@ class Array(Methods, Conversions, Faced, Tracer):
     def __setitem__(self, index, value):
         memory.write(self, index, value, "{}[...] = ...")
 
-    __iadd__ = _augmented("+=", operator.add)
-    __isub__ = _augmented("-=", operator.sub)
-    __imul__ = _augmented("*=", operator.mul)
-    __itruediv__ = _augmented("/=", operator.truediv)
-    __ifloordiv__ = _augmented("//=", operator.floordiv)
-    __imod__ = _augmented("%=", operator.mod)
-    __imatmul__ = _augmented("@=", operator.matmul)
-    __ipow__ = _augmented("**=", operator.pow)
+    __iadd__ = augmented("+=", operator.add)
+    __isub__ = augmented("-=", operator.sub)
+    __imul__ = augmented("*=", operator.mul)
+    __itruediv__ = augmented("/=", operator.truediv)
+    __ifloordiv__ = augmented("//=", operator.floordiv)
+    __imod__ = augmented("%=", operator.mod)
+    __imatmul__ = augmented("@=", operator.matmul)
+    __ipow__ = augmented("**=", operator.pow)
 
-    __iand__ = _augmented("&=", operator.and_)
-    __ior__ = _augmented("|=", operator.or_)
-    __ixor__ = _augmented("^=", operator.xor)
+    __iand__ = augmented("&=", operator.and_)
+    __ior__ = augmented("|=", operator.or_)
+    __ixor__ = augmented("^=", operator.xor)
 
     def __delitem__(self, index):
         raise ValueError("cannot delete elements of an array: take the others, as in x[1:]")
@@ -260,7 +243,7 @@ class Array(Methods, Conversions, Faced, Tracer):
         if name in type(self).value_slots and type(self.origin) is memory.Origin:
             memory.refresh(self)
             return getattr(self, name)
-        if name == "__iter__" and self.aval.shape:
+        if name == "__iter__" and has_axes(self):
             return self.__anext__
         way = _ELSEWHERE.get(name)
         if way is None and hasattr(np.ndarray, name):
@@ -270,9 +253,6 @@ class Array(Methods, Conversions, Faced, Tracer):
             name=name,
             obj=self,
         )
-
-    def __contains__(self, value) -> bool:
-        return bool(np.any(self == value))
 
     # -- NumPy's protocols --------------------------------------------------------------------
 
@@ -296,7 +276,7 @@ class Array(Methods, Conversions, Faced, Tracer):
             if any(map(has_mask, types)):
                 raise TypeError(lost_mask(name_of(func)))
         try:
-            if kwargs and isinstance(kwargs.get("out"), Array):
+            if kwargs and kwargs.get("out") is not None:
                 return functions["out"](func, args, **kwargs)
             out = rule(*args, **kwargs)
             if type(out) is type(self) and out.origin is None and out is not self:
@@ -338,8 +318,8 @@ _PASSED_ON = frozenset([
 
 # What people look for on arrays of other libraries.
 _ELSEWHERE = {
-    "numpy": "x.data is the plain array",
-    "detach": "x.data is the plain array",
+    **dict.fromkeys(("numpy", "detach"), "x.data is the plain array"),
+    "view": "x[...] is a view; a library that asks for more, such as pandas, is given x.data",
     "requires_grad": "what nbgrad.track made has a gradient",
     "zero_grad": "write x.grad = None, or nbgrad.reset(x)",
 }

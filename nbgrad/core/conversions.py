@@ -12,35 +12,46 @@ import sys
 import threading
 from collections.abc import Sequence
 from types import FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import NbgradError, TraceError, UntrackedError, lost_mask
 from .functions import compared, in_scipy
 from .lines import user_line
+from .primitive import Tracer
 
 _STORES = ("STORE_SUBSCR", "STORE_SLICE")
-_FILL = "make the array by np.zeros(shape, like=x), which takes tracked values"
-_NESTED = "np.array(nested, like=x) and np.stack build arrays of tracked values"
-_ITSELF = "np.asarray(x, like=x) keeps tracked values, x.data is plain numbers"
+SPACE = "`import nbgrad.numpy as np`"
+FILL = f"with {SPACE} plain arrays take tracked values, as np.zeros(shape, like=x) does"
+NESTED = f"{SPACE} takes them here, as np.array(nested, like=x) and np.stack do"
+_FULL = f"np.full of {SPACE}, or np.full(shape, v, like=v), takes a tracked v"
+_DTYPE = "leave it out, as a tracked number is one, or write x.astype(dtype)"
 _WAYS = {
-    "full": "np.full(shape, v, like=v) takes a tracked v",
-    "full_like": "np.full(shape, v, like=v) takes a tracked v",
-    "fill": "np.full(shape, v, like=v) takes a tracked v",
-    "r_": "np.concatenate joins tracked arrays, and np.array([...], like=x) tracked numbers",
-    "c_": "np.column_stack joins tracked arrays",
-    "array": _NESTED,
-    **dict.fromkeys(("asarray", "asanyarray", "ascontiguousarray"), f"{_NESTED}; {_ITSELF}"),
-    "fromiter": "np.fromiter(values, dtype, like=x), np.stack(list(values)) take tracked values",
+    **dict.fromkeys(("full", "full_like", "fill"), _FULL),
+    "r_": f"np.r_ of {SPACE}, np.concatenate or np.array([...], like=x) join tracked values",
+    "c_": f"np.c_ of {SPACE} or np.column_stack joins tracked arrays",
+    "array": NESTED,
+    **dict.fromkeys(
+        ("asarray", "asanyarray", "ascontiguousarray"),
+        f"{NESTED}; np.asarray(x, like=x) keeps tracked values, x.data is plain numbers",
+    ),
+    "fromiter": f"np.fromiter of {SPACE}, or np.fromiter(values, dtype, like=x), takes them",
+    "dot": "write a @ x, or np.dot(a, x), which take a tracked x",
     "arange": "start + step * np.arange(n) is tracked",
-    "fill_diagonal": f"{_FILL}, or write np.where(np.eye(n, dtype=bool), v, x)",
+    "fill_diagonal": f"{FILL}, or write np.where(np.eye(n, dtype=bool), v, x)",
+    **dict.fromkeys(("float64", "float32", "double", "single"), _DTYPE),
 }
 _OTHERS = (
-    "use .data or .item() for plain numbers, np.stack or np.array(nested, like=x) to build "
-    "arrays, np.zeros(n, like=x) for one to fill, and np functions instead of math functions; "
-    "elements of a plain array at positions x are nbgrad.at(plain)[x].get()"
+    f"with {SPACE} arrays take tracked values, as those made with like=x do; use np functions "
+    "instead of math functions, .data or .item() for plain numbers, and nbgrad.at(plain)[x].get() "
+    "for elements of a plain array at positions x"
 )
+# Functions of `math` whose namesakes in NumPy have another name.
+_OF_MATH = {
+    "pow": "power", "gamma": "special.gamma", "lgamma": "special.gammaln", "erf": "special.erf",
+    "erfc": "special.erfc", "fsum": "sum", "dist": "linalg.norm",
+}  # fmt: skip
 _CONCATENATORS = {"RClass": "np.r_", "CClass": "np.c_"}
 
 
@@ -71,33 +82,54 @@ class Conversions:
         ask = asking(sys._getframe(1))
         raise refused(
             f"{in_scipy(sys._getframe(1)) or ask.prefix}"
-            f"a tracked array cannot become a plain one without losing its derivative: {ask.way}"
+            + (
+                "an array inside of vmap has many samples, and cannot become one plain array: "
+                if _of_samples(self)
+                else "a tracked array cannot become a plain one without losing its derivative: "
+            )
+            + f"{ask.way}{user_line(ask.frame)}"
         )
 
     def __float__(self) -> float:
         ask = asking(sys._getframe(1))
-        if ask.op:
-            raise UntrackedError(
-                f"{ask.op}: float() of a {type(self).__name__} would lose its derivative: {ask.way}"
-            )
         raise refused(
-            f"{in_scipy(sys._getframe(1))}"
-            f"float() of a {type(self).__name__} would lose its derivative: use .item() or .data "
-            "for the plain number, np.stack or np.array(nested, like=x) to build arrays, and "
-            "np.sin(x) instead of math.sin(x)"
+            f"{'' if ask.op else in_scipy(sys._getframe(1))}{ask.prefix}"
+            f"{_number('float', self)}: {ask.way}{user_line(ask.frame)}"
         )
 
     def __int__(self) -> int:
-        raise UntrackedError(
-            f"int() of a {type(self).__name__} would lose its derivative: use int(x.item()) or "
-            "x.data, or np.rint(x) to stay tracked"
+        raise refused(
+            f"{_number('int', self)}: use int(x.item()) or x.data, np.rint(x) to stay tracked, or "
+            f"nbgrad.loop in place of range{user_line()}"
         )
 
+    __index__ = __int__
+
     def __complex__(self) -> complex:
-        raise UntrackedError("nbgrad has no complex numbers: use .item() for the plain number")
+        raise refused(
+            f"nbgrad has no complex numbers: use .item() for the plain number{user_line()}"
+        )
 
     def __reduce__(self):
         raise UntrackedError(unpicklable(f"a {type(self).__name__}"))
+
+
+def _number(name: str, x: Any) -> str:
+    if _of_samples(x):
+        return f"{name}() of a value inside of vmap, which has one for each sample"
+    return f"{name}() of a {type(x).__name__} would lose its derivative"
+
+
+def _of_samples(x: Any) -> bool:
+    """Whether a value stands for many samples, or holds one that does."""
+    while isinstance(x, Tracer):
+        if x.is_batch:
+            return True
+        try:
+            x = x.below  # pyright: ignore[reportAttributeAccessIssue]
+        except TraceError:
+            return False
+    return False
 
 
 def unpicklable(what: str) -> str:
@@ -148,7 +180,7 @@ def wrong_index(positions: Sequence) -> Exception:
     if any(x.dtype.kind == "f" for x in positions):
         return IndexError(
             "an index of floats: arrays of integers and bools are one, and a tracked array holds "
-            "floats; use i.data.astype(int), through which there is no derivative, or track only "
+            "floats; use i.astype(int), through which there is no derivative, or track only "
             "what is not an index" + user_line()
         )
     kind = UntrackedError if any(x.is_batch for x in positions) else TraceError
@@ -171,20 +203,55 @@ def asking(frame: FrameType | None) -> Asking:
         return Asking("", frame, _OTHERS)
     instruction = dis.opname[frame.f_code.co_code[frame.f_lasti]]
     if instruction in _STORES:
-        return Asking("assignment into a plain array", frame, _FILL)
+        return Asking("assignment into a plain array", frame, FILL)
     if instruction == "BINARY_SUBSCR":
         return Asking("index of a plain array", frame, "use nbgrad.at(plain)[x].get()")
     op = _called(frame)
     name = op.rpartition(".")[2]
+    if _is_of_math(frame, op) and (own := _math_way(name)):
+        return Asking(op, frame, own)
     if name in _WAYS:
         return Asking(op, frame, _WAYS[name])
+    if op.startswith("math."):
+        return Asking(op, frame, f"use {_as_numpy_has_it(name)}, which takes tracked values")
     if isinstance(getattr(np, name, None), np.ufunc):
         return Asking(op, frame, _given(op))
     return Asking("", frame, _OTHERS)
 
 
+# The functions of NumPy and nbgrad for those of `math` that have another name there.
+_OF_MATH = {
+    "acos": "np.arccos", "acosh": "np.arccosh", "asin": "np.arcsin", "asinh": "np.arcsinh",
+    "atan": "np.arctan", "atanh": "np.arctanh", "atan2": "np.arctan2", "pow": "np.power",
+    "fsum": "np.sum", "erf": "nbgrad.special.erf", "erfc": "nbgrad.special.erfc",
+    "gamma": "nbgrad.special.gamma", "lgamma": "nbgrad.special.gammaln",
+}  # fmt: skip
+
+
+def _is_of_math(frame: FrameType, op: str) -> bool:
+    """Whether a name stands for a function of Python's `math` in a frame."""
+    first, _, rest = op.partition(".")
+    found = frame.f_locals.get(first, frame.f_globals.get(first))
+    return getattr(getattr(found, rest, None) if rest else found, "__module__", None) == "math"
+
+
+def _math_way(name: str) -> str:
+    own = _OF_MATH.get(name) or (f"np.{name}" if hasattr(np, name) else "")
+    return own and f"write {own}, which takes tracked values"
+
+
 def _given(op: str) -> str:
-    return f"give {op} an array: {_NESTED}"
+    return (
+        f"give {op} an array: np.array(nested) of {SPACE}, or np.array(nested, like=x), takes them"
+    )
+
+
+def _as_numpy_has_it(name: str) -> str:
+    """The function that means the same as one of `math`."""
+    if name.startswith("a") and hasattr(np, f"arc{name[1:]}"):
+        return f"np.arc{name[1:]}"
+    own = _OF_MATH.get(name, name)
+    return f"nbgrad.{own}" if own.startswith("special.") else f"np.{own}"
 
 
 def _module(frame: FrameType) -> str:

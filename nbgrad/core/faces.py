@@ -7,10 +7,12 @@ np.ndarray with axes, and np.float64 or another scalar type without, which is a 
 """
 
 from collections.abc import Callable, Iterator
-from operator import attrgetter
 from types import MethodType
 from typing import Any, cast
 
+import numpy as np
+
+from ..kernels.njit_arguments import refuse
 from .naming import require_number
 
 _kind = cast(Any, object.__dict__["__class__"])
@@ -18,6 +20,15 @@ _kind = cast(Any, object.__dict__["__class__"])
 
 class NoAxes(TypeError, AttributeError):
     """The error of `len(x)` for a number; `hasattr(x, "__len__")` is false with it."""
+
+
+def has_axes(x: Any) -> bool:
+    """Whether x is an array, which may have none, and no number."""
+    return _face(x) is np.ndarray
+
+
+def _face(x: Any) -> type:
+    return x.aval.face if x.views is None else np.ndarray  # np.zeros(()) is one
 
 
 class _OfArrays:
@@ -29,7 +40,7 @@ class _OfArrays:
     def __get__(self, x: Any, kind: type | None = None) -> Any:
         if x is None:
             return self.method
-        if not x.aval.shape:
+        if not has_axes(x):
             raise NoAxes(f"object of type '{_called(x)}' has no len()")
         return MethodType(self.method, x)
 
@@ -42,14 +53,25 @@ class Faced:
     """`__class__` is NumPy's class for such a value. Setting it sets the type, as always."""
 
     __slots__ = ()
-    __class__ = property(attrgetter("aval.face"), _kind.__set__)  # pyright: ignore
+    __class__ = property(_face, _kind.__set__)  # pyright: ignore
 
     @_OfArrays
     def __len__(self: Any) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object: the array has no axes")
         return require_number(self.shape[0])
 
     def __anext__(self: Any) -> Iterator[Any]:
         """`iter(x)`, as `slots` has it."""
-        if not self.aval.shape:
+        if not has_axes(self):
             raise TypeError(f"'{_called(self)}' object is not iterable")
         return (self[i] for i in range(len(self)))
+
+    def __reversed__(self: Any) -> Iterator[Any]:
+        return (self[i] for i in range(len(self) - 1, -1, -1))
+
+    def __contains__(self: Any, value: Any) -> bool:
+        return bool(np.any(self == value))
+
+
+refuse(Faced)

@@ -3,18 +3,22 @@
 A `Fillable` is an ndarray of NumPy until a tracked value is written to it. Then it becomes a
 `Filled`, which stands for an array of nbgrad, `held`: everything that is read, called or written is
 forwarded to that. Views share this: they become views of the held array, by the step `Strided`. The
-plain memory is set to nan, as code in C may still read it.
+plain memory is set to nan, and its dtype to one that no function computes with, as code in C may
+still look at it.
 
 A write of a value of an inner transformation lifts the held array to the level of that value first,
 so the array may come from outside of the transformation.
 """
 
+from functools import cache
 from typing import Any, cast
 from weakref import ref
 
 import numpy as np
 
 from ..errors import UntrackedError
+from ..kernels import njit_arguments
+from ..kernels.gate import is_tracing
 from . import memory
 from .array import Array
 from .flat import Flat
@@ -23,22 +27,29 @@ from .lines import user_line
 from .primitive import StandIn, Tracer
 from .steps import Strided
 
-_set = np.ndarray.__setitem__
+_get, _set = np.ndarray.__getitem__, np.ndarray.__setitem__
 _PLAIN = frozenset([float, int, bool, np.ndarray, np.float64, np.float32, np.int64, np.bool_])
 _kind = cast(Any, object.__dict__["__class__"])
+_dtype = cast(Any, np.ndarray.__dict__["dtype"])
+_SMALL = 4096
+"""Arrays of fewer bytes are copied sooner than compared."""
 _WRITING = frozenset(["fill", "partition", "put", "sort"])
 
 
 class Fillable(np.ndarray):
     """An ndarray that becomes a `Filled` where a tracked value is written to it."""
 
-    __slots__ = ("copied", "held", "kin")
+    __slots__ = ("body", "copied", "held", "kin", "memory")
+    body: int  # the level of the body of a loop that it was made in
     copied: Any
     held: Array
+    memory: Array
     kin: list[Any]
 
     def __array_finalize__(self, x: Any) -> None:
-        if self.base is not None and isinstance(self.base, Fillable):
+        if not isinstance(self.base, Fillable):
+            self.body = memory.bodies.level
+        else:
             owner = _owner(self)
             try:
                 kin = owner.kin
@@ -48,6 +59,11 @@ class Fillable(np.ndarray):
             if len(kin) > kin[0]:
                 kin[1:] = [view for view in kin[1:] if view() is not None]
                 kin[0] = 2 * len(kin) + 16
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        if return_scalar:
+            return array[()]
+        return array if array.dtype.kind == "b" else array.view(type(self))
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if type(value) in _PLAIN and type(index) in _PLAIN:
@@ -81,44 +97,90 @@ class Fillable(np.ndarray):
         owner = _owner(self)
         if not np.can_cast(value.dtype, owner.dtype, "same_kind"):
             raise UntrackedError(
-                f"assignment into an array of dtype {owner.dtype}, which cannot hold tracked values "
-                f"without losing their derivatives: make it with dtype=float{user_line()}"
+                f"assignment into an array of dtype {owner.dtype}, which cannot hold tracked "
+                f"values without losing their derivatives: make it with dtype=float{user_line()}"
             )
+        if owner.body < memory.bodies.level:
+            raise memory.from_outside("y[...] = ...")
         if type(owner) is not Filled:
-            owner._become_filled(functions["as_kind"](value, np.array(owner)))
+            owner._become_filled(value)
         elif owner.held.level < value.level:
-            owner._hold(functions["as_kind"](value, owner.held))
+            owner._hold(functions["as_kind"](value, owner.memory))
         return self.held
 
     def now(self) -> np.ndarray:
         """A plain array of what this one holds now, for an op, which may read it later on. Several
         ops get one array, as long as nothing is written here."""
+        if self.nbytes < _SMALL:
+            return np.array(self)
         try:
             known = self.copied()
         except AttributeError:
             known = None
-        if known is None or not np.array_equal(known.view(np.int8), self.view(np.int8)):
+        if known is None or not np.array_equal(known, self, equal_nan=True):
             known = np.array(self)
             self.copied = ref(known)
         return known
 
-    def _become_filled(self, held: Array) -> None:
+    def _become_filled(self, value: Any) -> None:
+        # In the order of memory, in which views are strided.
+        axes = range(self.ndim)
+        in_c = self.flags.c_contiguous
+        order = list(axes) if in_c else sorted(axes, key=lambda i: -self.strides[i])
+        held = functions["as_kind"](value, np.array(np.transpose(self, order), order="C"))
         views = [view() for view in getattr(self, "kin", (0,))[1:]]
         steps = [(view, Strided(view, self)) for view in views if view is not None]
-        self.kin = [16, *((ref(view), step) for view, step in steps)]
+        self.kin = [order, *((ref(view), step) for view, step in steps)]
         if self.dtype.kind == "f":
             _set(self, ..., np.nan)
+        unreadable = _unreadable(self.itemsize)
         for view, _ in ((self, None), *steps):
+            _dtype.__set__(view, unreadable)
             _kind.__set__(view, Filled)
         self._hold(held)
 
     def _hold(self, held: Array) -> None:
-        """Stand for another array, and let the views stand for its views."""
-        self.held = held
-        for reference, step in self.kin[1:]:
+        """Stand for another array, given in the order of memory, and let the views stand for its
+        views."""
+        order, *kin = self.kin
+        self.memory = held
+        back = sorted(range(len(order)), key=order.__getitem__)
+        self.held = held if order == back == list(range(len(order))) else np.transpose(held, back)
+        for reference, step in kin:
             view = reference()
             if view is not None:
                 view.held = memory.view(held, step.apply(held), step)
+
+
+class Traced(Fillable):
+    """A Fillable made while numbers may have no value: it takes them for an index, too, for which
+    others, whose elements are read sooner, have no method."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        if type(index) in (int, slice) or highest(index) is None:
+            return _get(self, index)
+        return functions["at"](self.now())[index].get()
+
+
+FILLABLE = frozenset([Fillable, Traced])
+
+
+def fillable(x: Any) -> Any:
+    """A new plain array as one that tracked values can be written to."""
+    if type(x) is np.ndarray and x.dtype.kind in "fiub" and x.flags.writeable:
+        return x.view(Traced if is_tracing() else Fillable)
+    return x
+
+
+@cache
+def _unreadable(size: int) -> np.dtype:
+    """A dtype of a size that functions in C refuse, naming it. Casts of a single field are allowed,
+    so there are two where there is room."""
+    name = "tracked values: call functions of nbgrad or of nbgrad.numpy"
+    half = size // 2
+    return np.dtype([(name, f"V{size - half}"), *([("", f"V{half}")] if half else [])])
 
 
 def highest(*values: Any) -> Any:
@@ -141,7 +203,7 @@ def unfilled(x: Any) -> Any:
 
 def plain(x: Any) -> Any:
     """A Fillable as an array of NumPy's own class, and the array that a Filled stands for."""
-    return x.view(np.ndarray) if type(x) is Fillable else unfilled(x)
+    return x.view(np.ndarray) if type(x) in FILLABLE else unfilled(x)
 
 
 def _all_unfilled(args: tuple) -> tuple:
@@ -162,15 +224,19 @@ def _owner(x: Any) -> Fillable:
     return x
 
 
-class Filled(Fillable):
-    """A Fillable that tracked values were written to: it stands for the array that it holds."""
+class Filled(Traced):
+    """A Fillable that tracked values were written to: it stands for the array that it holds.
+
+    NumPy asks subclasses first: so it answers for functions of both kinds.
+    """
 
     __slots__ = ()
 
     def __getattribute__(self, name: str) -> Any:
         if name in _OWN:
             return object.__getattribute__(self, name)
-        return getattr(_held(self), name)
+        held = _held(self)
+        return type(held) if name == "__class__" else getattr(held, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _OWN:
@@ -188,9 +254,15 @@ class Filled(Fillable):
         held[index] = value
 
 
-_OWN = frozenset(["held", "kin", "take_in", "base", "_hold"])
+_OWN = frozenset(["body", "memory", "held", "kin", "take_in", "base", "_hold"])
 _held = Fillable.held.__get__  # pyright: ignore[reportAttributeAccessIssue]
-StandIn.kind, StandIn.value_of = Filled, staticmethod(unfilled)
+
+
+def _operand(x: Any) -> Any:
+    return x.now() if type(x) in FILLABLE else unfilled(x)
+
+
+StandIn.kind, StandIn.value_of = Filled, staticmethod(_operand)
 
 
 def _method(name: str) -> Any:
@@ -203,15 +275,14 @@ def _method(name: str) -> Any:
         if top is None:
             return of_numpy(self, *args, **options)
         x = self.take_in(top) if name in _WRITING else functions["as_kind"](top, np.array(self))
+        args = [functions["given"](arg) if type(arg) is list else arg for arg in args]
         return getattr(x, name)(*args, **options)
 
-    method.__name__, method.__doc__ = name, of_numpy.__doc__
+    method.__name__, method.__doc__ = name, f"`np.ndarray.{name}`."
     return method
 
 
-_TAKING = (*_WRITING, "choose", "clip", "compress", "dot", "max", "mean", "min", "prod", "searchsorted",
-           "std", "sum", "take", "var")  # fmt: skip
-for _name in _TAKING:
+for _name in (*_WRITING, "choose", "clip", "compress", "dot", "searchsorted", "take"):
     setattr(Fillable, _name, _method(_name))
 
 
@@ -236,3 +307,5 @@ for _name in {name for kind in Array.__mro__[:-1] for name in vars(kind)} | {
     if _name.startswith("__") and callable(getattr(Array, _name, None)):
         if _name not in _NOT_FORWARDED:
             setattr(Filled, _name, _forwarded(_name))
+
+njit_arguments.refuse(Filled)

@@ -79,12 +79,12 @@ def of_ufunc(ufunc: np.ufunc) -> tuple[str, Callable | None]:
     return name, functions.get(ufunc)
 
 
-def no_rule(name: str) -> NoRuleError:
-    """The error for a function without a rule."""
+def no_rule(name: str, remedy: str = "") -> NoRuleError:
+    """The error for a function without a rule. `remedy` is the name that its remedy has."""
     return NoRuleError(
         f"{name} has no derivative rule in nbgrad: "
         + remedies.get(
-            name,
+            remedy or name,
             "compose it from functions that have one, or call it on x.data where no derivative is "
             "needed",
         )

@@ -9,12 +9,12 @@ _HERE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 
 def calling_line(frame: FrameType | None = None) -> str:
-    """The line of code outside of this package that is running, here or in a frame: `file:line:
-    text`, or ""."""
+    """The line of code outside of this package, and of NumPy and SciPy, that is running, here or in
+    a frame: `file:line: text`, or ""."""
     frame = frame or sys._getframe(1)
     while frame is not None:
         code = frame.f_code
-        if not code.co_filename.startswith(_HERE) or code.co_filename.startswith(_OUTSIDE):
+        if not is_inside(frame) and not frame.f_globals.get("__name__", "").startswith(_LIBRARIES):
             text = linecache.getline(code.co_filename, frame.f_lineno).strip()
             place = f"{os.path.basename(code.co_filename)}:{frame.f_lineno}"
             return f"{place}: {text}" if text else place
@@ -24,8 +24,15 @@ def calling_line(frame: FrameType | None = None) -> str:
     return ""
 
 
+def is_inside(frame: FrameType) -> bool:
+    """Whether code of this package runs, not of its users."""
+    file = frame.f_code.co_filename
+    return file.startswith(_HERE) and not file.startswith(_OUTSIDE)
+
+
 # Programs that ship with the package are users of it.
 _OUTSIDE = _HERE + "experiments" + os.sep
+_LIBRARIES = "numpy.", "scipy."
 _TRACE = os.path.join("static", "trace", "record.py")
 
 

@@ -63,7 +63,10 @@ def view(x: Any, out: Any, step: Step) -> Any:
 
 
 def link(x: Any, out: Any, step: Step) -> None:
-    """Note `out` as the view of x that a step takes, of which x knows weakly."""
+    """Note `out` as the view of x that a step takes, of which x knows weakly. A number has no
+    views: np.reshape of one gives a new array."""
+    if not is_mutable(x):
+        return
     if modes.active and modes.untracked(x.level):
         step = Untracked(step)
     is_known = type(out.origin) is Origin and out.origin.parent is x
@@ -201,17 +204,26 @@ class _Bodies(threading.local):
     level = 0
 
 
-_bodies = _Bodies()
+bodies = _Bodies()
 
 
 @contextmanager
 def inside_body(level: int) -> Iterator[None]:
     """`with inside_body(level):` arrays of lower levels are not written to."""
-    outer, _bodies.level = _bodies.level, level
+    outer, bodies.level = bodies.level, level
     try:
         yield
     finally:
-        _bodies.level = outer
+        bodies.level = outer
+
+
+def from_outside(what: str) -> TraceError:
+    """The error for a write to an array from outside of the body of a loop or a choice."""
+    return TraceError(
+        f"{what} inside of a function given to loop, scan, while_loop or cond: the "
+        "array comes from outside of it, and the function runs when the program does; carry "
+        f"the array in the state, or return what is to be written{user_line()}"
+    )
 
 
 def inner_values(x: Any, what: str) -> GraphError:
@@ -224,7 +236,7 @@ def inner_values(x: Any, what: str) -> GraphError:
 
 def replace(x: Any, new: Any, what: str) -> None:
     """`x[...] = new`, for a new array of the shape of x that nobody else holds."""
-    inside = x.level < _bodies.level
+    inside = x.level < bodies.level
     owns = x.origin is None or type(x.origin) is Layout
     if owns and new.dtype == x.dtype and new.level == x.level and not inside:
         x._require_computed(what)
@@ -248,12 +260,8 @@ def _owner(x: Any, what: str) -> tuple[Any, Steps]:
             raise ValueError(
                 f"{what.format('y')}: assignment destination is read-only: {step.refusal}"
             )
-    if root.level < _bodies.level:
-        raise TraceError(
-            f"{what.format('y')} inside of a function given to loop, scan, while_loop or cond: the "
-            "array comes from outside of it, and the function runs when the program does; carry "
-            f"the array in the state, or return what is to be written{user_line()}"
-        )
+    if root.level < bodies.level:
+        raise from_outside(what.format("y"))
     if type(root.origin) is Argument:
         raise root.origin.error(
             f"{what.format('y')} would change an argument of {root.origin.op}, which is the "

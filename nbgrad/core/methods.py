@@ -1,15 +1,18 @@
 """The methods of arrays that are functions of NumPy, with NumPy's names and arguments."""
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..errors import UntrackedError
 from . import memory
 from .errstate import Asked, checked, entries
 from .flat import Flat
 from .functions import check_call, functions, no_rule, of_ufunc, views
+from .lines import user_line
 from .primitive import Tracer
 
 
@@ -18,7 +21,7 @@ def _method(function: Callable):
 
     def method(self, *args, **options):
         try:
-            if options and isinstance(options.get("out"), Tracer):
+            if options and options.get("out") is not None:
                 return functions["out"](function, (self, *args), **options)
             out = functions[function](self, *args, **options)
             if function in views or (
@@ -105,9 +108,10 @@ class Methods:
         require_masks("~", self)
         return functions[np.logical_not](self)
 
-    def reshape(self, *shape):
+    def reshape(self, *shape, order="C", copy=None):
         """The elements in another shape; one length may be -1."""
-        return functions[np.reshape](self, shape[0] if len(shape) == 1 else shape)
+        out = functions[np.reshape](self, shape[0] if len(shape) == 1 else shape, order)
+        return memory.copied(out, [self]) if copy else out
 
     def flatten(self, order="C"):
         """The elements along one axis, in an array of its own."""
@@ -117,6 +121,26 @@ class Methods:
         """The elements along one axis."""
         return functions[np.ravel](self, order)
 
+    def compress(self, condition, axis=None):
+        """`np.compress(condition, self, axis)`."""
+        return functions[np.compress](condition, self, axis)
+
+    @property
+    def itemsize(self: Any) -> int:
+        """The bytes of an element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self: Any) -> int:
+        """The bytes of all elements."""
+        return self.size * self.itemsize
+
+    @property
+    def strides(self: Any) -> tuple[int, ...]:
+        """The bytes from an element to the next one along each axis, in C order."""
+        shape = self.shape
+        return tuple([self.itemsize * math.prod(shape[i + 1 :]) for i in range(len(shape))])
+
     @property
     def flat(self):
         """The elements, row by row, to be read and written."""
@@ -125,6 +149,16 @@ class Methods:
     @flat.setter
     def flat(self, values):
         Flat(self)[...] = values
+
+    @property
+    def real(self):
+        """A view of the array: its numbers are real."""
+        return functions[np.real](self)
+
+    @property
+    def imag(self):
+        """Zeros: the numbers are real."""
+        return functions[np.imag](self)
 
     def conj(self):
         """The array itself, as in NumPy: its numbers are real."""
@@ -144,17 +178,20 @@ class Methods:
     max = _method(np.max)
     min = _method(np.min)
     cumsum = _method(np.cumsum)
+    cumprod = _method(np.cumprod)
     clip = _method(np.clip)
     round = _method(np.round)
     swapaxes = _method(np.swapaxes)
     squeeze = _method(np.squeeze)
     repeat = _method(np.repeat)
     take = _method(np.take)
+    choose = _method(np.choose)
     diagonal = _method(np.diagonal)
     trace = _method(np.trace)
     argmax = _method(np.argmax)
     argmin = _method(np.argmin)
     argsort = _method(np.argsort)
+    argpartition = _method(np.argpartition)
     nonzero = _method(np.nonzero)
     searchsorted = _method(np.searchsorted)
     any = _method(np.any)
@@ -164,15 +201,30 @@ class Methods:
         """Sort the elements along an axis, in place."""
         memory.write(self, ..., functions[np.sort](self, axis), "{}.sort()")
 
+    def partition(self, kth, axis=-1):
+        """`np.partition`, in place."""
+        memory.write(self, ..., functions[np.partition](self, kth, axis), "{}.partition()")
+
     def fill(self, value):
         """Write one number to all elements."""
         memory.write(self, ..., value, "{}.fill(v)")
 
     put = _method(np.put)
 
-    def copy(self):
-        """A tracked copy; the derivative passes through."""
+    def copy(self, order="C"):
+        """A tracked copy; the derivative passes through. There is no order in memory."""
         return functions[np.copy](self)
+
+    def view(self: Any, dtype=None, type=None):
+        """A view of all elements. Raises UntrackedError for one as another dtype or class."""
+        if dtype is np.ndarray:
+            dtype = None
+        if type not in (None, np.ndarray) or dtype not in (None, self.dtype):
+            raise UntrackedError(
+                f"view of a tracked array as {type or dtype} would lose its derivative: use "
+                f"x.astype(dtype), or x.data for the plain numbers{user_line()}"
+            )
+        return self[...] if self.ndim else self
 
     def __copy__(self):
         """`copy.copy(x)` and `copy.deepcopy(x)` are `np.copy(x)`: the derivative passes through."""
@@ -182,7 +234,8 @@ class Methods:
         return self.copy()
 
     def astype(self, dtype, copy=True):
-        """float64 or float32 values; the cotangent comes back in the original dtype."""
+        """Values in another dtype. Between float64 and float32 the cotangent comes back in the
+        original dtype; integers and bools have no derivative."""
         out = functions["astype"](self, dtype)
         return self.copy() if out is self and copy else out
 

@@ -100,20 +100,6 @@ def tracking() -> Iterator[None]:
         no_tracking._blocks.set(outer)
 
 
-leaves: list[Any] = []
-"""Weak references to the leaves that were tracked outside of all transformations."""
-innermost: Callable[[], Any] = bool
-
-
-def is_tracking() -> bool:
-    """Whether a transformation runs here, or any leaf is alive."""
-    if innermost() is not None:
-        return True
-    while leaves and leaves[-1]() is None:
-        leaves.pop()
-    return bool(leaves)
-
-
 class detect_nan(_Mode):
     """`with nbgrad.detect_nan():` the first op that gives nan raises NanError.
 

@@ -127,6 +127,8 @@ def as_int(n: Any) -> Any:
     """An integer of any kind as one of Python's, or as a size; anything else itself."""
     if type(n) is int or hasattr(n, "terms") or not hasattr(n, "__index__"):
         return n
+    if hasattr(n, "aval"):  # a tracked value, which refuses to be one
+        return n
     if is_a(n, np.ndarray) and (n.shape or n.dtype.kind not in "iu"):
         return n
     try:

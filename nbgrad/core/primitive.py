@@ -16,8 +16,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import NoRuleError, require_unmasked
+from ..kernels import gate
 from . import errstate, modes
+from .functions import functions
 from .naming import as_int
+from .standing import StandIn
 
 Shape = tuple[int, ...]
 
@@ -239,12 +242,7 @@ class Tracer:
         raise NotImplementedError
 
 
-class StandIn:
-    """The class of plain arrays that stand for a tracked one (`fillable.py`), and a function that
-    gives it; anything else it gives back."""
-
-    kind: ClassVar[Any] = None
-    value_of: ClassVar[Callable[[Any], Any]]
+_NESTED = frozenset([list, tuple])
 
 
 def bind(primitive: Primitive, *args, **params) -> Any:
@@ -257,6 +255,9 @@ def bind(primitive: Primitive, *args, **params) -> Any:
                 return bind(primitive, *map(StandIn.value_of, args), **params)
             if arg.level > level:
                 top, level = arg, arg.level
+        elif type(arg) in _NESTED:
+            given = [functions["given"](x) if type(x) in _NESTED else x for x in args]
+            return bind(primitive, *given, **params)
     if top is None:
         for arg in args:
             if type(arg) is not np.ndarray:
@@ -312,9 +313,10 @@ class new_level:
     runs, however that ends: an interrupt in the middle of `__exit__` leaves nothing behind.
     """
 
-    __slots__ = ("frame", "inside", "level", "outer")
+    __slots__ = ("alive", "frame", "inside", "level", "outer")
 
     def __init__(self, level: int | None = None):
+        self.alive: Any = gate.alive
         fresh = _fresh()
         self.level = fresh if level is None else level
         self.inside = fresh + 1
@@ -327,7 +329,7 @@ class new_level:
 
     def __exit__(self, *error) -> None:
         _opened.set(self.outer)
-        self.frame = None
+        self.frame = self.alive = None
 
 
 class outermost(new_level):
@@ -342,9 +344,6 @@ class outermost(new_level):
 
 # Each thread and each task nests transformations on its own.
 _opened: ContextVar[new_level | None] = ContextVar("nbgrad_level", default=None)
-
-
-modes.innermost = _opened.get
 
 
 def _innermost() -> new_level | None:

@@ -91,31 +91,27 @@ class ReadOnly(Step):
 
 
 class Strided(Step):
-    """The view of an array that begins at an element and goes on by strides, all counted in
-    elements in the order of memory; `order` has the axes of the array in that order."""
+    """The view of an array that begins at an element, counted row by row, and goes on by strides,
+    which are counted in elements, too."""
 
-    __slots__ = ("order", "shape", "start", "strides")
+    __slots__ = ("shape", "start", "strides")
 
     def __init__(self, view: np.ndarray, owner: np.ndarray):
         size = owner.itemsize
         self.start = (_address(view) - _address(owner)) // size
         self.shape = view.shape
         self.strides = tuple([stride // size for stride in view.strides])
-        axes = range(owner.ndim)
-        in_c = owner.flags.c_contiguous
-        self.order = list(axes) if in_c else sorted(axes, key=lambda i: -owner.strides[i])
 
     def apply(self, x: Any) -> Any:
-        flat = np.reshape(np.transpose(x, self.order), -1)
+        flat = np.reshape(x, -1)
         if isinstance(x, Tracer):
             return flat[self._places()]
         strides = [stride * x.itemsize for stride in self.strides]
         return np.lib.stride_tricks.as_strided(flat[self.start :], self.shape, strides)
 
     def inverse(self, x: Any, part: Any) -> Any:
-        turned = np.transpose(x, self.order)
-        flat = functions["at"](np.reshape(turned, -1))[self._places()].set(part)
-        return np.transpose(np.reshape(flat, np.shape(turned)), np.argsort(self.order))
+        flat = functions["at"](np.reshape(x, -1))
+        return np.reshape(flat[self._places()].set(part), np.shape(x))
 
     def _places(self) -> np.ndarray:
         """The places of the elements in the flat array."""

@@ -16,11 +16,13 @@ import numpy as np
 from ..errors import TraceError
 from ..kinds import is_a
 from .array import Array
-from .conversions import asking, refused, unpicklable
+from .conversions import SPACE, asking, refused, unpicklable
 from .functions import compared, in_scipy
 from .lines import user_line
 from .naming import naming, tagged
 from .primitive import Aval, Primitive
+from .raising import checked
+from .standing import StandIn
 
 # How a number becomes part of a program.
 _STATIC = (
@@ -28,7 +30,7 @@ _STATIC = (
     "nbgrad.register(fields=...)"
 )
 _JOINING = (
-    "use np functions on it, np.stack or np.array(nested, like=x) to join values, "
+    f"with {SPACE} arrays take traced values, as those made with like=x do; use np functions on it "
     "and nbgrad.at(plain)[x].get() for elements at positions x"
 )
 
@@ -52,8 +54,7 @@ class Symbol(Array):
         if primitive.inlines:
             inline = primitive.inline_step if builder.is_step else primitive.inline  # pyright: ignore
             return inline(*args, **params)
-        args = [np.asarray(a) if isinstance(a, (list, tuple)) else a for a in args]
-        return builder.handed(builder.apply(primitive, args, params))
+        return builder.handed(builder.apply(primitive, [*map(StandIn.value_of, args)], params))
 
     def __repr__(self):
         return f"<symbol {self.primitive.name if self.primitive else 'input'} {self.aval}>"
@@ -94,6 +95,8 @@ class Symbol(Array):
     tolist = item
 
     def __bool__(self):
+        if (truth := checked(self, sys._getframe(1))) is not None:
+            return truth
         raise refused(
             f"{in_scipy(sys._getframe(1))}the truth of a traced value is not known while the "
             "function is recorded: use np.where(condition, x, y), nbgrad.cond(condition, f, g, "

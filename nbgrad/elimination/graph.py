@@ -14,6 +14,7 @@ other for a diagonal one, 1 between scalars, and none where the entries of one a
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ..kinds import is_a
 from .structure import DENSE, Edge
 
 Edges = Mapping[tuple[int, int], Edge] | Iterable[tuple[int, int]]
@@ -95,7 +96,7 @@ class Graph:
 
         Raises ValueError where `order` does not name every intermediate vertex once.
         """
-        if not isinstance(order, Iterable):
+        if not is_a(order, Iterable):
             raise TypeError(
                 f"elimination: an order is a tuple of vertices, not of type {type(order).__name__}"
             )

@@ -13,7 +13,7 @@ from .native import Emitter
 
 __all__ = ["builtin", "compiled", "function", "slots"]
 
-_FASTCALL = 0x80 | 0x02  # with keywords
+FASTCALL = 0x80 | 0x02  # with keywords
 
 
 @cache
@@ -43,7 +43,7 @@ def compiled(emitter: Emitter, level: int = 0) -> int:
 _POINTER = ctypes.c_void_p
 
 
-class _Definition(ctypes.Structure):
+class Definition(ctypes.Structure):
     _fields_ = (
         ("name", ctypes.c_char_p),
         ("function", ctypes.c_void_p),
@@ -67,7 +67,7 @@ def builtin(name: str, address: int, own: tuple) -> Callable:
 
     Python keeps the address of the definition, and `own`: so that is what keeps the definition.
     """
-    definition = _Definition(name.encode(), address, _FASTCALL, None)
+    definition = Definition(name.encode(), address, FASTCALL, None)
     return _new_function(ctypes.addressof(definition), (*own, definition), None)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..errors import DimensionMismatch, TraceError
+from ..errors import DimensionMismatch, TraceError, UntrackedError
 
 Shape = tuple[int, ...]
 Pattern = Literal["full", "row", "column", "number"]
@@ -54,11 +54,11 @@ def broadcast(op: str, *shapes: Shape) -> Shape:
 
 
 def whole(n: Any, what: str) -> int:
-    """`n` as an int. Raises TypeError where it is no whole number, TraceError where that is not
-    known yet."""
+    """`n` as an int. Raises TypeError where it is no whole number, TraceError or UntrackedError for
+    a value of a transformation."""
     try:
         return operator.index(n)
-    except TraceError:
+    except (TraceError, UntrackedError):
         raise
     except TypeError:
         raise TypeError(f"{what} is {n!r}; it must be a whole number") from None

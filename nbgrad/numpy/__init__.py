@@ -1,9 +1,9 @@
 """`import nbgrad.numpy as np`: NumPy's namespace, for programs whose arrays become tracked.
 
-NumPy hands tracked values to nbgrad by two protocols, which cover most of its functions. Those that
-they do not reach are replaced here: functions that make arrays, such as `zeros` and `array`, and
-functions that are given lists. Everything else is NumPy's own object. What `zeros` and its kin make
-are NumPy's arrays, which tracked values can be written to:
+NumPy hands tracked values to nbgrad by two protocols, which reach most of its functions. The others
+are replaced here: functions that make arrays, such as `zeros` and `array`, and functions that are
+given lists. Everything else is NumPy's own object. The arrays that functions of this module make
+are NumPy's, too, and take tracked values:
 
 >>> import nbgrad
 >>> import nbgrad.numpy as np
@@ -14,27 +14,16 @@ are NumPy's arrays, which tracked values can be written to:
 >>> nbgrad.grad(f)(np.array([2.0, 3.0]))
 array([4., 2.])
 
-While nothing is tracked and no transformation runs, all functions are NumPy's in effect: they give
-plain arrays.
+While nothing is tracked, the functions call NumPy's, and give plain arrays. The page "Writing to
+arrays" says what such arrays take, and which functions refuse tracked values.
 """
 
 import numpy as _np
 
+from . import fft, lib, linalg, random
 from .making import replaced as _replaced
+from .modules import names as _names
 
-_MODULES = ("fft", "linalg", "random")
-globals().update({name: getattr(_np, name) for name in _np.__all__ if name not in _MODULES})
-globals().update(_replaced)
+_OWN = {"fft": fft, "lib": lib, "linalg": linalg, "random": random, **_replaced}
 __all__ = list(_np.__all__)
-
-
-def __getattr__(name: str):
-    if name in _MODULES:
-        import importlib
-
-        return importlib.import_module(f"{__name__}.{name}")
-    return getattr(_np, name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *dir(_np)})
+__getattr__, __dir__ = _names(globals(), _np, _OWN)

@@ -1,4 +1,14 @@
 """`nbgrad.numpy.fft`: NumPy's functions, which refuse tracked arrays by name."""
 
-from numpy.fft import *  # noqa: F403
-from numpy.fft import __all__ as __all__
+import numpy.fft as _plain
+
+from .making import listed as _listed
+from .modules import names as _names
+
+__all__ = list(_plain.__all__)
+_OWN = {
+    name: _listed(getattr(_plain, name), __name__)
+    for name in __all__
+    if hasattr(getattr(_plain, name), "_implementation")
+}
+__getattr__, __dir__ = _names(globals(), _plain, _OWN)

@@ -7,6 +7,8 @@ import numpy as np
 from ..core.fillable import highest
 from ..core.functions import functions
 
+__all__ = ["c_", "mgrid", "ogrid", "r_"]
+
 
 class _Joins:
     """`np.r_` or `np.c_`: by default along an axis, of parts with at least so many axes, of which
@@ -40,11 +42,11 @@ class _Joins:
         parts = [part if part.ndim else np.reshape(part, (1,) * ndim) for part in parts]
         return np.concatenate(parts, axis)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._plain, name)
-
     def __len__(self) -> int:
         return 0
+
+    def __reduce__(self) -> str:
+        return "c_" if self._options[0] else "r_"
 
 
 def _even(part: slice) -> Any:
@@ -81,6 +83,9 @@ class _Grid:
 
     def __len__(self) -> int:
         return 0
+
+    def __reduce__(self) -> str:
+        return "ogrid" if self._sparse else "mgrid"
 
 
 r_ = _Joins(np.r_, 0, 1, -1)

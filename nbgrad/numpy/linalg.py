@@ -3,6 +3,12 @@
 import numpy.linalg as _plain
 
 from .making import listed as _listed
+from .modules import names as _names
 
 __all__ = list(_plain.__all__)
-globals().update({name: _listed(getattr(_plain, name)) for name in __all__})
+_OWN = {
+    name: _listed(getattr(_plain, name), __name__)
+    for name in __all__
+    if hasattr(getattr(_plain, name), "_implementation")
+}
+__getattr__, __dir__ = _names(globals(), _plain, _OWN)

@@ -1,13 +1,24 @@
 """NumPy's tools that call Python for each element, for tracked values: `vectorize` and its kin."""
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from ..core.array import Array
-from ..core.fillable import highest
+from ..core.fillable import Fillable, highest
 from ..core.functions import functions
+from ..kinds import is_a
+
+__all__ = [
+    "apply_along_axis",
+    "apply_over_axes",
+    "frompyfunc",
+    "ndenumerate",
+    "nditer",
+    "vectorize",
+]
 
 
 class vectorize(np.vectorize):
@@ -99,11 +110,61 @@ def _pairs(x: Any) -> Iterator[tuple[tuple[int, ...], Any]]:
     return ((index, x[index]) for index in np.ndindex(x.shape))
 
 
-def nditer(op: Any, *args: Any, **options: Any) -> Any:
-    """`np.nditer`, which gives the elements of tracked arrays, to be read."""
-    if highest(op) is None:
-        return np.nditer(op, *args, **options)
-    if isinstance(op, (list, tuple)):
-        arrays = np.broadcast_arrays(*map(functions["given"], op))
-        return (tuple(x[index] for x in arrays) for index in np.ndindex(arrays[0].shape))
-    return (item for _, item in _pairs(op))
+class nditer:
+    """`np.nditer`, which gives the elements of tracked arrays, as views that can be written to. Of
+    plain arrays it is NumPy's."""
+
+    def __new__(cls, op: Any, *args: Any, **options: Any) -> Any:
+        ops = op if isinstance(op, (list, tuple)) else [op]
+        if highest(ops) is None and not any(isinstance(x, Fillable) for x in ops):
+            return np.nditer(op, *args, **options)
+        self = super().__new__(cls)
+        arrays = [x if is_a(x, np.ndarray) else functions["given"](x) for x in ops]
+        shape = np.broadcast_shapes(*[x.shape for x in arrays])
+        arrays = [x if x.shape == shape else np.broadcast_to(x, shape) for x in arrays]
+        self.operands, self.shape, self.itersize = arrays, shape, math.prod(shape)
+        self.iterindex, self._begun = 0, False
+        return self
+
+    @property
+    def finished(self) -> bool:
+        return self.iterindex >= self.itersize
+
+    @property
+    def multi_index(self) -> tuple[int, ...]:
+        return tuple(map(int, np.unravel_index(self.iterindex, self.shape)))
+
+    @property
+    def value(self) -> Any:
+        items = tuple([self[i] for i in range(len(self))])
+        return items[0] if len(items) == 1 else items
+
+    def iternext(self) -> bool:
+        """Go to the next element. Return whether there is one."""
+        self.iterindex += 1
+        return not self.finished
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        self.iterindex += self._begun
+        self._begun = True
+        if self.finished:
+            raise StopIteration
+        return self.value
+
+    def __len__(self) -> int:
+        return len(self.operands)
+
+    def __getitem__(self, i: int) -> Any:
+        return self.operands[i][(*self.multi_index, ...)]
+
+    def __setitem__(self, i: int, value: Any) -> None:
+        self[i][...] = value
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        pass

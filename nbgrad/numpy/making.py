@@ -1,85 +1,113 @@
 """The functions of `nbgrad.numpy` that stand in the place of NumPy's."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
+from ..core import memory
 from ..core.array import Array
-from ..core.fillable import Fillable, highest
-from ..core.functions import functions
-from ..core.modes import is_tracking
+from ..core.fillable import FILLABLE, fillable, highest, unfilled
+from ..core.functions import functions, items_of, mapped
 from ..core.primitive import Tracer
-from . import indexing, looping
+from ..kernels.gate import gate, is_tracking
+from . import indexing, looping, relics
 
-replaced: dict[str, Callable] = {}
-
-
-def _replaces(function: Callable) -> Callable[[Callable], Callable]:
-    def register(own: Callable) -> Callable:
-        replaced[function.__name__] = wraps(function)(own)
-        return own
-
-    return register
+HOME = __name__.rpartition(".")[0]
+_OF_ARRAYS = frozenset([
+    np.block, np.column_stack, np.concatenate, np.dstack, np.hstack, np.stack, np.vstack,
+])  # fmt: skip
+"""Functions whose lists hold arrays, of several shapes: those are not joined."""
 
 
-def fillable(x: Any) -> Any:
-    """A new plain array as one that tracked values can be written to."""
-    if type(x) is np.ndarray and x.dtype.kind in "fiu":
-        return x.view(Fillable)
-    return x
+def _floats(x: np.ndarray) -> Any:
+    return fillable(x) if x.dtype.kind == "f" else x
 
 
 def made(function: Callable) -> Callable:
     """A function of NumPy that makes a new array: of numbers that may be tracked, and one that
     tracked values can be written to."""
 
-    @wraps(function)
-    def make(*args, **options):
-        if not is_tracking():
-            return function(*args, **options)
+    def own(*args, **options):
         top = highest(*args, *options.values())
-        if top is not None and "like" not in options:
-            return _dispatched(function, top, args, options)
-        return fillable(function(*args, **options))
+        if top is None or "like" in options:
+            return fillable(function(*args, **options))
+        if function is np.array and object in (*args[1:], options.get("dtype")):
+            return _of_objects(args[0])
+        if ("like", function) in functions:
+            return function(*_unfilled(args), like=top, **options)
+        args = tuple([functions["given"](x) if isinstance(x, (list, tuple)) else x for x in args])
+        return function(*args, **options)
 
-    return make
-
-
-def _dispatched(function: Callable, top: Tracer, args: tuple, options: dict) -> Any:
-    """A call that holds tracked values, as nbgrad's own function does it."""
-    if ("like", function) in functions:
-        return function(*args, like=top, **options)
-    args = tuple([functions["given"](x) if isinstance(x, (list, tuple)) else x for x in args])
-    return function(*args, **options)
+    return gate(function, own, None, HOME)
 
 
-_MAKERS = (
-    np.array, np.zeros, np.ones, np.empty, np.full, np.eye, np.identity, np.tri, np.arange,
-    np.linspace, np.logspace, np.geomspace, np.zeros_like, np.ones_like, np.empty_like,
-    np.full_like, np.fromfunction, np.diag, np.diagflat,
-)  # fmt: skip
-replaced |= {function.__name__: made(function) for function in _MAKERS}
+class _Box:
+    """An object that NumPy does not look into."""
+
+    def __init__(self, value: Any):
+        self.value = value
 
 
-def _taking(function: Callable) -> Callable:
+def _of_objects(nested: Any) -> np.ndarray:
+    """An array that holds what nested lists hold, as it is."""
+    out = np.array(mapped(_Box, nested), object)
+    for i, box in enumerate(items_of(out.ravel().tolist())):
+        out.flat[i] = box.value
+    return out
+
+
+def taking(function: Callable) -> Callable:
     """A function of NumPy that gives its argument back where that is an array."""
+    make = made(function)
 
-    @wraps(function)
-    def take(a, *args, **options):
-        if isinstance(a, (Array, Fillable)):
-            return function(a, *args, like=a, **options) if isinstance(a, Array) else a
+    def own(a, *args, **options):
+        if type(a) in FILLABLE and not args and not options:
+            return a
+        if isinstance(a, Array):
+            own = np.asarray if function is np.asarray_chkfinite else function
+            return own(unfilled(a), *args, like=unfilled(a), **options)
         if isinstance(a, (list, tuple)):
-            return replaced["array"](a, *args, **options)
+            return make(a, *args, **options)
         return function(a, *args, **options)
 
-    return take
+    return gate(function, own, None, HOME)
 
 
-@_replaces(np.fromiter)
-def fromiter(iter, dtype, count=-1, **options):
+def listed(function: Callable, home: str = HOME) -> Callable:
+    """A function of NumPy that takes lists of tracked numbers, too."""
+    join = _each_joined if function in _OF_ARRAYS else _joined
+
+    def own(*args, **options):
+        args = tuple(map(join, args))
+        return function(*args, **{name: join(x) for name, x in options.items()})
+
+    return gate(function, own, _floats, home)
+
+
+def _joined(x: Any) -> Any:
+    return functions["given"](x) if isinstance(x, (list, tuple)) and highest(x) is not None else x
+
+
+def _each_joined(x: Any) -> Any:
+    if isinstance(x, (list, tuple)) and any(isinstance(item, (list, tuple)) for item in x):
+        return type(x)([_each_joined(item) if _is_nested(item) else _joined(item) for item in x])
+    return x
+
+
+def _is_nested(x: Any) -> bool:
+    """Whether a list holds lists of arrays, as those of `np.block` do."""
+    return isinstance(x, (list, tuple)) and any(np.ndim(item) for item in x)
+
+
+def _unfilled(args: Iterable) -> list:
+    return [mapped(unfilled, x) for x in args]
+
+
+@wraps(np.fromiter)
+def _fromiter(iter, dtype, count=-1, **options):
     if not is_tracking():
         return np.fromiter(iter, dtype, count, **options)
     items = list(iter if count < 0 else islice(iter, count))
@@ -89,45 +117,40 @@ def fromiter(iter, dtype, count=-1, **options):
     return np.fromiter(items, dtype, count, like=top)
 
 
-_TAKERS = np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray
-replaced |= {function.__name__: _taking(function) for function in _TAKERS}
+_fromiter.__module__ = HOME
 
 
-@_replaces(np.copy)
-def copy(a, order="K", subok=True):
-    return np.copy(a, order=order, subok=subok or isinstance(a, Fillable))
+def _copy(a, order="K", subok=True):
+    a = _joined(unfilled(a))
+    return np.copy(a) if isinstance(a, Array) else fillable(np.copy(a, order=order))
 
 
-def listed(function: Callable) -> Callable:
-    """A function of NumPy that takes lists of tracked numbers, too."""
-
-    @wraps(function)
-    def call(*args, **options):
-        try:
-            return function(*args, **options)
-        except (TypeError, ValueError):
-            if highest(*args, *options.values()) is None:
-                raise
-            given = [_joined(x) for x in args]
-            options = {name: _joined(x) for name, x in options.items()}
-            if not any(new is not old for new, old in zip(given, args, strict=True)):
-                raise
-        return function(*given, **options)
-
-    return call
+def _isscalar(element):
+    return not memory.is_mutable(element) if isinstance(element, Tracer) else np.isscalar(element)
 
 
-def _joined(x: Any) -> Any:
-    return functions["given"](x) if isinstance(x, (list, tuple)) and highest(x) is not None else x
-
-
-_OWN = (
-    looping.vectorize, looping.frompyfunc, looping.apply_along_axis, looping.apply_over_axes,
-    looping.ndenumerate, looping.nditer,
+_MAKERS = (
+    np.array, np.zeros, np.ones, np.empty, np.full, np.eye, np.identity, np.tri, np.arange,
+    np.linspace, np.logspace, np.geomspace, np.zeros_like, np.ones_like, np.empty_like,
+    np.full_like, np.fromfunction, np.diag, np.diagflat, np.frombuffer, np.loadtxt, np.genfromtxt,
+    np.bartlett, np.blackman, np.hamming, np.hanning, np.kaiser,
 )  # fmt: skip
-replaced |= {own.__name__: own for own in _OWN}
-replaced |= {name: getattr(indexing, name) for name in ("r_", "c_", "mgrid", "ogrid")}
+_TAKERS = (
+    np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require,
+    np.asarray_chkfinite,
+)  # fmt: skip
+replaced: dict[str, Any] = {
+    **{function.__name__: made(function) for function in _MAKERS},
+    **{function.__name__: taking(function) for function in _TAKERS},
+    "fromiter": _fromiter,
+    "copy": gate(np.copy, _copy, None, HOME),
+    **{name: getattr(relics, name) for name in relics.__all__},
+    "isscalar": gate(np.isscalar, _isscalar, None, HOME),
+    **{name: getattr(looping, name) for name in looping.__all__},
+    **{name: getattr(indexing, name) for name in indexing.__all__},
+}
 for _name in np.__all__:
     _function = getattr(np, _name)
     if _name not in replaced and hasattr(_function, "_implementation"):
-        replaced[_name] = listed(_function)
+        _first = replaced.get(_function.__name__)  # of one function with two names
+        replaced[_name] = _first or replaced.setdefault(_function.__name__, listed(_function))

@@ -1,14 +1,75 @@
-"""`nbgrad.numpy.random`: NumPy's random numbers, in arrays that tracked values can be written to.
+"""`nbgrad.numpy.random`: NumPy's draws, in arrays that tracked values can be written to."""
 
-`Generator` and `RandomState` are NumPy's own.
-"""
+from typing import Any as _Any
 
 import numpy.random as _plain
 
-from .making import made as _made
+from ..core.fillable import fillable as _fillable
+from ..core.fillable import highest as _highest
+from ..core.functions import no_rule as _no_rule
+from ..kernels.gate import gate as _gate
+from ..kernels.gate import is_tracking as _is_tracking
+from .modules import names as _names
+from .relics import Like as _Like
 
+_STATE = (
+    "default_rng", "get_bit_generator", "get_state", "seed", "set_bit_generator", "set_state",
+    "shuffle",
+)  # fmt: skip
+
+
+def _drawing(draw: _Any, name: str) -> _Any:
+    """A function that draws, of plain arguments. Raises NoRuleError for tracked ones."""
+
+    def drawn(*args: _Any, **options: _Any) -> _Any:
+        if _highest(*args, *options.values()) is not None:
+            raise _no_rule(f"np.random.{name}", "np.random")
+        return draw(*args, **options)
+
+    return drawn
+
+
+def _filling(kind: type) -> type:
+    """A class of generators, whose arrays can be written to while anything is tracked. Outside of
+    that it makes objects of NumPy's class."""
+
+    def new(cls: type, *args: _Any, **options: _Any) -> _Any:
+        if not _is_tracking():
+            return kind(*args, **options)
+        return kind.__new__(cls, *args, **options)
+
+    def method(name: str) -> _Any:
+        plain = getattr(kind, name)
+        drawn = _drawing(plain, name)
+
+        def draw(self: _Any, *args: _Any, **options: _Any) -> _Any:
+            return _fillable(drawn(self, *args, **options))
+
+        draw.__name__, draw.__doc__ = name, plain.__doc__
+        return draw
+
+    drawing = [
+        name
+        for name, value in vars(kind).items()
+        if callable(value) and not name.startswith("_") and name not in (*_STATE, "spawn", "bytes")
+    ]
+    methods = {name: method(name) for name in drawing}
+    body = {"__doc__": kind.__doc__, "__new__": new, "__module__": __name__, **methods}
+    return _Like(kind.__name__, (kind,), body)
+
+
+def default_rng(seed: _Any = None) -> _Any:
+    """`np.random.default_rng`."""
+    rng = _plain.default_rng(seed)
+    return Generator(rng.bit_generator) if _is_tracking() else rng
+
+
+Generator: _Any = _filling(_plain.Generator)
+RandomState: _Any = _filling(_plain.RandomState)
 __all__ = list(_plain.__all__)
-_STATE = ("default_rng", "get_state", "seed", "set_state", "shuffle")
+_OWN = {"default_rng": default_rng, "Generator": Generator, "RandomState": RandomState}
 for _name in __all__:
     _value = getattr(_plain, _name)
-    globals()[_name] = _value if isinstance(_value, type) or _name in _STATE else _made(_value)
+    if not isinstance(_value, type) and _name not in _STATE:
+        _OWN[_name] = _gate(_value, _drawing(_value, _name), _fillable, __name__)
+__getattr__, __dir__ = _names(globals(), _plain, _OWN)

@@ -306,8 +306,16 @@ class AtIndex:
             return array.astype(common_type(self._x.dtype, weak), copy=False)
         return value
 
+    def _takes(self, value: Any, op: str) -> bool:
+        """Whether no position is written twice, as the plain parts of the index are apart, or it
+        does not matter, as all get one plain number."""
+        if op == "set" and not shape_of(value) and not isinstance(value, Array):
+            return True
+        places = [np.zeros(shape_of(x), np.intp) for x in self._positions]
+        return _are_distinct(filled(self._index, places), shape_of(self._x))
+
     def _check(self, value: Any, op: str) -> None:
-        if op != "add" and any(shape_of(x) for x in self._positions):
+        if op != "add" and any(map(shape_of, self._positions)) and not self._takes(value, op):
             kind = UntrackedError if any(x.is_batch for x in self._positions) else TraceError
             raise kind(
                 f"at[index].{op}: the index depends on the arguments, so which of its positions "

@@ -13,7 +13,8 @@ from .families import Custom, definite, sample
 from .forms import matrices as forms
 from .layout import given
 from .linalg import swap
-from .matrices import floats, require_square
+from .matrices import require_square
+from .symmetric import bind_symmetric, symmetric
 from .triangular import solve_triangular, triangular_row
 
 __all__ = ["cho_factor", "cho_solve"]
@@ -41,13 +42,8 @@ def _solved(a, b, lower: bool):
     return bind(triangular_row, a, b, lower=lower, unit=False)
 
 
-def _symmetric(x) -> np.ndarray:
-    x = floats(x)
-    return (x + swap(x)) * x.dtype.type(0.5)
-
-
 cholesky_row = Custom(
-    "cholesky", lambda x: np.linalg.cholesky(_symmetric(x)),
+    "cholesky", lambda x: np.linalg.cholesky(symmetric(x)),
     lambda x: Aval.of(x.shape, float_type(x)), _rule, _push,
     samples=[sample((2, 2), domain=definite), sample((2, 3, 3), domain=definite)], reads=(),
     batch=batching.stacked, form=forms.cholesky,
@@ -61,10 +57,11 @@ cholesky_row = Custom(
 def cholesky(a, /, *, upper=False):
     """The lower factor L with L @ L.T = a, or the upper one L.T, of positive definite matrices.
 
-    The gradient is symmetric: both triangles of `a` share it, though NumPy reads only one.
+    The gradient is symmetric: both triangles of `a` share it, though NumPy reads only one. Where
+    the other one is zero, it is left out; in compiled functions fill both.
     """
     require_square("cholesky", a)
-    out = bind(cholesky_row, a)
+    out = bind_symmetric(cholesky_row, a, upper)
     return swap(out) if upper else out
 
 

@@ -28,6 +28,7 @@ from .forms import matrices as forms
 from .linalg import swap
 from .matrices import floats, inv, require_square, solve
 from .nondiff import stopped
+from .symmetric import bind_symmetric, even, symmetric
 
 VECTORS = "the signs of vectors are LAPACK's, which compiled programs do not call"
 
@@ -97,12 +98,8 @@ samples = [sample((2, 2)), sample((2, 3, 3)), sample((3, 3))]
 # -- symmetric matrices ---------------------------------------------------------------------------
 
 
-def even(x):
-    return 0.5 * (x + swap(x))
-
-
 def _eigh(x):
-    w, v = np.linalg.eigh(even(floats(x)))
+    w, v = np.linalg.eigh(symmetric(x))
     return _stacked(w, v)
 
 
@@ -141,31 +138,30 @@ class EighResult(NamedTuple):
     eigenvectors: Any
 
 
-def _triangle(op: str, uplo: str) -> None:
+def _is_upper(op: str, uplo: str) -> bool:
     if not isinstance(uplo, str) or uplo.upper() not in ("L", "U"):
         raise ValueError(f"{op}: UPLO={uplo!r} must be 'L' or 'U'")
+    return uplo.upper() == "U"
 
 
 @implements(np.linalg.eigh)
 def eigh(a, UPLO="L"):
     """Eigenvalues and eigenvectors of symmetric matrices: of the symmetric part, whose triangles
-    share the gradient.
+    share the gradient; or of one triangle, where the other one is zero.
 
     Vectors of equal eigenvalues have a gradient in functions which no rotation of them changes, as
     in `v[:, :2] @ v[:, :2].T` where the first two are equal. It is nan in others, in forward mode,
     and where eigenvalues of theirs are used beside: functions of the whole matrix, such as
     `nbgrad.linalg.expm`, have one there."""
     require_square("eigh", a)
-    _triangle("eigh", UPLO)
-    return EighResult(*_taken(bind(eigh_row, a)))
+    return EighResult(*_taken(bind_symmetric(eigh_row, a, _is_upper("eigh", UPLO))))
 
 
 @implements(np.linalg.eigvalsh)
 def eigvalsh(a, UPLO="L"):
     """Eigenvalues of symmetric matrices; where some are equal, sums over them have a gradient."""
     require_square("eigvalsh", a)
-    _triangle("eigvalsh", UPLO)
-    return _taken(bind(eigh_row, a))[0]
+    return _taken(bind_symmetric(eigh_row, a, _is_upper("eigvalsh", UPLO)))[0]
 
 
 # -- other square matrices ------------------------------------------------------------------------

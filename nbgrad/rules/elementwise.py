@@ -308,8 +308,8 @@ def abs2_of(x):
 
 
 @implements(np.copy)
-def copy_of(a):
-    """A tracked copy; the derivative passes through."""
+def copy_of(a, order="K", subok=False):
+    """A tracked copy, in C order; the derivative passes through."""
     return bind(copy, a)
 
 

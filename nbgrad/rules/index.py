@@ -285,7 +285,8 @@ def index_of(x, index):
         return at_index(x, held(index))
     index = held(without_lists(index))
     out = at_index(x, index)
-    if isinstance(out, Array) and is_view(index) and (out.shape or names_rest(index)):
+    both = isinstance(x, Array) and isinstance(out, Array)
+    if both and is_view(index) and (out.shape or names_rest(index)):
         link(x, out, Index(index))
     return out
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array, apply, implements
+from ..core.functions import functions
 from ..core.memory import copied, link, numpy_gives_view, view
 from ..core.naming import tagged
 from ..core.primitive import Aval, bind, shape_of
@@ -45,8 +46,7 @@ def _lengths(op: str, shape) -> list[int]:
 def reshape_of(a, shape, order="C"):
     """The elements of a, row by row, in another shape; one length may be -1. With `order="F"`,
     column by column."""
-    if order != "C":
-        _require_order("reshape", order)
+    if _require_order("reshape", a, order) != "C":
         turned = shape[::-1] if isinstance(shape, (tuple, list)) else shape
         return np.transpose(reshape_of(np.transpose(a), turned))
     old = shape_of(a)
@@ -68,17 +68,21 @@ def reshape_of(a, shape, order="C"):
     return out
 
 
-def _require_order(op: str, order) -> None:
-    if order not in ("C", "F"):
-        raise ValueError(
-            f"{op}: order={order!r}: tracked arrays have no order in memory; give 'C' or 'F'"
-        )
+def _require_order(op: str, a, order) -> str:
+    """The order of the elements: "C" or "F". Along one axis there is one only."""
+    if order in ("C", "F"):
+        return order
+    if order in ("A", "K") and len(shape_of(a)) < 2:
+        return "C"
+    raise ValueError(
+        f"{op}: order={order!r}: tracked arrays have no order in memory; give 'C' or 'F'"
+    )
 
 
 @implements(np.ravel)
-def ravel(a, order: Any = "C"):
+def ravel(a, order="C"):
     """The elements, row by row, along one axis; column by column with `order="F"`."""
-    _require_order("ravel", order)
+    order: Any = _require_order("ravel", a, order)
     out = reshape_of(a if order == "C" else np.transpose(a), -1)
     # A view with gaps is copied, though reshape would give a view of it.
     is_view = isinstance(a, Array) and numpy_gives_view(a, lambda x: x.ravel(order))
@@ -300,16 +304,20 @@ astype = Linear(
 
 @implements("astype")
 def astype_of(x, dtype):
-    """Values in another dtype of real numbers. Raises TypeError where a derivative would be lost:
-    what is tracked is float64 or float32."""
+    """Values in another dtype of real numbers. Integers and bools are piecewise constant: they have
+    no derivative, and eager they are plain arrays. Raises TypeError for other dtypes."""
     kind = np.dtype(dtype).newbyteorder("=")
-    value = x
-    while isinstance(value, Array) and value.is_batch:
-        value = value.below
-    tracked = isinstance(value, Array) and not isinstance(value, Symbol)
-    if kind not in FLOATS and (tracked or kind.kind not in "iub"):
+    if kind not in FLOATS and kind.kind not in "iub":
         raise TypeError(
-            f"astype({kind.name}): a tracked array is float64 or float32; use x.data.astype for "
-            "others"
+            f"astype({kind.name}): tracked values are float64 or float32, and integers and bools "
+            "have no derivative; use x.data.astype for others"
         )
-    return x.settled() if x.dtype == kind else bind(astype, x, dtype=kind.name)
+    if x.dtype == kind:
+        return x.settled()
+    if kind not in FLOATS:
+        value = x
+        while isinstance(value, Array) and value.is_batch:
+            value = value.below
+        if isinstance(value, Array) and not isinstance(value, Symbol):
+            x = functions["stopped"](x)
+    return bind(astype, x, dtype=kind.name) if isinstance(x, Array) else np.asarray(x).astype(kind)

@@ -4,6 +4,7 @@ at values, shapes or dtypes alone."""
 import numpy as np
 
 from ..core.array import Array, functions, implements
+from ..core.conversions import NESTED
 from ..core.functions import remedies
 from ..core.memory import share
 from ..core.primitive import shape_of
@@ -16,8 +17,8 @@ _COMPLEX = (
     "of the frequencies give the real and imaginary parts"
 )
 _ARRAY = (
-    "a plain array would lose the derivative: use x itself, np.array(nested, like=x), or x.data "
-    "for the plain numbers"
+    f"a plain array would lose the derivative: {NESTED}; use x itself, or x.data for the plain "
+    "numbers"
 )
 _FILE = "it writes numbers: give it x.data"
 _NUMBERS = "it makes an array of plain numbers: {}"
@@ -36,6 +37,9 @@ remedies |= {
         _ARRAY,
     ),
     "np.bmat": "matrices are not tracked: np.block joins blocks",
+    "np.matrix": "matrices are not tracked: use arrays with two axes, and @",
+    "np.random": "it draws plain numbers: scale and shift a plain draw, as in mean + std * "
+    "np.random.normal(size=n), or take elements at plain positions, x[np.random.permutation(n)]",
     **dict.fromkeys(["np.save", "np.savez", "np.savez_compressed", "np.savetxt"], _FILE),
     "np.histogram_bin_edges": _NUMBERS.format(
         "np.linspace(np.min(x), np.max(x), bins + 1) is tracked"

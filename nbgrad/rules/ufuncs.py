@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..core.array import functions, implements
+from ..core.conversions import FILL
+from ..core.lines import user_line
 from ..core.primitive import Aval, bind, shape_of
 from ..core.symbols import noted
 from ..errors import NoRuleError
@@ -39,7 +41,7 @@ def _no_out(ufunc, method: str, out) -> None:
     if out is not None and any(x is not None for x in out):
         raise NoRuleError(
             f"np.{ufunc.__name__}.{method}(out=...) cannot write a tracked array into a plain one: "
-            "use what it returns, or y[...] = it for a y = np.zeros(shape, like=x)"
+            f"use what it returns, or {FILL}{user_line()}"
         )
 
 

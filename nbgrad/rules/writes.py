@@ -6,8 +6,10 @@ import numpy as np
 
 from ..core import memory
 from ..core.array import Array, implements
+from ..core.conversions import FILL
 from ..core.fillable import Fillable, highest
 from ..core.functions import functions
+from ..core.lines import user_line
 from ..core.primitive import shape_of
 from ..errors import DimensionMismatch, TraceError, UntrackedError
 from ..kinds import is_a
@@ -21,8 +23,7 @@ def target_of(name: str, x: Any, *values: Any) -> Any:
         return np.asarray(x) if top is None and type(x) is Fillable else x.take_in(top)
     if not isinstance(x, Array):
         raise UntrackedError(
-            f"{name} cannot write a tracked array into a plain one: make that one with "
-            "np.zeros(shape, like=x) or np.zeros_like(x)"
+            f"{name} cannot write a tracked array into a plain one: {FILL}{user_line()}"
         )
     return x
 
@@ -31,7 +32,7 @@ def _require_cast(name: str, dtype: np.dtype, target: Array, casting: Any) -> No
     if not np.can_cast(dtype, target.dtype, casting):
         raise TypeError(
             f"{name}: cannot cast values of dtype {dtype} to {target.dtype} with casting rule "
-            f"{casting!r}"
+            f"{casting!r}" + (": make it with dtype=float" if target.dtype.kind in "iu" else "")
         )
 
 

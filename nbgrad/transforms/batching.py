@@ -10,6 +10,7 @@ from ..core.array import Array
 from ..core.memory import Argument
 from ..core.primitive import new_level, shape_of
 from ..errors import DimensionMismatch, GraphError, require_unmasked
+from ..kernels import gate
 from ..values.batched import Batched
 from ..values.tracked import below
 from . import trees
@@ -72,7 +73,7 @@ def vmap(f: Callable, in_axes: Any = 0, out_axes: Any = 0) -> Callable:
             for leaf, axis in zip(leaves, its, strict=True)
             if axis is not None and _is_array(leaf)
         ]
-        count = _count(batches)
+        count, _traced = _count(batches), gate.traced
         with new_level() as level:
             result = f(
                 *(

@@ -83,8 +83,8 @@ pushforward = jvp
 def dual_argument(op: str, x: Any, tangent: Any, level: int) -> Dual:
     """An argument with its tangent: an array of the caller's, which is not written to."""
     dual = Dual(float_array(x, op=op), tangent, level)
-    if dual.shape:
-        dual.origin = Argument(op, GraphError)
+    if dual.shape or type(x) is np.ndarray:
+        dual.origin, dual.views = Argument(op, GraphError), [16]
     return dual
 
 

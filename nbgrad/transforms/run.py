@@ -70,7 +70,7 @@ class Run:
                 state = states.get(position) if states else None
                 if state is None:
                     x = args[position]
-                    plain = x.flags.carray and x.ndim <= MOST_AXES
+                    plain = x.flags.carray and 0 < x.ndim <= MOST_AXES
                     leaf = short.make_leaf(x, graph.ARGUMENT, level) if plain else leaf_of(x, level)
                     inputs[position] = leaf
                     nodes.append(leaf.node)

@@ -105,7 +105,7 @@ class GraphArray(Array):
         return plain_value(self).tolist()
 
     def __bool__(self) -> bool:
-        return bool(plain_value(self))
+        return bool(present(self.node.value))  # that of samples says so
 
     def __repr__(self) -> str:
         title = titled(self.node)
@@ -120,6 +120,10 @@ class GraphArray(Array):
                 "use np.array2string(x.data, ...)"
             )
         return format(plain_value(self).item(), spec) if spec else str(self)
+
+    @property
+    def _is_argument(self) -> bool:
+        return self.node.plan is None and self.node.name is graph.ARGUMENT
 
     def _require_computed(self, what: str) -> None:
         """Raise GraphError for a leaf, whose values belong to the user."""

@@ -104,6 +104,12 @@ class Batched(Array):
         return Batched(in_kind(self.value, value), self.level)
 
     def __bool__(self) -> bool:
+        """The truth that all samples share. Raises UntrackedError where they differ."""
+        if self.size == 1:
+            if bool(np.all(self.value)):
+                return True
+            if not bool(np.any(self.value)):
+                return False
         raise UntrackedError(
             "the truth of a batched value differs from sample to sample: use "
             "np.where(condition, x, y) or nbgrad.cond(condition, f, g, *args) inside of vmap, and "

@@ -85,11 +85,13 @@ class Node:
 
 
 class Leaf(Node):
-    """A value that `track` made: `label` is its name, `changed` when its data last changed."""
+    """A value that `track` made: `label` is its name, `changed` when its data last changed. `alive`
+    is `gate.alive`."""
 
-    __slots__ = ("changed", "label")
+    __slots__ = ("alive", "changed", "label")
     plan, parents, saved = None, (), ()
     tracked: ClassVar[bool] = False  # whether the user has made any
+    alive: Any
     changed: int
     label: str
 

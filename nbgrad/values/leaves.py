@@ -1,11 +1,9 @@
 """Leaves of the graph: `track` makes them."""
 
 from typing import cast
-from weakref import ref
 
 import numpy as np
 
-from ..core import modes
 from ..core.array import Array
 from ..core.primitive import current_level
 from ..kernels.shapes import MOST_AXES
@@ -35,20 +33,19 @@ def track(x, name: str = "", *, copy: bool = True) -> TrackedArray:
     """
     Leaf.tracked = True
     if type(x) is np.ndarray and x.dtype in FLOATS and copy:
-        return _noted(short.make_leaf(x.copy(), name, current_level()))
+        return short.make_leaf(x.copy(), name, current_level())
     if isinstance(x, Array):
         return cast(TrackedArray, x)
-    return _noted(short.make_leaf(float_array(x, copy), name, current_level()))
-
-
-def _noted(leaf: TrackedArray) -> TrackedArray:
-    modes.leaves.append(ref(leaf))
-    return leaf
+    return short.make_leaf(float_array(x, copy), name, current_level())
 
 
 def leaf_of(x, level: int) -> TrackedArray:
     """A leaf at `level` for an argument: a plain value, or an array of a lower level."""
-    is_plain = type(x) is np.ndarray and x.dtype in FLOATS and x.flags.carray
+    is_array = type(x) is np.ndarray
+    is_plain = is_array and x.dtype in FLOATS and x.flags.carray
     if not is_plain or x.ndim > MOST_AXES:
         x = float_array(x)
-    return short.make_leaf(x, ARGUMENT, level)
+    leaf = short.make_leaf(x, ARGUMENT, level)
+    if is_array and not leaf.shape:
+        leaf.views = [16]  # an array without axes, and no number
+    return leaf

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
-from ..core.fillable import Fillable
+from ..core.fillable import FILLABLE
 from ..core.primitive import Aval, Primitive, shape_of
 from ..eager.plans import plain_array
 from ..errors import DimensionMismatch, require_unmasked
@@ -30,6 +30,8 @@ def plain_operand(x: Any, primitive: Primitive) -> tuple[Any, Any]:
     """The kind (see `eager.Plan`) and the value of an untracked argument."""
     if type(x) is float:
         return float, x
+    if type(x) in FILLABLE:
+        x = x.now()  # it may be written to afterwards
     if type(x) is np.ndarray and x.dtype in FLOATS and x.flags.carray:
         return Aval.of(x.shape, x.dtype).constant, x
     value = operand(x, primitive)
@@ -45,8 +47,8 @@ def operand(x: Any, primitive: Primitive) -> Any:
         return x._snapshot()
     if type(x) is int or type(x) is bool:
         return float(x)
-    if isinstance(x, Fillable):
-        x = x.now()  # it may be written to afterwards
+    if type(x) in FILLABLE:
+        x = x.now()
     return plain_array(real_array(x, f"{primitive.name}: an operand"))
 
 

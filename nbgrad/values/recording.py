@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
+from ..core.fillable import Fillable
 from ..core.modes import active
 from ..core.primitive import Aval
 from ..eager.elementwise import ElementwisePlan
 from ..eager.plans import Plan
-from ..kernels import native
+from ..kernels import gate, native
 from ..kernels.builtin import slots
 from ..kernels.native import ALWAYS, NOTHING, WORD, Emitter, word
 from .base import GraphArray
@@ -90,6 +91,7 @@ class Recorder(OfNodes):
             (self.is_a(x, native.FLOAT), lambda: self.held_all(NOTHING, number, x)),
             (self.is_a(x, native.INTEGER), whole),
             (self.is_a(x, native.ARRAY), plain),
+            (self.is_a(x, id(Fillable)), other),
         )
         self.owned += found
         return found
@@ -238,10 +240,12 @@ class MakeLeaf(Recorder):
         aval = self.known_aval(value)
         self.demand(self.is_set(aval))
         self.held(aval)
-        time, slot = self.called(self.constant(tick)), slots(Leaf, "changed", "label")
+        time, slot = self.called(self.constant(tick)), slots(Leaf, "alive", "changed", "label")
         parts = {self.node["value"]: self.held(value), self.node["time"]: self.held(time)}
         parts |= {self.node["children"]: self.new_list(64), self.node["grad"]: self.held(NOTHING)}
         parts |= {slot["changed"]: time, slot["label"]: self.held(name)}
+        # Not kept with the code: that would be one more reference.
+        parts |= {slot["alive"]: self.held(word(id(gate.alive)))}
         _, array = self.new_pair(Leaf, parts, aval)
         self.build.ret(self.handed(array))
 

@@ -13,13 +13,14 @@ import numpy as np
 
 from ..core import errstate, memory, modes
 from ..core.array import Array
-from ..core.errstate import Asked, entries
+from ..core.fillable import FILLABLE
 from ..core.modes import active
 from ..core.primitive import Primitive, bind
 from ..core.steps import Index
 from ..eager import plans as eager
 from ..eager.elementwise import ElementwisePlan
 from ..errors import DimensionMismatch, GraphError
+from ..kernels import gate
 from ..rules.families import ufunc_primitives
 from ..rules.index import slice_plan
 from . import backward, gradients, graph, operands, writing
@@ -77,7 +78,7 @@ class TrackedArray(GraphArray):
             x_value = x_node.value
         elif type(x) is int:
             x_node, x_kind, x_value = None, float, float(x)
-        elif type(x) is float or type(x) is np.ndarray:
+        elif type(x) in _PLAIN:
             x_node, x_kind, x_value = None, *plain_operand(x, primitive)
         else:
             return bind(primitive, x, y)
@@ -86,7 +87,7 @@ class TrackedArray(GraphArray):
             y_value = y_node.value
         elif type(y) is int:
             y_node, y_kind, y_value = None, float, float(y)
-        elif type(y) is float or type(y) is np.ndarray:
+        elif type(y) in _PLAIN:
             y_node, y_kind, y_value = None, *plain_operand(y, primitive)
         else:
             return bind(primitive, x, y)
@@ -102,7 +103,7 @@ class TrackedArray(GraphArray):
             if primitive is not None:
                 try:
                     return (self.bind1 if len(inputs) == 1 else self.bind2)(primitive, *inputs)
-                except Asked:
+                except errstate.Asked:
                     pass
         return super().__array_ufunc__(ufunc, method, *inputs, **options)
 
@@ -228,11 +229,10 @@ class TrackedArray(GraphArray):
         transformation, whose result needs them, this raises UntrackedError."""
         if self.level or depends_on_argument(self.node):
             return super().__reduce__()
-        label = self.node.label if isinstance(self.node, Leaf) else ""
-        return make_leaf, (np.array(plain_value(self)), label, 0)
+        return make_leaf, (np.array(plain_value(self)), getattr(self.node, "label", ""), 0)
 
 
-# -- recording ------------------------------------------------------------------------------------
+_PLAIN = frozenset([float, np.ndarray, *FILLABLE])
 
 
 def record(primitive: Primitive, args: Sequence, params: dict):
@@ -321,7 +321,7 @@ def _handle(node: Node) -> TrackedArray:
 
 
 graph.make_handle = _handle
-entries.add(TrackedArray.__array_ufunc__.__code__)
+errstate.entries.add(TrackedArray.__array_ufunc__.__code__)
 
 
 def make_leaf(value, name: str, level: int) -> TrackedArray:
@@ -331,7 +331,7 @@ def make_leaf(value, name: str, level: int) -> TrackedArray:
     else:
         node, array = NestedLeaf(), TrackedArray.nested()
         node.level = level
-    node.value, node.label = value, name
+    node.value, node.label, node.alive = value, name, gate.alive
     # A list from the start: threads may share a leaf, and appending to a list is safe.
     node.children, node.grad = [64], None
     node.time = node.changed = tick()

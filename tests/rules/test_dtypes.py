@@ -172,13 +172,18 @@ def test_astype_of_samples_and_in_compiled_code(x, dtype):
         np.testing.assert_array_equal(found, expected)
 
 
-def test_astype_that_loses_a_derivative_is_refused():
-    whole = lambda x: x.astype(int)  # noqa: E731
-    for f in (whole, nbgrad.vmap(whole)):
-        with pytest.raises(TypeError, match=r"astype\(int64\): a tracked array"):
-            nbgrad.grad(lambda x, f=f: np.sum(f(x)))(np.ones(2))
-        with pytest.raises(TypeError, match=r"astype\(int64\): a tracked array"):
-            nbgrad.compile(nbgrad.grad(lambda x, f=f: np.sum(f(x))))(np.ones(2))
+def test_integers_of_tracked_values_are_constants():
+    def interpolated(x):
+        i = np.floor(x).astype(int)
+        return np.sum(x[i] * (x - i) + (x > 1.0).astype(np.int32) * x + x.astype(bool) * x)
+
+    x = np.array([0.5, 1.25, 2.75])
+    for f in (nbgrad.grad(interpolated), nbgrad.compile(nbgrad.grad(interpolated))):
+        np.testing.assert_allclose(f(x), [2.0, 3.5, 5.5])
+    np.testing.assert_allclose(nbgrad.vmap(nbgrad.grad(interpolated))(x[None]), [[2.0, 3.5, 5.5]])
+    assert nbgrad.jvp(lambda x: x.astype(int) * x, (x,), (np.ones(3),))[1].tolist() == [0, 1, 2]
+    whole = nbgrad.track(x).astype(np.int16)
+    assert type(whole) is np.ndarray and whole.dtype == np.int16
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.int16])

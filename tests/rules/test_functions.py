@@ -107,10 +107,11 @@ CALLS = [
     call(np.pad, V, 2, constant_values=1.5),
     call(np.take, M, index), call(np.take, M, [0, -1, 0], axis=1), call(np.take, V, 2),
     call(np.take, T, index, axis=1), call(np.take, V, [5, -7], mode="wrap"),
-    call(np.take, V, [5, -7], mode="clip"), 
+    call(np.take, V, [5, -7], mode="clip"),
     call(np.take_along_axis, M, np.array([[3, 0], [1, 1], [0, 0]]), axis=1),
     call(np.take_along_axis, M, np.array([[2, 0, 1, 1]]), axis=0),
     call(np.take_along_axis, M, np.array([5, 5]), axis=None),
+    call(np.copy, M), call(np.copy, M, order="F", subok=True),
     call(np.diff, V), call(np.diff, M, 2), call(np.diff, M, axis=0), call(np.diff, V, 0),
     call(np.diff, V, prepend=0.0, append=V), call(np.diff, M, axis=0, prepend=1.0),
     call(np.sort, V), call(np.sort, M), call(np.sort, M, axis=0), call(np.sort, M, axis=None),
@@ -285,6 +286,17 @@ def test_methods_are_ndarrays(name, args, options, rng):
     found = found.data if isinstance(found, nbgrad.TrackedArray) else found
     assert type(found) is type(expected) or np.ndim(expected) == 0
     np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+def test_the_real_part_is_a_view_and_the_imaginary_one_zeros():
+    def loss(x):
+        x = x * 1.0
+        x.real[0] *= 3.0
+        return np.sum(x + x[0].real * x.imag)
+
+    np.testing.assert_allclose(nbgrad.grad(loss)(np.array([1.0, 2.0])), [3.0, 1.0])
+    compiled = nbgrad.compile(nbgrad.grad(loss))
+    np.testing.assert_allclose(compiled(np.array([1.0, 2.0])), [3.0, 1.0])
 
 
 def test_slogdet_gives_a_plain_sign_and_a_tracked_logarithm():

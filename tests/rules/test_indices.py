@@ -140,7 +140,7 @@ def test_positions_that_are_arguments():
     np.testing.assert_array_equal(vmap(grad(spread))(X, I), expected)
     np.testing.assert_array_equal(compile(vmap(grad(spread)))(X, I), expected)
     with pytest.raises(UntrackedError, match=r"at\[index\]\.set: the index depends .* np\.where"):
-        vmap(lambda x, i: at(x)[i].set(0.0))(X, I)
+        vmap(lambda x, i: at(x)[i].set(x[:3]))(X, I)
     with pytest.raises(TraceError, match=r"at\[index\]\.multiply: the index depends .* \.add"):
         compile(lambda x, i: at(x)[i].multiply(0.0))(X[0], I[0])
     with pytest.raises(UntrackedError, match=r"nbgrad\.at\(plain\)\[x\]\.get\(\)"):
@@ -285,3 +285,27 @@ def test_a_number_among_the_arguments_is_a_place_to_write_to(name, i):
     ):
         with pytest.raises(IndexError):
             out_of_range()
+
+
+def test_writes_at_positions_that_depend_on_the_arguments():
+    """They are right where no two positions are equal by the plain parts of the index, or all get
+    one number."""
+
+    def f(x):
+        y, z = x * 2.0, x[0] * 1.0
+        y[np.arange(2), np.argmax(x, axis=1)] = np.sin(x[:, 0])
+        y[[1, 0], np.argmin(x, axis=1)] *= x[:, 1]
+        z[np.argsort(x[1])[:2]] = 0.0
+        return np.sum(y * y) + np.sum(z**2)
+
+    samples = np.random.default_rng(0).normal(size=(3, 2, 3))
+    nbgrad.check_grads(f, (samples[0],), modes=("reverse", "forward"))
+    expected = [nbgrad.grad(f)(x) for x in samples]
+    batched = nbgrad.vmap(nbgrad.grad(f))
+    for found in (batched(samples), nbgrad.compile(batched)(samples)):
+        np.testing.assert_allclose(found, expected)
+    np.testing.assert_allclose(nbgrad.compile(nbgrad.grad(f))(samples[0]), expected[0])
+    zeros = lambda x, i: np.sum(at(x)[i].set(0.0) * x)  # noqa: E731
+    slopes = [2.0 * np.where(np.isin(np.arange(4), i), 0.0, x) for x, i in zip(X, I, strict=True)]
+    for found in (vmap(grad(zeros))(X, I), compile(vmap(grad(zeros)))(X, I)):
+        np.testing.assert_array_equal(found, slopes)

@@ -58,3 +58,31 @@ def test_pinv_refuses_what_has_no_rule():
         np.linalg.pinv(nbgrad.track(np.ones(3)))
     with pytest.raises(nbgrad.TraceError, match=r"pinv is eager only: it needs singular values"):
         nbgrad.compile(lambda x: np.linalg.pinv(x))(np.eye(2))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(np.linalg.eigh(x)[0] ** 3),
+        lambda x: np.sum(np.linalg.eigvalsh(x, UPLO="U") ** 3),
+        lambda x: np.sum(np.linalg.eigh(x, "U")[0][-1] * np.linalg.eigh(x, "U")[1][:, 0] ** 2),
+        lambda x: np.sum(np.linalg.cholesky(x) * (LEFT[:3] @ RIGHT)),
+        lambda x: np.sum(np.linalg.cholesky(x, upper=True) * (LEFT[:3] @ RIGHT)),
+    ],
+)
+def test_matrices_of_which_one_triangle_is_filled(f):
+    """The value is that of the triangle that NumPy reads, and the gradient is its derivative; of
+    symmetric matrices it stays symmetric."""
+    half = RNG.normal(size=(3, 3))
+    whole = half @ half.T + 3 * np.eye(3)
+    direction = RNG.normal(size=(3, 3))
+    for x in (np.tril(whole), np.triu(whole)):
+        assert np.isclose(f(nbgrad.track(x)).data, f(x), rtol=1e-12)
+        expected = _slope(lambda t, x=x: f(x + t * direction))
+        assert np.isclose(nbgrad.jvp(f, (x,), (direction,))[1], expected, rtol=1e-7)
+        slope = nbgrad.grad(f)(x)
+        assert np.isclose(np.sum(slope * direction), expected, rtol=1e-7)
+        many = nbgrad.vmap(nbgrad.grad(f))(np.stack([x, x]))
+        np.testing.assert_allclose(many[1], slope, rtol=1e-12)
+    slope = nbgrad.grad(f)(whole)
+    np.testing.assert_allclose(slope, slope.T)

@@ -202,3 +202,29 @@ def test_masks_of_values_are_not_dropped(mode):
 
     with pytest.raises(TypeError, match="whose mask would be lost"):
         MODES[mode](f, np.ones(3))
+
+
+def test_numbers_that_are_arguments_get_other_values():
+    """As a Python float: the name in the function stands for a new number."""
+
+    def f(a, x):
+        a /= 2.0
+        a += x[0]
+        for v in x:
+            v *= 3.0
+            a += v
+        return a**2
+
+    x = np.array([0.5, 0.2])
+    expected = 2 * (0.75 + 0.5 + 2.1) * np.array([0.5, 4.0, 3.0])
+    both = nbgrad.grad(f, argnums=(0, 1))
+    for slopes in (both(1.5, x), nbgrad.compile(both)(1.5, x)):
+        np.testing.assert_allclose([slopes[0], *slopes[1]], expected)
+    many = nbgrad.vmap(both)(np.array([1.5, 1.5]), np.stack([x, x]))
+    np.testing.assert_allclose([many[0][1], *many[1][1]], expected)
+    _, pushed = nbgrad.jvp(f, (1.5, x), (1.0, np.zeros(2)))
+    assert np.isclose(pushed, expected[0])
+    assert np.isclose(nbgrad.hessian(f)(1.5, x), 0.5)
+    with pytest.raises(nbgrad.GraphError, match=r"would write to a leaf"):
+        leaf = nbgrad.track(1.5)
+        leaf += 1.0

@@ -13,6 +13,7 @@ from ...core.memory import Argument
 from ...core.primitive import Aval, Primitive, new_level
 from ...core.symbols import Builder, Symbol, aval_of, recording, symbol_of
 from ...errors import TraceError, require_unmasked
+from ...kernels import gate
 from ...kernels.shapes import require_axes
 from ...kinds import is_a
 from ...rules.dtypes import known
@@ -85,7 +86,7 @@ class Recorder(Builder):
             if array.dtype.kind not in "fiub":
                 raise TraceError(
                     f"an array of {array.dtype} is captured: compiled functions know floats, "
-                    "integers and bools"
+                    "integers and bools; write complex numbers as two real arrays"
                 )
             require_axes(array.shape, "compile: a captured array")
             self.captured[place] = (self.input(Aval.of(array.shape, known(array.dtype))), array)
@@ -131,6 +132,7 @@ def trace(
 
     Raises TraceError where the function needs a value, or gives something else than arrays.
     """
+    _traced = gate.traced
     with new_level() as level:
         recorder = Recorder(level)
         inputs = [recorder.input(*pair) for pair in zip(avals, weak, strict=True)]

@@ -1,0 +1,30 @@
+"""The augmented assignments of arrays: `x += v` and its kin."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..errors import DimensionMismatch
+from . import memory
+
+
+def augmented(name: str, plain: Callable) -> Callable:
+    """The method of an augmented assignment: in place for arrays, a new value for numbers."""
+    what = f"{{}} {name} ..."
+
+    def method(self, other):
+        if not memory.is_mutable(self):
+            if not self._is_argument:
+                self._require_computed(what)  # a leaf of the user's, which would be lost
+            return plain(self, other)
+        self._require_computed(what)
+        result = plain(self, other)
+        if np.shape(result) != self.shape:
+            raise DimensionMismatch(
+                f"{what.format('y')}: an array of shape {self.shape} cannot hold a result of shape "
+                f"{np.shape(result)}: write y = y {name[:-1]} ... for a new array"
+            )
+        memory.replace(self, result, what)
+        return self
+
+    return method
