@@ -22,13 +22,15 @@ from ..kernels.gate import is_tracing
 from . import memory
 from .array import Array
 from .flat import Flat
-from .functions import functions, items_of, mapped
+from .functions import functions, mapped
 from .lines import user_line
 from .primitive import StandIn, Tracer
 from .steps import Strided
 
 _get, _set = np.ndarray.__getitem__, np.ndarray.__setitem__
-_PLAIN = frozenset([float, int, bool, np.ndarray, np.float64, np.float32, np.int64, np.bool_])
+_PLAIN = frozenset(
+    [float, int, bool, str, type(None), np.ndarray, np.float64, np.float32, np.int64, np.bool_]
+)
 _kind = cast(Any, object.__dict__["__class__"])
 _dtype = cast(Any, np.ndarray.__dict__["dtype"])
 _SMALL = 4096
@@ -178,7 +180,7 @@ def fillable(x: Any) -> Any:
 def _unreadable(size: int) -> np.dtype:
     """A dtype of a size that functions in C refuse, naming it. Casts of a single field are allowed,
     so there are two where there is room."""
-    name = "tracked values: call functions of nbgrad or of nbgrad.numpy"
+    name = "tracked values, which only functions of nbgrad and nbgrad.numpy take"
     half = size // 2
     return np.dtype([(name, f"V{size - half}"), *([("", f"V{half}")] if half else [])])
 
@@ -190,10 +192,10 @@ def highest(*values: Any) -> Any:
     for x in values:
         if type(x) in _PLAIN:
             continue
-        for item in items_of(x):
-            if isinstance(item, Tracer) and (top is None or item.level > top.level):
-                top = item
-    return unfilled(top)
+        found = highest(*x) if isinstance(x, (list, tuple)) else x
+        if isinstance(found, Tracer) and (top is None or found.level > top.level):
+            top = unfilled(found)
+    return top
 
 
 def unfilled(x: Any) -> Any:

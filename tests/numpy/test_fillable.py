@@ -1,4 +1,4 @@
-"""Arrays of `nbgrad.numpy` as arrays of NumPy, before and after tracked values are put into them."""
+"""Arrays of `nbgrad.numpy`, before and after tracked values are put into them."""
 
 import copy
 import ctypes
