@@ -136,8 +136,8 @@ def take(a, indices, axis=None, *, mode="raise"):
         raise TypeError(f"take: the indices are {indices.dtype}; they must be integers")
     if not isinstance(indices, Array):
         indices = indices.astype(np.intp, copy=False)
-    if shape[axis] and any(type(n) is int and n == 0 for n in shape):
-        mode = "clip"  # NumPy checks no position of an array without elements
+    if any(type(n) is int and n == 0 for n in shape[:axis]) and shape[axis]:
+        mode = "clip"  # NumPy checks positions once a row, and there is none
     if mode == "wrap":
         indices = indices % (shape[axis] or 1)
     elif mode == "clip":
