@@ -43,7 +43,7 @@ class Often:
 
 def often(owner: Any, name: str, better: Callable[[Callable], Callable]) -> None:
     """Let a better function, which is one in C, take the place of `owner.name` once that is called
-    often. Where objects are kept in another way, the function stays."""
+    often. The function stays where the layout of objects is not known."""
     if IS_KNOWN:
         function = Often(getattr(owner, name), better, partial(setattr, owner, name))
         setattr(owner, name, function)

@@ -1,4 +1,4 @@
-"""Machine code of what an `Emitter` wrote, as functions of Python."""
+"""Functions that an `Emitter` wrote, compiled and callable from Python."""
 
 import ctypes
 from collections.abc import Callable

@@ -1,6 +1,6 @@
-"""Memory that is compared at each call: a C function that calls another one only where words of
-memory, items of dicts and bytes of arrays are what they were, and no argument is an array of a
-subclass: Numba takes masked arrays for arrays."""
+"""A C function that compares memory before it calls another function: words, items of dicts and
+bytes of arrays must be unchanged, and no argument may be an instance of a subclass of ndarray, as
+Numba treats masked arrays as plain ones."""
 
 import ctypes
 from collections.abc import Callable, Sequence
@@ -21,10 +21,11 @@ _POINTER = ctypes.c_void_p
 
 
 class Table:
-    """What is compared: `words` are addresses; `dicts` have the address of a version, or None, and
-    pairs of a key and the address of its value, 0 for none; `blocks` are arrays with their bytes.
+    """The memory to compare. `words` are addresses; each dict comes with the address of its
+    version, or None, and pairs of a key and the address of its value, 0 for a missing key; `blocks`
+    are arrays with their bytes.
 
-    Words are compared with what they are when the table is made; where `never`, nothing is equal.
+    Words must equal their values at the time the table is made. With `never` no call matches.
     """
 
     def __init__(

@@ -121,7 +121,7 @@ def is_short(size: int) -> bool:
 
 def launcher(launch: Launch, count: int, general: Callable) -> Callable:
     """A function of `count` arguments that makes the call where all is as foreseen, and where not
-    is `general`; that itself where Numba compiles nothing, or objects are kept in another way."""
+    is `general`; that itself where Numba is disabled or the layout of objects is not known."""
     if DISABLED or not IS_KNOWN:
         return general
     numbers: list[int | float] = []

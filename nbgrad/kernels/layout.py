@@ -1,8 +1,8 @@
-"""Where CPython and NumPy keep what their C macros read, compared with live objects at import.
+"""The memory layout of CPython's and NumPy's objects, compared with live objects at import.
 
-Machine code of ours reads and makes objects at these places. On a build of Python or NumPy that
-keeps them elsewhere `IS_KNOWN` is false, and functions in Python do the same work. It is also false
-on debug builds, and on builds without the GIL, where other threads change objects meanwhile.
+nbgrad's machine code reads and creates objects by these offsets. `IS_KNOWN` is false on builds of
+Python or NumPy with another layout, on debug builds, and on builds without the GIL, where other
+threads may change an object at the same time. Functions in Python are used there.
 """
 
 import ctypes

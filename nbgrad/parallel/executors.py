@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from functools import partial
 from mmap import mmap
 from multiprocessing.context import SpawnContext, SpawnProcess
+from multiprocessing.resource_tracker import ensure_running
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -135,6 +136,7 @@ class _Worker(SpawnProcess):
     def start(self) -> None:
         if sys.platform == "win32":
             return super().start()
+        ensure_running()  # which would unblock the signal
         # The new process inherits the mask.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:

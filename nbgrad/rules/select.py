@@ -129,13 +129,17 @@ def take(a, indices, axis=None, *, mode="raise"):
     axis = normalize_axis(axis, len(shape), "take")
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f"take: clipmode must be one of 'clip', 'raise', or 'wrap' (got '{mode}')")
+    if type(indices) in (list, tuple) and not indices:
+        indices = np.empty(0, np.intp)
     indices = noted(_positions(indices))
     if indices.dtype.kind not in "iub":
         raise TypeError(f"take: the indices are {indices.dtype}; they must be integers")
     if not isinstance(indices, Array):
         indices = indices.astype(np.intp, copy=False)
+    if any(type(n) is int and n == 0 for n in shape[:axis]) and shape[axis]:
+        mode = "clip"  # NumPy checks positions once a row, and there is none
     if mode == "wrap":
-        indices = indices % shape[axis]
+        indices = indices % (shape[axis] or 1)
     elif mode == "clip":
         indices = np.clip(indices, 0, shape[axis] - 1)
     return index_of(a, (*(slice(None),) * axis, indices))

@@ -296,7 +296,8 @@ def compile(
             each value compiles anew. Strings, bools, None and functions are static anyway.
         dynamic: for arguments by name, names for lengths that differ from call to call, None for
             literal ones: `{"x": ("n", None), "y": ("n",)}`. One program is compiled for all of
-            them, 0 and 1 too. A spec for nested arguments holds for each of their arrays.
+            them, 0 and 1 too. A spec for nested arguments holds for each of their arrays. For a
+            named length n, `isinstance(n, int)` is true, and `type(n) is int` false.
 
     Dtypes are NumPy's; results of float64, int64 and bool without axes are Python's numbers. Raises
     TraceError, which names the line, where the function needs a number while it is recorded, or an

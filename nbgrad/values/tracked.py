@@ -13,7 +13,6 @@ import numpy as np
 
 from ..core import errstate, memory, modes
 from ..core.array import Array
-from ..core.errstate import Asked, entries
 from ..core.fillable import PLAIN
 from ..core.modes import active
 from ..core.primitive import Primitive, bind
@@ -104,7 +103,7 @@ class TrackedArray(GraphArray):
             if primitive is not None:
                 try:
                     return (self.bind1 if len(inputs) == 1 else self.bind2)(primitive, *inputs)
-                except Asked:
+                except errstate.Asked:
                     pass
         return super().__array_ufunc__(ufunc, method, *inputs, **options)
 
@@ -230,8 +229,8 @@ class TrackedArray(GraphArray):
         transformation, whose result needs them, this raises UntrackedError."""
         if self.level or depends_on_argument(self.node):
             return super().__reduce__()
-        label = self.node.label if isinstance(self.node, Leaf) else ""
-        return make_leaf, (np.array(plain_value(self)), label, 0)
+        return make_leaf, (np.array(plain_value(self)), getattr(self.node, "label", ""), 0)
+
 
 # -- recording ------------------------------------------------------------------------------------
 
@@ -322,7 +321,7 @@ def _handle(node: Node) -> TrackedArray:
 
 
 graph.make_handle = _handle
-entries.add(TrackedArray.__array_ufunc__.__code__)
+errstate.entries.add(TrackedArray.__array_ufunc__.__code__)
 
 
 def make_leaf(value, name: str, level: int) -> TrackedArray:

@@ -1,10 +1,13 @@
 """Equal eigenvalues and singular values, and dependent columns: what has a derivative there, and
 what is nan or refused."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import nbgrad
+from nbgrad import track
 
 RNG = np.random.default_rng(5)
 TURN = np.linalg.qr(RNG.normal(size=(5, 5)))[0]
@@ -183,3 +186,21 @@ def test_covariances_take_lists_of_weights():
     f = lambda x: np.cov(x, aweights=[1, 2, 3])  # noqa: E731
     for g in (lambda x: f(nbgrad.track(x)).data, nbgrad.compile(f)):
         np.testing.assert_allclose(g(x), f(x), rtol=1e-14)  # pyright: ignore[reportCallIssue, reportArgumentType]
+
+
+@pytest.mark.parametrize("mode", ["raise", "wrap", "clip"])
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (2, 3)])
+def test_positions_of_what_has_no_elements_are_not_checked(shape, mode):
+    plain = np.ones(shape)
+    for positions, axis in ((5, 1), ([5, -7], 1), ([], 0), ([], 1), ([0], 0), ([7], 0)):
+        try:
+            expected = np.take(plain, positions, axis=axis, mode=mode)
+        except IndexError:
+            with pytest.raises(IndexError):
+                np.take(track(plain), positions, axis=axis, mode=mode)
+            continue
+        x = track(plain)
+        found: Any = np.take(x, positions, axis=axis, mode=mode)
+        assert found.shape == expected.shape
+        np.sum(found).backward()
+        assert x.grad is None or x.grad.shape == shape

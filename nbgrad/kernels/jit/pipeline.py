@@ -247,12 +247,12 @@ class _Passes(PassManager):
 left_to_numba: list[str] = []
 """The functions that the lean front end did not compile."""
 fallbacks: list[str] = []
-"""Those that it was meant for."""
+"""The functions among them that are nbgrad's own and should have been compiled by it."""
 
 
 def _note(function: Any, refused: Exception) -> None:
-    """Count a function that is left to Numba, and warn of the first one of this package. Where the
-    lean front end finds no text at all, the package was installed so."""
+    """Record that Numba compiles a function, and warn once if it is one of nbgrad's own. There is
+    no warning for a package that was installed without its source."""
     left_to_numba.append(function.__qualname__)
     # Copies of strided arguments need Numba's runtime, which the lean front end does without.
     meant = not isinstance(refused, Foreign) and "NRT required" not in str(refused)

@@ -82,8 +82,8 @@ def constant(number: Any, kind: Any) -> Any:
     raise Unsupported(f"{number} as {kind}")
 
 
-# What Python does with constants as compiled code does it: operations with other results, or on
-# integers that are rounded or wrap around there, are left to run time.
+# Operations on constants that give the same result in Python as in compiled code. All others, such
+# as those on integers that compiled code rounds or wraps around, are left to run time.
 _COMPARISONS = {
     operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne, operator.not_,
 }  # fmt: skip

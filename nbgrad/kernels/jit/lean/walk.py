@@ -19,8 +19,8 @@ from .variables import Variable
 
 @dataclass
 class _Loop:
-    """Where `continue` and `break` lead, and the variables that have a value at each of the latter;
-    None where there is none."""
+    """The targets of `continue` and `break`, and the variables that are assigned at every `break`;
+    None for a loop without `break`."""
 
     again: Any
     after: Any
