@@ -203,7 +203,7 @@ class Array(Methods, Conversions, Tracer):
     __ge__ = _binary("greater_equal")[0]
     __eq__ = _binary("equal")[0]  # pyright: ignore[reportAssignmentType]
     __ne__ = _binary("not_equal")[0]  # pyright: ignore[reportAssignmentType]
-    __hash__ = object.__hash__
+    __hash__ = Conversions.__hash__
 
     def __pos__(self):
         return self

@@ -11,13 +11,14 @@ import linecache
 import sys
 from collections.abc import Sequence
 from types import FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import TraceError, UntrackedError, lost_mask
 from . import leaks
 from .functions import compared, in_scipy
+from .levels import innermost
 from .lines import user_line
 from .refusals import refused
 
@@ -85,30 +86,63 @@ class Conversions:
         self._require_open()
         ask = asking(sys._getframe(1))
         if ask.op:
-            raise UntrackedError(
-                f"{ask.op}: float() of a {type(self).__name__} would lose its derivative: {ask.way}"
+            raise refused(
+                f"{ask.op}: float() of a {type(self).__name__} would lose its derivative: "
+                f"{ask.way}",
+                noted=self._is_one,
             )
         raise refused(
             f"{in_scipy(sys._getframe(1))}"
             f"float() of a {type(self).__name__} would lose its derivative: use .item() or .data "
             "for the plain number, np.stack or np.array(nested, like=x) to build arrays, and "
-            "np.sin(x) instead of math.sin(x)"
+            "np.sin(x) instead of math.sin(x)",
+            noted=self._is_one,
         )
 
     def __int__(self) -> int:
         self._require_open()
-        raise UntrackedError(
+        raise refused(
             f"int() of a {type(self).__name__} would lose its derivative: use int(x.item()) or "
-            "x.data, or np.rint(x) to stay tracked"
+            "x.data, or np.rint(x) to stay tracked",
+            noted=self._is_one,
         )
 
     def __complex__(self) -> complex:
         self._require_open()
-        raise UntrackedError("nbgrad has no complex numbers: use .item() for the plain number")
+        raise refused("nbgrad has no complex numbers: use .item() for the plain number")
+
+    def item(self, *index: Any) -> Any:
+        """One element as a number, which loses its derivative: an error."""
+        raise self._detached("item()")
+
+    def tolist(self) -> Any:
+        """The values as numbers, which lose their derivatives: an error."""
+        raise self._detached("tolist()")
+
+    def __hash__(self) -> int:
+        """The identity. Functions of the user's get an error inside of transformations, as keys of
+        dicts and of caches would be compared by identity, and numbers are compared by value."""
+        module = sys._getframe(1).f_globals.get("__name__", "")
+        if innermost() is None or module.partition(".")[0] in ("nbgrad", "optree", "copy"):
+            return object.__hash__(self)
+        raise self._detached("hash()")
+
+    @property
+    def _is_one(self) -> bool:
+        """Whether NumPy would convert this to a number."""
+        return self.size == 1  # pyright: ignore[reportAttributeAccessIssue]
+
+    def _detached(self, what: str) -> Exception:
+        self._require_open()
+        return refused(
+            f"{what} of a {type(self).__name__} inside of a transformation would lose its "
+            "derivative: compute with np functions on it, or with nbgrad.stop_gradient(x) where "
+            "it is a constant" + user_line()
+        )
 
     def __reduce__(self):
         self._require_open()
-        raise UntrackedError(unpicklable(f"a {type(self).__name__}"))
+        raise refused(unpicklable(f"a {type(self).__name__}"))
 
 
 def unpicklable(what: str) -> str:

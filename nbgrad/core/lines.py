@@ -14,7 +14,7 @@ def calling_line(frame: FrameType | None = None) -> str:
     frame = frame or sys._getframe(1)
     while frame is not None:
         code = frame.f_code
-        if not code.co_filename.startswith(_HERE) or code.co_filename.startswith(_OUTSIDE):
+        if not is_ours(frame):
             text = linecache.getline(code.co_filename, frame.f_lineno).strip()
             place = f"{os.path.basename(code.co_filename)}:{frame.f_lineno}"
             return f"{place}: {text}" if text else place
@@ -22,6 +22,12 @@ def calling_line(frame: FrameType | None = None) -> str:
             return ""
         frame = frame.f_back
     return ""
+
+
+def is_ours(frame: FrameType) -> bool:
+    """Whether a frame runs code of this package."""
+    name = frame.f_code.co_filename
+    return name.startswith(_HERE) and not name.startswith(_OUTSIDE)
 
 
 # Programs that ship with the package are users of it.

@@ -38,6 +38,7 @@ _JOINING = (
 class Symbol(Array):
     """An input of a program (no primitive), or the result of one op."""
 
+    __hash__ = object.__hash__
     __slots__ = ("args", "aval", "builder", "level", "line", "params", "primitive", "weak")
     aval: Aval
     level: int
@@ -93,10 +94,13 @@ class Symbol(Array):
 
     data = below  # asked for like the numbers of a tracked array: there are none
 
-    def item(self, *index: Any) -> Any:
-        return self.below
-
-    tolist = item
+    def _detached(self, what: str) -> Exception:
+        self._require_open()
+        return refused(
+            f"{what} of a traced value: it has no numbers while the function is recorded; keep it "
+            f"an array and use np functions{user_line()}",
+            TraceError,
+        )
 
     def __bool__(self):
         self._require_open()
@@ -119,13 +123,16 @@ class Symbol(Array):
             f"{inside or ask.prefix}float() of a traced value: it has no number while the function "
             f"is recorded; {way}{user_line(ask.frame)}",
             TraceError,
+            noted=self._is_one,
         )
 
     def __int__(self):
         self._require_open()
-        raise TraceError(
+        raise refused(
             "int() of a traced value: it has no number while the function is recorded; "
-            f"{_STATIC}, or use nbgrad.loop in place of range{user_line()}"
+            f"{_STATIC}, or use nbgrad.loop in place of range{user_line()}",
+            TraceError,
+            noted=self._is_one,
         )
 
     __index__ = __int__
@@ -148,6 +155,7 @@ class Handle(Symbol):
     another one. Equal expressions are one symbol and have a handle each."""
 
     __slots__ = ("symbol",)
+    __hash__ = Array.__hash__
     value_slots = ("symbol", "primitive", "args", "params", "line", "weak")
     symbol: Symbol
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core import refusals
 from ..core.array import Array
 from ..core.fillable import Fillable, highest
 from ..core.functions import functions
@@ -103,6 +104,7 @@ def listed(function: Callable) -> Callable:
 
     @wraps(function)
     def call(*args, **options):
+        before = refusals.total.count
         try:
             return function(*args, **options)
         except (TypeError, ValueError):
@@ -112,6 +114,7 @@ def listed(function: Callable) -> Callable:
             options = {name: _joined(x) for name, x in options.items()}
             if not any(new is not old for new, old in zip(given, args, strict=True)):
                 raise
+        refusals.forget(before)
         return function(*given, **options)
 
     return call

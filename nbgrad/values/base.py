@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.array import Array
+from ..core.levels import innermost
 from ..core.primitive import Aval, Primitive
 from ..errors import DimensionMismatch, GraphError
 from . import gradients, graph, operands
@@ -96,12 +97,23 @@ class GraphArray(Array):
     # -- values -------------------------------------------------------------------------------
 
     def item(self, *index) -> float:
-        """One element as a Python float; it takes no derivative along."""
+        """One element as a Python float; it takes no derivative along, so it is an error inside of
+        a transformation."""
+        if self._is_inside():
+            raise self._detached("item()")
         return plain_value(self).item(*index)
 
     def tolist(self):
-        """The values as nested lists of Python floats."""
+        """The values as nested lists of Python floats; an error likewise."""
+        if self._is_inside():
+            raise self._detached("tolist()")
         return plain_value(self).tolist()
+
+    def _is_inside(self) -> bool:
+        """Whether the numbers belong to a derivative that is being taken."""
+        if innermost() is not None:
+            return True
+        return bool(self.level) and graph.depends_on_argument(self.node)  # of another thread
 
     def __bool__(self) -> bool:
         return bool(plain_value(self))

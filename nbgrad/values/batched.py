@@ -95,11 +95,6 @@ class Batched(Array):
             "np functions inside of vmap"
         )
 
-    def item(self, *index: Any) -> Any:
-        return self.data
-
-    tolist = item
-
     def full_like(self, number: float) -> Any:
         if isinstance(self.value, Array):
             return Batched(self.value.full_like(number), self.level)
