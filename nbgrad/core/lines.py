@@ -14,7 +14,7 @@ def calling_line(frame: FrameType | None = None) -> str:
     frame = frame or sys._getframe(1)
     while frame is not None:
         code = frame.f_code
-        if not is_ours(frame):
+        if not (is_ours(frame) or _is_of_numpy(frame)):
             text = linecache.getline(code.co_filename, frame.f_lineno).strip()
             place = f"{os.path.basename(code.co_filename)}:{frame.f_lineno}"
             return f"{place}: {text}" if text else place
@@ -28,6 +28,10 @@ def is_ours(frame: FrameType) -> bool:
     """Whether a frame runs code of this package."""
     name = frame.f_code.co_filename
     return name.startswith(_HERE) and not name.startswith(_OUTSIDE)
+
+
+def _is_of_numpy(frame: FrameType) -> bool:
+    return frame.f_globals.get("__name__", "").startswith("numpy.")
 
 
 # Programs that ship with the package are users of it.

@@ -63,10 +63,8 @@ class Symbol(Array):
             return leaks.shown(self)
         return f"<symbol {self.primitive.name if self.primitive else 'input'} {self.aval}>"
 
-    @property
-    def place(self) -> str:
-        """The user's line, to end a message with."""
-        return f" ({self.line})" if self.line else ""
+    # The user's line, to end a message with.
+    place = property(lambda self: f" ({self.line})" if self.line else "")
 
     def full_like(self, number: float):
         return self.builder.handed(self.builder.full(number, self.aval))
@@ -167,19 +165,18 @@ class Handle(Symbol):
         self.origin = self.views = None
 
     @classmethod
-    def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
-        for x in args:
+    def process(cls, level: int, *call: Any):
+        for x in call[1]:
             if type(x) is Handle:  # a program that is recorded is worked on by its symbols
                 x._require_open()
-        return super().process(level, primitive, args, params)
+        return super().process(level, *call)
 
     def _snapshot(self) -> Symbol:
         self._require_open()
         return self.symbol
 
     def _fresh(self) -> "Symbol":
-        self._require_open()
-        return Handle(self.symbol)
+        return Handle(self._snapshot())
 
 
 def symbol_of(x: Any) -> Any:

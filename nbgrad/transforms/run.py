@@ -60,7 +60,7 @@ class Run:
     ):
         self.op, self.f, self.closed, inputs = op, f, False, list(args)
         nodes: list[graph.Node | None] = []
-        self.nodes = nodes
+        self.nodes, self.graph = nodes, None
         states: dict[int, State] = {}  # of arguments that are more than an array
         passed = [*options.values()] if options else []
         for position, x in enumerate(inputs):
@@ -134,7 +134,7 @@ class Run:
         earlier = [*graph.before(roots, self.started)]
         if earlier:
             leaked.require_open(earlier)
-            self.closed = True
+            self._close()
 
     def end(self) -> None:
         """The function has run, and so has the pullback: what it kept of this run is leaked. The
@@ -143,9 +143,15 @@ class Run:
         if not self.closed:
             leaked.end(self.nodes, self.op, self.f)
 
+    def _close(self) -> None:
+        self.closed = True
+        if self.graph is not None:
+            self.graph.closed = True
+
     def mark_ended(self) -> None:
         """The function has run, but the graph is kept for the pullback."""
         self.graph = leaked.mark(self.nodes, self.op, self.f)
+        self.graph.closed = self.closed
 
     def pull(self, outputs: Sequence, cotangents: Sequence) -> tuple:
         """For each argument its cotangents, in its structure; None for what is static. Outputs that
@@ -192,7 +198,7 @@ class Run:
             found.append(ct)
         if others and not self.closed:
             leaked.require_open(set(cotangents).difference(self.nodes))
-            self.closed = True
+            self._close()
             return self.given(self._tracked(seeds), seeds)
         if lost and lost == len(found):
             constant.warn(self.op, self.f, self.scope, self.result)

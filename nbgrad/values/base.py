@@ -121,7 +121,7 @@ class GraphArray(Array):
     def __repr__(self) -> str:
         title = titled(self.node)
         gone = type(self.node.value) is Overwritten
-        text = "overwritten" if gone else _text(plain_value(self))
+        text = "overwritten" if gone else _text(_shown(self))
         return f"{text} (tracked{title and f' {title}'})"
 
     def __format__(self, spec: str) -> str:
@@ -164,6 +164,14 @@ def plain_value(x: GraphArray) -> np.ndarray:
     return present(value)
 
 
+def _shown(x: GraphArray) -> Any:
+    """The plain values, or the recorded value below."""
+    value: Any = x
+    while isinstance(value, Array) and not hasattr(value, "builder"):
+        value = value.below
+    return value
+
+
 def present(value: Any) -> Any:
     """A value of a node. Raises GraphError for one that was overwritten."""
     if type(value) is Overwritten:
@@ -171,5 +179,7 @@ def present(value: Any) -> Any:
     return value
 
 
-def _text(value: np.ndarray) -> str:
+def _text(value: Any) -> str:
+    if not isinstance(value, (np.ndarray, np.generic)):
+        return repr(value)
     return repr(value.item()) if value.ndim == 0 else str(value)

@@ -13,6 +13,7 @@ from ..core.array import Array
 from ..core.functions import mapped
 from ..core.levels import Level
 from ..core.primitive import Aval, Primitive, shape_of
+from ..core.refusals import refused
 from ..core.symbols import lifted
 from ..errors import UntrackedError
 from .operands import in_kind, operand
@@ -105,7 +106,8 @@ class Batched(Array):
         return Batched(in_kind(self.value, value), self.level)
 
     def __bool__(self) -> bool:
-        raise UntrackedError(
+        self._require_open()
+        raise refused(
             "the truth of a batched value differs from sample to sample: use "
             "np.where(condition, x, y) or nbgrad.cond(condition, f, g, *args) inside of vmap, and "
             "nbgrad.while_loop in place of while"

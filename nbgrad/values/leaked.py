@@ -67,13 +67,14 @@ def end(nodes: list[Node | None], op: str, f: Any) -> None:
 class Graph:
     """The leaves of a graph that a pullback keeps, whose transformation is over with it."""
 
-    __slots__ = ("about",)
+    __slots__ = ("about", "closed")
 
     def __init__(self, *about: Any):
-        self.about = about
+        self.about, self.closed = about, False
 
     def __del__(self):
-        end(*self.about)
+        if not self.closed:  # cotangents go on through it to what the function closes over
+            end(*self.about)
 
 
 def mark(nodes: list[Node | None], op: str, f: Any) -> Graph:
