@@ -63,7 +63,6 @@ class Symbol(Array):
             return leaks.shown(self)
         return f"<symbol {self.primitive.name if self.primitive else 'input'} {self.aval}>"
 
-    # The user's line, to end a message with.
     place = property(lambda self: f" ({self.line})" if self.line else "")
 
     def full_like(self, number: float):
