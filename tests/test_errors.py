@@ -48,7 +48,8 @@ INT = (
 )
 FREED = (
     "the graph of sum was freed by an earlier backward pass or a reset: call "
-    "backward(keep_graph=True) the first time, or compute the value again"
+    "backward(keep_graph=True) the first time, or compute the value again; a state that goes on "
+    "from step to step keeps numbers, as in state = state.data, not the graph of earlier steps"
 )
 STALE = (
     "the data of the tracked array x of shape (3,) was changed after multiply used it, and its "

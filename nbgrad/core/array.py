@@ -187,7 +187,7 @@ class Array(Methods, Conversions, Faced, Tracer):
     __ge__ = _binary("greater_equal")[0]
     __eq__ = _binary("equal")[0]  # pyright: ignore[reportAssignmentType]
     __ne__ = _binary("not_equal")[0]  # pyright: ignore[reportAssignmentType]
-    __hash__ = object.__hash__
+    __hash__ = Conversions.__hash__
 
     def __pos__(self):
         return functions[np.copy](self)

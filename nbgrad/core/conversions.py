@@ -18,6 +18,7 @@ import numpy as np
 from ..errors import TraceError, UntrackedError, lost_mask
 from . import leaks
 from .functions import compared, in_scipy
+from .levels import innermost
 from .lines import user_line
 from .primitive import Tracer
 from .refusals import refused
@@ -45,7 +46,7 @@ _WAYS = {
 }
 _OTHERS = (
     f"with {SPACE} arrays take tracked values, as those made with like=x do; use np functions "
-    "instead of math functions, .data or .item() for plain numbers, and nbgrad.at(plain)[x].get() "
+    "instead of math functions, x.data for plain numbers, and nbgrad.at(plain)[x].get() "
     "for elements of a plain array at positions x"
 )
 # Functions of `math` whose namesakes in NumPy have another name.
@@ -102,14 +103,16 @@ class Conversions:
         ask = asking(sys._getframe(1))
         raise refused(
             f"{'' if ask.op else in_scipy(sys._getframe(1))}{ask.prefix}"
-            f"{_number('float', self)}: {ask.way}{user_line(ask.frame)}"
+            f"{_number('float', self)}: {ask.way}{user_line(ask.frame)}",
+            noted=self._is_one,
         )
 
     def __int__(self) -> int:
         self._require_open()
         raise refused(
-            f"{_number('int', self)}: use int(x.item()) or x.data, np.rint(x) to stay tracked, or "
-            f"nbgrad.loop in place of range{user_line()}"
+            f"{_number('int', self)}: use np.rint(x) to stay tracked, nbgrad.loop in place of range, "
+            f"or int(x.data) for the plain number{user_line()}",
+            noted=self._is_one,
         )
 
     __index__ = __int__
@@ -117,12 +120,41 @@ class Conversions:
     def __complex__(self) -> complex:
         self._require_open()
         raise refused(
-            f"nbgrad has no complex numbers: use .item() for the plain number{user_line()}"
+            f"nbgrad has no complex numbers: use x.data for the plain number{user_line()}"
+        )
+
+    def item(self, *index: Any) -> Any:
+        """One element as a number, which loses its derivative: an error."""
+        raise self._detached("item()")
+
+    def tolist(self) -> Any:
+        """The values as numbers, which lose their derivatives: an error."""
+        raise self._detached("tolist()")
+
+    def __hash__(self) -> int:
+        """The identity. Functions of the user's get an error inside of transformations, as keys of
+        dicts and of caches would be compared by identity, and numbers are compared by value."""
+        module = sys._getframe(1).f_globals.get("__name__", "")
+        if innermost() is None or module.partition(".")[0] in ("nbgrad", "optree", "copy"):
+            return object.__hash__(self)
+        raise self._detached("hash()")
+
+    @property
+    def _is_one(self) -> bool:
+        """Whether NumPy would convert this to a number."""
+        return self.size == 1  # pyright: ignore[reportAttributeAccessIssue]
+
+    def _detached(self, what: str) -> Exception:
+        self._require_open()
+        return refused(
+            f"{what} of a {type(self).__name__} inside of a transformation would lose its "
+            "derivative: compute with np functions on it, or with nbgrad.stop_gradient(x) where "
+            "it is a constant" + user_line()
         )
 
     def __reduce__(self):
         self._require_open()
-        raise UntrackedError(unpicklable(f"a {type(self).__name__}"))
+        raise refused(unpicklable(f"a {type(self).__name__}"))
 
 
 def _number(name: str, x: Any) -> str:

@@ -64,12 +64,13 @@ def _kind(x: Any) -> str:
 
 def description(what: str, op: str, code: CodeType | None, line: str = "") -> str:
     """What a value is, and where it was made."""
-    of = f" of {_place(code)}" if code is not None else ""
+    of = f" of {place(code)}" if code is not None else ""
     made = f", at {line}," if line else ""
     return f"{what} that was made inside of {op or 'a transformation'}{of}{made}"
 
 
-def _place(code: CodeType) -> str:
+def place(code: CodeType) -> str:
+    """A function of the user's, with its line."""
     return f"{code.co_name} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
 
 

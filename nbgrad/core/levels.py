@@ -35,16 +35,31 @@ class new_level:
 
     Where a function `f` of the user's runs inside, `op` says what for: messages name both. An
     error of C code in place of a refused conversion is explained at the end, and a refused
-    conversion that the function went on after is an error.
+    conversion that the function went on after is an error. `derives` says that a derivative of f is
+    taken, `within` that it is inside of another one, and `holds` that another one is inside.
     """
 
-    __slots__ = ("alive", "frame", "inside", "level", "outer", "refused", "runs")
+    __slots__ = (
+        "alive",
+        "derives",
+        "frame",
+        "holds",
+        "inside",
+        "level",
+        "outer",
+        "refused",
+        "runs",
+        "within",
+    )
 
-    def __init__(self, level: int | None = None, op: str = "", f: Any = None):
+    def __init__(
+        self, level: int | None = None, op: str = "", f: Any = None, derives: bool = False
+    ):
         self.alive: Any = gate.alive
         fresh = _fresh()
         self.inside = fresh + 1
-        self.runs = bool(op)
+        self.runs, self.derives = bool(op), derives
+        self.within = self.holds = False
         if level is None:
             level = Level(fresh)
             level.op, level.code = op, code_of(f)
@@ -52,6 +67,8 @@ class new_level:
 
     def __enter__(self) -> Level:
         self.outer = None if _opened.get() is None else innermost()
+        if self.derives and self.outer is not None:
+            self._note_nested()
         self.frame: Any = sys._getframe(1)
         self.refused = _total.count
         _opened.set(self)
@@ -60,6 +77,14 @@ class new_level:
             level.over = False
             level.inside += 1
         return level  # pyright: ignore[reportReturnType]
+
+    def _note_nested(self) -> None:
+        """Derivatives inside of each other know that they are."""
+        outer = self.outer
+        while outer is not None:
+            if outer.derives:
+                outer.holds = self.within = True
+            outer = outer.outer
 
     def __exit__(self, kind: Any = None, error: Any = None, traceback: Any = None) -> None:
         _opened.set(self.outer)
@@ -80,7 +105,7 @@ class outermost(new_level):
 
     def __init__(self):
         self.level = self.inside = 0
-        self.runs = False
+        self.runs = self.derives = False
 
 
 # Each thread and each task nests transformations on its own.
@@ -114,13 +139,19 @@ def innermost() -> new_level | None:
     return opened
 
 
+def unwrapped(f: Any) -> Any:
+    """The function of the user's in a transformed function, a partial or a method of ours."""
+    while True:
+        inner = getattr(f, "__wrapped__", None) or getattr(f, "function", None)
+        inner = inner or getattr(f, "func", None)
+        if inner is None:
+            return f
+        f = inner
+
+
 def code_of(f: Any) -> Any:
     """The code of a function of the user's, which holds none of his arrays; None where there is
     none."""
-    while not hasattr(f, "__code__"):
-        inner = getattr(f, "function", None) or getattr(f, "func", None)
-        if inner is None:
-            call = getattr(type(f), "__call__", None)  # noqa: B004
-            return getattr(call, "__code__", None)
-        f = inner
-    return f.__code__
+    f = unwrapped(f)
+    code = getattr(f, "__code__", None)
+    return code or getattr(vars(type(f)).get("__call__"), "__code__", None)

@@ -15,7 +15,7 @@ def calling_line(frame: FrameType | None = None) -> str:
     while frame is not None:
         code = frame.f_code
         library = frame.f_globals.get("__name__", "").startswith(_LIBRARIES)
-        if not is_inside(frame) and not library:
+        if not (is_ours(frame) or library):
             text = linecache.getline(code.co_filename, frame.f_lineno).strip()
             place = f"{os.path.basename(code.co_filename)}:{frame.f_lineno}"
             return f"{place}: {text}" if text else place
@@ -25,10 +25,10 @@ def calling_line(frame: FrameType | None = None) -> str:
     return ""
 
 
-def is_inside(frame: FrameType) -> bool:
-    """Whether code of this package runs, not of its users."""
-    file = frame.f_code.co_filename
-    return file.startswith(_HERE) and not file.startswith(_OUTSIDE)
+def is_ours(frame: FrameType) -> bool:
+    """Whether a frame runs code of this package."""
+    name = frame.f_code.co_filename
+    return name.startswith(_HERE) and not name.startswith(_OUTSIDE)
 
 
 # Programs that ship with the package are users of it.

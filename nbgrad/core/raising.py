@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .functions import functions
-from .lines import calling_line, is_inside
+from .lines import calling_line, is_ours
 from .primitive import Aval, Primitive, bind
 
 
@@ -31,7 +31,7 @@ def checked(x: Any, frame: FrameType | None) -> bool | None:
     """The truth of a recorded number with which the user's code goes on, where it raises for the
     other one. The program raises then, too. None where both go on, or a `try` is around it, and
     for formulas, which check nothing."""
-    while frame is not None and is_inside(frame):
+    while frame is not None and is_ours(frame):
         frame = frame.f_back
     if frame is None or x.size != 1 or not hasattr(x.builder, "checked"):
         return None
@@ -128,7 +128,7 @@ _JUMPS = frozenset([*dis.hasjrel, *dis.hasjabs])
 
 def _is_caught(frame: FrameType | None) -> bool:
     """Whether a `try` is around what runs, up to the function that is recorded."""
-    while frame is not None and not is_inside(frame):
+    while frame is not None and not is_ours(frame):
         if _is_tried(frame.f_code, frame.f_lasti):
             return True
         frame = frame.f_back

@@ -11,6 +11,9 @@ from .lines import calling_line
 
 _MOST = 100  # notes that a thread keeps: one of them is enough for an error
 
+# Errors of NumPy and Python in place of ours: of `x.flat[0] = v` and of `"%d" % v`.
+_REPLACED = ("Error setting single item of array", "%d format: a real number", "%i format: a real")
+
 Kind = type[UntrackedError | TraceError]
 
 
@@ -104,5 +107,6 @@ def _explain(error: Exception) -> None:
         traceback = traceback.tb_next
     # A SystemError comes of C code that runs on beside an exception: anywhere.
     module = traceback.tb_frame.f_globals.get("__name__") or ""
-    if module.split(".")[0] == "scipy" or isinstance(error, SystemError):
+    ours = isinstance(error, SystemError) or str(error).startswith(_REPLACED)
+    if ours or module.split(".")[0] == "scipy":
         raise _refusals.kind(_refusals.message) from error

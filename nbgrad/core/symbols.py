@@ -41,6 +41,7 @@ _JOINING = (
 class Symbol(Array):
     """An input of a program (no primitive), or the result of one op."""
 
+    __hash__ = object.__hash__
     __slots__ = ("args", "aval", "builder", "level", "line", "params", "primitive", "weak")
     aval: Aval
     level: int
@@ -64,10 +65,7 @@ class Symbol(Array):
             return leaks.shown(self)
         return f"<symbol {self.primitive.name if self.primitive else 'input'} {self.aval}>"
 
-    @property
-    def place(self) -> str:
-        """The user's line, to end a message with."""
-        return f" ({self.line})" if self.line else ""
+    place = property(lambda self: f" ({self.line})" if self.line else "")
 
     def full_like(self, number: float):
         return self.builder.handed(self.builder.full(number, self.aval))
@@ -95,10 +93,13 @@ class Symbol(Array):
 
     data = below  # asked for like the numbers of a tracked array: there are none
 
-    def item(self, *index: Any) -> Any:
-        return self.below
-
-    tolist = item
+    def _detached(self, what: str) -> Exception:
+        self._require_open()
+        return refused(
+            f"{what} of a traced value: it has no numbers while the function is recorded; keep it "
+            f"an array and use np functions{user_line()}",
+            TraceError,
+        )
 
     def __bool__(self):
         self._require_open()
@@ -123,13 +124,16 @@ class Symbol(Array):
             f"{inside or ask.prefix}float() of a traced value: it has no number while the function "
             f"is recorded; {way}{user_line(ask.frame)}",
             TraceError,
+            noted=self._is_one,
         )
 
     def __int__(self):
         self._require_open()
-        raise TraceError(
+        raise refused(
             "int() of a traced value: it has no number while the function is recorded; "
-            f"{_STATIC}, or use nbgrad.loop in place of range{user_line()}"
+            f"{_STATIC}, or use nbgrad.loop in place of range{user_line()}",
+            TraceError,
+            noted=self._is_one,
         )
 
     __index__ = __int__
@@ -152,6 +156,7 @@ class Handle(Symbol):
     another one. Equal expressions are one symbol and have a handle each."""
 
     __slots__ = ("symbol",)
+    __hash__ = Array.__hash__
     value_slots = ("symbol", "primitive", "args", "params", "line", "weak")
     symbol: Symbol
 
@@ -163,19 +168,18 @@ class Handle(Symbol):
         self.origin = self.views = None
 
     @classmethod
-    def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
-        for x in args:
+    def process(cls, level: int, *call: Any):
+        for x in call[1]:
             if type(x) is Handle:  # a program that is recorded is worked on by its symbols
                 x._require_open()
-        return super().process(level, primitive, args, params)
+        return super().process(level, *call)
 
     def _snapshot(self) -> Symbol:
         self._require_open()
         return self.symbol
 
     def _fresh(self) -> "Symbol":
-        self._require_open()
-        return Handle(self.symbol)
+        return Handle(self._snapshot())
 
 
 def symbol_of(x: Any) -> Any:

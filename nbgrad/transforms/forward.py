@@ -12,7 +12,7 @@ from ..errors import DimensionMismatch, GraphError
 from ..values.dual import Dual
 from ..values.operands import float_array
 from ..values.tracked import below
-from . import trees
+from . import constant, trees
 from .run import array_leaves, fitted, with_aux
 
 
@@ -52,7 +52,8 @@ def jvp(f: Callable, primals: Sequence, tangents: Sequence, has_aux: bool = Fals
         direction = fitted("jvp", "tangent", tangent, leaves, primal)
         flat.append((leaves, rebuild))
         directions.append(direction)
-    with new_level(None, "jvp", f) as level:
+    scope = new_level(None, "jvp", f, derives=True)
+    with scope as level:
         duals = []
         for (leaves, rebuild), direction in zip(flat, directions, strict=True):
             moved = [
@@ -63,6 +64,8 @@ def jvp(f: Callable, primals: Sequence, tangents: Sequence, has_aux: bool = Fals
         result = f(*duals)
         result, aux = with_aux("jvp", result) if has_aux else (result, None)
         outputs, rebuild = array_leaves("jvp", result)
+        if not any(_moves(x, level) for x in outputs):
+            constant.warn("jvp", f, scope, result)
         value = rebuild([primal_of(x, level) for x in outputs])
         tangent = rebuild([tangent_of(x, level) for x in outputs])
         rest, rebuild_rest = trees.flatten(aux)
@@ -87,11 +90,16 @@ def primal_of(x: Any, level: int) -> Any:
     return trees.released(x.primal if isinstance(x, Dual) and x.level == level else x, level)
 
 
+def _moves(x: Any, level: int) -> bool:
+    x = below(x, level)
+    return isinstance(x, Dual) and x.level == level
+
+
 def tangent_of(x: Any, level: int) -> Any:
     """The tangent of x at `level` likewise: zeros where it has none, None for None."""
+    if _moves(x, level):
+        return trees.released(below(x, level).tangent, level)
     x = below(x, level)
-    if isinstance(x, Dual) and x.level == level:
-        return trees.released(x.tangent, level)
     if x is None:
         return None
     if isinstance(x, Array):

@@ -58,6 +58,7 @@ def jacobian(f: Callable, argnums: int | tuple[int, ...] = 0, mode: str = "auto"
                 full[position] = x
             return f(*full, **options)
 
+        partial.__wrapped__ = f  # pyright: ignore[reportFunctionMemberAccess]
         point = tuple(args[position] for position in places)
         with trees.apart(*args, *options.values()):
             if mode == "optimal":

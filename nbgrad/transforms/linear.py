@@ -16,7 +16,7 @@ from ..core.symbols import Builder, Symbol, is_full, symbol_of, topological
 from ..kernels.kinds import is_a
 from ..values.graph import apply_rule
 from ..values.tracked import below
-from . import trees
+from . import constant, trees
 from .forward import dual_argument, primal_of, tangent_of
 from .run import array_leaves, fitted
 from .state import kept
@@ -181,15 +181,18 @@ def linearize(f: Callable, *primals, **options) -> tuple[Any, LinearMap]:
     with new_level(None, "linearize", f) as level:
         builder = Builder(level)
         inputs = _inputs(builder, leaves)
-        with new_level(None, "linearize", f) as above:
+        scope = new_level(None, "linearize", f, derives=True)
+        with scope as above:
             duals = [
                 x if symbol is None else dual_argument("linearize", x, symbol, above)
                 for x, symbol in zip(leaves, inputs, strict=True)
             ]
             result = f(*rebuild(duals), **options)
-        outputs, rebuild_result = array_leaves("linearize", result)
-        value = rebuild_result([kept(primal_of(x, above)) for x in outputs])
-        tangents = [tangent_of(x, above) for x in outputs]
+            outputs, rebuild_result = array_leaves("linearize", result)
+            value = rebuild_result([kept(primal_of(x, above)) for x in outputs])
+            tangents = [tangent_of(x, above) for x in outputs]
+            if not any(isinstance(x, Symbol) for x in tangents):
+                constant.warn("linearize", f, scope, result)
     recipe = _linearized, (f, primals, options)
     return value, LinearMap("linearize", inputs, tangents, primals, value, level, recipe)
 

@@ -16,7 +16,7 @@ from ..rules.dtypes import FLOATS, known
 from ..values import backward, graph, leaked, operands, short
 from ..values.leaves import leaf_of
 from ..values.tracked import TrackedArray, below
-from . import trees
+from . import constant, trees
 from .objects import NUMBERS
 from .state import State, require_open
 
@@ -36,7 +36,18 @@ class Run:
     Unless `demand` is false, an argument that holds nothing to differentiate raises TypeError.
     """
 
-    __slots__ = ("closed", "f", "level", "nodes", "op", "parts", "result", "started")
+    __slots__ = (
+        "closed",
+        "f",
+        "graph",
+        "level",
+        "nodes",
+        "op",
+        "parts",
+        "result",
+        "scope",
+        "started",
+    )
 
     def __init__(
         self,
@@ -50,7 +61,7 @@ class Run:
     ):
         self.op, self.f, self.closed, inputs = op, f, False, list(args)
         nodes: list[graph.Node | None] = []
-        self.nodes = nodes
+        self.nodes, self.graph = nodes, None
         states: dict[int, State] = {}  # of arguments that are more than an array
         passed = [*options.values()] if options else []
         for position, x in enumerate(inputs):
@@ -64,7 +75,8 @@ class Run:
         level = self.level = trees.level_for(*passed) if passed else level_for(passed)
         self.started = graph.tick()
         self.parts: list[tuple[int, Callable]] | None = [] if states else None
-        with new_level(level, op):
+        self.scope = new_level(level, op, derives=True)
+        with self.scope:
             for position in positions:
                 state = states.get(position) if states else None
                 if state is None:
@@ -122,7 +134,7 @@ class Run:
         earlier = [*graph.before(roots, self.started)]
         if earlier:
             leaked.require_open(earlier)
-            self.closed = True
+            self._close()
 
     def end(self) -> None:
         """The function has run, and so has the pullback: what it kept of this run is leaked. The
@@ -131,9 +143,15 @@ class Run:
         if not self.closed:
             leaked.end(self.nodes, self.op, self.f)
 
+    def _close(self) -> None:
+        self.closed = True
+        if self.graph is not None:
+            self.graph.closed = True
+
     def mark_ended(self) -> None:
         """The function has run, but the graph is kept for the pullback."""
-        leaked.mark(self.nodes, self.op, self.f)
+        self.graph = leaked.mark(self.nodes, self.op, self.f)
+        self.graph.closed = self.closed
 
     def pull(self, outputs: Sequence, cotangents: Sequence) -> tuple:
         """For each argument its cotangents, in its structure; None for what is static. Outputs that
@@ -166,11 +184,12 @@ class Run:
         is one of its own. A node that is none of a leaf is closed over."""
         found: list[Any] = []
         before: set[int] = set()
-        others = len(cotangents) - len(self.nodes)
+        others, lost = len(cotangents) - len(self.nodes), 0
         for node in self.nodes:
             ct = cotangents.get(node)  # pyright: ignore[reportArgumentType]
             if type(ct) is not _PLAIN or not ct.ndim or ct.base is not None:
                 others += ct is None
+                lost += ct is None
                 ct = _own_cotangent(node, ct)
             elif id(ct) in before:
                 ct = np.array(ct)
@@ -179,8 +198,10 @@ class Run:
             found.append(ct)
         if others and not self.closed:
             leaked.require_open(set(cotangents).difference(self.nodes))
-            self.closed = True
+            self._close()
             return self.given(self._tracked(seeds), seeds)
+        if lost and lost == len(found):
+            constant.warn(self.op, self.f, self.scope, self.result)
         if self.parts is None:
             return tuple(found)
         rest = iter(found)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.array import Array
+from ..core.levels import innermost
 from ..core.primitive import Aval, Primitive
 from ..errors import DimensionMismatch, GraphError
 from ..kernels.kinds import is_a
@@ -97,12 +98,23 @@ class GraphArray(Array):
     # -- values -------------------------------------------------------------------------------
 
     def item(self, *index) -> float:
-        """One element as a Python float; it takes no derivative along."""
+        """One element as a Python float; it takes no derivative along, so it is an error inside of
+        a transformation."""
+        if self._is_inside():
+            raise self._detached("item()")
         return plain_value(self).item(*index)
 
     def tolist(self):
-        """The values as nested lists of Python floats."""
+        """The values as nested lists of Python floats; an error likewise."""
+        if self._is_inside():
+            raise self._detached("tolist()")
         return plain_value(self).tolist()
+
+    def _is_inside(self) -> bool:
+        """Whether the numbers belong to a derivative that is being taken."""
+        if innermost() is not None:
+            return True
+        return bool(self.level) and graph.depends_on_argument(self.node)  # of another thread
 
     def __bool__(self) -> bool:
         return bool(present(self.node.value))  # that of samples says so
@@ -110,7 +122,7 @@ class GraphArray(Array):
     def __repr__(self) -> str:
         title = titled(self.node)
         gone = type(self.node.value) is Overwritten
-        text = "overwritten" if gone else _text(plain_value(self))
+        text = "overwritten" if gone else _text(_shown(self))
         return f"{text} (tracked{title and f' {title}'})"
 
     def __format__(self, spec: str) -> str:
@@ -157,6 +169,14 @@ def plain_value(x: GraphArray) -> np.ndarray:
     return present(value)
 
 
+def _shown(x: GraphArray) -> Any:
+    """The plain values, or the recorded value below."""
+    value: Any = x
+    while isinstance(value, Array) and not hasattr(value, "builder"):
+        value = value.below
+    return value
+
+
 def present(value: Any) -> Any:
     """A value of a node. Raises GraphError for one that was overwritten."""
     if type(value) is Overwritten:
@@ -164,5 +184,7 @@ def present(value: Any) -> Any:
     return value
 
 
-def _text(value: np.ndarray) -> str:
+def _text(value: Any) -> str:
+    if not isinstance(value, (np.ndarray, np.generic)):
+        return repr(value)
     return repr(value.item()) if value.ndim == 0 else str(value)

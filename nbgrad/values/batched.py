@@ -13,6 +13,7 @@ from ..core.array import Array
 from ..core.functions import mapped
 from ..core.levels import Level
 from ..core.primitive import Aval, Primitive, shape_of
+from ..core.refusals import refused
 from ..core.symbols import lifted
 from ..errors import UntrackedError
 from .operands import in_kind, operand
@@ -95,11 +96,6 @@ class Batched(Array):
             "np functions inside of vmap"
         )
 
-    def item(self, *index: Any) -> Any:
-        return self.data
-
-    tolist = item
-
     def full_like(self, number: float) -> Any:
         if isinstance(self.value, Array):
             return Batched(self.value.full_like(number), self.level)
@@ -110,13 +106,14 @@ class Batched(Array):
         return Batched(in_kind(self.value, value), self.level)
 
     def __bool__(self) -> bool:
+        self._require_open()
         """The truth that all samples share. Raises UntrackedError where they differ."""
         if self.size == 1:
             if bool(np.all(self.value)):
                 return True
             if not bool(np.any(self.value)):
                 return False
-        raise UntrackedError(
+        raise refused(
             "the truth of a batched value differs from sample to sample: use "
             "np.where(condition, x, y) or nbgrad.cond(condition, f, g, *args) inside of vmap, and "
             "nbgrad.while_loop in place of while"

@@ -237,7 +237,9 @@ def make_handle(node: Node) -> "TrackedArray":
 def freed(node: Node) -> GraphError:
     return GraphError(
         f"the graph of {node.name} was freed by an earlier backward pass or a reset: call "
-        "backward(keep_graph=True) the first time, or compute the value again"
+        "backward(keep_graph=True) the first time, or compute the value again; a state that goes "
+        "on from step to step keeps numbers, as in state = state.data, not the graph of earlier "
+        "steps"
     )
 
 

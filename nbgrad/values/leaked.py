@@ -43,6 +43,9 @@ class Leaked(TrackedArray):
     __setitem__ = __delitem__ = backward = process = bind1 = bind2 = _refuse
     _snapshot = _require_computed = _refuse  # pyright: ignore[reportAssignmentType]
 
+    def _is_inside(self) -> bool:
+        return False
+
     def __repr__(self) -> str:
         value = self.node.value
         text = str(value) if is_a(value, (np.ndarray, np.generic)) else ""
@@ -62,14 +65,28 @@ def end(nodes: list[Node | None], op: str, f: Any) -> None:
             _leak(node, op, f)
 
 
-def mark(nodes: list[Node | None], op: str, f: Any) -> None:
-    """The same where a pullback keeps the graph, so that arrays stay what they are: results that
-    depend on them later are an error, by `require_open`."""
+class Graph:
+    """The leaves of a graph that a pullback keeps, whose transformation is over with it."""
+
+    __slots__ = ("about", "closed")
+
+    def __init__(self, *about: Any):
+        self.about, self.closed = about, False
+
+    def __del__(self):
+        if not self.closed:  # cotangents go on through it to what the function closes over
+            end(*self.about)
+
+
+def mark(nodes: list[Node | None], op: str, f: Any) -> Graph:
+    """The same where a pullback keeps the graph, so that arrays stay what they are until that is
+    gone: results that depend on them before are an error, by `require_open`."""
     label = Ended()
     label.op, label.code = op, code_of(f)
     for node in nodes:
         if node is not None:
             node.label = label  # pyright: ignore[reportAttributeAccessIssue]
+    return Graph(nodes, op, f)
 
 
 def require_open(nodes: Iterable[Node]) -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import nbgrad
 from nbgrad import grad, gradient, jvp, track, value_and_grad
 
 
@@ -44,7 +45,8 @@ def test_one_number_of_any_shape_is_a_value_as_it_is():
     assert type(value) is np.ndarray and value.shape == (1,) and value[0] == 5.0
     np.testing.assert_array_equal(slope, [1.0, 1.0])
     for constant in (held, held * 2.0, np.ones(1), 5.0):
-        value, slope = value_and_grad(lambda x, c=constant: c)(x)
+        with pytest.warns(nbgrad.ConstantWarning):
+            value, slope = value_and_grad(lambda x, c=constant: c)(x)
         assert np.shape(value) == np.shape(constant)
         np.testing.assert_array_equal(slope, [0.0, 0.0])
     assert held.grad is None
@@ -66,7 +68,10 @@ def test_dtype_and_shape_of_gradients():
 
 
 def test_what_the_result_does_not_depend_on_has_gradient_zero():
-    np.testing.assert_array_equal(grad(lambda x: 3.0)(np.ones(2)), np.zeros(2))
+    f = lambda x: 3.0  # noqa: E731
+    with pytest.warns(nbgrad.ConstantWarning, match=r"result of <lambda> \(test_transforms.py:\d+"):
+        np.testing.assert_array_equal(grad(f)(np.ones(2)), np.zeros(2))
+    np.testing.assert_array_equal(grad(f)(np.ones(2)), np.zeros(2))  # once a function
     assert gradient(lambda x, y: x * x, 3.0, 1.0) == (6.0, 0.0)
 
 

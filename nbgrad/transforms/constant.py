@@ -1,0 +1,48 @@
+"""The warning for a function whose result does not depend on what is differentiated."""
+
+import sys
+import warnings
+from typing import Any
+from weakref import WeakSet
+
+import numpy as np
+
+from ..core.leaks import place
+from ..core.levels import code_of, new_level, unwrapped
+from ..core.lines import is_ours
+from ..errors import ConstantWarning
+
+_warned: WeakSet[Any] = WeakSet()
+
+
+_NUMBERS = (float, int, np.ndarray, np.generic)
+
+
+def warn(op: str, f: Any, scope: new_level, result: Any) -> None:
+    """Warn once a function. A derivative may well be constant, as that of a linear function: so
+    nothing is said of functions that take one, and inside of another one only where the result is
+    a plain number."""
+    inner = unwrapped(f)
+    if scope.holds or (scope.within and not (inner is f and isinstance(result, _NUMBERS))):
+        return
+    f = inner
+    try:
+        if f in _warned:
+            return
+        _warned.add(f)
+    except TypeError:  # no weak references to it: the filters of `warnings` have to do
+        pass
+    code = code_of(f)
+    name = place(code) if code is not None else type(f).__name__
+    frame: Any = sys._getframe(1)
+    depth = 2
+    while frame is not None and is_ours(frame):
+        frame, depth = frame.f_back, depth + 1
+    warnings.warn(
+        f"{op}: the result of {name} does not depend on what is differentiated, so the derivative "
+        "is zero: the result is constant. Was the derivative lost, as by .data, by np.round or by "
+        "a value that was computed before? If it is meant, "
+        'warnings.filterwarnings("ignore", category=nbgrad.ConstantWarning) silences this',
+        ConstantWarning,
+        stacklevel=depth,
+    )
