@@ -36,7 +36,7 @@ SPECTRUM = (
 LOST = "a tracked array cannot become a plain one without losing its derivative: "
 OTHERWISE = (
     f"with {SPACE} arrays take tracked values, as those made with like=x do; use np functions "
-    "instead of math functions, .data or .item() for plain numbers, and nbgrad.at(plain)[x].get() "
+    "instead of math functions, x.data for plain numbers, and nbgrad.at(plain)[x].get() "
     "for elements of a plain array at positions x"
 )
 PLAIN = LOST + OTHERWISE
@@ -276,7 +276,7 @@ UNTRACKED = [
     ("math.floor(s)", FLOAT),
     ("nbgrad.grad(math.sin)(1.0)", FLOAT),
     ("int(s)", INT),
-    ("complex(s)", "nbgrad has no complex numbers: use .item() for the plain number"),
+    ("complex(s)", "nbgrad has no complex numbers: use x.data for the plain number"),
 ]
 GRAPH = [
     (

@@ -110,8 +110,8 @@ class Conversions:
     def __int__(self) -> int:
         self._require_open()
         raise refused(
-            f"{_number('int', self)}: use np.rint(x) to stay tracked, nbgrad.loop in place of range, "
-            f"or int(x.data) for the plain number{user_line()}",
+            f"{_number('int', self)}: use np.rint(x) to stay tracked, nbgrad.loop in place of "
+            f"range, or int(x.data) for the plain number{user_line()}",
             noted=self._is_one,
         )
 

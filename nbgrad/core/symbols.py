@@ -335,11 +335,7 @@ def topological(
     seen: set[int] = set()
 
     def symbols_in(values: Iterable[Any]) -> list[tuple[Symbol, bool]]:
-        return [
-            (x, False)
-            for x in values
-            if isinstance(x, Symbol) and (level is None or x.level == level)
-        ]
+        return [(x, False) for x in values if isinstance(x, Symbol) and level in (None, x.level)]
 
     stack = symbols_in(outputs)[::-1]
     while stack:
