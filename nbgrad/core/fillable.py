@@ -266,6 +266,7 @@ def _operand(x: Any) -> Any:
 
 
 StandIn.kind, StandIn.value_of = Filled, staticmethod(_operand)
+StandIn.memory = staticmethod(plain)
 
 
 def _method(name: str) -> Any:

@@ -124,18 +124,19 @@ class detect_changes(_Mode):
     """`with nbgrad.detect_changes():` a backward pass raises GraphError where an array that it
     reads was written to since the op ran.
 
-    Index arrays are copied by the op, and `w.data = ...` and `w.data -= ...` are always noticed.
-    Plain operands and element writes into the data of a leaf are not, for speed: an op keeps the
-    array that it was given. In this mode each op notes a checksum of what its pullback will read,
-    and each backward pass inside compares it: some time for each byte, for hunting a fault.
+    Index arrays and plain operands of up to 4,096 bytes are copied by the op, and `w.data = ...`
+    and `w.data -= ...` are always noticed. Writes to longer operands, and element writes into the
+    data of a leaf, are not, for speed. In this mode each op notes a checksum of what its pullback
+    will read, and each backward pass inside compares it: some time for each byte, for hunting a
+    fault.
 
-    >>> x, a = nbgrad.track([1.0, 2.0]), np.ones(2)
+    >>> x = nbgrad.track([1.0, 2.0])
     >>> with nbgrad.detect_changes():  # doctest: +ELLIPSIS
-    ...     y = np.sum(x * a)
-    ...     a[0] = 5.0
+    ...     y = np.sum(x * x)
+    ...     x.data[0] = 5.0
     ...     y.backward()
     Traceback (most recent call last):
-    nbgrad.errors.GraphError: argument 1 of multiply, of shape (2,), was written to after the op ...
+    nbgrad.errors.GraphError: argument 0 of multiply, of shape (2,), was written to after the op ...
     """
 
     _blocks: _Blocks = ContextVar("nbgrad_guarding", default=())

@@ -58,7 +58,7 @@ class Symbol(Array):
         if primitive.inlines:
             inline = primitive.inline_step if builder.is_step else primitive.inline  # pyright: ignore
             return inline(*args, **params)
-        return builder.handed(builder.apply(primitive, [*map(StandIn.value_of, args)], params))
+        return builder.handed(builder.apply(primitive, [*map(StandIn.memory, args)], params))
 
     def __repr__(self):
         if leaks.over(self):
@@ -211,7 +211,7 @@ def lifted(args: Sequence) -> Sequence:
     recorder = recording.recorder
     if recorder is None or not any(map(is_recorded, args)):
         return args
-    return [recorder.capture(x) if type(x) is np.ndarray else x for x in args]
+    return [recorder.capture(x) if type(x) is np.ndarray else x for x in map(StandIn.memory, args)]
 
 
 def noted(x: Any) -> Any:

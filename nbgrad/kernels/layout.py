@@ -20,9 +20,9 @@ __all__ = ["IS_KNOWN", "prototype"]
 HEAD, ITEMS, TYPE = object.__basicsize__, tuple.__basicsize__, object.__basicsize__ - 8
 DATA, NDIM, LENGTHS, STRIDES, OWNER, DTYPE, FLAGS = (HEAD + 8 * i for i in range(7))
 C_ORDER, ALIGNED, WRITEABLE = 0x0001, 0x0100, 0x0400
-# Entries of NumPy's table of C functions: three types, and `PyArray_NewFromDescr`.
+# Entries of NumPy's table of C functions: three types, `PyArray_NewCopy`, `PyArray_NewFromDescr`.
 _TYPES = {2: np.ndarray, 3: np.dtype, 10: np.generic}
-_NEW_ARRAY = 94
+_COPY, _NEW_ARRAY = 85, 94
 
 
 def prototype(name: str, result: Any, *arguments: Any) -> Any:
@@ -52,12 +52,21 @@ def version_place() -> int | None:
 
 def new_array_address() -> int:
     """The address of NumPy's `PyArray_NewFromDescr`."""
+    return _of_numpy(_NEW_ARRAY)
+
+
+def copy_address() -> int:
+    """The address of NumPy's `PyArray_NewCopy`."""
+    return _of_numpy(_COPY)
+
+
+def _of_numpy(entry: int) -> int:
     get = prototype("PyCapsule_GetPointer", ctypes.c_size_t, ctypes.py_object, ctypes.c_char_p)
     capsule = np._core._multiarray_umath._ARRAY_API  # pyright: ignore[reportAttributeAccessIssue]
     table = get(capsule, None)
     if any(_word(table + 8 * i) != id(kind) for i, kind in _TYPES.items()):
         raise LookupError("NumPy's table of C functions has another order")
-    return _word(table + 8 * _NEW_ARRAY)
+    return _word(table + 8 * entry)
 
 
 def _is_plain_build() -> bool:
@@ -115,12 +124,17 @@ def _makes_arrays() -> bool:
     lengths, dtype = (word * 2)(3, 5), np.dtype(np.float32)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(dtype))  # which the function takes over
     made = make(np.ndarray, dtype, 2, ctypes.addressof(lengths), 0, 0, 0, 0)
+    made[...] = np.arange(5)
+    copy = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, whole)(copy_address())(made, 0)
     return (
         type(made) is np.ndarray
         and made.shape == (3, 5)
         and made.dtype == dtype
         and made.flags.owndata
         and _keeps_arrays(made, None)
+        and _keeps_arrays(copy, None)
+        and not np.may_share_memory(made, copy)
+        and np.array_equal(made, copy)
     )
 
 

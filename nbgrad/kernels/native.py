@@ -307,6 +307,20 @@ class Emitter:
         """Whether the memory of an array is another object's."""
         return self.is_set(self.load(x, layout.OWNER))
 
+    def is_short(self, x: Any, most: int) -> Any:
+        """Whether an array in C order has no more bytes than `most`."""
+        lengths, strides = self.load(x, layout.LENGTHS), self.load(x, layout.STRIDES)
+        scalar = self.equal(self.load(x, layout.NDIM, INT), INT(0))
+        with_axes = self.build.not_(scalar)
+        # Of a number, whose lengths and strides may be no pointers, any word does.
+        lengths, strides = (self.build.select(with_axes, y, x) for y in (lengths, strides))
+        size = self.build.mul(self.load(lengths), self.load(strides))
+        return self.build.or_(scalar, self.build.icmp_unsigned("<=", size, word(most)))
+
+    def copied(self, x: Any) -> Any:
+        """A copy of an array."""
+        return self.made(self.call(word(layout.copy_address()), WORD, x, INT(0)))
+
     def demand_array(self, x: Any, dtype: np.dtype, lengths: list[Any]) -> None:
         """Go on where x is an array of a dtype, with axes of such lengths, in C order."""
         self.demand(self.is_a(x, ARRAY))

@@ -301,11 +301,11 @@ def at_index(x, index):
 def held(index):
     """An index that its owner cannot change: its arrays are copies. What records a program makes
     them itself, as it looks at the arrays again before each call."""
-    if recording.recorder is not None:
-        return index
+    recorder = recording.recorder
+    copied = np.copy if recorder is None else recorder.fix
     if isinstance(index, tuple):
-        return tuple([part.copy() if is_a(part, np.ndarray) else part for part in index])
-    return index.copy() if is_a(index, np.ndarray) else index
+        return tuple([copied(part) if is_a(part, np.ndarray) else part for part in index])
+    return copied(index) if is_a(index, np.ndarray) else index
 
 
 def divided(index):

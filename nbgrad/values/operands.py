@@ -13,6 +13,11 @@ from ..kernels.shapes import require_axes
 from ..rules.dtypes import FLOATS, known, require_real
 
 
+SHORT = 4096
+"""Plain arrays of up to so many bytes are copied by an op on tracked values, as a program may write
+to them before a pullback reads them. Longer ones are kept as they are."""
+
+
 def aval_of(value: Any) -> Aval:
     """Shape and dtype of an array of any kind."""
     return value.aval if isinstance(value, Array) else Aval.of(value.shape, value.dtype)
@@ -33,7 +38,7 @@ def plain_operand(x: Any, primitive: Primitive) -> tuple[Any, Any]:
     if type(x) in FILLABLE:
         x = x.now()  # it may be written to afterwards
     if type(x) is np.ndarray and x.dtype in FLOATS and x.flags.carray:
-        return Aval.of(x.shape, x.dtype).constant, x
+        return Aval.of(x.shape, x.dtype).constant, x.copy() if x.nbytes <= SHORT else x
     value = operand(x, primitive)
     return (float if type(value) is float else aval_of(value).constant), value
 
@@ -49,7 +54,8 @@ def operand(x: Any, primitive: Primitive) -> Any:
         return float(x)
     if type(x) in FILLABLE:
         x = x.now()
-    return plain_array(real_array(x, f"{primitive.name}: an operand"))
+    x = plain_array(real_array(x, f"{primitive.name}: an operand"))
+    return x.copy() if x.nbytes <= SHORT else x
 
 
 def in_kind(x: Any, value: Any) -> Any:

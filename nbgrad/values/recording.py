@@ -18,7 +18,7 @@ from ..kernels.builtin import slots
 from ..kernels.native import ALWAYS, NOTHING, WORD, Emitter, word
 from .base import GraphArray
 from .graph import Leaf, Node, add_child, tick
-from .operands import aval_of, plain_operand
+from .operands import SHORT, aval_of, plain_operand
 from .quiet import demand_quiet
 
 
@@ -75,7 +75,12 @@ class Recorder(OfNodes):
             aval = self.known_aval(x)
             self.demand(self.is_set(aval))
             self.demand(self.is_a(aval, id(Aval)))
-            return self.held_all(NOTHING, self.slot(aval, self.aval["constant"]), x)
+            short = self.is_short(x, SHORT)
+            (value,) = self.chosen((short, copied), (ALWAYS, lambda: self.held_all(x)))
+            return *self.held_all(NOTHING, self.slot(aval, self.aval["constant"])), value
+
+        def copied() -> tuple[Any]:
+            return (self.handed(self.copied(x)),)
 
         def other() -> tuple[Any, ...]:
             pair = self.called(self.constant(plain_operand), x, primitive)

@@ -212,7 +212,6 @@ class BodyRecorder(Recorder):
 
     def __init__(self, level: int):
         super().__init__(level)
-        self.lifted: dict[int, tuple[Symbol, Any]] = {}
         if recording.recorder is not None:  # what decides about the step decides about the whole
             self.fixed = recording.recorder.fixed
 
@@ -224,10 +223,11 @@ class BodyRecorder(Recorder):
         x = symbol_of(x)
         if not is_a(x, np.ndarray) and not (isinstance(x, Array) and x.level < self.level):
             return x
-        if id(x) not in self.lifted:
-            aval = x.aval if isinstance(x, Array) else Aval.of(x.shape, x.dtype)
-            self.lifted[id(x)] = (self.input(aval, isinstance(x, Symbol) and x.weak), x)
-        return self.lifted[id(x)][0]
+        return self.captured.symbol_for(x, self._new_capture)
+
+    def _new_capture(self, array: Any) -> Symbol:
+        aval = array.aval if isinstance(array, Array) else Aval.of(array.shape, array.dtype)
+        return self.input(aval, isinstance(array, Symbol) and array.weak)
 
     def output(self, x: Operand) -> Symbol:
         """A result of the step as a symbol."""
@@ -257,7 +257,7 @@ def recorded(
         rows = [argument(recorder, x, f"{name} (a row of xs)") for x in slices]
         with inside_body(level):
             outputs = tuple(recorder.output(x) for x in f(recorder, recorder.handed(i), own, rows))
-    lifted = list(recorder.lifted.values())
+    lifted = recorder.captured.pairs()
     inputs = (i, *(symbol for symbol, _ in lifted), *states, *slices)
     program = Program(name, inputs, (), outputs, list, checked=tuple(recorder.checked))
     body = Body(

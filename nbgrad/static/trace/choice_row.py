@@ -76,7 +76,7 @@ def sides_of(pair: tuple[Side, Side], name: str, operands: Sequence) -> tuple[Si
             with inside_body(level):
                 results = f(recorder, handles)
             outputs = tuple(map(recorder.output, results))
-        lifted = list(recorder.lifted.values())
+        lifted = recorder.captured.pairs()
         inputs = (*own, *(symbol for symbol, _ in lifted))
         program = Program(name, inputs, (), outputs, list, checked=tuple(recorder.checked))
         places = (*range(len(operands)), *range(len(given), len(given) + len(lifted)))

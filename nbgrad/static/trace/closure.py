@@ -27,13 +27,18 @@ class Fixed:
 
     def __init__(self) -> None:
         self._arrays: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # by id, each with a copy
+        self._copies: dict[int, np.ndarray] = {}  # by id, those that were given
         self.has_numbers = False  # whether there is a number that NumPy made, such as `y[0]`
 
     def copy_of(self, array: np.ndarray) -> np.ndarray:
         """A copy of an array, which the program keeps and nobody changes."""
-        if id(array) not in self._arrays:
-            self._arrays[id(array)] = array, array.copy()
-        return self._arrays[id(array)][1]
+        if id(array) in self._copies:
+            return array
+        known = self._arrays.get(id(array))
+        if known is None or not np.array_equal(known[1], array, equal_nan=True):
+            known = self._arrays[id(array)] = array, array.copy()
+            self._copies[id(known[1])] = known[1]
+        return known[1]
 
     def held(
         self, f: Callable, captured: Iterable[np.ndarray]

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from ...core.array import Array
-from ...core.fillable import Fillable
 from ...core.lines import calling_line
 from ...core.memory import Argument
 from ...core.primitive import Aval, Primitive, new_level
@@ -21,6 +20,7 @@ from ...rules.layout import transpose
 from ...transforms import trees
 from ...transforms.objects import NUMBERS
 from ...values.tracked import below
+from .captured import Captures
 from .closure import Fixed
 from .made import formula_of, made_of_sizes
 from .program import Operand, Program
@@ -41,7 +41,7 @@ class Recorder(Builder):
 
     def __init__(self, level: int):
         super().__init__(level, hands_out=True)
-        self.captured: dict[tuple, tuple[Symbol, np.ndarray]] = {}  # by place in memory
+        self.captured = Captures()
         self.fixed = Fixed()
         self.checked: dict[Symbol, None] = {}  # what raises for some positions
 
@@ -71,25 +71,23 @@ class Recorder(Builder):
     def capture(self, array: np.ndarray) -> Symbol:
         """The symbol of an array that the function closes over, which is read at each call."""
         require_unmasked(array, "compile: a captured array")
-        # A Fillable may be written to before the program is complete.
-        array = array.now() if isinstance(array, Fillable) else np.asarray(array)
+        array = np.asarray(array)
         made = made_of_sizes(super().apply, self, array)
         if made is not None:
             return made
         if array.ndim == 2 and array.flags.f_contiguous and not array.flags.c_contiguous:
             # The transpose of one in C order, such as a pullback takes of a captured matrix.
             return super().apply(transpose, [self.capture(array.T)], {"axes": (1, 0)})
-        start = array.__array_interface__["data"][0]
-        place = (start, array.shape, array.strides, array.dtype.str)
-        if place not in self.captured:
-            if array.dtype.kind not in "fiub":
-                raise TraceError(
-                    f"an array of {array.dtype} is captured: compiled functions know floats, "
-                    "integers and bools; write complex numbers as two real arrays"
-                )
-            require_axes(array.shape, "compile: a captured array")
-            self.captured[place] = (self.input(Aval.of(array.shape, known(array.dtype))), array)
-        return self.captured[place][0]
+        return self.captured.symbol_for(array, self._new_capture)
+
+    def _new_capture(self, array: np.ndarray) -> Symbol:
+        if array.dtype.kind not in "fiub":
+            raise TraceError(
+                f"an array of {array.dtype} is captured: compiled functions know floats, "
+                "integers and bools; write complex numbers as two real arrays"
+            )
+        require_axes(array.shape, "compile: a captured array")
+        return self.input(Aval.of(array.shape, known(array.dtype)))
 
     def held(self, value: Operand) -> Symbol:
         return self.apply(copy, [value], {})
@@ -167,7 +165,7 @@ def trace(
             f"{name}: nothing that the function returns depends on its arguments; return arrays "
             "computed from them"
         )
-    captured = tuple(recorder.captured.values())
+    captured = recorder.captured.pairs()
     del args, options, result
     fixed = recorder.fixed.held(f, (array for _, array in captured))
     program = Program(
