@@ -12,7 +12,6 @@ from ..errors import DimensionMismatch, require_unmasked
 from ..kernels.shapes import require_axes
 from ..rules.dtypes import FLOATS, known, require_real
 
-
 SHORT = 4096
 """Plain arrays of up to so many bytes are copied by an op on tracked values, as a program may write
 to them before a pullback reads them. Longer ones are kept as they are."""
