@@ -21,8 +21,10 @@ _NUMBERS = (float, int, np.ndarray, np.generic)
 def warn(op: str, f: Any, scope: new_level, result: Any) -> None:
     """Warn once a function. A derivative may well be constant, as that of a linear function: so
     nothing is said of functions that take one, and inside of another one only where the result is
-    a plain number."""
+    a plain number. Functions of this package that are given the user's are not the user's."""
     inner = unwrapped(f)
+    if (getattr(inner, "__module__", None) or "").startswith("nbgrad."):
+        return
     if scope.holds or (scope.within and not (inner is f and isinstance(result, _NUMBERS))):
         return
     f = inner

@@ -67,7 +67,11 @@ class Captures:
         return known.symbol
 
     def pairs(self) -> tuple[tuple[Symbol, Any], ...]:
-        """The symbols with the arrays, once the function has returned."""
+        """The symbols with the arrays, once the function has returned; they are not kept here, as
+        what else holds an array tells who may change it."""
         for known in self._all:
             known.settle()
-        return tuple([(known.symbol, known.array) for known in self._all])
+        pairs = tuple([(known.symbol, known.array) for known in self._all])
+        self._all.clear()
+        self._last.clear()
+        return pairs
