@@ -105,7 +105,7 @@ def _buffer():
 
     def f(x):
         if not kept:
-            kept.append(nbgrad.numpy.zeros(3))
+            kept.append(nbgrad.numpy.zeros(3))  # pyright: ignore
         kept[0][:2] = x[:2]
         kept[0][2] += x[2]
         return np.sum(kept[0] ** 2)
