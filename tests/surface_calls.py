@@ -115,6 +115,15 @@ np.percentile(x, 40, method='hazen')
 np.median(x, axis=1)
 np.partition(x, 1, axis=1)
 np.sort(x, axis=0)
+np.unique(x)
+np.unique_all(x)[0]
+np.unique_counts(v).values
+np.unique_inverse(v).values
+np.unique_values(v)
+np.union1d(v, w)
+np.setdiff1d(x, v)
+np.setxor1d(v, w)
+np.intersect1d(x, x[1])
 np.real(x)
 np.conj(x)
 np.angle(x)

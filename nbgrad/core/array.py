@@ -320,6 +320,7 @@ _PASSED_ON = frozenset([
 
 # What people look for on arrays of other libraries.
 _ELSEWHERE = {
+    "as_integer_ratio": "fractions are plain numbers: compute with x itself",
     **dict.fromkeys(("numpy", "detach"), "x.data is the plain array"),
     "view": "x[...] is a view; a library that asks for more, such as pandas, is given x.data",
     "requires_grad": "what nbgrad.track made has a gradient",

@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import UntrackedError
 from ..kernels import njit_arguments
 from ..kernels.gate import is_tracing
-from . import memory
+from . import leaks, memory
 from .array import Array
 from .flat import Flat
 from .functions import functions, mapped
@@ -106,6 +106,8 @@ class Fillable(np.ndarray):
             raise memory.from_outside("y[...] = ...")
         if type(owner) is not Filled:
             owner._become_filled(value)
+        elif leaks.over(owner.held):
+            raise leaks.of_level(owner.held)
         elif owner.held.level < value.level:
             owner._hold(functions["as_kind"](value, owner.memory))
         return self.held

@@ -58,7 +58,7 @@ def cholesky(a, /, *, upper=False):
     """The lower factor L with L @ L.T = a, or the upper one L.T, of positive definite matrices.
 
     The gradient is symmetric: both triangles of `a` share it, though NumPy reads only one. Where
-    the other one is zero, it is left out; in compiled functions fill both.
+    the other one is zero, it is left out.
     """
     require_square("cholesky", a)
     out = bind_symmetric(cholesky_row, a, upper)

@@ -65,10 +65,8 @@ remedies |= {
 }
 
 UNTRACKED = (
-    np.spacing, np.intersect1d, np.setdiff1d, np.setxor1d, np.union1d, np.unique,
-    np.unique_all, np.unique_counts, np.unique_inverse, np.unique_values, np.isin, np.iscomplex,
-    np.isreal, np.isneginf, np.isposinf, np.lexsort, np.format_float_positional,
-    np.format_float_scientific,
+    np.spacing, np.isin, np.iscomplex, np.isreal, np.isneginf, np.isposinf, np.lexsort,
+    np.format_float_positional, np.format_float_scientific,
 )  # fmt: skip
 functions |= {function: on_values(function) for function in UNTRACKED}
 

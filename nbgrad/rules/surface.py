@@ -54,9 +54,6 @@ IN_STEPS = """
     np.array_equiv np.isclose np.nanargmax np.nanargmin np.linalg.matrix_rank np.histogram2d
     np.histogramdd np.isin np.iscomplex np.isreal np.isneginf np.isposinf
     np.lexsort np.spacing"""
-SETS = """
-    np.intersect1d np.setdiff1d np.setxor1d np.union1d np.unique
-    np.unique_all np.unique_counts np.unique_inverse np.unique_values"""
 _ZERO = "its values change in steps: tracked, derivative 0"
 TEXT = """
     np.array_repr np.array_str np.array2string np.format_float_positional
@@ -68,7 +65,6 @@ NO_NUMBERS = """
     np.ones_like np.full_like np.imag"""
 WITHOUT = {
     **dict.fromkeys(IN_STEPS.split(), "its values change in steps: plain"),
-    **dict.fromkeys(SETS.split(), "a set of plain numbers: np.sort keeps the derivative"),
     **dict.fromkeys("np.angle np.around np.round np.fix".split(), _ZERO),
     **dict.fromkeys(TEXT.split(), "it gives text"),
     **dict.fromkeys(NO_NUMBERS.split(), "it does not depend on the numbers"),

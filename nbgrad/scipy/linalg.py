@@ -51,7 +51,7 @@ def _cholesky(a: Any, lower: bool = False) -> Any:
 
 
 def _of_symmetric(function: Callable) -> Callable:
-    return lambda a, lower=True: function(a)
+    return lambda a, lower=True: function(a, "L" if lower else "U")
 
 
 def _qr(a: Any, *, mode: str = "full") -> Any:

@@ -82,6 +82,11 @@ class Batched(Array):
                 f"vmap: {f.__name__} gives a {type(results[0]).__name__}, not an array of one "
                 "shape for all samples; call it outside of vmap"
             )
+        if len({shape_of(result) for result in results}) > 1:
+            raise UntrackedError(
+                f"vmap: the shape of what {f.__name__} gives differs from sample to sample: call "
+                "it outside of vmap"
+            )
         return Batched(np.stack(results)[: self.count], self.level)
 
     @property

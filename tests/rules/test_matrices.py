@@ -84,5 +84,29 @@ def test_matrices_of_which_one_triangle_is_filled(f):
         assert np.isclose(np.sum(slope * direction), expected, rtol=1e-7)
         many = nbgrad.vmap(nbgrad.grad(f))(np.stack([x, x]))
         np.testing.assert_allclose(many[1], slope, rtol=1e-12)
+        both = nbgrad.vmap(nbgrad.grad(f))(np.stack([whole, x]))
+        np.testing.assert_allclose(both[1], slope, rtol=1e-12)
+        np.testing.assert_allclose(both[0], nbgrad.grad(f)(whole), rtol=1e-12)
     slope = nbgrad.grad(f)(whole)
     np.testing.assert_allclose(slope, slope.T)
+
+
+@pytest.mark.parametrize("upper", [False, True])
+def test_compiled_factors_of_matrices_of_which_one_triangle_is_filled(upper):
+    """Among symmetric matrices of a stack, too, of which the gradient stays symmetric."""
+    half = RNG.normal(size=(3, 3))
+    whole = half @ half.T + 3 * np.eye(3)
+    stack = np.stack([whole, np.tril(whole), np.triu(whole), np.diag(np.diag(whole))])
+
+    def f(x):
+        factor = np.linalg.cholesky(x, upper=upper)
+        return np.sum(factor * (LEFT[:3] @ RIGHT))
+
+    compiled = nbgrad.compile(nbgrad.value_and_grad(f))
+    for x in (stack, *stack):
+        value, slope = compiled(x)
+        assert np.isclose(value, f(x), rtol=1e-12)
+        np.testing.assert_allclose(slope, nbgrad.grad(f)(x), rtol=1e-11, atol=1e-14)
+    value, tangent = nbgrad.compile(lambda x, t: nbgrad.jvp(f, (x,), (t,)))(stack, stack)
+    assert np.isclose(value, f(stack), rtol=1e-12)
+    assert np.isclose(tangent, np.sum(nbgrad.grad(f)(stack) * stack), rtol=1e-11)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import nbgrad
+import nbgrad.numpy
 from nbgrad import LeakedValueError
 
 X = np.array([1.2, 0.7, 2.1])
@@ -99,7 +100,20 @@ def _argument():
     return f
 
 
-KEEPERS = [Norm, _list, _dict, _default, _cache, _cell, _argument]
+def _buffer():
+    kept = []
+
+    def f(x):
+        if not kept:
+            kept.append(nbgrad.numpy.zeros(3))  # pyright: ignore
+        kept[0][:2] = x[:2]
+        kept[0][2] += x[2]
+        return np.sum(kept[0] ** 2)
+
+    return f
+
+
+KEEPERS = [Norm, _list, _dict, _default, _cache, _cell, _argument, _buffer]
 
 
 @pytest.mark.parametrize("keeper", KEEPERS)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.fillable import Filled
 from ...core.symbols import static_key
 from ...kernels.kinds import is_a
 from ..reads import kinds
@@ -59,6 +60,8 @@ class Fixed:
         inputs = {id(_owner(array)) for array in captured}
         places = Reads([f]).places
         for array in (place.array for place in places if isinstance(place, kinds.Array)):
+            if isinstance(array, Filled):  # it holds tracked values: no constant
+                continue
             if has_new or (_may_be_read(array) and id(_owner(array)) not in inputs):
                 kept.setdefault(_place(array), (array, static_key(array)))
         return tuple(kept.values())
