@@ -1,5 +1,7 @@
 """Functions of `nbgrad.numpy` of tracked arrays, numbers and lists of them, against differences."""
 
+from typing import Any, cast
+
 import numpy
 import pytest
 
@@ -17,7 +19,7 @@ def _nditer(x):
     y = np.zeros((2, 3))
     y[0] = x
     with np.nditer(y, op_flags=["readwrite"]) as items:
-        for item in items:
+        for item in cast(Any, items):
             item[...] = 2.0 * item + x[0]
     places = np.nditer(y, flags=["multi_index"])
     total = 0.0
@@ -74,7 +76,7 @@ CALLS = {
     "clip": lambda x: np.sum(np.clip([x[0], x[1]], 0.0, 1.0)),
     "interp": lambda x: np.interp(x[0] / 2.0, [0.0, 1.0, 2.0], [x[0], x[1], x[2]]),
     "polyval": lambda x: np.polyval([x[0], x[1], 1.0], 2.0) + np.poly1d([x[0], 1.0])(x[1]),
-    "polyfit": lambda x: np.polyfit([0.0, 1.0, 2.0], [x[0], x[1], x[2]], 1)[0],
+    "polyfit": lambda x: cast(Any, np.polyfit)([0.0, 1.0, 2.0], [x[0], x[1], x[2]], 1)[0],
     "inv": lambda x: np.sum(np.linalg.inv([[x[0], 1.0], [0.0, x[1]]])),
     "solve": lambda x: np.sum(np.linalg.solve([[x[0], 0.0], [1.0, 1.0]], [1.0, x[1]])),
     "norm": lambda x: np.linalg.norm([x[0], x[1]]),
