@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
     from ..linalg import *  # noqa: F403
 
+    lstsq: Any  # checkers infer too short tuples for these from SciPy's untyped source
+    lu: Any
+    qr: Any
+
     def __getattr__(name: str) -> Any: ...
 
 
