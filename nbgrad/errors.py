@@ -68,7 +68,10 @@ class TraceError(NbgradError, TypeError):
 
 
 class LeakedValueError(NbgradError, RuntimeError):
-    """A value of a transformation was used after that was over: an attribute or a list kept it."""
+    """A value of a transformation was used after that was over: an attribute or a list kept it.
+
+    Return such values from the function, as with `has_aux=True`, instead of storing them.
+    """
 
 
 class NanError(NbgradError, FloatingPointError):
@@ -94,4 +97,8 @@ class CacheWarning(UserWarning):
 
 
 class ConstantWarning(UserWarning):
-    """The result of a function does not depend on what is differentiated: derivatives are zero."""
+    """The result of a function does not depend on what is differentiated: derivatives are zero.
+
+    It is given once a function.
+    `warnings.filterwarnings("ignore", category=nbgrad.ConstantWarning)` silences it.
+    """

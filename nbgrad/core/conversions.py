@@ -152,7 +152,7 @@ class Conversions:
             "it is a constant" + user_line()
         )
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         self._require_open()
         raise refused(unpicklable(f"a {type(self).__name__}"))
 

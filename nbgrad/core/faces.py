@@ -8,7 +8,7 @@ np.ndarray with axes, and np.float64 or another scalar type without, which is a 
 
 from collections.abc import Callable, Iterator
 from types import MethodType
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ..kernels.njit_arguments import refuse
 from .naming import require_number
 
 _kind = cast(Any, object.__dict__["__class__"])
+Method = TypeVar("Method", bound=Callable)
 
 
 class NoAxes(TypeError, AttributeError):
@@ -45,6 +46,11 @@ class _OfArrays:
         return MethodType(self.method, x)
 
 
+def _of_arrays(method: Method) -> Method:
+    """Decorator, for type checkers, which know special methods as functions only."""
+    return cast(Any, _OfArrays(method))
+
+
 def _called(x: Any) -> str:
     return f"{x.__class__.__module__}.{x.__class__.__name__}"
 
@@ -55,7 +61,7 @@ class Faced:
     __slots__ = ()
     __class__ = property(_face, _kind.__set__)  # pyright: ignore
 
-    @_OfArrays
+    @_of_arrays
     def __len__(self: Any) -> int:
         if not self.shape:
             raise TypeError("len() of unsized object: the array has no axes")

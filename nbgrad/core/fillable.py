@@ -149,7 +149,8 @@ class Fillable(np.ndarray):
         order, *kin = self.kin
         self.memory = held
         back = sorted(range(len(order)), key=order.__getitem__)
-        self.held = held if order == back == list(range(len(order))) else np.transpose(held, back)
+        in_order = order == back == list(range(len(order)))
+        self.held = held if in_order else cast(Array, np.transpose(held, back))
         for reference, step in kin:
             view = reference()
             if view is not None:

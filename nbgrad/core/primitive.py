@@ -224,10 +224,11 @@ class Tracer:
     """A value that stands for a computation. Subclasses say what an op on them means.
 
     `level` orders nested transformations: an op belongs to the highest level among its arguments.
+    It is an int; of values that are leaked once their transformation is over, a `Level`.
     """
 
     __slots__ = ()
-    level: int = 0
+    level: Any = 0
     is_batch = False  # whether it stands for many samples
 
     def settled(self) -> Any:
@@ -235,7 +236,7 @@ class Tracer:
         return self
 
     @classmethod
-    def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict) -> Any:
+    def process(cls, level: Any, primitive: Primitive, args: Sequence, params: dict) -> Any:
         """Apply `primitive` at `level`, to which at least one of `args` belongs."""
         raise NotImplementedError
 

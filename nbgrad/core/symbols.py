@@ -168,11 +168,11 @@ class Handle(Symbol):
         self.origin = self.views = None
 
     @classmethod
-    def process(cls, level: int, *call: Any):
-        for x in call[1]:
+    def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
+        for x in args:
             if type(x) is Handle:  # a program that is recorded is worked on by its symbols
                 x._require_open()
-        return super().process(level, *call)
+        return super().process(level, primitive, args, params)
 
     def _snapshot(self) -> Symbol:
         self._require_open()

@@ -62,7 +62,13 @@ def defvjp(
     function: primitive, *vjps: Callable | None, argnums: Sequence[int] | None = None
 ) -> None:
     """Give a primitive its pullbacks, by argument: `vjp(ans, *args)` gives the function of the
-    cotangent, and None stands for zeros."""
+    cotangent, and None stands for zeros.
+
+    >>> power = primitive(lambda x, n: x**n)
+    >>> defvjp(power, lambda ans, x, n: lambda g: g * n * x ** (n - 1), None)
+    >>> nbgrad.grad(power)(3.0, 2)
+    np.float64(6.0)
+    """
     function._vjps.update(zip(argnums or range(len(vjps)), vjps, strict=False))
 
 
@@ -70,6 +76,12 @@ def defjvp(
     function: primitive, *jvps: Callable | None, argnums: Sequence[int] | None = None
 ) -> None:
     """Give a primitive its pushforwards, by argument: `jvp(tangent, ans, *args)`, and None for
-    zeros. Without them forward mode transposes its pullbacks."""
+    zeros. Without them forward mode transposes its pullbacks.
+
+    >>> square = primitive(lambda x: x * x)
+    >>> defjvp(square, lambda tangent, ans, x: 2 * x * tangent)
+    >>> nbgrad.jvp(square, (3.0,), (1.0,))[1]
+    np.float64(6.0)
+    """
     function._jvps.update(zip(argnums or range(len(jvps)), jvps, strict=False))
     function.rule.pushforward = function._pushforward

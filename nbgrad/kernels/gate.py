@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from functools import cache, wraps
 from types import BuiltinFunctionType, ModuleType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numba.core.typing.typeof import typeof_impl
@@ -142,7 +142,7 @@ def _type_of(function: Any, context: Any) -> Any:
         return _type_before(function, context)
     from numba.core.registry import cpu_target
 
-    return cpu_target.typing_context.resolve_value_type(plain)
+    return cast(Any, cpu_target).typing_context.resolve_value_type(plain)
 
 
 def _described(function: Callable) -> str:

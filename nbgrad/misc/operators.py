@@ -60,7 +60,12 @@ def make_jvp(f: Callable, argnum: Any = 0) -> Callable:
 
 
 def make_hvp(f: Callable, argnum: Any = 0) -> Callable:
-    """The function of f's arguments that gives products with its Hessian, and the gradient."""
+    """The function of f's arguments that gives products with its Hessian, and the gradient.
+
+    >>> product, gradient = make_hvp(lambda x: x**3)(2.0)
+    >>> product(1.0), gradient
+    (np.float64(12.0), np.float64(12.0))
+    """
 
     def made(*args: Any, **options: Any) -> tuple[Callable, Any]:
         of_one, x = _at(f, argnum, args, options)
@@ -70,7 +75,11 @@ def make_hvp(f: Callable, argnum: Any = 0) -> Callable:
 
 
 def deriv(f: Callable, argnum: int = 0) -> Callable:
-    """The derivative of a function of a number, in forward mode; of an array, along ones."""
+    """The derivative of a function of a number, in forward mode; of an array, along ones.
+
+    >>> deriv(np.exp)(0.0)
+    np.float64(1.0)
+    """
 
     def derivative(*args: Any, **options: Any) -> Any:
         of_one, x = _at(f, argnum, args, options)
@@ -80,7 +89,13 @@ def deriv(f: Callable, argnum: int = 0) -> Callable:
 
 
 def grad_and_aux(f: Callable, argnum: Any = 0) -> Callable:
-    """The function that gives the gradient of the first result of f, and the second result."""
+    """The function that gives the gradient of the first result of f, and the second result.
+
+    Raises TypeError where f gives no pair.
+
+    >>> grad_and_aux(lambda x: (x**2, "two results"))(3.0)
+    (np.float64(6.0), 'two results')
+    """
 
     def both(*args: Any, **options: Any) -> tuple[Any, Any]:
         of_one, x = _at(f, argnum, args, options)
@@ -94,7 +109,13 @@ hessian_vector_product = hvp
 
 def vector_jacobian_product(f: Callable, argnum: int = 0) -> Callable:
     """The function of f's arguments and a cotangent of its result that gives that of an
-    argument."""
+    argument.
+
+    Raises DimensionMismatch for a cotangent of another shape than the result's.
+
+    >>> vector_jacobian_product(np.sin)(np.zeros(2), np.array([1.0, 2.0]))
+    array([1., 2.])
+    """
 
     def product(*args: Any, **options: Any) -> Any:
         of_one, x = _at(f, argnum, args[:-1], options)

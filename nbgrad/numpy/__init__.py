@@ -18,12 +18,18 @@ While nothing is tracked, the functions call NumPy's, and give plain arrays. The
 arrays" says what such arrays take, and which functions refuse tracked values.
 """
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 import numpy as _np
+
+if _TYPE_CHECKING:
+    from numpy import *  # noqa: F403  # pyright: ignore[reportWildcardImportFromLibrary]
 
 from . import fft, lib, linalg, random
 from .making import replaced as _replaced
 from .modules import names as _names
 
 _OWN = {"fft": fft, "lib": lib, "linalg": linalg, "random": random, **_replaced}
-__all__ = list(_np.__all__)
+__all__ = []
+__all__ += _np.__all__
 __getattr__, __dir__ = _names(globals(), _np, _OWN)

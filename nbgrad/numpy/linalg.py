@@ -1,11 +1,17 @@
 """`nbgrad.numpy.linalg`: NumPy's namespace; functions that are given lists take tracked numbers."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 import numpy.linalg as _plain
 
 from .making import listed as _listed
 from .modules import names as _names
 
-__all__ = list(_plain.__all__)
+if _TYPE_CHECKING:
+    from numpy.linalg import *  # noqa: F403  # pyright: ignore[reportWildcardImportFromLibrary]
+
+__all__ = []
+__all__ += _plain.__all__
 _OWN = {
     name: _listed(getattr(_plain, name), __name__)
     for name in __all__

@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-class vectorize(np.vectorize):
+class vectorize(np.vectorize):  # pyright: ignore[reportIncompatibleVariableOverride]
     """`np.vectorize`, which calls its function with tracked elements where an argument is tracked.
 
     >>> import nbgrad
@@ -113,6 +113,10 @@ def _pairs(x: Any) -> Iterator[tuple[tuple[int, ...], Any]]:
 class nditer:
     """`np.nditer`, which gives the elements of tracked arrays, as views that can be written to. Of
     plain arrays it is NumPy's."""
+
+    operands: list[Any]
+    shape: tuple[int, ...]
+    itersize: int
 
     def __new__(cls, op: Any, *args: Any, **options: Any) -> Any:
         ops = op if isinstance(op, (list, tuple)) else [op]

@@ -124,7 +124,7 @@ def _fromiter(iter, dtype, count=-1, **options):
 _fromiter.__module__ = HOME
 
 
-def _copy(a, order="K", subok=True):
+def _copy(a, order: Any = "K", subok=True):
     forget_here()
     a = _joined(unfilled(a))
     return np.copy(a) if isinstance(a, Array) else fillable(np.copy(a, order=order))
@@ -134,7 +134,7 @@ def _isscalar(element):
     return not memory.is_mutable(element) if isinstance(element, Tracer) else np.isscalar(element)
 
 
-_MAKERS = (
+_MAKERS: tuple[Any, ...] = (
     np.array, np.zeros, np.ones, np.empty, np.full, np.eye, np.identity, np.tri, np.arange,
     np.linspace, np.logspace, np.geomspace, np.zeros_like, np.ones_like, np.empty_like,
     np.full_like, np.fromfunction, np.diag, np.diagflat, np.frombuffer, np.loadtxt, np.genfromtxt,

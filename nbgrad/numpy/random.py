@@ -1,5 +1,6 @@
 """`nbgrad.numpy.random`: NumPy's draws, in arrays that tracked values can be written to."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 import numpy.random as _plain
@@ -11,6 +12,9 @@ from ..kernels.gate import gate as _gate
 from ..kernels.gate import is_tracking as _is_tracking
 from .modules import names as _names
 from .relics import Like as _Like
+
+if _TYPE_CHECKING:
+    from numpy.random import *  # noqa: F403  # pyright: ignore[reportWildcardImportFromLibrary]
 
 _STATE = (
     "default_rng", "get_bit_generator", "get_state", "seed", "set_bit_generator", "set_state",
@@ -58,16 +62,20 @@ def _filling(kind: type) -> type:
     return _Like(kind.__name__, (kind,), body)
 
 
-def default_rng(seed: _Any = None) -> _Any:
+def default_rng(seed: _Any = None) -> _plain.Generator:
     """`np.random.default_rng`."""
     rng = _plain.default_rng(seed)
-    return Generator(rng.bit_generator) if _is_tracking() else rng
+    return _Generator(rng.bit_generator) if _is_tracking() else rng
 
 
-Generator: _Any = _filling(_plain.Generator)
-RandomState: _Any = _filling(_plain.RandomState)
-__all__ = list(_plain.__all__)
-_OWN = {"default_rng": default_rng, "Generator": Generator, "RandomState": RandomState}
+_Generator: _Any = _filling(_plain.Generator)
+__all__ = []
+__all__ += _plain.__all__
+_OWN: dict[str, _Any] = {
+    "default_rng": default_rng,
+    "Generator": _Generator,
+    "RandomState": _filling(_plain.RandomState),
+}
 for _name in __all__:
     _value = getattr(_plain, _name)
     if not isinstance(_value, type) and _name not in _STATE:

@@ -48,4 +48,4 @@ class poly1d(np.poly1d, metaclass=Like):
             return super().__init__(c_or_r, r, variable)
         super().__init__([0.0], False, variable)
         coefficients = functions["given"](c_or_r)  # of which none is known to be zero
-        self.__dict__["coeffs"] = np.poly(coefficients) if r else np.atleast_1d(coefficients)
+        vars(self)["coeffs"] = np.poly(coefficients) if r else np.atleast_1d(coefficients)

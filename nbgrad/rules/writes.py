@@ -49,8 +49,8 @@ def into(function: Any, args: tuple, out: Array, **options: Any) -> Array:
 
 
 def put_out(
-    name: str, result: Any, shape: tuple, out: Array, where: Any = True, casting: Any = "same_kind"
-) -> Array:
+    name: str, result: Any, shape: tuple, out: Any, where: Any = True, casting: Any = "same_kind"
+) -> Any:
     """Write the result of a function, which fills `shape`, to `out`, where `where` holds."""
     result = given(result)
     if shape != out.shape:

@@ -14,11 +14,13 @@ from ..transforms import custom_rule, jvp, trees, vjp
 from .flat import ravel
 
 if TYPE_CHECKING:
+    from scipy.integrate import *  # noqa: F403  # pyright: ignore[reportWildcardImportFromLibrary, reportAssignmentType]
 
     def __getattr__(name: str) -> Any: ...
 
 
-__all__ = list(_plain.__all__)
+__all__ = []
+__all__ += _plain.__all__
 globals().update({name: getattr(_plain, name) for name in __all__})
 
 

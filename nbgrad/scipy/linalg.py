@@ -21,7 +21,13 @@ from ..core.primitive import shape_of as _shape_of
 from .names import joined as _joined
 
 if TYPE_CHECKING:
+    from scipy.linalg import *  # noqa: F403  # pyright: ignore[reportWildcardImportFromLibrary]
+
     from ..linalg import *  # noqa: F403
+
+    lstsq: Any  # checkers infer too short tuples for these from SciPy's untyped source
+    lu: Any
+    qr: Any
 
     def __getattr__(name: str) -> Any: ...
 
@@ -71,5 +77,7 @@ _NUMPYS = {
 
 _names = _joined(_plain, _own)
 _names |= {name: _tracked_by(own)(_names[name]) for name, own in _NUMPYS.items()}
-__all__ = list(_names)
+__all__ = []
+__all__ += _plain.__all__
+__all__ += _own.__all__
 globals().update(_names)

@@ -12,11 +12,13 @@ from ..errors import DimensionMismatch
 from ..rules.layout import given
 
 if TYPE_CHECKING:
+    from scipy.signal import *  # noqa: F403  # pyright: ignore[reportWildcardImportFromLibrary, reportAssignmentType]
 
     def __getattr__(name: str) -> Any: ...
 
 
-__all__ = list(_plain.__all__)
+__all__ = []
+__all__ += _plain.__all__
 globals().update({name: getattr(_plain, name) for name in __all__})
 
 

@@ -13,11 +13,15 @@ from .. import special as _own
 from .names import joined as _joined
 
 if TYPE_CHECKING:
+    from scipy.special import *  # noqa: F403  # pyright: ignore[reportWildcardImportFromLibrary]
+
     from ..special import *  # noqa: F403
 
     def __getattr__(name: str) -> Any: ...
 
 
 _names = _joined(_plain, _own)
-__all__ = list(_names)
+__all__ = []
+__all__ += _plain.__all__
+__all__ += _own.__all__
 globals().update(_names)

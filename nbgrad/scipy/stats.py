@@ -17,11 +17,13 @@ import scipy.stats as _plain
 from .. import stats as _own
 
 if TYPE_CHECKING:
+    from scipy.stats import *  # noqa: F403  # pyright: ignore[reportWildcardImportFromLibrary]
 
     def __getattr__(name: str) -> Any: ...
 
 
-__all__ = list(_plain.__all__)
+__all__ = []
+__all__ += _plain.__all__
 
 
 class _Joined:

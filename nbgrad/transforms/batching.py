@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
+from ..core.levels import Level
 from ..core.memory import Argument
 from ..core.primitive import new_level, shape_of
 from ..errors import DimensionMismatch, GraphError, require_unmasked
@@ -211,7 +212,7 @@ def _count(batches: list, op: str = "vmap") -> int:
     return counts.pop()
 
 
-def _batched(x: Any, axis: int | None, level: int) -> Any:
+def _batched(x: Any, axis: int | None, level: Level) -> Any:
     if axis is None or not _is_array(x):
         return x
     require_unmasked(x, "vmap")

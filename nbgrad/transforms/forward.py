@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
+from ..core.levels import Level
 from ..core.memory import Argument
 from ..core.primitive import new_level, shape_of
 from ..errors import DimensionMismatch, GraphError
@@ -76,7 +77,7 @@ def jvp(f: Callable, primals: Sequence, tangents: Sequence, has_aux: bool = Fals
 pushforward = jvp
 
 
-def dual_argument(op: str, x: Any, tangent: Any, level: int) -> Dual:
+def dual_argument(op: str, x: Any, tangent: Any, level: Level) -> Dual:
     """An argument with its tangent: an array of the caller's, which is not written to."""
     dual = Dual(float_array(x, op=op), tangent, level)
     if dual.shape or type(x) is np.ndarray:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
+from ..core.levels import Level
 from ..core.lines import user_line
 from ..core.primitive import Primitive, Unplanned, bind, new_level, shape_of
 from ..errors import TraceError
@@ -77,7 +78,7 @@ class _OfSamples:
             result = self.rule.push(moved, Batched(out, level), given)
         return self._stacked(result, level, True)
 
-    def _of_samples(self, args: Sequence, level: int) -> list:
+    def _of_samples(self, args: Sequence, level: Level) -> list:
         return [Batched(x, level) if has else x for x, has in zip(args, self.batched, strict=True)]
 
     def _stacked(self, g: Any, level: int, has: bool) -> Any:

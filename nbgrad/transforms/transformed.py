@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from functools import update_wrapper, wraps
-from typing import Any, TypeVar, cast
+from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 from ..core.remade import Remade, Wrapper
 
-Make = TypeVar("Make", bound=Callable)
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result", covariant=True)
 
 
 class Transformed(Remade, Wrapper):
@@ -32,13 +33,24 @@ def transformed(make: Callable, f: Callable, *options: Any) -> Callable:
     return lambda computes: Transformed(computes, make, f, *options)
 
 
-def takes_argnum(make: Make) -> Make:
+class TakesArgnum(Protocol[Parameters, Result]):
+    """The type of a transformation that has `argnums`, with `argnum` as another name of it."""
+
+    __name__: str
+
+    @overload
+    def __call__(self, *args: Parameters.args, **options: Parameters.kwargs) -> Result: ...
+    @overload
+    def __call__(self, f: Callable, *, argnum: int | tuple[int, ...], **options: Any) -> Result: ...
+
+
+def takes_argnum(make: Callable[Parameters, Result]) -> TakesArgnum[Parameters, Result]:
     """Decorator: `argnum`, as autograd calls it, may stand for `argnums`."""
 
     @wraps(make)
-    def call(*args, **options):
+    def call(*args: Any, **options: Any) -> Any:
         if "argnum" in options:
             options["argnums"] = options.pop("argnum")
         return make(*args, **options)
 
-    return cast(Make, call)
+    return cast(Any, call)

@@ -5,7 +5,7 @@ from them and is still there was kept by the function. Such arrays become `Leake
 nothing for it: every use but `data`, `item()` and `print` is an error that names the place.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from sys import getrefcount
 from types import CodeType
 from typing import Any, NoReturn
@@ -40,7 +40,8 @@ class Leaked(TrackedArray):
     level = property(_refuse)  # pyright: ignore[reportAssignmentType]
     # What is not an op, and so does not ask for the level.
     __array__ = __float__ = __int__ = __complex__ = __bool__ = __reduce__ = _refuse
-    __setitem__ = __delitem__ = backward = process = bind1 = bind2 = _refuse
+    __setitem__ = __delitem__ = backward = _refuse
+    process = bind1 = bind2 = _refuse  # pyright: ignore[reportAssignmentType]
     _snapshot = _require_computed = _refuse  # pyright: ignore[reportAssignmentType]
 
     def _is_inside(self) -> bool:
@@ -58,7 +59,7 @@ def _what(x: TrackedArray) -> str:
     return f"the {f'result of {title}' if title else 'argument'}, of shape {x.shape},"
 
 
-def end(nodes: list[Node | None], op: str, f: Any) -> None:
+def end(nodes: Sequence[Node | None], op: str, f: Any) -> None:
     """The transformation `op` of a function is over, for which `nodes` were the leaves."""
     for node in nodes:
         if node is not None and getrefcount(node) > _OWN:

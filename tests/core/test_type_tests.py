@@ -8,7 +8,7 @@ import functools
 import importlib
 import numbers
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -66,7 +66,7 @@ ASKED = {
     "isinstance str": lambda x: isinstance(x, str),
     "isinstance generic": lambda x: isinstance(x, np.generic),
     "isinstance floating": lambda x: isinstance(x, np.floating),
-    "isinstance float32": lambda x: isinstance(x, np.float32),
+    "isinstance float32": lambda x: isinstance(x, cast(Any, np.float32)),
     "isinstance matrix": lambda x: isinstance(x, np.matrix),
     "Number": lambda x: isinstance(x, numbers.Number),
     "Real": lambda x: isinstance(x, numbers.Real),
@@ -195,7 +195,8 @@ def test_types_stay_what_they_are():
 
 def test_samples_of_integers_and_masks():
     def f(i):
-        assert isinstance(i, np.integer) and isinstance(i, numbers.Integral) and np.isscalar(i)
+        assert isinstance(i, np.integer) and isinstance(i, numbers.Integral)
+        assert np.isscalar(cast(Any, i))
         assert not isinstance(i, float)
         assert isinstance(i > 1, np.bool_)
         return i + 1

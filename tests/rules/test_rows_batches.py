@@ -4,6 +4,7 @@ import numpy as np
 from rows import F64, Case, assert_close, cases_of, is_float_array, parametrize, rows
 
 import nbgrad
+from nbgrad.core.levels import Level
 from nbgrad.core.primitive import bind
 from nbgrad.values.batched import Batched
 
@@ -38,7 +39,7 @@ def choices(case: Case, args: tuple) -> list[tuple[bool, ...]]:
 
 def over_batch(case: Case, given: list[tuple], batched: tuple[bool, ...]):
     args = [
-        Batched(np.stack([sample[i] for sample in given]), 1) if has else given[0][i]
+        Batched(np.stack([sample[i] for sample in given]), Level(1)) if has else given[0][i]
         for i, has in enumerate(batched)
     ]
     return bind(case.row, *args, **case.params)

@@ -228,7 +228,7 @@ def test_a_value_of_another_thread_is_used_while_it_is_not_over():
 
     def use():
         try:
-            h * 2.0
+            _ = h * 2.0
         except LeakedValueError as error:
             errors.append(error)
 
@@ -248,7 +248,7 @@ def test_what_failed_leaks_too():
     with pytest.raises(KeyError):
         nbgrad.grad(f)(X)
     with pytest.raises(LeakedValueError):
-        kept[0] + 1.0
+        _ = kept[0] + 1.0
 
 
 def test_results_that_are_stale_views_are_taken_before_the_end():
