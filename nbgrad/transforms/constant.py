@@ -23,7 +23,7 @@ def warn(op: str, f: Any, scope: new_level, result: Any) -> None:
     nothing is said of functions that take one, and inside of another one only where the result is
     a plain number."""
     inner = unwrapped(f)
-    if scope.holds or (scope.within and not (inner is f and isinstance(result, _NUMBERS))):
+    if scope.holds or (scope.within() and not (inner is f and isinstance(result, _NUMBERS))):
         return
     f = inner
     try:

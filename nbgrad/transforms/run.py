@@ -39,7 +39,6 @@ class Run:
     __slots__ = (
         "closed",
         "f",
-        "graph",
         "level",
         "nodes",
         "op",
@@ -47,6 +46,7 @@ class Run:
         "result",
         "scope",
         "started",
+        "watch",  # goes after the result: slots are cleared in the order of their names
     )
 
     def __init__(
@@ -61,7 +61,7 @@ class Run:
     ):
         self.op, self.f, self.closed, inputs = op, f, False, list(args)
         nodes: list[graph.Node | None] = []
-        self.nodes, self.graph = nodes, None
+        self.nodes, self.watch = nodes, None
         states: dict[int, State] = {}  # of arguments that are more than an array
         passed = [*options.values()] if options else []
         for position, x in enumerate(inputs):
@@ -72,7 +72,7 @@ class Run:
                 passed += state.leaves
             else:
                 passed.append(x)
-        level = self.level = trees.level_for(*passed) if passed else level_for(passed)
+        level = self.level = trees.level_for(*passed) if passed else level_for(())
         self.started = graph.tick()
         self.parts: list[tuple[int, Callable]] | None = [] if states else None
         self.scope = new_level(level, op, derives=True)
@@ -145,13 +145,13 @@ class Run:
 
     def _close(self) -> None:
         self.closed = True
-        if self.graph is not None:
-            self.graph.closed = True
+        if self.watch is not None:
+            self.watch.closed = True
 
     def mark_ended(self) -> None:
         """The function has run, but the graph is kept for the pullback."""
-        self.graph = leaked.mark(self.nodes, self.op, self.f)
-        self.graph.closed = self.closed
+        self.watch = leaked.mark(self.nodes, self.op, self.f)
+        self.watch.closed = self.closed
 
     def pull(self, outputs: Sequence, cotangents: Sequence) -> tuple:
         """For each argument its cotangents, in its structure; None for what is static. Outputs that
