@@ -78,10 +78,11 @@ class new_level:
             level.inside += 1
         return level  # pyright: ignore[reportReturnType]
 
+    @property
     def within(self) -> bool:
         """Whether it is inside of a derivative."""
         outer = self.outer
-        return outer is not None and (outer.derives or outer.within())
+        return outer is not None and (outer.derives or outer.within)
 
     def __exit__(self, kind: Any = None, error: Any = None, traceback: Any = None) -> None:
         _opened.set(self.outer)

@@ -11,7 +11,6 @@ from ..core.leaks import place
 from ..core.levels import code_of, new_level, unwrapped
 from ..core.lines import is_ours
 from ..errors import ConstantWarning
-from ..kernels.kinds import is_a
 
 _warned: WeakSet[Any] = WeakSet()
 
@@ -24,7 +23,7 @@ def warn(op: str, f: Any, scope: new_level, result: Any) -> None:
     nothing is said of functions that take one, and inside of another one only where the result is
     a plain number."""
     inner = unwrapped(f)
-    if scope.holds or (scope.within() and not (inner is f and is_a(result, _NUMBERS))):
+    if scope.holds or (scope.within and not (inner is f and isinstance(result, _NUMBERS))):
         return
     f = inner
     try:

@@ -39,6 +39,7 @@ class Run:
     __slots__ = (
         "closed",
         "f",
+        "kept_graph",
         "level",
         "nodes",
         "op",
@@ -46,7 +47,6 @@ class Run:
         "result",
         "scope",
         "started",
-        "watch",  # goes after the result: slots are cleared in the order of their names
     )
 
     def __init__(
@@ -61,7 +61,7 @@ class Run:
     ):
         self.op, self.f, self.closed, inputs = op, f, False, list(args)
         nodes: list[graph.Node | None] = []
-        self.nodes, self.watch = nodes, None
+        self.nodes, self.kept_graph = nodes, None
         states: dict[int, State] = {}  # of arguments that are more than an array
         passed = [*options.values()] if options else []
         for position, x in enumerate(inputs):
@@ -145,13 +145,15 @@ class Run:
 
     def _close(self) -> None:
         self.closed = True
-        if self.watch is not None:
-            self.watch.closed = True
+        if self.kept_graph is not None:
+            self.kept_graph.closed = True
 
     def mark_ended(self) -> None:
         """The function has run, but the graph is kept for the pullback."""
-        self.watch = leaked.mark(self.nodes, self.op, self.f)
-        self.watch.closed = self.closed
+        self.kept_graph = leaked.mark(self.nodes, self.op, self.f)
+        self.kept_graph.closed = self.closed
+        if not is_a(self.result, (np.ndarray, np.generic, float, int)):
+            self.result = None  # a value that outlives the graph counts as one that was kept
 
     def pull(self, outputs: Sequence, cotangents: Sequence) -> tuple:
         """For each argument its cotangents, in its structure; None for what is static. Outputs that
