@@ -42,16 +42,14 @@ class Fillable(np.ndarray):
     """An ndarray that becomes a `Filled` where a tracked value is written to it."""
 
     __slots__ = ("body", "copied", "held", "kin", "memory")
-    body: int  # the level of the body of a loop that it was made in
+    body: int  # the level of the body of a loop that it was made in, of a Traced
     copied: Any
     held: Array
     memory: Array
     kin: list[Any]
 
     def __array_finalize__(self, x: Any) -> None:
-        if not isinstance(self.base, Fillable):
-            self.body = memory.bodies.level
-        else:
+        if issubclass(type(self.base), Fillable):
             owner = _owner(self)
             try:
                 kin = owner.kin
@@ -102,7 +100,7 @@ class Fillable(np.ndarray):
                 f"assignment into an array of dtype {owner.dtype}, which cannot hold tracked "
                 f"values without losing their derivatives: make it with dtype=float{user_line()}"
             )
-        if owner.body < memory.bodies.level:
+        if getattr(owner, "body", 0) < memory.bodies.level:
             raise memory.from_outside("y[...] = ...")
         if type(owner) is not Filled:
             owner._become_filled(value)
@@ -163,6 +161,10 @@ class Traced(Fillable):
 
     __slots__ = ()
 
+    def __array_finalize__(self, x: Any) -> None:
+        self.body = memory.bodies.level
+        super().__array_finalize__(x)
+
     def __getitem__(self, index: Any) -> Any:
         if type(index) in (int, slice) or highest(index) is None:
             return _get(self, index)
@@ -194,7 +196,7 @@ def highest(*values: Any) -> Any:
     where there is none."""
     top = None
     for x in values:
-        if type(x) in _PLAIN:
+        if type(x) in _PLAIN or (type(x) is list and _PLAIN.issuperset(map(type, x))):
             continue
         found = highest(*x) if isinstance(x, (list, tuple)) else x
         if isinstance(found, Tracer) and (top is None or found.level > top.level):

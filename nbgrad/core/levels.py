@@ -6,6 +6,7 @@ above it, for what is tracked inside of a transformation that is at this level.
 
 import sys
 from contextvars import ContextVar
+from types import FunctionType
 from typing import Any
 
 from ..kernels import gate
@@ -36,7 +37,7 @@ class new_level:
     Where a function `f` of the user's runs inside, `op` says what for: messages name both. An
     error of C code in place of a refused conversion is explained at the end, and a refused
     conversion that the function went on after is an error. `derives` says that a derivative of f is
-    taken, `within` that it is inside of another one, and `holds` that another one is inside.
+    taken, and `holds` that another one is inside.
     """
 
     __slots__ = (
@@ -49,7 +50,6 @@ class new_level:
         "outer",
         "refused",
         "runs",
-        "within",
     )
 
     def __init__(
@@ -58,17 +58,17 @@ class new_level:
         self.alive: Any = gate.alive
         fresh = _fresh()
         self.inside = fresh + 1
-        self.runs, self.derives = bool(op), derives
-        self.within = self.holds = False
+        self.runs, self.derives, self.holds = op, derives, False
         if level is None:
             level = Level(fresh)
             level.op, level.code = op, code_of(f)
         self.level = level
 
     def __enter__(self) -> Level:
-        self.outer = None if _opened.get() is None else innermost()
-        if self.derives and self.outer is not None:
-            self._note_nested()
+        self.outer = outer = None if _opened.get() is None else innermost()
+        while outer is not None and self.derives:
+            outer.holds = True
+            outer = outer.outer
         self.frame: Any = sys._getframe(1)
         self.refused = _total.count
         _opened.set(self)
@@ -78,13 +78,11 @@ class new_level:
             level.inside += 1
         return level  # pyright: ignore[reportReturnType]
 
-    def _note_nested(self) -> None:
-        """Derivatives inside of each other know that they are."""
+    @property
+    def within(self) -> bool:
+        """Whether it is inside of a derivative."""
         outer = self.outer
-        while outer is not None:
-            if outer.derives:
-                outer.holds = self.within = True
-            outer = outer.outer
+        return outer is not None and (outer.derives or outer.within)
 
     def __exit__(self, kind: Any = None, error: Any = None, traceback: Any = None) -> None:
         _opened.set(self.outer)
@@ -105,7 +103,7 @@ class outermost(new_level):
 
     def __init__(self):
         self.level = self.inside = 0
-        self.runs = self.derives = False
+        self.runs, self.derives, self.holds = "", False, False
 
 
 # Each thread and each task nests transformations on its own.
@@ -152,6 +150,8 @@ def unwrapped(f: Any) -> Any:
 def code_of(f: Any) -> Any:
     """The code of a function of the user's, which holds none of his arrays; None where there is
     none."""
+    if type(f) is FunctionType and not f.__dict__:
+        return f.__code__
     f = unwrapped(f)
     code = getattr(f, "__code__", None)
     return code or getattr(vars(type(f)).get("__call__"), "__code__", None)

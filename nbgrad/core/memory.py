@@ -16,6 +16,7 @@ from weakref import ref
 import numpy as np
 
 from ..errors import GraphError, TraceError, require_unmasked
+from ..kernels import gate
 from ..kernels.kinds import is_a
 from . import modes
 from .functions import functions, items_of
@@ -210,7 +211,7 @@ bodies = _Bodies()
 @contextmanager
 def inside_body(level: int) -> Iterator[None]:
     """`with inside_body(level):` arrays of lower levels are not written to."""
-    outer, bodies.level = bodies.level, level
+    outer, bodies.level, _traced = bodies.level, level, gate.traced
     try:
         yield
     finally:

@@ -274,7 +274,7 @@ def level_for(values: Iterable[Any]) -> int:
     among the values, whose derivative goes on through the transformation, or where nothing is
     tracked at that level now.
     """
-    here = current_level()
+    here = current_level() if modes.innermost() else 0
     if modes.active and modes.untracked(here):
         return modes.fresh_level()
     for x in values:

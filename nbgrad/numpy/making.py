@@ -21,6 +21,8 @@ _OF_ARRAYS = frozenset([
     np.block, np.column_stack, np.concatenate, np.dstack, np.hstack, np.stack, np.vstack,
 ])  # fmt: skip
 """Functions whose lists hold arrays, of several shapes: those are not joined."""
+_OF_SHAPES = frozenset([np.zeros, np.ones, np.empty, np.eye, np.identity])
+"""Functions of lengths, which NumPy refuses where they are tracked."""
 
 
 def _floats(x: np.ndarray) -> Any:
@@ -43,7 +45,7 @@ def made(function: Callable) -> Callable:
         args = tuple([functions["given"](x) if isinstance(x, (list, tuple)) else x for x in args])
         return function(*args, **options)
 
-    return gate(function, own, None, HOME)
+    return gate(function, own, fillable if function in _OF_SHAPES else None, HOME)
 
 
 class _Box:

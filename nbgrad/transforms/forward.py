@@ -65,13 +65,14 @@ def jvp(f: Callable, primals: Sequence, tangents: Sequence, has_aux: bool = Fals
         result = f(*duals)
         result, aux = with_aux("jvp", result) if has_aux else (result, None)
         outputs, rebuild = array_leaves("jvp", result)
-        if not any(_moves(x, level) for x in outputs):
-            constant.warn("jvp", f, scope, result)
         value = rebuild([primal_of(x, level) for x in outputs])
         tangent = rebuild([tangent_of(x, level) for x in outputs])
+        if not any([_moves(x, level) for x in outputs]):
+            constant.warn("jvp", f, scope, result)
+        if not has_aux:
+            return value, tangent
         rest, rebuild_rest = trees.flatten(aux)
-        rest = [primal_of(x, level) for x in rest]
-    return (value, tangent, rebuild_rest(rest)) if has_aux else (value, tangent)
+        return value, tangent, rebuild_rest([primal_of(x, level) for x in rest])
 
 
 pushforward = jvp
@@ -98,9 +99,9 @@ def _moves(x: Any, level: int) -> bool:
 
 def tangent_of(x: Any, level: int) -> Any:
     """The tangent of x at `level` likewise: zeros where it has none, None for None."""
-    if _moves(x, level):
-        return trees.released(below(x, level).tangent, level)
     x = below(x, level)
+    if isinstance(x, Dual) and x.level == level:
+        return trees.released(x.tangent, level)
     if x is None:
         return None
     if isinstance(x, Array):

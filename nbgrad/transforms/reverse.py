@@ -161,10 +161,11 @@ def pullback_of(run: Run, result: Any) -> tuple[Any, Callable[[Any], tuple]]:
     run.look(outputs)
     value = rebuild([kept(run.plain(x)) for x in outputs])
     run.mark_ended()
+    seeded = outputs  # goes before `run`: a closure drops its variables from the last name on
 
     def pullback(ct):
-        seeds = fitted(run.op, "cotangent", ct, outputs, value)
-        return run.pull(outputs, seeds)
+        seeds = fitted(run.op, "cotangent", ct, seeded, value)
+        return run.pull(seeded, seeds)
 
     return value, pullback
 

@@ -72,7 +72,7 @@ class Run:
                 passed += state.leaves
             else:
                 passed.append(x)
-        level = self.level = trees.level_for(*passed) if passed else level_for(passed)
+        level = self.level = trees.level_for(*passed) if passed else level_for(())
         self.started = graph.tick()
         self.parts: list[tuple[int, Callable]] | None = [] if states else None
         self.scope = new_level(level, op, derives=True)
@@ -152,6 +152,8 @@ class Run:
         """The function has run, but the graph is kept for the pullback."""
         self.kept_graph = leaked.mark(self.nodes, self.op, self.f)
         self.kept_graph.closed = self.closed
+        if not is_a(self.result, (np.ndarray, np.generic, float, int)):
+            self.result = None  # a value that outlives the graph counts as one that was kept
 
     def pull(self, outputs: Sequence, cotangents: Sequence) -> tuple:
         """For each argument its cotangents, in its structure; None for what is static. Outputs that

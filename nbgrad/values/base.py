@@ -185,6 +185,6 @@ def present(value: Any) -> Any:
 
 
 def _text(value: Any) -> str:
-    if not isinstance(value, (np.ndarray, np.generic)):
+    if not is_a(value, (np.ndarray, np.generic)):
         return repr(value)
     return repr(value.item()) if value.ndim == 0 else str(value)

@@ -344,6 +344,6 @@ def make_leaf(value, name: str, level: int) -> TrackedArray:
 
 def below(x: Any, level: int) -> Any:
     """The value of x without the graphs of what was tracked at `level` or above."""
-    while isinstance(x, TrackedArray) and x.level >= level:
+    while issubclass(type(x), TrackedArray) and x.level >= level:
         x = x.node.value
     return x
