@@ -25,7 +25,7 @@ def warn(op: str, f: Any, scope: new_level, result: Any) -> None:
     inner = unwrapped(f)
     if (getattr(inner, "__module__", None) or "").startswith("nbgrad."):
         return
-    if scope.holds or (scope.within and not (inner is f and isinstance(result, _NUMBERS))):
+    if scope.holds or (scope.within and not (inner is f and is_a(result, _NUMBERS))):
         return
     f = inner
     try:
