@@ -43,8 +43,8 @@ PLAIN = LOST + OTHERWISE
 NESTED = f"np.array(nested) of {SPACE}, or np.array(nested, like=x), takes them"
 FLOAT = f"float() of a TrackedArray would lose its derivative: {OTHERWISE}"
 INT = (
-    "int() of a TrackedArray would lose its derivative: use int(x.item()) or x.data, np.rint(x) "
-    "to stay tracked, or nbgrad.loop in place of range"
+    "int() of a TrackedArray would lose its derivative: use np.rint(x) to stay "
+    "tracked, nbgrad.loop in place of range, or int(x.data) for the plain number"
 )
 FREED = (
     "the graph of sum was freed by an earlier backward pass or a reset: call "

@@ -37,6 +37,7 @@ class TestDivergence:
         exact = np.trace(jacobian(a, x))
         np.testing.assert_allclose(divergence(field(a))(x), exact, rtol=1e-12)
 
+    @pytest.mark.filterwarnings("ignore::nbgrad.errors.ConstantWarning")
     def test_of_fields_in_closed_form(self):
         rotation = lambda p: np.stack([-p[1], p[0]])  # noqa: E731
         assert divergence(rotation)(np.array([3.0, 4.0])) == 0.0

@@ -50,10 +50,10 @@ _OTHERS = (
     "for elements of a plain array at positions x"
 )
 # Functions of `math` whose namesakes in NumPy have another name.
-_OF_MATH = {
-    "pow": "power", "gamma": "special.gamma", "lgamma": "special.gammaln", "erf": "special.erf",
-    "erfc": "special.erfc", "fsum": "sum", "dist": "linalg.norm",
-}  # fmt: skip
+_OF_MATH = dict(
+    pow="power", gamma="special.gamma", lgamma="special.gammaln", erf="special.erf",
+    erfc="special.erfc", fsum="sum", dist="linalg.norm",
+)  # fmt: skip
 _CONCATENATORS = {"RClass": "np.r_", "CClass": "np.c_"}
 
 

@@ -14,9 +14,9 @@ from types import BuiltinFunctionType, ModuleType
 from typing import Any, cast
 
 import numpy as np
-from numba.core.typing.typeof import typeof_impl
 
 from .builtin import FASTCALL, Definition, compiled
+from .jit.private import cpu_target, typeof_impl
 from .layout import IS_KNOWN, prototype
 from .native import ARRAY, INT, VOID, WORD, Emitter, word
 
@@ -140,7 +140,6 @@ def _type_of(function: Any, context: Any) -> Any:
     plain = plain_of(function)
     if plain is None:
         return _type_before(function, context)
-    from numba.core.registry import cpu_target
 
     return cast(Any, cpu_target).typing_context.resolve_value_type(plain)
 

@@ -1,9 +1,9 @@
 """Arguments of users' functions under Numba's `@njit`: tracked values are refused by name."""
 
 import numpy as np
-from numba.core.typing.typeof import typeof_impl
 
 from ..errors import UntrackedError
+from .jit.private import typeof_impl
 
 __all__ = ["refuse"]
 

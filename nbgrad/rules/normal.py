@@ -115,8 +115,9 @@ def ndtri(y):
 
 
 def _t_density(df, t):
-    logarithm = -0.5 * (df + 1) * np.log1p(t * t / df) - 0.5 * np.log(df) - betaln(0.5 * df, 0.5)
-    return np.exp(logarithm)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scale = 0.5 * np.log(df) + betaln(0.5 * df, 0.5)
+        return np.exp(-0.5 * (df + 1) * np.log1p(t * t / df) - scale)
 
 
 stdtr_row = elementwise(

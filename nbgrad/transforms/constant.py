@@ -11,6 +11,7 @@ from ..core.leaks import place
 from ..core.levels import code_of, new_level, unwrapped
 from ..core.lines import is_ours
 from ..errors import ConstantWarning
+from ..kernels.kinds import is_a
 
 _warned: WeakSet[Any] = WeakSet()
 

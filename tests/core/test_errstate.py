@@ -97,7 +97,8 @@ def outcome(f: Callable, state: str, capfd: Any) -> tuple:
                     f()
         except FloatingPointError as error:
             end = str(error)
-    return end, [str(x.message) for x in seen], handler.seen, capfd.readouterr().err
+    texts = [str(x.message) for x in seen if x.category is not nbgrad.ConstantWarning]
+    return end, texts, handler.seen, capfd.readouterr().err
 
 
 def modes(op: Callable, x: np.ndarray) -> dict[str, Callable]:

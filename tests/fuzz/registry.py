@@ -34,7 +34,7 @@ INNER = {
     "assign_at", "full", "scale", "scatter", "scatter_at", "one_hot", "unbroadcast", "detsign",
     "random_integers", "random_normal", "random_permutation", "random_uniform", "sigmoid_slope",
     "eig", "eigh", "qr", "svd", "lambertw", "polygamma", "logm", "sqrtm", "sliding_product",
-    "expm_along", "logm_along", "sqrtm_along", "overlap", "recurrence", "runs",
+    "expm_along", "logm_along", "sqrtm_along", "solve_sylvester", "overlap", "recurrence", "runs",
 }  # fmt: skip
 """Rows that others are made of, or whose draws no oracle knows; and those of functions that SciPy
 writes in Python, which takes tracked arrays apart."""

@@ -143,8 +143,8 @@ def check(slope, points, exact, dtype, lost=None):
 
 
 def test_every_row_has_its_slopes_here():
-    # The zeta function of one argument is a row of its own.
-    special = {*special_slopes.CASES, *special_slopes.OF_SEVERAL, "riemann_zeta"}
+    # The zeta function of one argument is a row of its own, and one function is made of others.
+    special = {*special_slopes.CASES, *special_slopes.OF_SEVERAL, "riemann_zeta"} - {"multigammaln"}
     assert ELEMENTWISE == {name.split(",")[0] for name in SLOPES} | EASY | special
 
 

@@ -138,7 +138,7 @@ from nbgrad.kernels.native import Emitter
 gate, made = threading.Barrier(2), []
 
 
-class Meeting(builtin._Definition):
+class Meeting(builtin.Definition):
     def __init__(self, *fields):
         gate.wait(60)
         super().__init__(*fields)
@@ -150,7 +150,7 @@ class Same(Emitter):
         self.build.ret(self.handed(self.held(self.argument(0))))
 
 
-builtin._Definition = Meeting
+builtin.Definition = Meeting
 address = builtin.compiled(Same())
 
 

@@ -49,10 +49,11 @@ try:
     from numba.core.errors import NumbaError
     from numba.core.extending import _Intrinsic
     from numba.core.funcdesc import FunctionDescriptor, PythonFunctionDescriptor
-    from numba.core.registry import CPUDispatcher
+    from numba.core.registry import CPUDispatcher, cpu_target
     from numba.core.runtime import _nrt_python  # pyright: ignore[reportAttributeAccessIssue]
     from numba.core.runtime.nrt import rtsys
     from numba.core.typing.templates import Signature, signature
+    from numba.core.typing.typeof import typeof_impl
     from numba.core.utils import OPERATORS_TO_BUILTINS
     from numba.np import numpy_support
 except ImportError as missing:
@@ -84,6 +85,8 @@ _ATTRIBUTES: tuple[tuple[Any, str], ...] = (
         "_optimize_functions _get_module_for_linking _optimize_final_module "
         "_finalize_final_module _finalize_dynamic_globals _verify_declare_only_symbols",
     ),
+    (cpu_target, "typing_context"),
+    (typeof_impl, "dispatch register"),
     (CompilerBase, "compile_extra define_pipelines"),
     (PyCallWrapper, "build build_wrapper"),
     (CPUDispatcher, "compile add_overload typeof_pyval _compile_for_args"),
@@ -100,7 +103,7 @@ __all__ = [
     "Dispatcher", "Environment", "FastMathOptions", "FunctionDescriptor", "FunctionIdentity",
     "JITCodeLibrary", "NumbaError", "PassManager", "PyCallWrapper", "PythonFunctionDescriptor",
     "Signature", "_Intrinsic", "_LowerResult", "_dynfunc", "_nrt_python", "cgutils",
-    "compile_result", "compiler", "complaint", "config", "default_manager", "environment", "ffi",
-    "global_compiler_lock", "is_theirs", "numpy_support", "register_pass", "rtsys", "signature",
-    "typed", "untyped",
+    "compile_result", "compiler", "complaint", "config", "cpu_target", "default_manager",
+    "environment", "ffi", "global_compiler_lock", "is_theirs", "numpy_support", "register_pass", "rtsys", "signature",
+    "typed", "typeof_impl", "untyped",
 ]  # fmt: skip
