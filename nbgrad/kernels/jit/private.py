@@ -104,6 +104,6 @@ __all__ = [
     "JITCodeLibrary", "NumbaError", "PassManager", "PyCallWrapper", "PythonFunctionDescriptor",
     "Signature", "_Intrinsic", "_LowerResult", "_dynfunc", "_nrt_python", "cgutils",
     "compile_result", "compiler", "complaint", "config", "cpu_target", "default_manager",
-    "environment", "ffi", "global_compiler_lock", "is_theirs", "numpy_support", "register_pass", "rtsys", "signature",
-    "typed", "typeof_impl", "untyped",
+    "environment", "ffi", "global_compiler_lock", "is_theirs", "numpy_support", "register_pass",
+    "rtsys", "signature", "typed", "typeof_impl", "untyped",
 ]  # fmt: skip
