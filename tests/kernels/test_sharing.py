@@ -97,9 +97,9 @@ def once(k):
     x = np.linspace(0.1, 1.0, 2 + k % SHAPES)
     assert abs(f(x)[0] - np.sum(np.sin(x) * x)) < 1e-9
 first = size()
-for k in range(10): once(k)
+for k in range(30): once(k)  # functions that are called often are C functions by then
 begun = size()
-for k in range(10, SHAPES): once(k)
+for k in range(30, SHAPES): once(k)
 before = size()
 for k in range(COUNT): once(k)
 result = [first, begun, before, size()]
@@ -108,7 +108,7 @@ result = [first, begun, before, size()]
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads its memory from /proc")
 @pytest.mark.parametrize(
-    ("count", "shapes"), [(100, 30), pytest.param(9_750, 250, marks=pytest.mark.full)]
+    ("count", "shapes"), [(100, 50), pytest.param(9_750, 250, marks=pytest.mark.full)]
 )
 def test_compiling_takes_little_memory_and_compiling_again_none(tmp_path, count, shapes):
     """LLVM keeps 0.2 MiB of each compilation and machine code is never freed; what Numba and LLVM
@@ -119,7 +119,7 @@ def test_compiling_takes_little_memory_and_compiling_again_none(tmp_path, count,
     assert (cold.compiled, warm.compiled, warm.loaded) == (shapes, 0, shapes)
     for session, most in ((cold, 0.6), (warm, 0.2)):
         _, begun, before, after = session.result
-        assert (before - begun) / (shapes - 10) < most, "MiB"
+        assert (before - begun) / (shapes - 30) < most, "MiB"
         assert after - before < 8.0
         assert after < 300.0
 
