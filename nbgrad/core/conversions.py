@@ -152,6 +152,19 @@ class Conversions:
             "it is a constant" + user_line()
         )
 
+    def __format__(self, spec: str) -> str:
+        """The number by a format; the text of `str` for samples and recorded values, which have
+        many numbers or none."""
+        x: Any = self
+        while spec and isinstance(x, Tracer):
+            if x.is_batch:
+                return str(self)
+            try:
+                x = x.below  # pyright: ignore[reportAttributeAccessIssue]
+            except TraceError:
+                return str(self)
+        return format(np.asarray(x).item(), spec) if spec else str(self)
+
     def __reduce__(self) -> Any:
         self._require_open()
         raise refused(unpicklable(f"a {type(self).__name__}"))

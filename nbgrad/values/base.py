@@ -131,7 +131,7 @@ class GraphArray(Array):
                 f"the format {spec!r} is for one number, not an array of shape {self.shape}: "
                 "use np.array2string(x.data, ...)"
             )
-        return format(plain_value(self).item(), spec) if spec else str(self)
+        return super().__format__(spec)
 
     @property
     def _is_argument(self) -> bool:
