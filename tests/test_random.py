@@ -113,14 +113,14 @@ def test_a_numpy_generator_is_refused_while_recording():
         return x + generator.normal(size=3)
 
     def made(x):
-        return x + np.random.default_rng(0).normal(size=3)
+        return x + np.random.default_rng().normal(size=3)
 
     def given(x, g):
         return x + g.normal(size=3)
 
     def named(x):
         if np.ndim(x) > 1:
-            x = x + np.random.default_rng(0).normal(size=3)
+            x = x + np.random.default_rng().normal(size=3)
         return 2.0 * x
 
     np.testing.assert_array_equal(nbgrad.compile(named)(np.ones(3)), [2.0, 2.0, 2.0])
@@ -129,3 +129,16 @@ def test_a_numpy_generator_is_refused_while_recording():
             nbgrad.compile(f, static_argnames="g" if args else ())(np.ones(3), *args)
     with pytest.raises(TraceError, match=r"test_random\.py.*generator\.normal"):
         nbgrad.compile(nbgrad.value_and_grad(lambda x: np.sum(noisy(x))))(np.ones(3))
+
+
+def test_generators_with_a_seed_draw_the_same_compiled_or_not():
+    def f(x):
+        weights = np.random.RandomState(3).normal(size=3)
+        return np.sum(np.sin(x) * weights * np.random.default_rng(1).random(3))
+
+    x = np.ones(3)
+    np.testing.assert_allclose(nbgrad.compile(f)(x), f(x), rtol=1e-15)
+    np.testing.assert_allclose(nbgrad.compile(nbgrad.grad(f))(x), nbgrad.grad(f)(x), rtol=1e-15)
+    for seed in (None, 5):  # not written as a number
+        with pytest.raises(TraceError, match="Generator"):
+            nbgrad.compile(lambda x: x * np.random.RandomState(seed).normal())(x)  # noqa: B023

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..errors import has_mask, lost_mask
-from . import memory
+from . import errstate, memory
 from .augmented import augmented
 from .conversions import Conversions
 from .errstate import Asked, checked, entries
@@ -273,7 +273,11 @@ class Array(Methods, Conversions, Faced, Tracer):
             maker = functions.get(("like", func))
             if maker is None:
                 raise no_rule(name_of(func))
-            return maker(self, *args, **kwargs)
+            try:
+                return maker(self, *args, **kwargs)
+            except Asked:  # NumPy has nothing to report of an array that is made
+                with errstate.ignored():
+                    return maker(self, *args, **kwargs)
         if len(types) > 1 and func not in _PASSED_ON:
             if any(map(has_mask, types)):
                 raise TypeError(lost_mask(name_of(func)))

@@ -292,3 +292,12 @@ for _ in range(3):
 
 def test_filters_that_make_errors_of_warnings_hold_from_when_they_are_set():
     run(FILTERS)
+
+
+def test_arrays_made_of_numbers_report_nothing(filters_count):
+    def f(x):
+        return np.sum(np.array([[x[0], 1.0], [x[1], x[0]]], like=x) * np.full((2, 2), x[1], like=x))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_allclose(nbgrad.grad(f)(np.ones(2)), [2.0, 5.0])

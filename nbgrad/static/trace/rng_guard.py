@@ -91,8 +91,18 @@ def _names_maker(code: types.CodeType) -> bool:
 
 
 def _steps(code: types.CodeType) -> set[int]:
-    """Where the code of a function takes what makes generators."""
-    return {step.offset for step in dis.get_instructions(code) if step.argval in _MAKERS}
+    """Where the code of a function takes what makes generators. Those that are given a number as
+    their seed draw the same at every call, compiled or not."""
+    steps = [s for s in dis.get_instructions(code) if s.opname not in ("PUSH_NULL", "PRECALL")]
+    triples = zip(steps, steps[1:], steps[2:], strict=False)
+    seeded = {
+        step.offset
+        for step, seed, call in triples
+        if seed.opname in ("LOAD_CONST", "LOAD_SMALL_INT")
+        and type(seed.argval) is int
+        and call.opname == "CALL"
+    }
+    return {step.offset for step in steps if step.argval in _MAKERS} - seeded
 
 
 def _state(generator: np.random.Generator | np.random.RandomState) -> str:
