@@ -14,7 +14,7 @@ from . import stopping as stopping  # first: what follows takes long, and Ctrl-C
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .kernels.jit.lasting import lasting as _lasting
+from .runtime.gc_freeze import lasting as _lasting
 
 with _lasting():
     from . import random as random
@@ -38,9 +38,6 @@ with _lasting():
         WorkerError,
     )
     from .estimators import TraceEstimate, divergence, trace_estimate
-    from .kernels.heap import keep as _keep_memory
-    from .kernels.heap import trim
-    from .kernels.pool import get_threads, set_threads
     from .rules.activation import elu, erf, gelu, leaky_relu, relu, sigmoid, softplus
     from .rules.assign import at
     from .rules.elementwise import abs2_of as abs2
@@ -49,7 +46,10 @@ with _lasting():
     from .rules.loss import cross_entropy, hinge_loss, logit_cross_entropy, mse
     from .rules.polynomial import evalpoly
     from .rules.softmax import logsoftmax, logsumexp, softmax
+    from .runtime.heap import keep as _keep_memory
+    from .runtime.heap import trim
     from .static import StaticFunction, compile
+    from .threads.pool import get_threads, set_threads
     from .transforms import (
         accum,
         checkpoint,

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from .control import scan
-from .core.lines import user_line
 from .errors import TraceError
+from .runtime.lines import user_line
 from .static.trace.record import is_recording
 from .transforms import gradient, trees
 

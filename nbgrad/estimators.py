@@ -13,11 +13,11 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from .core.array import Array
-from .core.lines import user_line
 from .core.primitive import shape_of
 from .core.symbols import Symbol
 from .errors import DimensionMismatch, TraceError
-from .kernels.kinds import is_a
+from .runtime.kinds import is_a
+from .runtime.lines import user_line
 from .static.trace.record import is_recording
 from .transforms import jvp, trees, vmap
 from .values.operands import float_array, real_array

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from .kernels.kinds import is_a
+from .runtime.kinds import is_a
 
 
 class TrackedReal:

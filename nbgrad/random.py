@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from .core.array import Array
-from .core.lines import user_line
 from .core.primitive import bind, shape_of
 from .errors import TraceError
-from .kernels.kinds import is_a
 from .rules import draws
 from .rules.index import index_of
+from .runtime.kinds import is_a
+from .runtime.lines import user_line
 
 __all__ = ["choice", "key", "normal", "permutation", "uniform"]
 

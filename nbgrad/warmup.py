@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .compiler.kernel import DISABLED, stats
 from .core.primitive import Primitive, bind
 from .kernels import gemm
-from .kernels.jit.kernel import DISABLED, stats
 from .rules.families import Elementwise, Interval
 from .values.leaves import track
 from .values.tracked import TrackedArray

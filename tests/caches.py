@@ -22,7 +22,7 @@ result = (x * x).data.tolist()
 """
 # Kernels from texts that differ in one constant.
 SCALED = """
-from nbgrad.kernels.jit.kernel import kernel_from_source
+from nbgrad.compiler.kernel import kernel_from_source
 def scaled(factor, x=np.arange(5.0)):
     text = f"def scaled(xs, outs):\\n    for k in range(xs.size): outs[k] = {factor} * xs[k]"
     out = np.empty_like(x)

@@ -14,9 +14,9 @@ import pytest
 from caches import GRADIENTS, SIGNATURES, cached, gradients_are_right
 from children import Nursery
 
+from nbgrad.compiler.pipeline import fallbacks
 from nbgrad.core import errstate
 from nbgrad.core.primitive import current_level
-from nbgrad.kernels.jit.pipeline import fallbacks
 
 _filters_ask = errstate.filters_ask
 _CACHE = "NBGRAD_CACHE_DIR"

@@ -25,9 +25,9 @@ import numpy as np
 
 import nbgrad
 from nbgrad import grad, no_tracking, track, vmap
+from nbgrad.compiler.kernel import kernel_from_source
 from nbgrad.core import modes
 from nbgrad.core.primitive import current_level
-from nbgrad.kernels.jit.kernel import kernel_from_source
 
 X = np.linspace(0.1, 1.0, 5)
 SHAPES = 300

@@ -9,7 +9,7 @@ from children import ROOT
 
 def pytest_on(*options: str) -> list[str]:
     """The lines that pytest prints for one file."""
-    command = [sys.executable, "-m", "pytest", "-n0", "-q", *options, "tests/kernels/test_cores.py"]
+    command = [sys.executable, "-m", "pytest", "-n0", "-q", *options, "tests/runtime/test_cores.py"]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
     answer = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     return answer.stdout.splitlines()

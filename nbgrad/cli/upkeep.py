@@ -13,12 +13,12 @@ import numpy as np
 import typer
 
 import nbgrad
+from nbgrad.compiler import cache as _cache
+from nbgrad.compiler import kernel as _jit
 from nbgrad.experiments.exits import complain
 from nbgrad.experiments.groups import Group
 from nbgrad.experiments.progress import progress
-from nbgrad.kernels.cores import cores
-from nbgrad.kernels.jit import cache as _cache
-from nbgrad.kernels.jit import kernel as _jit
+from nbgrad.runtime.cores import cores
 
 
 def add_to(app: typer.Typer) -> None:

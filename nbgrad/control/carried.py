@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
-from ..core.lines import user_line
 from ..core.primitive import current_level
 from ..core.symbols import is_recorded
 from ..errors import DimensionMismatch, TraceError
 from ..rules.assign import PLAIN
 from ..rules.families import FLOATS
+from ..runtime.lines import user_line
 from ..static.trace.body import leaf_aval
 from ..static.trace.record import is_recording
 from ..transforms import trees

@@ -6,10 +6,10 @@ from typing import Any
 
 from ..core import memory
 from ..core.array import Array
-from ..core.lines import user_line
 from ..core.primitive import shape_of
 from ..core.symbols import is_recorded
 from ..errors import DimensionMismatch, TraceError
+from ..runtime.lines import user_line
 from ..static.trace.choice_row import Side, Sides, choose, sides_of
 from ..transforms import trees
 from .carried import constants, is_chosen_by_samples, name_of, require_values

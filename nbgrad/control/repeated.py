@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
-from ..core.lines import user_line
 from ..core.memory import Argument
 from ..errors import DimensionMismatch, GraphError
-from ..kernels.kinds import is_a
 from ..rules.assign import explaining_at
 from ..rules.layout import stack
+from ..runtime.kinds import is_a
+from ..runtime.lines import user_line
 from ..static.trace.body import recorded
 from ..static.trace.loop_row import run_loop
 from ..transforms import trees

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
-from ..core.lines import user_line
 from ..core.primitive import bind
-from ..kernels.kinds import is_a
 from ..rules.layout import reshape
+from ..runtime.kinds import is_a
+from ..runtime.lines import user_line
 from ..transforms import trees
 from ..transforms.calls import FunctionCall, Part
 from ..transforms.checkpoint import checkpointed

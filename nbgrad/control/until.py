@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from ..core.lines import user_line
 from ..core.primitive import shape_of
 from ..core.symbols import Symbol, is_recorded
 from ..errors import DimensionMismatch
 from ..rules.assign import explaining_at
+from ..runtime.lines import user_line
 from ..static.trace.body import BodyRecorder, recorded
 from ..static.trace.loop_row import run_loop
 from ..transforms import trees

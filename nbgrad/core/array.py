@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..errors import has_mask, lost_mask
+from ..ir.naming import NAMINGS, note_seen
 from . import errstate, memory
 from .augmented import augmented
 from .conversions import Conversions
@@ -22,7 +23,6 @@ from .faces import Faced, has_axes
 from .functions import check_call, functions, in_scipy, name_of, no_rule, views
 from .functions import implements as implements
 from .methods import Methods, call_ufunc, own, power
-from .naming import NAMINGS, note_seen
 from .primitive import Aval, Primitive, Tracer, bind
 from .slots import can_iterate, clear_sequence_item, iterate_by_next
 from .steps import Path

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import TraceError, UntrackedError, lost_mask
+from ..runtime.lines import user_line
 from . import leaks
 from .functions import compared, in_scipy
 from .levels import innermost
-from .lines import user_line
 from .primitive import Tracer
 from .refusals import refused
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy._core import umath  # pyright: ignore[reportAttributeAccessIssue]
 
-from ..kernels import layout
+from ..runtime import layout
 from .functions import mapped
 
 __all__ = ["CURRENT", "Asked", "asked", "checked", "entries", "operator_checked", "quiet"]

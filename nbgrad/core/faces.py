@@ -12,8 +12,8 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from ..kernels.njit_arguments import refuse
-from .naming import require_number
+from ..compiler.njit_arguments import refuse
+from ..ir.naming import require_number
 
 _kind = cast(Any, object.__dict__["__class__"])
 Method = TypeVar("Method", bound=Callable)

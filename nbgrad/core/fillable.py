@@ -16,14 +16,14 @@ from weakref import ref
 
 import numpy as np
 
+from ..capi.gate import is_tracing
+from ..compiler import njit_arguments
 from ..errors import UntrackedError
-from ..kernels import njit_arguments
-from ..kernels.gate import is_tracing
+from ..runtime.lines import user_line
 from . import leaks, memory
 from .array import Array
 from .flat import Flat
 from .functions import functions, mapped
-from .lines import user_line
 from .primitive import StandIn, Tracer
 from .steps import Strided
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import NoRuleError
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 
 functions: dict[Any, Callable] = {}
 """NumPy functions (and ufuncs) and what stands in for them, with NumPy's own signature."""

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from types import FunctionType
 from typing import Any
 
-from ..kernels import gate
+from ..capi import gate
 from . import modes, refusals
 
 _fresh = modes.fresh_level

@@ -15,12 +15,12 @@ from weakref import ref
 
 import numpy as np
 
+from ..capi import gate
 from ..errors import GraphError, TraceError, require_unmasked
-from ..kernels import gate
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
+from ..runtime.lines import user_line
 from . import modes
 from .functions import functions, items_of
-from .lines import user_line
 from .primitive import Tracer, shape_of
 from .steps import Index, Path, Shape, Step, Steps, Untracked
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import UntrackedError
+from ..runtime.lines import user_line
 from . import memory
 from .errstate import Asked, checked, entries
 from .flat import Flat
 from .functions import check_call, functions, no_rule, of_ufunc, views
-from .lines import user_line
 from .primitive import Tracer
 
 

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary, ref
 import numpy as np
 
 from ..errors import GraphError, NanError
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 
 # The blocks that are open anywhere: all that ops look at when there are none.
 active: set["ref[_Block]"] = set()

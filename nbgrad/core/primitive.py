@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import NoRuleError, require_unmasked
+from ..ir.naming import as_int
 from . import errstate, modes
 from .functions import functions
 from .levels import current_level, new_level
-from .naming import as_int
 from .standing import StandIn
 
 Shape = tuple[int, ...]

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..runtime.lines import calling_line, is_ours
 from .functions import functions
-from .lines import calling_line, is_ours
 from .primitive import Aval, Primitive, bind
 
 

@@ -6,8 +6,8 @@ import threading
 from typing import NamedTuple
 
 from ..errors import NbgradError, TraceError, UntrackedError
+from ..runtime.lines import calling_line
 from . import modes
-from .lines import calling_line
 
 _MOST = 100  # notes that a thread keeps: one of them is enough for an error
 

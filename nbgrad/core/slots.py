@@ -23,7 +23,7 @@ import ctypes
 from functools import cache
 from typing import Any
 
-from ..kernels import layout
+from ..runtime import layout
 
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 # Words of a type object behind the head of an object: its size, tp_name, tp_basicsize, tp_itemsize,

@@ -5,10 +5,10 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from ..kernels.kinds import is_a
+from ..ir.naming import naming
+from ..runtime.kinds import is_a
 from . import modes
 from .functions import functions
-from .naming import naming
 from .primitive import Tracer, shape_of
 
 Steps = tuple["Step", ...]

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from ..errors import TraceError
-from ..kernels.kinds import is_a
+from ..ir.naming import naming, tagged
+from ..runtime.kinds import is_a
+from ..runtime.lines import user_line
 from . import leaks
 from .array import Array
 from .conversions import SPACE, asking, unpicklable
 from .functions import compared, in_scipy
 from .keys import number_key, static_key
-from .lines import user_line
-from .naming import naming, tagged
 from .primitive import Aval, Primitive
 from .raising import checked
 from .refusals import refused

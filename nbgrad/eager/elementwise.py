@@ -8,11 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..codegen.scalar import SCALED
-from ..core.primitive import Aval
-from ..kernels import shapes
-from ..kernels.jit.kernel import Kernel
-from ..kernels.launch import (
+from ..capi.launch import (
     Given,
     Item,
     Launch,
@@ -25,8 +21,12 @@ from ..kernels.launch import (
     is_short,
     launcher,
 )
-from ..kernels.pieces import InPieces, is_long
+from ..compiler.kernel import Kernel
+from ..core.primitive import Aval
+from ..ir.scalar import SCALED
+from ..kernels import shapes
 from ..kernels.shapes import Pattern
+from ..threads.pieces import InPieces, is_long
 from . import emission
 from .launching import Often
 from .plans import Plan, abstract, fit, is_uniform, may_be_uniform

@@ -1,7 +1,7 @@
 """Reading elementwise primitives by symbols, to emit their kernels.
 
 The rule of a primitive is recorded once on scalar symbols. That gives single assignment, shared
-subexpressions, and which arguments the pullback reads; `codegen/elementwise.py` turns it into
+subexpressions, and which arguments the pullback reads; `eager/loop_source.py` turns it into
 loops.
 """
 
@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..codegen.elementwise import Assignment, KernelOperand, loop_source
-from ..codegen.scalar import NAMES, Expr, arg, number, parse, substitute
+from ..compiler.kernel import Kernel, kernel_from_source
 from ..core.primitive import Aval, Primitive
 from ..core.symbols import Builder, Symbol, is_full, topological
-from ..kernels.jit.kernel import Kernel, kernel_from_source
+from ..ir.scalar import NAMES, Expr, arg, number, parse, substitute
 from ..kernels.shapes import Pattern
+from .loop_source import Assignment, KernelOperand, loop_source
 
 # Shared subexpressions are written out: beyond this the text of one expression grows too long, or
 # too deep for Python's parser.

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ..kernels.launch import Launch, launcher
-from ..kernels.layout import IS_KNOWN
+from ..capi.launch import Launch, launcher
+from ..runtime.layout import IS_KNOWN
 
 AFTER = 256
 """The calls of a function after which another takes its place."""

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ..compiler.forks import fork_safe
 from ..core.primitive import Aval, Primitive, Unplanned
 from ..errors import require_unmasked
-from ..kernels.jit.forks import fork_safe
 from ..kernels.unbroadcast import unbroadcast
 
 # Plans kept for each primitive: memory stays bounded in a program with ever new shapes.

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..core.primitive import new_level, shape_of
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 from ..values.tracked import below
 from . import orders, recording
 from .accumulate import accumulate

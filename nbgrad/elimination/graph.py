@@ -14,7 +14,7 @@ other for a diagonal one, 1 between scalars, and none where the entries of one a
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 from .structure import DENSE, Edge
 
 Edges = Mapping[tuple[int, int], Edge] | Iterable[tuple[int, int]]

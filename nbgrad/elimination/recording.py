@@ -10,10 +10,10 @@ from ..core.memory import Argument
 from ..core.primitive import Aval, Primitive, bind, new_level, shape_of
 from ..core.symbols import static_key
 from ..errors import GraphError
-from ..kernels.kinds import is_a
 from ..rules.elementwise import copy
 from ..rules.families import Elementwise
 from ..rules.index import index_row
+from ..runtime.kinds import is_a
 from ..values.operands import aval_of, float_array, in_kind, operand
 from ..values.tracked import TrackedArray, below
 from . import structure

@@ -1,7 +1,7 @@
 """Systems of banded matrices, on pointers, for compiled programs."""
 
-from .jit.kernel import device
-from .pointers import shift
+from ..compiler.kernel import device
+from ..compiler.pointers import shift
 from .systems import subtract
 
 __all__ = ["banded"]

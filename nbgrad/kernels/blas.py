@@ -5,9 +5,9 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 
+from ..compiler.kernel import instruction
+from ..compiler.lean.arrays import part_of
 from .gemm import call_gemm, is_own
-from .jit.kernel import instruction
-from .jit.lean.arrays import part_of
 from .tiles import strided_product
 
 

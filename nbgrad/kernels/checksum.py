@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .jit.kernel import kernel
+from ..compiler.kernel import kernel
 
 _P, _Q = np.uint64(0x9E3779B185EBCA87), np.uint64(0xC2B2AE3D27D4EB4F)
 _LEFT, _RIGHT = np.uint64(31), np.uint64(33)

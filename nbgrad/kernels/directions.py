@@ -5,8 +5,8 @@ kernel passes once over the array `x` and the direction `x_dot`. `out` is what `
 all of it finite: a slope of 0 times inf would be nan here.
 """
 
-from .jit.kernel import kernel
-from .marks import apart
+from ..compiler.attributes import apart
+from ..compiler.kernel import kernel
 from .scalar import offset, radd, select
 
 # Elements that one accumulator adds up, and those that the search for a maximum looks at together:

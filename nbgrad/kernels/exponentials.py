@@ -2,9 +2,9 @@
 
 import math
 
+from ..compiler.kernel import device
+from ..compiler.pointers import shift
 from .blas import gemm_at
-from .jit.kernel import device
-from .pointers import shift
 
 __all__ = ["exponentials"]
 

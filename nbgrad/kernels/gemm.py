@@ -18,11 +18,11 @@ import numpy as np
 from llvmlite import ir
 from numba.core import types
 
-from . import pool
-from .jit.kernel import Kernel, device, instruction, kernel
-from .marks import is_wide
-from .pointers import at_f4, at_f8, shift
-from .threads import handed, may_spread, packed, spread
+from ..compiler.attributes import is_wide
+from ..compiler.kernel import Kernel, device, instruction, kernel
+from ..compiler.pointers import at_f4, at_f8, shift
+from ..threads import pool
+from ..threads.helpers import handed, may_spread, packed, spread
 from .tiles import product, strided_product
 
 __all__ = ["call_gemm", "is_own", "is_spread", "prepare"]

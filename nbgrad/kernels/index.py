@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from .jit.kernel import kernel
-from .kinds import is_a
+from ..compiler.kernel import kernel
+from ..runtime.kinds import is_a
 from .scalar.bits import offset
 
 

@@ -6,9 +6,9 @@ exponentials, so they lie in (0, 1].
 
 import numpy as np
 
-from .jit.kernel import device, kernel
-from .marks import apart
-from .pointers import fetch, highest
+from ..compiler.attributes import apart
+from ..compiler.kernel import device, kernel
+from ..compiler.pointers import fetch, highest
 from .scalar import exp, like, log, offset, radd, select
 
 

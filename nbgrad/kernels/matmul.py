@@ -8,9 +8,9 @@ import math
 
 import numpy as np
 
+from ..compiler.kernel import device, kernel
 from ..errors import DimensionMismatch
 from .blas import gemm
-from .jit.kernel import device, kernel
 from .scalar import radd
 from .shapes import broadcast
 

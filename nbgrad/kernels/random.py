@@ -12,8 +12,8 @@ import math
 
 import numpy as np
 
-from .jit.kernel import device, kernel
-from .pointers import pointer
+from ..compiler.kernel import device, kernel
+from ..compiler.pointers import pointer
 
 __all__ = ["fill_integers", "fill_normal", "fill_permutation", "fill_uniform"]
 

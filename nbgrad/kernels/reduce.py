@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .jit.kernel import Kernel, kernel
-from .marks import apart
-from .pieces import LIGHT, by_rows, cut_long, is_long
-from .pool import in_pieces
+from ..compiler.attributes import apart
+from ..compiler.kernel import Kernel, kernel
+from ..threads.pieces import LIGHT, by_rows, cut_long, is_long
+from ..threads.pool import in_pieces
 from .scalar import offset, radd, select
 from .shapes import reduced
 

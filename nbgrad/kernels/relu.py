@@ -1,6 +1,6 @@
 """max(x, 0) and its pullback, which reads the output alone."""
 
-from .jit.kernel import kernel
+from ..compiler.kernel import kernel
 from .scalar import offset, select
 
 

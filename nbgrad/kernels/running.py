@@ -3,9 +3,9 @@ arrays."""
 
 import numpy as np
 
-from .jit.kernel import device, kernel
-from .pieces import by_rows
-from .pointers import shift
+from ..compiler.kernel import device, kernel
+from ..compiler.pointers import shift
+from ..threads.pieces import by_rows
 from .reduce import loop_sizes
 from .scalar import like
 

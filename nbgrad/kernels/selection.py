@@ -6,9 +6,9 @@ positions by these: what is left after it is an eighth or so of them.
 
 import numpy as np
 
-from .jit.kernel import device, kernel
-from .marks import alone, small
-from .pointers import hidden, i8, pointer, scratch, shift
+from ..compiler.attributes import alone, small
+from ..compiler.kernel import device, kernel
+from ..compiler.pointers import hidden, i8, pointer, scratch, shift
 from .sorting import image, in_lanes, merged, ordered, ordered_together
 
 __all__ = ["partitioned"]

@@ -13,9 +13,9 @@ import numpy as np
 from llvmlite import ir
 from numba.core import types
 
-from .jit.kernel import device, instruction
-from .marks import alone, small
-from .pointers import hidden, i8, scratch, shift
+from ..compiler.attributes import alone, small
+from ..compiler.kernel import device, instruction
+from ..compiler.pointers import hidden, i8, scratch, shift
 
 __all__ = ["image", "in_lanes", "merged", "ordered", "ordered_together", "searched"]
 

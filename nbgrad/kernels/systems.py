@@ -8,8 +8,8 @@ run along rows.
 
 import numpy as np
 
-from .jit.kernel import device
-from .pointers import shift
+from ..compiler.kernel import device
+from ..compiler.pointers import shift
 from .scalar import radd
 
 __all__ = [

@@ -13,8 +13,8 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from .jit.kernel import instruction
-from .marks import widen
+from ..compiler.attributes import widen
+from ..compiler.kernel import instruction
 
 __all__ = ["product", "strided_product"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from .. import random
 from ..core.primitive import shape_of
 from ..errors import DimensionMismatch
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 from ..transforms.trees import register
 
 Random = np.random.Generator | int

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..core.primitive import shape_of
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 from ..transforms import trees
 from ..transforms.objects import NUMBERS, attributes
 from .layers import Chain

@@ -9,7 +9,7 @@ import numpy as np
 from ..core.array import Array
 from ..core.fillable import Fillable, highest
 from ..core.functions import functions
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 
 __all__ = [
     "apply_along_axis",

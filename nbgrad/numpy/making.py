@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from ..capi.gate import gate, is_tracking
 from ..core import memory
 from ..core.array import Array
 from ..core.fillable import FILLABLE, fillable, highest, unfilled
 from ..core.functions import functions, items_of, mapped
 from ..core.primitive import Tracer
 from ..core.refusals import forget_here
-from ..kernels.gate import gate, is_tracking
 from . import indexing, looping, relics
 
 HOME = __name__.rpartition(".")[0]

@@ -5,11 +5,11 @@ from typing import Any as _Any
 
 import numpy.random as _plain
 
+from ..capi.gate import gate as _gate
+from ..capi.gate import is_tracking as _is_tracking
 from ..core.fillable import fillable as _fillable
 from ..core.fillable import highest as _highest
 from ..core.functions import no_rule as _no_rule
-from ..kernels.gate import gate as _gate
-from ..kernels.gate import is_tracking as _is_tracking
 from .modules import names as _names
 from .relics import Like as _Like
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..core.primitive import shape_of
 from ..errors import DimensionMismatch
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 from ..transforms import trees
 
 

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import NbgradError, WorkerError
-from ..kernels.cores import cores
+from ..runtime.cores import cores
 from .engines import Alone, Rows, Tell
 from .kept import Kept, Packed
 from .stored import Piece, store

@@ -6,8 +6,8 @@ import uuid
 from collections import OrderedDict
 from typing import Any
 
+from ..compiler.forks import fork_safe
 from ..errors import WorkerError
-from ..kernels.jit.forks import fork_safe
 from .reads import CARRIED, checksums
 from .versions import Versions, here, require_same, whoami
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels.checksum import checksum
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 from ..static.reads.library import is_library
 from ..static.reads.uses import uses
 

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array, functions
-from ..core.lines import user_line
 from ..core.primitive import Aval, Primitive, Unplanned, bind, shape_of
 from ..core.steps import Path
 from ..errors import DimensionMismatch, TraceError, UntrackedError, require_unmasked
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
+from ..runtime.lines import user_line
 from . import batching, dtypes
 from .dtypes import common_type
 from .families import Custom, Linear, sample, zeros_like

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..core.primitive import Primitive, bind, shape_of
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 from .dtypes import FLOATS, common_type
 from .forms.indexing import HOLE
 

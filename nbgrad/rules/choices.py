@@ -7,7 +7,7 @@ import numpy as np
 from ..core.array import Array, implements
 from ..core.primitive import shape_of
 from ..errors import NoRuleError
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 from .dtypes import BOOL
 from .layout import array
 from .select import on_shared_values

@@ -7,7 +7,7 @@ from ..core.functions import items_of
 from ..core.primitive import bind, shape_of
 from ..core.symbols import noted
 from ..errors import DimensionMismatch, NoRuleError
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 from .index import scatter
 from .layout import array, given
 from .order import searchsorted

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..core.primitive import Aval
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 BOOL, INT = np.dtype(bool), np.dtype(np.int64)

@@ -16,7 +16,7 @@ from ..core.memory import view
 from ..core.primitive import shape_of
 from ..core.steps import ReadOnly
 from ..errors import DimensionMismatch
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 from .products import summed
 
 

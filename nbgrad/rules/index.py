@@ -2,20 +2,20 @@
 
 import numpy as np
 
+from ..capi.gate import is_tracing
 from ..core.array import Array, apply, implements
 from ..core.conversions import wrong_index
 from ..core.functions import functions, items_of
 from ..core.memory import link
-from ..core.naming import naming
 from ..core.primitive import Aval, Primitive, Unplanned, bind, shape_of
-from ..core.sizes import is_dynamic
 from ..core.steps import Index, Path, names_rest
 from ..core.symbols import recording
 from ..eager import plans as eager
 from ..errors import require_unmasked
+from ..ir.naming import naming
+from ..ir.sizes import is_dynamic
 from ..kernels import index as kernels
-from ..kernels.gate import is_tracing
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 from . import batching
 from .dtypes import common_type
 from .families import Custom, Linear, sample

@@ -10,7 +10,7 @@ from ..core.memory import copied
 from ..core.primitive import Aval, bind, shape_of
 from ..errors import DimensionMismatch, NoRuleError
 from ..kernels import shapes
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 from . import batching
 from .dtypes import common_type, held
 from .families import Linear, sample

@@ -8,11 +8,11 @@ import numpy as np
 from ..core.array import Array, apply, implements
 from ..core.functions import functions
 from ..core.memory import copied, link, numpy_gives_view, view
-from ..core.naming import tagged
 from ..core.primitive import Aval, bind, shape_of
 from ..core.steps import Axes, ReadOnly, Shape
 from ..core.symbols import Symbol
 from ..errors import DimensionMismatch, require_unmasked
+from ..ir.naming import tagged
 from ..kernels import reduce as kernels
 from ..kernels import shapes
 from . import batching, simpler, structure

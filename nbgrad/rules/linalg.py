@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..capi.launch import Given, Launch, Literal, New, is_short
 from ..core.array import implements
 from ..core.primitive import Aval, bind, shape_of
 from ..eager import plans as eager
 from ..eager.launching import launched
 from ..kernels import matmul as kernels
-from ..kernels.launch import Given, Launch, Literal, New, is_short
 from . import batching, structure
 from .dtypes import FLOATS, kind_of, type_of
 from .families import Bilinear, sample, scaled, ufunc_primitives

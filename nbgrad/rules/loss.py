@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ..capi.launch import Given, Item, Launch, Literal, New, is_short
 from ..core.array import Array, apply
 from ..core.primitive import Aval, Primitive, bind, shape_of
 from ..core.symbols import lifted
@@ -11,7 +12,6 @@ from ..eager import plans as eager
 from ..eager.launching import launched
 from ..errors import DimensionMismatch, require_unmasked
 from ..kernels import logsoftmax as kernels
-from ..kernels.launch import Given, Item, Launch, Literal, New, is_short
 from . import batching
 from .activation import relu
 from .elementary import log

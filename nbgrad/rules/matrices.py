@@ -4,10 +4,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..codegen.reductions import PRODUCT, SUM
 from ..core.array import implements
 from ..core.primitive import Aval, bind, shape_of
 from ..errors import DimensionMismatch
+from ..ir.reductions import PRODUCT, SUM
 from ..kernels.shapes import broadcast
 from . import batching
 from .dtypes import linalg_type

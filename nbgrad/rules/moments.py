@@ -8,7 +8,7 @@ from ..core.array import Array, implements
 from ..core.primitive import shape_of
 from ..errors import DimensionMismatch
 from ..kernels import shapes
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 from .layout import given
 from .nondiff import stopped
 

@@ -8,7 +8,7 @@ from ..core.array import functions, implements
 from ..core.primitive import Aval, bind, shape_of
 from ..kernels import directions, shapes
 from ..kernels import reduce as kernels
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 from .families import Custom, float_type, sample, scaled
 from .forms import reductions as forms
 from .nondiff import stopped

@@ -9,7 +9,7 @@ from ..core.array import Array, implements
 from ..core.primitive import shape_of
 from ..errors import DimensionMismatch
 from ..kernels import shapes
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 from .dtypes import float_type
 from .layout import given
 from .nondiff import stopped

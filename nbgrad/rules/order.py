@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from ..codegen.reductions import MAXIMUM, MINIMUM
+from ..compiler.kernel import DISABLED
 from ..core.array import implements
 from ..core.primitive import Aval, bind, shape_of
 from ..errors import NoRuleError
+from ..ir.reductions import MAXIMUM, MINIMUM
 from ..kernels import selection, shapes
-from ..kernels.jit.kernel import DISABLED
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 from .dtypes import INT, held
 from .families import Written, sample
 from .forms import order as forms

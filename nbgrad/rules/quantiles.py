@@ -10,7 +10,7 @@ from ..core.array import implements
 from ..core.primitive import shape_of
 from ..errors import NoRuleError
 from ..kernels import shapes
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 from .dtypes import common_type, float_type
 from .nondiff import stopped
 from .order import order_of

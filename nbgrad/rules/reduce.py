@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..codegen.reductions import MAXIMUM, MINIMUM, PRODUCT, SUM
 from ..core.array import implements
 from ..core.primitive import Aval, bind, shape_of
 from ..errors import DimensionMismatch
+from ..ir.reductions import MAXIMUM, MINIMUM, PRODUCT, SUM
 from ..kernels import directions, shapes
 from ..kernels import reduce as kernels
 from ..kernels import unbroadcast as unbroadcast_kernel

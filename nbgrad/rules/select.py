@@ -7,11 +7,11 @@ import numpy as np
 
 from ..core.array import Array, functions, implements
 from ..core.functions import items_of, mapped
-from ..core.lines import user_line
 from ..core.primitive import Aval, bind, shape_of
 from ..core.symbols import Symbol, noted
 from ..errors import NoRuleError, TraceError, UntrackedError, require_unmasked
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
+from ..runtime.lines import user_line
 from .dtypes import common_type, held
 from .families import Linear, sample
 from .forms import layout as forms

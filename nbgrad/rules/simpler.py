@@ -10,7 +10,7 @@ from typing import Any
 
 from ..core.primitive import Aval, Primitive
 from ..core.symbols import Builder, Symbol, is_full
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 
 
 def without_one(primitive: Primitive, builder: Builder, args: Sequence) -> Any:

@@ -8,7 +8,7 @@ from ..core.primitive import Aval, bind, shape_of
 from ..errors import DimensionMismatch
 from ..kernels import logsoftmax as kernels
 from ..kernels import shapes
-from ..kernels.pieces import rowwise
+from ..threads.pieces import rowwise
 from .families import Custom, float_type, sample, scaled
 from .forms import softmax as forms
 

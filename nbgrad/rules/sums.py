@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ..capi.launch import Given, Launch, Literal, New, Returned, is_short
 from ..eager import plans as eager
 from ..eager.launching import launched
 from ..kernels import reduce as kernels
-from ..kernels.launch import Given, Launch, Literal, New, Returned, is_short
-from ..kernels.pieces import LIGHT, is_long
+from ..threads.pieces import LIGHT, is_long
 from .dtypes import FLOATS
 
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from ..core.array import functions, implements
 from ..core.conversions import FILL
-from ..core.lines import user_line
 from ..core.primitive import Aval, bind, shape_of
 from ..core.symbols import noted
 from ..errors import NoRuleError
 from ..kernels import shapes
+from ..runtime.lines import user_line
 from .dtypes import FLOATS
 from .families import Custom, sample, scaled, ufunc_primitives
 from .families.arrays import zeros_like

@@ -9,10 +9,10 @@ from ..core.array import Array, implements
 from ..core.conversions import FILL
 from ..core.fillable import Fillable, highest
 from ..core.functions import functions
-from ..core.lines import user_line
 from ..core.primitive import shape_of
 from ..errors import DimensionMismatch, TraceError, UntrackedError
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
+from ..runtime.lines import user_line
 from .layout import given
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..core.array import Array
 from ..errors import DimensionMismatch, require_unmasked
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 from ..transforms import trees
 
 

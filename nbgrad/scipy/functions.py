@@ -10,8 +10,8 @@ import numpy as np
 from ..core.array import Array
 from ..core.primitive import shape_of
 from ..errors import DimensionMismatch
-from ..kernels.kinds import is_a
 from ..rules.assign import explaining_at
+from ..runtime.kinds import is_a
 from ..static import StaticFunction, compile
 from ..transforms import hessian, hvp, jacobian, trees, value_and_grad
 from ..transforms.reverse import ones_like

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import BFGS, Bounds, NonlinearConstraint, OptimizeResult
 
 from ..errors import DimensionMismatch
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 from ..transforms import trees
 from .flat import ravel
 from .functions import Flat, Residuals

@@ -10,7 +10,7 @@ from ..rules.bessel import i0e, i1e, iv, ive, j0, j1, jv, k0, k0e, k1, k1e, kv, 
 from ..rules.bessel import i1_of as i1
 from ..rules.boxcox import boxcox, boxcox1p, inv_boxcox, inv_boxcox1p
 from ..rules.elementary import sinc_of as sinc
-from ..rules.entropies import (
+from ..rules.entropies import (  # fmt: skip
     entr,
     huber,
     kl_div,
@@ -20,8 +20,8 @@ from ..rules.entropies import (
     rel_entr,
     xlog1py,
     xlogy,
-)  # fmt: skip
-from ..rules.gammas import (
+)
+from ..rules.gammas import (  # fmt: skip
     beta,
     betainc,
     betaln,
@@ -35,7 +35,7 @@ from ..rules.gammas import (
     psi,
     rgamma,
     zeta,
-)  # fmt: skip
+)
 from ..rules.integrals import exp1, expi, lambertw
 from ..rules.normal import erfcinv, erfcx, erfinv, log_ndtr, ndtr, ndtri, stdtr
 from ..rules.scipys import (

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..core.primitive import Aval
 from ..core.symbols import Symbol, static_key
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 from ..transforms import trees
 from .entry.flatten import Leaf, Tree, aval_of, is_dynamic
 

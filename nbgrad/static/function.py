@@ -10,11 +10,11 @@ from functools import partial, update_wrapper
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
+from ..compiler.forks import fork_safe
 from ..core.array import Array
 from ..core.primitive import Aval
 from ..core.remade import Wrapper, reduced
 from ..errors import TraceError
-from ..kernels.jit.forks import fork_safe
 from ..transforms import trees
 from .arguments import Arguments, parameters_of, static_names
 from .entry.flatten import Leaf, Tree, Unwritten
@@ -24,7 +24,7 @@ from .trace.program import Program
 from .trace.record import trace
 
 if TYPE_CHECKING:
-    from ..kernels.jit.private import CFunc
+    from ..compiler.numba_api import CFunc
     from .inspect.report import Plan
     from .inspect.stages import Loops, Lowered, Scheduled
     from .variant import Variant

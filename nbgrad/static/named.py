@@ -1,6 +1,6 @@
 """Named sizes of arguments: one program for all of them.
 
-A function is recorded and compiled with stand-ins for the sizes (`core/sizes.py`), and once more
+A function is recorded and compiled with stand-ins for the sizes (`ir/sizes.py`), and once more
 with others: both must give the same text. What holds for some sizes only is a condition of the
 program; sizes that break one have a variant of their own.
 """
@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from ..core.lines import calling_line, user_line
-from ..core.naming import Naming
 from ..core.primitive import Aval
-from ..core.sizes import stand_in
 from ..core.symbols import static_key
 from ..errors import DimensionMismatch, TraceError
+from ..ir.naming import Naming
+from ..ir.sizes import stand_in
+from ..runtime.lines import calling_line, user_line
 from ..transforms import trees
 from .arguments import Arguments
 from .entry.flatten import is_dynamic

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..compiler.forks import fork_safe, with_open_properties
+from ..compiler.program import cfunc, home_of, njit
 from ..errors import TraceError
-from ..kernels import pool
-from ..kernels.jit.forks import fork_safe, with_open_properties
-from ..kernels.program import cfunc, home_of, njit
+from ..threads import pool
 from .entry import c_abi, njit_entry
 from .entry.flatten import Leaf, entry_argument
 from .entry.module import emit
@@ -21,7 +21,7 @@ from .lower.unrolled import with_unrolled_writes
 from .trace.program import Program
 
 if TYPE_CHECKING:
-    from ..kernels.jit.private import CFunc
+    from ..compiler.numba_api import CFunc
     from .inspect.report import Plan
     from .inspect.stages import Loops, Lowered, Scheduled
     from .reads.guard import Guard

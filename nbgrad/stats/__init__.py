@@ -20,8 +20,8 @@ import sys
 from importlib import import_module
 from types import ModuleType
 
-from ..kernels import heap
-from ..kernels.jit import kernel
+from ..compiler import kernel
+from ..runtime import heap
 from .bounded import Beta, Chi2, Expon, Gamma, Lognorm
 from .counts import Bernoulli, Binom, Poisson
 from .line import Cauchy, Laplace, Logistic, Norm, T

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.kinds import is_a
 from ..rules.layout import given
 from ..rules.nondiff import stopped
+from ..runtime.kinds import is_a
 
 __all__ = ["Continuous", "Discrete", "chosen", "operand", "plain", "whole"]
 

@@ -8,10 +8,10 @@ import numpy as np
 from ..core.array import Array
 from ..core.primitive import shape_of
 from ..errors import DimensionMismatch
-from ..kernels.kinds import is_a
 from ..rules.cholesky import cholesky
 from ..rules.nondiff import stopped
 from ..rules.triangular import solve_triangular
+from ..runtime.kinds import is_a
 from ..special import gammaln, xlogy
 from .densities import operand, plain, whole
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import CheckpointError
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 from ..transforms import trees
 
 _SUM = 64  # hexadecimal digits

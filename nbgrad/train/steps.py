@@ -9,11 +9,11 @@ import numpy as np
 
 from ..errors import WorkerError
 from ..kernels.checksum import checksum
-from ..kernels.kinds import is_a
 from ..nn.layers import training
 from ..parallel.engines import Alone, Engine, Rows, engine_of
 from ..parallel.gradients import ValueAndGrad
 from ..parallel.work import Share
+from ..runtime.kinds import is_a
 from ..static import compile as compiled
 from ..transforms import trees
 from ..transforms.reverse import value_and_grad

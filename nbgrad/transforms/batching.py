@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from ..capi import gate
 from ..core.array import Array
 from ..core.levels import Level
 from ..core.memory import Argument
 from ..core.primitive import new_level, shape_of
 from ..errors import DimensionMismatch, GraphError, require_unmasked
-from ..kernels import gate
 from ..values.batched import Batched
 from ..values.tracked import below
 from . import trees

@@ -9,9 +9,9 @@ import numpy as np
 
 from ..core.leaks import place
 from ..core.levels import code_of, new_level, unwrapped
-from ..core.lines import is_ours
 from ..errors import ConstantWarning
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
+from ..runtime.lines import is_ours
 
 _warned: WeakSet[Any] = WeakSet()
 

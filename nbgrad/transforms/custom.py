@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
-from ..core.lines import user_line
 from ..core.primitive import Primitive, Unplanned, bind, new_level, shape_of
 from ..core.remade import reduced
 from ..errors import DimensionMismatch, NoRuleError, TraceError
+from ..runtime.lines import user_line
 from ..values.tracked import below
 from . import trees
 from .calls import CallPrimitive, FunctionCall, called

@@ -5,12 +5,12 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..codegen.functions import CALLED
-from ..codegen.scalar import Expr, arguments, parse
 from ..core.array import Array
 from ..core.primitive import Primitive, bind
 from ..core.remade import Remade
 from ..eager.emission import expression
+from ..ir.functions import called
+from ..ir.scalar import Expr, arguments, parse
 from ..rules.families import Elementwise, reals
 from ..values.operands import operand
 
@@ -102,7 +102,7 @@ def _checked(name: str, body: str, arity: int) -> Expr:
     if unknown:
         raise ValueError(
             f"{name}: the body {body!r} uses {', '.join(unknown)}; it may use "
-            f"{', '.join(NAMES[:arity])}, numbers, operators and {', '.join(CALLED)}"
+            f"{', '.join(NAMES[:arity])}, numbers, operators and {', '.join(called())}"
         )
     return expr
 

@@ -13,7 +13,7 @@ import numpy as np
 from ..core.array import Array
 from ..core.primitive import Aval, bind, new_level, shape_of
 from ..core.symbols import Builder, Symbol, is_full, symbol_of, topological
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 from ..values.graph import apply_rule
 from ..values.tracked import below
 from . import constant, trees

@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..core.array import Array
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 
 NUMBERS = (Array, np.ndarray, float, int, np.generic)
 _OPAQUE = (*NUMBERS, str, bytes, type, FunctionType, type(None))

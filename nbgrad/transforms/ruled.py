@@ -13,9 +13,9 @@ import numpy as np
 
 from ..core.array import Array
 from ..core.levels import Level
-from ..core.lines import user_line
 from ..core.primitive import Primitive, Unplanned, bind, new_level, shape_of
 from ..errors import TraceError
+from ..runtime.lines import user_line
 from ..values.batched import Batched
 from . import trees
 from .calls import CallPrimitive, FunctionCall

@@ -10,9 +10,9 @@ import numpy as np
 from ..core.array import Array
 from ..core.primitive import level_for, new_level, shape_of
 from ..errors import DimensionMismatch
-from ..kernels.kinds import is_a
 from ..kernels.shapes import MOST_AXES
 from ..rules.dtypes import FLOATS, known
+from ..runtime.kinds import is_a
 from ..values import backward, graph, leaked, operands, short
 from ..values.leaves import leaf_of
 from ..values.tracked import TrackedArray, below

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..core.remade import Wrapper
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 from . import trees
 from .objects import COMMON, NUMBERS, conceals
 

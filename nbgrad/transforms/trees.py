@@ -11,11 +11,11 @@ from typing import Any, cast
 
 import numpy as np
 
+from ..compiler.forks import fork_safe
 from ..core import primitive as core
 from ..core.array import Array
 from ..core.fillable import plain
-from ..kernels.jit.forks import fork_safe
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 from ..values.tracked import TrackedArray, below
 from .objects import COMMON, NUMBERS, Held, construct, is_float, opened
 

@@ -8,7 +8,7 @@ from ..core.array import Array
 from ..core.levels import innermost
 from ..core.primitive import Aval, Primitive
 from ..errors import DimensionMismatch, GraphError
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 from . import gradients, graph, operands
 from .children import Children
 from .graph import Leaf, Node

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 from . import graph
 from .gradients import contributions_to
 from .graph import Node

@@ -20,11 +20,11 @@ from ..core.primitive import Aval, Primitive, bind, new_level, shape_of
 from ..core.steps import Index, Path
 from ..core.symbols import Symbol, is_recorded, lifted
 from ..eager import emission
-from ..kernels.kinds import is_a
 from ..rules.families import Custom, Elementwise, Written, is_finite, reals
 from ..rules.families.arrays import zeros_like
 from ..rules.families.scalar import scale, scaled
 from ..rules.layout import astype, broadcast_to
+from ..runtime.kinds import is_a
 from . import writing
 from .operands import aval_of, in_kind, operand
 from .tracked import TrackedArray

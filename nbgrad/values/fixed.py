@@ -6,7 +6,7 @@ import numpy as np
 
 from ..core.primitive import Aval, Primitive
 from ..core.symbols import full
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 
 
 class _Constant(Primitive):

@@ -11,9 +11,9 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import ref
 
+from ..compiler.forks import fork_safe
 from ..core.primitive import Primitive, bind, shape_of
 from ..errors import GraphError
-from ..kernels.jit.forks import fork_safe
 from ..rules.layout import astype
 from ..rules.reduce import unbroadcast
 

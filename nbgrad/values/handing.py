@@ -6,9 +6,9 @@ from weakref import ref
 
 import numpy as np
 
-from ..kernels import native
-from ..kernels.builtin import slots
-from ..kernels.native import ALWAYS, NOTHING, WORD, word
+from ..capi import emitter as native
+from ..capi.builtin import slots
+from ..capi.emitter import ALWAYS, NOTHING, WORD, word
 from .base import GraphArray
 from .gradients import SWEPT
 from .graph import Leaf, tick

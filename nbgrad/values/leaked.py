@@ -16,7 +16,7 @@ import numpy as np
 from ..core.leaks import description, leaked
 from ..core.levels import code_of
 from ..errors import LeakedValueError
-from ..kernels.kinds import is_a
+from ..runtime.kinds import is_a
 from .base import titled
 from .graph import Ended, Leaf, Node, handle, leaf_below, live_children
 from .tracked import TrackedArray

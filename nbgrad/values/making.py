@@ -14,8 +14,8 @@ from ..core.array import Array, functions, implements
 from ..core.functions import items_of, no_rule
 from ..core.primitive import shape_of
 from ..errors import require_unmasked
-from ..kernels.kinds import is_a
 from ..rules import layout
+from ..runtime.kinds import is_a
 from .constants import as_kind, cast, filled, require_order
 
 

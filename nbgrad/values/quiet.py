@@ -1,7 +1,7 @@
 """C code of `core/errstate.py`: whether nothing asks for reports of floating-point errors."""
 
+from ..capi.emitter import INT, Emitter, word
 from ..core.errstate import CURRENT, quiet
-from ..kernels.native import INT, Emitter, word
 
 
 class Asked(Emitter):

@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from ..capi import emitter as native
+from ..capi import gate
+from ..capi.builtin import slots
+from ..capi.emitter import ALWAYS, NOTHING, WORD, Emitter, word
 from ..core.array import Array
 from ..core.fillable import Fillable
 from ..core.modes import active
 from ..core.primitive import Aval
 from ..eager.elementwise import ElementwisePlan
 from ..eager.plans import Plan
-from ..kernels import gate, native
-from ..kernels.builtin import slots
-from ..kernels.native import ALWAYS, NOTHING, WORD, Emitter, word
 from .base import GraphArray
 from .graph import Leaf, Node, add_child, tick
 from .operands import SHORT, aval_of, plain_operand

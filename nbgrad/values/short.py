@@ -4,9 +4,9 @@ once they are called often."""
 import sys
 from functools import partial
 
+from ..capi.builtin import function
 from ..core import errstate
 from ..eager.launching import often
-from ..kernels.builtin import function
 from . import gradients, tracked
 from .handing import HandOut, Reset
 from .quiet import Asked

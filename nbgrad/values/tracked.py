@@ -11,6 +11,7 @@ from weakref import ref
 
 import numpy as np
 
+from ..capi import gate
 from ..core import errstate, memory, modes
 from ..core.array import Array
 from ..core.fillable import PLAIN
@@ -20,7 +21,6 @@ from ..core.steps import Index
 from ..eager import plans as eager
 from ..eager.elementwise import ElementwisePlan
 from ..errors import DimensionMismatch, GraphError
-from ..kernels import gate
 from ..rules.families import ufunc_primitives
 from ..rules.index import slice_plan
 from . import backward, gradients, graph, operands, writing

@@ -8,7 +8,7 @@ import matplotlib.font_manager  # noqa: F401 (its first import can report on std
 import pytest
 
 import nbgrad
-from nbgrad.kernels.jit.folder import MAGIC
+from nbgrad.compiler.folder import MAGIC
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

@@ -97,7 +97,7 @@ def test_other_dtypes_are_refused():
 
 TERMINAL = """
 import io, sys
-from nbgrad.kernels.jit import cache as _cache
+from nbgrad.compiler import cache as _cache
 
 class Screen(io.StringIO):
     def isatty(self):
@@ -128,7 +128,7 @@ def test_long_compiling_is_told_once_on_a_terminal_and_nowhere_else(tmp_path):
 
 WAITING = """
 import io, sys, threading, time
-from nbgrad.kernels.jit import cache as _cache
+from nbgrad.compiler import cache as _cache
 
 class Screen(io.StringIO):
     def isatty(self):

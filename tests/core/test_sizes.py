@@ -5,17 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from nbgrad.core.naming import Naming, power_of, tagged
-from nbgrad.core.sizes import (
-    Size,
-    aligned,
-    at_least,
-    highest,
-    require_least,
-    stand_in,
-    value_of,
-)
 from nbgrad.errors import TraceError
+from nbgrad.ir.naming import Naming, power_of, tagged
+from nbgrad.ir.sizes import Size, aligned, at_least, highest, require_least, stand_in, value_of
 
 
 @pytest.fixture

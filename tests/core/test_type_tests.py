@@ -16,7 +16,7 @@ import pytest
 import nbgrad
 from nbgrad.core import slots
 from nbgrad.core.primitive import Aval
-from nbgrad.kernels.kinds import is_a
+from nbgrad.runtime.kinds import is_a
 
 
 def _of(function):
@@ -298,5 +298,5 @@ def test_the_package_asks_for_types():
             count += 1
             if not own and any(issubclass(face, kinds) for face in FACES):
                 wrong.append(f"{place}:{call.lineno}: {ast.unparse(call)}")
-    assert not wrong, "write is_a(x, kinds) of nbgrad.kernels.kinds"
+    assert not wrong, "write is_a(x, kinds) of nbgrad.runtime.kinds"
     assert count > 300

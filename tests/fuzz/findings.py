@@ -20,7 +20,7 @@ Defect = Callable[[], AbstractContextManager]
 
 
 ELSEWHERE = {
-    "cache: key-without-the-text": "tests/kernels/test_cache.py: machine code of another process",
+    "cache: key-without-the-text": "tests/compiler/test_cache.py: machine code of another process",
     "dtypes: changes-unnoticed": "tests/static/test_captured.py: arrays that change",
     "dtypes: derivatives-of-old-arrays": "tests/static/test_captured.py: arrays that change",
     "dtypes: numbers-as-they-come": "tests/static/test_integers_and_keys.py: numbers from @njit",

@@ -17,9 +17,9 @@ import numba
 import numpy as np
 from numba.core.errors import NumbaError
 
-from nbgrad.kernels.jit.kernel import jitted
-from nbgrad.kernels.jit.lean.syntax import TEXTS
-from nbgrad.kernels.jit.pipeline import Outside, left_to_numba
+from nbgrad.compiler.kernel import jitted
+from nbgrad.compiler.lean.syntax import TEXTS
+from nbgrad.compiler.pipeline import Outside, left_to_numba
 
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": False}
 GLOBALS = """

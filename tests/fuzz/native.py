@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import nbgrad
-from nbgrad.kernels.program import DISABLED
+from nbgrad.compiler.program import DISABLED
 from nbgrad.transforms import trees
 
 from .case import Case, Different, NotHere

@@ -13,7 +13,7 @@ from unittest import mock
 import numpy as np
 
 import nbgrad
-from nbgrad.kernels.program import DISABLED
+from nbgrad.compiler.program import DISABLED
 from nbgrad.transforms import trees
 
 from . import case, higher

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from nbgrad.codegen.blocks import Block, Pointer
-from nbgrad.codegen.interpret import interpret
-from nbgrad.codegen.loops import Let
 from nbgrad.core.array import Array
-from nbgrad.core.sizes import Size, value_of
 from nbgrad.errors import TraceError
+from nbgrad.ir.blocks import Block, Pointer
+from nbgrad.ir.interpret import interpret
+from nbgrad.ir.loops import Let
+from nbgrad.ir.sizes import Size, value_of
 from nbgrad.static.function import StaticFunction
 from nbgrad.static.loops.check import check_loops, check_memory
 from nbgrad.static.loops.memory import ArgumentBuffer

@@ -8,9 +8,9 @@ import pytest
 from numba import njit
 
 import nbgrad
+from nbgrad.compiler.pointers import pointer
 from nbgrad.kernels import gemm
 from nbgrad.kernels.blas import gemm_at
-from nbgrad.kernels.pointers import pointer
 
 KERNELS = {np.float64: gemm._gemm_f8, np.float32: gemm._gemm_f4}
 SPREAD = {np.float64: gemm._spread_gemm_f8, np.float32: gemm._spread_gemm_f4}

@@ -9,9 +9,9 @@ import pytest
 from rows import F32, F64, PLAIN_PYTHON
 
 import nbgrad
-from nbgrad.codegen.elementwise import Assignment, KernelOperand, loop_source
-from nbgrad.codegen.scalar import parse
-from nbgrad.kernels.jit.kernel import kernel_from_source
+from nbgrad.compiler.kernel import kernel_from_source
+from nbgrad.eager.loop_source import Assignment, KernelOperand, loop_source
+from nbgrad.ir.scalar import parse
 
 REFERENCES = {
     "arccos": mpmath.acos,

@@ -4,7 +4,7 @@ import numpy
 
 import nbgrad
 import nbgrad.numpy as np
-from nbgrad.kernels import gate
+from nbgrad.capi import gate
 from nbgrad.numpy import array, zeros
 
 MADE = {

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import nbgrad
-from nbgrad.kernels.jit import cache
+from nbgrad.compiler import cache
 from nbgrad.parallel.versions import here
 
 CUTS = {1: [], 2: [11], 3: [5, 29], 7: [3, 4, 11, 17, 18, 30]}

@@ -9,7 +9,7 @@ import rows
 from rows import Case, Point
 
 from nbgrad import grad, hvp, jvp, vjp
-from nbgrad.kernels.jit.kernel import stats
+from nbgrad.compiler.kernel import stats
 
 RTOL = 1e-12
 

@@ -6,10 +6,10 @@ import pytest
 from numba.core.errors import TypingError
 
 import nbgrad
-from nbgrad.codegen.affine import Affine
-from nbgrad.codegen.core import Address, CoreStep, RunDevice
-from nbgrad.codegen.loops import Begin, Literal
-from nbgrad.codegen.numba import Module, position_text
+from nbgrad.ir.affine import Affine
+from nbgrad.ir.core import Address, CoreStep, RunDevice
+from nbgrad.ir.loops import Begin, Literal
+from nbgrad.ir.numba_text import Module, position_text
 from nbgrad.kernels import scalar
 from nbgrad.static.loops.reroll import Moving, along, reroll
 

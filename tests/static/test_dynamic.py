@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import nbgrad
+from nbgrad.compiler.program import DISABLED
 from nbgrad.errors import DimensionMismatch, TraceError
-from nbgrad.kernels.program import DISABLED
 
 SIZES = (0, 1, 2, 3, 4, 5, 7, 8, 16, 17, 31, 32, 33, 64, 100, 127, 200, 333, 512, 1000)
 BATCH = {"x": ("n", None), "y": ("n",)}

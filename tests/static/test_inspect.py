@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import nbgrad
-from nbgrad.codegen.affine import Affine
-from nbgrad.codegen.loops import Join, Let, Store
-from nbgrad.codegen.reductions import SUM
-from nbgrad.codegen.scalar import parse
 from nbgrad.errors import TraceError
+from nbgrad.ir.affine import Affine
+from nbgrad.ir.loops import Join, Let, Store
+from nbgrad.ir.reductions import SUM
+from nbgrad.ir.scalar import parse
 from nbgrad.static.inspect.report import operations
 
 FLOAT = np.dtype(np.float64)

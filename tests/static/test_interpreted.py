@@ -10,8 +10,8 @@ from fuzz.written import MemoryFault, check_written, watched
 
 import nbgrad
 from nbgrad import softmax
-from nbgrad.codegen.core import RunDevice, RunKernel
-from nbgrad.codegen.loops import Loop
+from nbgrad.ir.core import RunDevice, RunKernel
+from nbgrad.ir.loops import Loop
 from nbgrad.static.loops import check as checks
 from nbgrad.static.loops import memory as planner
 from nbgrad.static.loops.memory import step_reads

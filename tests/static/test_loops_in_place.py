@@ -14,8 +14,8 @@ from fuzz.written import check_written
 from random_writes import SIZE, Draw, point
 
 import nbgrad
-from nbgrad.codegen.core import Branch, Core, Repeat, RunCore, RunDevice, RunKernel
-from nbgrad.codegen.loops import Loop, statements
+from nbgrad.ir.core import Branch, Core, Repeat, RunCore, RunDevice, RunKernel
+from nbgrad.ir.loops import Loop, statements
 
 rng = np.random.default_rng(0)
 N = 24

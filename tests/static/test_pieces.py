@@ -9,10 +9,10 @@ import pytest
 from fuzz.written import check_written, watched
 
 import nbgrad
-from nbgrad.codegen.core import RunKernel, all_steps
-from nbgrad.codegen.loops import PIECE, Loop, Pieces, Store, statements
-from nbgrad.kernels import pieces
+from nbgrad.ir.core import RunKernel, all_steps
+from nbgrad.ir.loops import PIECE, Loop, Pieces, Store, statements
 from nbgrad.static.loops import pieces as static_pieces
+from nbgrad.threads import pieces
 
 
 @pytest.fixture(autouse=True)

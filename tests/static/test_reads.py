@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import nbgrad
-from nbgrad.kernels import compared
+from nbgrad.capi import compared
 from nbgrad.static import function
 from nbgrad.static.reads import guard, kinds
 

@@ -10,9 +10,9 @@ import test_programs
 from fuzz.written import check_stages, check_written, watched
 
 import nbgrad
-from nbgrad.codegen.core import Repeat, Scratch
-from nbgrad.codegen.interpret import interpret
 from nbgrad.errors import TraceError
+from nbgrad.ir.core import Repeat, Scratch
+from nbgrad.ir.interpret import interpret
 from nbgrad.static.entry import signature
 from nbgrad.static.loops.check import check_loops, check_memory
 from nbgrad.static.loops.nest import Nest

@@ -7,7 +7,7 @@ import pytest
 
 import nbgrad
 from nbgrad import DimensionMismatch, UntrackedError, grad, jvp, vjp, vmap
-from nbgrad.kernels.jit.kernel import stats
+from nbgrad.compiler.kernel import stats
 
 RNG = np.random.default_rng(0)
 NUMBER: Any = 3.0

@@ -132,8 +132,8 @@ def test_slots_that_are_unset_or_wrong_give_the_errors_of_python():
 # Two threads that make functions of one name and address go through this at the same time.
 MAKING = """
 import threading
-from nbgrad.kernels import builtin
-from nbgrad.kernels.native import Emitter
+from nbgrad.capi import builtin
+from nbgrad.capi.emitter import Emitter
 
 gate, made = threading.Barrier(2), []
 

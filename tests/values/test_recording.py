@@ -12,9 +12,9 @@ import pytest
 
 import nbgrad
 from nbgrad import track
+from nbgrad.capi.builtin import function
 from nbgrad.core import errstate
 from nbgrad.core.primitive import Primitive
-from nbgrad.kernels.builtin import function
 from nbgrad.values import gradients, tracked
 from nbgrad.values.graph import add_child
 from nbgrad.values.handing import HandOut, Reset

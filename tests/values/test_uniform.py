@@ -6,8 +6,8 @@ import pytest
 import nbgrad
 from nbgrad.core.primitive import Primitive
 from nbgrad.eager import plans
-from nbgrad.kernels import pieces
 from nbgrad.rules.sums import SumPlan
+from nbgrad.threads import pieces
 
 COLUMNS = 23
 PROGRAMS = {

@@ -11,7 +11,10 @@ import math
 
 import numpy as np
 
-from ..jit.kernel import DISABLED, device
+from ...compiler.kernel import DISABLED, device
+from ...ir.functions import declare
+from . import bessel as _bessel
+from . import special as _special
 from .area import arccosh, arcsinh, arctanh
 from .bessel import bessel_i0, bessel_i1
 from .bits import fused, like, offset, radd, scalar, select
@@ -217,3 +220,11 @@ def _from_math(function):
 
 
 erf, erfc = _from_math(math.erf), _from_math(math.erfc)
+
+for _price, _module, _names in (
+    (30, _bessel, ("bessel_i0", "bessel_i1")),
+    (100, _special, _special.__all__),
+):
+    for _name in _names:
+        _function = getattr(_module, _name)
+        declare(_name, getattr(_function, "twin", _function), _price)

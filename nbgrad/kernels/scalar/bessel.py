@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from ..jit.kernel import part
+from ...compiler.kernel import part
 from .bits import like, scalar, select, series
 from .exponential import exp
 

@@ -12,7 +12,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import types
 
-from ..jit.kernel import DISABLED, device, instruction, with_twin
+from ...compiler.kernel import DISABLED, device, instruction, with_twin
 
 # (width of the integer, bits of the mantissa, bias, 1.5 * 2**mantissa, bits of sqrt(1/2))
 _LAYOUT = {

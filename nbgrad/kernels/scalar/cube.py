@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ..jit.kernel import part
+from ...compiler.kernel import part
 from .bits import exponent, like, mantissa, round_even, scalar, select, times_power_of_two
 
 __all__ = ["cbrt"]

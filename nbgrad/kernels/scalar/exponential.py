@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from ..jit.kernel import device, part
+from ...compiler.kernel import device, part
 from .bits import by_dtype, like, round_even, scalar, select, series, times_power_of_two
 
 __all__ = [

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from ..jit.kernel import part
+from ...compiler.kernel import part
 from .bits import by_dtype, like, scalar, select, series
 
 __all__ = ["arccos", "arcsin", "arctan", "arctan2"]

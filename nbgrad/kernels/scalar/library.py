@@ -13,10 +13,10 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from ..jit.interrupts import held_back
-from ..jit.kernel import instruction
-from ..kinds import is_a
-from ..layout import prototype
+from ...compiler.kernel import instruction
+from ...runtime.kinds import is_a
+from ...runtime.layout import prototype
+from ...runtime.signals import held_back
 
 __all__ = ["address", "of_scipy"]
 

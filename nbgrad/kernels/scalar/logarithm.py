@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ..jit.kernel import part
+from ...compiler.kernel import part
 from .bits import by_dtype, exponent, like, mantissa, scalar, select, series
 from .exponential import LOG2E, exp2_inside, exp_inside, times_log2
 

@@ -1,6 +1,6 @@
 """Polynomials by Horner's rule, a block of elements at a time so that loops over them vectorise."""
 
-from ..jit.kernel import kernel
+from ...compiler.kernel import kernel
 from . import radd
 
 BLOCK = 512

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from ..jit.kernel import part
+from ...compiler.kernel import part
 from .bits import (
     by_dtype,
     exponent,

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
-from ..jit.kernel import DISABLED, device, part, with_twin
-from ..marks import alone, wide
-from ..pointers import f8, hidden, scratch
+from ...compiler.attributes import alone, wide
+from ...compiler.kernel import DISABLED, device, part, with_twin
+from ...compiler.pointers import f8, hidden, scratch
 from .bits import like, radd, scalar, select, series
 from .library import of_scipy
 from .logarithm import log

@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
-from ..jit.kernel import device, part
-from ..marks import alone
+from ...compiler.attributes import alone
+from ...compiler.kernel import device, part
 from .bits import like, odd, round_even, scalar, select, series, turned
 
 __all__ = [

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from ...codegen.scalar import Expr
+from ...compiler.kernel import Kernel
 from ...core.array import Array, functions
 from ...core.primitive import Aval, Primitive, bind, shape_of
 from ...eager import plans as eager
 from ...eager.elementwise import ElementwisePlan
 from ...errors import NoRuleError
+from ...ir.scalar import Expr
 from ...kernels import shapes
-from ...kernels.jit.kernel import Kernel
-from ...kernels.kinds import is_a
+from ...runtime.kinds import is_a
 from .. import batching, dtypes, simpler, structure
 from ..dtypes import FLOATS, float_type, require_real
 from ..forms import scalar

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from ...codegen.affine import Axis
-from ...core.naming import tagged
-from ...core.sizes import is_dynamic, require_least
 from ...core.symbols import Symbol
 from ...errors import TraceError
-from ...kernels.kinds import is_a
+from ...ir.affine import Axis
+from ...ir.naming import tagged
+from ...ir.sizes import is_dynamic, require_least
+from ...runtime.kinds import is_a
 from ..dtypes import BOOL, INT
 
 HOLE = "position"

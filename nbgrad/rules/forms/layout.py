@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ...codegen.affine import Axis
-from ...codegen.reductions import SUM
+from ...ir.affine import Axis
+from ...ir.reductions import SUM
 from ..dtypes import BOOL
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ...codegen.affine import Axis
-from ...codegen.reductions import MAXIMUM, MINIMUM, Reduction
 from ...core.symbols import Symbol
+from ...ir.affine import Axis
+from ...ir.reductions import MAXIMUM, MINIMUM, Reduction
 from ..dtypes import BOOL
 
 

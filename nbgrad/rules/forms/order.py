@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...codegen.affine import Axis
-from ...codegen.reductions import MINIMUM, Reduction
+from ...ir.affine import Axis
+from ...ir.reductions import MINIMUM, Reduction
 from ...kernels.sorting import in_lanes
 from ..dtypes import BOOL, INT
 

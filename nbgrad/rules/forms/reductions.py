@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...codegen.reductions import MAXIMUM, MINIMUM, SUM, Reduction
-from ...core.sizes import require_least
+from ...ir.reductions import MAXIMUM, MINIMUM, SUM, Reduction
+from ...ir.sizes import require_least
 from ..dtypes import INT
 
 

@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ...codegen.affine import Axis
-from ...codegen.reductions import MAXIMUM, SUM
+from ...ir.affine import Axis
+from ...ir.reductions import MAXIMUM, SUM
 from ..dtypes import BOOL, INT
 from .reductions import opened
 

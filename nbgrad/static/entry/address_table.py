@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ...kernels.pointers import Overlap
-from ...kernels.program import overlapping, pack
+from ...compiler.pointers import Overlap
+from ...compiler.program import overlapping, pack
 
 _EIGHT = 8  # as many arrays as `pack` takes
 

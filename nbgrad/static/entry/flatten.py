@@ -12,9 +12,9 @@ import numpy as np
 from ...core.primitive import Aval
 from ...core.symbols import static_key
 from ...errors import has_mask, require_unmasked
-from ...kernels.kinds import is_a
 from ...kernels.shapes import require_axes
 from ...rules.dtypes import known
+from ...runtime.kinds import is_a
 from ...transforms import trees
 
 if TYPE_CHECKING:

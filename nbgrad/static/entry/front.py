@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...kernels.kinds import is_a
-from ...kernels.program import DISABLED, arena
+from ...compiler.program import DISABLED, arena
+from ...runtime.kinds import is_a
 from .address_table import check_apart, table_of
 from .flatten import PYTHONS, UNFIT, Writer, entry_argument
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ...codegen.affine import Affine
-from ...codegen.core import Core, CoreStep, RunKernel, Scratch, Slot, all_steps
-from ...codegen.loops import Gemm, Pieces
-from ...codegen.numba import Line, Module, position_text
-from ...core.naming import naming
-from ...core.sizes import is_dynamic
+from ...ir.affine import Affine
+from ...ir.core import Core, CoreStep, RunKernel, Scratch, Slot, all_steps
+from ...ir.loops import Gemm, Pieces
+from ...ir.naming import naming
+from ...ir.numba_text import Line, Module, position_text
+from ...ir.sizes import is_dynamic
 from ...kernels.gemm import is_spread
 from ..loops.build import CoreBuilder
 from ..loops.memory import ArgumentBuffer, ResultBuffer

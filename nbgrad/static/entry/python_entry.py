@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from ...compiler.forks import with_open_properties
+from ...compiler.pointers import Overlap
+from ...compiler.program import DISABLED, Entry, arena
 from ...core.primitive import Aval
 from ...errors import require_unmasked
-from ...kernels import pool
-from ...kernels.jit.forks import with_open_properties
-from ...kernels.kinds import is_a
-from ...kernels.pointers import Overlap
-from ...kernels.program import DISABLED, Entry, arena
+from ...runtime.kinds import is_a
+from ...threads import pool
 from ...transforms import trees
 from ..trace.program import Program
 from . import njit_entry

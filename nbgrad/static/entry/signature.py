@@ -15,22 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from ...codegen.imports import names_used
-from ...core.sizes import is_dynamic, names_in, value_of
-from ...kernels import (
-    banded,
-    exponentials,
-    marks,
-    pointers,
-    random,
-    scalar,
-    selection,
-    systems,
-    threads,
-    ways,
-)
-from ...kernels.jit.forks import with_open_properties
-from ...kernels.program import DISABLED
+from ...compiler import argument_checks as ways
+from ...compiler import attributes as marks
+from ...compiler import pointers
+from ...compiler.forks import with_open_properties
+from ...compiler.program import DISABLED
+from ...ir.imports import names_used
+from ...ir.sizes import is_dynamic, names_in, value_of
+from ...kernels import banded, exponentials, random, scalar, selection, systems
+from ...threads import helpers as threads
 from ..loops.memory import ArgumentBuffer, Memory, ResultBuffer, Storage
 from ..loops.plan import STACK, is_large
 from ..lower.values import Value
@@ -148,9 +141,9 @@ _IMPORTS = {
     "nbgrad.kernels.banded": tuple(banded.__all__),
     "nbgrad.kernels.blas": ("gemm_at",),
     "nbgrad.kernels.exponentials": tuple(exponentials.__all__),
-    "nbgrad.kernels.jit.kernel": ("device", "exact"),
-    "nbgrad.kernels.marks": tuple(marks.__all__),
-    "nbgrad.kernels.pointers": tuple(pointers.__all__),
+    "nbgrad.compiler.kernel": ("device", "exact"),
+    "nbgrad.compiler.attributes": tuple(marks.__all__),
+    "nbgrad.compiler.pointers": tuple(pointers.__all__),
     "nbgrad.kernels.random": tuple(random.__all__),
     "nbgrad.kernels.running": (
         "convolved", "cumsum", "cumsum_back", "overlapped", "recurred", "recurred_back",
@@ -160,8 +153,8 @@ _IMPORTS = {
     "nbgrad.kernels.selection": tuple(selection.__all__),
     "nbgrad.kernels.sorting": ("ordered", "ordered_together", "searched"),
     "nbgrad.kernels.systems": tuple(systems.__all__),
-    "nbgrad.kernels.threads": tuple(threads.__all__),
-    "nbgrad.kernels.ways": tuple(ways.__all__),
+    "nbgrad.threads.helpers": tuple(threads.__all__),
+    "nbgrad.compiler.argument_checks": tuple(ways.__all__),
 }  # fmt: skip
 _TAKEN = {"np", *dir(builtins), *(name for names in _IMPORTS.values() for name in names)}
 _KERNEL = re.compile(r"(loop|copy|part|product)\d+")

@@ -10,10 +10,10 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...codegen.core import CoreStep
-from ...codegen.loops import Join, Kernel, Let, Store, statements
-from ...codegen.scalar import Apply, ordered
-from ...core.sizes import is_dynamic
+from ...ir.core import CoreStep
+from ...ir.loops import Join, Kernel, Let, Store, statements
+from ...ir.scalar import Apply, ordered
+from ...ir.sizes import is_dynamic
 from ..entry.module import Emitted
 from ..loops.elements import Access
 from ..loops.memory import ArgumentBuffer, Memory, ResultBuffer, Scratch, bytes_of
@@ -237,8 +237,8 @@ def _work(kernel: Kernel) -> int:
 def operations(statement: object) -> int:
     """The arithmetic of a statement: choices, signs of constants and casts are free.
 
-    >>> from nbgrad.codegen.loops import Let
-    >>> from nbgrad.codegen.scalar import parse
+    >>> from nbgrad.ir.loops import Let
+    >>> from nbgrad.ir.scalar import parse
     >>> body = parse("select(x < 0.0, 0.0, exp(x) + 1.0)")
     >>> operations(Let("v1", body, ("v0",), np.dtype(float), np.dtype(float)))
     3

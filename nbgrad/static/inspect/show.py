@@ -6,7 +6,7 @@ from reprlib import Repr
 
 import numpy as np
 
-from ...kernels.kinds import is_a
+from ...runtime.kinds import is_a
 from ...values import graph
 from ...values.base import titled
 from ...values.drawing import HEAD, Drawing, quoted

@@ -7,14 +7,14 @@ the first two; buffers a0, ... (arguments), r0, ... (results) and w with a byte 
 from collections.abc import Hashable, Iterator
 from functools import cached_property
 
-from ...codegen import affine
-from ...codegen.affine import Axis
-from ...codegen.core import Core, Scratch, Slot
-from ...codegen.numba import indented, position_text
-from ...codegen.scalar import NAMES, text_of
-from ...codegen.show import Shown
-from ...core.sizes import is_dynamic
-from ...kernels.jit.forks import with_open_properties
+from ...compiler.forks import with_open_properties
+from ...ir import affine
+from ...ir.affine import Axis
+from ...ir.core import Core, Scratch, Slot
+from ...ir.numba_text import indented, position_text
+from ...ir.scalar import NAMES, text_of
+from ...ir.show import Shown
+from ...ir.sizes import is_dynamic
 from ..entry.module import Emitted
 from ..entry.signature import Signature
 from ..loops.plan import LoopPlan

@@ -3,19 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from ...codegen.affine import Affine
-from ...codegen.loops import (
-    Begin,
-    Chunks,
-    Join,
-    Let,
-    Load,
-    Loop,
-    Place,
-    Statement,
-    Store,
-)
-from ...core.sizes import is_dynamic
+from ...ir.affine import Affine
+from ...ir.loops import Begin, Chunks, Join, Let, Load, Loop, Place, Statement, Store
+from ...ir.sizes import is_dynamic
 
 EACH = -1
 """The loop variable that runs over a whole buffer."""

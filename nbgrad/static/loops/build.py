@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from ...codegen.affine import Affine
-from ...codegen.core import Address, Core, CoreStep, RunDevice, RunKernel
-from ...codegen.loops import Gemm, Literal, Load, Operand, Statement
-from ...core.naming import naming
+from ...ir.affine import Affine
+from ...ir.core import Address, Core, CoreStep, RunDevice, RunKernel
+from ...ir.loops import Gemm, Literal, Load, Operand, Statement
+from ...ir.naming import naming
 from ..lower.buffered import Choice, DeviceCall, Matmul, Scan
 from ..lower.values import Full, Value
 from ..schedule.fuse import FusionGroup, ScheduledStep, Single

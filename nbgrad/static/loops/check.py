@@ -3,10 +3,10 @@
 from collections.abc import Hashable, Iterator
 from itertools import combinations
 
-from ...codegen.check import check_core
-from ...codegen.core import Core
-from ...codegen.loops import is_ranged, statements
 from ...errors import TraceError
+from ...ir.check import check_core
+from ...ir.core import Core
+from ...ir.loops import is_ranged, statements
 from ..lower.buffered import Item, Reduce, Scatter
 from ..lower.values import Value
 from ..schedule.fuse import FusionGroup, Single
@@ -25,7 +25,7 @@ from .plan import LoopPlan
 
 
 def check_loops(core: Core, plan: LoopPlan) -> None:
-    """Raise TraceError where a core of a plan is not sound: see `codegen.check`."""
+    """Raise TraceError where a core of a plan is not sound: see `ir.check`."""
     sizes: dict[Hashable, int] = {}
     sizes |= {
         ArgumentBuffer(i): v.size * bytes_of(v) for i, v in enumerate(plan.graph.inputs) if v.shape

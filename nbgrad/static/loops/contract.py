@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ...codegen.core import Branch, CoreStep, Repeat, RunCore, RunKernel
-from ...codegen.loops import Begin, Join, Let, Literal, Operand, Store
-from ...codegen.scalar import parse
+from ...ir.core import Branch, CoreStep, Repeat, RunCore, RunKernel
+from ...ir.loops import Begin, Join, Let, Literal, Operand, Store
+from ...ir.scalar import parse
 
 _PRODUCT = parse("x * y")
 # For a sum or difference: where a factor of it may stand, and what becomes of both.

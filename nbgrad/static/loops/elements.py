@@ -8,10 +8,10 @@ its subclasses' to say. Nothing here recurses: programs may be long.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ...codegen import affine
-from ...codegen.affine import Affine, flat, span
-from ...codegen.loops import Let, Literal, Load, Operand, Place, Statement
-from ...core.sizes import require_least
+from ...ir import affine
+from ...ir.affine import Affine, flat, span
+from ...ir.loops import Let, Literal, Load, Operand, Place, Statement
+from ...ir.sizes import require_least
 from ..lower.values import (
     Concat,
     Extent,

@@ -8,8 +8,8 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from ...codegen.affine import Affine, span
-from ...codegen.loops import (
+from ...ir.affine import Affine, span
+from ...ir.loops import (
     PIECE,
     Chunks,
     Guarded,
@@ -22,7 +22,7 @@ from ...codegen.loops import (
     is_ranged,
     statements,
 )
-from ...codegen.veil import with_hidden_infinities
+from ...ir.veil import with_hidden_infinities
 from ..lower.values import Value
 from .memory import Memory
 from .nest import Nest

@@ -7,8 +7,8 @@ one row, and a value may take the place of one that dies where it is made.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ...codegen.core import Scratch
-from ...core.sizes import aligned, at_least, highest, is_dynamic
+from ...ir.core import Scratch
+from ...ir.sizes import aligned, at_least, highest, is_dynamic
 from ..lower.buffered import Nested, Reduce, Scatter
 from ..lower.values import BOOL, Input, Reshape, Value
 from ..schedule.buffers import buffer_of, place_of

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise, product
 
-from ...codegen import affine
-from ...codegen.affine import Affine, flat
-from ...codegen.loops import Begin, Join, Literal, Operand, Statement, Store, is_ranged, statements
-from ...codegen.reductions import SUM
-from ...core.sizes import require_least
-from ...kernels.jit.forks import with_open_properties
+from ...compiler.forks import with_open_properties
+from ...ir import affine
+from ...ir.affine import Affine, flat
+from ...ir.loops import Begin, Join, Literal, Operand, Statement, Store, is_ranged, statements
+from ...ir.reductions import SUM
+from ...ir.sizes import require_least
 from ..lower.buffered import Reduce, Scatter
 from ..lower.values import Full, Value
 from ..schedule.buffers import buffer_of

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from ...codegen.core import Address, Branch, CoreStep, RunCore, RunDevice
-from ...codegen.loops import Begin, Literal, Operand
+from ...ir.core import Address, Branch, CoreStep, RunCore, RunDevice
+from ...ir.loops import Begin, Literal, Operand
 from ..lower.buffered import Choice, Item
 from ..lower.values import BOOL, Value
 from ..schedule.buffers import place_of

@@ -8,8 +8,8 @@ that it returns; of sums into an array, as over the first axis, it fills an arra
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ...codegen.affine import Affine, span, variable
-from ...codegen.loops import (
+from ...ir.affine import Affine, span, variable
+from ...ir.loops import (
     PIECE,
     Begin,
     Chunks,
@@ -26,8 +26,8 @@ from ...codegen.loops import (
     Statement,
     Store,
 )
-from ...core.sizes import is_dynamic
-from ...kernels.pieces import cut, is_large
+from ...ir.sizes import is_dynamic
+from ...threads.pieces import cut, is_large
 from ..lower.buffered import Item
 from ..lower.values import Value
 from .block import EACH

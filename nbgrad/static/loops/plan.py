@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...core.sizes import is_dynamic
+from ...ir.sizes import is_dynamic
 from ..lower.buffered import Choice, Item, Scan
 from ..lower.graph import Graph
 from ..lower.step import LoweredSide, LoweredStep

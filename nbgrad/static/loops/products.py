@@ -3,10 +3,10 @@
 import math
 from typing import NamedTuple
 
-from ...codegen.affine import ZERO, affine_of
-from ...codegen.loops import Begin, Gemm, Join, Kernel, Let, Literal, Load, Loop, Store
-from ...codegen.reductions import SUM
-from ...codegen.scalar import parse
+from ...ir.affine import ZERO, affine_of
+from ...ir.loops import Begin, Gemm, Join, Kernel, Let, Literal, Load, Loop, Store
+from ...ir.reductions import SUM
+from ...ir.scalar import parse
 from ..lower.buffered import Matmul
 from ..lower.values import Reshape, Value, View
 from ..schedule.buffers import strides_for_blas

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
-from ...codegen.affine import Affine, affine_of
-from ...codegen.core import Address, Branch, CoreStep, Repeat, RunCore, RunDevice
-from ...codegen.loops import Begin, Let, Literal, Load, Operand, Store
-from ...codegen.scalar import parse
+from ...ir.affine import Affine, affine_of
+from ...ir.core import Address, Branch, CoreStep, Repeat, RunCore, RunDevice
+from ...ir.loops import Begin, Let, Literal, Load, Operand, Store
+from ...ir.scalar import parse
 from ..lower.buffered import Scan
 from ..lower.step import LoweredStep
 from ..lower.values import BOOL, INT, Value

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ...codegen.affine import Affine, affine_of
-from ...codegen.core import Address, CoreStep, Repeat, RunDevice, RunKernel
-from ...codegen.loops import Gemm, Kernel
+from ...ir.affine import Affine, affine_of
+from ...ir.core import Address, CoreStep, Repeat, RunDevice, RunKernel
+from ...ir.loops import Gemm, Kernel
 
 # A run is at least so many rounds, of at most so many steps each: fewer cost Numba less.
 _ROUNDS, _LONGEST = 4, 12

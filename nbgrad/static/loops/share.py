@@ -7,18 +7,8 @@ numbers in it: compiled once, it costs a fraction.
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ...codegen.core import CoreStep, RunKernel
-from ...codegen.loops import (
-    PIECE,
-    Chunks,
-    Guarded,
-    Kernel,
-    Let,
-    Literal,
-    Loop,
-    Pieces,
-    Statement,
-)
+from ...ir.core import CoreStep, RunKernel
+from ...ir.loops import PIECE, Chunks, Guarded, Kernel, Let, Literal, Loop, Pieces, Statement
 
 
 def share_kernels(steps: Sequence[CoreStep], text_of: Callable[[Kernel], str]) -> list[CoreStep]:

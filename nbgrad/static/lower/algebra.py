@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...codegen.functions import Constant
-from ...codegen.reductions import SUM
-from ...codegen.scalar import NAMES, SCALED, Expr, evaluate, is_exact, parse
+from ...ir.functions import Constant
+from ...ir.reductions import SUM
+from ...ir.scalar import NAMES, SCALED, Expr, evaluate, is_exact, parse
 from .buffered import Reduce
 from .values import Full, Map, Reshape, Value, View, is_finite, is_map, number_of
 

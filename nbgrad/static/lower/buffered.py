@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ...codegen.reductions import Reduction
+from ...ir.reductions import Reduction
 from .values import Map, Value
 
 

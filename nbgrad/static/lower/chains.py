@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from ...codegen.affine import Axis
-from ...core.sizes import is_dynamic
+from ...ir.affine import Axis
+from ...ir.sizes import is_dynamic
 from .algebra import PLUS, SAME
 from .buffered import Item, Scan, Scatter
 from .graph import Graph

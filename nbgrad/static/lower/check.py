@@ -13,7 +13,7 @@ def check_values(outputs: Sequence[Value]) -> None:
 
     >>> from nbgrad.static.lower.check import check_values
     >>> from nbgrad.static.lower.graph import Graph
-    >>> from nbgrad.codegen.reductions import SUM
+    >>> from nbgrad.ir.reductions import SUM
     >>> graph = Graph()
     >>> check_values([graph.reduce(SUM, graph.input((2, 3), float), (0,))])
     """

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ...codegen.affine import Axis
-from ...codegen.functions import Constant
-from ...codegen.reductions import MAXIMUM, MINIMUM, Reduction
-from ...codegen.scalar import Expr, parse
-from ...core.naming import power_of, tagged
-from ...core.sizes import is_dynamic, is_sum, require_least
-from ...kernels.kinds import is_a
+from ...ir.affine import Axis
+from ...ir.functions import Constant
+from ...ir.naming import power_of, tagged
+from ...ir.reductions import MAXIMUM, MINIMUM, Reduction
+from ...ir.scalar import Expr, parse
+from ...ir.sizes import is_dynamic, is_sum, require_least
 from ...rules.dtypes import known
+from ...runtime.kinds import is_a
 from .algebra import CHOICE, OVER, SAME, TIMES, simpler
 from .buffered import DeviceCall, Scatter
 from .inside import require_inside

@@ -8,7 +8,7 @@ a loop.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ...codegen.affine import Axis
+from ...ir.affine import Axis
 from .graph import Graph
 from .values import Inset, Pad, Value, topological
 

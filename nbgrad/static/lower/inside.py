@@ -1,9 +1,9 @@
 """What must hold of named sizes for a value to be what it is: its elements lie inside of what they
 are elements of."""
 
-from ...codegen.affine import Axis
-from ...core.naming import naming
-from ...core.sizes import require_least
+from ...ir.affine import Axis
+from ...ir.naming import naming
+from ...ir.sizes import require_least
 from .buffered import Scatter
 from .values import Pad, Take, Value, View
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import TypeGuard
 
-from ...codegen.affine import Axis
-from ...core.sizes import require_least
+from ...ir.affine import Axis
+from ...ir.sizes import require_least
 from .values import Concat, Map, Value, View
 
 # A reshape is moved through at most so many elementwise ops, which may be computed twice then.

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...codegen.functions import Constant
 from ...core.array import Array
-from ...core.naming import naming
 from ...core.symbols import Symbol
 from ...errors import TraceError
+from ...ir.functions import Constant
+from ...ir.naming import naming
 from ...rules.dtypes import known
 from ..trace.program import Program
 from .choice import choice

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...codegen.affine import Axis
-from ...codegen.reductions import SUM
+from ...ir.affine import Axis
+from ...ir.reductions import SUM
 from .algebra import TIMES
 from .buffered import Matmul
 from .values import Full, Value, View

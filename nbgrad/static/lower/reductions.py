@@ -3,8 +3,8 @@
 import math
 from typing import TYPE_CHECKING
 
-from ...codegen.affine import Axis
-from ...codegen.reductions import MAXIMUM, MINIMUM, SUM, Reduction
+from ...ir.affine import Axis
+from ...ir.reductions import MAXIMUM, MINIMUM, SUM, Reduction
 from .algebra import MINUS, NEGATIVE, PLUS, TIMES
 from .buffered import Matmul, Reduce
 from .products import summed_products

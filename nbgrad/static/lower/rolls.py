@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from ...codegen.affine import Axis
+from ...ir.affine import Axis
 from .graph import Graph
 from .layout import is_even
 from .values import Concat, Map, Value, View, topological

@@ -8,7 +8,7 @@ block in zeros, so both can run over `x`, in one loop that loads and computes on
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ...codegen.reductions import SUM
+from ...ir.reductions import SUM
 from .buffered import Reduce
 from .graph import Graph
 from .values import Full, Inset, Map, Pad, Value, View, topological

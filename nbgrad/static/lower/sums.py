@@ -8,7 +8,7 @@ only in where they begin, of one kernel.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ...codegen.affine import Axis
+from ...ir.affine import Axis
 from .algebra import PLUS
 from .buffered import Scatter
 from .graph import Graph

@@ -7,17 +7,10 @@ the steps of a loop: the array is copied once, and each write goes over what it 
 
 from collections.abc import Sequence
 
-from ...core.sizes import is_dynamic
+from ...ir.sizes import is_dynamic
 from .algebra import PLUS
 from .buffered import Held, Scatter
-from .chains import (
-    block_below,
-    block_over,
-    chain_of,
-    is_small_block,
-    replaced,
-    written_over,
-)
+from .chains import block_below, block_over, chain_of, is_small_block, replaced, written_over
 from .graph import Graph
 from .reads import held, with_copies
 from .values import Pad, Value, is_map, topological

@@ -12,10 +12,10 @@ from typing import Any, ClassVar, NamedTuple, TypeGuard
 
 import numpy as np
 
-from ...codegen import affine
-from ...codegen.affine import Affine, Axis
-from ...codegen.functions import Constant
-from ...codegen.scalar import Expr
+from ...ir import affine
+from ...ir.affine import Affine, Axis
+from ...ir.functions import Constant
+from ...ir.scalar import Expr
 from ...rules.dtypes import BOOL, INT
 
 __all__ = ["BOOL", "INT"]

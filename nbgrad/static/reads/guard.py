@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import require_unmasked
-from ...kernels.kinds import is_a
+from ...runtime.kinds import is_a
 from ..trace.program import Program
 from . import kinds
 from .walk import Reads
@@ -78,7 +78,7 @@ class Guard:
 
         made = None
         if self._calls >= FEW:
-            from ...kernels.compared import calls
+            from ...capi.compared import calls
 
             self._note()
             made = calls(target, self._head, general)
@@ -86,7 +86,7 @@ class Guard:
 
     def _note(self) -> None:
         """Note in memory what is compared; nothing is equal where that cannot be done."""
-        from ...kernels.compared import Table
+        from ...capi.compared import Table
 
         try:
             table = Table(*self._tabled())

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from ...core.symbols import static_key
-from ...kernels import layout
-from ...kernels.layout import version_place as _version_place
+from ...runtime import layout
+from ...runtime.layout import version_place as _version_place
 
 _MISSING = object()
 _MANAGED_DICT = 1 << 4  # Py_TPFLAGS_MANAGED_DICT

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from ...codegen.affine import flat, identity
 from ...errors import TraceError
+from ...ir.affine import flat, identity
 from ..lower.buffered import Nested, Reduce, Scatter
 from ..lower.values import Full, Input, Value
 from .edges import domain_edges

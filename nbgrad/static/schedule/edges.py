@@ -7,7 +7,7 @@ edge. A branch inside of a loop would keep it from vectorising, so the loop is s
 import math
 from collections.abc import Iterable
 
-from ...core.sizes import require_least
+from ...ir.sizes import require_least
 from ..lower.buffered import Reduce, Scatter
 from ..lower.values import Concat, Map, Pad, Take, Value, View
 

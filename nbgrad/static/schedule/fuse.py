@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...codegen.affine import Affine, flat, identity
-from ...core.sizes import is_dynamic
+from ...ir.affine import Affine, flat, identity
+from ...ir.sizes import is_dynamic
 from ..lower.buffered import DeviceCall, Item, Matmul, Nested, Reduce, Scatter
 from ..lower.reads import reads_first
 from ..lower.values import Extent, Full, Index, Input, Read, Value

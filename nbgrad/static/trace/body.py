@@ -11,11 +11,11 @@ import numpy as np
 
 from ...core.array import Array
 from ...core.memory import inside_body
-from ...core.naming import tagged
 from ...core.primitive import Aval, Primitive, new_level
 from ...core.symbols import Symbol, recording, symbol_of, topological
-from ...kernels.kinds import is_a
+from ...ir.naming import tagged
 from ...rules.dtypes import known
+from ...runtime.kinds import is_a
 from ...values.tracked import below
 from .program import ArrayValue, Operand, Program, replay
 from .record import Recorder, argument

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...core.fillable import Filled
 from ...core.symbols import static_key
-from ...kernels.kinds import is_a
+from ...runtime.kinds import is_a
 from ..reads import kinds
 from ..reads.walk import Reads
 

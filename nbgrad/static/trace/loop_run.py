@@ -10,7 +10,7 @@ from ...core.array import Array
 from ...core.memory import copied
 from ...core.primitive import Aval, Primitive, bind
 from ...core.symbols import Symbol
-from ...kernels.kinds import is_a
+from ...runtime.kinds import is_a
 from .body import Joined
 from .program import ArrayValue, Operand
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ...core.naming import naming, power_of, tagged
 from ...core.primitive import Aval, Primitive
-from ...core.sizes import is_dynamic
 from ...core.symbols import Builder, Symbol
+from ...ir.naming import naming, power_of, tagged
+from ...ir.sizes import is_dynamic
 
 # Evenly spaced numbers are so up to rounding: np.linspace sets the last one.
 _ROUNDING = 1e-15

@@ -5,18 +5,18 @@ from typing import Any
 
 import numpy as np
 
+from ...capi import gate
 from ...core.array import Array
-from ...core.lines import calling_line
 from ...core.memory import Argument
 from ...core.primitive import Aval, Primitive, new_level
 from ...core.symbols import Builder, Symbol, aval_of, recording, symbol_of
 from ...errors import TraceError, require_unmasked
-from ...kernels import gate
-from ...kernels.kinds import is_a
 from ...kernels.shapes import require_axes
 from ...rules.dtypes import known
 from ...rules.elementwise import copy
 from ...rules.layout import transpose
+from ...runtime.kinds import is_a
+from ...runtime.lines import calling_line
 from ...transforms import trees
 from ...transforms.objects import NUMBERS
 from ...values.tracked import below

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ...core.naming import Naming, power_of, tagged
 from ...core.primitive import Primitive
-from ...core.sizes import is_dynamic, value_of
 from ...core.symbols import Symbol
-from ...kernels.kinds import is_a
+from ...ir.naming import Naming, power_of, tagged
+from ...ir.sizes import is_dynamic, value_of
+from ...runtime.kinds import is_a
 from .program import Program
 
 # Numbers that are made of sizes by another formula agree up to this.

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from unittest.mock import patch
 
-from nbgrad.kernels.jit import cache as _cache
-from nbgrad.kernels.jit import kernel as _jit
+from nbgrad.compiler import cache as _cache
+from nbgrad.compiler import kernel as _jit
 
 _file = _cache.KernelCache._file
 

@@ -1,0 +1,1 @@
+"""C functions that Python calls, written against the interfaces of CPython and NumPy."""

@@ -1,0 +1,82 @@
+"""Functions that an `Emitter` wrote, compiled and callable from Python."""
+
+import ctypes
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from ..compiler.kernel import undisturbed
+from ..runtime.layout import prototype
+from .emitter import Emitter
+
+__all__ = ["builtin", "compiled", "function", "slots"]
+
+FASTCALL = 0x80 | 0x02  # with keywords
+
+
+@cache
+def _engine(level: int) -> Any:
+    """What makes machine code and keeps it. Straight code has nothing to optimise, and is made in a
+    third of the time without trying."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_default_triple().create_target_machine(opt=level, jit=True)
+    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+
+
+_kept: list[Any] = []
+
+
+def compiled(emitter: Emitter, level: int = 0) -> int:
+    """The address of the function that was written, made at a level of optimization. It lasts as
+    long as the process, and so do the objects whose addresses stand in it."""
+    _kept.extend(emitter.kept)
+    with undisturbed():
+        engine = _engine(level)
+        engine.add_module(llvm.parse_assembly(str(emitter.module)))
+        engine.finalize_object()
+        return engine.get_function_address(emitter.function.name)
+
+
+_POINTER = ctypes.c_void_p
+
+
+class Definition(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+_new_function = prototype(
+    "PyCFunction_NewEx", ctypes.py_object, _POINTER, ctypes.py_object, _POINTER
+)
+
+
+def function(write: Callable[[], Emitter], general: Callable) -> Callable:
+    """The function that is written, which leaves what it does not foresee to a general one."""
+    return builtin(general.__name__, compiled(write()), (general,))
+
+
+def builtin(name: str, address: int, own: tuple) -> Callable:
+    """The C function at an address as a function of Python, which is handed `own`.
+
+    Python keeps the address of the definition, and `own`: so that is what keeps the definition.
+    """
+    definition = Definition(name.encode(), address, FASTCALL, None)
+    return _new_function(ctypes.addressof(definition), (*own, definition), None)
+
+
+def slots(kind: type, *names: str) -> dict[str, int]:
+    """Where slots lie in the objects of a class: found by setting them."""
+    x, found = object.__new__(kind), {}
+    words = (ctypes.c_size_t * (kind.__basicsize__ // 8)).from_address(id(x))
+    for name in names:
+        mark = object()
+        setattr(x, name, mark)
+        found[name] = 8 * list(words).index(id(mark))
+    return found

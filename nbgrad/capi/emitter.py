@@ -1,0 +1,341 @@
+"""C functions that Python calls, written in LLVM's terms against Python's and NumPy's interfaces.
+
+An `Emitter` writes one: what C code does by macros of Python and NumPy is a method of it. Addresses
+and pointers are integers here, as they come from tables and from other structures.
+"""
+
+import ctypes
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache, reduce
+from itertools import count
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils
+
+from ..runtime import layout
+
+WORD, INT, DOUBLE, SINGLE = ir.IntType(64), ir.IntType(32), ir.DoubleType(), ir.FloatType()
+VOID = ir.VoidType()
+_IN_ORDER = layout.C_ORDER | layout.ALIGNED
+_AS_KERNELS_TAKE = _IN_ORDER | layout.WRITEABLE
+ARRAY, DICT, FLOAT, INTEGER, LIST, SCALAR, TUPLE = map(
+    id, (np.ndarray, dict, float, int, list, np.float64, tuple)
+)
+NOTHING, ALWAYS = WORD(id(None)), ir.IntType(1)(1)
+
+
+_names = count()
+
+
+@cache
+def _of_python(name: str) -> int:
+    """The address of a function of Python's C interface."""
+    address = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
+    assert address
+    return address
+
+
+def word(number: int) -> ir.Constant:
+    """An integer, or an address."""
+    return ir.Constant(WORD, number)
+
+
+class Emitter:
+    """Writes a C function for Python, which is handed `own`, a tuple of which the first item is a
+    general function. `demand` says what must hold; where it does not, that one is called.
+    A count of None is for any number of arguments.
+
+    Objects are borrowed, unless they are made or held here: `owned` lists what is let go where
+    something fails.
+    """
+
+    def __init__(self, count: int | None, keywords: bool = False):
+        self.module = ir.Module()
+        name = f"nbgrad_native_{next(_names)}"
+        self.function = ir.Function(self.module, ir.FunctionType(WORD, [WORD] * 4), name)
+        self.own, self.args, self.given, self.keywords = self.function.args
+        self.build = ir.IRBuilder(self.function.append_basic_block())
+        self.owned: list[Any] = []
+        self.kept: list[Any] = []
+        self.slow, self.failed = (self.function.append_basic_block() for _ in range(2))
+        with self.build.goto_block(self.failed):
+            self.build.ret(word(0))
+        with self.build.goto_block(self.slow):
+            operands = self.item(self.own, 0), self.args, self.given, self.keywords
+            self.build.ret(self.python("PyObject_Vectorcall", WORD, *operands))
+        if count is not None:
+            self.demand(self.equal(self.given, word(count)))
+        if not keywords:
+            self.demand(self.equal(self.keywords, word(0)))
+
+    def demand(self, condition: Any) -> None:
+        """Go on where `condition` holds; where not, the general function is called."""
+        self._unless(condition, self.slow)
+
+    def require(self, condition: Any) -> None:
+        """Go on where `condition` holds; where not, an exception was raised."""
+        self._unless(condition, self.failed)
+
+    def _unless(self, condition: Any, leave: ir.Block) -> None:
+        """Go on where `condition` holds; where not, let go what is ours, and leave."""
+        following = self.function.append_basic_block()
+        leaving = self.function.append_basic_block() if self.owned else leave
+        self.build.cbranch(condition, following, leaving)
+        if self.owned:
+            self.build.position_at_end(leaving)
+            self._leave(leave)
+        self.build.position_at_end(following)
+
+    def _leave(self, block: ir.Block) -> None:
+        for x in self.owned:
+            self.count(x, -1)
+        self.build.branch(block)
+
+    def made(self, x: Any) -> Any:
+        """An object that was made for us; 0 where an exception was raised."""
+        self.require(self.is_set(x))
+        self.owned.append(x)
+        return x
+
+    def chosen(self, *cases: tuple[Any, Callable[[], tuple]]) -> list[Any]:
+        """What the function beside the first condition that holds writes: some values. Where none
+        holds, the arguments were not foreseen."""
+        done, found = self.function.append_basic_block(), []
+        for condition, write in cases:
+            here, following = (self.function.append_basic_block() for _ in range(2))
+            self.build.cbranch(condition, here, following)
+            self.build.position_at_end(here)
+            found.append((write(), self.build.block))
+            self.build.branch(done)
+            self.build.position_at_end(following)
+        self._leave(self.slow)
+        self.build.position_at_end(done)
+        values = []
+        for i, value in enumerate(found[0][0]):
+            values.append(self.build.phi(value.type))
+            for given, block in found:
+                values[-1].add_incoming(given[i], block)
+        return values
+
+    @contextmanager
+    def each(self, count: Any) -> Iterator[Any]:
+        """`with emit.each(count) as i:` what is written inside is done for each i below `count`."""
+        with cgutils.for_range(self.build, count) as loop:
+            yield loop.index
+
+    @contextmanager
+    def pairs(self, given: Any, count: Any) -> Iterator[tuple[Any, Any, Any]]:
+        """`with emit.pairs(d, n) as (i, key, value):` the same for each of the n pairs of a dict,
+        which does not change."""
+        row = self.row(3)
+        self.store(word(0), row)
+        key, value = (self.build.add(row, word(offset)) for offset in (8, 16))
+        with self.each(count) as i:
+            self.python("PyDict_Next", INT, given, row, key, value)
+            yield i, self.load(key), self.load(value)
+
+    def as_word(self, condition: Any) -> Any:
+        """1 for a condition that holds, 0 for another."""
+        return self.build.zext(condition, WORD)
+
+    def argument(self, i: int) -> Any:
+        return self.load(self.args, 8 * i)
+
+    def equal(self, x: Any, y: Any) -> Any:
+        return self.build.icmp_signed("==", x, y)
+
+    def call(self, address: Any, result: Any, *operands: Any) -> Any:
+        """Call the C function at an address."""
+        kind = ir.FunctionType(result, [operand.type for operand in operands])
+        return self.build.call(self.build.inttoptr(address, kind.as_pointer()), operands)
+
+    def python(self, name: str, result: Any, *operands: Any) -> Any:
+        """Call a function of Python's C interface."""
+        return self.call(word(_of_python(name)), result, *operands)
+
+    # -- memory ---------------------------------------------------------------------------------
+
+    def load(self, address: Any, offset: int = 0, kind: Any = WORD) -> Any:
+        return self.build.load(self._place(address, offset, kind))
+
+    def store(self, value: Any, address: Any, offset: int = 0) -> None:
+        self.build.store(value, self._place(address, offset, value.type))
+
+    def _place(self, address: Any, offset: int, kind: Any) -> Any:
+        if offset:
+            address = self.build.add(address, word(offset))
+        return self.build.inttoptr(address, kind.as_pointer())
+
+    # -- objects --------------------------------------------------------------------------------
+
+    def is_a(self, x: Any, *kinds: int) -> Any:
+        """Whether x is just of one of these types."""
+        found = self.load(x, layout.TYPE)
+        return reduce(self.build.or_, [self.equal(found, word(kind)) for kind in kinds])
+
+    def is_instance(self, x: Any, kind: type, often: type) -> Any:
+        """Whether x is of a type, so that its slots lie in x; often x is just of a subclass."""
+
+        def asked() -> tuple[Any]:
+            found = self.load(x, layout.TYPE), self.constant(kind)
+            return (self.is_set(self.python("PyType_IsSubtype", INT, *found)),)
+
+        return self.chosen((self.is_a(x, id(often)), lambda: (ALWAYS,)), (ALWAYS, asked))[0]
+
+    def is_set(self, x: Any) -> Any:
+        """Whether a word is not zero."""
+        return self.build.icmp_signed("!=", x, x.type(0))
+
+    def slot(self, x: Any, offset: int) -> Any:
+        """The value in a slot. Where there is none, as in an object that was not initialized, the
+        general function is called, which raises AttributeError."""
+        value = self.load(x, offset)
+        self.demand(self.is_set(value))
+        return value
+
+    def count(self, x: Any, change: int) -> None:
+        """One reference to x more or less."""
+        self.python("Py_IncRef" if change > 0 else "Py_DecRef", VOID, x)
+
+    def held(self, x: Any) -> Any:
+        """x with one more reference, which is ours."""
+        self.count(x, 1)
+        self.owned.append(x)
+        return x
+
+    def handed(self, x: Any) -> Any:
+        """x, whose reference is handed over."""
+        self.owned.remove(x)
+        return x
+
+    def let_go(self, x: Any) -> None:
+        self.count(self.handed(x), -1)
+
+    def constant(self, x: Any) -> ir.Constant:
+        """An object, which is kept as long as the code."""
+        self.kept.append(x)
+        return word(id(x))
+
+    def replace(self, x: Any, slot: int, value: Any) -> None:
+        """Set a slot, which holds one more reference of the value."""
+        old = self.load(x, slot)
+        self.count(value, 1)
+        self.store(value, x, slot)
+        self.count(old, -1)
+
+    def new_object(self, kind: type) -> Any:
+        """An object of a class with slots, none of which is set."""
+        return self.made(self.python("PyType_GenericAlloc", WORD, self.constant(kind), word(0)))
+
+    def attribute(self, x: Any, name: str) -> Any:
+        return self.made(self.python("PyObject_GetAttr", WORD, x, self.constant(sys.intern(name))))
+
+    def called(self, function: Any, *operands: Any) -> Any:
+        """What a function gives for some objects."""
+        place = self.row(len(operands))
+        for i, x in enumerate(operands):
+            self.store(x, place, 8 * i)
+        return self.called_with(function, place, len(operands))
+
+    def called_with(self, function: Any, operands: Any, count: int) -> Any:
+        """What a function gives for so many objects, which lie at an address."""
+        given = function, operands, word(count), word(0)
+        return self.made(self.python("PyObject_Vectorcall", WORD, *given))
+
+    def row(self, count: int) -> Any:
+        """Where there is room for so many words."""
+        with self.build.goto_entry_block():
+            place = self.build.alloca(WORD, max(1, count))
+        return self.build.ptrtoint(place, WORD)
+
+    def reference(self, x: Any) -> Any:
+        """A weak reference to an object."""
+        return self.made(self.python("PyWeakref_NewRef", WORD, x, word(0)))
+
+    def item(self, x: Any, i: Any) -> Any:
+        """Item i of a tuple that is long enough."""
+        return self.load(self.place(x, i))
+
+    def place(self, x: Any, i: Any = 0) -> Any:
+        """Where item i of a tuple lies, and the others behind it."""
+        step = word(8 * i) if isinstance(i, int) else self.build.mul(i, word(8))
+        return self.build.add(self.build.add(x, word(layout.ITEMS)), step)
+
+    def length(self, x: Any) -> Any:
+        """The number of items of a tuple or a list."""
+        return self.load(x, layout.HEAD)
+
+    def new_list(self, x: Any) -> Any:
+        """A list of one object."""
+        made = self.made(self.python("PyList_New", WORD, word(1)))
+        item = self.handed(self.held(self.constant(x)))
+        self.python("PyList_SetItem", INT, made, word(0), item)
+        return made
+
+    def packed(self, items: list[Any]) -> Any:
+        """A tuple of items, which are handed over."""
+        made = self.made(self.python("PyTuple_New", WORD, word(len(items))))
+        for i, x in enumerate(items):
+            self.store(self.handed(x), self.place(made, i))
+        return made
+
+    def number(self, x: Any) -> Any:
+        """What a Python float holds, or a NumPy one of 64 bits."""
+        return self.load(x, layout.HEAD, DOUBLE)
+
+    # -- arrays ---------------------------------------------------------------------------------
+
+    def data(self, x: Any) -> Any:
+        """Where the first element of an array lies."""
+        return self.load(x, layout.DATA)
+
+    def dtype(self, x: Any) -> Any:
+        """The dtype of an array."""
+        return self.load(x, layout.DTYPE)
+
+    def is_float_array(self, x: Any) -> Any:
+        """Whether an array is of float64 or float32, in C order, aligned and not read only."""
+        flags = self.build.and_(self.load(x, layout.FLAGS, INT), INT(_AS_KERNELS_TAKE))
+        kinds = [self.equal(self.dtype(x), self.constant(np.dtype(kind))) for kind in ("f8", "f4")]
+        return self.build.and_(self.build.or_(*kinds), self.equal(flags, INT(_AS_KERNELS_TAKE)))
+
+    def is_view(self, x: Any) -> Any:
+        """Whether the memory of an array is another object's."""
+        return self.is_set(self.load(x, layout.OWNER))
+
+    def is_short(self, x: Any, most: int) -> Any:
+        """Whether an array in C order has no more bytes than `most`."""
+        lengths, strides = self.load(x, layout.LENGTHS), self.load(x, layout.STRIDES)
+        scalar = self.equal(self.load(x, layout.NDIM, INT), INT(0))
+        with_axes = self.build.not_(scalar)
+        # Of a number, whose lengths and strides may be no pointers, any word does.
+        lengths, strides = (self.build.select(with_axes, y, x) for y in (lengths, strides))
+        size = self.build.mul(self.load(lengths), self.load(strides))
+        return self.build.or_(scalar, self.build.icmp_unsigned("<=", size, word(most)))
+
+    def copied(self, x: Any) -> Any:
+        """A copy of an array."""
+        return self.made(self.call(word(layout.copy_address()), WORD, x, INT(0)))
+
+    def demand_array(self, x: Any, dtype: np.dtype, lengths: list[Any]) -> None:
+        """Go on where x is an array of a dtype, with axes of such lengths, in C order."""
+        self.demand(self.is_a(x, ARRAY))
+        self.demand(self.equal(self.dtype(x), self.constant(dtype)))
+        flags = self.build.and_(self.load(x, layout.FLAGS, INT), ir.Constant(INT, _IN_ORDER))
+        self.demand(self.equal(flags, ir.Constant(INT, _IN_ORDER)))
+        self.demand(self.equal(self.load(x, layout.NDIM, INT), ir.Constant(INT, len(lengths))))
+        if lengths:
+            found = self.load(x, layout.LENGTHS)
+            for i, length in enumerate(lengths):
+                self.demand(self.equal(self.load(found, 8 * i), length))
+
+    def new_array(self, dtype: np.dtype, ndim: int, lengths: Any) -> Any:
+        """A new array, whose axes have the lengths that stand at an address."""
+        kind = self.handed(self.held(self.constant(dtype)))
+        unset = [word(0), word(0), ir.Constant(INT, 0), word(0)]
+        operands = word(ARRAY), kind, ir.Constant(INT, ndim), lengths, *unset
+        return self.made(self.call(word(layout.new_array_address()), WORD, *operands))

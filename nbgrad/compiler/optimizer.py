@@ -1,0 +1,36 @@
+"""How LLVM optimizes our functions."""
+
+from typing import Any
+
+from llvmlite import binding
+
+from .numba_api import config
+
+__all__ = ["optimize"]
+
+
+def optimize(module: Any, machine: Any) -> None:
+    """Optimize LLVM code for a machine.
+
+    First the passes that bring loops into a form that vectorizes, and take pairs of reference
+    counts away, as Numba has them; then LLVM's own at level 2. What level 3 adds, and unrolling of
+    loops that are not vectorized, made programs twice as long and no faster.
+    """
+    builder = _builder(machine, 0)
+    manager: Any = builder.getModulePassManager()
+    if config.OPT:  # pyright: ignore[reportAttributeAccessIssue]
+        manager.add_loop_rotate_pass()
+        manager.add_instruction_combine_pass()
+        manager.add_jump_threading_pass()
+    manager.add_refprune_pass()
+    manager.run(module, builder)
+    builder = _builder(machine, min(config.OPT, 2))  # pyright: ignore[reportAttributeAccessIssue]
+    manager = builder.getModulePassManager()
+    manager.run(module, builder)
+
+
+def _builder(machine: Any, level: int) -> Any:
+    options: Any = binding.create_pipeline_tuning_options(level)
+    options.loop_vectorization = bool(level and config.LOOP_VECTORIZE)  # pyright: ignore[reportAttributeAccessIssue]
+    options.loop_unrolling = options.slp_vectorization = False
+    return binding.create_pass_builder(machine, options)

@@ -1,0 +1,74 @@
+"""The sources of kernels, as they were when this process imported them.
+
+`nbgrad/compiler/__init__.py` imports this before any other module that machine code depends on. So
+whatever changes from here on is younger than what was hashed: machine code of a process whose files
+have changed may be that of the new ones, and is not stored.
+"""
+
+import hashlib
+import os
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+__all__ = ["SOURCES", "are_as_imported", "of_code", "of_sources"]
+
+
+def of_sources(place: Traversable) -> str:
+    """Hash of the modules in a folder or an archive, and in the folders inside of it: their texts,
+    or their bytecode where they come without."""
+    parts = []
+    for item in sorted(place.iterdir(), key=lambda item: item.name):
+        if item.name.endswith((".py", ".pyc")):
+            parts.append((item.name, hashlib.sha256(item.read_bytes()).hexdigest()))
+        elif item.is_dir() and item.name != "__pycache__" and (inside := of_sources(item)):
+            parts.append((item.name, inside))
+    return hashlib.sha256(repr(parts).encode()).hexdigest() if parts else ""
+
+
+def _states(folder: Traversable) -> list[tuple]:
+    """What the file system says of the files that `of_sources` reads; nothing of an archive."""
+    found, stack = [], [str(folder)] if isinstance(folder, Path) else []
+    while stack:
+        for item in os.scandir(stack.pop()):
+            if item.name.endswith((".py", ".pyc")):
+                info = os.stat(item.path)
+                times = info.st_mtime_ns, info.st_ctime_ns
+                found.append((item.path, info.st_size, info.st_ino, *times))
+            elif item.is_dir() and item.name != "__pycache__":
+                stack.append(item.path)
+    return sorted(found)
+
+
+_PACKAGE = files(__name__.partition(".")[0])
+_FOLDERS = [_PACKAGE / room for room in ("compiler", "ir", "kernels", "runtime", "threads")]
+_STATES = list(map(_states, _FOLDERS))  # before they are read
+_HASHES = list(map(of_sources, _FOLDERS))
+SOURCES = "".join(_HASHES) if all(_HASHES) else ""
+"""Hash of every source that machine code depends on; empty where they cannot be found."""
+
+
+def are_as_imported() -> bool:
+    """Whether no source that machine code depends on was written to since it was hashed."""
+    try:
+        return list(map(_states, _FOLDERS)) == _STATES
+    except OSError:
+        return False
+
+
+def of_code(code: CodeType) -> str:
+    """Hash of what a function does: its bytecode, its names and constants."""
+    names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+    parts = (code.co_code, names, [_constant(const) for const in code.co_consts])
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def _constant(value: Any) -> str:
+    if isinstance(value, CodeType):
+        return of_code(value)
+    if isinstance(value, (tuple, frozenset)):
+        items = [_constant(item) for item in value]
+        value = items if isinstance(value, tuple) else sorted(items)
+    return f"{type(value).__name__} {value!r}"

@@ -1,0 +1,248 @@
+"""The text of kernels for Numba, statement by statement.
+
+Kernels take pointers `p0`, `p1`, ... and numbers.
+"""
+
+from collections.abc import Callable, Hashable, Iterable
+
+import numpy as np
+
+from .affine import Affine
+from .loops import (
+    PIECE,
+    Begin,
+    Chunks,
+    Gemm,
+    Guarded,
+    Join,
+    Kernel,
+    Let,
+    Load,
+    Loop,
+    Operand,
+    Pieces,
+    Place,
+    Statement,
+    Store,
+)
+from .reductions import MAXIMUM, MINIMUM, PRODUCT, SUM, Reduction
+from .scalar import NAMES, near_arguments, parse, plain_literal, text_of, typed_literal
+from .sizes import is_dynamic
+
+_ZERO = Affine(0, ())
+_VARIABLES = "ijkl"
+_SAME = parse("x")
+_LOOSE = {SUM: "radd({}, {})", PRODUCT: "{} * {}", MAXIMUM: "highest({}, {})",
+          MINIMUM: "lowest({}, {})"}  # fmt: skip
+
+
+def kernel_text(kernel: Kernel, name_of: Callable[[Kernel], str] | None = None) -> str:
+    """The function of a kernel, without its name. Where `name_of` gives no names to parts of it,
+    their text stands in place of them."""
+    body: list[str] = []
+    for statement in kernel.body:
+        if isinstance(statement, Pieces):
+            name = name_of(statement.part) if name_of else kernel_text(statement.part)
+            body += _pieces(statement, name)
+        else:
+            body += _body([statement], False)
+    numbers = list(kernel.numbers)
+    if PIECE in numbers:  # its results go where they are joined
+        numbers[-1:] = [*_sums(kernel), PIECE]
+        each = zip(_sums(kernel), kernel.results, strict=True)
+        body += [f"{sums}[{PIECE}] = {result}" for sums, result in each]
+    elif kernel.results:
+        body.append(f"return {', '.join(kernel.results)}")
+    parameters = [*_pointers(kernel), *numbers, *kernel.sizes]
+    lines = indented(["tuned()", "alone()", *(body or ["pass"])])
+    return "\n".join([f"({', '.join(parameters)}):", *lines]) + "\n"
+
+
+def _pointers(kernel: Kernel) -> list[str]:
+    return [f"p{i}" for i in range(len(kernel.buffers))]
+
+
+def _sums(part: Kernel) -> list[str]:
+    """The names of the arrays for the results of pieces."""
+    return [f"sums{i}" for i in range(len(part.results))]
+
+
+def _body(body: Iterable[Statement], near: bool) -> list[str]:
+    lines: list[str] = []
+    checked: set[str] = set()
+    for statement in body:
+        if isinstance(statement, Loop):
+            lines += _loop(statement, near)
+        elif isinstance(statement, Chunks):
+            lines += _chunks(statement, near)
+        elif isinstance(statement, Guarded):
+            # Arguments too large for the branch-free functions are rare: then all is done again.
+            lines += ["far = False", *_body(statement.body, True), "if far:"]
+            lines += indented(_body(statement.body, False))
+        elif isinstance(statement, Let) and near:
+            names = dict(zip(NAMES, map(operand_text, statement.operands), strict=False))
+            for argument in near_arguments(statement.body):
+                name = names[argument]
+                is_value = isinstance(statement.operands[NAMES.index(argument)], str)
+                if is_value and name not in checked:
+                    lines.append(f"far = far | is_far({name})")
+                    checked.add(name)
+            lines.append(_let(statement, near=True))
+        elif isinstance(statement, Load):
+            lines.append(load_text(statement, f"p{statement.buffer}"))
+        elif isinstance(statement, Store):
+            lines.append(store_text(statement, f"p{statement.buffer}"))
+        elif isinstance(statement, Gemm):
+            lines.append(gemm_text(statement, _shifted))
+        else:
+            lines.append(line_text(statement))
+    return lines
+
+
+def _loop(loop: Loop, near: bool) -> list[str]:
+    head, start, stop = _bounds(loop)
+    end = f"hidden({stop})" if loop.hidden else stop
+    steps = f"range({end})" if start == "0" else f"range({start}, {end})"
+    return [*head, f"for {variable(loop.axis)} in {steps}:", *indented(_body(loop.body, near))]
+
+
+def _bounds(loop: Loop) -> tuple[list[str], str, str]:
+    """Where a loop begins and ends, and lines that compute it."""
+    if not loop.piece:
+        return [], str(loop.start), str(loop.stop)
+    low = position_text(Affine(loop.start, ((PIECE, loop.piece),)))
+    return [f"low = {low}", f"high = min(low + {loop.piece}, {loop.stop})"], "low", "high"
+
+
+def _pieces(pieces: Pieces, name: str) -> list[str]:
+    part, arrays, count = pieces.part, _sums(pieces.part), pieces.count
+    lines = [f"sums = scratch({8 * count * len(arrays)})"] if arrays else []
+    for i, (array, join) in enumerate(zip(arrays, pieces.joins, strict=True)):
+        lines.append(f"{array} = {join.dtype.str[1:]}(sums, {8 * count * i})")
+    operands = [*_pointers(part), *(x for x in part.numbers if x != PIECE), *arrays]
+    lines.append(f"spread({count}, handed({name}, packed({', '.join(operands)})))")
+    if arrays:
+        lines.append(f"for {PIECE} in range({count}):")
+    for array, join in zip(arrays, pieces.joins, strict=True):
+        taken = f"{array}[{PIECE}]" + (" != 0" if join.dtype.kind == "b" else "")
+        joined = _joined(join.kind, join.target, taken, join.dtype, join.loose)
+        lines.append(f"    {join.target} = {joined}")
+    return lines
+
+
+def _chunks(chunks: Chunks, near: bool) -> list[str]:
+    loop = chunks.loop
+    head, start, stop = _bounds(loop)
+    end = f"min(start + {chunks.size}, {stop})"
+    return [
+        *head,
+        f"for start in range({start}, {stop}, {chunks.size}):",
+        *indented(_body(chunks.before, near)),
+        f"    for {variable(loop.axis)} in range(start, {end}):",
+        *indented(indented(_body(loop.body, near))),
+        *indented(_body(chunks.after, near)),
+    ]
+
+
+def line_text(statement: Statement) -> str:
+    if isinstance(statement, Let):
+        return _let(statement)
+    if isinstance(statement, Place):
+        return f"{statement.target} = {position_text(statement.at)}"
+    if isinstance(statement, Begin):
+        start = operand_text(statement.start)
+        return f"{statement.target} = {f'hidden({start})' if statement.hidden else start}"
+    assert isinstance(statement, Join), statement
+    joined = _joined(statement.kind, statement.target, statement.value, statement.dtype,
+                     statement.loose)  # fmt: skip
+    return f"{statement.target} = {joined}"
+
+
+def _let(let: Let, near: bool = False) -> str:
+    names = dict(zip(NAMES, map(operand_text, let.operands), strict=False))
+    if let.body is _SAME:
+        return f"{let.target} = {_cast(names['x'], let.dtype)}"
+    text = text_of(let.body, names, typed_literal(let.inner), near)
+    if let.dtype == np.uint64:  # with a signed one, Numba's integers become floats
+        text = f"uint64({text})"
+    return f"{let.target} = {text}"
+
+
+def _cast(name: str, dtype: np.dtype) -> str:
+    return f"{name} != 0" if dtype.kind == "b" else f"{dtype.name}({name})"
+
+
+def _joined(kind: Reduction, target: str, value: Operand, dtype: np.dtype, loose: bool) -> str:
+    if kind is SUM and not loose:
+        return f"{target} + {operand_text(value)}"
+    return _LOOSE[kind].format(target, operand_text(value))
+
+
+def load_text(load: Load, pointer: str) -> str:
+    truth = " != 0" if load.dtype.kind == "b" else ""
+    return f"{load.target} = {pointer}[{position_text(load.at)}]{truth}"
+
+
+def store_text(store: Store, pointer: str) -> str:
+    place = f"{pointer}[{position_text(store.at)}]"
+    if store.kind is None:
+        return f"{place} = {operand_text(store.value)}"
+    return f"{place} = {_joined(store.kind, place, store.value, store.dtype, store.loose)}"
+
+
+def gemm_text(gemm: Gemm, pointer: Callable) -> str:
+    (m, n, k), (ta, tb), (lda, ldb) = gemm.sizes, gemm.turned, gemm.strides
+    places = ", ".join(pointer(place) for place in (gemm.a, gemm.b, gemm.c))
+    rows = ", ".join(f"max({ld}, 1)" if is_dynamic(ld) else str(ld) for ld in (lda, ldb, n))
+    return f"gemm_at({places}, {m}, {n}, {k}, {ta}, {tb}, {rows}, {gemm.products})"
+
+
+def _shifted(place: tuple[Hashable, Affine]) -> str:
+    buffer, at = place
+    return f"shift(p{buffer}, {position_text(at)})" if at != _ZERO else f"p{buffer}"
+
+
+def call_text(name: str, operands: list[str], results: tuple[str, ...] = ()) -> str:
+    call = f"{name}({', '.join(operands)})"
+    return f"{', '.join(results)} = {call}" if results else call
+
+
+def operand_text(operand: Operand) -> str:
+    """The name of an operand, or its literal."""
+    if isinstance(operand, str):
+        return operand
+    number, dtype = operand.number, operand.dtype
+    if is_dynamic(number):
+        return str(number)
+    if dtype.kind == "b":
+        return "True" if number else "False"
+    if dtype.kind in "iu":
+        text = plain_literal(int(number))
+        return f"uint64({text})" if dtype == np.uint64 else text
+    return typed_literal(dtype)(number)
+
+
+def position_text(position: Affine) -> str:
+    """A position in a buffer."""
+    terms = []
+    for name, step in position.terms:
+        text = name if isinstance(name, str) else variable(name)
+        terms.append(text if step == 1 else f"{text} * {step}")
+    if position.const or not terms:
+        terms.append(str(position.const))
+    return " + ".join(terms).replace("+ -", "- ")
+
+
+def variable(axis: int) -> str:
+    """The name of a loop variable."""
+    return "each" if axis < 0 else _VARIABLES[axis] if axis < len(_VARIABLES) else f"i{axis}"
+
+
+def indented(lines: Iterable[str]) -> list[str]:
+    return ["    " + line for line in lines]
+
+
+__all__ = [
+    "call_text", "gemm_text", "indented", "kernel_text", "line_text", "load_text", "operand_text",
+    "position_text", "store_text", "variable",
+]  # fmt: skip

@@ -1,0 +1,134 @@
+"""Kernels and cores as text for people: nothing reads it back."""
+
+from collections.abc import Callable, Hashable, Iterable
+
+from .affine import Affine
+from .core import Address, Branch, Core, CoreStep, Repeat, RunCore, RunDevice, RunKernel
+from .loops import Begin, Chunks, Gemm, Guarded, Join, Kernel, Let, Load, Loop, Pieces, Place, Store
+from .numba_text import indented, operand_text, position_text, variable
+from .scalar import NAMES, text_of
+
+NameOf = Callable[[Hashable], str]
+
+
+class Shown:
+    """The text of a core, of the cores that it enters and of the kernels that they run, which are
+    named as they come. `name_of` names buffers."""
+
+    def __init__(self, core: Core, name_of: NameOf):
+        self._name_of = name_of
+        self._kernels: dict[str, str] = {}  # names by text
+        self._cores: dict[int, str] = {}
+        main = self._core(core)
+        kernels = [f"kernel {name}{text}" for text, name in self._kernels.items()]
+        self.text = "\n\n".join([*kernels, *self._cores.values(), main])
+
+    def _core(self, core: Core) -> str:
+        parameters = [p if isinstance(p, str) else self._name_of(p) for p in core.parameters]
+        scratch = f" with {core.scratch} bytes of scratch" if core.scratch else ""
+        head = f"core {core.name}({', '.join(parameters)}){scratch}"
+        results = ", ".join(map(operand_text, core.results))
+        return _block(head, [*self._steps(core.steps), *([f"return {results}"] * bool(results))])
+
+    def _steps(self, steps: Iterable[CoreStep]) -> list[str]:
+        lines: list[str] = []
+        for step in steps:
+            first, *rest = self._step(step)
+            lines += [f"{first}  # {step.lines[0]}" if step.lines else first, *rest]
+        return lines
+
+    def _step(self, step: CoreStep) -> list[str]:
+        s = step.statement
+        if isinstance(s, Repeat):
+            last = s.n - 1 if s.count is None else f"{operand_text(s.count)} - 1"
+            steps = f"{last}, ..., 0" if s.reverse else f"0, ..., {last}"
+            goes = f", while {s.going}" if s.going else ""
+            return [f"for {s.variable} in {steps}{goes}", *indented(self._steps(s.body))]
+        if isinstance(s, Branch):
+            lines = [f"if {operand_text(s.condition)}", *indented(self._steps(s.then))]
+            return lines + ["else", *indented(self._steps(s.otherwise))] * bool(s.otherwise)
+        if isinstance(s, RunKernel):
+            text = _kernel(s.kernel)
+            name = self._kernels.setdefault(text, f"{s.kernel.label}{len(self._kernels)}")
+            operands = [*map(self._pointer, s.pointers), *map(operand_text, s.numbers)]
+            return [_call(name, operands, s.results)]
+        if isinstance(s, RunDevice):
+            return [_call(s.function, [*map(self._pointer, s.pointers), *map(str, s.sizes)])]
+        if isinstance(s, RunCore):
+            if id(s.core) not in self._cores:
+                self._cores[id(s.core)] = self._core(s.core)
+            operands = [
+                self._pointer(x) if isinstance(x, Address) else operand_text(x) for x in s.arguments
+            ]
+            return [_call(s.core.name, operands, s.results)]
+        return _statement(s, self._name_of)
+
+    def _pointer(self, pointer: Address) -> str:
+        return _at(self._name_of(pointer.buffer), pointer.at)
+
+
+def _kernel(kernel: Kernel) -> str:
+    """A kernel without its name."""
+    buffers = [f"p{i}: {dtype}" for i, dtype in enumerate(kernel.buffers)]
+    results = f" -> {', '.join(kernel.results)}" if kernel.results else ""
+    head = f"({', '.join([*buffers, *kernel.numbers])}){results}"
+    return _block(head, _body(kernel.body))
+
+
+def _body(body: Iterable) -> list[str]:
+    return [line for statement in body for line in _statement(statement, lambda i: f"p{i}")]
+
+
+def _statement(s, name_of: NameOf) -> list[str]:
+    if isinstance(s, Loop):
+        head = f"for {variable(s.axis)} in {s.start}, ..., {s.stop - 1}{_piece(s)}"
+        return [head, *indented(_body(s.body))]
+    if isinstance(s, Chunks):
+        axis, loop = variable(s.loop.axis), s.loop
+        head = f"for {axis} in {loop.start}, ..., {loop.stop - 1}{_piece(loop)} by {s.size}"
+        inside = [*_body(s.before), f"for {axis} in these", *indented(_body(loop.body)),
+                  *_body(s.after)]  # fmt: skip
+        return [head, *indented(inside)]
+    if isinstance(s, Guarded):
+        return ["near 0, else again for any argument", *indented(_body(s.body))]
+    if isinstance(s, Pieces):
+        joins = [line for join in s.joins for line in _statement(join, name_of)]
+        return [f"{s.count} pieces, in any order", *indented(_body(s.part.body)), *joins]
+    if isinstance(s, Let):
+        names = dict(zip(NAMES, map(operand_text, s.operands), strict=False))
+        return [f"{s.target}: {s.dtype} = {text_of(s.body, names)}"]
+    if isinstance(s, Place):
+        return [f"{s.target} = {position_text(s.at)}"]
+    if isinstance(s, Begin):
+        return [f"{s.target} = {operand_text(s.start)}"]
+    if isinstance(s, Join):
+        return [f"{s.target} = {s.kind.name}({s.target}, {operand_text(s.value)})"]
+    if isinstance(s, Load):
+        return [f"{s.target}: {s.dtype} = {name_of(s.buffer)}[{position_text(s.at)}]"]
+    if isinstance(s, Store):
+        place, value = f"{name_of(s.buffer)}[{position_text(s.at)}]", operand_text(s.value)
+        return [f"{place} = {value if s.kind is None else f'{s.kind.name}({place}, {value})'}"]
+    assert isinstance(s, Gemm), s
+    (m, n, k), (ta, tb) = s.sizes, s.turned
+    a, b, c = (_at(name_of(buffer), at) for buffer, at in (s.a, s.b, s.c))
+    return [f"{c} = {a}{'.T' * ta} @ {b}{'.T' * tb}  ({m} x {k} by {k} x {n})"]
+
+
+def _piece(loop: Loop) -> str:
+    return f", {loop.piece} in a piece," if loop.piece else ""
+
+
+def _at(buffer: str, at: Affine) -> str:
+    return f"{buffer} + {position_text(at)}" if at != Affine(0, ()) else buffer
+
+
+def _call(name: str, operands: Iterable[str], results: Iterable[str] = ()) -> str:
+    call = f"{name}({', '.join(operands)})"
+    return f"{', '.join(results)} = {call}" if results else call
+
+
+def _block(head: str, lines: Iterable[str]) -> str:
+    return "\n".join([head, *indented(lines)])
+
+
+__all__ = ["Shown"]

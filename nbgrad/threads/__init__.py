@@ -1,0 +1,1 @@
+"""Long loops in pieces, on several threads."""
