@@ -13,10 +13,10 @@ import numpy as np
 
 from ...ir.affine import Affine
 from ...ir.core import Core, CoreStep, RunKernel, Scratch, Slot, all_steps
-from ...ir.loops import Gemm, Pieces
 from ...ir.naming import naming
 from ...ir.numba_text import Line, Module, position_text
 from ...ir.sizes import is_dynamic
+from ...ir.statements import Gemm, Pieces
 from ...kernels.gemm import is_spread
 from ..loops.build import CoreBuilder
 from ..loops.memory import ArgumentBuffer, ResultBuffer

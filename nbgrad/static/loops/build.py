@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from ...ir.affine import Affine
 from ...ir.core import Address, Core, CoreStep, RunDevice, RunKernel
-from ...ir.loops import Gemm, Literal, Load, Operand, Statement
 from ...ir.naming import naming
+from ...ir.statements import Gemm, Literal, Load, Operand, Statement
 from ..lower.buffered import Choice, DeviceCall, Matmul, Scan
 from ..lower.values import Full, Value
 from ..schedule.fuse import FusionGroup, ScheduledStep, Single
