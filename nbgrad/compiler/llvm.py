@@ -22,7 +22,6 @@ from ..ir.statements import (
     Chunks,
     For,
     Gemm,
-    Guarded,
     Kernel,
     Load,
     Operand,
@@ -33,6 +32,7 @@ from ..ir.statements import (
     Variable,
 )
 from .attributes import is_wide
+from .cpu import Guarded, OpaqueLoop, OpaqueNumber, prepared
 from .llvm_ops import (
     BOOL,
     INT,
@@ -89,7 +89,7 @@ class Module:
             parameters.append(writer.number(PIECE, INT))
         parameters += [writer.number(name, INT) for name in kernel.sizes]
         writer.pointers = dict(enumerate(pointers))
-        writer.body(kernel.body)
+        writer.body(prepared(kernel.body))
         results = [writer.operand(name) for name in kernel.results]
         if is_part:
             for place, value in zip(sums, results, strict=True):
@@ -380,7 +380,10 @@ class FunctionWriter:
         value = self.operand(begin.start)
         dtype = begin.dtype or value.dtype
         self.slot(begin.target, dtype)
-        self.fill(self._slots[begin.target], self.opaque(value) if begin.hidden else value)
+        self.fill(self._slots[begin.target], value)
+
+    def _opaque_number(self, number: OpaqueNumber) -> None:
+        self.define(number.target, self.opaque(self.operand(number.start)))
 
     def _accumulate(self, join: Accumulate) -> None:
         total, value = self.operand(join.target), self.operand(join.value)
@@ -454,9 +457,12 @@ class FunctionWriter:
 
     def _for(self, loop: For) -> None:
         start, stop = self._bounds(loop)
-        if loop.hidden:
-            stop = self.opaque(Value(stop, INT)).text
         self.loop(loop.axis, start, stop, lambda: self.body(loop.body))
+
+    def _opaque_loop(self, opaque: OpaqueLoop) -> None:
+        start, stop = self._bounds(opaque.loop)
+        stop = self.opaque(Value(stop, INT)).text
+        self.loop(opaque.loop.axis, start, stop, lambda: self.body(opaque.loop.body))
 
     def _bounds(self, loop: For) -> tuple[str, str]:
         start, stop = self.size(loop.start).text, self.size(loop.stop).text
@@ -544,6 +550,6 @@ class FunctionWriter:
 
     _written: ClassVar[dict[type, Callable[[Any, Any], None]]] = {
         Assign: _assign, Position: _index, Variable: _variable, Accumulate: _accumulate,
-        Load: _load, Store: _store, For: _for, Chunks: _chunks, Guarded: _guarded,
-        Pieces: _pieces, Gemm: _gemm,
+        Load: _load, Store: _store, For: _for, Chunks: _chunks, Pieces: _pieces, Gemm: _gemm,
+        Guarded: _guarded, OpaqueLoop: _opaque_loop, OpaqueNumber: _opaque_number,
     }  # fmt: skip
