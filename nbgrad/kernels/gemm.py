@@ -70,7 +70,7 @@ def _gemm_f4(a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
     product(at_f4(a), at_f4(b), at_f4(c), m, n, k, ta, tb, lda, ldb, ldc)
 
 
-@instruction(strided_product)
+@instruction(strided_product, ("whole_product",))
 def _whole(typingctx, a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
     """A product by one thread, by the machine code that there is of it."""
 

@@ -222,7 +222,7 @@ class _Writer:
                 build.store(build.fadd(before, number), place)
 
 
-@instruction(strided_product)
+@instruction(strided_product, ("tiled_product",))
 def product(typingctx, a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
     """c = op(a) @ op(b); integers say what is turned."""
 
