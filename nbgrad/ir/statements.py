@@ -185,8 +185,8 @@ class Allocate:
 
 @dataclass(frozen=True)
 class PointTo:
-    """`target` is a pointer to elements at an address: a number, or a place in another buffer, whose
-    bytes are read as elements of this dtype."""
+    """`target` is a pointer to elements at an address: a number, or a place in another buffer,
+    whose bytes are read as elements of this dtype."""
 
     target: str
     address: Operand | Address

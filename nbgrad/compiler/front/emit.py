@@ -26,7 +26,7 @@ from ...ir.statements import (
 )
 from ..lean.syntax import Unsupported
 from ..lean.values import folded
-from . import dtypes
+from . import dtypes, floats
 from .values import BOOL, DOUBLE, INT, UINT, Array, Known, Number, Place, Value, dtype_of, literal
 
 _COPY = arg(NAMES[0])
@@ -40,10 +40,11 @@ class Emitter:
         self.top: list[Variable] = []
         self.body: list[Statement] = []
         self.attributes: set[str] = set()
+        self.bound: set[Operand] = set()  # intermediate values that variables stand for
         self._used: dict[str, int] = {}
 
     def name(self, hint: str = "") -> str:
-        """A new name: `hint`, or with a number behind; that of an intermediate value has no hint."""
+        """A new name: `hint`, with a number where it is taken; intermediate values have no hint."""
         hint = hint.partition(".")[0]
         count = self._used[hint] = self._used.get(hint, 0) + 1
         return hint if hint and count == 1 else f"{hint}.{count}"
@@ -145,6 +146,11 @@ class Emitter:
             both = [self.cast(x, dtype), self.cast(y, dtype)]
         else:
             both = [self.cast(operand, dtype) for operand in operands]
+        if result.kind == "f" and function in _OF_FLOATS:
+            from .calls import called  # which emits calls
+            from .functions import entry_of
+
+            return called(self, entry_of(_OF_FLOATS[function], (result, result)), both)
         found = self.applied(dtypes.NAMES[function], both, result)
         return replace(found, natural=_is_natural(function, both))
 
@@ -228,6 +234,9 @@ class Emitter:
         names = tuple(self.name() for _ in results)
         self.add(Call(function, tuple(arguments), names, tuple(results)))
         return [Number(name, dtype) for name, dtype in zip(names, results, strict=True)]
+
+
+_OF_FLOATS = {operator.mod: floats.modulo, operator.floordiv: floats.floor_quotient}
 
 
 def address_of(place: Place) -> Address:

@@ -3,13 +3,15 @@
 import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numba.core import types
 
-from ...ir.statements import Address, Function, Operand, Pointer
+from ...ir.scalar import NAMES
+from ...ir.statements import Address, Function, Operand, Pointer, Return
 from ..lean.syntax import Unsupported
 from .emit import Emitter, address_of
 from .values import INT, Array, Known, Number, Place, Value, dtype_of
@@ -80,6 +82,8 @@ def _read(dispatcher: Any, kinds: tuple) -> Entry:
     from .walk import Walk  # which calls functions
 
     function = getattr(dispatcher, "py_func", dispatcher)
+    if not isinstance(function, FunctionType):
+        return _of_call(dispatcher, kinds)
     options = getattr(dispatcher, "targetoptions", {})
     emit = Emitter()
     parameters: list[tuple[str, Any]] = []
@@ -101,6 +105,22 @@ def _read(dispatcher: Any, kinds: tuple) -> Entry:
     name = ".".join([function.__name__, *filter(None, map(_label, kinds))])
     made = Function(name, tuple(parameters), (*emit.top, *body), dtypes, frozenset(emit.attributes))
     return Entry(made, result)
+
+
+def _of_call(function: Any, kinds: tuple) -> Entry:
+    """A function that only calls an instruction, or a function of `math`."""
+    from .calls import call  # which calls functions
+
+    emit = Emitter()
+    parameters: list[tuple[str, Any]] = []
+    given = [_parameter(emit, NAMES[i], kind, parameters) for i, kind in enumerate(kinds)]
+    number = emit.typed(call(emit, function, given))
+    emit.add(Return((number.operand,)))
+    own = getattr(function, "row", (getattr(function, "__name__", ""),))
+    name = ".".join([*map(str, own[:2]), *filter(None, map(_label, kinds))])
+    body = tuple(emit.body)
+    made = Function(name, tuple(parameters), body, (number.dtype,), frozenset(["inline"]))
+    return Entry(made, number.dtype)
 
 
 def _label(kind: Any) -> str:

@@ -105,9 +105,8 @@ def extreme(emit: Emitter, name: str, x: Value, y: Value) -> Value:
     dtype = emit.dtype(x)
     both = [emit.cast(each, dtype) for each in (x, y)]
     if dtype.kind == "f":
-        return emit.call(
-            "highest" if name == "maximum" else "lowest", [n.operand for n in both], [dtype]
-        )[0]
+        name = "highest" if name == "maximum" else "lowest"
+        return emit.call(name, [number.operand for number in both], [dtype])[0]
     better = "greater_equal" if name == "maximum" else "less_equal"
     return emit.applied("select", [emit.applied(better, both, BOOL), *both], dtype)
 

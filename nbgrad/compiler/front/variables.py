@@ -66,7 +66,9 @@ class Variables:
     def __setitem__(self, name: str, value: Value) -> None:
         self.given |= {name}
         if name in self._steady:
-            self._known[name] = self.place, self._emit.settled(value)
+            value = self._emit.settled(value)
+            self._bind(value)
+            self._known[name] = self.place, value
             return
         place, variable = self._known.get(name, ((), None))
         if variable is not None:
@@ -140,7 +142,7 @@ class Variables:
             )
             last = self._emit.body[-1] if self._emit.body and self._is_fresh else None
             if isinstance(last, Assign) and last.target == number.operand:
-                if last.target.startswith(".") and last.dtype == variable.dtype:
+                if self._is_intermediate(last.target) and last.dtype == variable.dtype:
                     self._emit.body[-1] = replace(last, target=variable.name)
                     return
             self._emit.add(copy)
@@ -156,11 +158,22 @@ class Variables:
         """An intermediate value under the name of the variable that it is assigned to."""
         body = self._emit.body
         if isinstance(value, Number) and body and isinstance(last := body[-1], (Assign, Load)):
-            if last.target == value.operand and last.target.startswith("."):
+            if last.target == value.operand and self._is_intermediate(last.target):
                 new = self._emit.name(name)
                 body[-1] = replace(last, target=new)
                 return replace(value, operand=new)
         return value
+
+    def _is_intermediate(self, name: str) -> bool:
+        """Whether a value has no name yet and no variable stands for it."""
+        return name.startswith(".") and name not in self._emit.bound
+
+    def _bind(self, value: Value) -> None:
+        if isinstance(value, tuple):
+            for part in value:
+                self._bind(part)
+        elif isinstance(value, Number):
+            self._emit.bound.add(value.operand)
 
     def _fits(self, variable: Variable, value: Value) -> bool:
         if isinstance(variable, Slot):

@@ -37,10 +37,7 @@ class Walk:
         options = self._tree.args
         names = [*options.args, options.vararg] if options.vararg else options.args
         for name, argument in zip(names, arguments, strict=True):
-            if inlined:
-                self._variables.assign(name.arg, argument)
-            else:
-                self._variables[name.arg] = argument
+            self._variables[name.arg] = argument
 
     def run(self) -> list[Statement]:
         """Read the function; its statements."""
@@ -200,9 +197,8 @@ class Walk:
 
     def _for_each(self, name: str, values: Sequence[Value], body: Sequence[ast.stmt]) -> None:
         """A loop over the members of a tuple, which have one type: its body for each of them."""
-        if any(
-            isinstance(node, (ast.Break, ast.Continue)) for each in body for node in ast.walk(each)
-        ):
+        nodes = (node for each in body for node in ast.walk(each))
+        if any(isinstance(node, (ast.Break, ast.Continue)) for node in nodes):
             raise Unsupported("break or continue in a loop over a tuple")
         given = self._variables.given
         if len({self._emit.dtype(value) for value in values}) != 1:
