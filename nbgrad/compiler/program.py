@@ -11,6 +11,7 @@ import numpy as np
 from numba import types
 
 from .kernel import DISABLED, guarded, jitted, kernel, kernel_from_source, module_of, undisturbed
+from .linked import Linked
 from .numba_api import CPUDispatcher, NumbaError, global_compiler_lock, numpy_support
 from .pointers import address
 
@@ -114,6 +115,11 @@ class Entry:
 def home_of(name: str, source: str) -> str:
     """The module that `source` becomes; it defines `name`."""
     return kernel_from_source(name, source).function.__module__
+
+
+def home_of_core(name: str, linked: Linked) -> str:
+    """The module that has the core of a program, by this name: it is named by the core's code."""
+    return module_of(f"# {linked.digest}\n", **{name: linked.function}).__name__
 
 
 def njit(name: str, source: str, count: int, results: int, captured: Sequence[Any]) -> Callable:

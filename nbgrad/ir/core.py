@@ -8,6 +8,8 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+
 from .affine import Affine
 from .statements import Address, Assign, Gemm, If, Kernel, Load, Operand, Position, Store, Variable
 
@@ -105,6 +107,7 @@ class Core:
     takes_scratch: bool  # of its caller, and makes none
     is_step: bool = False  # of a loop: it gives the same numbers wherever it is entered
     sizes: tuple[str, ...] = ()  # that are known at run time
+    dtypes: tuple[np.dtype, ...] = ()  # of the numbers among the parameters
 
 
 def all_steps(core: Core) -> Iterator[CoreStep]:

@@ -284,14 +284,15 @@ Statement = (
 
 @dataclass(frozen=True)
 class Kernel:
-    """Statements over buffers 0, 1, ... of dtypes, and numbers; it returns `results`. `sizes` are
-    the names of those that it is given at run time."""
+    """Statements over buffers 0, 1, ... of dtypes, and numbers of `dtypes`; it returns `results`.
+    `sizes` are the names of those that it is given at run time."""
 
     label: str
     buffers: tuple[np.dtype, ...]
     numbers: tuple[str, ...]
     body: tuple[Statement, ...]
     results: tuple[str, ...] = ()
+    dtypes: tuple[np.dtype, ...] = ()
     sizes: tuple[str, ...] = field(init=False, compare=False)
 
     def __post_init__(self):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..compiler.forks import fork_safe, with_open_properties
-from ..compiler.program import cfunc, home_of, njit
+from ..compiler.program import DISABLED, cfunc, home_of, home_of_core, njit
 from ..errors import TraceError
 from ..threads import pool
 from .entry import c_abi, njit_entry
@@ -47,7 +47,6 @@ class Variant:
         self.captured = tuple(graph.captured)
         self.signature = self._emitted.signature
         self.packed = self.signature.packed
-        self._home = home_of(program.name, self._emitted.source)
         self.names: dict[str, str] = {}  # of sizes: what they are called in the text
         self.comparison: Any = None  # with what is recorded for other sizes
         self.others: set[tuple[int, ...]] = set()  # sizes that another program is for
@@ -106,7 +105,8 @@ class Variant:
         """For `@njit` code: the arrays and numbers of the arguments in order give the outputs in
         order, arrays of another shape raise ValueError."""
         captured = self._given()
-        return njit(self.program.name, self._emitted.source, len(self.program.inputs), 0, captured)
+        text = self._module(njit_entry.entry(self.signature))
+        return njit(self.program.name, text, len(self.program.inputs), 0, captured)
 
     @cached_property
     def njit_into(self) -> Callable:
@@ -171,7 +171,10 @@ class Variant:
         return list(map(entry_argument, self.captured))
 
     def _module(self, text: str) -> str:
-        return module(text, f"{self.program.name}_core", self._home)
+        core = f"{self.program.name}_core"
+        if DISABLED:
+            return module(text, core, home_of(self.program.name, self._emitted.source))
+        return module(text, core, home_of_core(core, self._emitted.linked))
 
     # -- for Python ---------------------------------------------------------------------------
 

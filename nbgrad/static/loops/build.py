@@ -62,6 +62,7 @@ class CoreBuilder(Elements):
             f"{self.name}_core", self._parameters(), steps, results,
             plan.memory.size, plan.is_large, plan.is_step,
             tuple(here.sizes) if here is not None else (),
+            tuple(value.dtype for value in plan.graph.inputs if value.shape == ()),
         )  # fmt: skip
 
     def inner(self, plan: LoopPlan) -> Core:

@@ -68,7 +68,7 @@ def kernel_call(nest: Nest, memory: Memory) -> KernelCall:
     kernel = Kernel(
         "loop", buffers, tuple(nest.numbers.values()),
         tuple(_guarded(with_hidden_infinities(code))),
-        tuple(nest.totals.values()),
+        tuple(nest.totals.values()), tuple(value.dtype for value in nest.numbers),
     )  # fmt: skip
     arguments = [KernelArgument(s, starts[s], value) for s, value in values.items()]
     return KernelCall(kernel, arguments, list(nest.numbers), list(nest.totals), sorted(nest.lines))

@@ -68,4 +68,7 @@ def _opened(kernel: Kernel) -> tuple[Kernel, list[Literal]]:
 
     body = tuple(map(opened, kernel.body))
     names = (f"c{i}" for i in range(len(constants)))
-    return replace(kernel, body=body, numbers=(*kernel.numbers, *names)), constants
+    return replace(
+        kernel, body=body, numbers=(*kernel.numbers, *names),
+        dtypes=(*kernel.dtypes, *(constant.dtype for constant in constants)),
+    ), constants  # fmt: skip
