@@ -6,7 +6,7 @@ among `errors` of its module.
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -55,6 +55,24 @@ class FunctionModule(Module):
             known = function, self.functions.setdefault(text, f'"{name}"')
             self.written[id(function)] = known
         return known[1]
+
+    def name_without_status(self, function: Function) -> str:
+        """The name of a function with the results of another, whose exceptions are ignored."""
+        name = self.name_of_function(function)
+        if not self.may_raise(function):
+            return name
+        kinds = ["ptr" if isinstance(kind, Pointer) else llvm_type(kind)
+                 for _, kind in function.parameters]  # fmt: skip
+        writer = FunctionWriter(self)
+        parameters = [f"{kind} %a{i}" for i, kind in enumerate(kinds)]
+        kind = result_type(self.results_of(function))
+        whole = writer.emit(f"call {kind} @{name}({', '.join(parameters)})")
+        writer.returned([
+            Value(writer.emit(f"extractvalue {kind} {whole}, {i + 1}"), dtype)
+            for i, dtype in enumerate(function.results)
+        ])  # fmt: skip
+        text = writer.text(parameters, function.results, " alwaysinline")
+        return self.functions.setdefault(text, f'{name[:-1]}.quiet"')
 
     def error(self, kind: str, message: str) -> int:
         """The status of an exception."""
@@ -251,7 +269,7 @@ class _Writer(FunctionWriter):
         for name, part, dtype in zip(call.results, parts, function.results, strict=True):
             self.define(name, Value(part, dtype))
 
-    _written: dict[type, Callable[[Any, Any], None]] = {
+    _written: ClassVar[dict[type, Callable[[Any, Any], None]]] = {
         **FunctionWriter._written, If: _if, While: _while, Break: _break, Continue: _continue,
         Allocate: _allocate, PointTo: _point_to, Call: _call, Return: _return, Raise: _raise,
     }  # fmt: skip

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .lean.syntax import Unsupported
 from .llvm_ops import INT, Value, constant, llvm_type
 
 __all__ = ["instruction"]
@@ -101,8 +102,8 @@ out = {widened} {ulong} {number} to i64""",
 }
 _RESULTS = {"two_product": ("product", "lost")}
 _DECLARED = {
-    "length": ("@llvm.ctlz.i64", "declare i64 @llvm.ctlz.i64(i64, i1)"),
-    "prefetch": ("@llvm.prefetch.p0", "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"),
+    "length": ("llvm.ctlz.i64", "declare i64 @llvm.ctlz.i64(i64, i1)"),
+    "prefetch": ("llvm.prefetch.p0", "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"),
 }
 _KNOWN_TO_LLVM = {"sin", "cos", "exp", "log", "log10", "pow", "exp2", "log2"}
 
@@ -116,6 +117,8 @@ def instruction(
     kind, _, rest = name.partition(" ")
     if kind in _FUNCTIONS:
         return _FUNCTIONS[kind](writer, rest, given, results)
+    if kind not in _TEMPLATES:
+        raise Unsupported(f"the instruction {kind}")
     if kind in _DECLARED:
         symbol, text = _DECLARED[kind]
         writer.module.intrinsics[symbol] = text
@@ -170,16 +173,16 @@ def _library(writer: Any, name: str, given: Sequence[Value], results: Any) -> li
     if name in _KNOWN_TO_LLVM:
         return [writer.intrinsic(name, given)]
     dtype = results[0]
-    symbol, kind = f"@{name}{'f' if dtype == SINGLE else ''}", llvm_type(dtype)
+    symbol, kind = f"{name}{'f' if dtype == SINGLE else ''}", llvm_type(dtype)
     kinds = ", ".join([kind] * len(given))
-    writer.module.intrinsics[symbol] = f"declare {kind} {symbol}({kinds}) nounwind readonly"
+    writer.module.intrinsics[symbol] = f"declare {kind} @{symbol}({kinds}) nounwind memory(none)"
     text = ", ".join(f"{kind} {x.text}" for x in given)
-    return [Value(writer.emit(f"call {writer.flags}{kind} {symbol}({text})"), dtype)]
+    return [Value(writer.emit(f"call {writer.flags}{kind} @{symbol}({text})"), dtype)]
 
 
 def _symbol(writer: Any, name: str, given: Any, results: Any) -> list[Value]:
     """The address of a variable that is defined elsewhere."""
-    writer.module.intrinsics[f"@{name}"] = f"@{name} = external global i64"
+    writer.module.intrinsics[name] = f"@{name} = external global i64"
     return [Value(writer.emit(f"ptrtoint ptr @{name} to i64"), INT)]
 
 
