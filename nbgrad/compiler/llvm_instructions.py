@@ -180,6 +180,24 @@ def _library(writer: Any, name: str, given: Sequence[Value], results: Any) -> li
     return [Value(writer.emit(f"call {writer.flags}{kind} @{symbol}({text})"), dtype)]
 
 
+def _extern(writer: Any, name: str, given: Sequence[Value | str], results: Any) -> list[Value]:
+    """A call of a C function that returns an int."""
+    kinds = ["ptr" if isinstance(x, str) else llvm_type(x.dtype) for x in given]
+    writer.module.intrinsics[name] = f"declare i32 @{name}({', '.join(kinds)})"
+    return _c_call(writer, f"@{name}", given)
+
+
+def _at_address(writer: Any, name: str, given: Sequence[Any], results: Any) -> list[Value]:
+    pointer = writer.emit(f"inttoptr i64 {given[0].text} to ptr")
+    return _c_call(writer, pointer, given[1:])
+
+
+def _c_call(writer: Any, function: str, given: Sequence[Value | str]) -> list[Value]:
+    texts = [f"ptr {x}" if isinstance(x, str) else f"{llvm_type(x.dtype)} {x.text}" for x in given]
+    writer.add(f"call i32 {function}({', '.join(texts)})")
+    return []
+
+
 def _symbol(writer: Any, name: str, given: Any, results: Any) -> list[Value]:
     """The address of a variable that is defined elsewhere."""
     writer.module.intrinsics[name] = f"@{name} = external global i64"
@@ -282,4 +300,5 @@ def _scipy(writer: Any, name: str, given: Sequence[Value], results: Any) -> list
 
 _FUNCTIONS: dict[str, Callable[[Any, str, Any, Any], list[Value]]] = {
     "hidden": _hidden, "libm": _library, "symbol": _symbol, "image": _image, "scipy": _scipy,
+    "extern": _extern, "at_address": _at_address,
 }  # fmt: skip

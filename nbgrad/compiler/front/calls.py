@@ -5,13 +5,14 @@ import builtins
 import inspect
 import math
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 from numba.core import types
 
 from ..lean.syntax import Unsupported, definition_of
-from ..numba_api import Dispatcher, _Intrinsic
+from ..numba_api import Dispatcher
 from . import dtypes
 from .elements import attribute
 from .emit import Emitter
@@ -49,10 +50,13 @@ _ROUNDED = {math.floor: "np.floor", math.ceil: "np.ceil", math.trunc: "np.trunc"
 
 def call(emit: Emitter, function: Any, operands: Sequence[Value]) -> Value:
     """A call of a function that is known at compile time."""
-    if isinstance(function, _Intrinsic):
+    if hasattr(function, "row"):
         return _instruction(emit, function, operands)
     if isinstance(function, Dispatcher):
         return _device(emit, function, operands)
+    if isinstance(function, FunctionType) and function.__module__.startswith("nbgrad."):
+        operands = _filled(function, operands)
+        return called(emit, entry_of(function, tuple(map(type_of, operands))), operands)
     if function is builtins.min or function is builtins.max:
         return emit.extreme(function, operands)
     if function is builtins.len and len(operands) == 1:
@@ -122,7 +126,9 @@ def _converted(emit: Emitter, value: Value, dtype: np.dtype) -> Value:
 
 
 def _instruction(emit: Emitter, function: Any, operands: Sequence[Value]) -> Value:
-    name, *parameters = getattr(function, "row", None) or (function._name,)
+    name, *parameters = function.row
+    if isinstance(name, FunctionType):
+        return called(emit, entry_of(name, tuple(map(type_of, operands))), operands)
     if name not in INSTRUCTIONS:
         raise Unsupported(f"the instruction {name}")
     return INSTRUCTIONS[name](emit, *parameters, *operands)

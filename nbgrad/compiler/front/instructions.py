@@ -11,9 +11,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ...ir.statements import Allocate, For
+from ..attributes import is_wide as has_wide_vectors
 from ..lean.syntax import Unsupported
 from .elements import flat, moved
 from .emit import Emitter, address_of
+from .functions import flattened
 from .values import BOOL, DOUBLE, INT, SINGLE, Array, Known, Number, Place, Value, literal
 
 __all__ = ["INSTRUCTIONS"]
@@ -226,12 +228,6 @@ _attribute("wide", "wide")
 # -- threads and products -------------------------------------------------------------------------
 
 
-@_row
-def words(emit: Emitter) -> Value:
-    (here,) = emit.call("symbol nbgrad_threads", [], [INT])
-    return emit.pointing(here, INT)
-
-
 def _known(name: str, dtype: np.dtype | None, *kinds: np.dtype | None) -> None:
     """A function of the target of pointers (None) and of numbers of dtypes."""
 
@@ -253,10 +249,48 @@ _known("release", None, None, INT)
 _known("ident", INT, None)
 _known("counted", INT, None, INT, INT)
 _known("run", None, INT, INT, INT)
-_known("gemm", None, None, None, None, INT, INT, INT, BOOL, BOOL, INT)
-_known("gemm_at", None, None, None, None, *(INT,) * 3, BOOL, BOOL, *(INT,) * 4)
-_known("whole_product", None, None, None, None, *(INT,) * 8)
-_known("tiled_product", None, None, None, None, *(INT,) * 8)
+
+
+@_row
+def dtype_of_pointer(emit: Emitter, place: Value) -> Value:
+    return Known(_a_place(place).dtype)
+
+
+@_row
+def room_like(emit: Emitter, place: Value, count: Value) -> Value:
+    """Elements of the dtype of another pointer, on the stack."""
+    name, dtype = emit.name("room"), _a_place(place).dtype
+    assert isinstance(count, Known)
+    emit.add(Allocate(name, count.value, dtype))
+    return Place(name, dtype)
+
+
+@_row
+def is_wide(emit: Emitter) -> Value:
+    return Known(has_wide_vectors())
+
+
+@_row
+def extern(emit: Emitter, name: str, *operands: Value) -> Value:
+    """A C function that returns an int, which is ignored."""
+    given = [part for operand in operands for part in flattened(emit, operand)]
+    emit.call(f"extern {name}", given, [])
+    return _NOTHING
+
+
+@_row
+def at_address(emit: Emitter, function: Value, *operands: Value) -> Value:
+    """A C function at an address, which returns an int that is ignored."""
+    given = [part for operand in operands for part in flattened(emit, operand)]
+    emit.call("at_address", [emit.cast(function, INT).operand, *given], [])
+    return _NOTHING
+
+
+@_row
+def symbol(emit: Emitter, name: str) -> Value:
+    """A pointer to the words of a variable that is defined elsewhere."""
+    (here,) = emit.call(f"symbol {name}", [], [INT])
+    return emit.pointing(here, INT)
 
 
 @_row
