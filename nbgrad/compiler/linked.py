@@ -136,7 +136,10 @@ def _own(module: FunctionModule, function: Any, kinds: Sequence[str]) -> str:
     try:
         made = function_of(function, [_type(kind) for kind in kinds])
         return module.name_without_status(made)
-    except Unsupported:
+    except Unsupported as e:
+        open("/work/scratch/front/fallbacks.txt", "a").write(
+            f"{getattr(function, '__name__', function)} {kinds} {e}\n"
+        )
         return ""
 
 

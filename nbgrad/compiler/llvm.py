@@ -32,7 +32,7 @@ from ..ir.statements import (
     Store,
     Variable,
 )
-from .attributes import is_wide
+from .host import is_wide
 from .llvm_ops import (
     BOOL,
     INT,

@@ -18,7 +18,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import types
 
-from ..compiler.attributes import is_wide
+from ..compiler.host import is_wide
 from ..compiler.kernel import Extern, Kernel, device, instruction, kernel
 from ..compiler.pointers import address, at_f4, at_f8, scratch, shift
 from ..threads import pool

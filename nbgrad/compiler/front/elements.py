@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...ir.affine import ZERO, Affine, variable
-from ...ir.statements import Allocate, Literal
+from ...ir.statements import Allocate, Literal, Raise
 from ..lean.syntax import Unsupported
 from .emit import Emitter
 from .values import DOUBLE, INT, UINT, Array, Known, Number, Place, Value
@@ -34,7 +34,7 @@ def set_element(emit: Emitter, holder: Value, index: Value, value: Value) -> Non
     """holder[index] = value."""
     if isinstance(holder, Place):
         emit.store(holder, position(emit, index), value)
-    elif isinstance(holder, Array):
+    elif isinstance(holder, Array) and holder.mutable:
         emit.store(holder.place, _where(emit, holder, index), value)
     else:
         raise Unsupported("assignment to an element of a tuple or a number")
@@ -106,14 +106,14 @@ def _row(emit: Emitter, array: Array, index: Value) -> Array:
         raise Unsupported("a part of an array")
     where = _from_the_end(emit, index, array.shape[0])
     start = emit.operation(operator.mul, where, row_strides(emit, array)[0])
-    return Array(moved(emit, array.place, start), array.shape[1:])
+    return Array(moved(emit, array.place, start), array.shape[1:], None, array.mutable)
 
 
 def flat(emit: Emitter, array: Value) -> Array:
     """array.ravel() of a contiguous array, which has no copy."""
     if not isinstance(array, Array) or array.strides is not None:
         raise Unsupported("ravel of an array that is not contiguous")
-    return Array(array.place, (emit.typed(_size(emit, array)),))
+    return Array(array.place, (emit.typed(_size(emit, array)),), None, array.mutable)
 
 
 def _size(emit: Emitter, array: Array) -> Value:
@@ -136,7 +136,7 @@ def attribute(emit: Emitter, holder: Value, name: str) -> Value:
             return _size(emit, holder)
         if name == "itemsize":
             return Known(holder.place.dtype.itemsize)
-        if name == "strides":
+        if name == "strides" and holder.strides is not None:  # others may be odd where it is empty
             size = Known(holder.place.dtype.itemsize)
             strides = row_strides(emit, holder)
             return tuple(emit.operation(operator.mul, stride, size) for stride in strides)
@@ -159,12 +159,17 @@ def _known_element(emit: Emitter, numbers: Any, index: Value) -> Value:
         return Known(numbers[_constant_index(index)])
     if not all(isinstance(x, float) for x in numbers):
         raise Unsupported("an element of a tuple that is not known")
+    if emit.dtype(index).kind not in "iu":
+        raise Unsupported(f"{emit.dtype(index)} as an index")
     name = emit.name("table")
     emit.add(Allocate(name, len(numbers), DOUBLE))
     place = Place(name, DOUBLE)
     for i, number in enumerate(numbers):
         emit.store(place, Affine(i, ()), Known(number))
-    where = _from_the_end(emit, index, emit.typed(Known(len(numbers))))
+    where = emit.cast(_from_the_end(emit, index, emit.typed(Known(len(numbers)))), UINT)
+    outside = emit.operation(operator.ge, where, Known(np.uint64(len(numbers))))
+    beyond = Raise("IndexError", "tuple index out of range")
+    emit.branch(emit.typed(outside), [beyond], [])
     return emit.load(place, position(emit, where))
 
 

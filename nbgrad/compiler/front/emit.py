@@ -26,7 +26,7 @@ from ...ir.statements import (
 )
 from ..lean.syntax import Unsupported
 from ..lean.values import folded
-from . import dtypes, floats
+from . import dtypes, operators
 from .values import BOOL, DOUBLE, INT, UINT, Array, Known, Number, Place, Value, dtype_of, literal
 
 _COPY = arg(NAMES[0])
@@ -146,11 +146,12 @@ class Emitter:
             both = [self.cast(x, dtype), self.cast(y, dtype)]
         else:
             both = [self.cast(operand, dtype) for operand in operands]
-        if result.kind == "f" and function in _OF_FLOATS:
+        written = _WRITTEN.get((function, result.kind))
+        if written is not None:
             from .calls import called  # which emits calls
             from .functions import entry_of
 
-            return called(self, entry_of(_OF_FLOATS[function], (result, result)), both)
+            return called(self, entry_of(written, (result, result)), both)
         found = self.applied(dtypes.NAMES[function], both, result)
         return replace(found, natural=_is_natural(function, both))
 
@@ -236,7 +237,10 @@ class Emitter:
         return [Number(name, dtype) for name, dtype in zip(names, results, strict=True)]
 
 
-_OF_FLOATS = {operator.mod: floats.modulo, operator.floordiv: floats.floor_quotient}
+_WRITTEN = {
+    (operator.mod, "f"): operators.modulo, (operator.floordiv, "f"): operators.floor_quotient,
+    (operator.pow, "i"): operators.whole_power, (operator.pow, "u"): operators.unsigned_power,
+}  # fmt: skip
 
 
 def address_of(place: Place) -> Address:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Sequence
 from functools import partial
 from typing import NoReturn
 
-from ...ir.statements import Assign, Statement
+from ...ir.statements import Assign, Literal, Statement
 from ..lean.syntax import Unsupported, outer_names
 from ..lean.values import is_int64
 from .calls import call
@@ -67,7 +67,7 @@ class Expressions:
                 each = [partial(self.value, value) for value in values]
                 return self._joined(isinstance(op, ast.And), each, are_bools=True)
             case ast.IfExp(test=test, body=body, orelse=other):
-                return self._choice(self.condition(test), body, other)
+                return self._choice(self.test(test), body, other)
             case ast.Call(func=ast.Attribute(value=holder, attr="ravel"), args=[], keywords=[]):
                 return flat(emit, self.value(holder))
             case ast.Call(func=called, args=args, keywords=[]):
@@ -81,6 +81,33 @@ class Expressions:
             each = [partial(self.condition, value) for value in node.values]
             return self._joined(isinstance(node.op, ast.And), each, are_bools=False)
         return self.value(node)
+
+    def test(self, node: ast.expr) -> Value:
+        """The condition of a branch. It is known where Numba drops the other branch before it
+        infers types; else both branches are read."""
+        value = self.condition(node)
+        if isinstance(value, Known) and value.is_number and not self._is_plain(node):
+            return Number(Literal(bool(value.value), BOOL), BOOL)
+        return value
+
+    def _is_plain(self, node: ast.expr) -> bool:
+        """Whether Numba decides a condition that is known without inferring types: what has a name
+        outside of the function, constants, comparisons of two of them, and those with None."""
+        match node:
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return self._is_plain(operand)
+            case ast.BoolOp(values=values):
+                return all(map(self._is_plain, values))
+            case ast.Compare(ops=[ast.Is() | ast.IsNot()]):
+                return True
+            case ast.Compare(left=left, comparators=[right]):
+                return self._is_plain(left) and self._is_plain(right)
+            case ast.Attribute(value=holder, attr=name):
+                return name == "ndim" or self._is_plain(holder)
+            case ast.Name(id=name):
+                return name not in self._local
+            case _:
+                return _literal(node) is not None
 
     def _compared(self, left: Value, rest: list[tuple[ast.cmpop, ast.expr]]) -> Value:
         """A comparison, or a chain of them."""
@@ -105,6 +132,8 @@ class Expressions:
             return value
         if isinstance(value, Known):
             decided = bool(value.value) != is_and
+            if are_bools and emit.dtype(value) != BOOL:
+                raise Unsupported("`and` or `or` of numbers that are not bools")
             return value if decided else self._joined(is_and, rest, are_bools)
         left = self._bit(value, are_bools)
         with emit.block() as then:

@@ -16,7 +16,16 @@ from ..lean.syntax import Unsupported
 from .emit import Emitter, address_of
 from .values import INT, Array, Known, Number, Place, Value, dtype_of
 
-__all__ = ["ArrayType", "Constant", "Entry", "entry_of", "flattened", "function_of", "type_of"]
+__all__ = [
+    "ArrayType",
+    "Constant",
+    "Entry",
+    "entry_of",
+    "flattened",
+    "function_of",
+    "kind_of",
+    "type_of",
+]
 
 
 @dataclass(frozen=True)
@@ -26,6 +35,7 @@ class ArrayType:
     dtype: np.dtype
     ndim: int
     contiguous: bool = True
+    mutable: bool = True
 
 
 @dataclass(frozen=True)
@@ -53,7 +63,11 @@ def function_of(dispatcher: Any, types: Sequence[Any]) -> Function:
 
     Raises Unsupported for anything outside of the subset of Python that is read.
     """
-    return entry_of(dispatcher, tuple(map(_kind, types))).function
+    kinds = tuple(map(kind_of, types))
+    code = getattr(getattr(dispatcher, "py_func", dispatcher), "__code__", None)
+    if code is not None and code.co_flags & inspect.CO_VARARGS:
+        kinds = *kinds[: code.co_argcount], kinds[code.co_argcount :]
+    return entry_of(dispatcher, kinds).function
 
 
 def entry_of(dispatcher: Any, kinds: tuple) -> Entry:
@@ -158,13 +172,13 @@ def _parameter(emit: Emitter, name: str, kind: Any, parameters: list[tuple[str, 
             return tuple(_parameter(emit, name, each, parameters) for each in kind)
         case Pointer(dtype):
             return Place(passed(name, kind), dtype)
-        case ArrayType(dtype, ndim, contiguous):
+        case ArrayType(dtype, ndim, contiguous, mutable):
             place = Place(passed(name, Pointer(dtype)), dtype)
             shape = tuple(Number(passed(f"{name}_n{i}", INT), INT, True) for i in range(ndim))
             if contiguous:
-                return Array(place, shape)
+                return Array(place, shape, None, mutable)
             strides = tuple(Number(passed(f"{name}_s{i}", INT), INT) for i in range(ndim))
-            return Array(place, shape, strides)
+            return Array(place, shape, strides, mutable)
         case np.dtype():
             return Number(passed(name, kind), kind)
     raise Unsupported(f"an argument of {kind}")
@@ -177,8 +191,8 @@ def type_of(value: Value) -> Any:
             return dtype
         case Place(dtype=dtype):
             return Pointer(dtype)
-        case Array(place, shape, strides):
-            return ArrayType(place.dtype, len(shape), strides is None)
+        case Array(place, shape, strides, mutable):
+            return ArrayType(place.dtype, len(shape), strides is None, mutable)
         case tuple():
             return tuple(map(type_of, value))
     return dtype_of(value.value) if value.is_number else Constant(value.value)
@@ -199,16 +213,18 @@ def flattened(emit: Emitter, value: Value) -> list[Address | Operand]:
     return [emit.typed(value).operand]
 
 
-def _kind(kind: Any) -> Any:
-    """A type of Numba as one of ours."""
+def kind_of(kind: Any) -> Any:
+    """A type of Numba as one of ours. Raises Unsupported for types that the IR does not have."""
     if isinstance(kind, (types.Number, types.Boolean)) and not isinstance(kind, types.Literal):
         return np.dtype("bool" if kind == types.boolean else str(kind))
     if isinstance(kind, types.CPointer):
-        return Pointer(_kind(kind.dtype))
+        return Pointer(kind_of(kind.dtype))
     if isinstance(kind, types.Array):
-        return ArrayType(_kind(kind.dtype), kind.ndim, kind.layout == "C" or kind.ndim == 0)
+        return ArrayType(
+            kind_of(kind.dtype), kind.ndim, kind.layout == "C" or kind.ndim == 0, kind.mutable
+        )
     if isinstance(kind, types.BaseTuple):
-        return tuple(map(_kind, kind.types))  # pyright: ignore
+        return tuple(map(kind_of, kind.types))  # pyright: ignore
     if isinstance(kind, types.Literal):
         return Constant(kind.literal_value)
     if isinstance(kind, types.Omitted):
@@ -217,4 +233,8 @@ def _kind(kind: Any) -> Any:
         return Constant(None)
     if isinstance(kind, types.Dispatcher):
         return Constant(kind.dispatcher)
-    return kind
+    if isinstance(kind, (np.dtype, Pointer, ArrayType, Constant)):
+        return kind
+    if isinstance(kind, tuple):
+        return tuple(map(kind_of, kind))
+    raise Unsupported(f"an argument of {kind}")

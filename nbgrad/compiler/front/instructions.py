@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ...ir.statements import Allocate, For
-from ..attributes import is_wide as has_wide_vectors
+from ..host import is_wide as has_wide_vectors
 from ..lean.syntax import Unsupported
 from .elements import flat, moved
 from .emit import Emitter, address_of

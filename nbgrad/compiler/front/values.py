@@ -42,6 +42,7 @@ class Array:
     place: Place
     shape: tuple[Number, ...]
     strides: tuple[Number, ...] | None = None
+    mutable: bool = True
 
 
 @dataclass(frozen=True, eq=False)

@@ -88,7 +88,7 @@ class Walk:
             case ast.Return(value=value):
                 self._return(self._value(value) if value else Known(None))
             case ast.If(test=test, body=body, orelse=other):
-                self._if(self._condition(test), body, other)
+                self._if(self._expressions.test(test), body, other)
             case ast.While(test=test, body=body, orelse=[]):
                 self._while(test, body)
             case ast.For(
@@ -246,7 +246,9 @@ class Walk:
     def _raise(self, kind: Value, text: str) -> None:
         if not (isinstance(kind, Known) and isinstance(kind.value, type)):
             raise Unsupported("an exception that is not a class called with a text")
-        self._emit.add(Raise(kind.value.__name__, text))
+        home = kind.value.__module__
+        name = kind.value.__qualname__
+        self._emit.add(Raise(name if home == "builtins" else f"{home}.{name}", text))
 
     def _target(self, target: ast.expr, value: Value) -> None:
         match target:
