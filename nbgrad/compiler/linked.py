@@ -96,9 +96,7 @@ class Linked:
         scope: dict[str, Any] = {"signature": signature, "codegen": codegen}
         text = f"def {self.name}({', '.join(['typing', *names])}): return signature, codegen"
         exec(text, scope)
-        made = intrinsic(scope[self.name])
-        made.digest = self.digest
-        return made
+        return intrinsic(scope[self.name])
 
     def _linked(self, context: Any) -> Any:
         """The library of the code, and of the functions of ours that it calls."""
