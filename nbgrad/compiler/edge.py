@@ -46,6 +46,7 @@ class Edge:
 
     def describe(self, target: Any, module: Any, llvm: Any, name: str) -> _Described:
         """Write the body of `llvm`, the function with Numba's calling convention: it calls ours."""
+        self._target = target
         builder = ir.IRBuilder(llvm.append_basic_block("entry"))
         target.call_conv.init_call_helper(builder)
         values = target.call_conv.decode_arguments(builder, self._kinds, llvm)
@@ -82,6 +83,10 @@ class Edge:
 
     def add_to(self, library: Any, module: Any) -> None:
         """Add the LLVM code of a module, and of the functions that it calls, to a library."""
+        from .linked import EVERY  # which is compiled by this
+
+        for symbol in self._module.linked:
+            library.add_linking_library(EVERY[symbol].library(self._target))
         texts = [
             text for name, text in self._module.intrinsics.items() if name not in module.globals
         ]

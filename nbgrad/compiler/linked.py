@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 from llvmlite import binding, ir
@@ -42,6 +43,10 @@ def numba_type(dtype: np.dtype, in_memory: bool = False) -> Any:
     return numpy_support.from_dtype(dtype)  # pyright: ignore[reportAttributeAccessIssue]
 
 
+EVERY: "WeakValueDictionary[str, Linked]" = WeakValueDictionary()
+"""By symbol."""
+
+
 class Linked:
     """A function of a module of LLVM code, callable from compiled code.
 
@@ -63,7 +68,7 @@ class Linked:
             f"define internal {result_type(module.results[name])} @{name}(",
             f"define {result_type(module.results[name])} @{self._symbol}(",
         )
-        self._results = module.results[name]
+        self._results, self._parameters = module.results[name], parameters
         self._kinds = [
             types.CPointer(numba_type(p[1], in_memory=True)) if isinstance(p, tuple)
             else numba_type(p) for p in parameters
@@ -77,7 +82,7 @@ class Linked:
         signature = (results if self._results else types.none)(*self._kinds)
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            context.active_code_library.add_linking_library(self._linked(context))
+            context.active_code_library.add_linking_library(self.library(context))
             values = [context.get_value_type(numba_type(dtype)) for dtype in self._results]
             kind: Any = ir.VoidType()
             if values:
@@ -96,9 +101,13 @@ class Linked:
         scope: dict[str, Any] = {"signature": signature, "codegen": codegen}
         text = f"def {self.name}({', '.join(['typing', *names])}): return signature, codegen"
         exec(text, scope)
-        return intrinsic(scope[self.name])
+        made = intrinsic(scope[self.name])
+        numbers = tuple(None if isinstance(p, tuple) else np.dtype(p) for p in self._parameters)
+        made.row = "linked", self._symbol, tuple(self._results), numbers
+        EVERY[self._symbol] = self
+        return made
 
-    def _linked(self, context: Any) -> Any:
+    def library(self, context: Any) -> Any:
         """The library of the code, and of the functions of ours that it calls."""
         if self._library is None:
             library = Unfinished(context.codegen(), self._symbol)
@@ -134,10 +143,7 @@ def _own(module: FunctionModule, function: Any, kinds: Sequence[str]) -> str:
     try:
         made = function_of(function, [_type(kind) for kind in kinds])
         return module.name_without_status(made)
-    except Unsupported as e:
-        open("/work/scratch/front/fallbacks.txt", "a").write(
-            f"{getattr(function, '__name__', function)} {kinds} {e}\n"
-        )
+    except Unsupported:
         return ""
 
 

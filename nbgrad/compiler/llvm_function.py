@@ -41,6 +41,7 @@ class FunctionModule(Module):
     def __init__(self):
         super().__init__()
         self.written: dict[int, tuple[Function, str]] = {}  # by identity
+        self.linked: set[str] = set()  # symbols of code that has to be linked
         self.errors: list[tuple[str, str]] = []  # classes and messages
         self._raising: dict[int, bool] = {}
 
@@ -51,7 +52,7 @@ class FunctionModule(Module):
             text = write_function(self, function)
             name = f"nbgrad.{ascii_name(function.name)}"
             taken = set(self.functions.values())
-            name = name if name not in taken else f"{name}.{len(taken)}"
+            name = name if f'"{name}"' not in taken else f"{name}.{len(taken)}"
             known = function, self.functions.setdefault(text, f'"{name}"')
             self.written[id(function)] = known
         return known[1]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .lean.syntax import Unsupported
+from .llvm import result_type
 from .llvm_ops import INT, Value, constant, llvm_type
 
 __all__ = ["instruction"]
@@ -198,6 +199,24 @@ def _c_call(writer: Any, function: str, given: Sequence[Value | str]) -> list[Va
     return []
 
 
+def _linked(writer: Any, symbol: str, given: Sequence[Value | str], results: Any) -> list[Value]:
+    """A call of code that is linked."""
+    texts = [f"ptr {x}" if isinstance(x, str) else f"{llvm_type(x.dtype)} {x.text}" for x in given]
+    kind = result_type(results)
+    kinds = ", ".join(text.partition(" ")[0] for text in texts)
+    writer.module.intrinsics[symbol] = f"declare {kind} @{symbol}({kinds})"
+    writer.module.linked.add(symbol)
+    call = f"call {kind} @{symbol}({', '.join(texts)})"
+    if not results:
+        writer.add(call)
+        return []
+    whole = writer.emit(call)
+    if len(results) == 1:
+        return [Value(whole, results[0])]
+    return [Value(writer.emit(f"extractvalue {kind} {whole}, {i}"), dtype)
+            for i, dtype in enumerate(results)]  # fmt: skip
+
+
 def _symbol(writer: Any, name: str, given: Any, results: Any) -> list[Value]:
     """The address of a variable that is defined elsewhere."""
     writer.module.intrinsics[name] = f"@{name} = external global i64"
@@ -300,5 +319,5 @@ def _scipy(writer: Any, name: str, given: Sequence[Value], results: Any) -> list
 
 _FUNCTIONS: dict[str, Callable[[Any, str, Any, Any], list[Value]]] = {
     "hidden": _hidden, "libm": _library, "symbol": _symbol, "image": _image, "scipy": _scipy,
-    "extern": _extern, "at_address": _at_address,
+    "linked": _linked, "extern": _extern, "at_address": _at_address,
 }  # fmt: skip

@@ -13,6 +13,7 @@ import numpy as np
 from ...ir.statements import Allocate, For
 from ..host import is_wide as has_wide_vectors
 from ..lean.syntax import Unsupported
+from .checks import CHECKS
 from .elements import flat, moved
 from .emit import Emitter, address_of
 from .functions import flattened
@@ -20,7 +21,7 @@ from .values import BOOL, DOUBLE, INT, SINGLE, Array, Known, Number, Place, Valu
 
 __all__ = ["INSTRUCTIONS"]
 
-INSTRUCTIONS: dict[str, Callable[..., Value]] = {}
+INSTRUCTIONS: dict[str, Callable[..., Value]] = dict(CHECKS)
 _NOTHING = Known(None)
 _BYTE = np.dtype(np.uint8)
 

@@ -38,7 +38,7 @@ def whole_power(x, y):
     these, and the least integer where x is 0."""
     if y < 0:
         if x == 0:
-            return -(2**63)
+            return -9223372036854775807 - 1
         if x == 1:
             return 1
         if x == -1:

@@ -84,9 +84,7 @@ def compiled(function: Callable, state: Any, library: Any, is_called: bool) -> A
 def _edge(function: Callable, state: Any) -> Edge | None:
     try:
         return Edge(function, state.args)
-    except Unsupported as e:
-        with open("/work/scratch/front/fallbacks.txt", "a") as log:
-            log.write(f"EDGE {function.__module__} {function.__name__} {state.args} {e}\n")
+    except Unsupported:
         return None
 
 
