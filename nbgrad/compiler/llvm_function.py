@@ -232,7 +232,9 @@ class _Writer(FunctionWriter):
     def _pointer(self, address: Address) -> str:
         return self.place(self.pointers[address.buffer], address.at, address.dtype)
 
-    def _argument(self, argument: Address | Operand) -> Value | str:
+    def _argument(self, argument: Address | Operand | Function) -> Value | str:
+        if isinstance(argument, Function):
+            return f"@{self._functions.name_without_status(argument)}"
         if isinstance(argument, Address):
             return self._pointer(argument)
         return self.operand(argument)

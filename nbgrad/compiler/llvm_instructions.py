@@ -78,6 +78,7 @@ out = sub i64 64, {zeros}""",
     "lowest": "out = @minimum x y",
     "prefetch": "call void @llvm.prefetch.p0(ptr {x}, i32 0, i32 3, i32 1)",
     "address": "out = ptrtoint ptr {x} to i64",
+    "code": "out = ptrtoint ptr {x} to i64",
     "counted": """place = getelementptr i64, ptr {x}, i64 {y}
 out = atomicrmw add ptr {place}, i64 {z} seq_cst""",
     "run": """function = inttoptr i64 {x} to ptr
@@ -217,6 +218,24 @@ def _linked(writer: Any, symbol: str, given: Sequence[Value | str], results: Any
             for i, dtype in enumerate(results)]  # fmt: skip
 
 
+WRITTEN: dict[str, str] = {}
+"""Code of functions that are written in LLVM's terms, by name."""
+
+
+def _written(writer: Any, symbol: str, given: Sequence[Value | str], results: Any) -> list[Value]:
+    """A call of one of those."""
+    lines: list[str] = []
+    for line in WRITTEN[symbol].splitlines():
+        if line.startswith("declare"):
+            writer.module.intrinsics[line.partition("@")[2].partition("(")[0].strip('"')] = line
+        else:
+            lines.append(line)
+    writer.module.intrinsics[symbol] = "\n".join(lines)
+    texts = [f"ptr {x}" if isinstance(x, str) else f"{llvm_type(x.dtype)} {x.text}" for x in given]
+    writer.add(f"call void @{symbol}({', '.join(texts)})")
+    return []
+
+
 def _symbol(writer: Any, name: str, given: Any, results: Any) -> list[Value]:
     """The address of a variable that is defined elsewhere."""
     writer.module.intrinsics[name] = f"@{name} = external global i64"
@@ -319,5 +338,5 @@ def _scipy(writer: Any, name: str, given: Sequence[Value], results: Any) -> list
 
 _FUNCTIONS: dict[str, Callable[[Any, str, Any, Any], list[Value]]] = {
     "hidden": _hidden, "libm": _library, "symbol": _symbol, "image": _image, "scipy": _scipy,
-    "linked": _linked, "extern": _extern, "at_address": _at_address,
+    "linked": _linked, "written": _written, "extern": _extern, "at_address": _at_address,
 }  # fmt: skip

@@ -165,11 +165,12 @@ class Address:
 class Call:
     """Call a function on pointers and numbers in the order of its parameters; it gives `results`.
 
-    `function` is a `Function`, or the name of a function that the target knows.
+    `function` is a `Function`, or the name of a function that the target knows. A function as an
+    argument is its address.
     """
 
     function: "Function | str"
-    arguments: tuple[Address | Operand, ...]
+    arguments: tuple["Address | Operand | Function", ...]
     results: tuple[str, ...] = ()
     dtypes: tuple[np.dtype, ...] = ()  # of the results
 

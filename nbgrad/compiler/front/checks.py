@@ -1,12 +1,14 @@
 """Checks of arguments as statements: the instructions of entries for compiled programs."""
 
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ...ir.affine import Affine
-from ...ir.statements import Allocate
+from ...ir.affine import Affine, variable
+from ...ir.scalar import parse
+from ...ir.statements import Allocate, Assign, For, Literal, Variable
 from ..lean.syntax import Unsupported
 from .elements import attribute
 from .emit import Emitter
@@ -50,16 +52,58 @@ def _meet(emit: Emitter, first: Value, *arrays: Value) -> Value:
         item = Known(array.place.dtype.itemsize)
         size = emit.operation(operator.mul, attribute(emit, array, "size"), item)
         ends.append((start, emit.operation(operator.add, start, size)))
-    if len(ends) > 12:
-        raise Unsupported("many arrays")  # pairs are compared in a loop
+    begin, count = _known(first), len(ends)
+    if (count - begin) * (count + begin) > 2 * _PAIRS:
+        return _looped(emit, ends, begin)
     overlap: Value = Number(emit.cast(Known(False), BOOL).operand, BOOL)
-    for j in range(_known(first), len(ends)):
+    for j in range(begin, count):
         for i in range(j):
-            before = emit.operation(operator.lt, ends[i][0], ends[j][1])
-            after = emit.operation(operator.lt, ends[j][0], ends[i][1])
-            both = emit.operation(operator.and_, before, after)
+            both = _share(emit, ends[i], ends[j])
             overlap = emit.operation(operator.or_, overlap, both)
     return overlap
+
+
+# So many pairs of arrays are compared one after another; LLVM takes long to read more of them.
+_PAIRS = 12
+
+
+def _share(emit: Emitter, one: tuple[Value, Value], other: tuple[Value, Value]) -> Value:
+    """Whether two stretches of memory share any of it."""
+    before = emit.operation(operator.lt, one[0], other[1])
+    return emit.operation(operator.and_, before, emit.operation(operator.lt, other[0], one[1]))
+
+
+def _looped(emit: Emitter, ends: list[tuple[Number, Value]], begin: int) -> Value:
+    """The same as a loop over the pairs."""
+    tables = _table(emit, [pair[0] for pair in ends]), _table(emit, [pair[1] for pair in ends])
+    overlap, later, sooner = emit.name("overlap"), emit.name("j"), emit.name("i")
+    emit.add(Variable(overlap, Literal(False, BOOL), dtype=BOOL))
+
+    def at(axis: str) -> tuple[Value, Value]:
+        first, second = (emit.load(table, variable(axis)) for table in tables)
+        return first, second
+
+    with emit.block() as outer:
+        other = at(later)
+        with emit.block() as inner:
+            both = emit.typed(_share(emit, at(sooner), other))
+            emit.add(Assign(overlap, _OR, (overlap, both.operand), BOOL, BOOL))
+        emit.add(For(sooner, 0, later, tuple(inner)))
+    emit.add(For(later, begin, len(ends), tuple(outer)))
+    return Number(overlap, BOOL, lasting=False)
+
+
+_OR = parse("x | y")
+
+
+def _table(emit: Emitter, values: Sequence[Value]) -> Place:
+    """Integers in a table on the stack."""
+    name = emit.name("table")
+    emit.add(Allocate(name, len(values), INT))
+    table = Place(name, INT)
+    for i, value in enumerate(values):
+        emit.store(table, Affine(i, ()), value)
+    return table
 
 
 def _number(emit: Emitter, text: Value, x: Value) -> Value:
@@ -80,14 +124,11 @@ def _contiguous(emit: Emitter, array: Value) -> Value:
 
 def _addresses(emit: Emitter, *operands: Value) -> Value:
     """A table on the stack: where arrays begin, or pointers lead; numbers as they are."""
-    name = emit.name("table")
-    emit.add(Allocate(name, len(operands), INT))
-    table = Place(name, INT)
-    for i, operand in enumerate(operands):
-        place = operand.place if isinstance(operand, Array) else operand
-        value = emit.address(place) if isinstance(place, Place) else emit.cast(place, INT)
-        emit.store(table, Affine(i, ()), value)
-    return table
+    places = [operand.place if isinstance(operand, Array) else operand for operand in operands]
+    return _table(emit, [
+        emit.address(place) if isinstance(place, Place) else emit.cast(place, INT)
+        for place in places
+    ])  # fmt: skip
 
 
 def _linked(

@@ -229,7 +229,7 @@ class Emitter:
         return Place(name, dtype)
 
     def call(
-        self, function: Function | str, arguments: Sequence[Address | Operand],
+        self, function: Function | str, arguments: Sequence[Address | Operand | Function],
         results: Sequence[np.dtype],
     ) -> list[Number]:  # fmt: skip
         names = tuple(self.name() for _ in results)

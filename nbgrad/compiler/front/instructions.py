@@ -7,17 +7,20 @@ the others call a function that the target knows by the name of the row.
 
 import operator
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-from ...ir.statements import Allocate, For
+from ...ir.affine import Affine
+from ...ir.statements import Address, Allocate, For, Function, Pointer, Store
 from ..host import is_wide as has_wide_vectors
 from ..lean.syntax import Unsupported
+from ..llvm_instructions import WRITTEN
 from .checks import CHECKS
 from .elements import flat, moved
 from .emit import Emitter, address_of
-from .functions import flattened
-from .values import BOOL, DOUBLE, INT, SINGLE, Array, Known, Number, Place, Value, literal
+from .functions import entry_of, flattened, type_of
+from .values import BOOL, DOUBLE, INT, SINGLE, Array, Known, Number, Place, Value, literal, members
 
 __all__ = ["INSTRUCTIONS"]
 
@@ -272,6 +275,16 @@ def is_wide(emit: Emitter) -> Value:
 
 
 @_row
+def written(emit: Emitter, maker: Callable[[np.dtype], tuple[str, str]], *operands: Value) -> Value:
+    """A function that `maker` writes in LLVM's terms, for the dtype of its first argument."""
+    symbol, text = maker(_a_place(operands[0]).dtype)
+    WRITTEN[symbol] = text
+    given = [part for operand in operands for part in flattened(emit, operand)]
+    emit.call(f"written {symbol}", given, [])
+    return _NOTHING
+
+
+@_row
 def extern(emit: Emitter, name: str, *operands: Value) -> Value:
     """A C function that returns an int, which is ignored."""
     given = [part for operand in operands for part in flattened(emit, operand)]
@@ -292,6 +305,45 @@ def symbol(emit: Emitter, name: str) -> Value:
     """A pointer to the words of a variable that is defined elsewhere."""
     (here,) = emit.call(f"symbol {name}", [], [INT])
     return emit.pointing(here, INT)
+
+
+@_row
+def handed(emit: Emitter, function: Value, operands: Value) -> Value:
+    """A function with its operands on the stack: the addresses of a function of these and of the
+    number of a piece, and of the operands."""
+    assert isinstance(function, Known)
+    given = members(operands)
+    kinds = tuple(map(type_of, given))
+    entry = entry_of(function.value, (*kinds, INT))
+    parts = [part for each in given for part in flattened(emit, each)]
+    parameters = entry.function.parameters[: len(parts)]
+    name = emit.name("operands")
+    emit.add(Allocate(name, len(parts), INT))
+    inner = Emitter()
+    block, piece = inner.name("operands"), inner.name("piece")
+    arguments: list[Any] = []
+    for i, (part, (_, kind)) in enumerate(zip(parts, parameters, strict=True)):
+        dtype = INT if isinstance(kind, Pointer) else kind
+        if isinstance(part, Address):
+            (here,) = emit.call("address", [part], [INT])
+            part = here.operand
+        emit.add(Store(emit.pointing(Place(name, INT), dtype).buffer, _word(i, dtype), part, dtype))
+        taken = inner.load(inner.pointing(Place(block, INT), dtype), _word(i, dtype))
+        if isinstance(kind, Pointer):
+            arguments.append(address_of(inner.pointing(taken, kind.dtype)))
+        else:
+            arguments.append(taken.operand)
+    inner.call(entry.function, [*arguments, piece], entry.function.results)
+    taker = Function(
+        f"{entry.function.name}.piece", ((block, Pointer(INT)), (piece, INT)), tuple(inner.body)
+    )
+    (code,) = emit.call("code", [taker], [INT])
+    return code, emit.address(Place(name, INT))
+
+
+def _word(i: int, dtype: np.dtype) -> Affine:
+    """The position of a word among elements of a dtype."""
+    return Affine(i * 8 // dtype.itemsize, ())
 
 
 @_row
