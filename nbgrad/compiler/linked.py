@@ -3,16 +3,21 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 from llvmlite import binding, ir
 from numba.core import types
 from numba.extending import intrinsic
 
+from ..ir.statements import Pointer
+from .front import function_of
 from .lean.functions import Functions
+from .lean.syntax import Unsupported
 from .lean.values import Value
 from .lean.walk import Walk
 from .llvm import Module, result_type
+from .llvm_function import FunctionModule
 from .numba_api import numpy_support
 from .pipeline import Unfinished
 
@@ -38,6 +43,10 @@ def numba_type(dtype: np.dtype, in_memory: bool = False) -> Any:
     return numpy_support.from_dtype(dtype)  # pyright: ignore[reportAttributeAccessIssue]
 
 
+EVERY: "WeakValueDictionary[str, Linked]" = WeakValueDictionary()
+"""By symbol."""
+
+
 class Linked:
     """A function of a module of LLVM code, callable from compiled code.
 
@@ -59,7 +68,7 @@ class Linked:
             f"define internal {result_type(module.results[name])} @{name}(",
             f"define {result_type(module.results[name])} @{self._symbol}(",
         )
-        self._results = module.results[name]
+        self._results, self._parameters = module.results[name], parameters
         self._kinds = [
             types.CPointer(numba_type(p[1], in_memory=True)) if isinstance(p, tuple)
             else numba_type(p) for p in parameters
@@ -73,7 +82,7 @@ class Linked:
         signature = (results if self._results else types.none)(*self._kinds)
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            context.active_code_library.add_linking_library(self._linked(context))
+            context.active_code_library.add_linking_library(self.library(context))
             values = [context.get_value_type(numba_type(dtype)) for dtype in self._results]
             kind: Any = ir.VoidType()
             if values:
@@ -92,29 +101,62 @@ class Linked:
         scope: dict[str, Any] = {"signature": signature, "codegen": codegen}
         text = f"def {self.name}({', '.join(['typing', *names])}): return signature, codegen"
         exec(text, scope)
-        return intrinsic(scope[self.name])
+        made = intrinsic(scope[self.name])
+        numbers = tuple(None if isinstance(p, tuple) else np.dtype(p) for p in self._parameters)
+        made.row = "linked", self._symbol, tuple(self._results), numbers
+        EVERY[self._symbol] = self
+        return made
 
-    def _linked(self, context: Any) -> Any:
+    def library(self, context: Any) -> Any:
         """The library of the code, and of the functions of ours that it calls."""
         if self._library is None:
             library = Unfinished(context.codegen(), self._symbol)
             with context.push_code_library(library):
                 module = library.create_ir_module(f"{self._symbol}_library")
                 functions = Functions(context.typing_context, context, library, module, _walked)
-                text = self._text
+                text, own = self._text, FunctionModule()
                 for symbol, (name, kinds, _) in self._needs.items():
+                    found = _own(own, self._find(name), kinds)
+                    if found:
+                        text = text.replace(f'@"{symbol}"', f"@{found}")
+                        continue
                     inner = functions.inner(self._find(name), tuple(map(_kind, kinds)))
                     found = _quiet(context, module, inner) if inner.may_raise else inner.llvm
                     text = text.replace(f'@"{symbol}"', f'@"{found.name}"')
                 declared = [
-                    text for name, text in self._declarations.items() if name not in module.globals
+                    text
+                    for name, text in (self._declarations | own.intrinsics).items()
+                    if name not in module.globals
                 ]
-                whole = binding.parse_assembly("\n".join([str(module), *declared, text]))
+                texts = [str(module), *declared, *own.texts(), text]
+                whole = binding.parse_assembly("\n".join(texts))
                 whole.name = self._symbol
                 library.add_llvm_module(whole)
             library.finalize()
             self._library = library
         return self._library
+
+
+def _own(module: FunctionModule, function: Any, kinds: Sequence[str]) -> str:
+    """The name of a function of ours in a module; "" where it has to be compiled by Numba's
+    contexts."""
+    try:
+        made = function_of(function, [_type(kind) for kind in kinds])
+        return module.name_without_status(made)
+    except Unsupported:
+        return ""
+
+
+_DTYPES = {"double": "f8", "float": "f4", "i1": "?", "i64": "i8"}
+
+
+def _type(text: str) -> Any:
+    """The type of an argument, for functions of the IR; bools in memory are bytes."""
+    if text.startswith("ptr "):
+        return Pointer(np.dtype(text[4:].replace("b1", "u1")))
+    if text == "i64 x 2":
+        return np.dtype(np.int64), np.dtype(np.int64)
+    return np.dtype(_DTYPES[text])
 
 
 def _quiet(context: Any, module: ir.Module, inner: Any) -> ir.Function:

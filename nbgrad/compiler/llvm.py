@@ -31,8 +31,8 @@ from ..ir.statements import (
     Store,
     Variable,
 )
-from .attributes import is_wide
 from .cpu import Guarded, OpaqueLoop, OpaqueNumber, prepared
+from .host import is_wide
 from .llvm_ops import (
     BOOL,
     INT,

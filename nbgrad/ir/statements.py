@@ -162,11 +162,12 @@ class Address:
 class Call:
     """Call a function on pointers and numbers in the order of its parameters; it gives `results`.
 
-    `function` is a `Function`, or the name of a function that the target knows.
+    `function` is a `Function`, or the name of a function that the target knows. A function as an
+    argument is its address.
     """
 
     function: "Function | str"
-    arguments: tuple[Address | Operand, ...]
+    arguments: tuple["Address | Operand | Function", ...]
     results: tuple[str, ...] = ()
     dtypes: tuple[np.dtype, ...] = ()  # of the results
 
@@ -182,10 +183,11 @@ class Allocate:
 
 @dataclass(frozen=True)
 class PointTo:
-    """`target` is a pointer to elements at an address, which is a number."""
+    """`target` is a pointer to elements at an address: a number, or a place in another buffer,
+    whose bytes are read as elements of this dtype."""
 
     target: str
-    address: Operand
+    address: Operand | Address
     dtype: np.dtype
 
 
