@@ -116,7 +116,7 @@ def test_after_an_error_while_the_cache_is_written_the_next_call_is_right(rng, m
     both = nbgrad.value_and_grad(lambda x: np.sum(np.tanh(x) * len(error.__name__)))
     f = nbgrad.compile(both)
     with monkeypatch.context() as patched:
-        patched.setattr("nbgrad.compiler.cache.KernelCache.save_overload", failing)
+        patched.setattr("nbgrad.compiler.numba_cache.KernelCache.save_overload", failing)
         with pytest.raises(error):
             f(x)
     close(f(x), both(x))
