@@ -38,7 +38,7 @@ try:
     from numba.core.bytecode import FunctionIdentity
     from numba.core.callwrapper import PyCallWrapper
     from numba.core.ccallback import CFunc
-    from numba.core.codegen import JITCodeLibrary
+    from numba.core.codegen import JITCodeLibrary, get_host_cpu_features
     from numba.core.compiler import Compiler, CompilerBase, _LowerResult, compile_result
     from numba.core.compiler_lock import global_compiler_lock
     from numba.core.compiler_machinery import PassManager, register_pass
@@ -104,6 +104,6 @@ __all__ = [
     "JITCodeLibrary", "NumbaError", "PassManager", "PyCallWrapper", "PythonFunctionDescriptor",
     "Signature", "_Intrinsic", "_LowerResult", "_dynfunc", "_nrt_python", "cgutils",
     "compile_result", "compiler", "complaint", "config", "cpu_target", "default_manager",
-    "environment", "ffi", "global_compiler_lock", "is_theirs", "numpy_support", "register_pass",
-    "rtsys", "signature", "typed", "typeof_impl", "untyped",
+    "environment", "ffi", "get_host_cpu_features", "global_compiler_lock", "is_theirs",
+    "numpy_support", "register_pass", "rtsys", "signature", "typed", "typeof_impl", "untyped",
 ]  # fmt: skip

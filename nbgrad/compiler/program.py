@@ -1,18 +1,20 @@
 """Compiled programs as Numba functions: what Python calls, what `@njit` code calls, C functions."""
 
+import hashlib
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
 import numba
 import numpy as np
+from llvmlite import binding
 from numba import types
 
-from .kernel import DISABLED, guarded, jitted, kernel, kernel_from_source, module_of, undisturbed
+from .externals import refresh
+from .kernel import DISABLED, guarded, jitted, kernel_from_source, module_of, undisturbed
 from .numba_api import CPUDispatcher, NumbaError, global_compiler_lock, numpy_support
-from .pointers import address
 
 _REAL = types.CPointer(types.float64)
 _TABLE = types.CPointer(types.intp)
@@ -77,18 +79,7 @@ class Entry:
             *(np.float64(x) if type(x) is float else x for x in args)
         )
 
-    @property
-    def alone(self) -> Callable:
-        """What is called, without a look at types where it was prepared for one set of them. Given
-        numbers, and arrays that were made for it, it converts them or raises TypeError; any other
-        array is memory that it would read as if it were of its type."""
-        if DISABLED or len(self._types) != 1:
-            return self.call
-        (types,) = self._types
-        maker: Any = self._kernel.dispatcher
-        return maker.overloads[types].entry_point
-
-    def run(self, arguments: Sequence[Any]) -> Any:
+    def run(self, *arguments: Any) -> Any:
         """Call it, compiled for the types of `arguments` where that is not done."""
         if not self._types:
             self.prepare(arguments)
@@ -109,6 +100,50 @@ class Entry:
                 maker.compile(types)
                 self._called.add_overload(maker.overloads[types])
                 self._types.add(types)
+
+
+def core_code(
+    name: str, source: str, arguments: Sequence[Any], kinds: tuple[str, Sequence[str]]
+) -> tuple[str, Callable]:
+    """LLVM assembly that defines the function `name` of a text in the C calling convention, and
+    what supplies the rest of its code; `kinds` are the LLVM types of its result and parameters."""
+    result, parameters = kinds
+    digest = hashlib.sha256(source.encode()).hexdigest()
+    names = [f"%a{i}" for i in range(len(parameters))]
+    given = ", ".join(map(" ".join, zip(parameters, names, strict=True)))
+    members = result.strip("{}").split(", ") if result != "void" else []
+    stored = ", ".join("i8" if each == "i1" else each for each in members)
+    lines = [
+        f"; {digest}",
+        f"declare i32 @core.{digest}(ptr, ptr, {', '.join(parameters)})",
+        f"define internal {result} @{name}({given}) {{",
+        f"  %r = alloca {{{stored}}}",
+        "  %e = alloca ptr",
+        f"  %status = call i32 @core.{digest}(ptr %r, ptr %e, {given})",
+    ]
+    whole = "undef"
+    for i, kind in enumerate(members):
+        lines.append(f"  %p{i} = getelementptr {{{stored}}}, ptr %r, i64 0, i32 {i}")
+        if kind == "i1":
+            lines += [f"  %b{i} = load i8, ptr %p{i}", f"  %x{i} = icmp ne i8 %b{i}, 0"]
+        else:
+            lines.append(f"  %x{i} = load {kind}, ptr %p{i}")
+        if len(members) > 1:
+            lines.append(f"  %s{i} = insertvalue {result} {whole}, {kind} %x{i}, {i}")
+            whole = f"%s{i}"
+    value = whole if len(members) > 1 else "%x0"
+    lines += [f"  ret {result} {value}" if members else "  ret void", "}", ""]
+
+    def link_in() -> Iterator[Any]:
+        dispatcher = module_of(source).__dict__[name]
+        refresh(dispatcher.targetctx)
+        dispatcher.compile(tuple(arguments))
+        found = dispatcher.overloads[tuple(arguments)]
+        module = binding.parse_bitcode(found.library._bitcode)
+        module.get_function(found.fndesc.llvm_func_name).name = f"core.{digest}"
+        yield module
+
+    return "\n".join(lines), link_in
 
 
 def home_of(name: str, source: str) -> str:
@@ -141,29 +176,6 @@ def cfunc(name: str, source: str, kind: str) -> Any:
         return numba.cfunc(SIGNATURES[kind], error_model="numpy", fastmath={"contract"})(function)
 
 
-@kernel
-def pack(table, at, a, b, c, d, e, f, g, h):
-    """The addresses of eight arrays into a table, from place `at` on."""
-    table[at] = address(a)
-    table[at + 1] = address(b)
-    table[at + 2] = address(c)
-    table[at + 3] = address(d)
-    table[at + 4] = address(e)
-    table[at + 5] = address(f)
-    table[at + 6] = address(g)
-    table[at + 7] = address(h)
-
-
-@kernel
-def overlapping(starts, sizes, first):
-    """Whether any of the blocks of memory from place `first` on shares memory with another."""
-    for j in range(first, len(sizes)):
-        for i in range(j):
-            if starts[i] < starts[j] + sizes[j] and starts[j] < starts[i] + sizes[i]:
-                return True
-    return False
-
-
 class _Arena(threading.local):
     """Scratch of one thread: it grows, and what is steady allocates nothing."""
 
@@ -183,4 +195,4 @@ def arena(size: int) -> np.ndarray:
     return block
 
 
-__all__ = ["DISABLED", "Entry", "arena", "cfunc", "home_of", "njit", "overlapping", "pack"]
+__all__ = ["DISABLED", "Entry", "arena", "cfunc", "core_code", "home_of", "njit"]

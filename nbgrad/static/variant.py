@@ -47,7 +47,6 @@ class Variant:
         self.captured = tuple(graph.captured)
         self.signature = self._emitted.signature
         self.packed = self.signature.packed
-        self._home = home_of(program.name, self._emitted.source)
         self.names: dict[str, str] = {}  # of sizes: what they are called in the text
         self.comparison: Any = None  # with what is recorded for other sizes
         self.others: set[tuple[int, ...]] = set()  # sizes that another program is for
@@ -171,7 +170,8 @@ class Variant:
         return list(map(entry_argument, self.captured))
 
     def _module(self, text: str) -> str:
-        return module(text, f"{self.program.name}_core", self._home)
+        home = home_of(self.program.name, self._emitted.source)
+        return module(text, f"{self.program.name}_core", home)
 
     # -- for Python ---------------------------------------------------------------------------
 
@@ -180,5 +180,5 @@ class Variant:
         """The entry that Python calls."""
         made = self._emitted
         return PythonEntry(
-            self.program, self.signature, self.captured, self._module, made.in_pieces, made.is_brief
+            self.program, self.signature, self.captured, made.source, made.in_pieces, made.is_brief
         )
