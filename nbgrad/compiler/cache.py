@@ -119,7 +119,7 @@ def turn_for(name: str) -> Turn | None:
         return Turn(name, lambda: store.holds(name))
 
 
-def loaded(name: str, read: Callable[[memoryview], _T]) -> _T | None:
+def loaded(name: str, read: Callable[[memoryview], _T], is_counted: bool = True) -> _T | None:
     """What `read` makes of the file `name`; None where there is no such file, or a bad one."""
     store = folder()
     if store is None:
@@ -134,14 +134,14 @@ def loaded(name: str, read: Callable[[memoryview], _T]) -> _T | None:
             f"a kernel is compiled again, since {store.path / name} cannot be used: {error}",
         )
         return None
-    counts["loaded"] += 1
+    counts["loaded"] += is_counted
     return result
 
 
-def save(name: str, pieces: Callable[[], Sequence[bytes]]) -> None:
+def save(name: str, pieces: Callable[[], Sequence[bytes]], is_counted: bool = True) -> None:
     """Count a compilation, and store its result where that is possible: `pieces` gives the bytes,
     or raises Unstorable."""
-    counts["compiled"] += 1
+    counts["compiled"] += is_counted
     store = folder()
     if store is None:
         return

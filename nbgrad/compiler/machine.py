@@ -13,8 +13,9 @@ from typing import Any
 
 from llvmlite import binding
 
+from .bitcode import internalize
 from .cache import compiling, file_name, loaded, save, turn_for
-from .externals import find_blas
+from .externals import find_blas, know_runtime
 from .kernel import undisturbed
 from .numba_api import config, cpu_target, get_host_cpu_features
 from .optimizer import optimize
@@ -77,12 +78,10 @@ def _compiled(file: str, text: str, link_in: Callable) -> tuple[dict[str, Any], 
             functions[each.name] = f"{each.name}.{suffix}"
     for plain, symbol in functions.items():
         module.get_function(plain).name = symbol
-    symbols = set(functions.values())
+    symbols = [*functions.values()]
     for other in link_in():
         module.link_in(other)
-    for each in module.functions:
-        if not each.is_declaration and each.name not in symbols:
-            each.linkage = "internal"
+    internalize(module, symbols)
     module.verify()
     optimize(module, machine)
     needed = [
@@ -115,7 +114,7 @@ def _require(names: Iterable[str]) -> None:
     C functions are there once it has a target."""
     missing = [name for name in names if not binding.address_of_symbol(name)]
     if missing:
-        _ = cpu_target.target_context  # pyright: ignore[reportAttributeAccessIssue]
+        know_runtime(cpu_target.target_context)  # pyright: ignore[reportAttributeAccessIssue]
         missing = [name for name in missing if not binding.address_of_symbol(name)]
     if missing:
         raise ImportError(f"machine code needs symbols that are missing: {', '.join(missing)}")

@@ -109,6 +109,11 @@ class _Library(JITCodeLibrary):
     def _final_module(self, module: Any):
         self._tree = module
 
+    @property
+    def bitcode(self) -> bytes:
+        """The LLVM code of a finished library, for callers."""
+        return self._bitcode
+
     def _optimize_functions(self, ll_module):
         ll_module.data_layout = self._codegen._data_layout
 
@@ -172,7 +177,7 @@ class Library(_Library):
         return self._codegen._engine.get_function_address(name)
 
 
-class _Unfinished(_Library):
+class Unfinished(_Library):
     """LLVM code that others link in: neither optimized nor in the process's memory."""
 
     def _optimize_final_module(self): ...
@@ -204,7 +209,7 @@ class _Lowering(typed.NativeLowering):
 
     def run_pass(self, state):
         codegen = state.targetctx.codegen()
-        state.library = _Unfinished(codegen, state.func_id.func_qualname)
+        state.library = Unfinished(codegen, state.func_id.func_qualname)
         state.flags.no_compile = True
         super().run_pass(state)
         state.library.finalize()
@@ -303,4 +308,4 @@ class Inside(_Pipeline):
     """For functions that only compiled code calls."""
 
     lowering = _Lowering
-    library = _Unfinished
+    library = Unfinished

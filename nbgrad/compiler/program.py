@@ -1,19 +1,17 @@
 """Compiled programs as Numba functions: what Python calls, what `@njit` code calls, C functions."""
 
-import hashlib
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
 import numba
 import numpy as np
-from llvmlite import binding
 from numba import types
 
-from .externals import refresh
 from .kernel import DISABLED, guarded, jitted, kernel_from_source, module_of, undisturbed
+from .linked import Linked
 from .numba_api import CPUDispatcher, NumbaError, global_compiler_lock, numpy_support
 
 _REAL = types.CPointer(types.float64)
@@ -102,53 +100,14 @@ class Entry:
                 self._types.add(types)
 
 
-def core_code(
-    name: str, source: str, arguments: Sequence[Any], kinds: tuple[str, Sequence[str]]
-) -> tuple[str, Callable]:
-    """LLVM assembly that defines the function `name` of a text in the C calling convention, and
-    what supplies the rest of its code; `kinds` are the LLVM types of its result and parameters."""
-    result, parameters = kinds
-    digest = hashlib.sha256(source.encode()).hexdigest()
-    names = [f"%a{i}" for i in range(len(parameters))]
-    given = ", ".join(map(" ".join, zip(parameters, names, strict=True)))
-    members = result.strip("{}").split(", ") if result != "void" else []
-    stored = ", ".join("i8" if each == "i1" else each for each in members)
-    lines = [
-        f"; {digest}",
-        f"declare i32 @core.{digest}(ptr, ptr, {', '.join(parameters)})",
-        f"define internal {result} @{name}({given}) {{",
-        f"  %r = alloca {{{stored}}}",
-        "  %e = alloca ptr",
-        f"  %status = call i32 @core.{digest}(ptr %r, ptr %e, {given})",
-    ]
-    whole = "undef"
-    for i, kind in enumerate(members):
-        lines.append(f"  %p{i} = getelementptr {{{stored}}}, ptr %r, i64 0, i32 {i}")
-        if kind == "i1":
-            lines += [f"  %b{i} = load i8, ptr %p{i}", f"  %x{i} = icmp ne i8 %b{i}, 0"]
-        else:
-            lines.append(f"  %x{i} = load {kind}, ptr %p{i}")
-        if len(members) > 1:
-            lines.append(f"  %s{i} = insertvalue {result} {whole}, {kind} %x{i}, {i}")
-            whole = f"%s{i}"
-    value = whole if len(members) > 1 else "%x0"
-    lines += [f"  ret {result} {value}" if members else "  ret void", "}", ""]
-
-    def link_in() -> Iterator[Any]:
-        dispatcher = module_of(source).__dict__[name]
-        refresh(dispatcher.targetctx)
-        dispatcher.compile(tuple(arguments))
-        found = dispatcher.overloads[tuple(arguments)]
-        module = binding.parse_bitcode(found.library._bitcode)
-        module.get_function(found.fndesc.llvm_func_name).name = f"core.{digest}"
-        yield module
-
-    return "\n".join(lines), link_in
-
-
 def home_of(name: str, source: str) -> str:
     """The module that `source` becomes; it defines `name`."""
     return kernel_from_source(name, source).function.__module__
+
+
+def home_of_core(name: str, linked: Linked) -> str:
+    """The module that has the core of a program, by this name: it is named by the core's code."""
+    return module_of(f"# {linked.digest}\n", **{name: linked.function}).__name__
 
 
 def njit(name: str, source: str, count: int, results: int, captured: Sequence[Any]) -> Callable:
@@ -195,4 +154,4 @@ def arena(size: int) -> np.ndarray:
     return block
 
 
-__all__ = ["DISABLED", "Entry", "arena", "cfunc", "core_code", "home_of", "njit"]
+__all__ = ["DISABLED", "Entry", "arena", "cfunc", "home_of", "home_of_core", "njit"]

@@ -14,10 +14,10 @@ from ..errors import TraceError
 from .affine import Affine
 from .core import (
     Address,
-    Branch,
     Core,
     CoreStatement,
     CoreStep,
+    If,
     Repeat,
     RunCore,
     RunDevice,
@@ -25,26 +25,26 @@ from .core import (
     Scratch,
 )
 from .devices import EXTENTS
-from .loops import (
-    PIECE,
-    Begin,
-    Chunks,
-    Gemm,
-    Guarded,
-    Join,
-    Kernel,
-    Let,
-    Literal,
-    Load,
-    Loop,
-    Pieces,
-    Place,
-    Statement,
-    Store,
-    statements,
-)
 from .scalar import NAMES, Arg, Expr, arguments, evaluator, parse
 from .scope import Range, Room, Scope, require, require_dtype
+from .statements import (
+    PIECE,
+    Accumulate,
+    Assign,
+    Chunks,
+    For,
+    Gemm,
+    Guarded,
+    Kernel,
+    Literal,
+    Load,
+    Pieces,
+    Position,
+    Statement,
+    Store,
+    Variable,
+    statements,
+)
 
 _INT = np.dtype(np.int64)
 _BOTH, _OTHER, _QUOTIENT = parse("x & y"), parse("1 - x"), parse("x // y")
@@ -88,7 +88,7 @@ def _steps(steps: Iterable[CoreStep], scope: Scope, scratch: int) -> None:
                 within = scope.inside(statement.variable, (0, statement.n - 1))
                 within.dtypes[statement.variable] = _INT
                 _steps(statement.body, within, scratch)
-        elif isinstance(statement, Branch):
+        elif isinstance(statement, If):
             _branch(statement, scope, scratch)
         elif isinstance(statement, RunKernel):
             _run(statement, scope)
@@ -102,7 +102,7 @@ def _steps(steps: Iterable[CoreStep], scope: Scope, scratch: int) -> None:
             _statement(statement, scope)
 
 
-def _branch(branch: Branch, scope: Scope, scratch: int) -> None:
+def _branch(branch: If, scope: Scope, scratch: int) -> None:
     """Check both sides; what both define is known after them."""
     require_dtype(branch.condition, np.dtype(bool), scope, branch)
     sides = [replace(scope, dtypes=dict(scope.dtypes), ranges=dict(scope.ranges)) for _ in range(2)]
@@ -175,7 +175,7 @@ def _written(core: Core) -> set[Hashable]:
         statement = stack.pop().statement
         if isinstance(statement, Repeat):
             stack += statement.body
-        elif isinstance(statement, Branch):
+        elif isinstance(statement, If):
             stack += [*statement.then, *statement.otherwise]
         elif isinstance(statement, RunKernel):
             stores = {s.buffer for s, _ in statements(statement.kernel.body)
@@ -217,7 +217,7 @@ def _enter(enter: RunCore, scope: Scope) -> None:
 
 def _body(body: Iterable[Statement], scope: Scope, kernel: Kernel) -> None:
     for statement in body:
-        if isinstance(statement, Loop):
+        if isinstance(statement, For):
             if statement.stop > statement.start:
                 within = scope.inside(statement.axis, (statement.start, statement.stop - 1))
                 _body(statement.body, within, kernel)
@@ -250,13 +250,13 @@ def _pieces(pieces: Pieces, scope: Scope, kernel: Kernel) -> None:
 
 
 def _statement(statement: Statement | CoreStatement, scope: Scope) -> None:
-    if isinstance(statement, Let):
+    if isinstance(statement, Assign):
         _let(statement, scope)
-    elif isinstance(statement, Place):
+    elif isinstance(statement, Position):
         scope.define(statement.target, _INT, scope.range_of(statement.at, statement))
-    elif isinstance(statement, Begin):
+    elif isinstance(statement, Variable):
         scope.define(statement.target, scope.dtype_of(statement.start, statement))
-    elif isinstance(statement, Join):
+    elif isinstance(statement, Accumulate):
         for operand in (statement.target, statement.value):
             require_dtype(operand, statement.dtype, scope, statement)
     elif isinstance(statement, Load):
@@ -275,7 +275,7 @@ def _statement(statement: Statement | CoreStatement, scope: Scope) -> None:
             scope.touch(buffer, at, statement.dtype, (rows - 1) * ld + columns, statement)
 
 
-def _let(let: Let, scope: Scope) -> None:
+def _let(let: Assign, scope: Scope) -> None:
     dtypes = [scope.dtype_of(x, let) for x in let.operands]
     dtypes_by_name = dict(zip(NAMES, dtypes, strict=False))
     missing = arguments(let.body) - set(dtypes_by_name)
@@ -289,7 +289,7 @@ def _let(let: Let, scope: Scope) -> None:
     scope.define(let.target, let.dtype, _range_of_code(let, scope))
 
 
-def _kind_of(body: Expr, dtypes: Mapping[str, np.dtype], let: Let) -> str:
+def _kind_of(body: Expr, dtypes: Mapping[str, np.dtype], let: Assign) -> str:
     """The kind of numbers that scalar code makes of dtypes."""
     try:
         with np.errstate(all="ignore"):
@@ -299,7 +299,7 @@ def _kind_of(body: Expr, dtypes: Mapping[str, np.dtype], let: Let) -> str:
         raise TraceError(f"{let}: {wrong}") from None
 
 
-def _range_of_code(let: Let, scope: Scope) -> Range | None:
+def _range_of_code(let: Assign, scope: Scope) -> Range | None:
     """The range of the two places that a loop's state takes in turn, and of the spans of its steps;
     None for other code."""
     if let.body is _BOTH and let.operands[1] == Literal(1, _INT):

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from .affine import Affine
-from .loops import Begin, Gemm, Kernel, Let, Load, Operand, Place, Store
+from .statements import Address, Assign, Gemm, If, Kernel, Load, Operand, Position, Store, Variable
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,15 +28,6 @@ class Slot:
     results. It stands where the number depends on the round of a `Repeat`."""
 
     at: Affine
-
-
-@dataclass(frozen=True)
-class Address:
-    """An element of a buffer."""
-
-    buffer: Hashable
-    at: Affine
-    dtype: np.dtype
 
 
 @dataclass(frozen=True)
@@ -80,17 +71,18 @@ class Repeat:
     going: str = ""
 
 
-@dataclass(frozen=True)
-class Branch:
-    """Steps that run where a number is true, and others where it is not."""
-
-    condition: Operand
-    then: tuple["CoreStep", ...]
-    otherwise: tuple["CoreStep", ...] = ()
-
-
 CoreStatement: TypeAlias = (
-    RunKernel | RunDevice | RunCore | Repeat | Branch | Gemm | Let | Load | Store | Begin | Place
+    RunKernel
+    | RunDevice
+    | RunCore
+    | Repeat
+    | If
+    | Gemm
+    | Assign
+    | Load
+    | Store
+    | Variable
+    | Position
 )
 
 
@@ -115,6 +107,7 @@ class Core:
     takes_scratch: bool  # of its caller, and makes none
     is_step: bool = False  # of a loop: it gives the same numbers wherever it is entered
     sizes: tuple[str, ...] = ()  # that are known at run time
+    dtypes: tuple[np.dtype, ...] = ()  # of the numbers among the parameters
 
 
 def all_steps(core: Core) -> Iterator[CoreStep]:
@@ -125,7 +118,7 @@ def all_steps(core: Core) -> Iterator[CoreStep]:
         yield step
         if isinstance(step.statement, Repeat):
             stack += step.statement.body[::-1]
-        elif isinstance(step.statement, Branch):
+        elif isinstance(step.statement, If):
             stack += [*step.statement.then, *step.statement.otherwise][::-1]
         elif isinstance(step.statement, RunCore):
             stack += step.statement.core.steps[::-1]

@@ -13,10 +13,10 @@ import numpy as np
 from .blocks import Block, Pointer
 from .core import (
     Address,
-    Branch,
     Core,
     CoreStatement,
     CoreStep,
+    If,
     Repeat,
     RunCore,
     RunDevice,
@@ -26,8 +26,8 @@ from .core import (
 )
 from .devices import DEVICES
 from .functions import NumPyNumber
-from .loops import Kernel
 from .meaning import Frame, Numbers, operand_of, position_of, prepare, prepare_all
+from .statements import Kernel
 
 Argument: TypeAlias = Block | tuple[Block, int] | NumPyNumber
 
@@ -116,7 +116,7 @@ class _Machine:
                     break
                 numbers[statement.variable] = np.int64(i)
                 self._steps(statement.body, frame)
-        elif isinstance(statement, Branch):
+        elif isinstance(statement, If):
             holds = operand_of(statement.condition)(numbers)
             self._steps(statement.then if holds else statement.otherwise, frame)
         elif isinstance(statement, RunKernel):

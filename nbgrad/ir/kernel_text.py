@@ -8,26 +8,26 @@ from collections.abc import Callable, Hashable, Iterable
 import numpy as np
 
 from .affine import Affine
-from .loops import (
-    PIECE,
-    Begin,
-    Chunks,
-    Gemm,
-    Guarded,
-    Join,
-    Kernel,
-    Let,
-    Load,
-    Loop,
-    Operand,
-    Pieces,
-    Place,
-    Statement,
-    Store,
-)
 from .reductions import MAXIMUM, MINIMUM, PRODUCT, SUM, Reduction
 from .scalar import NAMES, near_arguments, parse, plain_literal, text_of, typed_literal
 from .sizes import is_dynamic
+from .statements import (
+    PIECE,
+    Accumulate,
+    Assign,
+    Chunks,
+    For,
+    Gemm,
+    Guarded,
+    Kernel,
+    Load,
+    Operand,
+    Pieces,
+    Position,
+    Statement,
+    Store,
+    Variable,
+)
 
 _ZERO = Affine(0, ())
 _VARIABLES = "ijkl"
@@ -71,7 +71,7 @@ def _body(body: Iterable[Statement], near: bool) -> list[str]:
     lines: list[str] = []
     checked: set[str] = set()
     for statement in body:
-        if isinstance(statement, Loop):
+        if isinstance(statement, For):
             lines += _loop(statement, near)
         elif isinstance(statement, Chunks):
             lines += _chunks(statement, near)
@@ -79,7 +79,7 @@ def _body(body: Iterable[Statement], near: bool) -> list[str]:
             # Arguments too large for the branch-free functions are rare: then all is done again.
             lines += ["far = False", *_body(statement.body, True), "if far:"]
             lines += indented(_body(statement.body, False))
-        elif isinstance(statement, Let) and near:
+        elif isinstance(statement, Assign) and near:
             names = dict(zip(NAMES, map(operand_text, statement.operands), strict=False))
             for argument in near_arguments(statement.body):
                 name = names[argument]
@@ -99,14 +99,14 @@ def _body(body: Iterable[Statement], near: bool) -> list[str]:
     return lines
 
 
-def _loop(loop: Loop, near: bool) -> list[str]:
+def _loop(loop: For, near: bool) -> list[str]:
     head, start, stop = _bounds(loop)
     end = f"hidden({stop})" if loop.hidden else stop
     steps = f"range({end})" if start == "0" else f"range({start}, {end})"
     return [*head, f"for {variable(loop.axis)} in {steps}:", *indented(_body(loop.body, near))]
 
 
-def _bounds(loop: Loop) -> tuple[list[str], str, str]:
+def _bounds(loop: For) -> tuple[list[str], str, str]:
     """Where a loop begins and ends, and lines that compute it."""
     if not loop.piece:
         return [], str(loop.start), str(loop.stop)
@@ -145,20 +145,20 @@ def _chunks(chunks: Chunks, near: bool) -> list[str]:
 
 
 def line_text(statement: Statement) -> str:
-    if isinstance(statement, Let):
+    if isinstance(statement, Assign):
         return _let(statement)
-    if isinstance(statement, Place):
+    if isinstance(statement, Position):
         return f"{statement.target} = {position_text(statement.at)}"
-    if isinstance(statement, Begin):
+    if isinstance(statement, Variable):
         start = operand_text(statement.start)
         return f"{statement.target} = {f'hidden({start})' if statement.hidden else start}"
-    assert isinstance(statement, Join), statement
+    assert isinstance(statement, Accumulate), statement
     joined = _joined(statement.kind, statement.target, statement.value, statement.dtype,
                      statement.loose)  # fmt: skip
     return f"{statement.target} = {joined}"
 
 
-def _let(let: Let, near: bool = False) -> str:
+def _let(let: Assign, near: bool = False) -> str:
     names = dict(zip(NAMES, map(operand_text, let.operands), strict=False))
     if let.body is _SAME:
         return f"{let.target} = {_cast(names['x'], let.dtype)}"

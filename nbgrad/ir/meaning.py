@@ -12,24 +12,24 @@ from .affine import Affine
 from .blocks import Block, Pointer
 from .core import Slot
 from .functions import NumPyNumber
-from .loops import (
+from .scalar import NAMES, evaluator
+from .statements import (
     PIECE,
-    Begin,
+    Accumulate,
+    Assign,
     Chunks,
+    For,
     Gemm,
     Guarded,
-    Join,
-    Let,
     Literal,
     Load,
-    Loop,
     Operand,
     Pieces,
-    Place,
+    Position,
     Statement,
     Store,
+    Variable,
 )
-from .scalar import NAMES, evaluator
 
 Numbers: TypeAlias = dict[Hashable, NumPyNumber]
 """Numbers by name, and those of loops by axis."""
@@ -88,7 +88,7 @@ def prepare(statement: Statement) -> Callable[[Frame], None]:
     return _PREPARED[type(statement)](statement)
 
 
-def _let(let: Let) -> Callable[[Frame], None]:
+def _let(let: Assign) -> Callable[[Frame], None]:
     value = evaluator(let.body, let.inner)
     operands = list(zip(NAMES, map(operand_of, let.operands), strict=False))
     target, kind = let.target, let.dtype.type
@@ -101,7 +101,7 @@ def _let(let: Let) -> Callable[[Frame], None]:
     return run
 
 
-def _place(place: Place) -> Callable[[Frame], None]:
+def _place(place: Position) -> Callable[[Frame], None]:
     position = position_of(place.at)
 
     def run(frame: Frame) -> None:
@@ -110,7 +110,7 @@ def _place(place: Place) -> Callable[[Frame], None]:
     return run
 
 
-def _begin(begin: Begin) -> Callable[[Frame], None]:
+def _begin(begin: Variable) -> Callable[[Frame], None]:
     start = operand_of(begin.start)
 
     def run(frame: Frame) -> None:
@@ -119,7 +119,7 @@ def _begin(begin: Begin) -> Callable[[Frame], None]:
     return run
 
 
-def _join(join: Join) -> Callable[[Frame], None]:
+def _join(join: Accumulate) -> Callable[[Frame], None]:
     value, target, joined = operand_of(join.value), join.target, join.kind.joined
 
     def run(frame: Frame) -> None:
@@ -152,7 +152,7 @@ def _store(store: Store) -> Callable[[Frame], None]:
     return run
 
 
-def _loop(loop: Loop) -> Callable[[Frame], None]:
+def _loop(loop: For) -> Callable[[Frame], None]:
     body = [prepare(statement) for statement in loop.body]
 
     def run(frame: Frame) -> None:
@@ -164,7 +164,7 @@ def _loop(loop: Loop) -> Callable[[Frame], None]:
     return run
 
 
-def _rounds(loop: Loop, frame: Frame) -> range:
+def _rounds(loop: For, frame: Frame) -> range:
     if not loop.piece:
         return range(loop.start, loop.stop)
     low = loop.start + int(frame.numbers[PIECE]) * loop.piece
@@ -238,8 +238,8 @@ def _gemm(gemm: Gemm) -> Callable[[Frame], None]:
 
 
 _PREPARED: dict[type, Callable[[Any], Callable[[Frame], None]]] = {
-    Let: _let, Place: _place, Begin: _begin, Join: _join, Load: _load, Store: _store, Loop: _loop,
-    Chunks: _chunks, Guarded: _guarded, Pieces: _pieces, Gemm: _gemm,
+    Assign: _let, Position: _place, Variable: _begin, Accumulate: _join, Load: _load, Store: _store,
+    For: _loop, Chunks: _chunks, Guarded: _guarded, Pieces: _pieces, Gemm: _gemm,
 }  # fmt: skip
 
 

@@ -12,10 +12,10 @@ import numpy as np
 from .affine import ZERO, Affine
 from .core import (
     Address,
-    Branch,
     Core,
     CoreStatement,
     CoreStep,
+    If,
     Repeat,
     RunCore,
     RunDevice,
@@ -33,7 +33,7 @@ from .kernel_text import (
     store_text,
     variable,
 )
-from .loops import Gemm, Kernel, Load, Store
+from .statements import Gemm, Kernel, Load, Store
 
 
 class Line(NamedTuple):
@@ -91,7 +91,7 @@ class Module:
             inside += [line for s in statement.body for line in self._step(s)]
             head = Line(f"for {statement.variable} in {steps}:", lines)
             return [head, *_deeper(inside)]
-        if isinstance(statement, Branch):
+        if isinstance(statement, If):
             out = [Line(f"if {operand_text(statement.condition)}:", lines)]
             out += _deeper(self.step_lines(statement.then) or [Line("pass", ())])
             if statement.otherwise:
@@ -130,7 +130,7 @@ class Module:
             return load_text(statement, self._base(statement.buffer, statement.dtype, ZERO))
         if isinstance(statement, Store):
             return store_text(statement, self._base(statement.buffer, statement.dtype, ZERO))
-        assert not isinstance(statement, (Repeat, Branch))
+        assert not isinstance(statement, (Repeat, If))
         return line_text(statement)
 
     def _note(self, name: str, lines: tuple[str, ...]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import TraceError
 from .affine import Affine
 from .core import Scratch
-from .loops import Literal, Operand
+from .statements import Literal, Operand
 
 Range = tuple[int, int]
 

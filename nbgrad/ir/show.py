@@ -3,10 +3,23 @@
 from collections.abc import Callable, Hashable, Iterable
 
 from .affine import Affine
-from .core import Address, Branch, Core, CoreStep, Repeat, RunCore, RunDevice, RunKernel
-from .loops import Begin, Chunks, Gemm, Guarded, Join, Kernel, Let, Load, Loop, Pieces, Place, Store
+from .core import Address, Core, CoreStep, If, Repeat, RunCore, RunDevice, RunKernel
 from .numba_text import indented, operand_text, position_text, variable
 from .scalar import NAMES, text_of
+from .statements import (
+    Accumulate,
+    Assign,
+    Chunks,
+    For,
+    Gemm,
+    Guarded,
+    Kernel,
+    Load,
+    Pieces,
+    Position,
+    Store,
+    Variable,
+)
 
 NameOf = Callable[[Hashable], str]
 
@@ -44,7 +57,7 @@ class Shown:
             steps = f"{last}, ..., 0" if s.reverse else f"0, ..., {last}"
             goes = f", while {s.going}" if s.going else ""
             return [f"for {s.variable} in {steps}{goes}", *indented(self._steps(s.body))]
-        if isinstance(s, Branch):
+        if isinstance(s, If):
             lines = [f"if {operand_text(s.condition)}", *indented(self._steps(s.then))]
             return lines + ["else", *indented(self._steps(s.otherwise))] * bool(s.otherwise)
         if isinstance(s, RunKernel):
@@ -80,7 +93,7 @@ def _body(body: Iterable) -> list[str]:
 
 
 def _statement(s, name_of: NameOf) -> list[str]:
-    if isinstance(s, Loop):
+    if isinstance(s, For):
         head = f"for {variable(s.axis)} in {s.start}, ..., {s.stop - 1}{_piece(s)}"
         return [head, *indented(_body(s.body))]
     if isinstance(s, Chunks):
@@ -94,14 +107,14 @@ def _statement(s, name_of: NameOf) -> list[str]:
     if isinstance(s, Pieces):
         joins = [line for join in s.joins for line in _statement(join, name_of)]
         return [f"{s.count} pieces, in any order", *indented(_body(s.part.body)), *joins]
-    if isinstance(s, Let):
+    if isinstance(s, Assign):
         names = dict(zip(NAMES, map(operand_text, s.operands), strict=False))
         return [f"{s.target}: {s.dtype} = {text_of(s.body, names)}"]
-    if isinstance(s, Place):
+    if isinstance(s, Position):
         return [f"{s.target} = {position_text(s.at)}"]
-    if isinstance(s, Begin):
+    if isinstance(s, Variable):
         return [f"{s.target} = {operand_text(s.start)}"]
-    if isinstance(s, Join):
+    if isinstance(s, Accumulate):
         return [f"{s.target} = {s.kind.name}({s.target}, {operand_text(s.value)})"]
     if isinstance(s, Load):
         return [f"{s.target}: {s.dtype} = {name_of(s.buffer)}[{position_text(s.at)}]"]
@@ -114,7 +127,7 @@ def _statement(s, name_of: NameOf) -> list[str]:
     return [f"{c} = {a}{'.T' * ta} @ {b}{'.T' * tb}  ({m} x {k} by {k} x {n})"]
 
 
-def _piece(loop: Loop) -> str:
+def _piece(loop: For) -> str:
     return f", {loop.piece} in a piece," if loop.piece else ""
 
 

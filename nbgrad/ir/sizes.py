@@ -24,6 +24,20 @@ from .naming import Naming, gives_number, is_free, is_outside, naming, tagged
 Terms = dict[tuple[str, ...], int]
 """A polynomial: for each product of names (or of quotients in brackets) its coefficient."""
 
+
+class Quotient(str):
+    """The name of a quotient of sizes, which is its formula."""
+
+    __slots__ = ("dividend", "divisor")
+    dividend: int
+    divisor: int
+
+    def __new__(cls, dividend: int, divisor: int) -> "Quotient":
+        name = super().__new__(cls, f"({dividend} // {divisor})")
+        name.dividend, name.divisor = dividend, divisor
+        return name
+
+
 # What a stand-in is known by must not be met by chance.
 _LEAST = 100
 
@@ -280,7 +294,7 @@ def _quotient(a: int, b: int) -> int:
             return _made(exact, value)
     require_least(a, 0)
     require_least(b, 1)
-    return _made({(f"({a} // {b})",): 1}, value)
+    return _made({(Quotient(a, b),): 1}, value)
 
 
 def _decided(difference: Any, relation: str) -> bool | None:

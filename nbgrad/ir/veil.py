@@ -11,22 +11,22 @@ from dataclasses import replace
 
 import numpy as np
 
-from .loops import (
-    Begin,
+from .reductions import MAXIMUM, MINIMUM
+from .scalar import NAMES, Apply, Number, arg, arguments, ordered, replaced
+from .statements import (
+    Accumulate,
+    Assign,
     Chunks,
+    For,
     Guarded,
-    Join,
-    Let,
     Literal,
-    Loop,
     Operand,
     Pieces,
     Statement,
     Store,
+    Variable,
     statements,
 )
-from .reductions import MAXIMUM, MINIMUM
-from .scalar import NAMES, Apply, Number, arg, arguments, ordered, replaced
 
 _Names = dict[tuple[float, np.dtype], str]
 
@@ -40,30 +40,32 @@ def with_hidden_infinities(code: Sequence[Statement]) -> Sequence[Statement]:
         ]  # fmt: skip
     extremes = (MAXIMUM, MINIMUM)
     if not any(
-        isinstance(s, (Join, Store)) and s.kind in extremes for s, _ in statements(tuple(code))
+        isinstance(s, (Accumulate, Store)) and s.kind in extremes
+        for s, _ in statements(tuple(code))
     ):
         return code
     names: _Names = {}
     veiled = [_veiled(statement, names) for statement in code]
     begins = [
-        Begin(name, Literal(number, dtype), hidden=True) for (number, dtype), name in names.items()
+        Variable(name, Literal(number, dtype), hidden=True)
+        for (number, dtype), name in names.items()
     ]
     return [*begins, *veiled] if names else code
 
 
 def _veiled(statement: Statement, names: _Names) -> Statement:
-    if isinstance(statement, Let):
+    if isinstance(statement, Assign):
         return _let(statement, names)
-    if isinstance(statement, (Loop, Guarded)):
+    if isinstance(statement, (For, Guarded)):
         return replace(statement, body=tuple(_veiled(s, names) for s in statement.body))
     if isinstance(statement, Chunks):
         loop = _veiled(statement.loop, names)
-        assert isinstance(loop, Loop)
+        assert isinstance(loop, For)
         return replace(statement, loop=loop)
     return statement
 
 
-def _let(let: Let, names: _Names) -> Let:
+def _let(let: Assign, names: _Names) -> Assign:
     parts = ordered(let.body)
     if not any(isinstance(e, Apply) and e.function.name == "select" for e in parts):
         return let

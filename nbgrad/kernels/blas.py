@@ -5,7 +5,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from ..compiler.kernel import instruction
+from ..compiler.kernel import device, instruction
 from ..compiler.lean.arrays import part_of
 from .gemm import call_gemm, is_own
 from .tiles import strided_product
@@ -106,3 +106,11 @@ def multiply(context, builder, dtype, pointers, sizes, turned, strides) -> None:
                         # It is given c.T = op(b).T @ op(a).T.
                         call("numba_xxgemm", kind, letter(tb), letter(ta), n, m, k, one, b, ldb, a,
                              lda, zero, c, ldc)  # fmt: skip
+
+
+def _multiplied(a, b, c, m, n, k, ta, tb, lda, ldb, ldc, count):
+    gemm_at(a, b, c, m, n, k, ta, tb, lda, ldb, ldc, count)
+
+
+multiplied = device(_multiplied, forceinline=True)
+"""`gemm_at` as a function."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..compiler.forks import fork_safe, with_open_properties
-from ..compiler.program import cfunc, home_of, njit
+from ..compiler.program import DISABLED, cfunc, home_of, home_of_core, njit
 from ..errors import TraceError
 from ..threads import pool
 from .entry import c_abi, njit_entry
@@ -105,7 +105,8 @@ class Variant:
         """For `@njit` code: the arrays and numbers of the arguments in order give the outputs in
         order, arrays of another shape raise ValueError."""
         captured = self._given()
-        return njit(self.program.name, self._emitted.source, len(self.program.inputs), 0, captured)
+        text = self._module(njit_entry.entry(self.signature))
+        return njit(self.program.name, text, len(self.program.inputs), 0, captured)
 
     @cached_property
     def njit_into(self) -> Callable:
@@ -170,8 +171,10 @@ class Variant:
         return list(map(entry_argument, self.captured))
 
     def _module(self, text: str) -> str:
-        home = home_of(self.program.name, self._emitted.source)
-        return module(text, f"{self.program.name}_core", home)
+        core = f"{self.program.name}_core"
+        if DISABLED:
+            return module(text, core, home_of(self.program.name, self._emitted.source))
+        return module(text, core, home_of_core(core, self._emitted.linked))
 
     # -- for Python ---------------------------------------------------------------------------
 
@@ -179,6 +182,4 @@ class Variant:
     def python(self) -> PythonEntry:
         """The entry that Python calls."""
         made = self._emitted
-        return PythonEntry(
-            self.program, self.signature, self.captured, made.source, made.in_pieces, made.is_brief
-        )
+        return PythonEntry(self.program, self.signature, self.captured, made, self._module)

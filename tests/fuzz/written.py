@@ -17,8 +17,8 @@ from nbgrad.core.array import Array
 from nbgrad.errors import TraceError
 from nbgrad.ir.blocks import Block, Pointer
 from nbgrad.ir.interpret import interpret
-from nbgrad.ir.loops import Let
 from nbgrad.ir.sizes import Size, value_of
+from nbgrad.ir.statements import Assign
 from nbgrad.static.function import StaticFunction
 from nbgrad.static.loops.check import check_loops, check_memory
 from nbgrad.static.loops.memory import ArgumentBuffer
@@ -176,7 +176,9 @@ def literal(part: Any, sizes: dict[str, int]) -> Any:
             return part
         if id(part) not in memo:
             names = (
-                ["operands"] if isinstance(part, Let) else [f.name for f in fields(part) if f.init]
+                ["operands"]
+                if isinstance(part, Assign)
+                else [f.name for f in fields(part) if f.init]
             )
             known = {name: made(getattr(part, name)) for name in names}
             memo[id(part)] = replace(part, **known)

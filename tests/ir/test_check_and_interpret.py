@@ -12,8 +12,8 @@ from nbgrad.ir.affine import Affine
 from nbgrad.ir.check import check_core
 from nbgrad.ir.core import Address, Core, CoreStep, RunKernel, Scratch
 from nbgrad.ir.interpret import interpret
-from nbgrad.ir.loops import Kernel, Let, Literal, Load, Loop, Store
 from nbgrad.ir.scalar import parse
+from nbgrad.ir.statements import Assign, For, Kernel, Literal, Load, Store
 
 FLOAT, INT = np.dtype(float), np.dtype(np.int64)
 
@@ -26,10 +26,10 @@ def doubled(*body: Any, stop: int = 4, stored: str = "w") -> Core:
     """A core that doubles 4 numbers."""
     inside = body or (
         Load("v", 0, at(0, (0, 1)), FLOAT),
-        Let("w", parse("x * 2.0"), ("v",), FLOAT, FLOAT),
+        Assign("w", parse("x * 2.0"), ("v",), FLOAT, FLOAT),
         Store(1, at(0, (0, 1)), stored, FLOAT),
     )
-    kernel = Kernel("loop", (FLOAT, FLOAT), (), (Loop(0, 0, stop, inside),))
+    kernel = Kernel("loop", (FLOAT, FLOAT), (), (For(0, 0, stop, inside),))
     run = RunKernel(kernel, (Address(0, at(0), FLOAT), Address(1, at(0), FLOAT)))
     return Core("core", (0, 1), [CoreStep(run)], (), 0, False)
 
@@ -59,15 +59,20 @@ UNSOUND = {
     "name": (doubled(stored="z"), "z is used before it is defined"),
     "axis": (doubled(Load("v", 0, at(0, (1, 1)), FLOAT)), "1 is used before"),
     "after its loop": (
-        doubled(Loop(1, 0, 2, (LOAD,)), Store(1, at(0), "v", FLOAT)), "v is used before",
+        doubled(For(1, 0, 2, (LOAD,)), Store(1, at(0), "v", FLOAT)), "v is used before",
     ),
     "dtype of a load": (doubled(Load("v", 0, at(0), INT)), "the buffer holds float64"),
     "dtype of a store": (doubled(Store(1, at(0), Literal(1, INT), FLOAT)), "is int64, not float64"),
-    "dtype of code": (doubled(LOAD, Let("w", parse("x < 1.0"), ("v",), FLOAT, FLOAT)), "gives 'b'"),
-    "width of code": (
-        doubled(LOAD, Let("w", parse("x * 2.0"), ("v",), FLOAT, np.dtype(np.float32))), "constants",
+    "dtype of code": (
+        doubled(LOAD, Assign("w", parse("x < 1.0"), ("v",), FLOAT, FLOAT)), "gives 'b'",
     ),
-    "arguments of code": (doubled(LOAD, Let("w", parse("x * y"), ("v",), FLOAT, FLOAT)), "reads y"),
+    "width of code": (
+        doubled(LOAD, Assign("w", parse("x * 2.0"), ("v",), FLOAT, np.dtype(np.float32))),
+        "constants",
+    ),
+    "arguments of code": (
+        doubled(LOAD, Assign("w", parse("x * y"), ("v",), FLOAT, FLOAT)), "reads y",
+    ),
 }  # fmt: skip
 
 

@@ -8,8 +8,8 @@ from numba.core.errors import TypingError
 import nbgrad
 from nbgrad.ir.affine import Affine
 from nbgrad.ir.core import Address, CoreStep, RunDevice
-from nbgrad.ir.loops import Begin, Literal
 from nbgrad.ir.numba_text import Module, position_text
+from nbgrad.ir.statements import Literal, Variable
 from nbgrad.kernels import scalar
 from nbgrad.static.loops.reroll import Moving, along, reroll
 
@@ -113,7 +113,7 @@ def test_steps_are_rerolled_only_where_their_places_go_in_equal_distances():
         calls(*((f"f{i}", i) for i in range(6))),  # other functions
         calls(*(("f", i) for i in range(3))),  # too few
         calls(*(("f", i, "ab"[i // 2]) for i in range(4))),  # of two lines of the user's
-        [CoreStep(Begin("t", Literal(0.0, FLOAT)))] * 6,  # no calls
+        [CoreStep(Variable("t", Literal(0.0, FLOAT)))] * 6,  # no calls
     ):
         assert reroll(alone, Places()) == alone
 

@@ -10,9 +10,9 @@ import pytest
 import nbgrad
 from nbgrad.errors import TraceError
 from nbgrad.ir.affine import Affine
-from nbgrad.ir.loops import Join, Let, Store
 from nbgrad.ir.reductions import SUM
 from nbgrad.ir.scalar import parse
+from nbgrad.ir.statements import Accumulate, Assign, Store
 from nbgrad.static.inspect.report import operations
 
 FLOAT = np.dtype(np.float64)
@@ -78,11 +78,11 @@ def test_scalar_code_is_one_step(rng):
 
 def test_operations_leave_out_choices_and_literals():
     def arithmetic(body):
-        return operations(Let("v1", parse(body), ("v0", "v2"), FLOAT, FLOAT))
+        return operations(Assign("v1", parse(body), ("v0", "v2"), FLOAT, FLOAT))
 
     assert arithmetic("select(x < 0.0, -inf, y)") == 1
     assert arithmetic("-x * (-0.5)") == 2
-    assert operations(Join("total", SUM, "part", FLOAT)) == 1
+    assert operations(Accumulate("total", SUM, "part", FLOAT)) == 1
     assert operations(Store(0, Affine(0, ()), "v1", FLOAT, SUM)) == 1
     assert operations(Store(0, Affine(0, ()), "v1", FLOAT)) == 0
 

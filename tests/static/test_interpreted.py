@@ -11,7 +11,7 @@ from fuzz.written import MemoryFault, check_written, watched
 import nbgrad
 from nbgrad import softmax
 from nbgrad.ir.core import RunDevice, RunKernel
-from nbgrad.ir.loops import Loop
+from nbgrad.ir.statements import For
 from nbgrad.static.loops import check as checks
 from nbgrad.static.loops import memory as planner
 from nbgrad.static.loops.memory import step_reads
@@ -71,7 +71,7 @@ def test_a_blind_spot_of_the_planner_is_none_of_its_test(monkeypatch):
 def resized(step, stop):
     """The step with a kernel whose loops end at `stop`."""
     run = step.statement
-    body = tuple(replace(s, stop=stop) if isinstance(s, Loop) else s for s in run.kernel.body)
+    body = tuple(replace(s, stop=stop) if isinstance(s, For) else s for s in run.kernel.body)
     return replace(step, statement=replace(run, kernel=replace(run.kernel, body=body)))
 
 

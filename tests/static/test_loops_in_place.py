@@ -14,8 +14,8 @@ from fuzz.written import check_written
 from random_writes import SIZE, Draw, point
 
 import nbgrad
-from nbgrad.ir.core import Branch, Core, Repeat, RunCore, RunDevice, RunKernel
-from nbgrad.ir.loops import Loop, statements
+from nbgrad.ir.core import Core, If, Repeat, RunCore, RunDevice, RunKernel
+from nbgrad.ir.statements import For, statements
 
 rng = np.random.default_rng(0)
 N = 24
@@ -248,7 +248,7 @@ def inside(core: Core) -> Iterator[Any]:
         statement, repeated = stack.pop()
         if isinstance(statement, Repeat):
             stack += [(step.statement, True) for step in statement.body]
-        elif isinstance(statement, Branch):
+        elif isinstance(statement, If):
             sides = (*statement.then, *statement.otherwise)
             stack += [(step.statement, repeated) for step in sides]
         elif isinstance(statement, RunCore):
@@ -262,7 +262,7 @@ def longest(f: Callable, *args: Any) -> int:
     counts = [0]
     for statement in inside(nbgrad.compile(f).variant(*args)._emitted.core):
         if isinstance(statement, RunKernel):
-            loops = [s for s, _ in statements(statement.kernel.body) if isinstance(s, Loop)]
+            loops = [s for s, _ in statements(statement.kernel.body) if isinstance(s, For)]
             counts += [loop.stop - loop.start for loop in loops]
         elif isinstance(statement, RunDevice):
             counts += statement.sizes

@@ -10,7 +10,7 @@ from fuzz.written import check_written, watched
 
 import nbgrad
 from nbgrad.ir.core import RunKernel, all_steps
-from nbgrad.ir.loops import PIECE, Loop, Pieces, Store, statements
+from nbgrad.ir.statements import PIECE, For, Pieces, Store, statements
 from nbgrad.static.loops import pieces as static_pieces
 from nbgrad.threads import pieces
 
@@ -100,7 +100,7 @@ def test_pieces_are_fixed_by_the_size():
     assert pieces.cut(7, 28) == 1
     (each,) = pieces_of(lambda x: x * 2.0, np.ones(1001))
     (loop,) = each.part.body
-    assert isinstance(loop, Loop)
+    assert isinstance(loop, For)
     assert each.count == -(-1001 // loop.piece) and loop.piece % 2 == 0
     assert sum(times for _, times in statements((each,))) == 3 * 1001
 

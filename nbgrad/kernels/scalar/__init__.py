@@ -214,12 +214,28 @@ def hypot(x, y):
     return select((abs(x) == infinity) | (abs(y) == infinity), infinity, out)
 
 
-def _from_math(function):
-    """A function of `math`; in plain Python, one that keeps the dtype."""
-    return (lambda x: type(x)(function(x))) if DISABLED else function
+@scalar(np.remainder, inlined=False)
+def modulo(x, y):
+    """The rest of a division, with the sign of the divisor."""
+    rest = np.fmod(x, y)
+    zero = like(x, 0.0)
+    rest = rest + select((rest != zero) & ((y < zero) != (rest < zero)), y, zero)
+    return select(rest == zero, math.copysign(zero, y), rest)
 
 
-erf, erfc = _from_math(math.erf), _from_math(math.erfc)
+def _of_math(function):
+    return lambda x: type(x)(function(x))
+
+
+@scalar(_of_math(math.erf))
+def erf(x):
+    return math.erf(x)
+
+
+@scalar(_of_math(math.erfc))
+def erfc(x):
+    return math.erfc(x)
+
 
 for _price, _module, _names in (
     (30, _bessel, ("bessel_i0", "bessel_i1")),

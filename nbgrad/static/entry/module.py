@@ -1,22 +1,27 @@
-"""From a lowered program to the text of one Numba module: kernels, the core, the entry.
+"""From a lowered program to its code: kernels, the core, the entry.
 
 Each loop nest is a kernel on pointers; equal ones are one. The core takes pointers and numbers by
-value, lists the steps one line each, and keeps what lies between them in scratch. The entry takes
-arrays, checks their shapes and makes the results.
+value, has the steps one after another, and keeps what lies between them in scratch. Kernels and
+core become LLVM code; as the text of a Numba module they are for people, and for Python where Numba
+compiles nothing.
 """
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ...compiler import llvm
+from ...compiler.linked import Linked
+from ...compiler.llvm_core import write_core
 from ...ir.affine import Affine
 from ...ir.core import Core, CoreStep, RunKernel, Scratch, Slot, all_steps
-from ...ir.loops import Gemm, Pieces
 from ...ir.naming import naming
 from ...ir.numba_text import Line, Module, position_text
 from ...ir.sizes import is_dynamic
+from ...ir.statements import Gemm, Pieces
 from ...kernels.gemm import is_spread
 from ..loops.build import CoreBuilder
 from ..loops.memory import ArgumentBuffer, ResultBuffer
@@ -27,6 +32,7 @@ from ..lower.graph import Graph
 from ..lower.values import Value
 from ..schedule.fuse import ScheduledStep
 from . import njit_entry
+from .library import find
 from .signature import Signature, header
 
 # So many operations take about as long as a call from Python. Other threads wait for them: to let
@@ -36,17 +42,16 @@ BRIEF = 10_000
 
 @dataclass
 class Emitted:
-    """The module of one program, and what can be told of it."""
+    """The code of one program, and what can be told of it."""
 
     name: str
-    source: str
     plan: LoopPlan
     core: Core  # before runs of like steps are loops
     printed: Core  # with those loops
+    inner: list[Core]  # of its loops and choices
     parts: list[tuple[ScheduledStep, list[CoreStep]]]  # what each step of the plan became
-    lines: list[Line]  # of the core
     signature: Signature
-    printer: "_Printer"
+    module: llvm.Module
 
     @property
     def in_pieces(self) -> bool:
@@ -65,6 +70,49 @@ class Emitted:
     def is_brief(self) -> bool:
         """Whether it takes a few microseconds at most."""
         return self.plan.schedule.work <= BRIEF
+
+    @cached_property
+    def linked(self) -> Linked:
+        """The core for compiled code."""
+        dtypes = iter(self.core.dtypes)
+        parameters: list[Any] = []
+        if self.signature.packed:
+            parameters.append(("ptr", np.dtype(np.int64)))
+        values = [*self.signature.inputs, *(self.signature.outputs[i] for i in _written(self.core))]
+        for each, value in zip(self.core.parameters, values, strict=True):
+            if isinstance(each, str):
+                parameters.append(next(dtypes))
+            elif not self.signature.packed:
+                parameters.append(("ptr", value.dtype))
+        if self.core.takes_scratch:
+            parameters.append(("ptr", np.dtype(np.uint8)))
+        parameters += [np.dtype(np.int64)] * len(self.core.sizes)
+        return Linked(self.core.name, self.module, parameters, find)
+
+    # -- as text --------------------------------------------------------------------------------
+
+    @cached_property
+    def printer(self) -> "_Printer":
+        """Prints the core and its kernels."""
+        return _Printer(self.signature)
+
+    @cached_property
+    def lines(self) -> list[Line]:
+        """The lines of the core."""
+        return self.printer.step_lines(self.printed.steps)
+
+    @cached_property
+    def source(self) -> str:
+        """The text of a Numba module."""
+        printer, inner, lines = self.printer, [], self.lines
+        for step in self.inner:
+            own = _Printer(None, printer)
+            inner.append(own.core_text(step, _parameters(step), own.step_lines(step.steps)))
+        texts = [*printer.kernel_texts(), *inner]
+        texts.append(printer.core_text(self.core, printer.parameters(self.core), lines))
+        texts.append(njit_entry.entry(self.signature))
+        text = "\n\n".join(texts)
+        return header(text) + text
 
     @property
     def notes(self) -> dict[str, list[str]]:
@@ -86,24 +134,31 @@ def emit(graph: Graph, outputs: Sequence[Value], name: str) -> Emitted:
         signature.conditions, signature.labels = here.conditions, here.labels
     builder = CoreBuilder(name, plan)
     core = builder.built()
-    printer = _Printer(signature)
-    core.steps = share_kernels(core.steps, printer.text_of)
+    module = llvm.Module()
+    core.steps = share_kernels(core.steps, module.text_of)
     parts, first = [], 0
     for planned_step, steps in builder.parts:
         parts.append((planned_step, core.steps[first : first + len(steps)]))
         first += len(steps)
-    printed = replace(core, steps=reroll(core.steps, printer))
-    lines = printer.step_lines(printed.steps)
-    inner = []
-    for step in builder.cores[::-1]:
-        own = _Printer(None, printer)
-        inner.append(own.core_text(step, _parameters(step), own.step_lines(step.steps)))
-    texts = [*printer.kernel_texts(), *inner]
-    texts.append(printer.core_text(core, printer.parameters(core), lines))
-    texts.append(njit_entry.entry(signature))
-    text = "\n\n".join(texts)
-    source = header(text) + text
-    return Emitted(name, source, plan, core, printed, parts, lines, signature, printer)
+    printed = replace(core, steps=reroll(core.steps, _Addressing(module, signature)))
+    inner = builder.cores[::-1]
+    for step in inner:
+        write_core(module, step)
+    write_core(module, printed, _slots(signature, core))
+    return Emitted(name, plan, core, printed, inner, parts, signature, module)
+
+
+def _written(core: Core) -> list[int]:
+    """The outputs that the core writes."""
+    return [p.position for p in core.parameters if isinstance(p, ResultBuffer)]
+
+
+def _slots(signature: Signature, core: Core) -> dict[Hashable, int] | None:
+    """The places of arrays in a table of addresses, where the core takes one."""
+    if not signature.packed:
+        return None
+    buffers = [p for p in core.parameters if isinstance(p, (ArgumentBuffer, ResultBuffer))]
+    return {buffer: signature.slots[signature.name_of(buffer)] for buffer in buffers}
 
 
 def _parameters(core: Core) -> list[str]:
@@ -145,23 +200,29 @@ class _Printer(Module):
             base = self.signature.base(buffer)
         return f"shift({base}, {position_text(at)})" if at != Affine(0, ()) else base
 
-    # -- what `reroll` asks for -------------------------------------------------------------------
+
+class _Addressing:
+    """Names of kernels and places of buffers, for `reroll`."""
+
+    def __init__(self, module: llvm.Module, signature: Signature):
+        self._table = signature if signature.packed else None
+        self.name_of = module.name_of
 
     def place(self, buffer: Hashable, at: Affine, dtype: np.dtype) -> Moving | None:
         if at.terms:
             return None
         if isinstance(buffer, Scratch):
             return Moving("scratch", (buffer.offset // _size(dtype) + at.const,))
-        if self.signature is not None and isinstance(buffer, (ArgumentBuffer, ResultBuffer)):
-            return Moving("table", (self.signature.slots[self.signature.name_of(buffer)], at.const))
+        if self._table is not None and isinstance(buffer, (ArgumentBuffer, ResultBuffer)):
+            return Moving("table", (self._table.slots[self._table.name_of(buffer)], at.const))
         return Moving(buffer, (at.const,))
 
     def moved(
         self, buffer: Any, at: Affine, dtype: np.dtype, steps: Sequence[int]
     ) -> tuple[Hashable, Affine]:
-        if isinstance(buffer, Scratch) or self.signature is None:
+        if isinstance(buffer, Scratch) or self._table is None:
             return buffer, along(at, steps[0])
-        slot = Affine(self.signature.slots[self.signature.name_of(buffer)], ())
+        slot = Affine(self._table.slots[self._table.name_of(buffer)], ())
         return Slot(along(slot, steps[0])), along(at, steps[1])
 
 

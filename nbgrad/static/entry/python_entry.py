@@ -10,7 +10,7 @@ import numpy as np
 from ...capi.entry import Result
 from ...compiler.forks import with_open_properties
 from ...compiler.pointers import Overlap
-from ...compiler.program import DISABLED, Entry, arena, home_of
+from ...compiler.program import DISABLED, Entry, arena
 from ...core.primitive import Aval
 from ...errors import require_unmasked
 from ...runtime.kinds import is_a
@@ -20,8 +20,9 @@ from ...transforms import trees
 from ..trace.program import Program
 from . import njit_entry
 from .flatten import PYTHONS, Leaf, Tree, entry_argument
+from .module import Emitted
 from .run import machine_entry
-from .signature import Signature, module
+from .signature import Signature
 
 
 @with_open_properties
@@ -37,12 +38,11 @@ class PythonEntry:
         program: Program,
         signature: Signature,
         captured: tuple,
-        source: str,
-        in_pieces: bool,
-        is_brief: bool,
+        emitted: Emitted,
+        module: Callable[[str], str],
     ):
         self.program, self.signature, self.captured = program, signature, captured
-        self._source, self._in_pieces, self._is_brief = source, in_pieces, is_brief
+        self._emitted, self._module = emitted, module
         self.kinds = [value.dtype for value in signature.outputs]
         # Numbered by floats, so that objects count as trees of what they hold.
         self.tree = program.rebuild([float(i) for i in range(len(program.outputs))])
@@ -57,7 +57,7 @@ class PythonEntry:
         if result is None:
             scalars = tuple(range(len(self.signature.scalars())))
             result = scalars[0] if len(scalars) == 1 else scalars or None
-        return machine_entry(self.signature, self._source, result, self._is_brief)
+        return machine_entry(self.signature, self._emitted.linked, result, self._emitted.is_brief)
 
     @cached_property
     def _through_numba(self) -> Entry | None:
@@ -66,8 +66,7 @@ class PythonEntry:
             return None
         name = self.program.name
         text = njit_entry.given(self.signature)
-        text = module(text, f"{name}_core", home_of(name, self._source))
-        return Entry(f"{name}_given", text, self._is_brief)
+        return Entry(f"{name}_given", self._module(text), self._emitted.is_brief)
 
     @cached_property
     def complete(self) -> Result:
@@ -110,7 +109,7 @@ class PythonEntry:
         return [numbers[i] for i in self.signature.scalars()]
 
     def _called(self, arguments: list[Leaf], results: list[np.ndarray]) -> Any:
-        if self._in_pieces:
+        if self._emitted.in_pieces:
             pool.ready()
         signature = self.signature
         size = signature.number(signature.memory.size, arguments)

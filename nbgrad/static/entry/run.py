@@ -11,11 +11,10 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-from numba import types
 
 from ...capi.entry import Array, Number, Result, entry
+from ...compiler.linked import Linked
 from ...compiler.machine import machine_code
-from ...compiler.program import core_code
 from ...errors import DimensionMismatch
 from ...ir.sizes import is_dynamic
 from .signature import Signature, refused_condition, refused_length
@@ -51,46 +50,24 @@ def core_types(signature: Signature) -> tuple[str, list[str]]:
     return result, parameters
 
 
-def machine_entry(signature: Signature, source: str, result: Result, keeps_gil: bool) -> Callable:
-    """The entry for Python of a program, whose text is `source`; it returns `result`."""
-    run, name = Run(signature), signature.name
-    text, link_in = core_code(
-        f"{name}_core", source, _core_arguments(signature), core_types(signature)
-    )
-    address = machine_code(name, f"{text}\n{run.text}", link_in)["run"]
+def machine_entry(signature: Signature, core: Linked, result: Result, keeps_gil: bool) -> Callable:
+    """The entry for Python of a program with this core; it returns `result`."""
+    run, name = Run(signature, core.name), signature.name
+    address = machine_code(name, core.text + run.text, core.modules)["run"]
     scope = {"np": np, "DimensionMismatch": DimensionMismatch}
     messages = [eval(message, scope) for message in run.messages]
     return entry(name, address, run.parameters, run.slots, run.dtypes, result, messages, keeps_gil)
 
 
-def _core_arguments(signature: Signature) -> list[Any]:
-    """Numba's types of the core's parameters."""
-    kinds = [numba_type(v.dtype, v.shape != ()) for v in signature.inputs]
-    if signature.packed:
-        kinds = [types.CPointer(types.intp)]
-        kinds += [numba_type(v.dtype, False) for v in signature.inputs if not v.shape]
-    else:
-        kinds += [numba_type(signature.outputs[i].dtype, True) for i in signature.memory.written]
-    kinds += [types.CPointer(types.uint8)] * signature.large
-    return kinds + [types.int64] * len(signature.places)
-
-
-def numba_type(dtype: np.dtype, is_array: bool) -> Any:
-    kind = types.boolean if dtype.kind == "b" else getattr(types, dtype.name)
-    if is_array:
-        return types.CPointer(types.uint8 if dtype.kind == "b" else kind)
-    return kind
-
-
 class Run:
-    """The code for a signature, in `text`: it calls `@NAME_core`.
+    """The code for a signature, in `text`: it calls the function `core`.
 
     `parameters`, `slots` and `dtypes` are those of the entry; `messages` are the exceptions that
     the code asks for, as text.
     """
 
-    def __init__(self, signature: Signature):
-        self.signature = signature
+    def __init__(self, signature: Signature, core: str):
+        self.signature, self._core = signature, core
         self.parameters: list[Array | Number] = []
         self.messages: list[str] = []
         self.dtypes = [_DTYPES[signature.outputs[i].dtype.kind] for i in signature.scalars()]
@@ -158,7 +135,7 @@ class Run:
         operands += [self._values["w"]] if signature.large else []
         operands += [self._values[name] for name in signature.places]
         given = ", ".join(map(" ".join, zip(kinds, operands, strict=True)))
-        call = f"call {result} @{signature.name}_core({given})"
+        call = f"call {result} @{self._core}({given})"
         core = self._emit(call) if result != "void" else self._lines.append(f"  {call}")
         total = len(self.dtypes) + len(signature.messages)
         values = [core] * total if total < 2 else [

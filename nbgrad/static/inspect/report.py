@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...ir.core import CoreStep
-from ...ir.loops import Join, Kernel, Let, Store, statements
 from ...ir.scalar import Apply, ordered
 from ...ir.sizes import is_dynamic
+from ...ir.statements import Accumulate, Assign, Kernel, Store, statements
 from ..entry.module import Emitted
 from ..loops.elements import Access
 from ..loops.memory import ArgumentBuffer, Memory, ResultBuffer, Scratch, bytes_of
@@ -237,16 +237,16 @@ def _work(kernel: Kernel) -> int:
 def operations(statement: object) -> int:
     """The arithmetic of a statement: choices, signs of constants and casts are free.
 
-    >>> from nbgrad.ir.loops import Let
+    >>> from nbgrad.ir.statements import Let
     >>> from nbgrad.ir.scalar import parse
     >>> body = parse("select(x < 0.0, 0.0, exp(x) + 1.0)")
     >>> operations(Let("v1", body, ("v0",), np.dtype(float), np.dtype(float)))
     3
     """
-    if isinstance(statement, Let):
+    if isinstance(statement, Assign):
         calls = [e for e in ordered(statement.body) if isinstance(e, Apply)]
         return sum(e.function.price > 0 and e.function.name != "select" for e in calls)
-    return isinstance(statement, Join) or (
+    return isinstance(statement, Accumulate) or (
         isinstance(statement, Store) and statement.kind is not None
     )
 

@@ -4,8 +4,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from ...ir.affine import Affine
-from ...ir.loops import Begin, Chunks, Join, Let, Load, Loop, Place, Statement, Store
 from ...ir.sizes import is_dynamic
+from ...ir.statements import (
+    Accumulate,
+    Assign,
+    Chunks,
+    For,
+    Load,
+    Position,
+    Statement,
+    Store,
+    Variable,
+)
 
 EACH = -1
 """The loop variable that runs over a whole buffer."""
@@ -43,9 +53,9 @@ class Block:
             innermost = depth == len(self.loops) - 1
             dynamic = is_dynamic(stop - start)
             hidden = innermost and inside + depth > 0 and not dynamic and stop - start in _HIDDEN
-            loop: Statement = Loop(axis, start, stop, tuple(body), hidden)
+            loop: Statement = For(axis, start, stop, tuple(body), hidden)
             if innermost and self.parts and (dynamic or stop - start > CHUNK):
-                begins = [s for s in before if isinstance(s, Begin) and s.target in self.parts]
+                begins = [s for s in before if isinstance(s, Variable) and s.target in self.parts]
                 before = [s for s in before if s not in begins]
                 loop = Chunks(loop, CHUNK, tuple(begins), tuple(after))
                 after = []
@@ -81,9 +91,9 @@ def _positions(statements: Iterable[Statement]) -> Iterable[Affine]:
     stack = list(statements)
     while stack:
         statement = stack.pop()
-        if isinstance(statement, (Load, Store, Place)):
+        if isinstance(statement, (Load, Store, Position)):
             yield statement.at
-        elif isinstance(statement, Loop):
+        elif isinstance(statement, For):
             stack += statement.body
         elif isinstance(statement, Chunks):
             stack.append(statement.loop)
@@ -91,18 +101,18 @@ def _positions(statements: Iterable[Statement]) -> Iterable[Affine]:
 
 def _moved(statement: Statement, gone: set[int]) -> Statement:
     """The statement without the terms of loops that are merged into others."""
-    if isinstance(statement, (Load, Store, Place)):
+    if isinstance(statement, (Load, Store, Position)):
         at = statement.at
         return replace(
             statement, at=Affine(at.const, tuple(t for t in at.terms if t[0] not in gone))
         )
-    if isinstance(statement, Loop):
+    if isinstance(statement, For):
         return replace(statement, body=tuple(_moved(s, gone) for s in statement.body))
     if isinstance(statement, Chunks):
         loop = _moved(statement.loop, gone)
-        assert isinstance(loop, Loop)
+        assert isinstance(loop, For)
         return replace(statement, loop=loop)
     return statement
 
 
-__all__ = ["CHUNK", "EACH", "Block", "Join", "Let"]
+__all__ = ["CHUNK", "EACH", "Accumulate", "Assign", "Block"]

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from ...ir.affine import Affine
 from ...ir.core import Address, Core, CoreStep, RunDevice, RunKernel
-from ...ir.loops import Gemm, Literal, Load, Operand, Statement
 from ...ir.naming import naming
+from ...ir.statements import Gemm, Literal, Load, Operand, Statement
 from ..lower.buffered import Choice, DeviceCall, Matmul, Scan
 from ..lower.values import Full, Value
 from ..schedule.fuse import FusionGroup, ScheduledStep, Single
@@ -62,6 +62,7 @@ class CoreBuilder(Elements):
             f"{self.name}_core", self._parameters(), steps, results,
             plan.memory.size, plan.is_large, plan.is_step,
             tuple(here.sizes) if here is not None else (),
+            tuple(value.dtype for value in plan.graph.inputs if value.shape == ()),
         )  # fmt: skip
 
     def inner(self, plan: LoopPlan) -> Core:

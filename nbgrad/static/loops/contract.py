@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ...ir.core import Branch, CoreStep, Repeat, RunCore, RunKernel
-from ...ir.loops import Begin, Join, Let, Literal, Operand, Store
+from ...ir.core import CoreStep, If, Repeat, RunCore, RunKernel
 from ...ir.scalar import parse
+from ...ir.statements import Accumulate, Assign, Literal, Operand, Store, Variable
 
 _PRODUCT = parse("x * y")
 # For a sum or difference: where a factor of it may stand, and what becomes of both.
@@ -26,12 +26,12 @@ def with_fused_products(steps: Sequence[CoreStep], results: Sequence[Operand]) -
     reads = Counter(results)
     for step in steps:
         reads.update(_operands(step))
-    products: dict[str, Let] = {}
+    products: dict[str, Assign] = {}
     fused: set[str] = set()
     found: list[CoreStep] = []
     for step in steps:
         let = step.statement
-        if isinstance(let, Let) and let.dtype.kind == "f":
+        if isinstance(let, Assign) and let.dtype.kind == "f":
             if let.body is _PRODUCT and reads[let.target] == 1:
                 products[let.target] = let
             for place, body in _FUSED.get(let.body, ()):
@@ -43,26 +43,28 @@ def with_fused_products(steps: Sequence[CoreStep], results: Sequence[Operand]) -
                     fused.add(product.target)
                     break
         found.append(step)
-    return [s for s in found if not (isinstance(s.statement, Let) and s.statement.target in fused)]
+    return [
+        s for s in found if not (isinstance(s.statement, Assign) and s.statement.target in fused)
+    ]
 
 
 def _operands(step: CoreStep) -> Iterator[Operand]:
     """The numbers that a step of a core reads; those of positions are integers."""
     statement = step.statement
-    if isinstance(statement, Let):
+    if isinstance(statement, Assign):
         yield from statement.operands
     elif isinstance(statement, RunKernel):
         yield from statement.numbers
     elif isinstance(statement, RunCore):
         yield from (x for x in statement.arguments if isinstance(x, (str, Literal)))
-    elif isinstance(statement, (Store, Join)):
+    elif isinstance(statement, (Store, Accumulate)):
         yield statement.value
-    elif isinstance(statement, Begin):
+    elif isinstance(statement, Variable):
         yield statement.start
-    elif isinstance(statement, Branch):
+    elif isinstance(statement, If):
         yield statement.condition
-    if isinstance(statement, (Repeat, Branch)):
-        both = isinstance(statement, Branch)
+    if isinstance(statement, (Repeat, If)):
+        both = isinstance(statement, If)
         inner = (*statement.then, *statement.otherwise) if both else statement.body
         for one in inner:
             yield from _operands(one)

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from ...ir import affine
 from ...ir.affine import Affine, flat, span
-from ...ir.loops import Let, Literal, Load, Operand, Place, Statement
 from ...ir.sizes import require_least
+from ...ir.statements import Assign, Literal, Load, Operand, Position, Statement
 from ..lower.values import (
     Concat,
     Extent,
@@ -156,12 +156,12 @@ class Elements:
             name = self.fresh()
             levels = [self.level_of.get(x, 0) for x in operands if isinstance(x, str)]
             self.level_of[name] = level = max(levels, default=0)
-            self.append(Let(name, value.body, tuple(operands), value.dtype, kind), level)
+            self.append(Assign(name, value.body, tuple(operands), value.dtype, kind), level)
             return name
         if isinstance(value, Iota):
             name, at = self.fresh(), index[value.axis]
             self.level_of[name] = level = self.level(at)
-            self.append(Place(name, at), level)
+            self.append(Position(name, at), level)
             return name
         assert isinstance(value, Take), f"{value} cannot be computed where it is read"
         places = [place_of(x) for x in operands]

@@ -9,13 +9,13 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ...ir.affine import Affine, span
-from ...ir.loops import (
+from ...ir.statements import (
     PIECE,
     Chunks,
+    For,
     Guarded,
     Kernel,
     Load,
-    Loop,
     Pieces,
     Statement,
     Store,
@@ -68,7 +68,7 @@ def kernel_call(nest: Nest, memory: Memory) -> KernelCall:
     kernel = Kernel(
         "loop", buffers, tuple(nest.numbers.values()),
         tuple(_guarded(with_hidden_infinities(code))),
-        tuple(nest.totals.values()),
+        tuple(nest.totals.values()), tuple(value.dtype for value in nest.numbers),
     )  # fmt: skip
     arguments = [KernelArgument(s, starts[s], value) for s, value in values.items()]
     return KernelCall(kernel, arguments, list(nest.numbers), list(nest.totals), sorted(nest.lines))
@@ -97,7 +97,7 @@ def _lowest(
         if isinstance(statement, (Load, Store)):
             ends = span(statement.at, bounds.__getitem__)
             yield statement, ends[0] if ends else 0
-        elif isinstance(statement, Loop):
+        elif isinstance(statement, For):
             inside = bounds | {statement.axis: (statement.start, statement.stop)}
             yield from _lowest(statement.body, inside)
         elif isinstance(statement, Chunks):
@@ -113,13 +113,13 @@ def _prune(body: Iterable[Statement], nest: Nest, memory: Memory, apart: bool) -
     for statement in body:
         bounds = bounds_of(statement)
         inner = apart or (bounds in nest.cuts and bounds[0] < nest.split)
-        if isinstance(statement, Loop):
+        if isinstance(statement, For):
             inside = tuple(_prune(statement.body, nest, memory, inner))
             if inside:
                 survivors.append(replace(statement, body=inside))
         elif isinstance(statement, Chunks):
             (loop,) = _prune([statement.loop], nest, memory, inner)
-            assert isinstance(loop, Loop)
+            assert isinstance(loop, For)
             survivors.append(replace(statement, loop=loop))
         elif isinstance(statement, (Load, Store)) and statement.buffer in memory.rows:
             survivors.append(replace(statement, at=_in_row(statement.at, nest, apart)))
@@ -142,11 +142,11 @@ def _placed(
     if isinstance(statement, Pieces):
         body = tuple(_placed(s, *rest) for s in statement.part.body)
         return replace(statement, part=replace(statement.part, buffers=buffers, body=body))
-    if isinstance(statement, Loop):
+    if isinstance(statement, For):
         return replace(statement, body=tuple(_placed(s, *rest) for s in statement.body))
     if isinstance(statement, Chunks):
         loop = _placed(statement.loop, *rest)
-        assert isinstance(loop, Loop)
+        assert isinstance(loop, For)
         return replace(statement, loop=loop)
     if isinstance(statement, (Load, Store)):
         storage = memory.storage(statement.buffer)  # pyright: ignore[reportArgumentType]

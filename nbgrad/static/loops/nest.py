@@ -12,9 +12,18 @@ from itertools import pairwise, product
 from ...compiler.forks import with_open_properties
 from ...ir import affine
 from ...ir.affine import Affine, flat
-from ...ir.loops import Begin, Join, Literal, Operand, Statement, Store, is_ranged, statements
 from ...ir.reductions import SUM
 from ...ir.sizes import require_least
+from ...ir.statements import (
+    Accumulate,
+    Literal,
+    Operand,
+    Statement,
+    Store,
+    Variable,
+    is_ranged,
+    statements,
+)
 from ..lower.buffered import Reduce, Scatter
 from ..lower.values import Full, Value
 from ..schedule.buffers import buffer_of
@@ -127,7 +136,7 @@ class Nest(Elements):
             return block.closed(inside=0)
         if is_reduce and value.is_total:
             name = self.totals[value] = f"total{len(self.totals)}"
-            return [Begin(name, Literal(value.kind.neutral(value.dtype), value.dtype))]
+            return [Variable(name, Literal(value.kind.neutral(value.dtype), value.dtype))]
         return []
 
     def _swept(self, members: list[Value]) -> None:
@@ -137,7 +146,7 @@ class Nest(Elements):
             if isinstance(value, Reduce) and value.is_row:
                 names[value] = self.fresh()
                 start = Literal(value.kind.neutral(value.dtype), value.dtype)
-                outer.before[-1].append(Begin(names[value], start))
+                outer.before[-1].append(Variable(names[value], start))
         for box in self._boxes(range(self.split, len(self.domain))):
             self._inner = inner = Block([b for b in box if b[2] - b[1] > 1])
             self._inner_memo = {}
@@ -190,12 +199,12 @@ class Nest(Elements):
             self._store(value, position, element, value.kind, loose)
         elif value.kind is SUM and inner.loops and loose:
             part = f"{total}_part"
-            inner.before[-2].append(Begin(part, Literal(0.0, dtype)))
-            inner.before[-1].append(Join(part, SUM, element, dtype, loose=True))
-            inner.after[-2].append(Join(total, SUM, part, dtype))
+            inner.before[-2].append(Variable(part, Literal(0.0, dtype)))
+            inner.before[-1].append(Accumulate(part, SUM, element, dtype, loose=True))
+            inner.after[-2].append(Accumulate(total, SUM, part, dtype))
             inner.parts.add(part)
         else:
-            inner.before[-1].append(Join(total, value.kind, element, dtype, loose))
+            inner.before[-1].append(Accumulate(total, value.kind, element, dtype, loose))
 
     def _store(self, value, position, element: Operand, kind, loose: bool = False) -> None:
         self.accessed(value, position, True)

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from ...ir.core import Address, Branch, CoreStep, RunCore, RunDevice
-from ...ir.loops import Begin, Literal, Operand
+from ...ir.core import Address, CoreStep, If, RunCore, RunDevice
+from ...ir.statements import Literal, Operand, Variable
 from ..lower.buffered import Choice, Item
 from ..lower.values import BOOL, Value
 from ..schedule.buffers import place_of
@@ -64,6 +64,6 @@ def write_choice(outer: "CoreBuilder", single: Single) -> None:
         arguments = [writer.held(operands[place]) for place in side.places]
         work = [outer.pointer(writer.items["work", 0])] if core.takes_scratch else []
         run = RunCore(core, (*arguments, *targets, *work), (*returned, *own))
-        holding = [Begin(name, Literal(True, BOOL)) for name in names if name not in own]
+        holding = [Variable(name, Literal(True, BOOL)) for name in names if name not in own]
         sides.append(tuple(CoreStep(s, lines) for s in [run, *holding]))
-    outer.add(Branch(outer.operand(pred), *sides), lines)
+    outer.add(If(outer.operand(pred), *sides), lines)

@@ -9,24 +9,24 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...ir.affine import Affine, span, variable
-from ...ir.loops import (
+from ...ir.sizes import is_dynamic
+from ...ir.statements import (
     PIECE,
-    Begin,
+    Accumulate,
+    Assign,
     Chunks,
+    For,
     Gemm,
     Guarded,
-    Join,
     Kernel,
-    Let,
     Literal,
     Load,
-    Loop,
     Pieces,
-    Place,
+    Position,
     Statement,
     Store,
+    Variable,
 )
-from ...ir.sizes import is_dynamic
 from ...threads.pieces import cut, is_large
 from ..lower.buffered import Item
 from ..lower.values import Value
@@ -54,7 +54,7 @@ class Cut:
 def bounds_of(statement: Statement) -> Bounds | None:
     """The bounds of a loop; None for other statements."""
     loop = statement.loop if isinstance(statement, Chunks) else statement
-    return (loop.axis, loop.start, loop.stop) if isinstance(loop, Loop) else None
+    return (loop.axis, loop.start, loop.stop) if isinstance(loop, For) else None
 
 
 def cuts_of(body: Iterable[Statement]) -> dict[Bounds, Cut]:
@@ -92,7 +92,7 @@ def _elements(statement: Statement) -> int:
     """How often the innermost body runs."""
     if isinstance(statement, Chunks):
         return _elements(statement.loop)
-    if not isinstance(statement, Loop):
+    if not isinstance(statement, For):
         return 1
     return (statement.stop - statement.start) * max(map(_elements, statement.body), default=1)
 
@@ -142,7 +142,7 @@ def _accesses(
             step = terms.pop(axis, 0)
             ends = span(Affine(statement.at.const, tuple(terms.items())), bounds.__getitem__)
             yield statement, ends and (step, *ends)
-        elif isinstance(statement, Loop):
+        elif isinstance(statement, For):
             inside = {**bounds, statement.axis: (statement.start, statement.stop)}
             yield from _accesses(statement.body, axis, inside)
         elif isinstance(statement, Chunks):
@@ -156,7 +156,7 @@ def _flat(statement: Statement) -> list[Statement]:
     """All statements inside of a loop that are no loops."""
     if isinstance(statement, Chunks):
         inside = [*statement.before, statement.loop, *statement.after]
-    elif isinstance(statement, Loop):
+    elif isinstance(statement, For):
         inside = statement.body
     else:
         return [statement]
@@ -164,13 +164,13 @@ def _flat(statement: Statement) -> list[Statement]:
 
 
 def _defined(statement: Statement) -> set[str]:
-    return {s.target for s in _flat(statement) if isinstance(s, (Let, Load, Place, Begin))}
+    return {s.target for s in _flat(statement) if isinstance(s, (Assign, Load, Position, Variable))}
 
 
-def _carried(statement: Statement) -> dict[str, Join]:
+def _carried(statement: Statement) -> dict[str, Accumulate]:
     """The joins into names from outside of a loop."""
     own = _defined(statement)
-    joins = (s for s in _flat(statement) if isinstance(s, Join))
+    joins = (s for s in _flat(statement) if isinstance(s, Accumulate))
     return {join.target: join for join in joins if join.target not in own}
 
 
@@ -178,13 +178,13 @@ def _read(statement: Statement) -> set[str]:
     """The names that statements of a loop read, besides what they join into."""
     names: set[str] = set()
     for s in _flat(statement):
-        if isinstance(s, Let):
+        if isinstance(s, Assign):
             names.update(x for x in s.operands if isinstance(x, str))
-        elif isinstance(s, Begin):
+        elif isinstance(s, Variable):
             names.update({s.start} if isinstance(s.start, str) else ())
-        elif isinstance(s, (Join, Store)):
+        elif isinstance(s, (Accumulate, Store)):
             names.update({s.value} if isinstance(s.value, str) else ())
-        if isinstance(s, (Load, Store, Place)):
+        if isinstance(s, (Load, Store, Position)):
             names.update(name for name, _ in s.at.terms if isinstance(name, str))
     return names
 
@@ -208,11 +208,11 @@ def _taken_out(statement: Statement, found: Cut) -> list[Statement]:
     if isinstance(statement, Chunks):
         loop = replace(statement, loop=replace(statement.loop, piece=found.size))
     else:
-        assert isinstance(statement, Loop)
+        assert isinstance(statement, For)
         loop = replace(statement, piece=found.size)
     kinds = {s.buffer: s.kind for s in _flat(statement) if isinstance(s, Store)}
     begins: list[Statement] = [
-        Begin(name, Literal(join.kind.neutral(join.dtype), join.dtype))
+        Variable(name, Literal(join.kind.neutral(join.dtype), join.dtype))
         for name, join in joins.items()
     ]
     ends: list[Statement] = []
@@ -221,14 +221,14 @@ def _taken_out(statement: Statement, found: Cut) -> list[Statement]:
         assert kind is not None
         at = Affine(0, ((EACH, 1), (PIECE, value.size)))
         first = Literal(kind.neutral(value.dtype), value.dtype)
-        begins.append(Loop(EACH, 0, value.size, (Store(own, at, first, value.dtype),)))
+        begins.append(For(EACH, 0, value.size, (Store(own, at, first, value.dtype),)))
         each = Affine(0, ((0, value.size), (1, 1)))
         taken = Load("taken", own, each, value.dtype)
         store = Store(value, variable(1), "taken", value.dtype, kind)
-        ends.append(Loop(0, 0, found.count, (Loop(1, 0, value.size, (taken, store)),)))
+        ends.append(For(0, 0, found.count, (For(1, 0, value.size, (taken, store)),)))
     body = (*begins, _redirected(loop, found.sums))
     part = Kernel("part", (), (*sorted(needed), PIECE), body, tuple(joins))
-    totals = tuple(Join(name, join.kind, name, join.dtype) for name, join in joins.items())
+    totals = tuple(Accumulate(name, join.kind, name, join.dtype) for name, join in joins.items())
     return [Pieces(part, found.count, totals), *ends]
 
 
@@ -238,11 +238,11 @@ def _redirected(statement: Statement, sums: Mapping[Value, Item]) -> Statement:
         own = sums[statement.buffer]  # pyright: ignore[reportArgumentType]
         at = statement.at.plus(Affine(0, ((PIECE, own.args[0].size),)))
         return replace(statement, buffer=own, at=at)
-    if isinstance(statement, Loop):
+    if isinstance(statement, For):
         return replace(statement, body=tuple(_redirected(s, sums) for s in statement.body))
     if isinstance(statement, Chunks):
         loop = _redirected(statement.loop, sums)
-        assert isinstance(loop, Loop)
+        assert isinstance(loop, For)
         return replace(statement, loop=loop)
     return statement
 

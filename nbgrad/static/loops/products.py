@@ -4,9 +4,9 @@ import math
 from typing import NamedTuple
 
 from ...ir.affine import ZERO, affine_of
-from ...ir.loops import Begin, Gemm, Join, Kernel, Let, Literal, Load, Loop, Store
 from ...ir.reductions import SUM
 from ...ir.scalar import parse
+from ...ir.statements import Accumulate, Assign, For, Gemm, Kernel, Literal, Load, Store, Variable
 from ..lower.buffered import Matmul
 from ..lower.values import Reshape, Value, View
 from ..schedule.buffers import strides_for_blas
@@ -76,7 +76,7 @@ def product(value: Matmul, a: Layout, b: Layout) -> Gemm | Kernel:
             first, second = affine_of(a.base, {}), affine_of(b.base, {})
             return body._replace(a=(0, first), b=(1, second), c=(2, ZERO))
     for axis in range(len(lead) - 1, -1, -1):
-        body = Loop(axis, 0, lead[axis], (body,))
+        body = For(axis, 0, lead[axis], (body,))
     return Kernel("product", (value.dtype,) * 3, (), (body,))
 
 
@@ -89,16 +89,16 @@ def _orientation(strides: list[int], shape: tuple) -> tuple[bool, int]:
     return True, max(n, 1)
 
 
-def _loops(value: Matmul, sizes, a: list[int], b: list[int], starts, i: int) -> Loop:
+def _loops(value: Matmul, sizes, a: list[int], b: list[int], starts, i: int) -> For:
     """Dot products of rows and columns."""
     (m, n, k), dtype, j, inner = sizes, value.dtype, i + 1, i + 2
     at_a = starts[0].plus(affine_of(0, {i: a[-2], inner: a[-1]}))
     at_b = starts[1].plus(affine_of(0, {inner: b[-2], j: b[-1]}))
     at_c = starts[2].plus(affine_of(0, {i: n, j: 1}))
-    terms = Loop(inner, 0, k, (
+    terms = For(inner, 0, k, (
         Load("x", 0, at_a, dtype), Load("y", 1, at_b, dtype),
-        Let("product", parse("x * y"), ("x", "y"), dtype, dtype),
-        Join("total", SUM, "product", dtype),
+        Assign("product", parse("x * y"), ("x", "y"), dtype, dtype),
+        Accumulate("total", SUM, "product", dtype),
     ))  # fmt: skip
-    element = (Begin("total", Literal(0.0, dtype)), terms, Store(2, at_c, "total", dtype))
-    return Loop(i, 0, m, (Loop(j, 0, n, element),))
+    element = (Variable("total", Literal(0.0, dtype)), terms, Store(2, at_c, "total", dtype))
+    return For(i, 0, m, (For(j, 0, n, element),))

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 from ...ir.affine import Affine, affine_of
-from ...ir.core import Address, Branch, CoreStep, Repeat, RunCore, RunDevice
-from ...ir.loops import Begin, Let, Literal, Load, Operand, Store
+from ...ir.core import Address, CoreStep, If, Repeat, RunCore, RunDevice
 from ...ir.scalar import parse
+from ...ir.statements import Assign, Literal, Load, Operand, Store, Variable
 from ..lower.buffered import Scan
 from ..lower.step import LoweredStep
 from ..lower.values import BOOL, INT, Value
@@ -92,9 +92,9 @@ class _Writer(Writer):
         """Where a span of steps begins, store the state."""
         if self.marks:
             begins, length = self.outer.fresh(), Literal(self.step.span, INT)
-            self.first.append(Let(begins, _DIVIDES, (self.each, length), BOOL, INT))
-            self.first.append(Let(self.span, _QUOTIENT, (self.each, length), INT, INT))
-            self.first.append(Branch(begins, tuple(map(CoreStep, self.marks))))
+            self.first.append(Assign(begins, _DIVIDES, (self.each, length), BOOL, INT))
+            self.first.append(Assign(self.span, _QUOTIENT, (self.each, length), INT, INT))
+            self.first.append(If(begins, tuple(map(CoreStep, self.marks))))
 
     def _state(self, k: int, start: Value) -> None:
         value = self.step.outputs[k]
@@ -121,7 +121,7 @@ class _Writer(Writer):
     def _number(self, k: int, start: Value, value: Value, states, final) -> None:
         """A state that is a number: a variable of the loop."""
         name = self.names[k]
-        self.before.append(Begin(name, self.outer.operand(start)))
+        self.before.append(Variable(name, self.outer.operand(start)))
         self.arguments.append(name)
         self.returned.append(name)
         if states is not None:
@@ -142,8 +142,8 @@ class _Writer(Writer):
             ends = (self.count, _ZERO) if reverse else (_ZERO, self.count)
         else:
             bit, other = self.outer.fresh(), self.outer.fresh()
-            self.first.append(Let(bit, _BOTH, (self.each, _ONE), INT, INT))
-            self.first.append(Let(other, _OTHER, (bit,), INT, INT))
+            self.first.append(Assign(bit, _BOTH, (self.each, _ONE), INT, INT))
+            self.first.append(Assign(other, _OTHER, (bit,), INT, INT))
             read, write = affine_of(0, {bit: size}), affine_of(0, {other: size})
             ends = (self._bit(True), _ONE) if reverse else (_ZERO, self._bit(False))
         begin, done = (self._at(end, size) for end in ends)
@@ -167,9 +167,9 @@ class _Writer(Writer):
             return Literal((int(self.count.number) + other) & 1, INT)
         where = self.before if other else self.after
         bit = self.outer.fresh()
-        where.append(Let(bit, _BOTH, (self.count, _ONE), INT, INT))
+        where.append(Assign(bit, _BOTH, (self.count, _ONE), INT, INT))
         if other:
-            where.append(Let(other_bit := self.outer.fresh(), _OTHER, (bit,), INT, INT))
+            where.append(Assign(other_bit := self.outer.fresh(), _OTHER, (bit,), INT, INT))
             bit = other_bit
         return bit
 
@@ -197,8 +197,8 @@ class _Writer(Writer):
 
     def _check(self, k: int) -> None:
         name, ok = self.outer.fresh(), self.outer.fresh()
-        self.before.append(Begin(ok, Literal(True, BOOL)))
-        self.then.append(Let(ok, _BOTH, (ok, name), BOOL, BOOL))
+        self.before.append(Variable(ok, Literal(True, BOOL)))
+        self.then.append(Assign(ok, _BOTH, (ok, name), BOOL, BOOL))
         self.returned.append(name)
         if ("check", k) in self.items:
             self.outer.known[self.items["check", k]] = ok

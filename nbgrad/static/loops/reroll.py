@@ -12,7 +12,7 @@ import numpy as np
 
 from ...ir.affine import Affine, affine_of
 from ...ir.core import Address, CoreStep, Repeat, RunDevice, RunKernel
-from ...ir.loops import Gemm, Kernel
+from ...ir.statements import Gemm, Kernel
 
 # A run is at least so many rounds, of at most so many steps each: fewer cost Numba less.
 _ROUNDS, _LONGEST = 4, 12

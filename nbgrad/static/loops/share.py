@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ...ir.core import CoreStep, RunKernel
-from ...ir.loops import PIECE, Chunks, Guarded, Kernel, Let, Literal, Loop, Pieces, Statement
+from ...ir.statements import PIECE, Assign, Chunks, For, Guarded, Kernel, Literal, Pieces, Statement
 
 
 def share_kernels(steps: Sequence[CoreStep], text_of: Callable[[Kernel], str]) -> list[CoreStep]:
@@ -46,17 +46,17 @@ def _opened(kernel: Kernel) -> tuple[Kernel, list[Literal]]:
         return named[-1]
 
     def opened(statement: Statement) -> Statement:
-        if isinstance(statement, Let):
+        if isinstance(statement, Assign):
             operands = tuple(
                 name_of(x) if isinstance(x, Literal) and x.dtype.kind == "f" else x
                 for x in statement.operands
             )
             return replace(statement, operands=operands)
-        if isinstance(statement, (Loop, Guarded)):
+        if isinstance(statement, (For, Guarded)):
             return replace(statement, body=tuple(map(opened, statement.body)))
         if isinstance(statement, Chunks):
             loop = opened(statement.loop)
-            assert isinstance(loop, Loop)
+            assert isinstance(loop, For)
             return replace(statement, loop=loop)
         if isinstance(statement, Pieces):
             part = statement.part
@@ -68,4 +68,7 @@ def _opened(kernel: Kernel) -> tuple[Kernel, list[Literal]]:
 
     body = tuple(map(opened, kernel.body))
     names = (f"c{i}" for i in range(len(constants)))
-    return replace(kernel, body=body, numbers=(*kernel.numbers, *names)), constants
+    return replace(
+        kernel, body=body, numbers=(*kernel.numbers, *names),
+        dtypes=(*kernel.dtypes, *(constant.dtype for constant in constants)),
+    ), constants  # fmt: skip

@@ -1,8 +1,9 @@
-"""The loop IR: what a kernel does to buffers, as small classes.
+"""The kernel IR: what a kernel does to buffers, as small frozen classes.
 
-A `Kernel` takes buffers and numbers. Its statements are loops over integers, loads, scalar code,
-stores and reductions. Names are of numbers; positions in buffers are affine in loop variables and
-in integers that were loaded. No statement holds text of another language.
+A `Function` has typed parameters, numbers and pointers to buffers. Its statements are structured:
+loops, branches, loads, scalar code, stores, reductions, calls. Each name has one dtype and is
+assigned once, but for a `Variable`. A position in a buffer is affine in integers: loop variables
+and names. Nothing in it is about one target.
 """
 
 from collections.abc import Hashable, Iterator
@@ -34,7 +35,17 @@ Operand = str | Literal
 
 
 @dataclass(frozen=True)
-class Let:
+class Pointer:
+    """The type of a parameter that points to elements of a buffer; bools are bytes."""
+
+    dtype: np.dtype
+
+
+Type = np.dtype | Pointer
+
+
+@dataclass(frozen=True)
+class Assign:
     """`target` is scalar code over operands; `dtype` is that of the result, `inner` that of
     constants in the code."""
 
@@ -46,7 +57,7 @@ class Let:
 
 
 @dataclass(frozen=True)
-class Place:
+class Position:
     """`target` is a position: an integer."""
 
     target: str
@@ -54,17 +65,18 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Begin:
-    """`target`, which later statements change, begins with a number; a `hidden` one is not seen by
-    the compiler below."""
+class Variable:
+    """`target`, which later statements assign, begins with a number; a `hidden` one is not seen by
+    the compiler below. Without `dtype` it has that of the number."""
 
     target: str
     start: Operand
     hidden: bool = False
+    dtype: np.dtype | None = None
 
 
 @dataclass(frozen=True)
-class Join:
+class Accumulate:
     """`target` takes in one more element. `loose` sums may be added in any order."""
 
     target: str
@@ -97,16 +109,102 @@ class Store:
 
 
 @dataclass(frozen=True)
-class Loop:
-    """`body` for each integer from `start` to `stop`; where `hidden`, the optimizer is not to know
-    how many. With `piece`, in a part of `Pieces`: only those of the piece that runs, so many."""
+class For:
+    """`body` for each integer from `start` up to, not including, `stop`, as Python's `range`; where
+    `hidden`, the optimizer is not to know how many. With `piece`, in a part of `Pieces`: only those
+    of the piece that runs, so many.
 
-    axis: int
-    start: int
-    stop: int
+    `axis` is the loop variable: a number in a loop nest, else a name. Bounds are integers or names.
+    """
+
+    axis: Any
+    start: Any
+    stop: Any
     body: tuple["Statement", ...]
     hidden: bool = False
     piece: int = 0
+    step: Any = 1
+
+
+@dataclass(frozen=True)
+class While:
+    """`body` again and again, until a `Break`, `Return` or `Raise` in it."""
+
+    body: tuple["Statement", ...]
+
+
+@dataclass(frozen=True)
+class Break:
+    """Leave the innermost loop."""
+
+
+@dataclass(frozen=True)
+class Continue:
+    """Go on with the next round of the innermost loop."""
+
+
+@dataclass(frozen=True)
+class If:
+    """`then` where a number is true, else `otherwise`."""
+
+    condition: Operand
+    then: tuple[Any, ...]  # statements, or steps of a core
+    otherwise: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class Address:
+    """A pointer to an element of a buffer."""
+
+    buffer: Hashable
+    at: Affine
+    dtype: np.dtype
+
+
+@dataclass(frozen=True)
+class Call:
+    """Call a function on pointers and numbers in the order of its parameters; it gives `results`.
+
+    `function` is a `Function`, or the name of a function that the target knows.
+    """
+
+    function: "Function | str"
+    arguments: tuple[Address | Operand, ...]
+    results: tuple[str, ...] = ()
+    dtypes: tuple[np.dtype, ...] = ()  # of the results
+
+
+@dataclass(frozen=True)
+class Allocate:
+    """`target` is a new buffer of so many elements on the stack, not initialized."""
+
+    target: str
+    count: int
+    dtype: np.dtype
+
+
+@dataclass(frozen=True)
+class PointTo:
+    """`target` is a pointer to elements at an address, which is a number."""
+
+    target: str
+    address: Operand
+    dtype: np.dtype
+
+
+@dataclass(frozen=True)
+class Return:
+    """End the function, which returns these numbers."""
+
+    values: tuple[Operand, ...] = ()
+
+
+@dataclass(frozen=True)
+class Raise:
+    """End the function with an exception: the name of its class, and its message."""
+
+    error: str
+    message: str
 
 
 @dataclass(frozen=True)
@@ -114,7 +212,7 @@ class Chunks:
     """A long loop in pieces of `size`, each with sums of its own, so that no running sum takes in
     too many small numbers: `before`, the loop over the piece, `after`."""
 
-    loop: Loop
+    loop: For
     size: int
     before: tuple["Statement", ...]
     after: tuple["Statement", ...]
@@ -139,7 +237,7 @@ class Pieces:
 
     part: "Kernel"
     count: int
-    joins: tuple[Join, ...]
+    joins: tuple[Accumulate, ...]
 
 
 PIECE = "piece"
@@ -160,19 +258,40 @@ class Gemm(NamedTuple):
     products: int = 1
 
 
-Statement = Let | Place | Begin | Join | Load | Store | Loop | Chunks | Guarded | Pieces | Gemm
+@dataclass(frozen=True)
+class Function:
+    """A function of typed parameters, which returns numbers of `results`: each way through its body
+    ends with a `Return` or a `Raise`, or falls off its end where there are none.
+
+    `attributes` are requests to the target: "inline" to put it into its callers, "noinline" not to,
+    "exact" to round each operation as written, "small" to keep its code short, "noalias" to promise
+    that no two of its pointers lead to the same element.
+    """
+
+    name: str
+    parameters: tuple[tuple[str, Type], ...]
+    body: tuple["Statement", ...]
+    results: tuple[np.dtype, ...] = ()
+    attributes: frozenset[str] = frozenset()
+
+
+Statement = (
+    Assign | Position | Variable | Accumulate | Load | Store | For | While | Break | Continue | If
+    | Call | Allocate | PointTo | Return | Raise | Chunks | Guarded | Pieces | Gemm
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """Statements over buffers 0, 1, ... of dtypes, and numbers; it returns `results`. `sizes` are
-    the names of those that it is given at run time."""
+    """Statements over buffers 0, 1, ... of dtypes, and numbers of `dtypes`; it returns `results`.
+    `sizes` are the names of those that it is given at run time."""
 
     label: str
     buffers: tuple[np.dtype, ...]
     numbers: tuple[str, ...]
     body: tuple[Statement, ...]
     results: tuple[str, ...] = ()
+    dtypes: tuple[np.dtype, ...] = ()
     sizes: tuple[str, ...] = field(init=False, compare=False)
 
     def __post_init__(self):
@@ -187,7 +306,7 @@ def sizes_in(code: Any) -> tuple[str, ...]:
         part = stack.pop()
         if is_dynamic(part):
             found |= names_in(part)
-        elif isinstance(part, Let):
+        elif isinstance(part, Assign):
             stack += part.operands
         elif isinstance(part, Load):  # whose buffer may be a value of a graph
             stack.append(part.at)
@@ -208,7 +327,7 @@ def statements(body: tuple[Statement, ...], times: int = 1) -> Iterator[tuple[St
     stack = [(statement, times) for statement in reversed(body)]
     while stack:
         statement, count = stack.pop()
-        if isinstance(statement, Loop):
+        if isinstance(statement, For):
             inside = count * (statement.stop - statement.start)
             stack += [(s, inside) for s in reversed(statement.body)]
         elif isinstance(statement, Chunks):
@@ -223,14 +342,15 @@ def statements(body: tuple[Statement, ...], times: int = 1) -> Iterator[tuple[St
 
 def is_ranged(statement: Statement) -> bool:
     """Whether it calls a function that has another form for arguments near 0."""
-    if not isinstance(statement, Let):
+    if not isinstance(statement, Assign):
         return False
     near = (NAMES.index(name) for name in near_arguments(statement.body))
     return any(isinstance(statement.operands[i], str) for i in near)
 
 
 __all__ = [
-    "PIECE", "Begin", "Chunks", "Gemm", "Guarded", "Join", "Kernel", "Let", "Literal", "Load",
-    "Loop", "Operand", "Pieces", "Place", "Statement", "Store", "is_ranged", "sizes_in",
-    "statements",
+    "PIECE", "Accumulate", "Address", "Allocate", "Assign", "Break", "Call", "Chunks", "Continue",
+    "For", "Function", "Gemm", "Guarded", "If", "Kernel", "Literal", "Load", "Operand", "Pieces",
+    "PointTo", "Pointer", "Position", "Raise", "Return", "Statement", "Store", "Type", "Variable",
+    "While", "is_ranged", "sizes_in", "statements",
 ]  # fmt: skip

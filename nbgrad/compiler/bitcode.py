@@ -1,0 +1,123 @@
+"""The functions of ours that LLVM assembly calls, as bitcode.
+
+The lean front end compiles each of them once, with what it calls. The disk cache keeps them, so
+that a process that compiles a program seldom has to load what Numba compiles with.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import binding, ir
+from numba.core import types
+
+from .cache import file_name, loaded, save
+from .externals import refresh
+from .lean.functions import Functions
+from .lean.values import Value
+from .lean.walk import Walk
+from .numba_api import cpu_target, numpy_support
+from .pipeline import Unfinished
+
+__all__ = ["Need", "internalize", "modules", "numba_type"]
+
+_KINDS: dict[str, Any] = {
+    "double": types.float64, "float": types.float32, "i1": types.boolean, "i64": types.int64,
+    "i64 x 2": types.UniTuple(types.int64, 2),
+}  # fmt: skip
+_PASSED = {"i64 x 2": "i64, i64"}
+_known: dict[str, bytes] = {}
+
+
+class Need(NamedTuple):
+    """A function that is called: its name, and types of its arguments and of its result."""
+
+    name: str
+    kinds: tuple[str, ...]
+    result: str
+
+    def declaration(self, symbol: str) -> str:
+        """The line that declares it."""
+        kinds = [
+            "ptr" if k.startswith("ptr ") else k.replace("i64 x 2", "i64, i64") for k in self.kinds
+        ]
+        return f'declare {self.result} @"{symbol}"({", ".join(kinds)})'
+
+
+def modules(needs: Mapping[str, Need], find: Callable[[str], Any]) -> Iterator[Any]:
+    """LLVM modules with these functions, by their symbols; `find` gives a function by its name."""
+    for symbol, need in needs.items():
+        if symbol not in _known:
+            file = file_name(symbol, repr(need))
+            code = loaded(file, bytes, is_counted=False)
+            if code is None:
+                code = _compiled(symbol, find(need.name), tuple(map(_kind, need.kinds)))
+                save(file, lambda code=code: (code,), is_counted=False)
+            _known[symbol] = code
+        yield binding.parse_bitcode(_known[symbol])
+
+
+def internalize(module: Any, symbols: Sequence[str]) -> None:
+    """Let all functions of a module but these be inlined and dropped."""
+    for each in module.functions:
+        if not each.is_declaration and each.name not in symbols:
+            each.linkage = "internal"
+
+
+def _compiled(symbol: str, function: Any, kinds: tuple[Any, ...]) -> bytes:
+    context: Any = cpu_target.target_context  # pyright: ignore[reportAttributeAccessIssue]
+    refresh(context)
+    library = Unfinished(context.codegen(), symbol)
+    with context.push_code_library(library):
+        module = library.create_ir_module(symbol)
+        functions = Functions(context.typing_context, context, library, module, _walked)
+        inner = functions.inner(function, kinds)
+        main = _quiet(context, module, inner) if inner.may_raise else inner.llvm
+        whole = binding.parse_assembly(str(module))
+    # Functions that several others call get names by which they are one when these are linked.
+    named = {main.name: symbol}
+    for name, each in functions.every():
+        named.setdefault(each.name, f"nbgrad.{name}")
+    for plain, name in named.items():
+        each = whole.get_function(plain)
+        each.name, each.linkage = name, "linkonce_odr" if name != symbol else "external"
+    library.add_llvm_module(whole)
+    library.finalize()
+    return library.bitcode
+
+
+def _kind(text: str) -> Any:
+    """Numba's type for the type of an argument."""
+    if text.startswith("ptr "):
+        return types.CPointer(numba_type(np.dtype(text[4:]), in_memory=True))
+    return _KINDS[text]
+
+
+def numba_type(dtype: np.dtype, in_memory: bool = False) -> Any:
+    """Numba's type for a number; that of an element in memory, where bools are bytes."""
+    if dtype.kind == "b":
+        return types.uint8 if in_memory else types.boolean
+    return numpy_support.from_dtype(dtype)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _quiet(context: Any, module: ir.Module, inner: Any) -> ir.Function:
+    """A function that calls one with Numba's calling convention, and raises nothing."""
+    packer = context.get_arg_packer(inner.kinds)
+    result = ir.VoidType() if inner.result == types.none else context.get_value_type(inner.result)
+    whole = ir.FunctionType(result, packer.argument_types)
+    function = ir.Function(module, whole, module.get_unique_name(f"{inner.llvm.name}.quiet"))
+    function.linkage = "internal"
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    values = packer.from_arguments(builder, function.args)
+    _, value = context.call_conv.call_function(
+        builder, inner.llvm, inner.result, inner.kinds, values
+    )
+    if inner.result == types.none:
+        builder.ret_void()
+    else:
+        builder.ret(value)
+    return function
+
+
+def _walked(emit: Any, function: Callable, arguments: Sequence[Value]) -> Value:
+    return Walk(emit, function, arguments).run()

@@ -1,0 +1,548 @@
+"""The kernel IR as LLVM assembly.
+
+A `FunctionWriter` writes one function, statement by statement. A `Module` holds the functions of a
+program, and the names of those that it calls and does not define. A name that several statements
+assign is a slot on the stack, which LLVM turns into registers.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import llvmlite.binding
+import numpy as np
+
+from ..ir.affine import ZERO, Affine
+from ..ir.scalar import NAMES, Apply, Arg, Expr, Number, near_arguments
+from ..ir.sizes import Quotient, is_dynamic
+from ..ir.statements import (
+    PIECE,
+    Accumulate,
+    Assign,
+    Chunks,
+    For,
+    Gemm,
+    Guarded,
+    Kernel,
+    Load,
+    Operand,
+    Pieces,
+    Position,
+    Statement,
+    Store,
+    Variable,
+)
+from .attributes import is_wide
+from .llvm_ops import (
+    BOOL,
+    INT,
+    Value,
+    applied,
+    cast,
+    constant,
+    joined,
+    llvm_type,
+    memory_type,
+)
+
+__all__ = ["FunctionWriter", "Module", "Value", "ascii_name", "result_type"]
+
+# Older versions of LLVM end the process where they meet `llvm.maximum` on x86.
+_HAS_MAXIMUM = llvmlite.binding.llvm_version_info[0] >= 17
+_CODES = {"double": "f8", "float": "f4", "i1": "b1", "ptr": "p"}
+
+
+class Module:
+    """The functions of a program, and the symbols of those that are defined elsewhere."""
+
+    def __init__(self):
+        self.functions: dict[str, str] = {}  # names by text
+        self.results: dict[str, list[np.dtype]] = {}  # by name
+        self.cores: dict[str, str] = {}  # names of functions by those of cores
+        self._returned: dict[str, list[np.dtype]] = {}  # by text
+        self.needs: dict[str, tuple[str, tuple[str, ...], str]] = {}
+        self.intrinsics: dict[str, str] = {}  # declarations by name
+        self.attributes = ' "prefer-vector-width"="512"' if is_wide() else ""
+
+    def name_of(self, kernel: Kernel, dtypes: Sequence[np.dtype] = ()) -> str:
+        """The name of a kernel, which is written where it is new; of a part of one, `dtypes` are
+        those of its numbers."""
+        text = self.text_of(replace(kernel, dtypes=tuple(dtypes)) if dtypes else kernel)
+        name = self.functions.setdefault(text, f"{kernel.label}{len(self.functions)}")
+        self.results[name] = self._returned[text]
+        return name
+
+    def text_of(self, kernel: Kernel) -> str:
+        """The text of a kernel, with @ in place of its name."""
+        writer = FunctionWriter(self)
+        pointers = [writer.parameter(f"p{i}") for i in range(len(kernel.buffers))]
+        parameters = [f"ptr noalias {pointer}" for pointer in pointers]
+        numbers = list(zip(kernel.numbers, kernel.dtypes, strict=True))
+        is_part = bool(numbers) and numbers[-1][0] == PIECE
+        if is_part:
+            numbers.pop()
+        parameters += [writer.number(name, dtype) for name, dtype in numbers]
+        if is_part:
+            sums = [writer.parameter(f"sums{i}") for i in range(len(kernel.results))]
+            parameters += [f"ptr noalias {each}" for each in sums]
+            parameters.append(writer.number(PIECE, INT))
+        parameters += [writer.number(name, INT) for name in kernel.sizes]
+        writer.pointers = dict(enumerate(pointers))
+        writer.body(kernel.body)
+        results = [writer.operand(name) for name in kernel.results]
+        if is_part:
+            for place, value in zip(sums, results, strict=True):
+                writer.store(place, Affine(0, ((PIECE, 1),)), value, value.dtype)
+            results = []
+        writer.returned(results)
+        dtypes = [x.dtype for x in results]
+        text = writer.text(parameters, dtypes, f" noinline{self.attributes}")
+        self._returned[text] = dtypes
+        return text
+
+    def symbol(self, name: str, types: Sequence[str], result: str) -> str:
+        """The symbol of a function that is defined elsewhere."""
+        symbol = ".".join(["nbgrad", name, *(_CODES.get(t, t) for t in types)])
+        self.needs[symbol] = name, tuple(types), result
+        return symbol
+
+    def texts(self) -> list[str]:
+        """All functions so far."""
+        return [text.replace("@(", f"@{name}(", 1) for text, name in self.functions.items()]
+
+
+def ascii_name(name: str) -> str:
+    """A name as symbols have it."""
+    return "".join(c if c.isascii() else f"_{ord(c)}_" for c in name)
+
+
+def result_type(dtypes: Sequence[np.dtype]) -> str:
+    """The type of what a function returns: a struct of several numbers."""
+    kinds = [llvm_type(dtype) for dtype in dtypes]
+    return kinds[0] if len(kinds) == 1 else f"{{{', '.join(kinds)}}}" if kinds else "void"
+
+
+class FunctionWriter:
+    """Writes the text of one function. `flags` are those of floating-point instructions; `pointers`
+    are the buffers that statements name."""
+
+    def __init__(self, module: Module, flags: str = "contract "):
+        self.module, self.flags = module, flags
+        self.pointers: dict[Hashable, str] = {}
+        self.values: dict[Hashable, Value] = {}
+        self._slots: dict[str, tuple[str, np.dtype]] = {}
+        self._entry: list[str] = []
+        self._lines: list[str] = []
+        self._block = "entry"
+        self._count = 0
+        self._near = False
+        self._checked: set[str] = set()
+        self._loops: list[tuple[str, str]] = []  # where their next rounds begin, and what follows
+
+    # -- the function ---------------------------------------------------------------------------
+
+    def text(self, parameters: Iterable[str], results: Sequence[np.dtype], attributes: str) -> str:
+        """The whole function, with @ in place of its name."""
+        head = f"define internal {result_type(results)} @({', '.join(parameters)}){attributes} {{"
+        return "\n".join([head, "entry:", *self._entry, *self._lines, "}"])
+
+    def parameter(self, name: str) -> str:
+        return f"%{name}.in"
+
+    def number(self, name: str, dtype: np.dtype) -> str:
+        """Declare a parameter that is a number."""
+        self.values[name] = Value(self.parameter(name), dtype)
+        return f"{llvm_type(dtype)} {self.parameter(name)}"
+
+    def returned(self, values: Sequence[Value]) -> None:
+        """End the function with these results."""
+        if len(values) < 2:
+            text = f"{llvm_type(values[0].dtype)} {values[0].text}" if values else "void"
+            self.add(f"ret {text}")
+            return
+        kind = result_type([x.dtype for x in values])
+        self.add(f"ret {kind} {self.struct(kind, [(llvm_type(x.dtype), x.text) for x in values])}")
+
+    def struct(self, kind: str, members: Sequence[tuple[str, str]]) -> str:
+        """A struct of values."""
+        whole = "undef"
+        for i, (each, text) in enumerate(members):
+            whole = self.emit(f"insertvalue {kind} {whole}, {each} {text}, {i}")
+        return whole
+
+    # -- instructions ---------------------------------------------------------------------------
+
+    def add(self, instruction: str) -> None:
+        self._lines.append(f"  {instruction}")
+
+    def emit(self, instruction: str) -> str:
+        """Add an instruction; its result."""
+        name = self.fresh()
+        self._lines.append(f"  {name} = {instruction}")
+        return name
+
+    def fresh(self) -> str:
+        self._count += 1
+        return f"%.{self._count}"
+
+    def allocate(self, kind: str, count: int = 1, align: int = 0) -> str:
+        """Room on the stack of the function."""
+        name = self.fresh()
+        many = f", i64 {count}" if count != 1 else ""
+        self._entry.append(f"  {name} = alloca {kind}{many}{f', align {align}' if align else ''}")
+        return name
+
+    def call(self, name: str, operands: Sequence[Value], result: np.dtype) -> Value:
+        """Call a function of numbers that is defined elsewhere."""
+        kinds, kind = [llvm_type(x.dtype) for x in operands], llvm_type(result)
+        symbol = self.module.symbol(name, kinds, kind)
+        return Value(self._called(f'@"{symbol}"', operands, kind), result)
+
+    def intrinsic(self, name: str, operands: Sequence[Value]) -> Value:
+        """Call a function that LLVM knows, of floats of one dtype."""
+        dtype = operands[0].dtype
+        if name in ("maximum", "minimum") and not _HAS_MAXIMUM:
+            return self.call(f"{name[:3]}_of_two", operands, dtype)
+        kind, symbol = llvm_type(dtype), f"llvm.{name}.f{8 * dtype.itemsize}"
+        kinds = ", ".join([kind] * len(operands))
+        self.module.intrinsics[symbol] = f"declare {kind} @{symbol}({kinds})"
+        return Value(self._called(f"@{symbol}", operands, kind), dtype)
+
+    def _called(self, function: str, operands: Sequence[Value], kind: str) -> str:
+        flags = self.flags if kind in ("double", "float") else ""
+        given = ", ".join(f"{llvm_type(x.dtype)} {x.text}" for x in operands)
+        return self.emit(f"call {flags}{kind} {function}({given})")
+
+    def opaque(self, x: Value) -> Value:
+        """A value that LLVM does not see through."""
+        kind, word = llvm_type(x.dtype), f"i{8 * x.dtype.itemsize}"
+        text = x.text
+        if x.dtype.kind == "f":
+            text = self.emit(f"bitcast {kind} {text} to {word}")
+        text = self.emit(f'call {word} asm "", "=r,0"({word} {text})')
+        if x.dtype.kind == "f":
+            text = self.emit(f"bitcast {word} {text} to {kind}")
+        return Value(text, x.dtype)
+
+    # -- blocks ---------------------------------------------------------------------------------
+
+    def label(self, hint: str) -> str:
+        self._count += 1
+        return f"{hint}{self._count}"
+
+    def begin(self, label: str) -> None:
+        """Go on in a new block."""
+        self._lines.append(f"{label}:")
+        self._block = label
+
+    def branch(self, label: str) -> None:
+        self.add(f"br label %{label}")
+
+    def branch_if(self, condition: str, then: str, otherwise: str) -> None:
+        self.add(f"br i1 {condition}, label %{then}, label %{otherwise}")
+
+    # -- operands -------------------------------------------------------------------------------
+
+    def operand(self, operand: Operand) -> Value:
+        """The value of a name or of a literal."""
+        if not isinstance(operand, str):
+            number = operand.number
+            if is_dynamic(number):
+                return cast(self, self.size(number), operand.dtype)
+            return constant(number, operand.dtype)
+        slot = self._slots.get(operand)
+        if slot is None:
+            return self.values[operand]
+        place, dtype = slot
+        return Value(self.emit(f"load {llvm_type(dtype)}, ptr {place}"), dtype)
+
+    def define(self, name: str, value: Value) -> None:
+        """Give a name its value."""
+        slot = self._slots.get(name)
+        if slot is None:
+            self.values[name] = value
+        else:
+            self.fill(slot, value)
+
+    def fill(self, slot: tuple[str, np.dtype], value: Value) -> None:
+        place, dtype = slot
+        self.add(f"store {llvm_type(dtype)} {cast(self, value, dtype).text}, ptr {place}")
+
+    def slot(self, name: str, dtype: np.dtype) -> None:
+        """Keep a name in memory: several statements assign it."""
+        if name not in self._slots:
+            self._slots[name] = self.allocate(llvm_type(dtype)), dtype
+
+    def size(self, n: Any) -> Value:
+        """An integer that may be known at run time, by its formula."""
+        if not is_dynamic(n):
+            return constant(n, INT)
+        return self._polynomial(n.terms)
+
+    def _polynomial(self, terms: Any) -> Value:
+        total = ""
+        for product, c in terms.items():
+            text = str(c)
+            for factor in product:
+                value = self._factor(factor)
+                text = value if text == "1" else self.emit(f"mul i64 {text}, {value}")
+            total = self.emit(f"add i64 {total}, {text}") if total else text
+        return Value(total or "0", INT)
+
+    def _factor(self, factor: Any) -> str:
+        """A named size, or a quotient of two."""
+        if isinstance(factor, Quotient):  # of sizes that are not negative
+            one, other = self.size(factor.dividend), self.size(factor.divisor)
+            return self.emit(f"sdiv i64 {one.text}, {other.text}")
+        return self.operand(factor).text
+
+    def position(self, at: Affine) -> Value:
+        """A position in a buffer."""
+        total = ""
+        for name, step in at.terms:
+            value = self.operand(name) if isinstance(name, str) else self.values[name]
+            text = cast(self, value, INT).text
+            if step != 1 or is_dynamic(step):
+                text = self.emit(f"mul i64 {text}, {self.size(step).text}")
+            total = self.emit(f"add i64 {total}, {text}") if total else text
+        if is_dynamic(at.const) or at.const or not total:
+            text = self.size(at.const).text
+            total = self.emit(f"add i64 {total}, {text}") if total else text
+        return Value(total, INT)
+
+    def place(self, pointer: str, at: Affine, dtype: np.dtype) -> str:
+        """The address of an element."""
+        if not at.terms and not is_dynamic(at.const) and at.const == 0:
+            return pointer
+        where = self.position(at).text
+        return self.emit(f"getelementptr {memory_type(dtype)}, ptr {pointer}, i64 {where}")
+
+    def load(self, pointer: str, at: Affine, dtype: np.dtype) -> Value:
+        text = self.emit(f"load {memory_type(dtype)}, ptr {self.place(pointer, at, dtype)}")
+        return (
+            Value(self.emit(f"icmp ne i8 {text}, 0"), BOOL) if dtype == BOOL else Value(text, dtype)
+        )
+
+    def store(self, pointer: str, at: Affine, value: Value, dtype: np.dtype) -> None:
+        text = cast(self, value, dtype).text
+        if dtype == BOOL:
+            text = self.emit(f"zext i1 {text} to i8")
+        self.add(f"store {memory_type(dtype)} {text}, ptr {self.place(pointer, at, dtype)}")
+
+    # -- statements -----------------------------------------------------------------------------
+
+    def body(self, statements: Iterable[Statement]) -> None:
+        for statement in statements:
+            self._written[type(statement)](self, statement)
+
+    def _assign(self, let: Assign) -> None:
+        operands = dict(zip(NAMES, map(self.operand, let.operands), strict=False))
+        if self._near:
+            for argument in near_arguments(let.body):
+                name = let.operands[NAMES.index(argument)]
+                if isinstance(name, str) and name not in self._checked:
+                    self._checked.add(name)
+                    far = self.call("is_far", [operands[argument]], BOOL).text
+                    before = self.emit(f"load i1, ptr {self._far}")
+                    self.add(f"store i1 {self.emit(f'or i1 {before}, {far}')}, ptr {self._far}")
+        value = self.expression(let.body, operands, let.inner, let.dtype)
+        self.define(let.target, cast(self, value, let.dtype))
+
+    def expression(
+        self, body: Expr, operands: dict[str, Value], inner: np.dtype, dtype: np.dtype
+    ) -> Value:
+        """The value of scalar code; constants in it are of the dtype `inner`."""
+        if isinstance(body, Arg):
+            return operands[body.name]
+        if isinstance(body, Number):
+            return self._constant(body.value, inner, dtype)
+        assert isinstance(body, Apply)
+        function = body.function
+        args = [self.expression(x, operands, inner, dtype) for x in body.args]
+        near = self._near and function.near and isinstance(body.args[0], Arg)
+        return applied(self, function.near if near else function.name, args)
+
+    @staticmethod
+    def _constant(number: Any, inner: np.dtype, dtype: np.dtype) -> Value:
+        if isinstance(number, bool):
+            return constant(number, BOOL)
+        if inner.kind == "f":
+            return constant(number, inner)
+        if isinstance(number, int):
+            return constant(number, dtype if dtype.kind == "u" else INT)
+        return constant(number, np.dtype(np.float64))
+
+    def _index(self, place: Position) -> None:
+        self.define(place.target, self.position(place.at))
+
+    def _variable(self, begin: Variable) -> None:
+        value = self.operand(begin.start)
+        dtype = begin.dtype or value.dtype
+        self.slot(begin.target, dtype)
+        self.fill(self._slots[begin.target], self.opaque(value) if begin.hidden else value)
+
+    def _accumulate(self, join: Accumulate) -> None:
+        total, value = self.operand(join.target), self.operand(join.value)
+        self.define(join.target, joined(self, join.kind, total, value, join.loose))
+
+    def address(self, buffer: Any, at: Affine, dtype: np.dtype) -> str:
+        """The address of an element of a buffer."""
+        return self.place(self.pointers[buffer], at, dtype)
+
+    def _load(self, load: Load) -> None:
+        pointer = self.address(load.buffer, ZERO, load.dtype)
+        self.define(load.target, self.load(pointer, load.at, load.dtype))
+
+    def _store(self, store: Store) -> None:
+        pointer = self.address(store.buffer, ZERO, store.dtype)
+        value = self.operand(store.value)
+        if store.kind is not None:
+            before = self.load(pointer, store.at, store.dtype)
+            value = joined(self, store.kind, before, value, store.loose)
+        self.store(pointer, store.at, value, store.dtype)
+
+    def loop(
+        self, name: Hashable, start: str, stop: str, body: Callable[[], None], step: int = 1
+    ) -> None:
+        """A loop over integers from `start` on, up to or down to `stop`."""
+        head, inside, again, after = map(self.label, ("for", "do", "next", "done"))
+        before = self._block
+        at, following = self.fresh(), self.fresh()
+        self.branch(head)
+        self.begin(head)
+        self.add(f"{at} = phi i64 [{start}, %{before}], [{following}, %{again}]")
+        relation = "slt" if step > 0 else "sgt"
+        self.branch_if(self.emit(f"icmp {relation} i64 {at}, {stop}"), inside, after)
+        self.begin(inside)
+        outside = self.values.get(name)
+        self.values[name] = Value(at, INT)
+        self._loops.append((again, after))
+        body()
+        self._loops.pop()
+        if outside is not None:
+            self.values[name] = outside
+        self.branch(again)
+        self.begin(again)
+        self.add(f"{following} = add nsw i64 {at}, {step}")
+        self.branch(head)
+        self.begin(after)
+
+    def _gemm(self, gemm: Gemm) -> None:
+        places = [self.address(buffer, at, gemm.dtype) for buffer, at in gemm[:3]]
+        m, n, k = gemm.sizes
+        strides = [self._positive(each) for each in (*gemm.strides, n)]
+        given = [*(("ptr", place) for place in places),
+                 *(("i64", self.size(x).text) for x in (m, n, k)),
+                 *(("i1", "true" if flag else "false") for flag in gemm.turned),
+                 *(("i64", text) for text in strides),
+                 ("i64", self.size(gemm.products).text)]  # fmt: skip
+        kinds = [f"ptr {gemm.dtype.str[1:]}"] * 3
+        self._outside("multiplied", given, [*kinds, *(each for each, _ in given[3:])])
+
+    def _positive(self, n: Any) -> str:
+        """A stride, which is at least 1."""
+        value = self.size(n)
+        if isinstance(n, int) and value.text.isdigit():
+            return value.text
+        positive = self.emit(f"icmp sgt i64 {value.text}, 1")
+        return self.emit(f"select i1 {positive}, i64 {value.text}, i64 1")
+
+    def _outside(self, name: str, given: Sequence[tuple[str, str]], kinds: Sequence[str]) -> None:
+        symbol = self.module.symbol(name, kinds, "void")
+        self.add(f'call void @"{symbol}"({", ".join(f"{t} {x}" for t, x in given)})')
+
+    def _for(self, loop: For) -> None:
+        start, stop = self._bounds(loop)
+        if loop.hidden:
+            stop = self.opaque(Value(stop, INT)).text
+        self.loop(loop.axis, start, stop, lambda: self.body(loop.body))
+
+    def _bounds(self, loop: For) -> tuple[str, str]:
+        start, stop = self.size(loop.start).text, self.size(loop.stop).text
+        if not loop.piece:
+            return start, stop
+        low = self.position(Affine(loop.start, ((PIECE, loop.piece),))).text
+        return low, self._least(low, loop.piece, stop)
+
+    def _least(self, low: str, count: int, stop: str) -> str:
+        """The smaller one of `low + count` and `stop`."""
+        high = self.emit(f"add i64 {low}, {count}")
+        shorter = self.emit(f"icmp slt i64 {stop}, {high}")
+        return self.emit(f"select i1 {shorter}, i64 {stop}, i64 {high}")
+
+    def _chunks(self, chunks: Chunks) -> None:
+        loop = chunks.loop
+        low, high = self._bounds(loop)
+
+        def chunk() -> None:
+            start = self.values["start of chunk"].text
+            self.body(chunks.before)
+            end = self._least(start, chunks.size, high)
+            self.loop(loop.axis, start, end, lambda: self.body(loop.body))
+            self.body(chunks.after)
+
+        self.loop("start of chunk", low, high, chunk, chunks.size)
+
+    def _guarded(self, guarded: Guarded) -> None:
+        """The statements with functions for arguments near 0; and once more with those for any
+        argument where one was far, which is rare."""
+        self._far = self.allocate("i1")
+        self.add(f"store i1 false, ptr {self._far}")
+        self._near, self._checked = True, set()
+        self.body(guarded.body)
+        self._near = False
+        again, after = self.label("far"), self.label("near")
+        self.branch_if(self.emit(f"load i1, ptr {self._far}"), again, after)
+        self.begin(again)
+        self.body(guarded.body)
+        self.branch(after)
+        self.begin(after)
+
+    def _pieces(self, pieces: Pieces) -> None:
+        part, count, module = pieces.part, pieces.count, self.module
+        given = [("ptr", self.pointers[i]) for i in range(len(part.buffers))]
+        numbers = list(map(self.operand, part.numbers[:-1]))
+        given += [(llvm_type(x.dtype), x.text) for x in numbers]
+        room = self.allocate("i8", 8 * count * len(part.results), 64) if part.results else ""
+        sums = [
+            self.emit(f"getelementptr i8, ptr {room}, i64 {8 * count * i}")
+            for i in range(len(part.results))
+        ]
+        given += [("ptr", place) for place in sums]
+        dtypes = [*(x.dtype for x in numbers), INT]
+        self.spread(module.name_of(part, dtypes), given, count)
+
+        def join() -> None:
+            for place, each in zip(sums, pieces.joins, strict=True):
+                taken = self.load(place, Affine(0, ((PIECE, 1),)), each.dtype)
+                total = self.operand(each.target)
+                self.define(each.target, joined(self, each.kind, total, taken, each.loose))
+
+        if sums:
+            self.loop(PIECE, "0", str(count), join)
+
+    def spread(self, name: str, given: Sequence[tuple[str, str]], count: int) -> None:
+        """Call a function with these arguments and the number of each piece, on several threads."""
+        kind = f"{{{', '.join(each for each, _ in given)}}}"
+        caller = FunctionWriter(self.module, "")
+        whole = caller.emit(f"load {kind}, ptr %given")
+        taken = [
+            f"{each} {caller.emit(f'extractvalue {kind} {whole}, {i}')}"
+            for i, (each, _) in enumerate(given)
+        ]
+        caller.add(f"call void @{name}({', '.join([*taken, 'i64 %piece'])})")
+        caller.add("ret void")
+        text = caller.text(["ptr %given", "i64 %piece"], [], "")
+        caller_name = self.module.functions.setdefault(text, f"{name}_piece")
+        block = self.allocate(kind)
+        self.add(f"store {kind} {self.struct(kind, given)}, ptr {block}")
+        operands = [("i64", str(count)), ("i64", self.emit(f"ptrtoint ptr @{caller_name} to i64")),
+                    ("i64", self.emit(f"ptrtoint ptr {block} to i64"))]  # fmt: skip
+        symbol = self.module.symbol("spread", ["i64", "i64 x 2"], "void")
+        self.add(f'call void @"{symbol}"({", ".join(" ".join(x) for x in operands)})')
+
+    _written: ClassVar[dict[type, Callable[[Any, Any], None]]] = {
+        Assign: _assign, Position: _index, Variable: _variable, Accumulate: _accumulate,
+        Load: _load, Store: _store, For: _for, Chunks: _chunks, Guarded: _guarded,
+        Pieces: _pieces, Gemm: _gemm,
+    }  # fmt: skip

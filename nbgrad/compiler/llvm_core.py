@@ -1,0 +1,168 @@
+"""The cores of programs as LLVM assembly: kernels and calls, one after another.
+
+The function of a core takes pointers and numbers in the order of its parameters, or, of a program
+of many arrays, a table of their addresses in place of the pointers.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..ir.affine import Affine
+from ..ir.core import Core, CoreStep, Repeat, RunCore, RunDevice, RunKernel, Scratch, Slot
+from ..ir.statements import Address, If, Operand
+from .llvm import FunctionWriter, Module, ascii_name, result_type
+from .llvm_ops import BOOL, INT, Value, cast, llvm_type, truth
+
+__all__ = ["write_core"]
+
+
+def write_core(module: Module, core: Core, slots: Mapping[Hashable, int] | None = None) -> None:
+    """Add the function of a core to a module. With `slots` it takes a table of addresses, in which
+    buffers have these places."""
+    writer = _CoreWriter(module, "" if core.is_step else "contract ", slots)
+    parameters = ["ptr noalias %t"] if slots is not None else []
+    dtypes = iter(core.dtypes)
+    for place, each in enumerate(core.parameters):
+        if isinstance(each, str):
+            parameters.append(writer.number(each, next(dtypes)))
+        elif slots is None:
+            writer.pointers[each] = writer.parameter(f"b{place}")
+            parameters.append(f"ptr noalias {writer.pointers[each]}")
+    if core.takes_scratch:
+        parameters.append("ptr noalias %w")
+    elif core.scratch:
+        writer.scratch = writer.allocate("i8", core.scratch, 64)
+    parameters += [writer.number(name, INT) for name in core.sizes]
+    writer.steps(core.steps)
+    results = list(map(writer.operand, core.results))
+    writer.returned(results)
+    inline = " alwaysinline" if core.is_step and results else ""
+    text = writer.text(parameters, [x.dtype for x in results], f"{inline}{module.attributes}")
+    name = module.functions.setdefault(text, ascii_name(core.name))
+    module.cores[core.name] = name
+    module.results[name] = [x.dtype for x in results]
+
+
+class _CoreWriter(FunctionWriter):
+    """Writes the function of a core. Names that are assigned in branches and loops are kept in
+    memory, since they may be read after these."""
+
+    scratch = "%w"
+
+    def __init__(self, module: Module, flags: str, slots: Mapping[Hashable, int] | None):
+        super().__init__(module, flags)
+        self._places = slots
+        self._depth = 0
+
+    def steps(self, steps: Sequence[CoreStep]) -> None:
+        self.body(step.statement for step in steps)  # pyright: ignore[reportArgumentType]
+
+    def define(self, name: str, value: Value) -> None:
+        if self._depth:
+            self.slot(name, value.dtype)
+        super().define(name, value)
+
+    def _inner(self, steps: Sequence[CoreStep]) -> None:
+        self._depth += 1
+        self.steps(steps)
+        self._depth -= 1
+
+    # -- buffers --------------------------------------------------------------------------------
+
+    def address(self, buffer: Any, at: Affine, dtype: np.dtype) -> str:
+        """The address of an element of a buffer."""
+        if isinstance(buffer, Scratch):
+            size = 1 if dtype == BOOL else dtype.itemsize
+            byte = at.times(size).shifted(buffer.offset)
+            return self.place(self.scratch, byte, np.dtype(np.int8))
+        if isinstance(buffer, Slot):
+            pointer = self._of_table(buffer.at)
+        elif self._places is not None:
+            pointer = self._of_table(Affine(self._places[buffer], ()))
+        else:
+            pointer = self.pointers[buffer]
+        return self.place(pointer, at, dtype)
+
+    def _of_table(self, at: Affine) -> str:
+        return self.emit(f"load ptr, ptr {self.place('%t', at, INT)}")
+
+    # -- calls ----------------------------------------------------------------------------------
+
+    def _call(self, name: str, given: Sequence[tuple[str, str]], results: Sequence[str],
+              dtypes: Sequence[np.dtype]) -> None:  # fmt: skip
+        """Call a function of the module and name its results."""
+        kind = result_type(dtypes)
+        call = f"call {kind} @{name}({', '.join(f'{t} {x}' for t, x in given)})"
+        if not dtypes:
+            self.add(call)
+            return
+        flags = self.flags if kind in ("double", "float") else ""
+        whole = self.emit(call.replace("call ", f"call {flags}", 1))
+        if len(dtypes) == 1:
+            self.define(results[0], Value(whole, dtypes[0]))
+            return
+        for i, (result, dtype) in enumerate(zip(results, dtypes, strict=True)):
+            self.define(result, Value(self.emit(f"extractvalue {kind} {whole}, {i}"), dtype))
+
+    def _given(self, argument: Address | Operand, dtype: np.dtype | None = None) -> tuple[str, str]:
+        if isinstance(argument, Address):
+            return "ptr", self.address(argument.buffer, argument.at, argument.dtype)
+        value = self.operand(argument)
+        value = cast(self, value, dtype) if dtype is not None else value
+        return llvm_type(value.dtype), value.text
+
+    def _sizes(self, names: Sequence[str]) -> list[tuple[str, str]]:
+        return [("i64", self.operand(name).text) for name in names]
+
+    def _run_kernel(self, run: RunKernel) -> None:
+        kernel = run.kernel
+        given = [*map(self._given, run.pointers), *map(self._given, run.numbers, kernel.dtypes)]
+        given += self._sizes(kernel.sizes)
+        name = self.module.name_of(kernel)
+        self._call(name, given, run.results, self.module.results.get(name, ()))
+
+    def _run_device(self, run: RunDevice) -> None:
+        given = [*map(self._given, run.pointers), *(("i64", self.size(n).text) for n in run.sizes)]
+        kinds = [f"ptr {pointer.dtype.str[1:]}" for pointer in run.pointers]
+        self._outside(run.function, given, [*kinds, *["i64"] * len(run.sizes)])
+
+    def _run_core(self, run: RunCore) -> None:
+        given = [*map(self._given, run.arguments), *self._sizes(run.core.sizes)]
+        name = self.module.cores[run.core.name]
+        self._call(name, given, run.results, self.module.results[name])
+
+    # -- structure ------------------------------------------------------------------------------
+
+    def _repeat(self, repeat: Repeat) -> None:
+        count = self.size(repeat.n) if repeat.count is None else self.operand(repeat.count)
+
+        def round_of() -> None:
+            if repeat.going:
+                go_on = self.label("go")
+                going = truth(self, self.operand(repeat.going)).text
+                self.branch_if(going, go_on, self._loops[-1][1])
+                self.begin(go_on)
+            self._inner(repeat.body)
+
+        if repeat.reverse:
+            last = self.emit(f"sub i64 {count.text}, 1")
+            self.loop(repeat.variable, last, "-1", round_of, -1)
+        else:
+            self.loop(repeat.variable, "0", count.text, round_of)
+
+    def _if(self, choice: If) -> None:
+        condition = truth(self, self.operand(choice.condition)).text
+        then, otherwise, after = map(self.label, ("then", "else", "after"))
+        self.branch_if(condition, then, otherwise)
+        for label, steps in ((then, choice.then), (otherwise, choice.otherwise)):
+            self.begin(label)
+            self._inner(steps)
+            self.branch(after)
+        self.begin(after)
+
+    _written: ClassVar[dict[type, Callable[[Any, Any], None]]] = {
+        **FunctionWriter._written, RunKernel: _run_kernel, RunDevice: _run_device,
+        RunCore: _run_core, Repeat: _repeat, If: _if,
+    }  # fmt: skip
