@@ -74,9 +74,7 @@ class Linked:
         scope: dict[str, Any] = {"signature": signature, "codegen": codegen}
         text = f"def {self.name}({', '.join(['typing', *names])}): return signature, codegen"
         exec(text, scope)
-        made = intrinsic(scope[self.name])
-        made.digest = self.digest
-        return made
+        return intrinsic(scope[self.name])
 
     @cached_property
     def _library(self) -> Any:

@@ -82,6 +82,7 @@ class Module:
         if is_part:
             numbers.pop()
         parameters += [writer.number(name, dtype) for name, dtype in numbers]
+        sums: list[str] = []
         if is_part:
             sums = [writer.parameter(f"sums{i}") for i in range(len(kernel.results))]
             parameters += [f"ptr noalias {each}" for each in sums]

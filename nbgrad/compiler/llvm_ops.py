@@ -156,14 +156,14 @@ def _invert(to: Writer, x: Value) -> Value:
 
 
 def _quotient(to: Writer, name: str, x: Value, y: Value) -> Value:
-    """Python's // and % of integers; 0 where the divisor is 0."""
+    """Python's // and % of integers; 0 where the divisor is 0. The processor's division of the
+    least integer by -1 would end the process."""
     x, y = _common(to, [x, y])
     if x.dtype.kind == "f":
         return to.call("floor_divide" if name == "floor_quotient" else "modulo", [x, y], x.dtype)
     x, y = (cast(to, z, INT) if z.dtype.kind == "b" else z for z in (x, y))
     kind, zero = llvm_type(x.dtype), constant(0, x.dtype)
-    is_zero = _comparison(to, "equal", y, zero)
-    safe = _select(to, is_zero, constant(1, y.dtype), y)
+    is_zero, safe = _comparison(to, "equal", y, zero), _divisor(to, y)
     place = f"{kind} {x.text}, {safe.text}"
     if x.dtype.kind == "u":
         found = Value(to.emit(f"{'udiv' if name == 'floor_quotient' else 'urem'} {place}"), x.dtype)
@@ -179,7 +179,18 @@ def _quotient(to: Writer, name: str, x: Value, y: Value) -> Value:
     else:
         found = Value(to.emit(f"sdiv {place}"), x.dtype)
         found = _arithmetic(to, "subtract", found, cast(to, is_off, x.dtype))
+        is_turned = _comparison(to, "equal", y, constant(-1, y.dtype))
+        found = _select(to, is_turned, _negative(to, x), found)
     return _select(to, is_zero, zero, found)
+
+
+def _divisor(to: Writer, y: Value) -> Value:
+    """An integer by which any may be divided: 1 in place of 0 and -1."""
+    one = constant(1, y.dtype)
+    y = _select(to, _comparison(to, "equal", y, constant(0, y.dtype)), one, y)
+    if y.dtype.kind == "i":
+        y = _select(to, _comparison(to, "equal", y, constant(-1, y.dtype)), one, y)
+    return y
 
 
 # -- functions ------------------------------------------------------------------------------------
@@ -248,8 +259,7 @@ def _fmod(to: Writer, x: Value, y: Value) -> Value:
     if x.dtype.kind == "f":
         text = f"frem {to.flags}{llvm_type(x.dtype)} {x.text}, {y.text}"
         return Value(to.emit(text), x.dtype)
-    is_zero = _comparison(to, "equal", y, constant(0, y.dtype))
-    safe = _select(to, is_zero, constant(1, y.dtype), y)
+    is_zero, safe = _comparison(to, "equal", y, constant(0, y.dtype)), _divisor(to, y)
     name = "urem" if x.dtype.kind == "u" else "srem"
     found = Value(to.emit(f"{name} {llvm_type(x.dtype)} {x.text}, {safe.text}"), x.dtype)
     return _select(to, is_zero, constant(0, y.dtype), found)
