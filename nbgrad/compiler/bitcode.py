@@ -16,7 +16,7 @@ from .externals import refresh
 from .lean.functions import Functions
 from .lean.values import Value
 from .lean.walk import Walk
-from .numba_api import cpu_target, numpy_support
+from .numba_api import ConfigStack, Flags, cpu_target, create_error_model, numpy_support
 from .pipeline import Unfinished
 
 __all__ = ["Need", "internalize", "modules", "numba_type"]
@@ -65,10 +65,14 @@ def internalize(module: Any, symbols: Sequence[str]) -> None:
 
 
 def _compiled(symbol: str, function: Any, kinds: tuple[Any, ...]) -> bytes:
-    context: Any = cpu_target.target_context  # pyright: ignore[reportAttributeAccessIssue]
-    refresh(context)
+    target: Any = cpu_target
+    refresh(target.target_context)
+    flags = Flags()
+    target.options.parse_as_flags(flags, function.targetoptions)
+    model = create_error_model(flags.error_model, target.target_context)
+    context = target.target_context.subtarget(error_model=model)
     library = Unfinished(context.codegen(), symbol)
-    with context.push_code_library(library):
+    with ConfigStack().enter(flags), context.push_code_library(library):
         module = library.create_ir_module(symbol)
         functions = Functions(context.typing_context, context, library, module, _walked)
         inner = functions.inner(function, kinds)
