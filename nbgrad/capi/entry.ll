@@ -12,6 +12,7 @@
 declare i32 @PyType_IsSubtype(ptr, ptr)
 declare i64 @PyLong_AsLongLong(ptr)
 declare i32 @PyObject_IsTrue(ptr)
+declare i32 @PyObject_RichCompareBool(ptr, ptr, i32)
 declare ptr @PyErr_Occurred()
 declare void @PyErr_SetObject(ptr, ptr)
 declare ptr @PyFloat_FromDouble(double)
@@ -101,8 +102,17 @@ array_of_kind:
   %set = and i32 %flags, %mask
   %is_laid_out = icmp eq i32 %set, %mask
   %is_of_dtype = icmp eq ptr %dtype, %expected
-  %is_of_kind = and i1 %is_laid_out, %is_of_dtype
-  br i1 %is_of_kind, label %axes, label %unfit
+  br i1 %is_laid_out, label %dtype_known, label %unfit
+
+dtype_known:
+  br i1 %is_of_dtype, label %axes, label %dtype_other
+
+dtype_other: ; another object may be an equal dtype: np.longlong, or what newbyteorder made
+  %dtype.equal = call i32 @PyObject_RichCompareBool(ptr %dtype, ptr %expected, i32 2)
+  switch i32 %dtype.equal, label %failed [
+    i32 0, label %unfit
+    i32 1, label %axes
+  ]
 
 axes:
   %axes.found = call i32 @int(ptr %x, i64 <NDIM>)

@@ -88,18 +88,17 @@ def entry(
         if isinstance(x, Array):
             flags = layout.C_ORDER | layout.ALIGNED | layout.WRITEABLE * x.is_written
             place = dims_at + len(dims)
-            dtype = np.dtype(x.dtype.type)
-            rows += [flags, id(dtype), x.slot, len(x.lengths), 8 * place, dtype.itemsize]
+            rows += [flags, id(x.dtype), x.slot, len(x.lengths), 8 * place, x.dtype.itemsize]
             dims += x.lengths
         else:
             kind = _KINDS.get(x.dtype.str[1:], _SCALAR)
-            rows += [kind, id(x.dtype.type), x.slot, 0, 0, 0]
+            rows += [kind, id(np.dtype(x.dtype.str).type), x.slot, 0, 0, 0]
     header = [
         run, id(np.ndarray), not keeps_gil, len(parameters), slots, compared.start, compared.stop,
         len(dtypes), 8 * (dims_at + len(dims)), len(operations),
     ]  # fmt: skip
     table = np.array([*header, *rows, *dims, *operations], np.int64)
-    kept = [(x.dtype, x.dtype.type) for x in parameters]
+    kept = [x.dtype for x in parameters]
     return builtin(name, _code(), (table, tuple((type(e), e.args) for e in raised), kept))
 
 

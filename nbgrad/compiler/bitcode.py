@@ -4,6 +4,7 @@ The lean front end compiles each of them once, with what it calls. The disk cach
 that a process that compiles a program seldom has to load what Numba compiles with.
 """
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -71,6 +72,9 @@ def _compiled(symbol: str, function: Any, kinds: tuple[Any, ...]) -> bytes:
     target.options.parse_as_flags(flags, function.targetoptions)
     model = create_error_model(flags.error_model, target.target_context)
     context = target.target_context.subtarget(error_model=model)
+    code = function.py_func.__code__
+    if code.co_flags & inspect.CO_VARARGS:  # they are a tuple, whose items are passed one by one
+        kinds = (*kinds[: code.co_argcount], types.Tuple(kinds[code.co_argcount :]))
     library = Unfinished(context.codegen(), symbol)
     with ConfigStack().enter(flags), context.push_code_library(library):
         module = library.create_ir_module(symbol)

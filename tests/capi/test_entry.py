@@ -102,6 +102,14 @@ def test_arrays_that_do_not_fit_are_refused(name, place):
         scaled()(*arguments)
 
 
+@pytest.mark.parametrize("dtype", [np.dtype("q"), np.dtype(">i8").newbyteorder("=")])
+def test_equal_dtypes_that_are_other_objects_are_taken(dtype):
+    assert dtype == I8 and dtype is not I8
+    for mine, theirs in ((I8, dtype), (dtype, I8)):
+        f = copied([Array(mine, (~1,), 0)], 2, [I8, I8], 1)
+        assert f(np.ones(5, theirs)) == 5
+
+
 def test_only_results_have_to_be_writeable():
     f, frozen = scaled(), np.full(3, 2.0)
     frozen.flags.writeable = False

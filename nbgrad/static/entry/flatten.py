@@ -74,7 +74,7 @@ def entry_argument(leaf: Leaf) -> Leaf:
 def as_number(leaf: np.ndarray | np.generic, dtype: np.dtype) -> np.generic | float | int:
     """An array or number of NumPy's without axes as a number: one of Python's where programs take
     those to be of this dtype."""
-    number = dtype.type(leaf.astype(dtype))
+    number = np.dtype(dtype.str).type(leaf.astype(dtype))
     return number.item() if dtype in PYTHONS else number
 
 
