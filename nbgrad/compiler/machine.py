@@ -41,25 +41,25 @@ def machine_code(
     Raises RuntimeError for assembly that is wrong, and ImportError for symbols that are missing.
     """
     file = file_name(name, text, *_target())
-    found = _known.get(file)
-    if found is None:
+    if file not in _known:
         with undisturbed():
-            found = _known.get(file) or _loaded_or_compiled(file, text, link_in)
-            _known[file] = found
-    return found
+            if file not in _known:
+                _load_or_compile(file, text, link_in)
+    return _known[file]
 
 
-def _loaded_or_compiled(file: str, text: str, link_in: Callable) -> dict[str, int]:
+def _load_or_compile(file: str, text: str, link_in: Callable) -> None:
     turn = turn_for(file)
     try:
         found = loaded(file, lambda blob: _in_process(*_unpacked(blob)))
-        if found is None:
-            with compiling:
-                header, code = _compiled(file, text, link_in)
-                found = _in_process(header, code)
-            written = json.dumps(header, separators=(",", ":")).encode()
-            save(file, lambda: (_LENGTH.pack(len(written)), written, code))
-        return found
+        if found is not None:
+            _known[file] = found
+            return
+        with compiling:
+            header, code = _compiled(file, text, link_in)
+            _known[file] = _in_process(header, code)
+        written = json.dumps(header, separators=(",", ":")).encode()
+        save(file, lambda: (_LENGTH.pack(len(written)), written, code))
     finally:
         if turn is not None:
             turn.end()

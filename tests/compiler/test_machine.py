@@ -50,7 +50,7 @@ def called(address, *numbers):
 def test_a_text_is_compiled_once(monkeypatch):
     text = SUM.format(name="once", start="77.0")
     first = machine.machine_code("once", text)
-    monkeypatch.setattr(machine, "_loaded_or_compiled", None)
+    monkeypatch.setattr(machine, "_load_or_compile", None)
     assert machine.machine_code("once", text) == first
     assert list(first) == ["once"]
 
