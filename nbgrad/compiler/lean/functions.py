@@ -4,7 +4,7 @@ They are emitted where they are first called, once for the types of their argume
 fail, and give their result as LLVM functions do; those that may raise are called as Numba's are.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,6 +76,13 @@ class Functions:
         if isinstance(found, Exception):
             raise found
         return found
+
+    def every(self) -> Iterator[tuple[str, Any]]:
+        """The functions that were emitted, with names that stand for their text and types."""
+        for (dispatcher, kinds), found in self._known.items():
+            if isinstance(found, Inner):
+                function = dispatcher.py_func
+                yield f"{function.__module__}.{function.__qualname__}{kinds}", found.llvm
 
     def _attempted(self, dispatcher: Any, kinds: tuple[Any, ...]) -> Inner:
         try:
