@@ -19,20 +19,8 @@ import numpy as np
 from ..ir.reductions import MAXIMUM, MINIMUM
 from ..ir.scalar import NAMES, Apply, Number, arg, arguments, ordered, replaced
 from ..ir.sizes import is_dynamic
-from ..ir.statements import (
-    Accumulate,
-    Assign,
-    For,
-    Literal,
-    Operand,
-    Pieces,
-    Statement,
-    Store,
-    inner,
-    is_ranged,
-    walk,
-    with_inner,
-)
+from ..ir.statements import Accumulate, Assign, For, Literal, Operand, Pieces, Statement, Store
+from ..ir.walk import inner, is_ranged, walk, with_inner
 
 __all__ = ["Guarded", "OpaqueLoop", "OpaqueNumber", "prepared"]
 

@@ -42,8 +42,8 @@ from .statements import (
     Statement,
     Store,
     Variable,
-    walk,
 )
+from .walk import walk
 
 _INT = np.dtype(np.int64)
 _BOTH, _OTHER, _QUOTIENT = parse("x & y"), parse("1 - x"), parse("x // y")

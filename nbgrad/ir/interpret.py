@@ -27,7 +27,8 @@ from .core import (
 from .devices import DEVICES
 from .functions import NumPyNumber
 from .meaning import Frame, Numbers, operand_of, position_of, prepare, prepare_all
-from .statements import Kernel, is_ranged, walk
+from .statements import Kernel
+from .walk import is_ranged, walk
 
 Argument: TypeAlias = Block | tuple[Block, int] | NumPyNumber
 

@@ -6,8 +6,8 @@ assigned once, but for a `Variable`. A position in a buffer is affine in integer
 and names. Nothing in it is about one target.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass, field, is_dataclass, replace
+from collections.abc import Hashable
+from dataclasses import dataclass, field, is_dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from .affine import Affine
 from .functions import Constant
 from .reductions import Reduction
-from .scalar import NAMES, Expr, near_arguments
+from .scalar import Expr
 from .sizes import is_dynamic, names_in
 
 
@@ -313,55 +313,9 @@ def sizes_in(code: Any) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def inner(statement: Any) -> tuple[tuple, ...]:
-    """The statements inside of a statement: a tuple of them for each body that it has."""
-    match statement:
-        case For(body=body) | While(body=body):
-            return (body,)
-        case If(then=then, otherwise=otherwise):
-            return then, otherwise
-        case Chunks(loop=loop, before=before, after=after):
-            return before, (loop,), after
-        case Pieces(part=part):
-            return (part.body,)
-    return ()
-
-
-def with_inner(statement: Any, change: Callable[[tuple], tuple]) -> Any:
-    """The statement with `change(body)` in place of each body that it has; that of a loop in chunks
-    remains one loop."""
-    match statement:
-        case For(body=body) | While(body=body):
-            return replace(statement, body=change(body))
-        case If(then=then, otherwise=otherwise):
-            return replace(statement, then=change(then), otherwise=change(otherwise))
-        case Chunks(loop=loop, before=before, after=after):
-            (one,) = change((loop,))
-            return replace(statement, before=change(before), loop=one, after=change(after))
-        case Pieces(part=part):
-            return replace(statement, part=replace(part, body=change(part.body)))
-    return statement
-
-
-def walk(body: Iterable[Any]) -> Iterator[Any]:
-    """All statements, each before those inside of it."""
-    for statement in body:
-        yield statement
-        for inside in inner(statement):
-            yield from walk(inside)
-
-
-def is_ranged(statement: Any) -> bool:
-    """Whether it calls a function that has another form for arguments near 0."""
-    if not isinstance(statement, Assign):
-        return False
-    near = (NAMES.index(name) for name in near_arguments(statement.body))
-    return any(isinstance(statement.operands[i], str) for i in near)
-
-
 __all__ = [
     "PIECE", "Accumulate", "Address", "Allocate", "Assign", "Break", "Call", "Chunks", "Continue",
     "For", "Function", "Gemm", "If", "Kernel", "Literal", "Load", "Operand", "Pieces",
     "PointTo", "Pointer", "Position", "Raise", "Return", "Statement", "Store", "Type", "Variable",
-    "While", "inner", "is_ranged", "sizes_in", "walk", "with_inner",
+    "While", "sizes_in",
 ]  # fmt: skip

@@ -13,7 +13,8 @@ from typing import NamedTuple
 from ...ir.core import CoreStep
 from ...ir.scalar import Apply, ordered
 from ...ir.sizes import is_dynamic
-from ...ir.statements import Accumulate, Assign, For, Kernel, Statement, Store, inner
+from ...ir.statements import Accumulate, Assign, For, Kernel, Statement, Store
+from ...ir.walk import inner
 from ..entry.module import Emitted
 from ..loops.elements import Access
 from ..loops.memory import ArgumentBuffer, Memory, ResultBuffer, Scratch, bytes_of

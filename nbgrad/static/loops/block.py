@@ -15,9 +15,8 @@ from ...ir.statements import (
     Statement,
     Store,
     Variable,
-    walk,
-    with_inner,
 )
+from ...ir.walk import walk, with_inner
 
 EACH = -1
 """The loop variable that runs over a whole buffer."""

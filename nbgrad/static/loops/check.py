@@ -6,7 +6,7 @@ from itertools import combinations
 from ...errors import TraceError
 from ...ir.check import check_core
 from ...ir.core import Core
-from ...ir.statements import is_ranged, walk
+from ...ir.walk import is_ranged, walk
 from ..lower.buffered import Item, Reduce, Scatter
 from ..lower.values import Value
 from ..schedule.fuse import FusionGroup, Single

@@ -9,17 +9,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ...ir.affine import Affine, span
-from ...ir.statements import (
-    PIECE,
-    For,
-    Kernel,
-    Load,
-    Pieces,
-    Statement,
-    Store,
-    inner,
-    with_inner,
-)
+from ...ir.statements import PIECE, For, Kernel, Load, Pieces, Statement, Store
+from ...ir.walk import inner, with_inner
 from ..lower.values import Value
 from .memory import Memory
 from .nest import Nest

@@ -14,16 +14,8 @@ from ...ir import affine
 from ...ir.affine import Affine, flat
 from ...ir.reductions import SUM
 from ...ir.sizes import require_least
-from ...ir.statements import (
-    Accumulate,
-    Literal,
-    Operand,
-    Statement,
-    Store,
-    Variable,
-    is_ranged,
-    walk,
-)
+from ...ir.statements import Accumulate, Literal, Operand, Statement, Store, Variable
+from ...ir.walk import is_ranged, walk
 from ..lower.buffered import Reduce, Scatter
 from ..lower.values import Full, Value
 from ..schedule.buffers import buffer_of

@@ -25,10 +25,8 @@ from ...ir.statements import (
     Statement,
     Store,
     Variable,
-    inner,
-    walk,
-    with_inner,
 )
+from ...ir.walk import inner, walk, with_inner
 from ...threads.pieces import cut, is_large
 from ..lower.buffered import Item
 from ..lower.values import Value

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ...ir.core import CoreStep, RunKernel
-from ...ir.statements import PIECE, Assign, Kernel, Literal, Pieces, Statement, with_inner
+from ...ir.statements import PIECE, Assign, Kernel, Literal, Pieces, Statement
+from ...ir.walk import with_inner
 
 
 def share_kernels(steps: Sequence[CoreStep], text_of: Callable[[Kernel], str]) -> list[CoreStep]:
