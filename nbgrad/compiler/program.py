@@ -55,7 +55,8 @@ def _type_of_array(array: np.ndarray) -> Any:
 
 
 class Entry:
-    """A way into a program as a function that Python calls.
+    """The entry of a program through Numba's dispatcher, for builds of Python whose objects no code
+    of ours can read, and for plain Python.
 
     It takes the types that it was prepared for, those very types, and raises TypeError for others:
     a layout that was not foreseen must not compile unseen. One that is `brief` keeps Python's lock.

@@ -27,9 +27,8 @@ from ..loops.memory import ArgumentBuffer, Memory, ResultBuffer, Storage
 from ..loops.plan import STACK, is_large
 from ..lower.values import Value
 
-# Array arguments cost Numba time: beyond so many a program takes one table of their addresses. With
-# 100 arrays it compiles in 1.6 s in place of 3.3, with 48 in 1.0 in place of 1.1; a call takes 25
-# microseconds in place of 8, so that few arrays are better as arguments.
+# Beyond so many arrays the core takes a table of their addresses: steps that are alike become loops
+# over it, and array arguments cost Numba time where its code calls the program.
 MANY = 24
 
 
