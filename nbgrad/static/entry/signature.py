@@ -21,7 +21,6 @@ from ...compiler.program import DISABLED
 from ...ir.imports import names_used
 from ...ir.sizes import is_dynamic, names_in, value_of
 from ...kernels import banded, exponentials, random, scalar, selection, systems
-from ...runtime.layout import IS_KNOWN
 from ...threads import helpers as threads
 from ..loops.memory import ArgumentBuffer, Memory, ResultBuffer, Storage
 from ..loops.plan import STACK, is_large
@@ -64,7 +63,7 @@ class Signature:
     def packed(self) -> bool:
         """Whether there are so many arrays that the core takes a table of their addresses."""
         arrays = sum(value.shape != () for value in [*self.inputs, *self.outputs])
-        return self.apart and not DISABLED and IS_KNOWN and arrays > MANY
+        return self.apart and not DISABLED and arrays > MANY
 
     def arguments(self) -> list[str]:
         return [f"{'a' if v.shape else 'x'}{i}" for i, v in enumerate(self.inputs)]
