@@ -10,11 +10,12 @@ of numbers and lengths of axes, each in its slot; numbers are what it returns. I
 number of the exception that is to be raised, counted from 1.
 """
 
+import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -97,6 +98,8 @@ def entry(
         run, id(np.ndarray), not keeps_gil, len(parameters), slots, compared.start, compared.stop,
         len(dtypes), 8 * (dims_at + len(dims)), len(operations),
     ]  # fmt: skip
+    if not layout.IS_KNOWN:
+        return _in_python(run, parameters, slots, dtypes, result, raised)
     table = np.array([*header, *rows, *dims, *operations], np.int64)
     kept = [x.dtype for x in parameters]
     return builtin(name, _code(), (table, tuple((type(e), e.args) for e in raised), kept))
@@ -128,6 +131,79 @@ def _operations(result: Result, dtypes: Sequence[np.dtype]) -> list[int]:
         return [8 * result + _BOXES[dtypes[result].str[1:]]]
     items = [x for part in result for x in _operations(part, dtypes)]
     return [*items, -len(result) - 1]
+
+
+def _in_python(
+    run: int,
+    parameters: Sequence[Array | Number],
+    slots: int,
+    dtypes: Sequence[np.dtype],
+    result: Result,
+    raised: Sequence[Exception],
+) -> Callable:
+    """The definition of an entry in Python, for builds whose objects have another layout."""
+    code = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(run)
+
+    def fail(which: int) -> NoReturn:
+        raise type(raised[which])(*raised[which].args)
+
+    def call(*args: Any) -> Any:
+        words, numbers = np.zeros(slots, np.int64), np.zeros(len(dtypes), np.int64)
+        if len(args) != len(parameters):
+            fail(0)
+        ends = np.zeros(slots, np.int64)
+        for x, given in zip(parameters, args, strict=True):
+            if isinstance(x, Array):
+                if not _is_of_kind(given, x):
+                    fail(0)
+                if not _is_of_shape(given.shape, x.lengths):
+                    fail(1)
+                words[x.slot], ends[x.slot] = given.ctypes.data, given.ctypes.data + given.nbytes
+                for n, expected in zip(given.shape, x.lengths, strict=True):
+                    if expected < 0:
+                        words[~expected] = n
+            else:
+                if not _is_number(given, x.dtype):
+                    fail(0)
+                words[x.slot :].view(x.dtype)[0] = int(given) if x.dtype == np.int64 else given
+        for j in _compared(parameters):
+            if np.any((words[:j] < ends[j]) & (words[j] < ends[:j])):
+                fail(2)
+        status = code(words.ctypes.data, numbers.ctypes.data)
+        if status:
+            fail(2 + status)
+        values = [numbers[k:].view(dtype)[0].item() for k, dtype in enumerate(dtypes)]
+        return _built(result, values, args)
+
+    return call
+
+
+def _is_of_kind(x: Any, expected: Array) -> bool:
+    return type(x) is np.ndarray and (
+        x.dtype == expected.dtype
+        and x.flags.c_contiguous
+        and x.flags.aligned
+        and (x.flags.writeable or not expected.is_written)
+    )
+
+
+def _is_of_shape(shape: tuple[int, ...], lengths: tuple[int, ...]) -> bool:
+    same = (n == m or m < 0 for n, m in zip(shape, lengths, strict=False))
+    return len(shape) == len(lengths) and all(same)
+
+
+def _is_number(x: Any, dtype: np.dtype) -> bool:
+    kinds = {"f8": (float,), "i8": (int, np.int64), "b1": (bool, np.bool_)}
+    if (known := kinds.get(dtype.str[1:])) is None:
+        return type(x) is np.dtype(dtype.str).type
+    return isinstance(x, known) and (dtype.kind == "b" or not isinstance(x, bool))
+
+
+def _built(result: Result, values: Sequence[Any], args: Sequence[Any]) -> Any:
+    """The result with its numbers and arguments."""
+    if isinstance(result, tuple):
+        return tuple(_built(part, values, args) for part in result)
+    return result if result is None else values[result] if result >= 0 else args[~result]
 
 
 @cache

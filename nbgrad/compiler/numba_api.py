@@ -47,7 +47,6 @@ try:
     from numba.core.datamodel.registry import default_manager
     from numba.core.dispatcher import Dispatcher
     from numba.core.environment import Environment
-    from numba.core.errors import NumbaError
     from numba.core.extending import _Intrinsic
     from numba.core.funcdesc import FunctionDescriptor, PythonFunctionDescriptor
     from numba.core.registry import CPUDispatcher, cpu_target
@@ -71,7 +70,7 @@ _ATTRIBUTES: tuple[tuple[Any, str], ...] = (
     ),
     (config, "BOUNDSCHECK DISABLE_JIT LOOP_VECTORIZE OPT reload_config"),
     (default_manager, "lookup"),
-    (numpy_support, "FROM_DTYPE from_dtype map_layout"),
+    (numpy_support, "from_dtype"),
     (type(rtsys), "initialize library"),
     (
         typed,
@@ -91,7 +90,7 @@ _ATTRIBUTES: tuple[tuple[Any, str], ...] = (
     (typeof_impl, "dispatch register"),
     (CompilerBase, "compile_extra define_pipelines"),
     (PyCallWrapper, "build build_wrapper"),
-    (CPUDispatcher, "compile add_overload typeof_pyval _compile_for_args"),
+    (CPUDispatcher, "compile"),
     (FunctionIdentity, "from_function"),
     (Environment, "from_fndesc"),
 )
@@ -103,7 +102,7 @@ for _owner, _names in _ATTRIBUTES:
 __all__ = [
     "OPERATORS_TO_BUILTINS", "SUPPORTED", "CFunc", "CPUDispatcher", "Compiler", "CompilerBase",
     "ConfigStack", "Dispatcher", "Environment", "FastMathOptions", "Flags", "FunctionDescriptor",
-    "FunctionIdentity", "JITCodeLibrary", "NumbaError", "PassManager", "PyCallWrapper",
+    "FunctionIdentity", "JITCodeLibrary", "PassManager", "PyCallWrapper",
     "PythonFunctionDescriptor", "Signature", "_Intrinsic", "_LowerResult", "_dynfunc",
     "_nrt_python", "cgutils", "compile_result", "compiler", "complaint", "config", "cpu_target",
     "create_error_model", "default_manager", "environment", "ffi", "get_host_cpu_features",

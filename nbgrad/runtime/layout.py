@@ -97,6 +97,16 @@ def _keeps_objects() -> bool:
     )
 
 
+def _keeps_scalars() -> bool:
+    """Whether NumPy's scalars have their bytes behind the head, in a word of their own."""
+    scalars = [np.dtype(kind).type(77) for kind in ("f8", "f4", *"bBhHiIlLqQ")]
+    return all(
+        ctypes.string_at(id(x) + HEAD, x.itemsize) == x.tobytes()
+        and type(x).__basicsize__ >= HEAD + 8
+        for x in scalars
+    )
+
+
 def _keeps_arrays(array: np.ndarray, owner: Any) -> bool:
     """Whether the fields of an array are where they are expected."""
     place, axes = id(array), range(array.ndim)
@@ -139,7 +149,7 @@ def _makes_arrays() -> bool:
 
 
 def _is_known() -> bool:
-    if not _is_plain_build() or not _keeps_objects():
+    if not _is_plain_build() or not (_keeps_objects() and _keeps_scalars()):
         return False
     array = np.empty((3, 5), np.float32)
     view, fixed = array.T, np.empty(2)

@@ -2,13 +2,8 @@
 
 What is imported or compiled later finds all as if nothing had been."""
 
-import numba
-import numpy as np
 import pytest
 from children import run
-from numba.core.errors import NumbaError
-
-from nbgrad.compiler.program import type_of
 
 PRODUCTS = """
 import sys
@@ -79,20 +74,3 @@ def test_where_it_is_not_found_numba_looks_for_it(warm, spoiled):
     assert session.compiled == 0
     again, _, _, *numbers = session.result
     assert again == gradients and tuple(numbers) == RIGHT
-
-
-@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i8", "u1", "?", "c16"])
-def test_types_of_arrays_are_numbas(dtype):
-    x = np.zeros((3, 4), dtype)
-    frozen = np.zeros(3, dtype)
-    frozen.flags.writeable = False
-    for array in (x, x.T, x[:, 1:], x[0], np.zeros((), dtype), frozen):
-        assert type_of(array) == numba.typeof(array)
-
-
-def test_types_of_other_values_are_numbas():
-    for value in (1, 2.0, True, np.float32(1), (1, np.ones(3))):
-        assert type_of(value) == numba.typeof(value)
-    for value in (np.ma.masked_array([1.0]), np.zeros(2, ">f8")):
-        with pytest.raises(NumbaError):
-            type_of(value)

@@ -2,7 +2,6 @@
 
 import gc
 import sys
-import threading
 
 import numpy as np
 import pytest
@@ -10,7 +9,6 @@ from children import run
 
 import nbgrad
 from nbgrad.compiler.kernel import kernel_from_source
-from nbgrad.compiler.program import Entry
 
 
 def made(k: float = 2.0):
@@ -59,32 +57,6 @@ def test_kernels_of_one_text_are_one():
     text = "def twice(xs, outs):\n    for k in range(xs.size): outs[k] = 2.0 * xs[k]\n"
     assert kernel_from_source("twice", text) is kernel_from_source("twice", text)
     assert kernel_from_source("twice", text + "\n") is not kernel_from_source("twice", text)
-
-
-def test_entries_of_one_text_take_turns():
-    """One takes types that the other was not prepared for, from several threads at once: each is
-    prepared, and none finds that compiling is switched off by another."""
-    text = "def half(xs, outs):\n    for k in range(xs.size): outs[k] = xs[k] / 2\n"
-    entries = [Entry("half", text), Entry("half", text)]
-    kinds = [np.float64, np.float32, np.int64, np.int32, np.int16, np.uint8, np.uint16, np.int8]
-    errors, barrier = [], threading.Barrier(len(kinds))
-
-    def work(k: int):
-        xs, outs = np.arange(4).astype(kinds[k]), np.empty(4)
-        barrier.wait()
-        try:
-            for entry in entries:
-                entry.run([xs, outs])
-                assert outs.tolist() == [0.0, 0.5, 1.0, 1.5]
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(len(kinds))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert errors == []
 
 
 GROWING = """

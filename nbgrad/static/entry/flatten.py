@@ -1,7 +1,6 @@
 """The leaves of arguments, and lines of Python that take one structure of them apart and build one.
 
-Whatever does not look like that structure raises; types and layouts are Numba's to tell apart,
-shapes the entry's.
+Whatever does not have that structure raises; the entry checks types, layouts and shapes of leaves.
 """
 
 from collections.abc import Callable
@@ -33,8 +32,8 @@ UNFIT = (TypeError, ValueError, KeyError, IndexError, AttributeError)
 
 
 class Unwritten(Exception):
-    """What no way in is generated for: registered classes, which only optree takes apart, and
-    arrays of many that have to be converted."""
+    """No caller is generated for such arguments: registered classes, which only optree takes
+    apart."""
 
 
 def is_dynamic(leaf: object) -> TypeGuard[Leaf]:

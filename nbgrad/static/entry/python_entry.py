@@ -10,11 +10,10 @@ import numpy as np
 from ...capi.entry import Result
 from ...compiler.forks import with_open_properties
 from ...compiler.pointers import Overlap
-from ...compiler.program import DISABLED, Entry, arena
+from ...compiler.program import DISABLED, arena, plain
 from ...core.primitive import Aval
 from ...errors import require_unmasked
 from ...runtime.kinds import is_a
-from ...runtime.layout import IS_KNOWN
 from ...threads import pool
 from ...transforms import trees
 from ..trace.program import Program
@@ -51,8 +50,9 @@ class PythonEntry:
     def call(self) -> Callable:
         """`call(leaves, captured, results, scratch)` gives the numbers of the result, or all of it
         where that is `complete`."""
-        if self._through_numba is not None:
-            return self._through_numba.call
+        if DISABLED:
+            text = self._module(njit_entry.given(self.signature))
+            return plain(f"{self.program.name}_given", text)
         result = self.complete
         if result is None:
             scalars = tuple(range(len(self.signature.scalars())))
@@ -60,20 +60,11 @@ class PythonEntry:
         return machine_entry(self.signature, self._emitted.linked, result, self._emitted.is_brief)
 
     @cached_property
-    def _through_numba(self) -> Entry | None:
-        """The entry where no code of ours can read Python's objects."""
-        if IS_KNOWN and not DISABLED:
-            return None
-        name = self.program.name
-        text = njit_entry.given(self.signature)
-        return Entry(f"{name}_given", self._module(text), self._emitted.is_brief)
-
-    @cached_property
     def complete(self) -> Result:
         """The whole result, where the entry can make it: tuples of arrays and of Python's numbers.
         Else None."""
         numbers = [self.kinds[i] for i in self.signature.scalars()]
-        if self._through_numba is not None or any(kind not in PYTHONS for kind in numbers):
+        if DISABLED or any(kind not in PYTHONS for kind in numbers):
             return None
         places = {i: k for k, i in enumerate(self.signature.scalars())}
         first = len(self.signature.inputs)
@@ -114,9 +105,8 @@ class PythonEntry:
         signature = self.signature
         size = signature.number(signature.memory.size, arguments)
         scratch = [arena(size)] if signature.large else []
-        call = self._through_numba.run if self._through_numba is not None else self.call
-        plain = [x if type(x) is np.ndarray else x.view(np.ndarray) for x in results]
-        return call(*arguments, *plain, *scratch)
+        places = [x if type(x) is np.ndarray else x.view(np.ndarray) for x in results]
+        return self.call(*arguments, *places, *scratch)
 
     def _places(self, out: Tree, given: Sequence[Leaf]) -> list[np.ndarray]:
         """The arrays of `out`. Raises ValueError, which names the leaf."""

@@ -136,7 +136,11 @@ class Run:
         operands += [self._values[name] for name in signature.places]
         given = ", ".join(map(" ".join, zip(kinds, operands, strict=True)))
         call = f"call {result} @{self._core}({given})"
-        core = self._emit(call) if result != "void" else self._lines.append(f"  {call}")
+        core = ""
+        if result == "void":
+            self._lines.append(f"  {call}")
+        else:
+            core = self._emit(call)
         total = len(self.dtypes) + len(signature.messages)
         values = [core] * total if total < 2 else [
             self._emit(f"extractvalue {result} {core}, {k}") for k in range(total)

@@ -21,15 +21,13 @@ from ...compiler.program import DISABLED
 from ...ir.imports import names_used
 from ...ir.sizes import is_dynamic, names_in, value_of
 from ...kernels import banded, exponentials, random, scalar, selection, systems
-from ...runtime.layout import IS_KNOWN
 from ...threads import helpers as threads
 from ..loops.memory import ArgumentBuffer, Memory, ResultBuffer, Storage
 from ..loops.plan import STACK, is_large
 from ..lower.values import Value
 
-# Array arguments cost Numba time: beyond so many a program takes one table of their addresses. With
-# 100 arrays it compiles in 1.6 s in place of 3.3, with 48 in 1.0 in place of 1.1; a call takes 25
-# microseconds in place of 8, so that few arrays are better as arguments.
+# Beyond so many arrays the core takes a table of their addresses: steps that are alike become loops
+# over it, and array arguments cost Numba time where its code calls the program.
 MANY = 24
 
 
@@ -65,7 +63,7 @@ class Signature:
     def packed(self) -> bool:
         """Whether there are so many arrays that the core takes a table of their addresses."""
         arrays = sum(value.shape != () for value in [*self.inputs, *self.outputs])
-        return self.apart and not DISABLED and IS_KNOWN and arrays > MANY
+        return self.apart and not DISABLED and arrays > MANY
 
     def arguments(self) -> list[str]:
         return [f"{'a' if v.shape else 'x'}{i}" for i, v in enumerate(self.inputs)]
