@@ -12,28 +12,12 @@ from numba.extending import intrinsic
 
 from ..ir.statements import Pointer
 from .front import function_of
-from .lean.functions import Functions
-from .lean.syntax import Unsupported
-from .lean.values import Value
-from .lean.walk import Walk
 from .llvm import Module, result_type
 from .llvm_function import FunctionModule
 from .numba_api import numpy_support
 from .pipeline import Unfinished
 
 __all__ = ["Linked", "numba_type"]
-
-_KINDS: dict[str, Any] = {
-    "double": types.float64, "float": types.float32, "i1": types.boolean, "i64": types.int64,
-    "i64 x 2": types.UniTuple(types.int64, 2),
-}  # fmt: skip
-
-
-def _kind(text: str) -> Any:
-    """Numba's type for the type of an argument."""
-    if text.startswith("ptr "):
-        return types.CPointer(numba_type(np.dtype(text[4:]), in_memory=True))
-    return _KINDS[text]
 
 
 def numba_type(dtype: np.dtype, in_memory: bool = False) -> Any:
@@ -111,40 +95,17 @@ class Linked:
         """The library of the code, and of the functions of ours that it calls."""
         if self._library is None:
             library = Unfinished(context.codegen(), self._symbol)
-            with context.push_code_library(library):
-                module = library.create_ir_module(f"{self._symbol}_library")
-                functions = Functions(context.typing_context, context, library, module, _walked)
-                text, own = self._text, FunctionModule()
-                for symbol, (name, kinds, _) in self._needs.items():
-                    found = _own(own, self._find(name), kinds)
-                    if found:
-                        text = text.replace(f'@"{symbol}"', f"@{found}")
-                        continue
-                    inner = functions.inner(self._find(name), tuple(map(_kind, kinds)))
-                    found = _quiet(context, module, inner) if inner.may_raise else inner.llvm
-                    text = text.replace(f'@"{symbol}"', f'@"{found.name}"')
-                declared = [
-                    text
-                    for name, text in (self._declarations | own.intrinsics).items()
-                    if name not in module.globals
-                ]
-                texts = [str(module), *declared, *own.texts(), text]
-                whole = binding.parse_assembly("\n".join(texts))
-                whole.name = self._symbol
-                library.add_llvm_module(whole)
+            text, own = self._text, FunctionModule()
+            for symbol, (name, kinds, _) in self._needs.items():
+                function = function_of(self._find(name), list(map(_type, kinds)))
+                text = text.replace(f'@"{symbol}"', f"@{own.name_without_status(function)}")
+            declared = (self._declarations | own.intrinsics).values()
+            whole = binding.parse_assembly("\n".join([*declared, *own.texts(), text]))
+            whole.name = self._symbol
+            library.add_llvm_module(whole)
             library.finalize()
             self._library = library
         return self._library
-
-
-def _own(module: FunctionModule, function: Any, kinds: Sequence[str]) -> str:
-    """The name of a function of ours in a module; "" where it has to be compiled by Numba's
-    contexts."""
-    try:
-        made = function_of(function, [_type(kind) for kind in kinds])
-        return module.name_without_status(made)
-    except Unsupported:
-        return ""
 
 
 _DTYPES = {"double": "f8", "float": "f4", "i1": "?", "i64": "i8"}
@@ -157,26 +118,3 @@ def _type(text: str) -> Any:
     if text == "i64 x 2":
         return np.dtype(np.int64), np.dtype(np.int64)
     return np.dtype(_DTYPES[text])
-
-
-def _quiet(context: Any, module: ir.Module, inner: Any) -> ir.Function:
-    """A function that calls one with Numba's calling convention, and raises nothing."""
-    packer = context.get_arg_packer(inner.kinds)
-    result = ir.VoidType() if inner.result == types.none else context.get_value_type(inner.result)
-    whole = ir.FunctionType(result, packer.argument_types)
-    function = ir.Function(module, whole, module.get_unique_name(f"{inner.llvm.name}.quiet"))
-    function.linkage = "internal"
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
-    values = packer.from_arguments(builder, function.args)
-    _, value = context.call_conv.call_function(
-        builder, inner.llvm, inner.result, inner.kinds, values
-    )
-    if inner.result == types.none:
-        builder.ret_void()
-    else:
-        builder.ret(value)
-    return function
-
-
-def _walked(emit: Any, function: Callable, arguments: Sequence[Value]) -> Value:
-    return Walk(emit, function, arguments).run()

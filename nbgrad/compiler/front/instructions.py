@@ -14,12 +14,12 @@ import numpy as np
 from ...ir.affine import Affine
 from ...ir.statements import Address, Allocate, For, Function, Pointer, Store
 from ..host import is_wide as has_wide_vectors
-from ..lean.syntax import Unsupported
 from ..llvm_instructions import WRITTEN
 from .checks import CHECKS
 from .elements import flat, moved
 from .emit import Emitter, address_of
 from .functions import entry_of, flattened, type_of
+from .syntax import Unsupported
 from .values import BOOL, DOUBLE, INT, SINGLE, Array, Known, Number, Place, Value, literal, members
 
 __all__ = ["INSTRUCTIONS"]
