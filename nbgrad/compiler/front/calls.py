@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numba.core import types
 
-from ..numba_api import Dispatcher
+from ..numba_api import Dispatcher, numpy_support
 from . import dtypes
 from .elements import attribute
 from .emit import Emitter
 from .functions import Entry, entry_of, flattened, type_of
-from .instructions import INSTRUCTIONS
 from .syntax import Foreign, Unsupported, definition_of
+from .table import INSTRUCTIONS
 from .values import BOOL, DOUBLE, INT, Known, Number, Value, members
 
 __all__ = ["call"]
@@ -140,6 +140,9 @@ def _device(emit: Emitter, dispatcher: Any, operands: Sequence[Value]) -> Value:
     """A compiled function of ours."""
     options = dispatcher.targetoptions
     if options.get("error_model") != "numpy":
+        # Compiled first: Numba takes the caller's options for what it compiles meanwhile.
+        kinds = [numpy_support.from_dtype(emit.dtype(x)) for x in operands]
+        dispatcher.compile(tuple(kinds))
         raise Foreign("a function of a user, with its own options")
     operands = _filled(dispatcher.py_func, operands)
     if options.get("inline") == "always" and _ends_once(dispatcher.py_func):
