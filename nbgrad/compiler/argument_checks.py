@@ -11,7 +11,7 @@ import numpy as np
 from numba.core import cgutils, errors, types
 
 from .kernel import instruction
-from .lean.arrays import part_of
+from .numba_arrays import part_of
 from .pointers import address
 
 __all__ = ["addresses", "contiguous", "fits", "meet", "number", "writable"]

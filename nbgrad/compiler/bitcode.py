@@ -1,36 +1,24 @@
 """The functions of ours that LLVM assembly calls, as bitcode.
 
-The lean front end compiles each of them once, with what it calls. The disk cache keeps them, so
-that a process that compiles a program seldom has to load what Numba compiles with.
+Each is compiled once, with the functions that it calls. The disk cache keeps them, so that a
+process that compiles a program seldom reads their definitions.
 """
 
-import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import binding, ir
+from llvmlite import binding
 from numba.core import types
 
 from ..ir.statements import Pointer
 from .cache import file_name, loaded, save
-from .externals import refresh
 from .front import function_of
-from .lean.functions import Functions
-from .lean.syntax import Unsupported
-from .lean.values import Value
-from .lean.walk import Walk
 from .llvm_function import FunctionModule
-from .numba_api import ConfigStack, Flags, cpu_target, create_error_model, numpy_support
-from .pipeline import Unfinished
+from .numba_api import numpy_support
 
 __all__ = ["Need", "internalize", "modules", "numba_type"]
 
-_KINDS: dict[str, Any] = {
-    "double": types.float64, "float": types.float32, "i1": types.boolean, "i64": types.int64,
-    "i64 x 2": types.UniTuple(types.int64, 2),
-}  # fmt: skip
-_PASSED = {"i64 x 2": "i64, i64"}
 _known: dict[str, bytes] = {}
 
 
@@ -71,10 +59,7 @@ def internalize(module: Any, symbols: Sequence[str]) -> None:
 
 def _compiled(symbol: str, function: Any, need: Need) -> bytes:
     """The code of a function, and of those that it calls, which only it sees."""
-    try:
-        made = function_of(function, list(map(_type, need.kinds)))
-    except Unsupported:
-        return _by_lean(symbol, function, tuple(map(_kind, need.kinds)))
+    made = function_of(function, list(map(_type, need.kinds)))
     own = FunctionModule()
     name = own.name_without_status(made).strip('"')
     module = binding.parse_assembly("\n".join([*own.intrinsics.values(), *own.texts()]))
@@ -95,67 +80,8 @@ def _type(text: str) -> Any:
     return np.dtype(_DTYPES[text])
 
 
-def _by_lean(symbol: str, function: Any, kinds: tuple[Any, ...]) -> bytes:
-    target: Any = cpu_target
-    refresh(target.target_context)
-    flags = Flags()
-    target.options.parse_as_flags(flags, function.targetoptions)
-    model = create_error_model(flags.error_model, target.target_context)
-    context = target.target_context.subtarget(error_model=model)
-    code = function.py_func.__code__
-    if code.co_flags & inspect.CO_VARARGS:  # they are a tuple, whose items are passed one by one
-        kinds = (*kinds[: code.co_argcount], types.Tuple(kinds[code.co_argcount :]))
-    library = Unfinished(context.codegen(), symbol)
-    with ConfigStack().enter(flags), context.push_code_library(library):
-        module = library.create_ir_module(symbol)
-        functions = Functions(context.typing_context, context, library, module, _walked)
-        inner = functions.inner(function, kinds)
-        main = _quiet(context, module, inner) if inner.may_raise else inner.llvm
-        whole = binding.parse_assembly(str(module))
-    # Functions that several others call get names by which they are one when these are linked.
-    named = {main.name: symbol}
-    for name, each in functions.every():
-        named.setdefault(each.name, f"nbgrad.{name}")
-    for plain, name in named.items():
-        each = whole.get_function(plain)
-        each.name, each.linkage = name, "linkonce_odr" if name != symbol else "external"
-    library.add_llvm_module(whole)
-    library.finalize()
-    return library.bitcode
-
-
-def _kind(text: str) -> Any:
-    """Numba's type for the type of an argument."""
-    if text.startswith("ptr "):
-        return types.CPointer(numba_type(np.dtype(text[4:]), in_memory=True))
-    return _KINDS[text]
-
-
 def numba_type(dtype: np.dtype, in_memory: bool = False) -> Any:
     """Numba's type for a number; that of an element in memory, where bools are bytes."""
     if dtype.kind == "b":
         return types.uint8 if in_memory else types.boolean
     return numpy_support.from_dtype(dtype)  # pyright: ignore[reportAttributeAccessIssue]
-
-
-def _quiet(context: Any, module: ir.Module, inner: Any) -> ir.Function:
-    """A function that calls one with Numba's calling convention, and raises nothing."""
-    packer = context.get_arg_packer(inner.kinds)
-    result = ir.VoidType() if inner.result == types.none else context.get_value_type(inner.result)
-    whole = ir.FunctionType(result, packer.argument_types)
-    function = ir.Function(module, whole, module.get_unique_name(f"{inner.llvm.name}.quiet"))
-    function.linkage = "internal"
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
-    values = packer.from_arguments(builder, function.args)
-    _, value = context.call_conv.call_function(
-        builder, inner.llvm, inner.result, inner.kinds, values
-    )
-    if inner.result == types.none:
-        builder.ret_void()
-    else:
-        builder.ret(value)
-    return function
-
-
-def _walked(emit: Any, function: Callable, arguments: Sequence[Value]) -> Value:
-    return Walk(emit, function, arguments).run()

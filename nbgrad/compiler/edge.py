@@ -2,8 +2,8 @@
 for the entry from Python."""
 
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,16 +12,16 @@ from numba.core import cgutils, types
 
 from ..ir.statements import Pointer
 from .front.functions import ArrayType, Constant, Entry, entry_of, kind_of
-from .lean.arrays import part_of
-from .lean.syntax import Unsupported
+from .front.syntax import Unsupported
 from .llvm_function import FunctionModule
 from .numba_api import numpy_support
+from .numba_arrays import part_of
 
-__all__ = ["Edge"]
+__all__ = ["Described", "Edge"]
 
 
 @dataclass(frozen=True)
-class _Described:
+class Described:
     """The function with Numba's calling convention, as its entry from Python sees it."""
 
     llvm: Any
@@ -32,20 +32,23 @@ class _Described:
 class Edge:
     """A function for types of Numba. Raises Unsupported for those that the IR does not have."""
 
-    def __init__(self, function: Callable, kinds: Sequence[Any]):
+    def __init__(self, function: Callable, kinds: Sequence[Any], attributes: Collection[str]):
         if any(isinstance(kind, types.Array) and not kind.aligned for kind in kinds):
             raise Unsupported("an array that is not aligned")
         self._kinds = tuple(kinds)
         self._types = tuple(map(kind_of, kinds))
         self._entry: Entry = entry_of(function, self._types)
+        body = self._entry.function
+        self._function = replace(body, attributes=body.attributes.union(attributes))
         self._module = FunctionModule()
-        self._name = self._module.name_of_function(self._entry.function)
+        self._name = self._module.name_of_function(self._function)
         if self._module.needs:
             raise Unsupported("functions that are defined elsewhere")
         self.result = _numba_result(self._entry.result)
 
-    def describe(self, target: Any, module: Any, llvm: Any, name: str) -> _Described:
-        """Write the body of `llvm`, the function with Numba's calling convention: it calls ours."""
+    def describe(self, target: Any, module: Any, described: Any) -> Described:
+        """Add the function with Numba's calling convention to a module: it calls ours."""
+        llvm, name = target.declare_function(module, described), described.qualname
         self._target = target
         builder = ir.IRBuilder(llvm.append_basic_block("entry"))
         target.call_conv.init_call_helper(builder)
@@ -55,7 +58,7 @@ class Edge:
             for kind, ours, value in zip(self._kinds, self._types, values, strict=True)
             for part in _parts(target, builder, kind, ours, value)
         ]
-        function = self._entry.function
+        function = self._function
         dtypes = self._module.results_of(function)
         raises = self._module.may_raise(function)
         results = [target.get_value_type(numpy_support.from_dtype(dtype)) for dtype in dtypes]
@@ -79,7 +82,7 @@ class Edge:
                     )
         value = _tree(target, builder, self._entry.result, iter(parts))
         target.call_conv.return_value(builder, target.get_return_value(builder, self.result, value))
-        return _Described(llvm, self.result, raises)
+        return Described(llvm, self.result, raises)
 
     def add_to(self, library: Any, module: Any) -> None:
         """Add the LLVM code of a module, and of the functions that it calls, to a library."""

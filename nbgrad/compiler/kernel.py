@@ -21,7 +21,7 @@ from ..runtime.gc_freeze import uncollected
 from ..runtime.signals import held_back
 from .cache import counts
 from .forks import fork_safe
-from .lean.syntax import TEXTS
+from .front.syntax import TEXTS
 from .numba_api import Compiler, CPUDispatcher, complaint, config, global_compiler_lock, is_theirs
 from .numba_cache import attach
 from .pipeline import Inside, Outside, fallbacks

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .lean.syntax import Unsupported
+from .front.syntax import Unsupported
 from .llvm import result_type
 from .llvm_ops import INT, Value, constant, llvm_type
 

@@ -15,8 +15,8 @@ from numba.core import types
 
 from ..errors import CacheWarning
 from .externals import find_blas
-from .lean.finish import compiled
-from .lean.syntax import Foreign, Textless
+from .finish import compiled
+from .front.syntax import Foreign, Textless
 from .numba_api import (
     OPERATORS_TO_BUILTINS,
     CompilerBase,

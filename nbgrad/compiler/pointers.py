@@ -13,7 +13,7 @@ from llvmlite import ir
 from numba.core import cgutils, errors, types
 
 from .kernel import device, instruction
-from .lean.arrays import part_of
+from .numba_arrays import part_of
 
 __all__ = [
     "Overlap",

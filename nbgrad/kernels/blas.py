@@ -6,7 +6,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 
 from ..compiler.kernel import Extern, device, instruction
-from ..compiler.lean.arrays import part_of
+from ..compiler.numba_arrays import part_of
 from ..compiler.pointers import pointer
 from .gemm import DOUBLE, call_gemm, dtype_of, is_own, is_worth, own_product
 from .tiles import strided_product

@@ -10,8 +10,8 @@ import numba
 import numpy as np
 import pytest
 
+from nbgrad.compiler.front.syntax import steady_names
 from nbgrad.compiler.kernel import DISABLED, device, kernel
-from nbgrad.compiler.lean.syntax import steady_names
 from nbgrad.compiler.pipeline import left_to_numba
 
 pytestmark = pytest.mark.skipif(DISABLED, reason="nothing is compiled")

@@ -17,8 +17,8 @@ import numba
 import numpy as np
 from numba.core.errors import NumbaError
 
+from nbgrad.compiler.front.syntax import TEXTS
 from nbgrad.compiler.kernel import jitted
-from nbgrad.compiler.lean.syntax import TEXTS
 from nbgrad.compiler.pipeline import Outside, left_to_numba
 
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": False}

@@ -5,6 +5,8 @@ those of the arguments line by line, as Numba infers them. Anything outside this
 raises `Unsupported`.
 """
 
+from . import instructions as instructions
+from . import outside as outside
 from .functions import ArrayType, Constant, function_of
 
 __all__ = ["ArrayType", "Constant", "function_of"]

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numba.core import types
 
-from ..lean.syntax import Unsupported, definition_of
-from ..numba_api import Dispatcher
+from ..numba_api import Dispatcher, numpy_support
 from . import dtypes
 from .elements import attribute
 from .emit import Emitter
 from .functions import Entry, entry_of, flattened, type_of
-from .instructions import INSTRUCTIONS
+from .syntax import Foreign, Unsupported, definition_of
+from .table import INSTRUCTIONS
 from .values import BOOL, DOUBLE, INT, Known, Number, Value, members
 
 __all__ = ["call"]
@@ -57,6 +57,8 @@ def call(emit: Emitter, function: Any, operands: Sequence[Value]) -> Value:
     if isinstance(function, FunctionType) and function.__module__.startswith("nbgrad."):
         operands = _filled(function, operands)
         return called(emit, entry_of(function, tuple(map(type_of, operands))), operands)
+    if function is np.empty:
+        raise Foreign("an allocation")
     if function is builtins.min or function is builtins.max:
         return emit.extreme(function, operands)
     if function is builtins.len and len(operands) == 1:
@@ -138,7 +140,10 @@ def _device(emit: Emitter, dispatcher: Any, operands: Sequence[Value]) -> Value:
     """A compiled function of ours."""
     options = dispatcher.targetoptions
     if options.get("error_model") != "numpy":
-        raise Unsupported("a function with its own options")
+        # Compiled first: Numba takes the caller's options for what it compiles meanwhile.
+        kinds = [numpy_support.from_dtype(emit.dtype(x)) for x in operands]
+        dispatcher.compile(tuple(kinds))
+        raise Foreign("a function of a user, with its own options")
     operands = _filled(dispatcher.py_func, operands)
     if options.get("inline") == "always" and _ends_once(dispatcher.py_func):
         from .walk import Walk  # which reads calls

@@ -9,10 +9,10 @@ import numpy as np
 from ...ir.affine import Affine, variable
 from ...ir.scalar import parse
 from ...ir.statements import Allocate, Assign, For, Literal, Variable
-from ..lean.syntax import Unsupported
 from .elements import attribute
 from .emit import Emitter
 from .functions import flattened
+from .syntax import Foreign, Unsupported
 from .values import BOOL, INT, Array, Known, Number, Place, Value
 
 __all__ = ["CHECKS"]
@@ -118,7 +118,7 @@ def _number(emit: Emitter, text: Value, x: Value) -> Value:
 
 def _contiguous(emit: Emitter, array: Value) -> Value:
     if not isinstance(array, Array) or array.strides is not None:
-        raise Unsupported("a copy of an array")
+        raise Foreign("a copy of an array")
     return array
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..lean.syntax import Unsupported
+from .syntax import Unsupported
 from .values import BOOL, DOUBLE, INT, SINGLE, UINT
 
 __all__ = ["COMPARISONS", "NAMES", "SHIFTS", "common", "integer", "operand_dtypes"]

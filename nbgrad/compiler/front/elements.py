@@ -8,8 +8,8 @@ import numpy as np
 
 from ...ir.affine import ZERO, Affine, variable
 from ...ir.statements import Allocate, Literal, Raise
-from ..lean.syntax import Unsupported
 from .emit import Emitter
+from .syntax import Unsupported
 from .values import DOUBLE, INT, UINT, Array, Known, Number, Place, Value
 
 __all__ = ["attribute", "element", "flat", "moved", "position", "row_strides", "set_element"]

@@ -24,9 +24,9 @@ from ...ir.statements import (
     Store,
     Variable,
 )
-from ..lean.syntax import Unsupported
-from ..lean.values import folded
 from . import dtypes, operators
+from .folding import folded
+from .syntax import Unsupported
 from .values import BOOL, DOUBLE, INT, UINT, Array, Known, Number, Place, Value, dtype_of, literal
 
 _COPY = arg(NAMES[0])

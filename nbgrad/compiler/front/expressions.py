@@ -8,11 +8,11 @@ from functools import partial
 from typing import NoReturn
 
 from ...ir.statements import Assign, Literal, Statement
-from ..lean.syntax import Unsupported, outer_names
-from ..lean.values import is_int64
 from .calls import call
 from .elements import attribute, element, flat
 from .emit import Emitter
+from .folding import is_int64
+from .syntax import Unsupported, outer_names
 from .values import BOOL, Known, Number, Value, members
 from .variables import Variables
 

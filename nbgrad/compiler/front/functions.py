@@ -12,8 +12,8 @@ from numba.core import types
 
 from ...ir.scalar import NAMES
 from ...ir.statements import Address, Function, Operand, Pointer, Return
-from ..lean.syntax import Unsupported
 from .emit import Emitter, address_of
+from .syntax import Unsupported
 from .values import INT, Array, Known, Number, Place, Value, dtype_of
 
 __all__ = [

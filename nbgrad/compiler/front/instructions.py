@@ -6,38 +6,27 @@ the others call a function that the target knows by the name of the row.
 """
 
 import operator
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from ...ir.affine import Affine
-from ...ir.statements import Address, Allocate, For, Function, Pointer, Store
-from ..host import is_wide as has_wide_vectors
-from ..lean.syntax import Unsupported
-from ..llvm_instructions import WRITTEN
-from .checks import CHECKS
+from ...ir.statements import Allocate, For
 from .elements import flat, moved
 from .emit import Emitter, address_of
-from .functions import entry_of, flattened, type_of
-from .values import BOOL, DOUBLE, INT, SINGLE, Array, Known, Number, Place, Value, literal, members
+from .syntax import Unsupported
+from .table import INSTRUCTIONS, row
+from .values import BOOL, DOUBLE, INT, SINGLE, Array, Known, Number, Place, Value, literal
 
-__all__ = ["INSTRUCTIONS"]
+__all__ = ["NOTHING", "a_place"]
 
-INSTRUCTIONS: dict[str, Callable[..., Value]] = dict(CHECKS)
-_NOTHING = Known(None)
+NOTHING = Known(None)
 _BYTE = np.dtype(np.uint8)
-
-
-def _row(function: Callable[..., Value]) -> Callable[..., Value]:
-    INSTRUCTIONS[function.__name__.strip("_")] = function
-    return function
 
 
 # -- numbers --------------------------------------------------------------------------------------
 
 
-@_row
+@row
 def like(emit: Emitter, x: Value, value: Value) -> Value:
     dtype = emit.dtype(x)
     if isinstance(value, Known) and (found := literal(value.value, dtype)) is not None:
@@ -45,17 +34,17 @@ def like(emit: Emitter, x: Value, value: Value) -> Value:
     return emit.cast(value, dtype)
 
 
-@_row
+@row
 def by_dtype(emit: Emitter, x: Value, double: Value, single: Value) -> Value:
     return like(emit, x, single if emit.dtype(x) == SINGLE else double)
 
 
-@_row
+@row
 def offset(emit: Emitter, i: Value) -> Value:
     return Number(emit.cast(i, INT).operand, INT, True, emit.typed(i).lasting)
 
 
-@_row
+@row
 def select(emit: Emitter, condition: Value, x: Value, y: Value) -> Value:
     dtype = emit.common([x, y])
     return emit.applied(
@@ -63,13 +52,13 @@ def select(emit: Emitter, condition: Value, x: Value, y: Value) -> Value:
     )
 
 
-@_row
+@row
 def fused(emit: Emitter, x: Value, y: Value, z: Value) -> Value:
     dtype = emit.dtype(x)
     return emit.applied("fused", [emit.cast(each, dtype) for each in (x, y, z)], dtype)
 
 
-@_row
+@row
 def series(emit: Emitter, double: Sequence[float], single: Sequence[float], x: Value) -> Value:
     """A polynomial by Horner's rule."""
     here = emit.typed(x)
@@ -105,7 +94,7 @@ _same("odd", 1, dtype=BOOL)
 _same("image", 1, dtype=INT)
 
 
-@_row
+@row
 def extreme(emit: Emitter, name: str, x: Value, y: Value) -> Value:
     """The larger or the smaller of two; nan where one is nan."""
     dtype = emit.dtype(x)
@@ -117,7 +106,7 @@ def extreme(emit: Emitter, name: str, x: Value, y: Value) -> Value:
     return emit.applied("select", [emit.applied(better, both, BOOL), *both], dtype)
 
 
-@_row
+@row
 def hidden(emit: Emitter, x: Value) -> Value:
     dtype = emit.dtype(x) if emit.dtype(x).kind == "f" else INT
     here = emit.cast(x, dtype)
@@ -125,7 +114,7 @@ def hidden(emit: Emitter, x: Value) -> Value:
     return Number(found.operand, dtype, here.natural)
 
 
-@_row
+@row
 def scipy(emit: Emitter, name: str, arity: int, *operands: Value) -> Value:
     """A function of SciPy, which computes with doubles."""
     if len(operands) != arity:
@@ -139,7 +128,7 @@ def scipy(emit: Emitter, name: str, arity: int, *operands: Value) -> Value:
 # -- pointers -------------------------------------------------------------------------------------
 
 
-@_row
+@row
 def pointer(emit: Emitter, array: Value) -> Value:
     if not isinstance(array, Array) or array.strides is not None:
         raise Unsupported("a pointer to an array that is not contiguous")
@@ -147,29 +136,29 @@ def pointer(emit: Emitter, array: Value) -> Value:
     return emit.pointing(place, _BYTE) if place.dtype == BOOL else place
 
 
-@_row
+@row
 def shift(emit: Emitter, place: Value, count: Value) -> Value:
-    return moved(emit, _a_place(place), count)
+    return moved(emit, a_place(place), count)
 
 
-@_row
+@row
 def address(emit: Emitter, holder: Value) -> Value:
-    return emit.address(holder.place if isinstance(holder, Array) else _a_place(holder))
+    return emit.address(holder.place if isinstance(holder, Array) else a_place(holder))
 
 
-@_row
+@row
 def at(emit: Emitter, dtype: np.dtype, place: Value) -> Value:
     """A pointer to elements of a dtype, from an address."""
     return emit.pointing(place, dtype)
 
 
-@_row
+@row
 def part(emit: Emitter, dtype: np.dtype, work: Value, count: Value) -> Value:
     """A pointer to elements of a dtype, so many bytes into scratch."""
-    return emit.pointing(moved(emit, _a_place(work), count), dtype)
+    return emit.pointing(moved(emit, a_place(work), count), dtype)
 
 
-@_row
+@row
 def scratch(emit: Emitter, size: Value) -> Value:
     if not isinstance(size, Known):
         raise Unsupported("scratch of a size that is not a constant")
@@ -178,15 +167,15 @@ def scratch(emit: Emitter, size: Value) -> Value:
     return Place(name, _BYTE)
 
 
-@_row
+@row
 def keep(emit: Emitter, array: Value) -> Value:
-    return _NOTHING
+    return NOTHING
 
 
 _LINE = 64  # bytes of a cache line
 
 
-@_row
+@row
 def fetch(emit: Emitter, array: Value, start: Value, count: Value) -> Value:
     """Prefetch elements of an array."""
     place = flat(emit, array).place
@@ -201,10 +190,10 @@ def fetch(emit: Emitter, array: Value, start: Value, count: Value) -> Value:
         here = moved(emit, place, emit.operation(operator.add, first, distance))
         emit.call("prefetch", [address_of(here)], [])
     emit.add(For(axis, 0, emit.cast(lines, INT).operand, tuple(body)))
-    return _NOTHING
+    return NOTHING
 
 
-def _a_place(value: Value) -> Place:
+def a_place(value: Value) -> Place:
     if not isinstance(value, Place):
         raise Unsupported("a pointer is expected")
     return value
@@ -216,7 +205,7 @@ def _a_place(value: Value) -> Place:
 def _attribute(name: str, *attributes: str) -> None:
     def note(emit: Emitter) -> Value:
         emit.attributes.update(attributes)
-        return _NOTHING
+        return NOTHING
 
     INSTRUCTIONS[name] = note
 
@@ -227,125 +216,3 @@ _attribute("alone", "noinline")
 _attribute("small", "noinline", "small")
 _attribute("inside", "inline")
 _attribute("wide", "wide")
-
-
-# -- threads and products -------------------------------------------------------------------------
-
-
-def _known(name: str, dtype: np.dtype | None, *kinds: np.dtype | None) -> None:
-    """A function of the target of pointers (None) and of numbers of dtypes."""
-
-    def write(emit: Emitter, *operands: Value) -> Value:
-        given = [
-            address_of(_a_place(x.place if isinstance(x, Array) else x))
-            if kind is None
-            else emit.cast(x, kind).operand
-            for x, kind in zip(operands, kinds, strict=True)
-        ]
-        found = emit.call(name, given, [] if dtype is None else [dtype])
-        return found[0] if found else _NOTHING
-
-    INSTRUCTIONS[name] = write
-
-
-_known("acquire", BOOL, None, INT, BOOL)
-_known("release", None, None, INT)
-_known("ident", INT, None)
-_known("counted", INT, None, INT, INT)
-_known("run", None, INT, INT, INT)
-
-
-@_row
-def dtype_of_pointer(emit: Emitter, place: Value) -> Value:
-    return Known(_a_place(place).dtype)
-
-
-@_row
-def room_like(emit: Emitter, place: Value, count: Value) -> Value:
-    """Elements of the dtype of another pointer, on the stack."""
-    name, dtype = emit.name("room"), _a_place(place).dtype
-    assert isinstance(count, Known)
-    emit.add(Allocate(name, count.value, dtype))
-    return Place(name, dtype)
-
-
-@_row
-def is_wide(emit: Emitter) -> Value:
-    return Known(has_wide_vectors())
-
-
-@_row
-def written(emit: Emitter, maker: Callable[[np.dtype], tuple[str, str]], *operands: Value) -> Value:
-    """A function that `maker` writes in LLVM's terms, for the dtype of its first argument."""
-    symbol, text = maker(_a_place(operands[0]).dtype)
-    WRITTEN[symbol] = text
-    given = [part for operand in operands for part in flattened(emit, operand)]
-    emit.call(f"written {symbol}", given, [])
-    return _NOTHING
-
-
-@_row
-def extern(emit: Emitter, name: str, *operands: Value) -> Value:
-    """A C function that returns an int, which is ignored."""
-    given = [part for operand in operands for part in flattened(emit, operand)]
-    emit.call(f"extern {name}", given, [])
-    return _NOTHING
-
-
-@_row
-def at_address(emit: Emitter, function: Value, *operands: Value) -> Value:
-    """A C function at an address, which returns an int that is ignored."""
-    given = [part for operand in operands for part in flattened(emit, operand)]
-    emit.call("at_address", [emit.cast(function, INT).operand, *given], [])
-    return _NOTHING
-
-
-@_row
-def symbol(emit: Emitter, name: str) -> Value:
-    """A pointer to the words of a variable that is defined elsewhere."""
-    (here,) = emit.call(f"symbol {name}", [], [INT])
-    return emit.pointing(here, INT)
-
-
-@_row
-def handed(emit: Emitter, function: Value, operands: Value) -> Value:
-    """A function with its operands on the stack: the addresses of a function of these and of the
-    number of a piece, and of the operands."""
-    assert isinstance(function, Known)
-    given = members(operands)
-    kinds = tuple(map(type_of, given))
-    entry = entry_of(function.value, (*kinds, INT))
-    parts = [part for each in given for part in flattened(emit, each)]
-    parameters = entry.function.parameters[: len(parts)]
-    name = emit.name("operands")
-    emit.add(Allocate(name, len(parts), INT))
-    inner = Emitter()
-    block, piece = inner.name("operands"), inner.name("piece")
-    arguments: list[Any] = []
-    for i, (part, (_, kind)) in enumerate(zip(parts, parameters, strict=True)):
-        dtype = INT if isinstance(kind, Pointer) else kind
-        if isinstance(part, Address):
-            (here,) = emit.call("address", [part], [INT])
-            part = here.operand
-        emit.add(Store(emit.pointing(Place(name, INT), dtype).buffer, _word(i, dtype), part, dtype))
-        taken = inner.load(inner.pointing(Place(block, INT), dtype), _word(i, dtype))
-        if isinstance(kind, Pointer):
-            arguments.append(address_of(inner.pointing(taken, kind.dtype)))
-        else:
-            arguments.append(taken.operand)
-    inner.call(entry.function, [*arguments, piece], entry.function.results)
-    taker = Function(
-        f"{entry.function.name}.piece", ((block, Pointer(INT)), (piece, INT)), tuple(inner.body)
-    )
-    (code,) = emit.call("code", [taker], [INT])
-    return code, emit.address(Place(name, INT))
-
-
-def _word(i: int, dtype: np.dtype) -> Affine:
-    """The position of a word among elements of a dtype."""
-    return Affine(i * 8 // dtype.itemsize, ())
-
-
-@_row
-def packed(emit: Emitter, *operands: Value) -> Value:
-    return operands

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...ir.affine import ZERO, Affine
 from ...ir.statements import Literal, Operand
-from ..lean.syntax import Unsupported
+from .syntax import Unsupported
 
 INT, UINT, BOOL = np.dtype(np.int64), np.dtype(np.uint64), np.dtype(bool)
 DOUBLE, SINGLE = np.dtype(np.float64), np.dtype(np.float32)

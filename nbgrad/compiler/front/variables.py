@@ -10,8 +10,8 @@ import numpy as np
 from ...ir.scalar import NAMES, arg
 from ...ir.statements import Assign, Literal, Load
 from ...ir.statements import Variable as Declared
-from ..lean.syntax import Unsupported
 from .emit import Emitter
+from .syntax import Unsupported
 from .values import INT, Known, Number, Place, Value
 
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from ...ir.statements import Break, Continue, For, If, Literal, Raise, Return, Statement, While
-from ..lean.syntax import Unsupported, definition_of
 from .elements import element, set_element
 from .emit import Emitter
 from .expressions import OPERATORS, Expressions, refuse
+from .syntax import Unsupported, definition_of
 from .values import INT, UINT, Known, Number, Value, members
 
 _END = (Break, Continue, Raise, Return)

@@ -11,17 +11,22 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from ...runtime.layout import DATA, HEAD, IS_KNOWN, ITEMS, LENGTHS, STRIDES
-from ..numba_api import PyCallWrapper
-from .arrays import array_of
-from .functions import Inner
+from ..runtime.layout import DATA, HEAD, IS_KNOWN, ITEMS, LENGTHS, STRIDES
+from .edge import Described
+from .numba_api import PyCallWrapper
+from .numba_arrays import array_of
 
 _WORD = ir.IntType(64)
 _BYTES = ir.IntType(8).as_pointer()
 
 
 def add_entry(
-    target: Any, library: Any, function: Inner, described: Any, environment: Any, release_gil: bool
+    target: Any,
+    library: Any,
+    function: Described,
+    described: Any,
+    environment: Any,
+    release_gil: bool,
 ) -> None:
     """Add the entry of a function to its module; `library` gets Numba's own where that has to
     be."""

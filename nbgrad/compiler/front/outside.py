@@ -1,0 +1,136 @@
+"""Instructions that call what is outside of a function: symbols, C functions, threads, functions
+that are written in LLVM's terms."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...ir.affine import Affine
+from ...ir.statements import Address, Allocate, Function, Pointer, Store
+from ..host import is_wide as has_wide_vectors
+from ..llvm_instructions import WRITTEN
+from .emit import Emitter, address_of
+from .functions import entry_of, flattened, type_of
+from .instructions import NOTHING, a_place
+from .table import INSTRUCTIONS, row
+from .values import BOOL, INT, Array, Known, Place, Value, members
+
+
+def _known(name: str, dtype: np.dtype | None, *kinds: np.dtype | None) -> None:
+    """A function of the target of pointers (None) and of numbers of dtypes."""
+
+    def write(emit: Emitter, *operands: Value) -> Value:
+        given = [
+            address_of(a_place(x.place if isinstance(x, Array) else x))
+            if kind is None
+            else emit.cast(x, kind).operand
+            for x, kind in zip(operands, kinds, strict=True)
+        ]
+        found = emit.call(name, given, [] if dtype is None else [dtype])
+        return found[0] if found else NOTHING
+
+    INSTRUCTIONS[name] = write
+
+
+_known("acquire", BOOL, None, INT, BOOL)
+_known("release", None, None, INT)
+_known("ident", INT, None)
+_known("counted", INT, None, INT, INT)
+_known("run", None, INT, INT, INT)
+
+
+@row
+def dtype_of_pointer(emit: Emitter, place: Value) -> Value:
+    return Known(a_place(place).dtype)
+
+
+@row
+def room_like(emit: Emitter, place: Value, count: Value) -> Value:
+    """Elements of the dtype of another pointer, on the stack."""
+    name, dtype = emit.name("room"), a_place(place).dtype
+    assert isinstance(count, Known)
+    emit.add(Allocate(name, count.value, dtype))
+    return Place(name, dtype)
+
+
+@row
+def is_wide(emit: Emitter) -> Value:
+    return Known(has_wide_vectors())
+
+
+@row
+def written(emit: Emitter, maker: Callable[[np.dtype], tuple[str, str]], *operands: Value) -> Value:
+    """A function that `maker` writes in LLVM's terms, for the dtype of its first argument."""
+    symbol, text = maker(a_place(operands[0]).dtype)
+    WRITTEN[symbol] = text
+    given = [part for operand in operands for part in flattened(emit, operand)]
+    emit.call(f"written {symbol}", given, [])
+    return NOTHING
+
+
+@row
+def extern(emit: Emitter, name: str, *operands: Value) -> Value:
+    """A C function that returns an int, which is ignored."""
+    given = [part for operand in operands for part in flattened(emit, operand)]
+    emit.call(f"extern {name}", given, [])
+    return NOTHING
+
+
+@row
+def at_address(emit: Emitter, function: Value, *operands: Value) -> Value:
+    """A C function at an address, which returns an int that is ignored."""
+    given = [part for operand in operands for part in flattened(emit, operand)]
+    emit.call("at_address", [emit.cast(function, INT).operand, *given], [])
+    return NOTHING
+
+
+@row
+def symbol(emit: Emitter, name: str) -> Value:
+    """A pointer to the words of a variable that is defined elsewhere."""
+    (here,) = emit.call(f"symbol {name}", [], [INT])
+    return emit.pointing(here, INT)
+
+
+@row
+def handed(emit: Emitter, function: Value, operands: Value) -> Value:
+    """A function with its operands on the stack: the addresses of a function of these and of the
+    number of a piece, and of the operands."""
+    assert isinstance(function, Known)
+    given = members(operands)
+    kinds = tuple(map(type_of, given))
+    entry = entry_of(function.value, (*kinds, INT))
+    parts = [part for each in given for part in flattened(emit, each)]
+    parameters = entry.function.parameters[: len(parts)]
+    name = emit.name("operands")
+    emit.add(Allocate(name, len(parts), INT))
+    inner = Emitter()
+    block, piece = inner.name("operands"), inner.name("piece")
+    arguments: list[Any] = []
+    for i, (part, (_, kind)) in enumerate(zip(parts, parameters, strict=True)):
+        dtype = INT if isinstance(kind, Pointer) else kind
+        if isinstance(part, Address):
+            (here,) = emit.call("address", [part], [INT])
+            part = here.operand
+        emit.add(Store(emit.pointing(Place(name, INT), dtype).buffer, _word(i, dtype), part, dtype))
+        taken = inner.load(inner.pointing(Place(block, INT), dtype), _word(i, dtype))
+        if isinstance(kind, Pointer):
+            arguments.append(address_of(inner.pointing(taken, kind.dtype)))
+        else:
+            arguments.append(taken.operand)
+    inner.call(entry.function, [*arguments, piece], entry.function.results)
+    taker = Function(
+        f"{entry.function.name}.piece", ((block, Pointer(INT)), (piece, INT)), tuple(inner.body)
+    )
+    (code,) = emit.call("code", [taker], [INT])
+    return code, emit.address(Place(name, INT))
+
+
+def _word(i: int, dtype: np.dtype) -> Affine:
+    """The position of a word among elements of a dtype."""
+    return Affine(i * 8 // dtype.itemsize, ())
+
+
+@row
+def packed(emit: Emitter, *operands: Value) -> Value:
+    return operands
