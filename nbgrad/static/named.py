@@ -287,11 +287,11 @@ def _difference(one: "Variant", other: "Variant") -> str:
         odd = sorted(one.signature.conditions.keys() ^ other.signature.conditions.keys())[0]
         line = one.signature.conditions.get(odd) or other.signature.conditions.get(odd)
         return f" ({line or odd})"
-    for x, y in zip(one.source.splitlines(), other.source.splitlines(), strict=False):
-        if x != y:
-            _, mark, line = x.partition("  # ")
-            return f" ({line})" if mark else f" ({x.strip()} against {y.strip()})"
-    if len(one.source) != len(other.source):
+    if one.code != other.code:
+        for x, y in zip(one.source.splitlines(), other.source.splitlines(), strict=False):
+            if x != y:
+                _, mark, line = x.partition("  # ")
+                return f" ({line})" if mark else f" ({x.strip()} against {y.strip()})"
         return " (programs of different length)"
     pairs = zip(one.captured, other.captured, strict=True)
     same = all(x is y or static_key(x) == static_key(y) for x, y in pairs)

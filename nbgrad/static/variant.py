@@ -64,6 +64,11 @@ class Variant:
         return all(eval(condition, {}, known) for condition in self.signature.conditions)
 
     @property
+    def code(self) -> str:
+        """The LLVM assembly of the kernels and the core."""
+        return self._emitted.linked.text
+
+    @property
     def source(self) -> str:
         """The text of the Numba module, with the user's lines as comments beside the steps."""
         from .inspect.report import annotate
