@@ -54,6 +54,7 @@ class Module:
         self.functions: dict[str, str] = {}  # names by text
         self.results: dict[str, list[np.dtype]] = {}  # by name
         self.cores: dict[str, str] = {}  # names of functions by those of cores
+        self._texts: dict[int, tuple[Kernel, str]] = {}  # by identity
         self._returned: dict[str, list[np.dtype]] = {}  # by text
         self.needs: dict[str, tuple[str, tuple[str, ...], str]] = {}
         self.intrinsics: dict[str, str] = {}  # declarations by name
@@ -69,6 +70,12 @@ class Module:
 
     def text_of(self, kernel: Kernel) -> str:
         """The text of a kernel, with @ in place of its name."""
+        known = self._texts.get(id(kernel))
+        if known is None:
+            known = self._texts[id(kernel)] = kernel, self._written(kernel)
+        return known[1]
+
+    def _written(self, kernel: Kernel) -> str:
         writer = FunctionWriter(self)
         pointers = [writer.parameter(f"p{i}") for i in range(len(kernel.buffers))]
         parameters = [f"ptr noalias {pointer}" for pointer in pointers]

@@ -5,7 +5,6 @@ among `errors` of its module.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,6 +25,7 @@ from ..ir.statements import (
     Statement,
     While,
 )
+from ..ir.walk import walk
 from .llvm import FunctionWriter, Module, ascii_name, result_type
 from .llvm_instructions import instruction
 from .llvm_ops import Value, llvm_type, memory_type, truth
@@ -88,25 +88,19 @@ class FunctionModule(Module):
         return self._raising[id(function)]
 
     def _raises(self, body: Sequence[Statement]) -> bool:
-        for statement in body:
-            if isinstance(statement, Raise):
-                return True
-            if isinstance(statement, Call) and isinstance(statement.function, Function):
-                if self.may_raise(statement.function):
-                    return True
-            inner = (getattr(statement, each.name) for each in fields(statement)
-                     if is_dataclass(statement))  # fmt: skip
-            if any(isinstance(part, tuple) and self._raises(_statements(part)) for part in inner):
-                return True
-        return False
+        return any(
+            isinstance(each, Raise)
+            or (
+                isinstance(each, Call)
+                and isinstance(each.function, Function)
+                and self.may_raise(each.function)
+            )
+            for each in walk(body)
+        )
 
     def results_of(self, function: Function) -> list[np.dtype]:
         """The dtypes of what a function returns, with its status."""
         return [_STATUS] * self.may_raise(function) + list(function.results)
-
-
-def _statements(parts: Sequence[Any]) -> list[Any]:
-    return [part for part in parts if is_dataclass(part)]
 
 
 def write_function(module: FunctionModule, function: Function) -> str:

@@ -157,7 +157,7 @@ class Writer:
         """The value of a name or of a literal."""
         if not isinstance(operand, str):
             number = operand.number
-            if is_dynamic(number):
+            if type(number) not in (int, float) and is_dynamic(number):
                 return cast(self, self.size(number), operand.dtype)
             return constant(number, operand.dtype)
         slot = self._slots.get(operand)
@@ -185,8 +185,8 @@ class Writer:
 
     def size(self, n: Any) -> Value:
         """An integer that may be known at run time, by its formula."""
-        if not is_dynamic(n):
-            return constant(n, INT)
+        if type(n) is int or not is_dynamic(n):
+            return Value(str(int(n)), INT)
         return self._polynomial(n.terms)
 
     def _polynomial(self, terms: Any) -> Value:
@@ -212,17 +212,17 @@ class Writer:
         for name, step in at.terms:
             value = self.operand(name) if isinstance(name, str) else self.values[name]
             text = cast(self, value, INT).text
-            if step != 1 or is_dynamic(step):
+            if type(step) is not int or step != 1:
                 text = self.emit(f"mul i64 {text}, {self.size(step).text}")
             total = self.emit(f"add i64 {total}, {text}") if total else text
-        if is_dynamic(at.const) or at.const or not total:
+        if type(at.const) is not int or at.const or not total:
             text = self.size(at.const).text
             total = self.emit(f"add i64 {total}, {text}") if total else text
         return Value(total, INT)
 
     def place(self, pointer: str, at: Affine, dtype: np.dtype) -> str:
         """The address of an element."""
-        if not at.terms and not is_dynamic(at.const) and at.const == 0:
+        if not at.terms and type(at.const) is int and at.const == 0:
             return pointer
         where = self.position(at).text
         return self.emit(f"getelementptr {memory_type(dtype)}, ptr {pointer}, i64 {where}")

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ...ir.core import CoreStep, RunKernel
-from ...ir.statements import PIECE, Assign, Kernel, Literal, Pieces, Statement
-from ...ir.walk import with_inner
+from ...ir.statements import PIECE, Assign, Kernel, Literal, Operand, Pieces, Statement
+from ...ir.walk import walk, with_inner
 
 
 def share_kernels(steps: Sequence[CoreStep], text_of: Callable[[Kernel], str]) -> list[CoreStep]:
@@ -17,7 +17,7 @@ def share_kernels(steps: Sequence[CoreStep], text_of: Callable[[Kernel], str]) -
     opened: dict[int, tuple[Kernel, list[Literal], str]] = {}
     texts: dict[str, set[str]] = {}
     for at, step in enumerate(steps):
-        if isinstance(step.statement, RunKernel):
+        if isinstance(step.statement, RunKernel) and _has_constants(step.statement.kernel):
             kernel, constants = _opened(step.statement.kernel)
             text = text_of(kernel)
             opened[at] = kernel, constants, text
@@ -26,13 +26,22 @@ def share_kernels(steps: Sequence[CoreStep], text_of: Callable[[Kernel], str]) -
     results = []
     for at, step in enumerate(steps):
         run = step.statement
-        if isinstance(run, RunKernel) and len(texts[opened[at][2]]) > 1:
+        if isinstance(run, RunKernel) and at in opened and len(texts[opened[at][2]]) > 1:
             kernel, constants, text = opened[at]
             kernel = kernels.setdefault(text, kernel)
             numbers = (*run.numbers, *constants)
             step = replace(step, statement=replace(run, kernel=kernel, numbers=numbers))
         results.append(step)
     return results
+
+
+def _has_constants(kernel: Kernel) -> bool:
+    assigned = (s for s in walk(kernel.body) if isinstance(s, Assign))
+    return any(map(_is_constant, (x for let in assigned for x in let.operands)))
+
+
+def _is_constant(operand: Operand) -> bool:
+    return isinstance(operand, Literal) and operand.dtype.kind == "f"
 
 
 def _opened(kernel: Kernel) -> tuple[Kernel, list[Literal]]:
@@ -49,7 +58,7 @@ def _opened(kernel: Kernel) -> tuple[Kernel, list[Literal]]:
     def opened(statement: Statement) -> Statement:
         if isinstance(statement, Assign):
             operands = tuple(
-                name_of(x) if isinstance(x, Literal) and x.dtype.kind == "f" else x
+                name_of(x) if _is_constant(x) else x  # pyright: ignore[reportArgumentType]
                 for x in statement.operands
             )
             return replace(statement, operands=operands)
