@@ -5,7 +5,6 @@ among `errors` of its module.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -94,19 +93,14 @@ class FunctionModule(Module):
             if isinstance(statement, Call) and isinstance(statement.function, Function):
                 if self.may_raise(statement.function):
                     return True
-            inner = (getattr(statement, each.name) for each in fields(statement)
-                     if is_dataclass(statement))  # fmt: skip
-            if any(isinstance(part, tuple) and self._raises(_statements(part)) for part in inner):
+            inner = (getattr(statement, name, ()) for name in ("body", "then", "otherwise"))
+            if any(isinstance(part, tuple) and self._raises(part) for part in inner):
                 return True
         return False
 
     def results_of(self, function: Function) -> list[np.dtype]:
         """The dtypes of what a function returns, with its status."""
         return [_STATUS] * self.may_raise(function) + list(function.results)
-
-
-def _statements(parts: Sequence[Any]) -> list[Any]:
-    return [part for part in parts if is_dataclass(part)]
 
 
 def write_function(module: FunctionModule, function: Function) -> str:
