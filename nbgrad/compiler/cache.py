@@ -1,10 +1,9 @@
-"""The disk cache of compiled kernels.
+"""The disk cache of machine code.
 
-Numba's own cache keeps an index and a data file per function, which races between processes,
-trusts what it unpickles and ignores constants in its key. Here one file holds one compiled
-signature: its name is a hash of all that the machine code depends on, it begins with a mark of ours
-and the sha256 of that name and of the rest, and it appears by a rename. Whatever goes wrong is a
-miss. `_folder` says whose files are loaded, `_payload` what they hold.
+One file holds what was compiled at once: its name is a hash of all that the machine code depends
+on, it begins with a magic number and the sha256 of that name and of the rest, and it appears by a
+rename. Any fault is a cache miss. `folder` checks whose files are loaded; `numba_cache` stores
+kernels that Numba compiled, `machine` those of LLVM assembly.
 """
 
 import hashlib
@@ -14,8 +13,9 @@ import sys
 import threading
 import time
 import warnings
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import TypeVar
 
 import llvmlite
 import numba
@@ -25,15 +25,24 @@ from llvmlite import binding
 from ..errors import CacheWarning
 from ..runtime.layout import IS_KNOWN
 from .compile_lock import Turn
-from .externals import know_runtime, refresh
-from .folder import MAGIC, SUFFIX, Folder, Untrusted, chosen, digest
-from .numba_api import compiler, config, environment
-from .payload import Unstorable, packed, unpacked
+from .folder import MAGIC, SUFFIX, Folder, Unstorable, Untrusted, chosen, digest
+from .numba_api import config
 from .sources import SOURCES, are_as_imported
 
-__all__ = ["KernelCache", "attach", "compiling", "counts", "folder", "stamp"]
+__all__ = [
+    "compiling",
+    "counts",
+    "file_name",
+    "folder",
+    "loaded",
+    "save",
+    "stamp",
+    "turn_for",
+    "warn_once",
+]
 
-# Numba compiles and asks its caches under one global lock, so plain integers count right.
+_T = TypeVar("_T")
+# All compilations and loads run under Numba's global lock, so plain integers count right.
 counts = {"compiled": 0, "loaded": 0}
 # Options of Numba that shape machine code and stand neither in a source nor in the CPU's name.
 _OPTIONS = (
@@ -100,135 +109,69 @@ class _Compiling:
 compiling = _Compiling()
 
 
-def attach(dispatcher: Any, name: str, content: str) -> None:
-    """Give `dispatcher` our cache; with a Numba that has no place for it, a warning and none."""
-    needed = (
-        (dispatcher, "_cache"),
-        (dispatcher, "_compiler"),
-        (compiler, "compile_result"),
-        (environment, "_rebuild_env"),
-        (environment, "lookup_environment"),
-    )
-    missing = [piece for owner, piece in needed if not hasattr(owner, piece)]
-    if missing:
-        _warn(
-            "numba",
-            f"Numba {numba.__version__} lacks {', '.join(missing)}, which the kernel cache needs: "
-            "kernels are compiled again in each process; another version of Numba mends that",
+def turn_for(name: str) -> Turn | None:
+    """The turn to make the file `name`: other processes of this machine wait until it ends, and
+    load what was stored. None where they would gain nothing from that."""
+    store = folder()
+    if store is None or store.holds(name) or "save" in _warned:
+        return None
+    with compiling:
+        return Turn(name, lambda: store.holds(name))
+
+
+def loaded(name: str, read: Callable[[memoryview], _T], is_counted: bool = True) -> _T | None:
+    """What `read` makes of the file `name`; None where there is no such file, or a bad one."""
+    store = folder()
+    if store is None:
+        return None
+    try:
+        result = read(_checked(name, store.read(name)))
+    except FileNotFoundError:
+        return None
+    except Exception as error:
+        warn_once(
+            "load",
+            f"a kernel is compiled again, since {store.path / name} cannot be used: {error}",
         )
-    else:
-        dispatcher._cache = KernelCache(name, content)
-        compile_one = dispatcher._compiler.compile
-
-        def watched(*args):
-            with compiling:
-                try:
-                    refresh(dispatcher.targetctx)
-                    return compile_one(*args)
-                except BaseException:
-                    dispatcher._cache.end_turn()
-                    raise
-
-        dispatcher._compiler.compile = watched
+        return None
+    counts["loaded"] += is_counted
+    return result
 
 
-class KernelCache:
-    """What a Numba dispatcher asks of its cache, for one kernel.
+def save(name: str, pieces: Callable[[], Sequence[bytes]], is_counted: bool = True) -> None:
+    """Count a compilation, and store its result where that is possible: `pieces` gives the bytes,
+    or raises Unstorable."""
+    counts["compiled"] += is_counted
+    store = folder()
+    if store is None:
+        return
+    if not are_as_imported():
+        warn_once(
+            "sources",
+            "files of nbgrad have changed since this process imported them, so kernels that it "
+            "compiles are not stored; start the process again",
+        )
+        return
+    try:
+        written = pieces()
+        _prune(store)
+        store.write(name, MAGIC, digest(name, written), *written)
+    except Unstorable:
+        return
+    except Exception as error:
+        warn_once(
+            "save",
+            f"compiled kernels cannot be stored in {store.path} ({error}) and are compiled "
+            "again in each process; make room there, or set NBGRAD_CACHE_DIR to another folder",
+        )
 
-    `name` is for people who look into the folder, `content` is the text that was compiled.
-    """
 
-    def __init__(self, name: str, content: str):
-        self._name = name
-        self._content = content
-        self._turn: Turn | None = None
-
-    def load_overload(self, sig, target_context):
-        """The kernel from the disk; else None, and this process has the turn to compile it."""
-        know_runtime(target_context)
-        store = folder()
-        if store is None:
-            return None
-        name = self._file(sig, target_context.codegen())
-        if not store.holds(name) and "save" not in _warned:  # else nobody gains from waiting
-            with compiling:
-                self._turn = Turn(name, lambda: store.holds(name))
-        result = self._loaded(store, name, target_context)
-        if result is not None:
-            self.end_turn()
-        return result
-
-    def end_turn(self):
-        """Let other processes compile it, or load what was stored."""
-        turn, self._turn = self._turn, None
-        if turn is not None:
-            turn.end()
-
-    def _loaded(self, store: Folder, name: str, target_context):
-        try:
-            result = unpacked(_checked(name, store.read(name)), target_context)
-        except FileNotFoundError:
-            return None
-        except Exception as error:
-            _warn(
-                "load",
-                f"a kernel is compiled again, since {store.path / name} cannot be used: {error}",
-            )
-            return None
-        counts["loaded"] += 1
-        return result
-
-    def save_overload(self, sig, data):
-        try:
-            self._save(sig, data)
-        finally:
-            self.end_turn()
-
-    def _save(self, sig, data):
-        counts["compiled"] += 1
-        store = folder()
-        # Code with addresses of this process in it would crash the next one.
-        if store is None or data.library.has_dynamic_globals:
-            data.library.drop()
-            return
-        if not are_as_imported():
-            data.library.drop()
-            _warn(
-                "sources",
-                "files of nbgrad have changed since this process imported them, so kernels that it "
-                "compiles are not stored; start the process again",
-            )
-            return
-        name = self._file(sig, data.codegen)
-        try:
-            pieces = packed(data)
-            _prune(store)
-            store.write(name, MAGIC, digest(name, pieces), *pieces)
-        except Unstorable:
-            return
-        except Exception as error:
-            _warn(
-                "save",
-                f"compiled kernels cannot be stored in {store.path} ({error}) and are compiled "
-                "again in each process; make room there, or set NBGRAD_CACHE_DIR to another folder",
-            )
-
-    def _file(self, sig, codegen) -> str:
-        options = [getattr(config, option, None) for option in _OPTIONS]
-        target = repr((codegen.magic_tuple(), options))
-        parts = (self._name, self._content, str(sig), target, stamp())
-        key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
-        return f"{self._name[:80]}-{key}{SUFFIX}"
-
-    @property
-    def cache_path(self):
-        return str(folder() or "")
-
-    def enable(self): ...
-
-    def disable(self): ...
-
-    def flush(self): ...
+def file_name(name: str, *parts: str) -> str:
+    """The name of the file for `name`, for people who look into the folder, and for all that the
+    machine code depends on besides the sources and Numba's options: `parts`."""
+    options = [getattr(config, option, None) for option in _OPTIONS]
+    whole = "\0".join((name, *parts, repr(options), stamp()))
+    return f"{name[:80]}-{hashlib.sha256(whole.encode()).hexdigest()[:32]}{SUFFIX}"
 
 
 @cache
@@ -256,7 +199,7 @@ def folder() -> Folder | None:
         path = chosen()
         return Folder(path)
     except (OSError, RuntimeError, Untrusted) as error:
-        _warn(
+        warn_once(
             "folder",
             f"the cache folder{f' {path}' if path else ''} is not used ({error}): kernels are "
             "compiled again in each process; set NBGRAD_CACHE_DIR to a folder of your own, in "
@@ -282,7 +225,7 @@ def _prune(store: Folder) -> None:
     store.prune(_LIMIT)
 
 
-def _warn(kind: str, message: str) -> None:
+def warn_once(kind: str, message: str) -> None:
     """Warn once for each kind of fault: of many workers the first one does, for all of them."""
     if kind not in _warned:
         _warned.add(kind)

@@ -89,7 +89,7 @@ class Edge:
         from .linked import EVERY  # which is compiled by this
 
         for symbol in self._module.linked:
-            library.add_linking_library(EVERY[symbol].library(self._target))
+            library.add_linking_library(EVERY[symbol].library)
         texts = [
             text for name, text in self._module.intrinsics.items() if name not in module.globals
         ]

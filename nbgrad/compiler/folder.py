@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["MAGIC", "SUFFIX", "Folder", "Untrusted", "chosen", "digest"]
+__all__ = ["MAGIC", "SUFFIX", "Folder", "Unstorable", "Untrusted", "chosen", "digest"]
 
 SUFFIX = ".nbgrad"
 # Every file of ours begins so.
@@ -208,6 +208,10 @@ def digest(name: str, pieces: Iterable[bytes | memoryview]) -> bytes:
 
 class Untrusted(Exception):
     """Why code must not be loaded from a folder or a file."""
+
+
+class Unstorable(Exception):
+    """A compiled function with something in it that the format of files has no words for."""
 
 
 _SIDES = ("src", "dst")

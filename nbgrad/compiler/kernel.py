@@ -19,10 +19,11 @@ from numba.extending import intrinsic
 
 from ..runtime.gc_freeze import uncollected
 from ..runtime.signals import held_back
-from .cache import attach, counts
+from .cache import counts
 from .forks import fork_safe
 from .front.syntax import TEXTS
 from .numba_api import Compiler, CPUDispatcher, complaint, config, global_compiler_lock, is_theirs
+from .numba_cache import attach
 from .pipeline import Inside, Outside, fallbacks
 from .sources import of_code
 

@@ -36,10 +36,11 @@ try:
     from numba.core import typed_passes as typed
     from numba.core import untyped_passes as untyped
     from numba.core.bytecode import FunctionIdentity
+    from numba.core.callconv import create_error_model
     from numba.core.callwrapper import PyCallWrapper
     from numba.core.ccallback import CFunc
-    from numba.core.codegen import JITCodeLibrary
-    from numba.core.compiler import Compiler, CompilerBase, _LowerResult, compile_result
+    from numba.core.codegen import JITCodeLibrary, get_host_cpu_features
+    from numba.core.compiler import Compiler, CompilerBase, Flags, _LowerResult, compile_result
     from numba.core.compiler_lock import global_compiler_lock
     from numba.core.compiler_machinery import PassManager, register_pass
     from numba.core.cpu_options import FastMathOptions
@@ -52,6 +53,7 @@ try:
     from numba.core.registry import CPUDispatcher, cpu_target
     from numba.core.runtime import _nrt_python  # pyright: ignore[reportAttributeAccessIssue]
     from numba.core.runtime.nrt import rtsys
+    from numba.core.targetconfig import ConfigStack
     from numba.core.typing.templates import Signature, signature
     from numba.core.typing.typeof import typeof_impl
     from numba.core.utils import OPERATORS_TO_BUILTINS
@@ -100,10 +102,11 @@ for _owner, _names in _ATTRIBUTES:
 
 __all__ = [
     "OPERATORS_TO_BUILTINS", "SUPPORTED", "CFunc", "CPUDispatcher", "Compiler", "CompilerBase",
-    "Dispatcher", "Environment", "FastMathOptions", "FunctionDescriptor", "FunctionIdentity",
-    "JITCodeLibrary", "NumbaError", "PassManager", "PyCallWrapper", "PythonFunctionDescriptor",
-    "Signature", "_Intrinsic", "_LowerResult", "_dynfunc", "_nrt_python", "cgutils",
-    "compile_result", "compiler", "complaint", "config", "cpu_target", "default_manager",
-    "environment", "ffi", "global_compiler_lock", "is_theirs", "numpy_support", "register_pass",
-    "rtsys", "signature", "typed", "typeof_impl", "untyped",
+    "ConfigStack", "Dispatcher", "Environment", "FastMathOptions", "Flags", "FunctionDescriptor",
+    "FunctionIdentity", "JITCodeLibrary", "NumbaError", "PassManager", "PyCallWrapper",
+    "PythonFunctionDescriptor", "Signature", "_Intrinsic", "_LowerResult", "_dynfunc",
+    "_nrt_python", "cgutils", "compile_result", "compiler", "complaint", "config", "cpu_target",
+    "create_error_model", "default_manager", "environment", "ffi", "get_host_cpu_features",
+    "global_compiler_lock", "is_theirs", "numpy_support", "register_pass", "rtsys", "signature",
+    "typed", "typeof_impl", "untyped",
 ]  # fmt: skip

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numba.core import types
 
+from .folder import Unstorable
 from .numba_api import (
     FunctionDescriptor,
     PythonFunctionDescriptor,
@@ -30,15 +31,13 @@ _PLAIN = {
 }
 
 
-class Unstorable(Exception):
-    """A compiled function with something in it that the format has no words for."""
-
-
 def packed(result: Any) -> list[bytes]:
     """The pieces of a compiled function, whose library drops its object code. Raises Unstorable."""
     library, function, signature = result.library, result.fndesc, result.signature
     if type(library) is not Library or type(function) is not PythonFunctionDescriptor:
         raise Unstorable(f"{type(library).__name__} of {type(function).__name__}")
+    if library.has_dynamic_globals:
+        raise Unstorable("addresses of this process")
     if result.objectmode or result.lifted or result.reload_init or signature.recvr is not None:
         raise Unstorable("object mode, lifted loops or code that must run when it is loaded")
     used = map(environment.lookup_environment, library.environments)

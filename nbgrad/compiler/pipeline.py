@@ -109,6 +109,11 @@ class _Library(JITCodeLibrary):
     def _final_module(self, module: Any):
         self._tree = module
 
+    @property
+    def bitcode(self) -> bytes:
+        """The LLVM code of a finished library, for callers."""
+        return self._bitcode
+
     def _optimize_functions(self, ll_module):
         ll_module.data_layout = self._codegen._data_layout
 

@@ -10,10 +10,9 @@ import numba
 import numpy as np
 from numba import types
 
-from .kernel import DISABLED, guarded, jitted, kernel, kernel_from_source, module_of, undisturbed
+from .kernel import DISABLED, guarded, jitted, kernel_from_source, module_of, undisturbed
 from .linked import Linked
 from .numba_api import CPUDispatcher, NumbaError, global_compiler_lock, numpy_support
-from .pointers import address
 
 _REAL = types.CPointer(types.float64)
 _TABLE = types.CPointer(types.intp)
@@ -78,18 +77,7 @@ class Entry:
             *(np.float64(x) if type(x) is float else x for x in args)
         )
 
-    @property
-    def alone(self) -> Callable:
-        """What is called, without a look at types where it was prepared for one set of them. Given
-        numbers, and arrays that were made for it, it converts them or raises TypeError; any other
-        array is memory that it would read as if it were of its type."""
-        if DISABLED or len(self._types) != 1:
-            return self.call
-        (types,) = self._types
-        maker: Any = self._kernel.dispatcher
-        return maker.overloads[types].entry_point
-
-    def run(self, arguments: Sequence[Any]) -> Any:
+    def run(self, *arguments: Any) -> Any:
         """Call it, compiled for the types of `arguments` where that is not done."""
         if not self._types:
             self.prepare(arguments)
@@ -147,29 +135,6 @@ def cfunc(name: str, source: str, kind: str) -> Any:
         return numba.cfunc(SIGNATURES[kind], error_model="numpy", fastmath={"contract"})(function)
 
 
-@kernel
-def pack(table, at, a, b, c, d, e, f, g, h):
-    """The addresses of eight arrays into a table, from place `at` on."""
-    table[at] = address(a)
-    table[at + 1] = address(b)
-    table[at + 2] = address(c)
-    table[at + 3] = address(d)
-    table[at + 4] = address(e)
-    table[at + 5] = address(f)
-    table[at + 6] = address(g)
-    table[at + 7] = address(h)
-
-
-@kernel
-def overlapping(starts, sizes, first):
-    """Whether any of the blocks of memory from place `first` on shares memory with another."""
-    for j in range(first, len(sizes)):
-        for i in range(j):
-            if starts[i] < starts[j] + sizes[j] and starts[j] < starts[i] + sizes[i]:
-                return True
-    return False
-
-
 class _Arena(threading.local):
     """Scratch of one thread: it grows, and what is steady allocates nothing."""
 
@@ -189,4 +154,4 @@ def arena(size: int) -> np.ndarray:
     return block
 
 
-__all__ = ["DISABLED", "Entry", "arena", "cfunc", "home_of", "njit", "overlapping", "pack"]
+__all__ = ["DISABLED", "Entry", "arena", "cfunc", "home_of", "home_of_core", "njit"]

@@ -182,6 +182,4 @@ class Variant:
     def python(self) -> PythonEntry:
         """The entry that Python calls."""
         made = self._emitted
-        return PythonEntry(
-            self.program, self.signature, self.captured, self._module, made.in_pieces, made.is_brief
-        )
+        return PythonEntry(self.program, self.signature, self.captured, made, self._module)

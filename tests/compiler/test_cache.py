@@ -23,7 +23,7 @@ from numba.core import caching, compiler, config, environment
 
 import nbgrad
 from nbgrad.compiler import cache as _cache
-from nbgrad.compiler import sources
+from nbgrad.compiler import numba_cache, sources
 
 # -- from one process to the next ------------------------------------------------------------------
 
@@ -225,10 +225,10 @@ def test_numba_has_the_private_pieces_that_the_cache_needs():
     dispatcher: Any = numba.njit(lambda x: x)
     assert isinstance(dispatcher._cache, caching._Cache)
     asked = {name for name in vars(caching._Cache) if not name.startswith("_")}
-    assert asked <= set(dir(_cache.KernelCache))
+    assert asked <= set(dir(numba_cache.KernelCache))
     for name in ("load_overload", "save_overload"):
         theirs = inspect.signature(getattr(caching._Cache, name))
-        ours = inspect.signature(getattr(_cache.KernelCache, name))
+        ours = inspect.signature(getattr(numba_cache.KernelCache, name))
         assert list(theirs.parameters) == list(ours.parameters)
     assert callable(compiler.compile_result) and callable(environment.lookup_environment)
     assert callable(environment._rebuild_env)
@@ -247,7 +247,7 @@ def test_numba_has_the_private_pieces_that_the_cache_needs():
 def test_without_a_private_piece_there_is_no_cache(fork, tmp_path, owner, name):
     code = f"""
 from types import SimpleNamespace
-from nbgrad.compiler import cache as _cache
+from nbgrad.compiler import numba_cache as _cache
 # Numba itself keeps its pieces; the cache sees a Numba without them.
 _cache.compiler = SimpleNamespace(compile_result=1)
 _cache.environment = SimpleNamespace(_rebuild_env=1, lookup_environment=1)
@@ -266,7 +266,7 @@ def test_a_dispatcher_without_a_place_for_a_cache_is_left_alone(monkeypatch):
         __slots__ = ()
 
     with pytest.warns(nbgrad.CacheWarning, match="lacks _cache"):
-        _cache.attach(Dispatcher(), "name", "text")
+        numba_cache.attach(Dispatcher(), "name", "text")
 
 
 def test_a_warning_made_an_error_reaches_the_user_once(fork, tmp_path):

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...core.primitive import Aval
 from ...core.symbols import static_key
-from ...errors import has_mask, require_unmasked
+from ...errors import require_unmasked
 from ...kernels.shapes import require_axes
 from ...rules.dtypes import known
 from ...runtime.kinds import is_a
@@ -74,18 +74,18 @@ def entry_argument(leaf: Leaf) -> Leaf:
 def as_number(leaf: np.ndarray | np.generic, dtype: np.dtype) -> np.generic | float | int:
     """An array or number of NumPy's without axes as a number: one of Python's where programs take
     those to be of this dtype."""
-    number = dtype.type(leaf.astype(dtype))
+    number = np.dtype(dtype.str).type(leaf.astype(dtype))
     return number.item() if dtype in PYTHONS else number
 
 
 class Writer:
     """Lines that take arguments apart, and the expressions of their leaves.
 
-    Its own names begin with an underscore. Numba tells numbers of Python's apart from others,
-    unless `exact` numbers are asked for: then NumPy's are others too."""
+    Its own names begin with an underscore. The entry checks the types of numbers, unless they have
+    to be `exact`: then NumPy's are not taken for Python's."""
 
-    def __init__(self, packed: bool, exact: bool):
-        self.packed, self.exact = packed, exact
+    def __init__(self, exact: bool):
+        self.exact = exact
         self.lines: list[str] = []
         self.leaves: list[str] = []
         self.names: dict[str, Any] = {"_mismatch": _mismatch}
@@ -121,11 +121,6 @@ class Writer:
             known += f" and {self.new(static_key)}({name}) == {self.new(static_key(value))}"
         self.need(known)
 
-    def unmasked(self, name: str) -> str:
-        """The condition that an array has no mask."""
-        kind, masked = self.new(np.ndarray), self.new(has_mask)
-        return f"type({name}) is {kind} or not {masked}(type({name}))"
-
     def take(self, value: Any, name: str, parts: str) -> None:
         """Take an argument apart; names of its parts begin with `parts`."""
         kind = type(value)
@@ -160,11 +155,6 @@ class Writer:
                 self.need(f"type({name}) is {kind.__name__}")
             self.leaves.append(name)
         elif is_a(value, np.ndarray) and value.shape:
-            if self.packed:  # else the entry looks at them
-                if value.dtype is not known(value.dtype):  # bytes in another order
-                    raise Unwritten
-                self.need(f"{name}.dtype is {self.new(value.dtype)}")
-                self.need(self.unmasked(name))
             self.leaves.append(name)
         elif is_a(value, (np.ndarray, np.generic)):
             self.need(
@@ -196,16 +186,10 @@ class Writer:
             self._need_fields(tree, name, *attributes)
             for field in attributes[0]:
                 self.places(getattr(tree, field), f"{name}.{field}", signature)
-        elif kind is float and (value := signature.outputs[int(tree)]).shape:
+        elif kind is float and signature.outputs[int(tree)].shape:
             place = f"_r{int(tree)}"
             self.lines.append(f"{place} = {name}")
-            if self.packed:  # else the entry looks at them
-                dtype = self.new(value.dtype)
-                self.need(
-                    f"{place}.shape == {value.shape} and {place}.dtype is {dtype} "
-                    f"and {place}.flags.carray"
-                )
-                self.need(self.unmasked(place))
+            self.need(f"type({place}) is {self.new(np.ndarray)}")  # it is returned as it is
         elif not trees.is_leaf(tree):
             raise Unwritten
 

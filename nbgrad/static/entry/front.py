@@ -11,12 +11,10 @@ import numpy as np
 
 from ...compiler.program import DISABLED, arena
 from ...runtime.kinds import is_a
-from .address_table import check_apart, table_of
 from .flatten import PYTHONS, UNFIT, Writer, entry_argument
 
 if TYPE_CHECKING:
     from .python_entry import PythonEntry
-    from .signature import Signature
 
 _NOTHING = object()
 """In the place of an argument that is not given."""
@@ -38,8 +36,7 @@ def caller(
     Raises Unwritten where there is none for such arguments.
     """
     # Beside float32, a number of Python's has no dtype and one of NumPy's has.
-    exact = entry.program.is_narrow or entry.takes_numbers or DISABLED
-    writer = Writer(entry.signature.packed, exact)
+    writer = Writer(entry.program.is_narrow or DISABLED)
     names = [f"_p{i}" for i in range(len(args))]
     operands = _taken(writer, entry, args, static, names)
     taken, writer.lines = writer.lines, []
@@ -47,13 +44,13 @@ def caller(
         value = entry.signature.outputs[i]
         made = f"{writer.new(np.empty)}({value.shape}, {writer.new(value.dtype)})"
         writer.lines.append(f"_r{i} = {made}")
-    called = writer.new(guarded(entry.entry.alone if entry.takes_numbers else entry.entry.call))
-    _call(writer, entry, operands, called, into=False)
+    called = writer.new(guarded(entry.call))
+    _call(writer, entry, operands, called)
     attempt = ["if not _options:", *_inside([*taken, *writer.lines])]
     if gives:
         writer.lines = []
         writer.places(entry.tree, "out", entry.signature)
-        _call(writer, entry, operands, called, into=True)
+        _call(writer, entry, operands, called)
         attempt += ['out = _options["out"]', "if len(_options) == 1:"]
         attempt += _inside([*taken, *writer.lines])
     writer.names |= {"_general": general, "_given": _given, "_nothing": _NOTHING, "_unfit": UNFIT}
@@ -103,53 +100,23 @@ def _taken(
         name = writer.new(array)
         known = is_a(array, np.ndarray) and array.shape and entry_argument(array) is array
         operands.append(name if known else f"{writer.new(entry_argument)}({name})")
-    if signature.packed:  # else the entry looks at them
-        for name, value in zip(operands, signature.inputs, strict=True):
-            if value.shape:
-                writer.need(f"{name}.shape == {value.shape}")
-        for condition in signature.conditions:
-            writer.need(condition)
     return operands
 
 
-def _call(
-    writer: Writer, entry: "PythonEntry", operands: list[str], called: str, into: bool
-) -> None:
+def _call(writer: Writer, entry: "PythonEntry", operands: list[str], called: str) -> None:
     """Write the call of the entry and what is made of its results."""
     signature = entry.signature
     results = [f"_r{i}" for i in signature.arrays()]
-    if signature.packed:
-        operands = _packed(writer, signature, operands, results, into)
-        results = []
     operands = [*operands, *results]
     if signature.large:
         operands.append(f"{writer.new(arena)}({signature.memory.size})")
     scalars = ", ".join(f"_s{i}" for i in signature.scalars())
     call = f"{called}({', '.join(operands)})"
-    if entry.result:
+    if entry.complete is not None:
         writer.lines.append(f"return {call}")
         return
     writer.lines.append(f"{scalars} = {call}" if scalars else call)
     for i in signature.scalars():
-        if entry.kinds[i] not in PYTHONS:  # Numba gives Python's
+        if entry.kinds[i] not in PYTHONS:  # the entry gives Python's
             writer.lines.append(f"_s{i} = {writer.new(entry.kinds[i].type)}(_s{i})")
     writer.lines.append(f"return {writer.built(entry.tree, signature)}")
-
-
-def _packed(
-    writer: Writer, signature: "Signature", operands: list[str], results: list[str], into: bool
-) -> list[str]:
-    """The table of addresses and the numbers, for a program of many arrays."""
-    arrays, scalars = [], []
-    for name, value in zip(operands, signature.inputs, strict=True):
-        (arrays if value.shape else scalars).append(name)
-    # Copies that `ravel` makes must live as long as the call.
-    flat = [f"_f{i}" for i in range(len(arrays) + len(results))]
-    for name, array in zip(flat, [*arrays, *results], strict=True):
-        writer.lines.append(f"{name} = {array}.ravel()")
-    writer.lines.append(f"_table = {writer.new(table_of)}([{', '.join(flat)}])")
-    if into:
-        given = f"({''.join(name + ', ' for name in operands)})"
-        sizes = f"{writer.new(signature.bytes_of_blocks)}({given})"
-        writer.lines.append(f"{writer.new(check_apart)}(_table, {sizes}, {len(results)})")
-    return ["_table", *scalars, *signature.places]

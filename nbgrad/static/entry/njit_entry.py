@@ -1,13 +1,11 @@
 """The ways into a program's core for arrays, as text: new results, given results, many arrays."""
 
-from ..loops.memory import ResultBuffer
 from .signature import (
     Signature,
     array_checks,
     call_lines,
     conversions,
     core_arguments,
-    core_call_lines,
     function,
     keep_lines,
     new_array,
@@ -65,9 +63,9 @@ def into(signature: Signature) -> str:
     return f"@device\n{entry(signature, apart)}\n\n{text}" if signature.arrays() else text
 
 
-def given(signature: Signature, result: str = "") -> str:
+def given(signature: Signature) -> str:
     """`name_given(inputs, arrays)`, all contiguous, writes the results that are arrays and returns
-    the numbers, or `result` of them; large scratch is its last argument. It raises Overlap where a
+    the numbers; large scratch is its last argument. It raises Overlap where a
     result overlaps anything else. Whoever calls it keeps the arrays alive."""
     lines, operands = array_checks(signature, True), core_arguments(signature)
     if signature.arrays():
@@ -76,7 +74,7 @@ def given(signature: Signature, result: str = "") -> str:
     lines += scratch_lines(signature, True, operands, [])
     lines += [*call_lines(signature, operands), *_copied(signature)]
     numbers = return_line([f"s{i}" for i in signature.scalars()])
-    lines.append(f"return {result}" if result else numbers)
+    lines.append(numbers)
     arguments = [*signature.arguments(), *(f"r{i}" for i in signature.arrays())]
     return function(
         f"{signature.name}_given", [*arguments, *(["work"] if signature.large else [])], lines
@@ -96,19 +94,3 @@ def _meets(signature: Signature) -> str:
     names = [name for name in signature.arguments() if name[0] == "a"]
     places = [*names, *(f"r{i}" for i in signature.arrays())]
     return f"meet({len(names)}, {', '.join(places)})"
-
-
-def packed(signature: Signature) -> str:
-    """`name_packed(table, scalars)` with the addresses of all arrays, inputs before results, in an
-    array of int64; large scratch is the last argument. It returns the scalars."""
-    scalars = [name for name in signature.arguments() if name[0] == "x"]
-    call = ["t", *scalars, *(["pointer(work)"] if signature.large else [])]
-    lines = ["t = pointer(table)", *core_call_lines(signature, call)]
-    for i, source in signature.memory.copies.items():
-        to = signature.base(ResultBuffer(i))
-        lines.append(f"move({to}, {signature.base(source)}, {signature.outputs[i].size})")
-    lines.append(return_line([f"s{i}" for i in signature.scalars()]))
-    arguments = ["table", *scalars, *signature.places]
-    return function(
-        f"{signature.name}_packed", [*arguments, *(["work"] if signature.large else [])], lines
-    )

@@ -7,18 +7,21 @@ from typing import Any
 
 import numpy as np
 
+from ...capi.entry import Result
 from ...compiler.forks import with_open_properties
 from ...compiler.pointers import Overlap
 from ...compiler.program import DISABLED, Entry, arena
 from ...core.primitive import Aval
 from ...errors import require_unmasked
 from ...runtime.kinds import is_a
+from ...runtime.layout import IS_KNOWN
 from ...threads import pool
 from ...transforms import trees
 from ..trace.program import Program
 from . import njit_entry
-from .address_table import check_apart, table_of
 from .flatten import PYTHONS, Leaf, Tree, entry_argument
+from .module import Emitted
+from .run import machine_entry
 from .signature import Signature
 
 
@@ -27,8 +30,7 @@ class PythonEntry:
     """The entry of one program for Python.
 
     The entry is given the arrays for results: where they are large, NumPy makes them with fewer
-    page faults than compiled code, and where they are small, sooner. A program of many arrays is
-    given a table of their addresses.
+    page faults than compiled code, and where they are small, sooner.
     """
 
     def __init__(
@@ -36,39 +38,47 @@ class PythonEntry:
         program: Program,
         signature: Signature,
         captured: tuple,
-        module: Callable,
-        in_pieces: bool,
-        is_brief: bool,
+        emitted: Emitted,
+        module: Callable[[str], str],
     ):
         self.program, self.signature, self.captured = program, signature, captured
-        self._module, self._in_pieces, self._is_brief = module, in_pieces, is_brief
+        self._emitted, self._module = emitted, module
         self.kinds = [value.dtype for value in signature.outputs]
         # Numbered by floats, so that objects count as trees of what they hold.
         self.tree = program.rebuild([float(i) for i in range(len(program.outputs))])
 
     @cached_property
-    def entry(self) -> Entry:
-        """`entry(leaves, captured, results, scratch)`; of many arrays, `entry(table, numbers,
-        scratch)`."""
-        if self.signature.packed:
-            kind, text = "packed", njit_entry.packed(self.signature)
-        else:
-            kind, text = "given", njit_entry.given(self.signature, self.result)
-        return Entry(f"{self.program.name}_{kind}", self._module(text), self._is_brief)
+    def call(self) -> Callable:
+        """`call(leaves, captured, results, scratch)` gives the numbers of the result, or all of it
+        where that is `complete`."""
+        if self._through_numba is not None:
+            return self._through_numba.call
+        result = self.complete
+        if result is None:
+            scalars = tuple(range(len(self.signature.scalars())))
+            result = scalars[0] if len(scalars) == 1 else scalars or None
+        return machine_entry(self.signature, self._emitted.linked, result, self._emitted.is_brief)
 
     @cached_property
-    def result(self) -> str:
-        """The text of the whole result, where it is numbers of Python's in tuples: Numba makes it
-        sooner. Else nothing."""
-        signature = self.signature
-        if signature.packed or signature.arrays() or any(k not in PYTHONS for k in self.kinds):
-            return ""
-        return _tuples(self.tree) or ""
+    def _through_numba(self) -> Entry | None:
+        """The entry where no code of ours can read Python's objects."""
+        if IS_KNOWN and not DISABLED:
+            return None
+        name = self.program.name
+        text = njit_entry.given(self.signature)
+        return Entry(f"{name}_given", self._module(text), self._emitted.is_brief)
 
-    @property
-    def takes_numbers(self) -> bool:
-        """Whether all that the program is given is numbers."""
-        return not DISABLED and all(value.shape == () for value in self.signature.inputs)
+    @cached_property
+    def complete(self) -> Result:
+        """The whole result, where the entry can make it: tuples of arrays and of Python's numbers.
+        Else None."""
+        numbers = [self.kinds[i] for i in self.signature.scalars()]
+        if self._through_numba is not None or any(kind not in PYTHONS for kind in numbers):
+            return None
+        places = {i: k for k, i in enumerate(self.signature.scalars())}
+        first = len(self.signature.inputs)
+        places |= {i: ~(first + k) for k, i in enumerate(self.signature.arrays())}
+        return _tuples(self.tree, places)
 
     def fresh(self, arguments: list[Leaf]) -> list[np.ndarray]:
         """New arrays for the results that are arrays."""
@@ -79,48 +89,34 @@ class PythonEntry:
         """The function's result for leaves in order, in the arrays of `out` where that is given."""
         arguments = [*map(entry_argument, leaves), *map(entry_argument, self.captured)]
         results = self.fresh(arguments) if out is None else self._places(out, arguments)
-        if self.result:
-            return self._called(arguments, results)
         try:
-            return self._built(results, self._numbers(arguments, results))
+            found = self._called(arguments, results)
         except Overlap:
             self._require_apart(results)
             apart = self.fresh(arguments)
-            numbers = self._numbers(arguments, apart)
+            found = self._called(arguments, apart)
             for place, array in zip(results, apart, strict=True):
                 place[...] = array
-            return self._built(results, numbers)
+        return self._built(results, self._numbers(found))
 
-    def _numbers(self, arguments: list[Leaf], results: list[np.ndarray]) -> list[float]:
-        """Write the arrays of the result; the numbers of it."""
-        numbers = self._called(arguments, results)
-        count = len(self.signature.scalars())
-        return [numbers] if count == 1 else list(numbers or ())
+    def _numbers(self, found: Any) -> list[float]:
+        """The numbers among what the entry gave, in the order of the outputs."""
+        if self.complete is None:
+            count = len(self.signature.scalars())
+            return [found] if count == 1 else list(found or ())
+        leaves, order = trees.flatten(_boxed(found))[0], trees.flatten(_boxed(self.tree))[0]
+        numbers = {int(i): x for i, x in zip(order, leaves, strict=True) if is_a(i, float)}
+        return [numbers[i] for i in self.signature.scalars()]
 
     def _called(self, arguments: list[Leaf], results: list[np.ndarray]) -> Any:
-        if self._in_pieces:
+        if self._emitted.in_pieces:
             pool.ready()
         signature = self.signature
         size = signature.number(signature.memory.size, arguments)
         scratch = [arena(size)] if signature.large else []
-        if signature.packed:
-            sizes = [np.shape(arguments[i])[axis] for i, axis in signature.places.values()]
-            table = self._table([*arguments, *results], arguments)
-            arguments = [table, *self._scalars(arguments), *sizes]
-            results = []
-        return self.entry.run([*arguments, *results, *scratch])
-
-    def _scalars(self, arguments: Sequence[Leaf]) -> list[Leaf]:
-        return [x for x, v in zip(arguments, self.signature.inputs, strict=True) if v.shape == ()]
-
-    def _table(self, values: Sequence[Leaf], given: Sequence[Leaf]) -> np.ndarray:
-        arrays = [x for x in values if is_a(x, np.ndarray) and x.shape != ()]
-        shapes = [self.signature.shape(value, given) for value in self.signature.blocks()]
-        if [x.shape for x in arrays] != shapes:
-            raise ValueError(f"{self.program.name} was compiled for arrays of other shapes")
-        table = table_of([x.ravel() for x in arrays])
-        check_apart(table, self.signature.bytes_of_blocks(given), len(self.signature.arrays()))
-        return table
+        call = self._through_numba.run if self._through_numba is not None else self.call
+        plain = [x if type(x) is np.ndarray else x.view(np.ndarray) for x in results]
+        return call(*arguments, *plain, *scratch)
 
     def _places(self, out: Tree, given: Sequence[Leaf]) -> list[np.ndarray]:
         """The arrays of `out`. Raises ValueError, which names the leaf."""
@@ -169,14 +165,14 @@ class PythonEntry:
         return self.program.rebuild(results)
 
 
-def _tuples(tree: Tree) -> str | None:
-    """The text of nested tuples of numbered outputs; None where there is anything else."""
+def _tuples(tree: Tree, places: dict[int, int]) -> Result:
+    """Nested tuples of numbered outputs, which are found at `places`; None for anything else."""
     if type(tree) is float:
-        return f"s{int(tree)}"
+        return places.get(int(tree))
     if type(tree) is not tuple or not tree:
         return None
-    parts = [_tuples(part) for part in tree]
-    return None if None in parts else f"({''.join(f'{part}, ' for part in parts)})"
+    parts = tuple(_tuples(part, places) for part in tree)
+    return None if None in parts else parts
 
 
 def _boxed(tree: Tree) -> Tree:

@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from ...compiler import argument_checks as ways
 from ...compiler import attributes as marks
 from ...compiler import pointers
@@ -23,6 +21,7 @@ from ...compiler.program import DISABLED
 from ...ir.imports import names_used
 from ...ir.sizes import is_dynamic, names_in, value_of
 from ...kernels import banded, exponentials, random, scalar, selection, systems
+from ...runtime.layout import IS_KNOWN
 from ...threads import helpers as threads
 from ..loops.memory import ArgumentBuffer, Memory, ResultBuffer, Storage
 from ..loops.plan import STACK, is_large
@@ -66,7 +65,7 @@ class Signature:
     def packed(self) -> bool:
         """Whether there are so many arrays that the core takes a table of their addresses."""
         arrays = sum(value.shape != () for value in [*self.inputs, *self.outputs])
-        return self.apart and not DISABLED and arrays > MANY
+        return self.apart and not DISABLED and IS_KNOWN and arrays > MANY
 
     def arguments(self) -> list[str]:
         return [f"{'a' if v.shape else 'x'}{i}" for i, v in enumerate(self.inputs)]
@@ -91,15 +90,6 @@ class Signature:
         """Where arrays stand in a table: inputs, then results."""
         names = [name for name in self.arguments() if name[0] == "a"]
         return {name: i for i, name in enumerate([*names, *(f"r{i}" for i in self.arrays())])}
-
-    def blocks(self) -> list[Value]:
-        """The values that stand in a table."""
-        return [value for value in [*self.inputs, *self.outputs] if value.shape != ()]
-
-    def bytes_of_blocks(self, given: Sequence[Any] = ()) -> np.ndarray:
-        """The bytes of the values that stand in a table, for named sizes."""
-        sizes = [self.number(value.size, given) * value.dtype.itemsize for value in self.blocks()]
-        return np.array(sizes, np.int64)
 
     @cached_property
     def places(self) -> dict[str, tuple[int, int]]:
@@ -242,20 +232,32 @@ def size_lines(signature: Signature, places: Mapping[str, Value]) -> list[str]:
         for axis, n in enumerate(value.shape):
             at = f"{place}.shape[{axis}]"
             if is_dynamic(n) and f"{n} = {at}" not in lines:
-                where = ", ".join(
-                    f"{name} is the length of axis {at_axis} of {_told(f'a{i}', signature)}"
-                    for name, (i, at_axis) in signature.places.items()
-                    if name in names_in(n)
-                )
-                message = (
-                    f"{signature.name}: axis {axis} of {_told(place, signature)} must have {n} "
-                    f"elements, where {where}"
-                )
-                lines += [f"if {at} != {n}:", f"    raise DimensionMismatch({message!r})"]
-    for condition, line in signature.conditions.items():
-        message = f"{signature.name} was compiled for {condition}{f' ({line})' if line else ''}"
-        lines += [f"if not {condition}:", f"    raise ValueError({message!r})"]
+                refused = refused_length(signature, place, axis, n)
+                lines += [f"if {at} != {n}:", f"    raise {refused}"]
+    for condition in signature.conditions:
+        lines += [f"if not {condition}:", f"    raise {refused_condition(signature, condition)}"]
     return lines
+
+
+def refused_length(signature: Signature, place: str, axis: int, n: int) -> str:
+    """The exception for a length of an input or a result that is not `n`, as text."""
+    where = ", ".join(
+        f"{name} is the length of axis {at_axis} of {_told(f'a{i}', signature)}"
+        for name, (i, at_axis) in signature.places.items()
+        if name in names_in(n)
+    )
+    message = (
+        f"{signature.name}: axis {axis} of {_told(place, signature)} must have {n} elements, "
+        f"where {where}"
+    )
+    return f"DimensionMismatch({message!r})"
+
+
+def refused_condition(signature: Signature, condition: str) -> str:
+    """The exception for sizes that do not meet a condition, as text."""
+    line = signature.conditions[condition]
+    message = f"{signature.name} was compiled for {condition}{f' ({line})' if line else ''}"
+    return f"ValueError({message!r})"
 
 
 def _told(place: str, signature: Signature) -> str:

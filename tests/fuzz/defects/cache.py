@@ -4,8 +4,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from unittest.mock import patch
 
-from nbgrad.compiler import cache as _cache
 from nbgrad.compiler import kernel as _jit
+from nbgrad.compiler import numba_cache as _cache
 
 _file = _cache.KernelCache._file
 
