@@ -8,7 +8,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from .host import is_wide
+from .host import widen
 from .kernel import instruction
 from .numba_api import default_manager
 
@@ -101,8 +101,3 @@ def wide(typingctx):
 def _arguments(function: ir.Function) -> list[Any]:
     """The arguments of a function: Numba has others, where the result and where an error go."""
     return [argument for argument in function.args if argument.name.startswith("arg.")]
-
-
-def widen(function: ir.Function) -> None:
-    if is_wide():
-        set.add(function.attributes, '"prefer-vector-width"="512"')

@@ -13,6 +13,7 @@ from numba.core import cgutils, types
 from ..ir.statements import Pointer
 from .front.functions import ArrayType, Constant, Entry, entry_of, kind_of
 from .front.syntax import Unsupported
+from .host import widen
 from .llvm_function import FunctionModule
 from .numba_api import numpy_support
 from .numba_arrays import part_of
@@ -49,6 +50,8 @@ class Edge:
     def describe(self, target: Any, module: Any, described: Any) -> Described:
         """Add the function with Numba's calling convention to a module: it calls ours."""
         llvm, name = target.declare_function(module, described), described.qualname
+        if "wide" in self._function.attributes:  # as it is inlined here
+            widen(llvm)
         self._target = target
         builder = ir.IRBuilder(llvm.append_basic_block("entry"))
         target.call_conv.init_call_helper(builder)

@@ -1,8 +1,10 @@
 """The processor that code is compiled for."""
 
+from typing import Any
+
 import llvmlite.binding
 
-__all__ = ["is_wide"]
+__all__ = ["is_wide", "widen"]
 
 
 def is_wide() -> bool:
@@ -10,3 +12,9 @@ def is_wide() -> bool:
     features = llvmlite.binding.get_host_cpu_features()
     slow = llvmlite.binding.get_host_cpu_name() == "skylake-avx512"
     return bool(features.get("avx512f")) and not slow
+
+
+def widen(function: Any) -> None:
+    """Let a function of llvmlite's have wide vectors."""
+    if is_wide():
+        set.add(function.attributes, '"prefer-vector-width"="512"')

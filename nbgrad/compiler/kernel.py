@@ -191,6 +191,9 @@ class Extern:
     def __init__(self, *row: Any):
         self.row = row
 
+    def __call__(self, *operands: Any) -> Any:
+        raise TypeError(f"{self.row[-1]} is called by compiled code only")
+
 
 def with_twin(function: Any, twin: Callable) -> Any:
     """`function`, which remembers what means the same in plain Python."""
@@ -200,7 +203,7 @@ def with_twin(function: Any, twin: Callable) -> Any:
 
 def stats() -> dict[str, int]:
     """How many kernels were compiled, loaded from the disk cache, and called in this process, and
-    how many functions Numba's own front end compiled in place of the lean one.
+    how many functions Numba's own front end compiled in place of ours.
 
     >>> nbgrad.stats().keys() >= {"called", "compiled", "loaded"}
     True

@@ -79,7 +79,7 @@ class Linked:
         scope: dict[str, Any] = {"signature": signature, "codegen": codegen}
         text = f"def {self.name}({', '.join(['typing', *names])}): return signature, codegen"
         exec(text, scope)
-        made = intrinsic(scope[self.name])
+        made: Any = intrinsic(scope[self.name])
         numbers = tuple(None if isinstance(p, tuple) else np.dtype(p) for p in self.parameters)
         made.row = "linked", self._symbol, tuple(self.results), numbers
         EVERY[self._symbol] = self

@@ -3,8 +3,8 @@
 `Outside` is for functions that Python calls, `Inside` for those that only compiled code calls.
 Numba optimizes each function and makes machine code of it, and again for each caller that it is
 linked into. Of functions that nothing else calls, callers need the LLVM code alone, not yet
-optimized: `Inside` stops there. Either begins with the lean front end of `lean/`, and with Numba's
-own for functions that this one has no words for.
+optimized: `Inside` stops there. Either begins with our own front end, `front/`, and falls back to
+Numba's for functions outside of its subset of Python.
 """
 
 import warnings
@@ -250,7 +250,7 @@ class _Passes(PassManager):
 
 
 left_to_numba: list[str] = []
-"""The functions that the lean front end did not compile."""
+"""The functions that our own front end did not compile."""
 fallbacks: list[str] = []
 """The functions among them that are nbgrad's own and should have been compiled by it."""
 
@@ -259,7 +259,7 @@ def _note(function: Any, refused: Exception) -> None:
     """Record that Numba compiles a function, and warn once if it is one of nbgrad's own. There is
     no warning for a package that was installed without its source."""
     left_to_numba.append(function.__qualname__)
-    # Copies of strided arguments need Numba's runtime, which the lean front end does without.
+    # Copies of strided arguments need Numba's runtime, which our own front end does without.
     meant = not isinstance(refused, Foreign) and "NRT required" not in str(refused)
     if not meant or not str(function.__module__).startswith(_OURS):
         return
@@ -275,7 +275,7 @@ def _note(function: Any, refused: Exception) -> None:
 
 
 class _Pipeline(CompilerBase):
-    """The lean front end, and Numba's for what it has no words for."""
+    """Our own front end, and Numba's for functions outside of its subset of Python."""
 
     lowering = _Finishing
     library: ClassVar[type] = Library

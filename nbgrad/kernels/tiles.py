@@ -14,7 +14,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from ..compiler.attributes import widen
+from ..compiler.host import widen
 from ..compiler.kernel import instruction
 
 __all__ = ["product", "strided_product"]

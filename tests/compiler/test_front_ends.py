@@ -1,4 +1,4 @@
-"""The lean front end and Numba's own give the same bits: a table of named cases, and random kernels
+"""Our own front end and Numba's own give the same bits: a table of named cases, and random kernels
 (`python -m tests.fuzz --only lean` draws more)."""
 
 import numpy as np

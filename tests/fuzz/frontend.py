@@ -1,4 +1,4 @@
-"""Random kernels, compiled by the lean front end and by Numba's own: both give the same bits.
+"""Random kernels, compiled by our own front end and by Numba's own: both give the same bits.
 
 The programs are small functions of numbers and arrays in the part of Python that kernels use, and
 some beyond it. Nothing is rounded otherwise than it stands there, so results are compared exactly;
@@ -275,14 +275,14 @@ def function_of(text: str) -> Any:
 
 
 class Compared(NamedTuple):
-    """Whether the lean front end compiled a program, and how it differs from Numba's, or ""."""
+    """Whether our own front end compiled a program, and how it differs from Numba's, or ""."""
 
     is_lean: bool
     told: str
 
 
 def compared(text: str, calls: list[tuple], whole: bool = False) -> Compared:
-    """Compile a program both ways, and call it; with `whole` also where the lean front end leaves
+    """Compile a program both ways, and call it; with `whole` also where our own front end leaves
     it to Numba, which is then asked with fewer passes."""
     function = function_of(text)
     before = len(left_to_numba)

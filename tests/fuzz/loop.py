@@ -21,7 +21,7 @@ from .static import STATIC
 KINDS = ("eager", "plain", "compiled", "odd", "kernels", "memory", "lean")
 """What runs: the eager tier and compiled programs, both in plain Python; compiled programs as
 machine code; odd calls; the eager tier with kernels of machine code; programs that write to their
-arrays, in both tiers in plain Python; kernels compiled by the lean front end and by Numba's."""
+arrays, in both tiers in plain Python; kernels compiled by our own front end and by Numba's."""
 
 INTERPRETED = ("eager", "plain", "memory")
 """The kinds that run where Numba compiles nothing: ever new kernels take most of the time."""

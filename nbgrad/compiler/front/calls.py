@@ -12,7 +12,7 @@ import numpy as np
 from numba.core import types
 
 from ..numba_api import Dispatcher, numpy_support
-from . import dtypes
+from . import dtypes, operators
 from .elements import attribute
 from .emit import Emitter
 from .functions import Entry, entry_of, flattened, type_of
@@ -26,7 +26,7 @@ _ROWS: dict[Any, str] = {
     abs: "abs", math.fabs: "abs", np.abs: "abs", math.sqrt: "sqrt", np.sqrt: "sqrt",
     math.copysign: "np.copysign", math.fmod: "np.fmod",
     **{getattr(np, name): f"np.{name}" for name in
-       ("copysign", "fmod", "floor", "ceil", "trunc", "rint", "isfinite", "signbit", "sign")},
+       ("copysign", "floor", "ceil", "trunc", "rint", "isfinite", "signbit", "sign")},
 }  # fmt: skip
 """Functions that are functions of scalar code by another name."""
 _KEEP_INTEGERS = {"abs", "np.sign"}
@@ -45,6 +45,7 @@ _LIBRARY: dict[Any, str] = {
     if hasattr(module, name)
 }  # fmt: skip
 """Functions of the C library."""
+_QUOTIENTS = {np.fmod: "np.fmod", np.remainder: "modulo", np.mod: "modulo"}
 _ROUNDED = {math.floor: "np.floor", math.ceil: "np.ceil", math.trunc: "np.trunc"}
 
 
@@ -82,6 +83,8 @@ def _of_numbers(emit: Emitter, function: Any, operands: Sequence[Value]) -> Valu
     if function is math.isinf or function is np.isinf:
         x = emit.applied("abs", _floats(emit, operands), emit.dtype(_floats(emit, operands)[0]))
         return emit.applied("equal", [x, emit.cast(Known(math.inf), x.dtype)], BOOL)
+    if function in _QUOTIENTS:
+        return _remainder(emit, _QUOTIENTS[function], operands)
     name = _ROWS.get(function) or ("np.isfinite" if function is math.isfinite else None)
     if name in _KEEP_INTEGERS and emit.dtype(operands[0]).kind != "f":
         return emit.applied(name, [emit.typed(operands[0])], emit.dtype(operands[0]))
@@ -92,6 +95,16 @@ def _of_numbers(emit: Emitter, function: Any, operands: Sequence[Value]) -> Valu
         given = _floats(emit, operands)
         return emit.call(_LIBRARY[function], [x.operand for x in given], [given[0].dtype])[0]
     raise Unsupported(f"a call of {function!r}")
+
+
+def _remainder(emit: Emitter, name: str, operands: Sequence[Value]) -> Value:
+    """np.fmod or np.remainder, which keep the dtype of integers."""
+    dtype = emit.common(operands)
+    dtype = np.dtype(np.int8) if dtype == BOOL else dtype
+    both = [emit.cast(operand, dtype) for operand in operands]
+    if dtype.kind == "f" and name == "modulo":
+        return called(emit, entry_of(operators.modulo, (dtype, dtype)), both)
+    return emit.applied(name, both, dtype)
 
 
 def _floats(emit: Emitter, operands: Sequence[Value]) -> list[Number]:

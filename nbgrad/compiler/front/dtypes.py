@@ -24,6 +24,7 @@ COMPARISONS = {
     operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne,
 }  # fmt: skip
 SHIFTS = {operator.lshift, operator.rshift}
+_OF_SINGLE = {SINGLE, *map(np.dtype, (np.bool_, np.int8, np.int16, np.uint8))}
 _BITS = {operator.and_, operator.or_, operator.xor}
 
 
@@ -33,8 +34,9 @@ def integer(*dtypes: np.dtype) -> np.dtype:
 
 
 def _floating(*dtypes: np.dtype) -> np.dtype:
-    """The dtype of arithmetic with a float: float32 takes in integers of 16 bits, not more."""
-    return SINGLE if np.result_type(*dtypes) == SINGLE else DOUBLE
+    """The dtype of arithmetic with a float: float32 takes in integers of up to 16 bits with a sign,
+    and of 8 bits without."""
+    return SINGLE if all(dtype in _OF_SINGLE for dtype in dtypes) else DOUBLE
 
 
 def common(x: np.dtype, y: np.dtype) -> np.dtype:

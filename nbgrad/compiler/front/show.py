@@ -49,7 +49,7 @@ def _part(x: Any) -> str:
     if not isinstance(x, Address):
         return operand_text(x)
     at = position_text(x.at)
-    return x.buffer if at == "0" else f"{x.buffer} + {at}"
+    return str(x.buffer) if at == "0" else f"{x.buffer} + {at}"
 
 
 def _statement(s: Any) -> list[str]:

@@ -12,7 +12,7 @@ from ...ir.statements import Assign, Literal, Load
 from ...ir.statements import Variable as Declared
 from .emit import Emitter
 from .syntax import Unsupported
-from .values import INT, Known, Number, Place, Value
+from .values import INT, Known, Number, Place, Value, members
 
 
 @dataclass(frozen=True)
@@ -150,8 +150,7 @@ class Variables:
             assert isinstance(value, Place)
             self.write(variable.address, self._emit.address(value))
         elif isinstance(variable, tuple):
-            assert isinstance(value, tuple)
-            for each, part in zip(variable, self._emit.settled(value), strict=True):
+            for each, part in zip(variable, members(self._emit.settled(value)), strict=True):
                 self.write(each, part)
 
     def _named(self, value: Value, name: str) -> Value:

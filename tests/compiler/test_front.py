@@ -1,5 +1,5 @@
-"""The lean front end of kernels: what it compiles means what Python means, and what it has no words
-for is compiled by Numba."""
+"""The front end of kernels: what it compiles means what Python means; anything outside its subset
+is compiled by Numba."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What a kernel of the lean front end calls, and how Python calls it."""
+"""What a kernel of our own front end calls, and how Python calls it."""
 
 import ast
 import math
