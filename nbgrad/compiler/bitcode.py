@@ -14,7 +14,8 @@ from numba.core import types
 
 from .cache import file_name, loaded, save
 from .externals import refresh
-from .lean.functions import Functions
+from .lean.functions import Functions, Inner
+from .lean.syntax import Unsupported
 from .lean.values import Value
 from .lean.walk import Walk
 from .numba_api import ConfigStack, Flags, cpu_target, create_error_model, numpy_support
@@ -79,7 +80,14 @@ def _compiled(symbol: str, function: Any, kinds: tuple[Any, ...]) -> bytes:
     with ConfigStack().enter(flags), context.push_code_library(library):
         module = library.create_ir_module(symbol)
         functions = Functions(context.typing_context, context, library, module, _walked)
-        inner = functions.inner(function, kinds)
+        try:
+            inner = functions.inner(function, kinds)
+        except Unsupported:  # such as that of an installation without sources
+            function.compile(kinds)
+            found = function.overloads[kinds]
+            llvm = context.declare_function(module, found.fndesc)
+            inner = Inner(llvm, kinds, found.signature.return_type, may_raise=True, raises=True)
+            library.add_linking_library(found.library)
         main = _quiet(context, module, inner) if inner.may_raise else inner.llvm
         whole = binding.parse_assembly(str(module))
     # Functions that several others call get names by which they are one when these are linked.
