@@ -17,7 +17,7 @@ from .pointers import address
 __all__ = ["addresses", "contiguous", "fits", "meet", "number", "writable"]
 
 
-def _described(text: str) -> list[tuple[Any, tuple[int | None, ...]]]:
+def shapes_in(text: str) -> list[tuple[Any, tuple[int | None, ...]]]:
     """The dtypes and shapes that `fits` is given; None for what is no number."""
     matches = re.findall(r"(\w+)\[([^\]]*)\]", text)
     split = [(np.dtype(n), [x.strip() for x in s.split(",") if x.strip()]) for n, s in matches]
@@ -25,7 +25,7 @@ def _described(text: str) -> list[tuple[Any, tuple[int | None, ...]]]:
 
 
 def _fits(text, *arrays):
-    described = zip(_described(text), arrays, strict=True)
+    described = zip(shapes_in(text), arrays, strict=True)
     return all(
         x.dtype == dtype
         and x.ndim == len(shape)
@@ -40,7 +40,7 @@ def fits(typingctx, text, *arrays):
     length is good for a name. Another dtype does not compile."""
     if not isinstance(text, types.StringLiteral):
         raise errors.TypingError("fits takes a literal")
-    described = _described(text.literal_value)
+    described = shapes_in(text.literal_value)
     for (dtype, _), array in zip(described, arrays, strict=True):
         if not isinstance(array, types.Array) or str(array.dtype) != dtype.name:
             raise errors.TypingError(f"a compiled program takes {text.literal_value}, not {array}")

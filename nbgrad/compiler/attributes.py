@@ -5,21 +5,14 @@ Their twins for plain Python do nothing.
 
 from typing import Any
 
-import llvmlite.binding
 from llvmlite import ir
 from numba.core import types
 
+from .host import is_wide
 from .kernel import instruction
 from .numba_api import default_manager
 
 __all__ = ["alone", "apart", "inside", "small", "tuned", "wide"]
-
-
-def is_wide() -> bool:
-    """Whether 512-bit vectors pay: LLVM prefers 256 on every host, for the sake of old ones."""
-    features = llvmlite.binding.get_host_cpu_features()
-    slow = llvmlite.binding.get_host_cpu_name() == "skylake-avx512"
-    return bool(features.get("avx512f")) and not slow
 
 
 @instruction(lambda: None)

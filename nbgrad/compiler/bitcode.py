@@ -12,12 +12,15 @@ import numpy as np
 from llvmlite import binding, ir
 from numba.core import types
 
+from ..ir.statements import Pointer
 from .cache import file_name, loaded, save
 from .externals import refresh
+from .front import function_of
 from .lean.functions import Functions, Inner
 from .lean.syntax import Unsupported
 from .lean.values import Value
 from .lean.walk import Walk
+from .llvm_function import FunctionModule
 from .numba_api import ConfigStack, Flags, cpu_target, create_error_model, numpy_support
 from .pipeline import Unfinished
 
@@ -41,7 +44,7 @@ class Need(NamedTuple):
     def declaration(self, symbol: str) -> str:
         """The line that declares it."""
         kinds = [
-            "ptr" if k.startswith("ptr ") else k.replace("i64 x 2", "i64, i64") for k in self.kinds
+            "ptr" if kind.startswith("ptr ") else _PASSED.get(kind, kind) for kind in self.kinds
         ]
         return f'declare {self.result} @"{symbol}"({", ".join(kinds)})'
 
@@ -53,7 +56,7 @@ def modules(needs: Mapping[str, Need], find: Callable[[str], Any]) -> Iterator[A
             file = file_name(symbol, repr(need))
             code = loaded(file, bytes, is_counted=False)
             if code is None:
-                code = _compiled(symbol, find(need.name), tuple(map(_kind, need.kinds)))
+                code = _compiled(symbol, find(need.name), need)
                 save(file, lambda code=code: (code,), is_counted=False)
             _known[symbol] = code
         yield binding.parse_bitcode(_known[symbol])
@@ -66,7 +69,33 @@ def internalize(module: Any, symbols: Sequence[str]) -> None:
             each.linkage = "internal"
 
 
-def _compiled(symbol: str, function: Any, kinds: tuple[Any, ...]) -> bytes:
+def _compiled(symbol: str, function: Any, need: Need) -> bytes:
+    """The code of a function, and of those that it calls, which only it sees."""
+    try:
+        made = function_of(function, list(map(_type, need.kinds)))
+    except Unsupported:
+        return _by_lean(symbol, function, tuple(map(_kind, need.kinds)))
+    own = FunctionModule()
+    name = own.name_without_status(made).strip('"')
+    module = binding.parse_assembly("\n".join([*own.intrinsics.values(), *own.texts()]))
+    main = module.get_function(name)
+    main.name, main.linkage = symbol, "external"
+    return module.as_bitcode()
+
+
+_DTYPES = {"double": "f8", "float": "f4", "i1": "?", "i64": "i8"}
+
+
+def _type(text: str) -> Any:
+    """The type of an argument, for functions of the IR; bools in memory are bytes."""
+    if text.startswith("ptr "):
+        return Pointer(np.dtype(text[4:].replace("b1", "u1")))
+    if text == "i64 x 2":
+        return np.dtype(np.int64), np.dtype(np.int64)
+    return np.dtype(_DTYPES[text])
+
+
+def _by_lean(symbol: str, function: Any, kinds: tuple[Any, ...]) -> bytes:
     target: Any = cpu_target
     refresh(target.target_context)
     flags = Flags()

@@ -168,10 +168,28 @@ def part(function: Callable) -> Any:
     return jitted(function, inline="always", **DEVICE_OPTIONS)
 
 
-def instruction(twin: Callable) -> Callable[[Callable], Any]:
+def instruction(twin: Callable, row: tuple = ()) -> Callable[[Callable], Any]:
     """Decorator: a code generator that stands for a call, as `numba.extending.intrinsic` has it,
-    with a `twin` that means the same in plain Python."""
-    return lambda generator: twin if DISABLED else with_twin(intrinsic(generator), twin)
+    with a `twin` that means the same in plain Python. `row` is its row in the front end's table of
+    instructions, with parameters, where that is not the name of the generator; or the function that
+    it stands for."""
+
+    def decorate(generator: Callable) -> Any:
+        if DISABLED:
+            return twin
+        made: Any = with_twin(intrinsic(generator), twin)
+        made.row = row or (generator.__name__,)
+        return made
+
+    return decorate
+
+
+class Extern:
+    """A function outside of compiled code, for functions of the kernel IR: `row` is its row in the
+    front end's table of instructions."""
+
+    def __init__(self, *row: Any):
+        self.row = row
 
 
 def with_twin(function: Any, twin: Callable) -> Any:

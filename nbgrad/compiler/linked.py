@@ -4,7 +4,9 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
+from weakref import WeakValueDictionary
 
+import numpy as np
 from llvmlite import binding, ir
 from numba.core import types
 from numba.extending import intrinsic
@@ -15,7 +17,10 @@ from .llvm import Module, result_type
 from .numba_api import cpu_target
 from .pipeline import Unfinished
 
-__all__ = ["Linked"]
+__all__ = ["EVERY", "Linked"]
+
+EVERY: "WeakValueDictionary[str, Linked]" = WeakValueDictionary()
+"""By symbol."""
 
 
 @with_open_properties
@@ -55,7 +60,7 @@ class Linked:
         signature = (results if self.results else types.none)(*kinds)
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            context.active_code_library.add_linking_library(self._library)
+            context.active_code_library.add_linking_library(self.library)
             values = [context.get_value_type(numba_type(dtype)) for dtype in self.results]
             kind: Any = ir.VoidType()
             if values:
@@ -74,10 +79,14 @@ class Linked:
         scope: dict[str, Any] = {"signature": signature, "codegen": codegen}
         text = f"def {self.name}({', '.join(['typing', *names])}): return signature, codegen"
         exec(text, scope)
-        return intrinsic(scope[self.name])
+        made = intrinsic(scope[self.name])
+        numbers = tuple(None if isinstance(p, tuple) else np.dtype(p) for p in self.parameters)
+        made.row = "linked", self._symbol, tuple(self.results), numbers
+        EVERY[self._symbol] = self
+        return made
 
     @cached_property
-    def _library(self) -> Any:
+    def library(self) -> Any:
         """The library of the code, and of the functions of ours that it calls."""
         context: Any = cpu_target.target_context  # pyright: ignore[reportAttributeAccessIssue]
         library = Unfinished(context.codegen(), self._symbol)

@@ -155,6 +155,12 @@ def _invert(to: Writer, x: Value) -> Value:
     return Value(to.emit(f"xor {llvm_type(x.dtype)} {x.text}, {ones}"), x.dtype)
 
 
+def _shift(to: Writer, name: str, x: Value, y: Value) -> Value:
+    right = "ashr" if x.dtype.kind == "i" else "lshr"
+    text = f"{'shl' if name == 'left_shift' else right} {llvm_type(x.dtype)} {x.text}, {y.text}"
+    return Value(to.emit(text), x.dtype)
+
+
 def _quotient(to: Writer, name: str, x: Value, y: Value) -> Value:
     """Python's // and % of integers; 0 where the divisor is 0. The processor's division of the
     least integer by -1 would end the process."""
@@ -280,6 +286,8 @@ _WRITTEN: dict[str, Callable[..., Value]] = {
     **{name: lambda to, x, y, name=name: _comparison(to, name, x, y) for name in _COMPARED},
     **{name: lambda to, x, y, name=name: _quotient(to, name, x, y)
        for name in ("floor_quotient", "modulo")},
+    **{name: lambda to, x, y, name=name: _shift(to, name, x, y)
+       for name in ("left_shift", "right_shift")},
     **{f"np.{name}": _of_floats(name) for name in ("rint", "floor", "ceil", "trunc")},
     "negative": _negative, "invert": _invert, "power_of": _power, "select": _select, "abs": _abs,
     "fused": _fused, "sqrt": _sqrt, "np.isfinite": _isfinite, "np.signbit": _signbit,

@@ -102,7 +102,10 @@ def address(typingctx, array):
 def _at(kind: Any, dtype: Any) -> Callable:
     """A pointer to elements of a kind, from an address."""
 
-    @instruction(lambda place: np.ctypeslib.as_array((dtype * 1).from_address(place)))
+    @instruction(
+        lambda place: np.ctypeslib.as_array((dtype * 1).from_address(place)),
+        ("at", np.dtype(dtype)),
+    )
     def at(typingctx, place):
         def codegen(context, builder, signature, args):
             return builder.inttoptr(args[0], context.get_value_type(signature.return_type))
@@ -150,7 +153,10 @@ def spoil(to, count):
 def _part(kind: Any, dtype: Any) -> Callable:
     """A pointer to elements of a kind, `offset` bytes into scratch."""
 
-    @instruction(lambda work, offset: work[offset : len(work) // 8 * 8].view(dtype))
+    @instruction(
+        lambda work, offset: work[offset : len(work) // 8 * 8].view(dtype),
+        ("part", np.dtype(dtype)),
+    )
     def part(typingctx, work, offset):
         def codegen(context, builder, signature, args):
             place = builder.gep(args[0], [args[1]])
@@ -230,7 +236,7 @@ _MAXIMUM_OF_X86 = 17
 
 
 def _extreme(name: str, twin: Callable) -> Callable:
-    @instruction(twin)
+    @instruction(twin, ("extreme", name))
     def extreme(typingctx, x, y):
         def codegen(context, builder, signature, args):
             if isinstance(x, types.Integer):

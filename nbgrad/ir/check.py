@@ -34,7 +34,6 @@ from .statements import (
     Chunks,
     For,
     Gemm,
-    Guarded,
     Kernel,
     Literal,
     Load,
@@ -43,8 +42,8 @@ from .statements import (
     Statement,
     Store,
     Variable,
-    statements,
 )
+from .walk import walk
 
 _INT = np.dtype(np.int64)
 _BOTH, _OTHER, _QUOTIENT = parse("x & y"), parse("1 - x"), parse("x // y")
@@ -137,7 +136,7 @@ def _run(run: RunKernel, scope: Scope) -> None:
     kernel, label = run.kernel, run.kernel.label
     dtypes = tuple(p.dtype for p in run.pointers)
     require(dtypes == kernel.buffers, f"pointers to {dtypes} in place of {kernel.buffers}", label)
-    written = {s.buffer for s, _ in statements(kernel.body) if isinstance(s, Store)}
+    written = {s.buffer for s in walk(kernel.body) if isinstance(s, Store)}
     for i in range(len(run.pointers)):
         if i not in written:
             continue
@@ -178,7 +177,7 @@ def _written(core: Core) -> set[Hashable]:
         elif isinstance(statement, If):
             stack += [*statement.then, *statement.otherwise]
         elif isinstance(statement, RunKernel):
-            stores = {s.buffer for s, _ in statements(statement.kernel.body)
+            stores = {s.buffer for s in walk(statement.kernel.body)
                       if isinstance(s, Store)}  # fmt: skip
             written |= {p.buffer for i, p in enumerate(statement.pointers) if i in stores}
         elif isinstance(statement, RunCore):
@@ -225,8 +224,6 @@ def _body(body: Iterable[Statement], scope: Scope, kernel: Kernel) -> None:
             loop = statement.loop
             within = scope.inside(loop.axis, (loop.start, loop.stop - 1))
             _body([*statement.before, *loop.body, *statement.after], within, kernel)
-        elif isinstance(statement, Guarded):
-            _body(statement.body, scope, kernel)
         elif isinstance(statement, Pieces):
             _pieces(statement, scope, kernel)
         else:

@@ -58,6 +58,7 @@ def _floor_divide(x: NumPyNumber, y: NumPyNumber) -> NumPyNumber:
 
 
 for _name, _sign, _binding, _price, _function in (
+    ("left_shift", "<<", 5, 1, np.left_shift), ("right_shift", ">>", 5, 1, np.right_shift),
     ("or", "|", 2, 1, np.bitwise_or), ("xor", "^", 3, 1, np.bitwise_xor),
     ("and", "&", 4, 1, np.bitwise_and),
     ("less", "<", 1, 1, np.less), ("less_equal", "<=", 1, 1, np.less_equal),

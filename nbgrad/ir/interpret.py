@@ -28,6 +28,7 @@ from .devices import DEVICES
 from .functions import NumPyNumber
 from .meaning import Frame, Numbers, operand_of, position_of, prepare, prepare_all
 from .statements import Kernel
+from .walk import is_ranged, walk
 
 Argument: TypeAlias = Block | tuple[Block, int] | NumPyNumber
 
@@ -163,6 +164,9 @@ class _Machine:
         }
         frame = Frame(numbers, lambda buffer, _: begins[buffer])
         self._kernels[id(kernel)][1](frame)
+        if any(map(is_ranged, walk(kernel.body))):
+            # A target may run such a kernel twice: the second time must give the same.
+            self._kernels[id(kernel)][1](frame)
         return [numbers[name] for name in kernel.results]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .affine import Affine
 from .reductions import MAXIMUM, MINIMUM, PRODUCT, SUM, Reduction
-from .scalar import NAMES, near_arguments, parse, plain_literal, text_of, typed_literal
+from .scalar import NAMES, parse, plain_literal, text_of, typed_literal
 from .sizes import is_dynamic
 from .statements import (
     PIECE,
@@ -18,7 +18,6 @@ from .statements import (
     Chunks,
     For,
     Gemm,
-    Guarded,
     Kernel,
     Load,
     Operand,
@@ -45,7 +44,7 @@ def kernel_text(kernel: Kernel, name_of: Callable[[Kernel], str] | None = None) 
             name = name_of(statement.part) if name_of else kernel_text(statement.part)
             body += _pieces(statement, name)
         else:
-            body += _body([statement], False)
+            body += _body([statement])
     numbers = list(kernel.numbers)
     if PIECE in numbers:  # its results go where they are joined
         numbers[-1:] = [*_sums(kernel), PIECE]
@@ -67,27 +66,13 @@ def _sums(part: Kernel) -> list[str]:
     return [f"sums{i}" for i in range(len(part.results))]
 
 
-def _body(body: Iterable[Statement], near: bool) -> list[str]:
+def _body(body: Iterable[Statement]) -> list[str]:
     lines: list[str] = []
-    checked: set[str] = set()
     for statement in body:
         if isinstance(statement, For):
-            lines += _loop(statement, near)
+            lines += _loop(statement)
         elif isinstance(statement, Chunks):
-            lines += _chunks(statement, near)
-        elif isinstance(statement, Guarded):
-            # Arguments too large for the branch-free functions are rare: then all is done again.
-            lines += ["far = False", *_body(statement.body, True), "if far:"]
-            lines += indented(_body(statement.body, False))
-        elif isinstance(statement, Assign) and near:
-            names = dict(zip(NAMES, map(operand_text, statement.operands), strict=False))
-            for argument in near_arguments(statement.body):
-                name = names[argument]
-                is_value = isinstance(statement.operands[NAMES.index(argument)], str)
-                if is_value and name not in checked:
-                    lines.append(f"far = far | is_far({name})")
-                    checked.add(name)
-            lines.append(_let(statement, near=True))
+            lines += _chunks(statement)
         elif isinstance(statement, Load):
             lines.append(load_text(statement, f"p{statement.buffer}"))
         elif isinstance(statement, Store):
@@ -99,11 +84,10 @@ def _body(body: Iterable[Statement], near: bool) -> list[str]:
     return lines
 
 
-def _loop(loop: For, near: bool) -> list[str]:
+def _loop(loop: For) -> list[str]:
     head, start, stop = _bounds(loop)
-    end = f"hidden({stop})" if loop.hidden else stop
-    steps = f"range({end})" if start == "0" else f"range({start}, {end})"
-    return [*head, f"for {variable(loop.axis)} in {steps}:", *indented(_body(loop.body, near))]
+    steps = f"range({stop})" if start == "0" else f"range({start}, {stop})"
+    return [*head, f"for {variable(loop.axis)} in {steps}:", *indented(_body(loop.body))]
 
 
 def _bounds(loop: For) -> tuple[list[str], str, str]:
@@ -130,17 +114,17 @@ def _pieces(pieces: Pieces, name: str) -> list[str]:
     return lines
 
 
-def _chunks(chunks: Chunks, near: bool) -> list[str]:
+def _chunks(chunks: Chunks) -> list[str]:
     loop = chunks.loop
     head, start, stop = _bounds(loop)
     end = f"min(start + {chunks.size}, {stop})"
     return [
         *head,
         f"for start in range({start}, {stop}, {chunks.size}):",
-        *indented(_body(chunks.before, near)),
+        *indented(_body(chunks.before)),
         f"    for {variable(loop.axis)} in range(start, {end}):",
-        *indented(indented(_body(loop.body, near))),
-        *indented(_body(chunks.after, near)),
+        *indented(indented(_body(loop.body))),
+        *indented(_body(chunks.after)),
     ]
 
 
@@ -150,19 +134,18 @@ def line_text(statement: Statement) -> str:
     if isinstance(statement, Position):
         return f"{statement.target} = {position_text(statement.at)}"
     if isinstance(statement, Variable):
-        start = operand_text(statement.start)
-        return f"{statement.target} = {f'hidden({start})' if statement.hidden else start}"
+        return f"{statement.target} = {operand_text(statement.start)}"
     assert isinstance(statement, Accumulate), statement
     joined = _joined(statement.kind, statement.target, statement.value, statement.dtype,
                      statement.loose)  # fmt: skip
     return f"{statement.target} = {joined}"
 
 
-def _let(let: Assign, near: bool = False) -> str:
+def _let(let: Assign) -> str:
     names = dict(zip(NAMES, map(operand_text, let.operands), strict=False))
     if let.body is _SAME:
         return f"{let.target} = {_cast(names['x'], let.dtype)}"
-    text = text_of(let.body, names, typed_literal(let.inner), near)
+    text = text_of(let.body, names, typed_literal(let.inner))
     if let.dtype == np.uint64:  # with a signed one, Numba's integers become floats
         text = f"uint64({text})"
     return f"{let.target} = {text}"

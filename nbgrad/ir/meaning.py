@@ -20,7 +20,6 @@ from .statements import (
     Chunks,
     For,
     Gemm,
-    Guarded,
     Literal,
     Load,
     Operand,
@@ -187,17 +186,6 @@ def _chunks(chunks: Chunks) -> Callable[[Frame], None]:
     return run
 
 
-def _guarded(guarded: Guarded) -> Callable[[Frame], None]:
-    body = prepare_all(guarded.body)
-
-    def run(frame: Frame) -> None:
-        # Where an argument is far from 0 all is done again: a second time must give the same.
-        body(frame)
-        body(frame)
-
-    return run
-
-
 def _pieces(pieces: Pieces) -> Callable[[Frame], None]:
     body = prepare_all(pieces.part.body)
 
@@ -239,7 +227,7 @@ def _gemm(gemm: Gemm) -> Callable[[Frame], None]:
 
 _PREPARED: dict[type, Callable[[Any], Callable[[Frame], None]]] = {
     Assign: _let, Position: _place, Variable: _begin, Accumulate: _join, Load: _load, Store: _store,
-    For: _loop, Chunks: _chunks, Guarded: _guarded, Pieces: _pieces, Gemm: _gemm,
+    For: _loop, Chunks: _chunks, Pieces: _pieces, Gemm: _gemm,
 }  # fmt: skip
 
 

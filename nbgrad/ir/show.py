@@ -12,7 +12,6 @@ from .statements import (
     Chunks,
     For,
     Gemm,
-    Guarded,
     Kernel,
     Load,
     Pieces,
@@ -102,8 +101,6 @@ def _statement(s, name_of: NameOf) -> list[str]:
         inside = [*_body(s.before), f"for {axis} in these", *indented(_body(loop.body)),
                   *_body(s.after)]  # fmt: skip
         return [head, *indented(inside)]
-    if isinstance(s, Guarded):
-        return ["near 0, else again for any argument", *indented(_body(s.body))]
     if isinstance(s, Pieces):
         joins = [line for join in s.joins for line in _statement(join, name_of)]
         return [f"{s.count} pieces, in any order", *indented(_body(s.part.body)), *joins]

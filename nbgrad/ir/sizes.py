@@ -20,23 +20,10 @@ from typing import Any
 from ..errors import TraceError
 from ..runtime.kinds import is_a
 from .naming import Naming, gives_number, is_free, is_outside, naming, tagged
+from .quotient import Quotient
 
 Terms = dict[tuple[str, ...], int]
 """A polynomial: for each product of names (or of quotients in brackets) its coefficient."""
-
-
-class Quotient(str):
-    """The name of a quotient of sizes, which is its formula."""
-
-    __slots__ = ("dividend", "divisor")
-    dividend: int
-    divisor: int
-
-    def __new__(cls, dividend: int, divisor: int) -> "Quotient":
-        name = super().__new__(cls, f"({dividend} // {divisor})")
-        name.dividend, name.divisor = dividend, divisor
-        return name
-
 
 # What a stand-in is known by must not be met by chance.
 _LEAST = 100

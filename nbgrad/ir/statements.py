@@ -6,7 +6,7 @@ assigned once, but for a `Variable`. A position in a buffer is affine in integer
 and names. Nothing in it is about one target.
 """
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from dataclasses import dataclass, field, is_dataclass
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ import numpy as np
 from .affine import Affine
 from .functions import Constant
 from .reductions import Reduction
-from .scalar import NAMES, Expr, near_arguments
+from .scalar import Expr
 from .sizes import is_dynamic, names_in
 
 
@@ -66,12 +66,11 @@ class Position:
 
 @dataclass(frozen=True)
 class Variable:
-    """`target`, which later statements assign, begins with a number; a `hidden` one is not seen by
-    the compiler below. Without `dtype` it has that of the number."""
+    """`target`, which later statements assign, begins with a number. Without `dtype` it has that of
+    the number."""
 
     target: str
     start: Operand
-    hidden: bool = False
     dtype: np.dtype | None = None
 
 
@@ -110,9 +109,8 @@ class Store:
 
 @dataclass(frozen=True)
 class For:
-    """`body` for each integer from `start` up to, not including, `stop`, as Python's `range`; where
-    `hidden`, the optimizer is not to know how many. With `piece`, in a part of `Pieces`: only those
-    of the piece that runs, so many.
+    """`body` for each integer from `start` up to, not including, `stop`, as Python's `range`. With
+    `piece`, in a part of `Pieces`: only those of the piece that runs, so many.
 
     `axis` is the loop variable: a number in a loop nest, else a name. Bounds are integers or names.
     """
@@ -121,7 +119,6 @@ class For:
     start: Any
     stop: Any
     body: tuple["Statement", ...]
-    hidden: bool = False
     piece: int = 0
     step: Any = 1
 
@@ -165,11 +162,12 @@ class Address:
 class Call:
     """Call a function on pointers and numbers in the order of its parameters; it gives `results`.
 
-    `function` is a `Function`, or the name of a function that the target knows.
+    `function` is a `Function`, or the name of a function that the target knows. A function as an
+    argument is its address.
     """
 
     function: "Function | str"
-    arguments: tuple[Address | Operand, ...]
+    arguments: tuple["Address | Operand | Function", ...]
     results: tuple[str, ...] = ()
     dtypes: tuple[np.dtype, ...] = ()  # of the results
 
@@ -185,10 +183,11 @@ class Allocate:
 
 @dataclass(frozen=True)
 class PointTo:
-    """`target` is a pointer to elements at an address, which is a number."""
+    """`target` is a pointer to elements at an address: a number, or a place in another buffer,
+    whose bytes are read as elements of this dtype."""
 
     target: str
-    address: Operand
+    address: Operand | Address
     dtype: np.dtype
 
 
@@ -216,14 +215,6 @@ class Chunks:
     size: int
     before: tuple["Statement", ...]
     after: tuple["Statement", ...]
-
-
-@dataclass(frozen=True)
-class Guarded:
-    """`body` with functions for arguments near 0; all of it again, with those for any argument,
-    where one was far."""
-
-    body: tuple["Statement", ...]
 
 
 @dataclass(frozen=True)
@@ -277,7 +268,7 @@ class Function:
 
 Statement = (
     Assign | Position | Variable | Accumulate | Load | Store | For | While | Break | Continue | If
-    | Call | Allocate | PointTo | Return | Raise | Chunks | Guarded | Pieces | Gemm
+    | Call | Allocate | PointTo | Return | Raise | Chunks | Pieces | Gemm
 )  # fmt: skip
 
 
@@ -322,35 +313,9 @@ def sizes_in(code: Any) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def statements(body: tuple[Statement, ...], times: int = 1) -> Iterator[tuple[Statement, int]]:
-    """All statements that are not loops, with how often each runs."""
-    stack = [(statement, times) for statement in reversed(body)]
-    while stack:
-        statement, count = stack.pop()
-        if isinstance(statement, For):
-            inside = count * (statement.stop - statement.start)
-            stack += [(s, inside) for s in reversed(statement.body)]
-        elif isinstance(statement, Chunks):
-            stack.append((statement.loop, count))
-        elif isinstance(statement, Guarded):
-            stack += [(s, count) for s in reversed(statement.body)]
-        elif isinstance(statement, Pieces):  # all of them together
-            stack += [(s, count) for s in reversed(statement.part.body)]
-        else:
-            yield statement, count
-
-
-def is_ranged(statement: Statement) -> bool:
-    """Whether it calls a function that has another form for arguments near 0."""
-    if not isinstance(statement, Assign):
-        return False
-    near = (NAMES.index(name) for name in near_arguments(statement.body))
-    return any(isinstance(statement.operands[i], str) for i in near)
-
-
 __all__ = [
     "PIECE", "Accumulate", "Address", "Allocate", "Assign", "Break", "Call", "Chunks", "Continue",
-    "For", "Function", "Gemm", "Guarded", "If", "Kernel", "Literal", "Load", "Operand", "Pieces",
+    "For", "Function", "Gemm", "If", "Kernel", "Literal", "Load", "Operand", "Pieces",
     "PointTo", "Pointer", "Position", "Raise", "Return", "Statement", "Store", "Type", "Variable",
-    "While", "is_ranged", "sizes_in", "statements",
+    "While", "sizes_in",
 ]  # fmt: skip

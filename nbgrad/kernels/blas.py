@@ -5,9 +5,10 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from ..compiler.kernel import device, instruction
+from ..compiler.kernel import Extern, device, instruction
 from ..compiler.lean.arrays import part_of
-from .gemm import call_gemm, is_own
+from ..compiler.pointers import pointer
+from .gemm import DOUBLE, call_gemm, dtype_of, is_own, is_worth, own_product
 from .tiles import strided_product
 
 
@@ -17,7 +18,41 @@ def _gemm(a, b, out, m, n, k, ta, tb, count):
     out[...] = np.matmul(x, y)
 
 
-@instruction(_gemm)
+# Functions that Numba has for the BLAS of SciPy: letters say the dtype and what is transposed.
+_gemv, _gemm_of_blas = Extern("extern", "numba_xxgemv"), Extern("extern", "numba_xxgemm")
+_room = Extern("room_like")
+
+
+def _letter(flag):
+    return np.uint8(116 if flag else 110)  # t, n
+
+
+def _product(a, b, c, m, n, k, ta, tb, lda, ldb, ldc, count):
+    """A product of a vector takes a fifth of the time of a matrix of one row. BLAS counts columns
+    first: it sees each matrix transposed. A sum over nothing is 0: of a vector BLAS would leave
+    what was there."""
+    one, zero = _room(c, 1), _room(c, 1)
+    one[0], zero[0] = 1.0, 0.0
+    kind = np.uint8(100 if dtype_of(c) is DOUBLE else 115)  # d, s
+    if k != 0 and n == 1 and (tb or ldb == 1):
+        rows, columns = (m, k) if ta else (k, m)
+        _gemv(kind, _letter(not ta), rows, columns, one, a, lda, b, zero, c)
+    elif k != 0 and m == 1 and (not ta or lda == 1):
+        rows, columns = (k, n) if tb else (n, k)
+        _gemv(kind, _letter(tb), rows, columns, one, b, ldb, a, zero, c)
+    elif is_worth(m, n, k, count):
+        own_product(a, b, c, m, n, k, ta, tb, lda, ldb, ldc)
+    else:
+        # It is given c.T = op(b).T @ op(a).T.
+        _gemm_of_blas(kind, _letter(tb), _letter(ta), n, m, k, one, b, ldb, a, lda, zero, c, ldc)
+
+
+def _contiguous_product(a, b, out, m, n, k, ta, tb, count):
+    lda, ldb = m if ta else k, k if tb else n
+    _product(pointer(a), pointer(b), pointer(out), m, n, k, ta, tb, lda, ldb, n, count)
+
+
+@instruction(_gemm, (_contiguous_product,))
 def gemm(typingctx, a, b, out, m, n, k, ta, tb, count):
     """out = op(a) @ op(b): op(a) is m x k, op(b) is k x n, `ta` and `tb` say transposed.
 
@@ -42,7 +77,7 @@ def gemm(typingctx, a, b, out, m, n, k, ta, tb, count):
     return types.void(a, b, out, *sizes), codegen
 
 
-@instruction(strided_product)
+@instruction(strided_product, (_product,))
 def gemm_at(typingctx, a, b, c, m, n, k, ta, tb, lda, ldb, ldc, count):
     """c = op(a) @ op(b): op(a) is m x k and op(b) k x n, rows `ld` elements apart; one of `count`
     products of this size."""

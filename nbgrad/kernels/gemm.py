@@ -18,11 +18,11 @@ import numpy as np
 from llvmlite import ir
 from numba.core import types
 
-from ..compiler.attributes import is_wide
-from ..compiler.kernel import Kernel, device, instruction, kernel
-from ..compiler.pointers import at_f4, at_f8, shift
+from ..compiler.host import is_wide
+from ..compiler.kernel import Extern, Kernel, device, instruction, kernel
+from ..compiler.pointers import address, at_f4, at_f8, scratch, shift
 from ..threads import pool
-from ..threads.helpers import handed, may_spread, packed, spread
+from ..threads.helpers import LIMIT, handed, may_spread, packed, spread
 from .tiles import product, strided_product
 
 __all__ = ["call_gemm", "is_own", "is_spread", "prepare"]
@@ -70,7 +70,41 @@ def _gemm_f4(a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
     product(at_f4(a), at_f4(b), at_f4(c), m, n, k, ta, tb, lda, ldb, ldc)
 
 
-@instruction(strided_product)
+DOUBLE = np.dtype(np.float64)
+dtype_of = Extern("dtype_of_pointer")
+_is_wide = Extern("is_wide")
+_kernels, _words = Extern("symbol", _SYMBOL), Extern("symbol", "nbgrad_threads")
+_called = Extern("at_address")
+
+
+def is_worth(m, n, k, count):
+    """Whether a product is ours, for functions of the kernel IR."""
+    return _is_wide() and m * n * k * count >= _MUCH
+
+
+def _enter(place, a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
+    """Call a kernel of the table, as Numba calls functions: places for a result and an error stand
+    first."""
+    result, error = scratch(8), scratch(8)
+    kernel = _kernels()[place]
+    _called(
+        kernel, result, error, address(a), address(b), address(c), m, n, k, ta, tb, lda, ldb, ldc
+    )
+
+
+def own_product(a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
+    """c = op(a) @ op(b) by our own kernels, for functions of the kernel IR."""
+    place = 0 if dtype_of(c) is DOUBLE else 1
+    if m * n * k >= _SPREAD and _words()[LIMIT] != 1:
+        place += _KINDS
+    _enter(place, a, b, c, m, n, k, np.int64(ta), np.int64(tb), lda, ldb, ldc)
+
+
+def _own_by_one(a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
+    _enter(0 if dtype_of(c) is DOUBLE else 1, a, b, c, m, n, k, ta, tb, lda, ldb, ldc)
+
+
+@instruction(strided_product, (_own_by_one,))
 def _whole(typingctx, a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
     """A product by one thread, by the machine code that there is of it."""
 

@@ -7,6 +7,7 @@ cache, with room beside them for the rows of a. A b that lies transposed is turn
 square of numbers at a time in registers.
 """
 
+import re
 from typing import Any
 
 import numpy as np
@@ -222,22 +223,45 @@ class _Writer:
                 build.store(build.fadd(before, number), place)
 
 
-@instruction(strided_product)
+def _write(builder: Any, kind: Any, args: Any) -> None:
+    """Write a product of pointers to elements of a kind."""
+    a, b, c, m, n, k, ta, tb, lda, ldb, ldc = args
+    word, one = k.type, k.type(1)
+
+    def steps(turned, distance):
+        is_turned = builder.icmp_signed("!=", turned, word(0))
+        both = (distance, one), (one, distance)
+        return [builder.select(is_turned, y, x) for x, y in zip(*both, strict=True)]
+
+    widen(builder.function)
+    writer = _Writer(builder, kind, a.type.pointee, word)
+    writer.product(a, b, c, (m, n, k), steps(ta, lda), steps(tb, ldb), ldc)
+
+
+def _text(dtype: np.dtype) -> tuple[str, str]:
+    """The name of the function of a product of matrices of a dtype, and its LLVM code."""
+    is_double = dtype == np.float64
+    kind = types.float64 if is_double else types.float32
+    element = ir.DoubleType() if is_double else ir.FloatType()
+    word, pointer = ir.IntType(64), element.as_pointer()
+    module = ir.Module()
+    whole = ir.FunctionType(ir.VoidType(), [pointer] * 3 + [word] * 8)
+    function: Any = ir.Function(module, whole, f"nbgrad_product_{dtype.str[1:]}")
+    function.linkage = "internal"
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    _write(builder, kind, function.args)
+    builder.ret_void()
+    text = str(module).partition("\n\n")[2]
+    own = 1000 * dtype.itemsize  # numbers of metadata that other functions do not have
+    return function.name, re.sub(r"!(\d+)", lambda found: f"!{own + int(found[1])}", text)
+
+
+@instruction(strided_product, ("written", _text))
 def product(typingctx, a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
     """c = op(a) @ op(b); integers say what is turned."""
 
     def codegen(context, builder, signature, args):
-        a, b, c, m, n, k, ta, tb, lda, ldb, ldc = args
-        word, one = k.type, k.type(1)
-
-        def steps(turned, distance):
-            is_turned = builder.icmp_signed("!=", turned, word(0))
-            both = (distance, one), (one, distance)
-            return [builder.select(is_turned, y, x) for x, y in zip(*both, strict=True)]
-
-        widen(builder.function)
-        writer = _Writer(builder, signature.args[0].dtype, a.type.pointee, word)
-        writer.product(a, b, c, (m, n, k), steps(ta, lda), steps(tb, ldb), ldc)
+        _write(builder, signature.args[0].dtype, args)
         return context.get_dummy_value()
 
     return types.void(a, b, c, *(types.intp,) * 8), codegen

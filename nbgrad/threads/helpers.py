@@ -51,7 +51,7 @@ llvmlite.binding.add_symbol(_SYMBOL, ctypes.addressof(WORDS))
 # -- what compiled code does ------------------------------------------------------------------
 
 
-@instruction(lambda: WORDS)
+@instruction(lambda: WORDS, ("symbol", "nbgrad_threads"))
 def words(typingctx):
     """The block of words."""
 

@@ -15,7 +15,8 @@ from random_writes import SIZE, Draw, point
 
 import nbgrad
 from nbgrad.ir.core import Core, If, Repeat, RunCore, RunDevice, RunKernel
-from nbgrad.ir.statements import For, statements
+from nbgrad.ir.statements import For
+from nbgrad.ir.walk import walk
 
 rng = np.random.default_rng(0)
 N = 24
@@ -262,7 +263,7 @@ def longest(f: Callable, *args: Any) -> int:
     counts = [0]
     for statement in inside(nbgrad.compile(f).variant(*args)._emitted.core):
         if isinstance(statement, RunKernel):
-            loops = [s for s, _ in statements(statement.kernel.body) if isinstance(s, For)]
+            loops = [s for s in walk(statement.kernel.body) if isinstance(s, For)]
             counts += [loop.stop - loop.start for loop in loops]
         elif isinstance(statement, RunDevice):
             counts += statement.sizes

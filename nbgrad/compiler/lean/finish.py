@@ -6,6 +6,7 @@ from typing import Any
 
 from numba.core import types
 
+from ..edge import Edge
 from ..numba_api import (
     Environment,
     FunctionIdentity,
@@ -42,17 +43,27 @@ def compiled(function: Callable, state: Any, library: Any, is_called: bool) -> A
         abi_tags=[flags.get_mangle_string()], uid=identity.unique_id,
     )  # fmt: skip
     environment = Environment.from_fndesc(described)
+    edge = _edge(function, state)
     with target.push_code_library(library):
         module = library.create_ir_module(described.unique_name)
         target.declare_env_global(module, target.get_env_name(described))
         llvm = target.declare_function(module, described)
-        functions = Functions(state.typingctx, target, library, module, _walked)
-        emitted = functions.emitted(llvm, function, described.argtypes, True, flags.fastmath)
-        described.restype = emitted.result
+        if edge is not None:
+            described.restype = edge.result
+            whole = target.call_conv.get_function_type(edge.result, described.argtypes)
+            llvm.args[0].type, llvm.ftype, llvm.type = whole.args[0], whole, whole.as_pointer()
+            emitted: Any = edge.describe(target, module, llvm, function.__name__)
+        else:
+            functions = Functions(state.typingctx, target, library, module, _walked)
+            emitted = functions.emitted(llvm, function, described.argtypes, True, flags.fastmath)
+            described.restype = emitted.result
         if is_called:
             add_entry(target, library, emitted, described, environment, flags.release_gil)
         library.add_linking_library(rtsys.library)
-        library.add_ir_module(module)
+        if edge is not None:
+            edge.add_to(library, module)
+        else:
+            library.add_ir_module(module)
     library.finalize()
     if is_called:
         entry = target.get_executable(library, described, environment)
@@ -68,6 +79,13 @@ def compiled(function: Callable, state: Any, library: Any, is_called: bool) -> A
         signature=signature(described.restype, *state.args), objectmode=False, lifted=(),
         fndesc=described, environment=environment, metadata=None, reload_init=(),
     )  # fmt: skip
+
+
+def _edge(function: Callable, state: Any) -> Edge | None:
+    try:
+        return Edge(function, state.args)
+    except Unsupported:
+        return None
 
 
 def _walked(emit: Emitter, function: Callable, arguments: Sequence[Value]) -> Value:

@@ -162,9 +162,16 @@ __all__ = [
     "tan",
     "tanh",
     "whole_hurwitz",
+    "whole_power",
 ]  # fmt: skip
 
 sqrt = np.sqrt if DISABLED else math.sqrt
+
+
+@device
+def whole_power(x, y):
+    """x ** y of integers, modulo 2**64."""
+    return x**y
 
 
 @device

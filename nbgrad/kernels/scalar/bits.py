@@ -55,7 +55,9 @@ def series(double: tuple[float, ...], single: tuple[float, ...]) -> Any:
     """A polynomial by Horner's rule, with coefficients for float64 and for float32, that of the
     highest power first."""
 
-    @instruction(lambda x: type(x)(np.polyval(_first(double, single, x), x)))
+    @instruction(
+        lambda x: type(x)(np.polyval(_first(double, single, x), x)), ("series", double, single)
+    )
     def polynomial(typingctx, x):
         def codegen(context, builder, signature, args):
             kind = args[0].type

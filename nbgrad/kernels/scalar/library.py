@@ -67,7 +67,7 @@ def of_scipy(name: str, arity: int = 1) -> Any:
 
         return x(x, *others), codegen
 
-    return instruction(_twin(name))(_GENERATORS[arity](typed))
+    return instruction(_twin(name), ("scipy", name, arity))(_GENERATORS[arity](typed))
 
 
 # Numba asks for a generator of so many arguments.

@@ -6,14 +6,15 @@ lines, so a script that moves does not compile again.
 """
 
 import math
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...ir.core import CoreStep
 from ...ir.scalar import Apply, ordered
 from ...ir.sizes import is_dynamic
-from ...ir.statements import Accumulate, Assign, Kernel, Store, statements
+from ...ir.statements import Accumulate, Assign, For, Kernel, Statement, Store
+from ...ir.walk import inner
 from ..entry.module import Emitted
 from ..loops.elements import Access
 from ..loops.memory import ArgumentBuffer, Memory, ResultBuffer, Scratch, bytes_of
@@ -231,16 +232,24 @@ def _step(planned: FusionGroup | Single, steps: list[CoreStep], emitted: Emitted
 
 def _work(kernel: Kernel) -> int:
     """The operations of a kernel."""
-    return sum(times * operations(s) for s, times in statements(kernel.body))
+    return _operations_of(kernel.body)
+
+
+def _operations_of(body: Iterable[Statement]) -> int:
+    total = 0
+    for statement in body:
+        rounds = statement.stop - statement.start if isinstance(statement, For) else 1
+        total += operations(statement) + rounds * sum(map(_operations_of, inner(statement)))
+    return total
 
 
 def operations(statement: object) -> int:
     """The arithmetic of a statement: choices, signs of constants and casts are free.
 
-    >>> from nbgrad.ir.statements import Let
+    >>> from nbgrad.ir.statements import Assign
     >>> from nbgrad.ir.scalar import parse
     >>> body = parse("select(x < 0.0, 0.0, exp(x) + 1.0)")
-    >>> operations(Let("v1", body, ("v0",), np.dtype(float), np.dtype(float)))
+    >>> operations(Assign("v1", body, ("v0",), np.dtype(float), np.dtype(float)))
     3
     """
     if isinstance(statement, Assign):

@@ -16,15 +16,13 @@ from ...ir.statements import (
     Store,
     Variable,
 )
+from ...ir.walk import walk, with_inner
 
 EACH = -1
 """The loop variable that runs over a whole buffer."""
 # One accumulator over a whole long row would lose digits: this many at a time. Ten million times
 # 0.1 in float32 give 999989.5 so, and 998501.4 in one sum.
 CHUNK = 8192
-# A loop inside of another whose length is known and between these is unrolled before it is
-# vectorised, and vectors then run across the rows (7 to 30 times slower): its length is hidden.
-_HIDDEN = range(4, 513)
 
 
 @dataclass
@@ -42,9 +40,8 @@ class Block:
         self.before = [[] for _ in range(len(self.loops) + 1)]
         self.after = [[] for _ in range(len(self.loops) + 1)]
 
-    def closed(self, inside: int) -> list[Statement]:
-        """The statements, with loops that run over consecutive elements merged into one; `inside`
-        loops are around it."""
+    def closed(self) -> list[Statement]:
+        """The statements, with loops that run over consecutive elements merged into one."""
         self._merge()
         body: list[Statement] = [*self.before[-1], *self.after[-1]]
         for depth in range(len(self.loops) - 1, -1, -1):
@@ -52,8 +49,7 @@ class Block:
             before, after = self.before[depth], self.after[depth]
             innermost = depth == len(self.loops) - 1
             dynamic = is_dynamic(stop - start)
-            hidden = innermost and inside + depth > 0 and not dynamic and stop - start in _HIDDEN
-            loop: Statement = For(axis, start, stop, tuple(body), hidden)
+            loop: Statement = For(axis, start, stop, tuple(body))
             if innermost and self.parts and (dynamic or stop - start > CHUNK):
                 begins = [s for s in before if isinstance(s, Variable) and s.target in self.parts]
                 before = [s for s in before if s not in begins]
@@ -88,15 +84,7 @@ def _runs_on(position: Affine, outer: int, axis: int, n: int) -> bool:
 
 
 def _positions(statements: Iterable[Statement]) -> Iterable[Affine]:
-    stack = list(statements)
-    while stack:
-        statement = stack.pop()
-        if isinstance(statement, (Load, Store, Position)):
-            yield statement.at
-        elif isinstance(statement, For):
-            stack += statement.body
-        elif isinstance(statement, Chunks):
-            stack.append(statement.loop)
+    return (s.at for s in walk(statements) if isinstance(s, (Load, Store, Position)))
 
 
 def _moved(statement: Statement, gone: set[int]) -> Statement:
@@ -106,13 +94,7 @@ def _moved(statement: Statement, gone: set[int]) -> Statement:
         return replace(
             statement, at=Affine(at.const, tuple(t for t in at.terms if t[0] not in gone))
         )
-    if isinstance(statement, For):
-        return replace(statement, body=tuple(_moved(s, gone) for s in statement.body))
-    if isinstance(statement, Chunks):
-        loop = _moved(statement.loop, gone)
-        assert isinstance(loop, For)
-        return replace(statement, loop=loop)
-    return statement
+    return with_inner(statement, lambda body: tuple(_moved(s, gone) for s in body))
 
 
 __all__ = ["CHUNK", "EACH", "Accumulate", "Assign", "Block"]

@@ -6,7 +6,7 @@ from itertools import combinations
 from ...errors import TraceError
 from ...ir.check import check_core
 from ...ir.core import Core
-from ...ir.statements import is_ranged, statements
+from ...ir.walk import is_ranged, walk
 from ..lower.buffered import Item, Reduce, Scatter
 from ..lower.values import Value
 from ..schedule.fuse import FusionGroup, Single
@@ -136,7 +136,7 @@ class _Checker:
         nest = self.plan.nests[step]
         if isinstance(new, Scatter):
             return new.below is old and new in self.memory.updates and _count(nest, old) == 1
-        if isinstance(new, Reduce) or any(is_ranged(s) for s, _ in statements(tuple(nest.body))):
+        if isinstance(new, Reduce) or any(map(is_ranged, walk(nest.body))):
             return False
         stores = [
             (i, a.position) for i, a in enumerate(nest.accesses) if a.store and a.value is new

@@ -4,25 +4,13 @@ Buffers are numbered in order of use, and each pointer starts at the first eleme
 the same work at another place of a buffer is the same kernel, compiled once.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
 from ...ir.affine import Affine, span
-from ...ir.statements import (
-    PIECE,
-    Chunks,
-    For,
-    Guarded,
-    Kernel,
-    Load,
-    Pieces,
-    Statement,
-    Store,
-    is_ranged,
-    statements,
-)
-from ...ir.veil import with_hidden_infinities
+from ...ir.statements import PIECE, For, Kernel, Load, Pieces, Statement, Store
+from ...ir.walk import inner, with_inner
 from ..lower.values import Value
 from .memory import Memory
 from .nest import Nest
@@ -67,25 +55,11 @@ def kernel_call(nest: Nest, memory: Memory) -> KernelCall:
     code = [_placed(statement, memory, places, starts, buffers) for statement in body]
     kernel = Kernel(
         "loop", buffers, tuple(nest.numbers.values()),
-        tuple(_guarded(with_hidden_infinities(code))),
+        tuple(code),
         tuple(nest.totals.values()), tuple(value.dtype for value in nest.numbers),
     )  # fmt: skip
     arguments = [KernelArgument(s, starts[s], value) for s, value in values.items()]
     return KernelCall(kernel, arguments, list(nest.numbers), list(nest.totals), sorted(nest.lines))
-
-
-def _guarded(code: Sequence[Statement]) -> Sequence[Statement]:
-    """What may be done with functions for arguments near 0: all of it, or each piece of loops that
-    run in pieces, beside which little is done."""
-    pieces = [statement for statement in code if isinstance(statement, Pieces)]
-    if not any(is_ranged(s) for s, _ in statements(tuple(pieces or code))):
-        return code
-    if not pieces:
-        return [Guarded(tuple(code))]
-    return [
-        replace(s, part=replace(s.part, body=tuple(_guarded(s.part.body))))
-        if isinstance(s, Pieces) else s for s in code
-    ]  # fmt: skip
 
 
 def _lowest(
@@ -97,13 +71,12 @@ def _lowest(
         if isinstance(statement, (Load, Store)):
             ends = span(statement.at, bounds.__getitem__)
             yield statement, ends[0] if ends else 0
-        elif isinstance(statement, For):
-            inside = bounds | {statement.axis: (statement.start, statement.stop)}
-            yield from _lowest(statement.body, inside)
-        elif isinstance(statement, Chunks):
-            yield from _lowest([*statement.before, statement.loop, *statement.after], bounds)
-        elif isinstance(statement, Pieces):
-            yield from _lowest(statement.part.body, bounds)
+        else:
+            own = bounds
+            if isinstance(statement, For):
+                own = bounds | {statement.axis: (statement.start, statement.stop)}
+            for inside in inner(statement):
+                yield from _lowest(inside, own)
 
 
 def _prune(body: Iterable[Statement], nest: Nest, memory: Memory, apart: bool) -> list[Statement]:
@@ -112,15 +85,13 @@ def _prune(body: Iterable[Statement], nest: Nest, memory: Memory, apart: bool) -
     survivors: list[Statement] = []
     for statement in body:
         bounds = bounds_of(statement)
-        inner = apart or (bounds in nest.cuts and bounds[0] < nest.split)
-        if isinstance(statement, For):
-            inside = tuple(_prune(statement.body, nest, memory, inner))
-            if inside:
-                survivors.append(replace(statement, body=inside))
-        elif isinstance(statement, Chunks):
-            (loop,) = _prune([statement.loop], nest, memory, inner)
-            assert isinstance(loop, For)
-            survivors.append(replace(statement, loop=loop))
+        in_piece = apart or (bounds in nest.cuts and bounds[0] < nest.split)
+        if inner(statement):
+            statement = with_inner(
+                statement, lambda body, here=in_piece: tuple(_prune(body, nest, memory, here))
+            )
+            if not isinstance(statement, For) or statement.body:
+                survivors.append(statement)
         elif isinstance(statement, (Load, Store)) and statement.buffer in memory.rows:
             survivors.append(replace(statement, at=_in_row(statement.at, nest, apart)))
         elif not (isinstance(statement, Store) and statement.buffer in memory.dropped):
@@ -138,18 +109,13 @@ def _placed(
     statement: Statement, memory: Memory, places: dict, starts: dict, buffers: tuple
 ) -> Statement:
     """The statement over numbered buffers, which have these dtypes."""
-    rest = memory, places, starts, buffers
-    if isinstance(statement, Pieces):
-        body = tuple(_placed(s, *rest) for s in statement.part.body)
-        return replace(statement, part=replace(statement.part, buffers=buffers, body=body))
-    if isinstance(statement, For):
-        return replace(statement, body=tuple(_placed(s, *rest) for s in statement.body))
-    if isinstance(statement, Chunks):
-        loop = _placed(statement.loop, *rest)
-        assert isinstance(loop, For)
-        return replace(statement, loop=loop)
     if isinstance(statement, (Load, Store)):
         storage = memory.storage(statement.buffer)  # pyright: ignore[reportArgumentType]
         at = statement.at.shifted(-starts[storage])
         return replace(statement, buffer=places[storage], at=at)
-    return statement
+    if isinstance(statement, Pieces):
+        statement = replace(statement, part=replace(statement.part, buffers=buffers))
+    return with_inner(
+        statement,
+        lambda body: tuple(_placed(s, memory, places, starts, buffers) for s in body),
+    )

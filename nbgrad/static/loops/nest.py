@@ -14,16 +14,8 @@ from ...ir import affine
 from ...ir.affine import Affine, flat
 from ...ir.reductions import SUM
 from ...ir.sizes import require_least
-from ...ir.statements import (
-    Accumulate,
-    Literal,
-    Operand,
-    Statement,
-    Store,
-    Variable,
-    is_ranged,
-    statements,
-)
+from ...ir.statements import Accumulate, Literal, Operand, Statement, Store, Variable
+from ...ir.walk import is_ranged, walk
 from ..lower.buffered import Reduce, Scatter
 from ..lower.values import Full, Value
 from ..schedule.buffers import buffer_of
@@ -60,7 +52,7 @@ class Nest(Elements):
     @cached_property
     def is_ranged(self) -> bool:
         """Whether the loops may run twice: with functions for arguments near 0, and for any."""
-        return any(is_ranged(statement) for statement, _ in statements(tuple(self.body)))
+        return any(map(is_ranged, walk(self.body)))
 
     @cached_property
     def cuts(self) -> dict[Bounds, Cut]:
@@ -99,7 +91,7 @@ class Nest(Elements):
             self._outer_memo = {}
             for sweep in sorted(set(self.group.sweeps.values())):
                 self._swept([v for v in members if self.group.sweeps[v] == sweep])
-            body += outer.closed(inside=0)
+            body += outer.closed()
         return body
 
     def _boxes(self, axes: Sequence[int]) -> Iterator[list[tuple[int, int, int]]]:
@@ -133,7 +125,7 @@ class Nest(Elements):
             elif below is not None:
                 first = self.stored(buffer_of(below), each)
             self._store(value, each, first, None)
-            return block.closed(inside=0)
+            return block.closed()
         if is_reduce and value.is_total:
             name = self.totals[value] = f"total{len(self.totals)}"
             return [Variable(name, Literal(value.kind.neutral(value.dtype), value.dtype))]
@@ -153,7 +145,7 @@ class Nest(Elements):
             self._box |= {axis: (a, b) for axis, a, b in box}
             for value in members:
                 self._member(value, names.get(value))
-            outer.before[-1] += inner.closed(inside=len(outer.loops))
+            outer.before[-1] += inner.closed()
         self._inner = Block([])
         index = tuple(self._at(axis) for axis in range(self.split))
         for value, name in names.items():

@@ -17,7 +17,6 @@ from ...ir.statements import (
     Chunks,
     For,
     Gemm,
-    Guarded,
     Kernel,
     Literal,
     Load,
@@ -27,6 +26,7 @@ from ...ir.statements import (
     Store,
     Variable,
 )
+from ...ir.walk import inner, walk, with_inner
 from ...threads.pieces import cut, is_large
 from ..lower.buffered import Item
 from ..lower.values import Value
@@ -142,25 +142,19 @@ def _accesses(
             step = terms.pop(axis, 0)
             ends = span(Affine(statement.at.const, tuple(terms.items())), bounds.__getitem__)
             yield statement, ends and (step, *ends)
-        elif isinstance(statement, For):
-            inside = {**bounds, statement.axis: (statement.start, statement.stop)}
-            yield from _accesses(statement.body, axis, inside)
-        elif isinstance(statement, Chunks):
-            inside = [*statement.before, statement.loop, *statement.after]
-            yield from _accesses(inside, axis, bounds)
-        elif isinstance(statement, (Gemm, Guarded, Pieces)):
+        elif isinstance(statement, (Gemm, Pieces)):
             yield None, None
+        else:
+            own = bounds
+            if isinstance(statement, For):
+                own = {**bounds, statement.axis: (statement.start, statement.stop)}
+            for inside in inner(statement):
+                yield from _accesses(inside, axis, own)
 
 
 def _flat(statement: Statement) -> list[Statement]:
     """All statements inside of a loop that are no loops."""
-    if isinstance(statement, Chunks):
-        inside = [*statement.before, statement.loop, *statement.after]
-    elif isinstance(statement, For):
-        inside = statement.body
-    else:
-        return [statement]
-    return [each for s in inside for each in _flat(s)]
+    return [each for each in walk([statement]) if not inner(each)]
 
 
 def _defined(statement: Statement) -> set[str]:
@@ -238,13 +232,7 @@ def _redirected(statement: Statement, sums: Mapping[Value, Item]) -> Statement:
         own = sums[statement.buffer]  # pyright: ignore[reportArgumentType]
         at = statement.at.plus(Affine(0, ((PIECE, own.args[0].size),)))
         return replace(statement, buffer=own, at=at)
-    if isinstance(statement, For):
-        return replace(statement, body=tuple(_redirected(s, sums) for s in statement.body))
-    if isinstance(statement, Chunks):
-        loop = _redirected(statement.loop, sums)
-        assert isinstance(loop, For)
-        return replace(statement, loop=loop)
-    return statement
+    return with_inner(statement, lambda body: tuple(_redirected(s, sums) for s in body))
 
 
 __all__ = ["Bounds", "Cut", "bounds_of", "cuts_of", "in_pieces"]

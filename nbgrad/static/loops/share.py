@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ...ir.core import CoreStep, RunKernel
-from ...ir.statements import PIECE, Assign, Chunks, For, Guarded, Kernel, Literal, Pieces, Statement
+from ...ir.statements import PIECE, Assign, Kernel, Literal, Pieces, Statement
+from ...ir.walk import with_inner
 
 
 def share_kernels(steps: Sequence[CoreStep], text_of: Callable[[Kernel], str]) -> list[CoreStep]:
@@ -52,18 +53,13 @@ def _opened(kernel: Kernel) -> tuple[Kernel, list[Literal]]:
                 for x in statement.operands
             )
             return replace(statement, operands=operands)
-        if isinstance(statement, (For, Guarded)):
-            return replace(statement, body=tuple(map(opened, statement.body)))
-        if isinstance(statement, Chunks):
-            loop = opened(statement.loop)
-            assert isinstance(loop, For)
-            return replace(statement, loop=loop)
+        if isinstance(statement, Pieces):
+            named.clear()
+        statement = with_inner(statement, lambda body: tuple(map(opened, body)))
         if isinstance(statement, Pieces):
             part = statement.part
-            named.clear()
-            inside = tuple(map(opened, part.body))
             numbers = (*part.numbers[:-1], *dict.fromkeys(named), PIECE)
-            return replace(statement, part=replace(part, body=inside, numbers=numbers))
+            return replace(statement, part=replace(part, numbers=numbers))
         return statement
 
     body = tuple(map(opened, kernel.body))

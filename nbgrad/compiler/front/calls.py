@@ -1,0 +1,188 @@
+"""Calls of functions that are known at compile time."""
+
+import ast
+import builtins
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+from numba.core import types
+
+from ..lean.syntax import Unsupported, definition_of
+from ..numba_api import Dispatcher
+from . import dtypes
+from .elements import attribute
+from .emit import Emitter
+from .functions import Entry, entry_of, flattened, type_of
+from .instructions import INSTRUCTIONS
+from .values import BOOL, DOUBLE, INT, Known, Number, Value, members
+
+__all__ = ["call"]
+
+_ROWS: dict[Any, str] = {
+    abs: "abs", math.fabs: "abs", np.abs: "abs", math.sqrt: "sqrt", np.sqrt: "sqrt",
+    math.copysign: "np.copysign", math.fmod: "np.fmod",
+    **{getattr(np, name): f"np.{name}" for name in
+       ("copysign", "fmod", "floor", "ceil", "trunc", "rint", "isfinite", "signbit", "sign")},
+}  # fmt: skip
+"""Functions that are functions of scalar code by another name."""
+_KEEP_INTEGERS = {"abs", "np.sign"}
+_GIVE_BOOLS = {"np.isfinite", "np.signbit"}
+_LIBRARY: dict[Any, str] = {
+    getattr(module, name): f"libm {label}"
+    for module, names in (
+        (math, "acos acosh asin asinh atan atan2 atanh cos cosh erf erfc exp expm1 gamma hypot "
+               "lgamma log log10 log1p log2 pow sin sinh tan tanh"),
+        (np, "arccos=acos arccosh=acosh arcsin=asin arcsinh=asinh arctan=atan arctan2=atan2 "
+             "arctanh=atanh cos cosh exp expm1 hypot log log10 log1p log2 power=pow sin sinh tan "
+             "tanh exp2 cbrt"),
+    )
+    for name, _, label in ((*each.partition("=")[:2], each.rpartition("=")[2])
+                           for each in names.split())
+    if hasattr(module, name)
+}  # fmt: skip
+"""Functions of the C library."""
+_ROUNDED = {math.floor: "np.floor", math.ceil: "np.ceil", math.trunc: "np.trunc"}
+
+
+def call(emit: Emitter, function: Any, operands: Sequence[Value]) -> Value:
+    """A call of a function that is known at compile time."""
+    if hasattr(function, "row"):
+        return _instruction(emit, function, operands)
+    if isinstance(function, Dispatcher):
+        return _device(emit, function, operands)
+    if isinstance(function, FunctionType) and function.__module__.startswith("nbgrad."):
+        operands = _filled(function, operands)
+        return called(emit, entry_of(function, tuple(map(type_of, operands))), operands)
+    if function is builtins.min or function is builtins.max:
+        return emit.extreme(function, operands)
+    if function is builtins.len and len(operands) == 1:
+        return members(attribute(emit, operands[0], "shape"))[0]
+    if len(operands) == 1 and (dtype := _dtype_of_class(function)) is not None:
+        return _converted(emit, operands[0], dtype)
+    try:
+        return _of_numbers(emit, function, operands)
+    except TypeError:  # not hashable
+        raise Unsupported(f"a call of {function!r}") from None
+
+
+def _of_numbers(emit: Emitter, function: Any, operands: Sequence[Value]) -> Value:
+    """A function of `math` or NumPy."""
+    if function in _ROUNDED:
+        x = emit.cast(operands[0], DOUBLE)
+        return emit.cast(emit.applied(_ROUNDED[function], [x], DOUBLE), INT)
+    if function is math.isnan or function is np.isnan:
+        x = _floats(emit, operands)[0]
+        return emit.applied("not_equal", [x, x], BOOL)
+    if function is math.isinf or function is np.isinf:
+        x = emit.applied("abs", _floats(emit, operands), emit.dtype(_floats(emit, operands)[0]))
+        return emit.applied("equal", [x, emit.cast(Known(math.inf), x.dtype)], BOOL)
+    name = _ROWS.get(function) or ("np.isfinite" if function is math.isfinite else None)
+    if name in _KEEP_INTEGERS and emit.dtype(operands[0]).kind != "f":
+        return emit.applied(name, [emit.typed(operands[0])], emit.dtype(operands[0]))
+    if name is not None:
+        given = _floats(emit, operands)
+        return emit.applied(name, given, BOOL if name in _GIVE_BOOLS else given[0].dtype)
+    if function in _LIBRARY:
+        given = _floats(emit, operands)
+        return emit.call(_LIBRARY[function], [x.operand for x in given], [given[0].dtype])[0]
+    raise Unsupported(f"a call of {function!r}")
+
+
+def _floats(emit: Emitter, operands: Sequence[Value]) -> list[Number]:
+    """Numbers as floats of one dtype."""
+    dtype = emit.dtype(operands[0])
+    for operand in operands[1:]:
+        dtype = dtypes.operand_dtypes(_PLUS, dtype, emit.dtype(operand))[0]
+    dtype = dtype if dtype.kind == "f" else DOUBLE
+    return [emit.cast(operand, dtype) for operand in operands]
+
+
+def _PLUS(x: Any, y: Any) -> Any:  # any arithmetic
+    return x + y
+
+
+def _dtype_of_class(function: Any) -> np.dtype | None:
+    """The dtype that a function converts to."""
+    if isinstance(function, types.Type):
+        return np.dtype("bool" if function == types.boolean else str(function))
+    if isinstance(function, type):
+        if function in (bool, int, float):
+            return np.dtype(function)
+        if issubclass(function, np.generic):
+            return np.dtype(function)
+    return None
+
+
+def _converted(emit: Emitter, value: Value, dtype: np.dtype) -> Value:
+    if dtype == BOOL:
+        return emit.truth(value)
+    if isinstance(value, Known) and value.is_number and dtype.kind in "iu":
+        return emit.cast(Known(int(value.value)), dtype)
+    return emit.cast(value, dtype)
+
+
+def _instruction(emit: Emitter, function: Any, operands: Sequence[Value]) -> Value:
+    name, *parameters = function.row
+    if isinstance(name, FunctionType):
+        return called(emit, entry_of(name, tuple(map(type_of, operands))), operands)
+    if name not in INSTRUCTIONS:
+        raise Unsupported(f"the instruction {name}")
+    return INSTRUCTIONS[name](emit, *parameters, *operands)
+
+
+def _device(emit: Emitter, dispatcher: Any, operands: Sequence[Value]) -> Value:
+    """A compiled function of ours."""
+    options = dispatcher.targetoptions
+    if options.get("error_model") != "numpy":
+        raise Unsupported("a function with its own options")
+    operands = _filled(dispatcher.py_func, operands)
+    if options.get("inline") == "always" and _ends_once(dispatcher.py_func):
+        from .walk import Walk  # which reads calls
+
+        walk = Walk(emit, dispatcher.py_func, operands, inlined=True)
+        walk.run()
+        return Known(None) if walk.result is None else walk.result
+    entry = entry_of(dispatcher, tuple(map(type_of, operands)))
+    return called(emit, entry, operands)
+
+
+def called(emit: Emitter, entry: Entry, operands: Sequence[Value]) -> Value:
+    """A call of a function of the IR."""
+    arguments = [part for operand in operands for part in flattened(emit, operand)]
+    numbers = iter(emit.call(entry.function, arguments, entry.function.results))
+
+    def tree(result: Any) -> Value:
+        if isinstance(result, tuple):
+            return tuple(map(tree, result))
+        return Known(None) if result is None else next(numbers)
+
+    return tree(entry.result)
+
+
+def _filled(function: Callable, operands: Sequence[Value]) -> list[Value]:
+    """The arguments with defaults, and with those that a starred parameter takes as one."""
+    code = function.__code__
+    rest = tuple(operands[code.co_argcount :])
+    takes_rest = bool(code.co_flags & inspect.CO_VARARGS)
+    if rest and not takes_rest:
+        raise Unsupported("a call with too many arguments")
+    operands = operands[: code.co_argcount]
+    missing, defaults = code.co_argcount - len(operands), function.__defaults__ or ()
+    if missing > len(defaults):
+        raise Unsupported("a call with arguments left out")
+    filled = [*operands, *map(Known, defaults[len(defaults) - missing :])]
+    return [*filled, rest] if takes_rest else filled
+
+
+def _ends_once(function: Callable) -> bool:
+    """Whether the only `return` of a function is its last statement."""
+    *body, last = definition_of(function).tree.body
+    returns = any(isinstance(node, ast.Return) for each in body for node in ast.walk(each))
+    simple = isinstance(last, ast.Return)
+    return not returns and (
+        simple or not any(isinstance(node, ast.Return) for node in ast.walk(last))
+    )

@@ -1,0 +1,159 @@
+"""Checks of arguments as statements: the instructions of entries for compiled programs."""
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...ir.affine import Affine, variable
+from ...ir.scalar import parse
+from ...ir.statements import Allocate, Assign, For, Literal, Variable
+from ..lean.syntax import Unsupported
+from .elements import attribute
+from .emit import Emitter
+from .functions import flattened
+from .values import BOOL, INT, Array, Known, Number, Place, Value
+
+__all__ = ["CHECKS"]
+
+
+def _fits(emit: Emitter, text: Value, *arrays: Value) -> Value:
+    """Whether arrays have the shapes in a text; another dtype is not compiled."""
+    from ..argument_checks import shapes_in  # which defines the instruction
+
+    fit: Value = Known(True)
+    for (dtype, shape), array in zip(shapes_in(_known(text)), arrays, strict=True):
+        if not isinstance(array, Array) or array.place.dtype != dtype:
+            raise Unsupported(f"an argument that is not of {dtype}")
+        if len(array.shape) != len(shape):
+            return Number(emit.cast(Known(False), BOOL).operand, BOOL)
+        for extent, size in zip(array.shape, shape, strict=True):
+            if size is not None:
+                same = emit.operation(operator.eq, extent, Known(size))
+                is_first = isinstance(fit, Known)
+                fit = same if is_first else emit.operation(operator.and_, fit, same)
+    return emit.typed(fit)
+
+
+def _writable(emit: Emitter, *arrays: Value) -> Value:
+    if not all(isinstance(array, Array) and array.mutable for array in arrays):
+        raise Unsupported("a result that is a read-only array")
+    return Known(None)
+
+
+def _meet(emit: Emitter, first: Value, *arrays: Value) -> Value:
+    """Whether any of the arrays from place `first` on shares memory with another."""
+    ends: list[tuple[Number, Value]] = []
+    for array in arrays:
+        if not isinstance(array, Array):
+            raise Unsupported("memory of an argument that is not an array")
+        start = emit.address(array.place)
+        item = Known(array.place.dtype.itemsize)
+        size = emit.operation(operator.mul, attribute(emit, array, "size"), item)
+        ends.append((start, emit.operation(operator.add, start, size)))
+    begin, count = _known(first), len(ends)
+    if (count - begin) * (count + begin) > 2 * _PAIRS:
+        return _looped(emit, ends, begin)
+    overlap: Value = Number(emit.cast(Known(False), BOOL).operand, BOOL)
+    for j in range(begin, count):
+        for i in range(j):
+            both = _share(emit, ends[i], ends[j])
+            overlap = emit.operation(operator.or_, overlap, both)
+    return overlap
+
+
+# So many pairs of arrays are compared one after another; LLVM takes long to read more of them.
+_PAIRS = 12
+
+
+def _share(emit: Emitter, one: tuple[Value, Value], other: tuple[Value, Value]) -> Value:
+    """Whether two stretches of memory share any of it."""
+    before = emit.operation(operator.lt, one[0], other[1])
+    return emit.operation(operator.and_, before, emit.operation(operator.lt, other[0], one[1]))
+
+
+def _looped(emit: Emitter, ends: list[tuple[Number, Value]], begin: int) -> Value:
+    """The same as a loop over the pairs."""
+    tables = _table(emit, [pair[0] for pair in ends]), _table(emit, [pair[1] for pair in ends])
+    overlap, later, sooner = emit.name("overlap"), emit.name("j"), emit.name("i")
+    emit.add(Variable(overlap, Literal(False, BOOL), dtype=BOOL))
+
+    def at(axis: str) -> tuple[Value, Value]:
+        first, second = (emit.load(table, variable(axis)) for table in tables)
+        return first, second
+
+    with emit.block() as outer:
+        other = at(later)
+        with emit.block() as inner:
+            both = emit.typed(_share(emit, at(sooner), other))
+            emit.add(Assign(overlap, _OR, (overlap, both.operand), BOOL, BOOL))
+        emit.add(For(sooner, 0, later, tuple(inner)))
+    emit.add(For(later, begin, len(ends), tuple(outer)))
+    return Number(overlap, BOOL, lasting=False)
+
+
+_OR = parse("x | y")
+
+
+def _table(emit: Emitter, values: Sequence[Value]) -> Place:
+    """Integers in a table on the stack."""
+    name = emit.name("table")
+    emit.add(Allocate(name, len(values), INT))
+    table = Place(name, INT)
+    for i, value in enumerate(values):
+        emit.store(table, Affine(i, ()), value)
+    return table
+
+
+def _number(emit: Emitter, text: Value, x: Value) -> Value:
+    """A number in the dtype that a text names: an integer may become a float, and no float an
+    integer."""
+    dtype = np.dtype(_known(text).replace("boolean", "bool"))
+    here = emit.dtype(x)
+    if here.kind == "f" and dtype.kind != "f":
+        raise Unsupported(f"a number of {here} as one of {dtype}")
+    return emit.cast(x, dtype)
+
+
+def _contiguous(emit: Emitter, array: Value) -> Value:
+    if not isinstance(array, Array) or array.strides is not None:
+        raise Unsupported("a copy of an array")
+    return array
+
+
+def _addresses(emit: Emitter, *operands: Value) -> Value:
+    """A table on the stack: where arrays begin, or pointers lead; numbers as they are."""
+    places = [operand.place if isinstance(operand, Array) else operand for operand in operands]
+    return _table(emit, [
+        emit.address(place) if isinstance(place, Place) else emit.cast(place, INT)
+        for place in places
+    ])  # fmt: skip
+
+
+def _linked(
+    emit: Emitter, symbol: str, results: tuple[np.dtype, ...],
+    numbers: tuple[np.dtype | None, ...], *operands: Value,
+) -> Value:  # fmt: skip
+    """The core of a program, code that is linked; `numbers` are the dtypes of its parameters, None
+    for pointers."""
+    given = [
+        part
+        for operand, dtype in zip(operands, numbers, strict=True)
+        for part in flattened(emit, operand if dtype is None else emit.cast(operand, dtype))
+    ]
+    found = tuple(emit.call(f"linked {symbol}", given, results))
+    return found or Known(None)
+
+
+def _known(value: Value) -> Any:
+    if not isinstance(value, Known):
+        raise Unsupported("a check that depends on a number")
+    return value.value
+
+
+CHECKS = {
+    "fits": _fits, "writable": _writable, "meet": _meet, "number": _number,
+    "contiguous": _contiguous, "addresses": _addresses, "linked": _linked,
+}  # fmt: skip
+"""Rows of the table of instructions."""

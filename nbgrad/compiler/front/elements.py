@@ -1,0 +1,180 @@
+"""Elements and attributes of arrays, pointers and tuples."""
+
+import operator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...ir.affine import ZERO, Affine, variable
+from ...ir.statements import Allocate, Literal, Raise
+from ..lean.syntax import Unsupported
+from .emit import Emitter
+from .values import DOUBLE, INT, UINT, Array, Known, Number, Place, Value
+
+__all__ = ["attribute", "element", "flat", "moved", "position", "row_strides", "set_element"]
+
+
+def element(emit: Emitter, holder: Value, index: Value) -> Value:
+    """holder[index]."""
+    if isinstance(holder, tuple):
+        return holder[_constant_index(index)]
+    if isinstance(holder, Known):
+        return _known_element(emit, holder.value, index)
+    if isinstance(holder, Place):
+        return emit.load(holder, position(emit, index))
+    if isinstance(holder, Array):
+        if len(holder.shape) > 1 and not isinstance(index, tuple):
+            return _row(emit, holder, index)
+        return emit.load(holder.place, _where(emit, holder, index))
+    raise Unsupported("an element of a number")
+
+
+def set_element(emit: Emitter, holder: Value, index: Value, value: Value) -> None:
+    """holder[index] = value."""
+    if isinstance(holder, Place):
+        emit.store(holder, position(emit, index), value)
+    elif isinstance(holder, Array) and holder.mutable:
+        emit.store(holder.place, _where(emit, holder, index), value)
+    else:
+        raise Unsupported("assignment to an element of a tuple or a number")
+
+
+def position(emit: Emitter, index: Value) -> Affine:
+    """An integer as a position."""
+    if isinstance(index, Known) and index.is_python_number and isinstance(index.value, int):
+        return Affine(int(index.value), ())
+    number = emit.typed(index)
+    if number.dtype.kind not in "iu":
+        raise Unsupported(f"{number.dtype} as an index")
+    number = emit.cast(number, INT if number.dtype.kind == "i" else UINT)
+    if isinstance(number.operand, Literal):
+        return Affine(int(number.operand.number), ())
+    return variable(number.operand)
+
+
+def moved(emit: Emitter, place: Place, count: Value) -> Place:
+    """The pointer `count` elements further."""
+    return replace(place, at=place.at.plus(position(emit, emit.settled(count))))
+
+
+def _from_the_end(emit: Emitter, index: Value, length: Number) -> Value:
+    """An index, counted from the end where it is below 0."""
+    number = emit.typed(index)
+    if number.dtype.kind == "u" or number.natural or number.dtype.kind not in "iu":
+        return index
+    below = emit.operation(operator.lt, index, Known(0))
+    counted = emit.typed(emit.operation(operator.add, index, length))
+    if isinstance(below, Known):
+        return counted if below.value else index
+    here = emit.cast(number, INT)
+    return emit.applied("select", [emit.typed(below), counted, here], INT)
+
+
+def row_strides(emit: Emitter, array: Array) -> list[Value]:
+    """The strides of an array, in elements."""
+    if array.strides is not None:
+        return list(array.strides)
+    strides: list[Value] = [Known(1)]
+    for length in reversed(array.shape[1:]):
+        strides.append(_product(emit, strides[-1], length))
+    return strides[::-1]
+
+
+def _product(emit: Emitter, x: Value, y: Value) -> Value:
+    if isinstance(x, Known) and x.value == 1:
+        return y
+    return emit.operation(operator.mul, x, y)
+
+
+def _where(emit: Emitter, array: Array, index: Value) -> Affine:
+    """The position of an element."""
+    indices = index if isinstance(index, tuple) else (index,)
+    if len(indices) != len(array.shape):
+        raise Unsupported("a part of an array")
+    at = ZERO
+    strides = row_strides(emit, array)
+    for i, length, stride in zip(indices, array.shape, strides, strict=True):
+        where = _from_the_end(emit, i, length)
+        at = at.plus(position(emit, _product(emit, stride, where)))
+    return at
+
+
+def _row(emit: Emitter, array: Array, index: Value) -> Array:
+    """array[index] of an array of more than one axis, without a copy."""
+    if array.strides is not None:
+        raise Unsupported("a part of an array")
+    where = _from_the_end(emit, index, array.shape[0])
+    start = emit.operation(operator.mul, where, row_strides(emit, array)[0])
+    return Array(moved(emit, array.place, start), array.shape[1:], None, array.mutable)
+
+
+def flat(emit: Emitter, array: Value) -> Array:
+    """array.ravel() of a contiguous array, which has no copy."""
+    if not isinstance(array, Array) or array.strides is not None:
+        raise Unsupported("ravel of an array that is not contiguous")
+    return Array(array.place, (emit.typed(_size(emit, array)),), None, array.mutable)
+
+
+def _size(emit: Emitter, array: Array) -> Value:
+    size: Value = Known(1)
+    for length in array.shape:
+        size = _product(emit, size, length)
+    return size
+
+
+def attribute(emit: Emitter, holder: Value, name: str) -> Value:
+    """holder.name"""
+    if isinstance(holder, Array):
+        if name == "dtype":
+            return Known(holder.place.dtype)
+        if name == "ndim":
+            return Known(len(holder.shape))
+        if name == "shape":
+            return holder.shape
+        if name == "size":
+            return _size(emit, holder)
+        if name == "itemsize":
+            return Known(holder.place.dtype.itemsize)
+        if name == "strides" and holder.strides is not None:  # others may be odd where it is empty
+            size = Known(holder.place.dtype.itemsize)
+            strides = row_strides(emit, holder)
+            return tuple(emit.operation(operator.mul, stride, size) for stride in strides)
+    if isinstance(holder, Known):
+        if isinstance(holder.value, np.dtype) and name == "type":
+            return Known(holder.value.type)
+        try:
+            return Known(getattr(holder.value, name))
+        except AttributeError:
+            pass
+    raise Unsupported(f"the attribute {name}")
+
+
+def _known_element(emit: Emitter, numbers: Any, index: Value) -> Value:
+    """An element of a tuple of constants; one at a position that is known at run time only is read
+    from a table on the stack, which LLVM makes a constant of."""
+    if not isinstance(numbers, tuple):
+        raise Unsupported("an element of a constant")
+    if isinstance(index, Known):
+        return Known(numbers[_constant_index(index)])
+    if not all(isinstance(x, float) for x in numbers):
+        raise Unsupported("an element of a tuple that is not known")
+    if emit.dtype(index).kind not in "iu":
+        raise Unsupported(f"{emit.dtype(index)} as an index")
+    name = emit.name("table")
+    emit.add(Allocate(name, len(numbers), DOUBLE))
+    place = Place(name, DOUBLE)
+    for i, number in enumerate(numbers):
+        emit.store(place, Affine(i, ()), Known(number))
+    where = emit.cast(_from_the_end(emit, index, emit.typed(Known(len(numbers)))), UINT)
+    outside = emit.operation(operator.ge, where, Known(np.uint64(len(numbers))))
+    beyond = Raise("IndexError", "tuple index out of range")
+    emit.branch(emit.typed(outside), [beyond], [])
+    return emit.load(place, position(emit, where))
+
+
+def _constant_index(index: Value) -> int:
+    """An index into a tuple that is known when it is compiled."""
+    if isinstance(index, Known) and type(index.value) is int:
+        return index.value
+    raise Unsupported("an element of a tuple that is not known")

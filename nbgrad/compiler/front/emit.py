@@ -1,0 +1,274 @@
+"""The statements of a function while it is read: names, conversions, operations."""
+
+import contextlib
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ...ir.affine import Affine
+from ...ir.functions import FUNCTIONS
+from ...ir.scalar import NAMES, apply, arg
+from ...ir.statements import (
+    Address,
+    Assign,
+    Call,
+    Function,
+    If,
+    Literal,
+    Load,
+    Operand,
+    PointTo,
+    Statement,
+    Store,
+    Variable,
+)
+from ..lean.syntax import Unsupported
+from ..lean.values import folded
+from . import dtypes, operators
+from .values import BOOL, DOUBLE, INT, UINT, Array, Known, Number, Place, Value, dtype_of, literal
+
+_COPY = arg(NAMES[0])
+
+
+class Emitter:
+    """The body of one function: `body` is the sequence of statements that is written now, `top` are
+    the variables that the function declares first."""
+
+    def __init__(self):
+        self.top: list[Variable] = []
+        self.body: list[Statement] = []
+        self.attributes: set[str] = set()
+        self.bound: set[Operand] = set()  # intermediate values that variables stand for
+        self._used: dict[str, int] = {}
+
+    def name(self, hint: str = "") -> str:
+        """A new name: `hint`, with a number where it is taken; intermediate values have no hint."""
+        hint = hint.partition(".")[0]
+        count = self._used[hint] = self._used.get(hint, 0) + 1
+        return hint if hint and count == 1 else f"{hint}.{count}"
+
+    def add(self, statement: Statement) -> None:
+        self.body.append(statement)
+
+    @contextlib.contextmanager
+    def block(self) -> Iterator[list[Statement]]:
+        """Statements that are written apart, for the body of a loop or a branch."""
+        outside, self.body = self.body, []
+        try:
+            yield self.body
+        finally:
+            self.body = outside
+
+    # -- values -----------------------------------------------------------------------------------
+
+    def typed(self, value: Value) -> Number:
+        """A number at run time."""
+        if isinstance(value, Number):
+            return value
+        if isinstance(value, Known) and value.is_number:
+            dtype = dtype_of(value.value)
+            found = literal(value.value, dtype)
+            assert found is not None
+            return Number(found, dtype, natural=value.value >= 0)
+        raise Unsupported(f"{value} as a number")
+
+    def dtype(self, value: Value) -> np.dtype:
+        return self.typed(value).dtype
+
+    def cast(self, value: Value, dtype: np.dtype) -> Number:
+        """A number in another dtype."""
+        if isinstance(value, Known) and value.is_number:
+            found = literal(value.value, dtype)
+            if found is not None:
+                return Number(found, dtype, natural=value.value >= 0)
+        here = self.typed(value)
+        if here.dtype == dtype:
+            return here
+        if isinstance(here.operand, Literal) and dtype == DOUBLE:
+            return Number(Literal(float(here.operand.number), dtype), dtype)
+        if dtype == BOOL:
+            return self.truth(here)
+        name = self.name()
+        self.add(Assign(name, _COPY, (here.operand,), dtype, dtype))
+        return Number(name, dtype, here.natural and dtype.kind == "i")
+
+    def settled(self, value: Value) -> Value:
+        """A value that no later statement changes."""
+        if isinstance(value, tuple):
+            return tuple(map(self.settled, value))
+        if isinstance(value, Number) and not value.lasting:
+            name = self.name(str(value.operand))
+            self.add(Assign(name, _COPY, (value.operand,), value.dtype, value.dtype))
+            return replace(value, operand=name, lasting=True)
+        return value
+
+    def truth(self, value: Value) -> Number:
+        """Whether a number is not 0."""
+        here = self.typed(value)
+        if here.dtype == BOOL:
+            return here
+        return self.applied("not_equal", [here, self.cast(Known(0), here.dtype)], BOOL)
+
+    def common(self, values: Sequence[Value]) -> np.dtype:
+        """The dtype that takes numbers."""
+        dtype = self.dtype(values[0])
+        for value in values[1:]:
+            dtype = dtypes.common(dtype, self.dtype(value))
+        return dtype
+
+    # -- operations -------------------------------------------------------------------------------
+
+    def applied(self, name: str, operands: Sequence[Number], dtype: np.dtype) -> Number:
+        """A function of scalar code of operands of one dtype."""
+        body = apply(FUNCTIONS[name], [arg(NAMES[i]) for i in range(len(operands))])
+        target = self.name()
+        inner = operands[-1].dtype
+        self.add(Assign(target, body, tuple(x.operand for x in operands), dtype, inner))
+        return Number(target, dtype)
+
+    def operation(self, function: Callable, *operands: Value) -> Value:
+        """An operator of the module `operator`."""
+        if all(isinstance(x, Known) and x.is_number for x in operands):
+            result = _folded(function, [x.value for x in operands if isinstance(x, Known)])
+            if result is not None:
+                return Known(result)
+        if function is operator.not_:
+            return self.applied("invert", [self.truth(operands[0])], BOOL)
+        if len(operands) == 1:
+            return self._unary(function, self.typed(operands[0]))
+        x, y = operands
+        if function is operator.pow and isinstance(y, Known) and isinstance(y.value, int):
+            return self._whole_power(x, y.value)
+        dtype, result = dtypes.operand_dtypes(function, self.dtype(x), self.dtype(y))
+        if function in dtypes.SHIFTS:
+            both = [self.cast(x, dtype), self.cast(y, dtype)]
+        else:
+            both = [self.cast(operand, dtype) for operand in operands]
+        written = _WRITTEN.get((function, result.kind))
+        if written is not None:
+            from .calls import called  # which emits calls
+            from .functions import entry_of
+
+            return called(self, entry_of(written, (result, result)), both)
+        found = self.applied(dtypes.NAMES[function], both, result)
+        return replace(found, natural=_is_natural(function, both))
+
+    def _unary(self, function: Callable, x: Number) -> Value:
+        if x.dtype.kind == "f" or (function is operator.invert and x.dtype == BOOL):
+            dtype = x.dtype
+        else:
+            dtype = dtypes.integer(x.dtype)
+        if function is operator.pos:
+            return self.cast(x, dtype)
+        if function is operator.invert and dtype.kind == "f":
+            raise Unsupported("the bits of a float")
+        return self.applied(dtypes.NAMES[function], [self.cast(x, dtype)], dtype)
+
+    def _whole_power(self, x: Value, exponent: int) -> Value:
+        """x ** exponent as products."""
+        if not 0 <= exponent <= 64:
+            raise Unsupported("a power of a negative or large exponent")
+        here = self.typed(x)
+        dtype = here.dtype if here.dtype.kind == "f" else dtypes.integer(here.dtype)
+        base: Value = self.cast(x, dtype)
+        result: Value | None = None
+        while exponent:
+            if exponent & 1:
+                result = base if result is None else self.operation(operator.mul, result, base)
+            exponent >>= 1
+            if exponent:
+                base = self.operation(operator.mul, base, base)
+        return self.cast(Known(1), dtype) if result is None else result
+
+    def extreme(self, function: Callable, operands: Sequence[Value]) -> Value:
+        """Python's min or max: the first of equal ones, and of nan and another the first."""
+        if len(operands) < 2:
+            raise Unsupported("min or max of a sequence")
+        if all(isinstance(x, Known) and x.is_python_number for x in operands):
+            return Known(function(*[x.value for x in operands if isinstance(x, Known)]))
+        dtype = self.common(operands)
+        best, *rest = (self.cast(x, dtype) for x in operands)
+        compare = operator.lt if function is min else operator.gt
+        for other in rest:
+            better = self.typed(self.operation(compare, other, best))
+            natural = best.natural and other.natural
+            best = replace(self.applied("select", [better, other, best], dtype), natural=natural)
+        return best
+
+    # -- branches ---------------------------------------------------------------------------------
+
+    def branch(self, condition: Number, then: list[Statement], other: list[Statement]) -> None:
+        if then or other:
+            self.add(If(condition.operand, tuple(then), tuple(other)))
+
+    # -- memory -----------------------------------------------------------------------------------
+
+    def load(self, place: Place, index: Affine) -> Number:
+        name = self.name()
+        self.add(Load(name, place.buffer, place.at.plus(index), place.dtype))
+        return Number(name, place.dtype)
+
+    def store(self, place: Place, index: Affine, value: Value) -> None:
+        operand = self.cast(value, place.dtype).operand
+        self.add(Store(place.buffer, place.at.plus(index), operand, place.dtype))
+
+    def address(self, place: Place) -> Number:
+        """The address of the first element, as an integer."""
+        return self.call("address", (address_of(place),), (INT,))[0]
+
+    def pointing(self, address: Value, dtype: np.dtype) -> Place:
+        """A pointer to elements at an address."""
+        if isinstance(address, Place):
+            source: Address | Operand = address_of(address)
+        else:
+            source = self.cast(address, INT).operand
+        name = self.name("p")
+        self.add(PointTo(name, source, dtype))
+        return Place(name, dtype)
+
+    def call(
+        self, function: Function | str, arguments: Sequence[Address | Operand | Function],
+        results: Sequence[np.dtype],
+    ) -> list[Number]:  # fmt: skip
+        names = tuple(self.name() for _ in results)
+        self.add(Call(function, tuple(arguments), names, tuple(results)))
+        return [Number(name, dtype) for name, dtype in zip(names, results, strict=True)]
+
+
+_WRITTEN = {
+    (operator.mod, "f"): operators.modulo, (operator.floordiv, "f"): operators.floor_quotient,
+    (operator.pow, "i"): operators.whole_power, (operator.pow, "u"): operators.unsigned_power,
+}  # fmt: skip
+
+
+def address_of(place: Place) -> Address:
+    return Address(place.buffer, place.at, place.dtype)
+
+
+def _is_natural(function: Callable, operands: Sequence[Number]) -> bool:
+    """Whether a result cannot be below 0. Sums and products of lengths and loop variables do not
+    wrap around."""
+    if operands[0].dtype != INT:
+        return False
+    first, *rest = (x.natural for x in operands)
+    if function in (operator.add, operator.mul, operator.floordiv):
+        return first and all(rest)
+    if function is operator.and_:
+        return first or any(rest)
+    return (function is operator.mod and all(rest)) or (function is operator.rshift and first)
+
+
+def _folded(function: Callable, numbers: list) -> bool | int | float | None:
+    """The result of an operation on constants, None where it is left to run time."""
+    if any(isinstance(x, np.generic) for x in numbers):
+        same = len({dtype_of(x) for x in numbers}) == 1
+        return bool(function(*numbers)) if same and function in dtypes.COMPARISONS else None
+    try:
+        return folded(function, numbers)
+    except ArithmeticError:
+        raise Unsupported("a constant that is no number") from None
+
+
+__all__ = ["UINT", "Array", "Emitter", "address_of"]

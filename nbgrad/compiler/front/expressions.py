@@ -1,0 +1,257 @@
+"""The expressions of a function, in the order in which they are evaluated."""
+
+import ast
+import builtins
+import operator
+from collections.abc import Callable, Container, Sequence
+from functools import partial
+from typing import NoReturn
+
+from ...ir.statements import Assign, Literal, Statement
+from ..lean.syntax import Unsupported, outer_names
+from ..lean.values import is_int64
+from .calls import call
+from .elements import attribute, element, flat
+from .emit import Emitter
+from .values import BOOL, Known, Number, Value, members
+from .variables import Variables
+
+OPERATORS: dict[type, Callable] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
+    ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor,
+    ast.LShift: operator.lshift, ast.RShift: operator.rshift, ast.Lt: operator.lt,
+    ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq,
+    ast.NotEq: operator.ne, ast.USub: operator.neg, ast.UAdd: operator.pos,
+    ast.Invert: operator.invert, ast.Not: operator.not_,
+}  # fmt: skip
+
+
+class Expressions:
+    """Reads the expressions of one activation of a function, which has `variables`."""
+
+    def __init__(self, emit: Emitter, function: Callable, steady: Container[str]):
+        self.variables = Variables(emit, steady)
+        self._emit = emit
+        self._globals = function.__globals__
+        self._outer = outer_names(function)
+        self._local = frozenset(function.__code__.co_varnames + function.__code__.co_cellvars)
+
+    def value(self, node: ast.expr) -> Value:
+        """The value of an expression."""
+        emit = self._emit
+        match node:
+            case ast.Constant(value=value):
+                return Known(value)
+            case ast.Name(id=name):
+                return self.named(name)
+            case ast.Tuple(elts=parts):
+                return tuple(map(self.value, parts))
+            case ast.Attribute(value=holder, attr=name):
+                return attribute(emit, self.value(holder), name)
+            case ast.Subscript(value=holder, slice=at):
+                return element(emit, self.value(holder), self.value(at))
+            case ast.UnaryOp() | ast.BinOp() if (number := _literal(node)) is not None:
+                return Known(number)
+            case ast.UnaryOp(op=op, operand=operand):
+                return emit.operation(OPERATORS[type(op)], self.value(operand))
+            case ast.BinOp(left=left, op=op, right=right):
+                operands = self.value(left), self.value(right)
+                return emit.operation(OPERATORS[type(op)], *operands)
+            case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as op], comparators=[right]):
+                same = _same(self.value(left), self.value(right))
+                return Known(same if isinstance(op, ast.Is) else not same)
+            case ast.Compare(left=left, ops=ops, comparators=rights):
+                return self._compared(self.value(left), list(zip(ops, rights, strict=True)))
+            case ast.BoolOp(op=op, values=values):
+                each = [partial(self.value, value) for value in values]
+                return self._joined(isinstance(op, ast.And), each, are_bools=True)
+            case ast.IfExp(test=test, body=body, orelse=other):
+                return self._choice(self.test(test), body, other)
+            case ast.Call(func=ast.Attribute(value=holder, attr="ravel"), args=[], keywords=[]):
+                return flat(emit, self.value(holder))
+            case ast.Call(func=called, args=args, keywords=[]):
+                return self._call(self.value(called), args)
+            case _:
+                refuse(node)
+
+    def condition(self, node: ast.expr) -> Value:
+        """An expression of which only the truth matters."""
+        if isinstance(node, ast.BoolOp):
+            each = [partial(self.condition, value) for value in node.values]
+            return self._joined(isinstance(node.op, ast.And), each, are_bools=False)
+        return self.value(node)
+
+    def test(self, node: ast.expr) -> Value:
+        """The condition of a branch. It is known where Numba drops the other branch before it
+        infers types; else both branches are read."""
+        value = self.condition(node)
+        if isinstance(value, Known) and value.is_number and not self._is_plain(node):
+            return Number(Literal(bool(value.value), BOOL), BOOL)
+        return value
+
+    def _is_plain(self, node: ast.expr) -> bool:
+        """Whether Numba decides a condition that is known without inferring types: what has a name
+        outside of the function, constants, comparisons of two of them, and those with None."""
+        match node:
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return self._is_plain(operand)
+            case ast.BoolOp(values=values):
+                return all(map(self._is_plain, values))
+            case ast.Compare(ops=[ast.Is() | ast.IsNot()]):
+                return True
+            case ast.Compare(left=left, comparators=[right]):
+                return self._is_plain(left) and self._is_plain(right)
+            case ast.Attribute(value=holder, attr=name):
+                return name == "ndim" or self._is_plain(holder)
+            case ast.Name(id=name):
+                return name not in self._local
+            case _:
+                return _literal(node) is not None
+
+    def _compared(self, left: Value, rest: list[tuple[ast.cmpop, ast.expr]]) -> Value:
+        """A comparison, or a chain of them."""
+        (op, node), *further = rest
+        if type(op) not in OPERATORS:
+            refuse(op)
+        right = self.value(node)
+        first = self._emit.operation(OPERATORS[type(op)], left, right)
+        if not further:
+            return first
+        each = [lambda: first, partial(self._compared, right, further)]
+        return self._joined(True, each, are_bools=True)
+
+    def _joined(
+        self, is_and: bool, values: Sequence[Callable[[], Value]], are_bools: bool
+    ) -> Value:
+        """`and` or `or` of conditions. Later ones are evaluated where they matter; those that only
+        compute are evaluated at once."""
+        (first, *rest), emit = values, self._emit
+        value = first()
+        if not rest:
+            return value
+        if isinstance(value, Known):
+            decided = bool(value.value) != is_and
+            if are_bools and emit.dtype(value) != BOOL:
+                raise Unsupported("`and` or `or` of numbers that are not bools")
+            return value if decided else self._joined(is_and, rest, are_bools)
+        left = self._bit(value, are_bools)
+        with emit.block() as then:
+            right = self._bit(self._joined(is_and, rest, are_bools), are_bools)
+        if all(map(_only_computes, then)):
+            emit.body += then
+            return emit.applied("and" if is_and else "or", [left, right], BOOL)
+        slot = self.variables.new_number(left)
+        with emit.block() as further:
+            emit.body += then
+            self.variables.write(slot, right)
+        emit.branch(left, *((further, []) if is_and else ([], further)))
+        return self.variables.read(slot)
+
+    def _bit(self, value: Value, is_bool: bool) -> Number:
+        """A condition as a bool. As a value, `x and y` is a bool only where x and y are."""
+        if is_bool and self._emit.dtype(value) != BOOL:
+            raise Unsupported("`and` or `or` of numbers that are not bools")
+        return self._emit.truth(value)
+
+    def _choice(self, test: Value, body: ast.expr, other: ast.expr) -> Value:
+        """`body if test else other`"""
+        if isinstance(test, Known):
+            return self.value(body if test.value else other)
+        emit = self._emit
+        condition = emit.truth(test)
+        bodies: list[list[Statement]] = []
+        values: list[Value] = []
+        for node in (body, other):
+            with emit.block() as statements:
+                values.append(self.value(node))
+            bodies.append(statements)
+        if not all(isinstance(v, Number) or (isinstance(v, Known) and v.is_number) for v in values):
+            return self._chosen(condition, bodies, values)
+        dtype = emit.common(values)
+        if not any(bodies):
+            both = [emit.cast(value, dtype) for value in values]
+            return emit.applied("select", [condition, *both], dtype)
+        slot = self.variables.declared(dtype)
+        for statements, value in zip(bodies, values, strict=True):
+            with emit.block() as further:
+                emit.body += statements
+                self.variables.write(slot, value)
+            statements[:] = further
+        emit.branch(condition, *bodies)
+        return self.variables.read(slot)
+
+    def _chosen(
+        self, condition: Number, bodies: list[list[Statement]], values: list[Value]
+    ) -> Value:
+        """One of two tuples or pointers."""
+        with self._emit.block() as first:
+            self._emit.body += bodies[0]
+            with self.variables.inner():
+                slot = self.variables.new(values[0])
+        with self._emit.block() as second:
+            self._emit.body += bodies[1]
+            self.variables.write_fitting(slot, values[1])
+        self._emit.branch(condition, first, second)
+        return self.variables.read(slot)
+
+    def _call(self, called: Value, args: Sequence[ast.expr]) -> Value:
+        if not isinstance(called, Known):
+            raise Unsupported("a call of a value")
+        operands: list[Value] = []
+        for each in args:
+            if isinstance(each, ast.Starred):
+                operands += members(self.value(each.value))
+            else:
+                operands.append(self.value(each))
+        return call(self._emit, called.value, operands)
+
+    def named(self, name: str) -> Value:
+        """What a name means: a variable, or what Python finds outside of the function."""
+        if name in self._local:
+            return self.variables[name]
+        for names in (self._outer, self._globals, vars(builtins)):
+            if name in names:
+                return Known(names[name])
+        raise Unsupported(f"{name}, which is not defined,")
+
+
+def _same(x: Value, y: Value) -> bool:
+    if isinstance(x, Known) and isinstance(y, Known) and not (x.is_number and y.is_number):
+        return x.value is y.value
+    if None in (getattr(x, "value", 0), getattr(y, "value", 0)):
+        return False
+    raise Unsupported("the identity of numbers")
+
+
+def _only_computes(statement: Statement) -> bool:
+    """Whether a statement may run where its result does not matter."""
+    return isinstance(statement, Assign) and statement.body.price <= 2
+
+
+def _literal(node: ast.expr) -> bool | int | float | None:
+    """The number that an expression of numbers in the text is, which Python computes before Numba
+    sees it; None for others. Raises Unsupported where it has more than 64 bits."""
+    match node:
+        case ast.Constant(value=bool() | int() | float() as value):
+            return value
+        case ast.UnaryOp(op=op, operand=operand):
+            numbers = [_literal(operand)]
+        case ast.BinOp(left=left, op=op, right=right):
+            numbers = [_literal(left), _literal(right)]
+        case _:
+            return None
+    if None in numbers:
+        return None
+    integers = [x for x in numbers if isinstance(x, int)]
+    if isinstance(op, (ast.Pow, ast.LShift)) and len(integers) == 2 and integers[1] > 64:
+        raise Unsupported("a constant of more than 64 bits")
+    result = OPERATORS[type(op)](*numbers)
+    if isinstance(result, int) and not is_int64(result):
+        raise Unsupported("a constant of more than 64 bits")
+    return result
+
+
+def refuse(node: ast.AST) -> NoReturn:
+    """Leave a function to Numba for a piece of syntax."""
+    raise Unsupported(f"{type(node).__name__} in line {getattr(node, 'lineno', 0)}")

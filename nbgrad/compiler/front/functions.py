@@ -1,0 +1,240 @@
+"""Functions of Python as functions of the kernel IR, one for each set of types."""
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numba.core import types
+
+from ...ir.scalar import NAMES
+from ...ir.statements import Address, Function, Operand, Pointer, Return
+from ..lean.syntax import Unsupported
+from .emit import Emitter, address_of
+from .values import INT, Array, Known, Number, Place, Value, dtype_of
+
+__all__ = [
+    "ArrayType",
+    "Constant",
+    "Entry",
+    "entry_of",
+    "flattened",
+    "function_of",
+    "kind_of",
+    "type_of",
+]
+
+
+@dataclass(frozen=True)
+class ArrayType:
+    """The type of an array; one that is contiguous has no strides."""
+
+    dtype: np.dtype
+    ndim: int
+    contiguous: bool = True
+    mutable: bool = True
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The type of an argument that is known at compile time."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A function, and its result: a dtype, a tuple of such, or None."""
+
+    function: Function
+    result: Any
+
+
+_entries: WeakKeyDictionary[Any, dict[tuple, "Entry | Unsupported | None"]] = WeakKeyDictionary()
+
+
+def function_of(dispatcher: Any, types: Sequence[Any]) -> Function:
+    """The function of the kernel IR for a function of Python, plain or one of our dispatchers, and
+    the types of its arguments: dtypes, `Pointer`, `ArrayType`, `Constant`, tuples of types, or
+    types of Numba.
+
+    Raises Unsupported for anything outside of the subset of Python that is read.
+    """
+    kinds = tuple(map(kind_of, types))
+    code = getattr(getattr(dispatcher, "py_func", dispatcher), "__code__", None)
+    if code is not None and code.co_flags & inspect.CO_VARARGS:
+        kinds = *kinds[: code.co_argcount], kinds[code.co_argcount :]
+    return entry_of(dispatcher, kinds).function
+
+
+def entry_of(dispatcher: Any, kinds: tuple) -> Entry:
+    """The same with the tree of its results, read once for the types."""
+    known = _entries.setdefault(dispatcher, {})
+    if kinds in known:
+        found = known[kinds]
+        if found is None:
+            raise Unsupported(f"{dispatcher.__name__}, which calls itself,")
+        if isinstance(found, Unsupported):
+            raise found
+        return found
+    known[kinds] = None
+    try:
+        known[kinds] = entry = _read(dispatcher, kinds)
+    except Unsupported as refused:
+        known[kinds] = refused
+        raise
+    except BaseException:
+        del known[kinds]
+        raise
+    return entry
+
+
+def _read(dispatcher: Any, kinds: tuple) -> Entry:
+    from .walk import Walk  # which calls functions
+
+    function = getattr(dispatcher, "py_func", dispatcher)
+    if not isinstance(function, FunctionType):
+        return _of_call(dispatcher, kinds)
+    options = getattr(dispatcher, "targetoptions", {})
+    emit = Emitter()
+    parameters: list[tuple[str, Any]] = []
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount + bool(code.co_flags & inspect.CO_VARARGS)]
+    if len(names) != len(kinds):
+        raise Unsupported("a call with another number of arguments")
+    arguments = [
+        _parameter(emit, name, kind, parameters) for name, kind in zip(names, kinds, strict=True)
+    ]
+    walk = Walk(emit, function, arguments)
+    body = walk.run()
+    if options.get("forceinline") or options.get("inline") == "always":
+        emit.attributes.add("inline")
+    if options.get("fastmath", True) is False:
+        emit.attributes.add("exact")
+    result = walk.result
+    dtypes = tuple(_leaves(result))
+    name = ".".join([function.__name__, *filter(None, map(_label, kinds))])
+    made = Function(name, tuple(parameters), (*emit.top, *body), dtypes, frozenset(emit.attributes))
+    return Entry(made, result)
+
+
+def _of_call(function: Any, kinds: tuple) -> Entry:
+    """A function that only calls an instruction, or a function of `math`."""
+    from .calls import call  # which calls functions
+
+    emit = Emitter()
+    parameters: list[tuple[str, Any]] = []
+    given = [_parameter(emit, NAMES[i], kind, parameters) for i, kind in enumerate(kinds)]
+    number = emit.typed(call(emit, function, given))
+    emit.add(Return((number.operand,)))
+    own = getattr(function, "row", (getattr(function, "__name__", ""),))
+    name = ".".join([*map(str, own[:2]), *filter(None, map(_label, kinds))])
+    body = tuple(emit.body)
+    made = Function(name, tuple(parameters), body, (number.dtype,), frozenset(["inline"]))
+    return Entry(made, number.dtype)
+
+
+def _label(kind: Any) -> str:
+    """A type in the name of a function."""
+    match kind:
+        case Pointer(dtype):
+            return f"p{dtype.str[1:]}"
+        case ArrayType(dtype, ndim, contiguous):
+            return f"a{ndim}{'' if contiguous else 's'}{dtype.str[1:]}"
+        case tuple():
+            return "".join(map(_label, kind))
+        case np.dtype():
+            return kind.str[1:]
+    return ""
+
+
+def _leaves(result: Any) -> list[np.dtype]:
+    if isinstance(result, tuple):
+        return [leaf for part in result for leaf in _leaves(part)]
+    return [] if result is None else [result]
+
+
+def _parameter(emit: Emitter, name: str, kind: Any, parameters: list[tuple[str, Any]]) -> Value:
+    """The value of an argument of a type; `parameters` get what is passed at run time."""
+
+    def passed(hint: str, kind: Any) -> str:
+        own = emit.name(hint)
+        parameters.append((own, kind))
+        return own
+
+    match kind:
+        case Constant(value):
+            return Known(value)
+        case tuple():
+            return tuple(_parameter(emit, name, each, parameters) for each in kind)
+        case Pointer(dtype):
+            return Place(passed(name, kind), dtype)
+        case ArrayType(dtype, ndim, contiguous, mutable):
+            place = Place(passed(name, Pointer(dtype)), dtype)
+            shape = tuple(Number(passed(f"{name}_n{i}", INT), INT, True) for i in range(ndim))
+            if contiguous:
+                return Array(place, shape, None, mutable)
+            strides = tuple(Number(passed(f"{name}_s{i}", INT), INT) for i in range(ndim))
+            return Array(place, shape, strides, mutable)
+        case np.dtype():
+            return Number(passed(name, kind), kind)
+    raise Unsupported(f"an argument of {kind}")
+
+
+def type_of(value: Value) -> Any:
+    """The type of a value as an argument."""
+    match value:
+        case Number(dtype=dtype):
+            return dtype
+        case Place(dtype=dtype):
+            return Pointer(dtype)
+        case Array(place, shape, strides, mutable):
+            return ArrayType(place.dtype, len(shape), strides is None, mutable)
+        case tuple():
+            return tuple(map(type_of, value))
+    return dtype_of(value.value) if value.is_number else Constant(value.value)
+
+
+def flattened(emit: Emitter, value: Value) -> list[Address | Operand]:
+    """The parts of an argument that are passed at run time."""
+    match value:
+        case Place():
+            return [address_of(value)]
+        case Array(place, shape, strides):
+            numbers = [*shape, *(strides or ())]
+            return [address_of(place), *(number.operand for number in numbers)]
+        case tuple():
+            return [part for each in value for part in flattened(emit, each)]
+        case Known() if not value.is_number:
+            return []
+    return [emit.typed(value).operand]
+
+
+def kind_of(kind: Any) -> Any:
+    """A type of Numba as one of ours. Raises Unsupported for types that the IR does not have."""
+    if isinstance(kind, (types.Number, types.Boolean)) and not isinstance(kind, types.Literal):
+        return np.dtype("bool" if kind == types.boolean else str(kind))
+    if isinstance(kind, types.CPointer):
+        return Pointer(kind_of(kind.dtype))
+    if isinstance(kind, types.Array):
+        return ArrayType(
+            kind_of(kind.dtype), kind.ndim, kind.layout == "C" or kind.ndim == 0, kind.mutable
+        )
+    if isinstance(kind, types.BaseTuple):
+        return tuple(map(kind_of, kind.types))  # pyright: ignore
+    if isinstance(kind, types.Literal):
+        return Constant(kind.literal_value)
+    if isinstance(kind, types.Omitted):
+        return Constant(kind.value)
+    if isinstance(kind, types.NoneType):
+        return Constant(None)
+    if isinstance(kind, types.Dispatcher):
+        return Constant(kind.dispatcher)
+    if isinstance(kind, (np.dtype, Pointer, ArrayType, Constant)):
+        return kind
+    if isinstance(kind, tuple):
+        return tuple(map(kind_of, kind))
+    raise Unsupported(f"an argument of {kind}")

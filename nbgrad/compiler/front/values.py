@@ -1,0 +1,102 @@
+"""Values of expressions at compile time: numbers at run time, pointers, arrays, and constants."""
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ...ir.affine import ZERO, Affine
+from ...ir.statements import Literal, Operand
+from ..lean.syntax import Unsupported
+
+INT, UINT, BOOL = np.dtype(np.int64), np.dtype(np.uint64), np.dtype(bool)
+DOUBLE, SINGLE = np.dtype(np.float64), np.dtype(np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class Number:
+    """A number at run time. One that is `natural` is never below 0; one that is `lasting` keeps its
+    value: no later statement assigns it."""
+
+    operand: Operand
+    dtype: np.dtype
+    natural: bool = False
+    lasting: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A pointer: elements of a buffer from a position on."""
+
+    buffer: str
+    dtype: np.dtype
+    at: Affine = ZERO
+    lasting: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Array:
+    """An array: a pointer to its first element, its lengths, and its strides in elements; those of
+    a contiguous array (None) follow from the lengths."""
+
+    place: Place
+    shape: tuple[Number, ...]
+    strides: tuple[Number, ...] | None = None
+    mutable: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """A constant at compile time: a number, a function, a module, a dtype, a type, None."""
+
+    value: Any
+
+    @property
+    def is_number(self) -> bool:
+        return isinstance(self.value, (bool, int, float, np.number, np.bool_))
+
+    @property
+    def is_python_number(self) -> bool:
+        """Whether it is a number of Python's, not one of NumPy's."""
+        return isinstance(self.value, (bool, int, float)) and not isinstance(self.value, np.generic)
+
+
+Value: TypeAlias = "Number | Place | Array | Known | tuple[Value, ...]"
+
+_EXACT = 2**53  # integers up to here are floats
+
+
+def dtype_of(number: Any) -> np.dtype:
+    """The dtype of a constant, as Numba has it."""
+    if isinstance(number, np.generic):
+        return number.dtype
+    if isinstance(number, bool):
+        return BOOL
+    if isinstance(number, int):
+        return INT if number < 2**63 else UINT
+    return DOUBLE
+
+
+def literal(number: Any, dtype: np.dtype) -> Literal | None:
+    """A constant as an operand of a dtype; None where it has to be converted at run time."""
+    if isinstance(number, np.generic):
+        number = number.item()
+    if dtype.kind == "f":
+        if isinstance(number, int) and abs(number) > _EXACT and dtype != DOUBLE:
+            return None
+        with np.errstate(over="ignore"):
+            return Literal(float(dtype.type(number)), dtype)
+    if dtype.kind == "b":
+        return Literal(number, dtype) if isinstance(number, bool) else None
+    if isinstance(number, int) and np.iinfo(dtype).min <= number <= np.iinfo(dtype).max:
+        return Literal(int(number), dtype)
+    return None
+
+
+def members(value: Value) -> tuple[Value, ...]:
+    """The members of a tuple."""
+    if isinstance(value, tuple):
+        return value
+    if isinstance(value, Known) and isinstance(value.value, tuple):
+        return tuple(map(Known, value.value))
+    raise Unsupported("unpacking a value that is not a tuple")

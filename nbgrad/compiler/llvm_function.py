@@ -1,0 +1,278 @@
+"""Functions of the kernel IR as LLVM assembly: branches, calls, pointers, exceptions.
+
+A function that may raise returns a status before its results: 0, or the number of an exception
+among `errors` of its module.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..ir.statements import (
+    Address,
+    Allocate,
+    Break,
+    Call,
+    Continue,
+    Function,
+    If,
+    Operand,
+    Pointer,
+    PointTo,
+    Raise,
+    Return,
+    Statement,
+    While,
+)
+from .llvm import FunctionWriter, Module, ascii_name, result_type
+from .llvm_instructions import instruction
+from .llvm_ops import Value, llvm_type, memory_type, truth
+
+__all__ = ["FunctionModule", "write_function"]
+
+_STATUS = np.dtype(np.int32)
+
+
+class FunctionModule(Module):
+    """A module with functions of the IR, each written where it is first called."""
+
+    def __init__(self):
+        super().__init__()
+        self.written: dict[int, tuple[Function, str]] = {}  # by identity
+        self.linked: set[str] = set()  # symbols of code that has to be linked
+        self.errors: list[tuple[str, str]] = []  # classes and messages
+        self._raising: dict[int, bool] = {}
+
+    def name_of_function(self, function: Function) -> str:
+        """The name of a function, which is written where it is new."""
+        known = self.written.get(id(function))
+        if known is None:
+            text = write_function(self, function)
+            name = f"nbgrad.{ascii_name(function.name)}"
+            taken = set(self.functions.values())
+            name = name if f'"{name}"' not in taken else f"{name}.{len(taken)}"
+            known = function, self.functions.setdefault(text, f'"{name}"')
+            self.written[id(function)] = known
+        return known[1]
+
+    def name_without_status(self, function: Function) -> str:
+        """The name of a function with the results of another, whose exceptions are ignored."""
+        name = self.name_of_function(function)
+        if not self.may_raise(function):
+            return name
+        kinds = ["ptr" if isinstance(kind, Pointer) else llvm_type(kind)
+                 for _, kind in function.parameters]  # fmt: skip
+        writer = FunctionWriter(self)
+        parameters = [f"{kind} %a{i}" for i, kind in enumerate(kinds)]
+        kind = result_type(self.results_of(function))
+        whole = writer.emit(f"call {kind} @{name}({', '.join(parameters)})")
+        writer.returned([
+            Value(writer.emit(f"extractvalue {kind} {whole}, {i + 1}"), dtype)
+            for i, dtype in enumerate(function.results)
+        ])  # fmt: skip
+        text = writer.text(parameters, function.results, " alwaysinline")
+        return self.functions.setdefault(text, f'{name[:-1]}.quiet"')
+
+    def error(self, kind: str, message: str) -> int:
+        """The status of an exception."""
+        if (kind, message) not in self.errors:
+            self.errors.append((kind, message))
+        return self.errors.index((kind, message)) + 1
+
+    def may_raise(self, function: Function) -> bool:
+        """Whether a function, or one that it calls, has a `Raise`."""
+        if id(function) not in self._raising:
+            self._raising[id(function)] = self._raises(function.body)
+        return self._raising[id(function)]
+
+    def _raises(self, body: Sequence[Statement]) -> bool:
+        for statement in body:
+            if isinstance(statement, Raise):
+                return True
+            if isinstance(statement, Call) and isinstance(statement.function, Function):
+                if self.may_raise(statement.function):
+                    return True
+            inner = (getattr(statement, each.name) for each in fields(statement)
+                     if is_dataclass(statement))  # fmt: skip
+            if any(isinstance(part, tuple) and self._raises(_statements(part)) for part in inner):
+                return True
+        return False
+
+    def results_of(self, function: Function) -> list[np.dtype]:
+        """The dtypes of what a function returns, with its status."""
+        return [_STATUS] * self.may_raise(function) + list(function.results)
+
+
+def _statements(parts: Sequence[Any]) -> list[Any]:
+    return [part for part in parts if is_dataclass(part)]
+
+
+def write_function(module: FunctionModule, function: Function) -> str:
+    """The text of a function, with @ in place of its name."""
+    writer = _Writer(module, function)
+    noalias = " noalias" if "noalias" in function.attributes else ""
+    parameters: list[str] = []
+    for name, kind in function.parameters:
+        if isinstance(kind, Pointer):
+            writer.pointers[name] = writer.parameter(f"a{len(parameters)}")
+            parameters.append(f"ptr{noalias} {writer.pointers[name]}")
+        else:
+            own = writer.parameter(f"a{len(parameters)}")
+            writer.values[name] = Value(own, kind)
+            parameters.append(f"{llvm_type(kind)} {own}")
+    writer.body(function.body)
+    writer.end()
+    return writer.text(parameters, module.results_of(function), _attributes(module, function))
+
+
+_ATTRIBUTES = {"inline": "alwaysinline", "noinline": "noinline", "small": "minsize optsize"}
+
+
+def _attributes(module: Module, function: Function) -> str:
+    known = [text for name, text in _ATTRIBUTES.items() if name in function.attributes]
+    if "inline" in function.attributes and "noinline" in function.attributes:
+        known.remove("alwaysinline")
+    text = "".join(f" {each}" for each in known)
+    return text + module.attributes if "wide" in function.attributes else text
+
+
+class _Writer(FunctionWriter):
+    """Writes a function of the IR."""
+
+    def __init__(self, module: FunctionModule, function: Function):
+        super().__init__(module, "" if "exact" in function.attributes else "contract ")
+        self._functions = module
+        self._raises = module.may_raise(function)
+        self._results = module.results_of(function)
+        self._is_ended = False
+
+    def size(self, n: Any) -> Value:
+        return self.operand(n) if isinstance(n, str) else super().size(n)
+
+    def body(self, statements: Any) -> None:
+        for statement in statements:
+            self._written[type(statement)](self, statement)
+            if isinstance(statement, (Break, Continue, Raise, Return)):
+                self._is_ended = True
+                return
+
+    def branch(self, label: str) -> None:
+        """Nothing follows a statement that leaves its block."""
+        if self._is_ended:
+            self._is_ended = False
+        else:
+            super().branch(label)
+
+    def end(self) -> None:
+        """The end of the body."""
+        if self._is_ended:
+            return
+        if self._results[1:] or (self._results and not self._raises):
+            self.add("unreachable")
+        else:
+            self._finish([])
+
+    def _finish(self, values: list[Value]) -> None:
+        self.returned([*[Value("0", _STATUS)] * self._raises, *values])
+
+    def _return(self, end: Return) -> None:
+        self._finish([self.operand(value) for value in end.values])
+
+    def _raise(self, end: Raise) -> None:
+        self._leave(str(self._functions.error(end.error, end.message)))
+
+    def _leave(self, status: str) -> None:
+        """Return a status that is not 0."""
+        if len(self._results) == 1:
+            self.add(f"ret i32 {status}")
+            return
+        kind = result_type(self._results)
+        self.add(f"ret {kind} {self.emit(f'insertvalue {kind} undef, i32 {status}, 0')}")
+
+    def _if(self, choice: If) -> None:
+        condition = truth(self, self.operand(choice.condition)).text
+        then, after = self.label("then"), self.label("after")
+        otherwise = self.label("else") if choice.otherwise else after
+        self.branch_if(condition, then, otherwise)
+        for label, body in ((then, choice.then), (otherwise, choice.otherwise)):
+            if body or label == then:
+                self.begin(label)
+                self.body(body)
+                self.branch(after)
+        self.begin(after)
+
+    def _while(self, loop: While) -> None:
+        head, after = self.label("while"), self.label("done")
+        self.branch(head)
+        self.begin(head)
+        self._loops.append((head, after))
+        self.body(loop.body)
+        self._loops.pop()
+        self.branch(head)
+        self.begin(after)
+
+    def _break(self, leave: Break) -> None:
+        self.add(f"br label %{self._loops[-1][1]}")
+
+    def _continue(self, leave: Continue) -> None:
+        self.add(f"br label %{self._loops[-1][0]}")
+
+    def _allocate(self, room: Allocate) -> None:
+        self.pointers[room.target] = self.allocate(memory_type(room.dtype), room.count, 64)
+
+    def _point_to(self, point: PointTo) -> None:
+        if isinstance(point.address, Address):
+            self.pointers[point.target] = self._pointer(point.address)
+        else:
+            text = self.operand(point.address).text
+            self.pointers[point.target] = self.emit(f"inttoptr i64 {text} to ptr")
+
+    def _pointer(self, address: Address) -> str:
+        return self.place(self.pointers[address.buffer], address.at, address.dtype)
+
+    def _argument(self, argument: Address | Operand | Function) -> Value | str:
+        if isinstance(argument, Function):
+            return f"@{self._functions.name_without_status(argument)}"
+        if isinstance(argument, Address):
+            return self._pointer(argument)
+        return self.operand(argument)
+
+    def _call(self, call: Call) -> None:
+        given = list(map(self._argument, call.arguments))
+        function = call.function
+        if isinstance(function, str):
+            kinds = [x.dtype for x in call.arguments if isinstance(x, Address)]
+            found = instruction(self, function, given, kinds, call.dtypes)
+            for name, value in zip(call.results, found, strict=True):
+                self.define(name, value)
+            return
+        name = self._functions.name_of_function(function)
+        dtypes = self._functions.results_of(function)
+        kind = result_type(dtypes)
+        flags = self.flags if kind in ("double", "float") else ""
+        text = ", ".join(
+            f"ptr {x}" if isinstance(x, str) else f"{llvm_type(x.dtype)} {x.text}" for x in given
+        )
+        if not dtypes:
+            self.add(f"call void @{name}({text})")
+            return
+        whole = self.emit(f"call {flags}{kind} @{name}({text})")
+        parts = [whole]
+        if len(dtypes) > 1:
+            parts = [self.emit(f"extractvalue {kind} {whole}, {i}") for i in range(len(dtypes))]
+        if self._functions.may_raise(function):
+            status, *parts = parts
+            failed, after = self.label("failed"), self.label("fine")
+            self.branch_if(self.emit(f"icmp ne i32 {status}, 0"), failed, after)
+            self.begin(failed)
+            self._leave(status)
+            self.begin(after)
+        for name, part, dtype in zip(call.results, parts, function.results, strict=True):
+            self.define(name, Value(part, dtype))
+
+    _written: ClassVar[dict[type, Callable[[Any, Any], None]]] = {
+        **FunctionWriter._written, If: _if, While: _while, Break: _break, Continue: _continue,
+        Allocate: _allocate, PointTo: _point_to, Call: _call, Return: _return, Raise: _raise,
+    }  # fmt: skip
