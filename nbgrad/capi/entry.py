@@ -14,7 +14,6 @@ import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -23,6 +22,8 @@ from ..compiler.machine import machine_code
 from ..compiler.pointers import Overlap
 from ..runtime import layout
 from .builtin import builtin
+from .entry_call import CALL
+from .entry_checks import CHECKS
 
 __all__ = ["Array", "Number", "Result", "entry"]
 
@@ -209,10 +210,10 @@ def _built(result: Result, values: Sequence[Any], args: Sequence[Any]) -> Any:
 @cache
 def _code() -> int:
     """The address of the function."""
-    text = files(__package__ or "").joinpath("entry.ll").read_text(encoding="utf-8")
+    text = CHECKS + CALL
     numbers = {name: getattr(layout, name) for name in _OFFSETS}
     numbers |= {"FLOAT": _FLOAT, "INTEGER": _INTEGER, "BOOL": _BOOL, "SCALAR": _SCALAR}
     numbers["SECOND"] = layout.ITEMS + 8
     for name, number in numbers.items():
         text = text.replace(f"<{name}>", str(number))
-    return machine_code("entry", text)["entry"]
+    return machine_code("entry", text, is_counted=False)["entry"]

@@ -27,7 +27,10 @@ _known: dict[str, dict[str, int]] = {}
 
 
 def machine_code(
-    name: str, text: str, link_in: Callable[[], Iterable[Any]] = tuple
+    name: str,
+    text: str,
+    link_in: Callable[[], Iterable[Any]] = tuple,
+    is_counted: bool = True,
 ) -> dict[str, int]:
     """The addresses of the functions that LLVM assembly defines, those without `internal`.
 
@@ -37,6 +40,7 @@ def machine_code(
             were added with `llvmlite.binding.add_symbol`.
         link_in: called on a cache miss alone; it gives modules with the other functions that are
             declared. They must follow from the text and from nbgrad's sources.
+        is_counted: whether `nbgrad.stats()` counts it among the kernels.
 
     Raises RuntimeError for assembly that is wrong, and ImportError for symbols that are missing.
     """
@@ -44,14 +48,14 @@ def machine_code(
     if file not in _known:
         with undisturbed():
             if file not in _known:
-                _load_or_compile(file, text, link_in)
+                _load_or_compile(file, text, link_in, is_counted)
     return _known[file]
 
 
-def _load_or_compile(file: str, text: str, link_in: Callable) -> None:
+def _load_or_compile(file: str, text: str, link_in: Callable, is_counted: bool) -> None:
     turn = turn_for(file)
     try:
-        found = loaded(file, lambda blob: _in_process(*_unpacked(blob)))
+        found = loaded(file, lambda blob: _in_process(*_unpacked(blob)), is_counted)
         if found is not None:
             _known[file] = found
             return
@@ -59,7 +63,7 @@ def _load_or_compile(file: str, text: str, link_in: Callable) -> None:
             header, code = _compiled(file, text, link_in)
             _known[file] = _in_process(header, code)
         written = json.dumps(header, separators=(",", ":")).encode()
-        save(file, lambda: (_LENGTH.pack(len(written)), written, code))
+        save(file, lambda: (_LENGTH.pack(len(written)), written, code), is_counted)
     finally:
         if turn is not None:
             turn.end()

@@ -80,7 +80,7 @@ def failing(code: str) -> str:
         "numba.core.compiler._LowerResult", "numba.core.extending._Intrinsic",
         "numba.core.callwrapper.PyCallWrapper", "numba.core.cgutils.if_unlikely",
         "numba.core.codegen.CPUCodeLibrary._finalize_final_module",
-        "numba.np.numpy_support.map_layout", "numba.core.typed_passes.IRLegalization",
+        "numba.np.numpy_support.from_dtype", "numba.core.typed_passes.IRLegalization",
         "numba.core.runtime._nrt_python", "llvmlite.binding.ffi",
     ],
 )  # fmt: skip
