@@ -76,7 +76,7 @@ with _lasting():
     )
     from .transforms.elementwise import custom_elementwise
     from .values import making as making
-    from .values.leaves import track
+    from .values.track import track
     from .values.tracked import TrackedArray
     from .warmup import warmup
 

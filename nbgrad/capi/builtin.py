@@ -3,7 +3,7 @@
 import ctypes
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import llvmlite.binding as llvm
 
@@ -11,7 +11,7 @@ from ..compiler.kernel import undisturbed
 from ..runtime.layout import prototype
 from .emitter import Emitter
 
-__all__ = ["builtin", "compiled", "function", "slots"]
+__all__ = ["builtin", "c_function", "compiled", "slots"]
 
 FASTCALL = 0x80 | 0x02  # with keywords
 
@@ -57,8 +57,9 @@ _new_function = prototype(
 )
 
 
-def function(write: Callable[[], Emitter], general: Callable) -> Callable:
-    """The function that is written, which leaves what it does not foresee to a general one."""
+def c_function(write: Callable[[], Emitter], general: Callable) -> Callable:
+    """Compile the function that an emitter writes, which calls `general` for arguments that it does
+    not handle."""
     return builtin(general.__name__, compiled(write()), (general,))
 
 
@@ -73,7 +74,8 @@ def builtin(name: str, address: int, own: tuple) -> Callable:
 
 def slots(kind: type, *names: str) -> dict[str, int]:
     """Where slots lie in the objects of a class: found by setting them."""
-    x, found = object.__new__(kind), {}
+    x: Any = cast(Any, kind).__new__(kind)
+    found = {}
     words = (ctypes.c_size_t * (kind.__basicsize__ // 8)).from_address(id(x))
     for name in names:
         mark = object()

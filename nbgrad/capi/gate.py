@@ -17,7 +17,7 @@ import numpy as np
 
 from ..compiler.numba_api import cpu_target, typeof_impl
 from ..runtime.layout import IS_KNOWN, prototype
-from .builtin import FASTCALL, Definition, compiled
+from .builtin import FASTCALL, Definition, compiled, slots
 from .emitter import ARRAY, INT, VOID, WORD, Emitter, word
 
 __all__ = ["gate", "is_tracing", "is_tracking", "plain_of"]
@@ -75,20 +75,11 @@ class _Home(ModuleType):
     __slots__ = ("own",)
 
 
-def _place_of_own() -> int:
-    """Where the slot lies in the object."""
-    mark: Any = object()
-    home: Any = _Home("")
-    home.own = mark
-    words = (ctypes.c_size_t * (_Home.__basicsize__ // 8)).from_address(id(home))
-    return 8 * list(words).index(id(mark))
-
-
 @cache
 def _code(makes: bool) -> int:
     """The address of the function's code."""
     emit = Emitter(None, keywords=True)
-    build, own = emit.build, emit.load(emit.own, _place_of_own())
+    build, own = emit.build, emit.load(emit.own, slots(_Home, "own")["own"])
     plain, general, made = (emit.item(own, i) for i in range(3))
     given = emit.args, emit.given, emit.keywords
     tracking = build.icmp_signed(">", emit.load(word(id(alive)), kind=INT), INT(1))

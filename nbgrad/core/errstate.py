@@ -21,6 +21,8 @@ from typing import Any
 import numpy as np
 from numpy._core import umath  # pyright: ignore[reportAttributeAccessIssue]
 
+from ..capi.error_state import Asked as AskedWriter
+from ..capi.replaceable import replaceable
 from ..runtime import layout
 from .functions import mapped
 
@@ -84,6 +86,7 @@ class _Quiet:
 quiet = _Quiet()
 
 
+@replaceable(lambda: AskedWriter(CURRENT, quiet.words))
 def asked() -> bool:
     """Whether NumPy's state or a filter of warnings asks for reports."""
     state, filters = _state(), warnings.filters

@@ -12,7 +12,7 @@ from ..core.memory import copied
 from ..eager.plans import FunctionPlan
 from ..rules.dtypes import FLOATS, known
 from ..rules.layout import array
-from .fixed import constant_op
+from .constant_op import constant_op
 from .nested import nested_result
 from .tracked import TrackedArray, result
 

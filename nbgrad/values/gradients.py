@@ -5,52 +5,21 @@ One thread at a time reads and sets them.
 
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ..capi.handout import HandOut
+from ..capi.replaceable import replaceable
 from ..core import errstate, modes
 from ..core.array import Array
-from .graph import Node, check_fresh, freed, live_children, tick
+from .graph import Leaf, Node, check_fresh, freed, live_children, tick
 
-if TYPE_CHECKING:
-    from .tracked import TrackedArray
-
-# Reentrant, as a finalizer that runs in the middle may want it again.
-_lock = threading.RLock()
+# Reentrant: a finalizer that runs in the middle may acquire it again.
+lock = threading.RLock()
 
 # Who set a gradient: the user, `backward` or `accum`. Only what `accum` pulled is its memo.
 SEEDED, SWEPT, PULLED = "seeded", "swept", "pulled"
-
-
-def reset(arrays: "Sequence[TrackedArray]") -> None:
-    """Forget the gradients of `arrays` and of all that was computed from them, and free that."""
-    with _lock:
-        _reset(arrays)
-
-
-def _reset(arrays: "Sequence[TrackedArray]") -> None:
-    for array in arrays:
-        root = array.node
-        alive = live_children(root)
-        if alive:
-            _free_all(alive)
-        root.children = None if root.plan else [64]
-        root.grad = None
-
-
-def _free_all(nodes: list[Node]) -> None:
-    """Free nodes, and all that was computed from them."""
-    seen = set(nodes)
-    for node in nodes:  # which grows
-        for child in live_children(node):
-            if child not in seen:
-                seen.add(child)
-                nodes.append(child)
-    # From the end: after an interrupt, another reset still finds what is left.
-    for node in reversed(nodes):
-        node.children = node.grad = node.saved = None
-        node.parents = ()
 
 
 def hand_out(cotangents: dict[Node, Any], seed: Any) -> None:
@@ -60,10 +29,11 @@ def hand_out(cotangents: dict[Node, Any], seed: Any) -> None:
     for other threads, and for whoever catches an error or an interrupt: either all gradients are
     handed out or none.
     """
-    with _lock:
+    with lock:
         _hand_out(cotangents, seed)
 
 
+@replaceable(lambda: HandOut(Node, Leaf, tick, SWEPT))
 def _hand_out(cotangents: dict[Node, Any], seed: Any) -> None:
     now, owned, before = tick(), {id(seed)}, []
     try:
@@ -90,7 +60,7 @@ def _hand_out(cotangents: dict[Node, Any], seed: Any) -> None:
 
 def seed(node: Node, gradient: Any) -> None:
     """Set the gradient of a node, from which `accum` pulls; None takes it back."""
-    with _lock:
+    with lock:
         _set(node, gradient, tick(), SEEDED)
 
 
@@ -106,7 +76,7 @@ def accum(root: Node) -> Any:
     Only what lies between is evaluated. Each node keeps its gradient as a memo, which is used
     again unless a child's is newer: a child that is gone takes nothing back.
     """
-    with _lock:
+    with lock:
         return _accum(root)
 
 

@@ -1,0 +1,41 @@
+"""`reset`: forget gradients, and free the graph above the arrays."""
+
+from collections.abc import Sequence
+
+from ..capi.handout import Reset
+from ..capi.replaceable import replaceable
+from . import gradients
+from .graph import FIRST_LIMIT, Leaf, Node, live_children
+from .tracked import TrackedArray
+
+
+def reset(arrays: Sequence[TrackedArray]) -> None:
+    """Forget the gradients of `arrays` and of all that was computed from them, and free the graph
+    of the latter."""
+    with gradients.lock:
+        _reset(arrays)
+
+
+@replaceable(lambda: Reset(TrackedArray, Node, Leaf, FIRST_LIMIT))
+def _reset(arrays: Sequence[TrackedArray]) -> None:
+    for array in arrays:
+        root = array.node
+        alive = live_children(root)
+        if alive:
+            _free_all(alive)
+        root.children = None if root.plan else [FIRST_LIMIT]
+        root.grad = None
+
+
+def _free_all(nodes: list[Node]) -> None:
+    """Free nodes and all nodes computed from them."""
+    seen = set(nodes)
+    for node in nodes:  # which grows
+        for child in live_children(node):
+            if child not in seen:
+                seen.add(child)
+                nodes.append(child)
+    # From the end: after an interrupt, another reset finds the nodes that are left.
+    for node in reversed(nodes):
+        node.children = node.grad = node.saved = None
+        node.parents = ()
