@@ -75,7 +75,7 @@ with _lasting():
         vmap,
     )
     from .transforms.elementwise import custom_elementwise
-    from .values import making as making
+    from .values import creation as creation
     from .values.track import track
     from .values.tracked import TrackedArray
     from .warmup import warmup

@@ -19,13 +19,13 @@ from ..runtime.kinds import is_a
 from ..runtime.lines import user_line
 from . import leaks
 from .array import Array
+from .assertions import checked
 from .conversions import SPACE, asking, unpicklable
 from .functions import compared, in_scipy
 from .keys import number_key, static_key
 from .primitive import Aval, Primitive
-from .raising import checked
+from .proxy import Proxy
 from .refusals import refused
-from .standing import StandIn
 
 # How a number becomes part of a program.
 _STATIC = (
@@ -58,7 +58,7 @@ class Symbol(Array):
         if primitive.inlines:
             inline = primitive.inline_step if builder.is_step else primitive.inline  # pyright: ignore
             return inline(*args, **params)
-        return builder.handed(builder.apply(primitive, [*map(StandIn.memory, args)], params))
+        return builder.handed(builder.apply(primitive, [*map(Proxy.memory, args)], params))
 
     def __repr__(self):
         if leaks.over(self):
@@ -211,7 +211,7 @@ def lifted(args: Sequence) -> Sequence:
     recorder = recording.recorder
     if recorder is None or not any(map(is_recorded, args)):
         return args
-    return [recorder.capture(x) if type(x) is np.ndarray else x for x in map(StandIn.memory, args)]
+    return [recorder.capture(x) if type(x) is np.ndarray else x for x in map(Proxy.memory, args)]
 
 
 def noted(x: Any) -> Any:

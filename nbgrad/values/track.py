@@ -5,6 +5,7 @@ from typing import cast
 import numpy as np
 
 from ..core.array import Array
+from ..core.memory import make_mutable
 from ..core.primitive import current_level
 from ..kernels.shapes import MOST_AXES
 from ..rules.families import FLOATS
@@ -40,12 +41,12 @@ def track(x, name: str = "", *, copy: bool = True) -> TrackedArray:
 
 
 def leaf_of(x, level: int) -> TrackedArray:
-    """A leaf at `level` for an argument: a plain value, or an array of a lower level."""
+    """Make a leaf at `level` of an argument: a plain value, or an array of a lower level."""
     is_array = type(x) is np.ndarray
     is_plain = is_array and x.dtype in FLOATS and x.flags.carray
     if not is_plain or x.ndim > MOST_AXES:
         x = float_array(x)
     leaf = tracked.make_leaf(x, ARGUMENT, level)
     if is_array and not leaf.shape:
-        leaf.views = [16]  # an array without axes, and no number
+        make_mutable(leaf)
     return leaf
