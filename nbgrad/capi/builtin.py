@@ -1,4 +1,4 @@
-"""Functions that an `Emitter` wrote, compiled and callable from Python."""
+"""Compiles the function that an `Emitter` has built, and wraps it as a built-in function."""
 
 import ctypes
 from collections.abc import Callable
@@ -18,8 +18,8 @@ FASTCALL = 0x80 | 0x02  # with keywords
 
 @cache
 def _engine(level: int) -> Any:
-    """What makes machine code and keeps it. Straight code has nothing to optimise, and is made in a
-    third of the time without trying."""
+    """LLVM's compiler at an optimization level. Level 0 takes a third of the time, and is as good
+    for code without loops."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     machine = llvm.Target.from_default_triple().create_target_machine(opt=level, jit=True)
@@ -30,8 +30,8 @@ _kept: list[Any] = []
 
 
 def compiled(emitter: Emitter, level: int = 0) -> int:
-    """The address of the function that was written, made at a level of optimization. It lasts as
-    long as the process, and so do the objects whose addresses stand in it."""
+    """Compile a function and return its address. The code, and the objects whose addresses it
+    contains, live as long as the process."""
     _kept.extend(emitter.kept)
     with undisturbed():
         engine = _engine(level)
@@ -64,16 +64,17 @@ def c_function(write: Callable[[], Emitter], general: Callable) -> Callable:
 
 
 def builtin(name: str, address: int, own: tuple) -> Callable:
-    """The C function at an address as a function of Python, which is handed `own`.
+    """Wrap the C function at an address as a built-in function whose `self` is `own`.
 
-    Python keeps the address of the definition, and `own`: so that is what keeps the definition.
+    CPython keeps the address of the method definition and a reference to `own`, so a reference to
+    the method definition is added to `own`.
     """
     definition = Definition(name.encode(), address, FASTCALL, None)
     return _new_function(ctypes.addressof(definition), (*own, definition), None)
 
 
 def slots(kind: type, *names: str) -> dict[str, int]:
-    """Where slots lie in the objects of a class: found by setting them."""
+    """The offsets of slots in instances of a class, found by setting them."""
     x: Any = cast(Any, kind).__new__(kind)
     found = {}
     words = (ctypes.c_size_t * (kind.__basicsize__ // 8)).from_address(id(x))

@@ -1,4 +1,4 @@
-"""Gradients of nodes: seeded by the user, handed out by a backward pass, or pulled by `accum`.
+"""Gradients of nodes: set by the user as seeds, by a backward pass, or by `accum`.
 
 One thread at a time reads and sets them.
 """
@@ -18,16 +18,16 @@ from .graph import Leaf, Node, check_fresh, freed, live_children, tick
 # Reentrant: a finalizer that runs in the middle may acquire it again.
 lock = threading.RLock()
 
-# Who set a gradient: the user, `backward` or `accum`. Only what `accum` pulled is its memo.
+# The origin of a gradient: the user, `backward` or `accum`, which reuses only its own.
 SEEDED, SWEPT, PULLED = "seeded", "swept", "pulled"
 
 
 def hand_out(cotangents: dict[Node, Any], seed: Any) -> None:
-    """Set the gradients that a backward pass found from `seed`: those of leaves add up.
+    """Set the gradients of a backward pass from `seed`; those of leaves are added to the ones
+    before.
 
-    Cotangents may share memory, with the seed and each other: a gradient owns its array. One step
-    for other threads, and for whoever catches an error or an interrupt: either all gradients are
-    handed out or none.
+    Cotangents may alias the seed and each other; a gradient owns its array. The update is atomic
+    for other threads and for code that catches an error or an interrupt.
     """
     with lock:
         _hand_out(cotangents, seed)
@@ -59,22 +59,22 @@ def _hand_out(cotangents: dict[Node, Any], seed: Any) -> None:
 
 
 def seed(node: Node, gradient: Any) -> None:
-    """Set the gradient of a node, from which `accum` pulls; None takes it back."""
+    """Set the gradient of a node as a seed of `accum`; None removes it."""
     with lock:
         _set(node, gradient, tick(), SEEDED)
 
 
 def _set(node: Node, gradient: Any, time: int, origin: str) -> None:
-    """Set a gradient last of all: an interrupt leaves none rather than one that passes for new."""
+    """Set the gradient last, so that an interrupt leaves none rather than one that looks new."""
     node.grad = None
     node.grad_time, node.origin, node.grad = time, origin, gradient
 
 
 def accum(root: Node) -> Any:
-    """The gradient of `root`, pulled from the seeded nodes that were computed from it.
+    """The gradient of `root`, pulled back from the seeded nodes that were computed from it.
 
-    Only what lies between is evaluated. Each node keeps its gradient as a memo, which is used
-    again unless a child's is newer: a child that is gone takes nothing back.
+    Only the nodes between are visited. Each keeps its gradient, which is used again unless that of
+    a child is newer; a child that is gone does not change it.
     """
     with lock:
         return _accum(root)
@@ -82,7 +82,7 @@ def accum(root: Node) -> Any:
 
 def _accum(root: Node) -> Any:
     now = tick()
-    children_of: dict[Node, Sequence[Node]] = {}  # the children of what was visited
+    children_of: dict[Node, Sequence[Node]] = {}  # of visited nodes
     stack = [root]
     while stack:
         node = stack[-1]
@@ -116,13 +116,13 @@ def _refresh(node: Node, children: Sequence[Node], now: int) -> None:
 
 
 def _changed(node: Node) -> int:
-    """When a node was made, or its gradient last set or taken back."""
+    """The time at which a node was made, or its gradient last set or removed."""
     return max(node.time, getattr(node, "grad_time", 0))
 
 
 def contributions_to(node: Node, child: Node, ct) -> Sequence:
-    """What `child`, with cotangent `ct`, contributes to `node`: one for each position, None where
-    another stands."""
+    """The contributions of `child`, with cotangent `ct`, to the cotangent of `node`: one for each
+    argument of the child, None for arguments other than `node`."""
     if child.saved is None:
         raise freed(child)
     if errstate.asked():
