@@ -80,7 +80,8 @@ def register(x: Any, out: Any) -> None:
     """Add `out` to the views of x."""
     views = x.views
     if views is None:
-        views = x.views = [FIRST_LIMIT]
+        x.views = [FIRST_LIMIT, ref(out)]
+        return
     views.append(ref(out))
     if len(views) > views[0]:
         prune(views)

@@ -231,16 +231,7 @@ def _expanded(node: Node, ct, cotangents: dict) -> list[Node]:
     root: Node = out.node  # pyright: ignore[reportAttributeAccessIssue]
     before = cotangents.get(root)
     cotangents[root] = ct if before is None else before + ct
-    stack, new = [root], []
-    seen = {root}
-    while stack:
-        newer = stack.pop()
-        if newer.time > now:
-            new.append(newer)
-            parents = {p for p in newer.parents if p is not None and p not in seen}
-            seen |= parents
-            stack += parents
-    return sorted(new, key=_time_of)
+    return history(root, since=now)
 
 
 def _take_out(node: Node, plan, ct, cotangents: dict, own: set, keep) -> tuple[Any, Any]:

@@ -1,5 +1,6 @@
 """Properties of tracked arrays: values, gradient, parents and children, text."""
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -149,6 +150,23 @@ class GraphArray(Array):
             f"which is the caller's: write x = x.copy() before, or {what.format('x.data')} to a "
             "leaf between backward passes"
         )
+
+
+def operand_parts(level: int, primitive: Primitive, args: Sequence) -> tuple[tuple, tuple, tuple]:
+    """Node (or None), value and kind of each argument."""
+    parents, values, kinds = [], [], []
+    for arg in args:
+        if isinstance(arg, GraphArray) and arg.level == level:
+            node = arg.node
+            parents.append(node)
+            values.append(node.value)
+            kinds.append(arg.aval)
+        else:
+            kind, value = operands.plain_operand(arg, primitive)
+            parents.append(None)
+            values.append(value)
+            kinds.append(kind)
+    return tuple(parents), tuple(values), tuple(kinds)
 
 
 def titled(node: Node) -> str:

@@ -116,24 +116,26 @@ class Ended(str):
     code: Any
 
 
+def reachable(roots: Iterable[Node], following: Callable[[Node], Iterable]) -> Iterator[Node]:
+    """`roots` and all nodes reached from them by `following`, each once; it may return None's."""
+    nodes = list(dict.fromkeys(roots))
+    seen: set[Node | None] = {None, *nodes}
+    for node in nodes:  # which grows
+        yield node
+        for other in following(node):
+            if other not in seen:
+                seen.add(other)
+                nodes.append(other)
+
+
+def parents_of(node: Node) -> tuple[Node | None, ...]:
+    return node.parents
+
+
 def depends_on_argument(node: Node) -> bool:
     """Whether a node was computed from an argument of a transformation."""
-    return leaf_below([node], lambda leaf: leaf.label is ARGUMENT) is not None
-
-
-def leaf_below(roots: Iterable[Node], wanted: Callable[["Leaf"], bool]) -> "Leaf | None":
-    """A leaf for which `wanted` is true among `roots` and the nodes that they were computed from;
-    None if there is none."""
-    waiting = [*roots]
-    seen = set(waiting)
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, Leaf) and wanted(node):
-            return node
-        new = {parent for parent in node.parents if parent is not None} - seen
-        seen |= new
-        waiting += new
-    return None
+    nodes = reachable([node], parents_of)
+    return any(isinstance(node, Leaf) and node.label is ARGUMENT for node in nodes)
 
 
 class NestedNode(Node):

@@ -18,7 +18,7 @@ from ..core.levels import code_of
 from ..errors import LeakedValueError
 from ..runtime.kinds import is_a
 from .base import titled
-from .graph import Ended, Leaf, Node, handle, leaf_below, live_children
+from .graph import Ended, Leaf, Node, handle, live_children, parents_of, reachable
 from .tracked import TrackedArray
 
 # The reference count of a leaf that is not kept: the list, the loop variable, the call.
@@ -95,23 +95,17 @@ def require_open(nodes: Iterable[Node]) -> None:
     """Raise LeakedValueError for a node that depends on an argument of a function that has
     returned."""
     nodes = [*nodes]
-    leaf = leaf_below(nodes, lambda leaf: type(leaf.label) is Ended)
-    if leaf is not None:
-        node = next(node for node in nodes if leaf_below([node], lambda other: other is leaf))
-        x = handle(node)
-        raise leaked(x, _what(x), leaf.label.op, leaf.label.code)  # pyright: ignore
+    for leaf in reachable(nodes, parents_of):
+        if isinstance(leaf, Leaf) and type(leaf.label) is Ended:
+            node = next(node for node in nodes if leaf in reachable([node], parents_of))
+            x = handle(node)
+            raise leaked(x, _what(x), leaf.label.op, leaf.label.code)
 
 
 def _leak(root: Node, op: str, f: Any) -> None:
     """Make a leaf and all live arrays computed from it Leaked."""
-    known, waiting = {root}, [root]
-    while waiting:
-        node = waiting.pop()
-        new = [child for child in live_children(node) if child not in known]
-        known.update(new)
-        waiting += new
     about = op, code_of(f)
-    for node in known:
+    for node in [*reachable([root], live_children)]:
         array = node.array()
         if array is None or not isinstance(array, TrackedArray):
             continue

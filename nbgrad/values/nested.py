@@ -11,10 +11,11 @@ from ..core.primitive import Primitive, bind
 from ..core.symbols import lifted
 from ..eager import plans as eager
 from . import operands
+from .base import operand_parts
 from .constant_op import constant_op
 from .graph import NestedNode, add_child, tick
 from .operands import aval_of
-from .tracked import TrackedArray, operand_parts
+from .tracked import TrackedArray
 
 
 class NestedTracked(TrackedArray):

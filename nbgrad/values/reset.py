@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ..capi.handout import Reset
 from ..capi.replaceable import replaceable
 from . import gradients
-from .graph import FIRST_LIMIT, Leaf, Node, live_children
+from .graph import FIRST_LIMIT, Leaf, Node, live_children, reachable
 from .tracked import TrackedArray
 
 
@@ -22,20 +22,9 @@ def _reset(arrays: Sequence[TrackedArray]) -> None:
         root = array.node
         alive = live_children(root)
         if alive:
-            _free_all(alive)
+            # From the end: after an interrupt, another reset finds the nodes that are left.
+            for node in reversed([*reachable(alive, live_children)]):
+                node.children = node.grad = node.saved = None
+                node.parents = ()
         root.children = None if root.plan else [FIRST_LIMIT]
         root.grad = None
-
-
-def _free_all(nodes: list[Node]) -> None:
-    """Free nodes and all nodes computed from them."""
-    seen = set(nodes)
-    for node in nodes:  # which grows
-        for child in live_children(node):
-            if child not in seen:
-                seen.add(child)
-                nodes.append(child)
-    # From the end: after an interrupt, another reset finds the nodes that are left.
-    for node in reversed(nodes):
-        node.children = node.grad = node.saved = None
-        node.parents = ()

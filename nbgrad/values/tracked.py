@@ -25,7 +25,7 @@ from ..eager.elementwise import ElementwisePlan
 from ..rules.families import ufunc_primitives
 from ..rules.index import slice_plan
 from . import backward, gradients, graph, operands, writing
-from .base import GraphArray, plain_value
+from .base import GraphArray, operand_parts, plain_value
 from .constant_op import constant_op
 from .graph import FIRST_LIMIT, Leaf, NestedLeaf, Node, add_child, depends_on_argument, tick
 from .operands import SHORT, aval_of, plain_operand
@@ -160,6 +160,12 @@ class TrackedArray(GraphArray):
         >>> float(x.grad)
         6.0
         """
+        node, aval = self.node, self.aval
+        if cotangent is retain is None and aval.size == 1 and node.parents:
+            if not (keep_grads or create_graph):
+                seed = operands.ones(aval)
+                found = backward.pulled(node, seed, free=not keep_graph)
+                return gradients.hand_out(found, seed)
         cotangents, seed = backward.cotangents(
             self, cotangent, retain, keep_grads, keep_graph, create_graph
         )
@@ -245,23 +251,6 @@ def record(primitive: Primitive, args: Sequence, params: dict):
     if out.base is not None and any(node is not None and node.plan is None for node in parents):
         out = np.array(out)
     return result(plan, parents, values, out)
-
-
-def operand_parts(level: int, primitive: Primitive, args: Sequence) -> tuple[tuple, tuple, tuple]:
-    """Node (or None), value and kind of each argument."""
-    parents, values, kinds = [], [], []
-    for arg in args:
-        if isinstance(arg, TrackedArray) and arg.level == level:
-            node = arg.node
-            parents.append(node)
-            values.append(node.value)
-            kinds.append(arg.aval)
-        else:
-            kind, value = plain_operand(arg, primitive)
-            parents.append(None)
-            values.append(value)
-            kinds.append(kind)
-    return tuple(parents), tuple(values), tuple(kinds)
 
 
 @replaceable(lambda: recording.Result(_objects()))
