@@ -192,7 +192,7 @@ def base_of(x: Any) -> tuple[Any, Steps]:
 def is_mutable(x: Any) -> bool:
     """Whether x is an array that can be written to, not a number: most functions of NumPy return a
     number for a result without axes."""
-    return bool(x.shape) or type(x.origin) is Origin or x.views is not None
+    return bool(x.aval.shape) or type(x.origin) is Origin or x.views is not None
 
 
 def write(x: Any, index: Any, value: Any, what: str) -> None:

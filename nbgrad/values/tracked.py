@@ -59,7 +59,19 @@ class TrackedArray(GraphArray):
 
     @classmethod
     def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
-        return record(primitive, args, params)
+        """Apply a primitive at the base level, and record it in the graph."""
+        if len(args) == 1 and type(args[0]) is TrackedArray:
+            return TrackedArray.bind1(primitive, *args, **params)
+        parents, values, kinds = operand_parts(0, primitive, args)
+        if len(kinds) == 2 and parents[0] is parents[1] and primitive.plan_class is ElementwisePlan:
+            kinds = kinds[:1]
+        if not primitive.differentiable:
+            return bind(primitive, *values, **params)
+        plan = eager.plan_for(primitive, kinds, params)
+        out = plan.forward(*values)
+        if out.base is not None and any(node is not None and node.plan is None for node in parents):
+            out = np.array(out)
+        return result(plan, parents, values, out)
 
     @staticmethod
     @replaceable(lambda: recording.Bind1(_objects()))
@@ -235,22 +247,6 @@ class TrackedArray(GraphArray):
 
 
 # -- recording ------------------------------------------------------------------------------------
-
-
-def record(primitive: Primitive, args: Sequence, params: dict):
-    """Apply a primitive at the base level, and record it in the graph."""
-    if len(args) == 1 and type(args[0]) is TrackedArray:
-        return TrackedArray.bind1(primitive, *args, **params)
-    parents, values, kinds = operand_parts(0, primitive, args)
-    if len(kinds) == 2 and parents[0] is parents[1] and primitive.plan_class is ElementwisePlan:
-        kinds = kinds[:1]
-    if not primitive.differentiable:
-        return bind(primitive, *values, **params)
-    plan = eager.plan_for(primitive, kinds, params)
-    out = plan.forward(*values)
-    if out.base is not None and any(node is not None and node.plan is None for node in parents):
-        out = np.array(out)
-    return result(plan, parents, values, out)
 
 
 @replaceable(lambda: recording.Result(_objects()))
