@@ -121,6 +121,10 @@ class Emitter:
                 values[-1].add_incoming(given[i], block)
         return values
 
+    def either(self, condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+        """The value of one of two branches, each written by a function."""
+        return self.chosen((condition, lambda: (then(),)), (ALWAYS, lambda: (otherwise(),)))[0]
+
     @contextmanager
     def each(self, count: Any) -> Iterator[Any]:
         """`with emit.each(count) as i:` a loop over i from 0 to `count`."""
@@ -181,11 +185,11 @@ class Emitter:
         """Whether x is an instance of `kind`, so that it has its slots. The type of x is mostly the
         subclass `often`, which is tested first."""
 
-        def asked() -> tuple[Any]:
+        def is_subtype() -> Any:
             found = self.load(x, layout.TYPE), self.constant(kind)
-            return (self.is_set(self.python("PyType_IsSubtype", INT, *found)),)
+            return self.is_set(self.python("PyType_IsSubtype", INT, *found))
 
-        return self.chosen((self.is_a(x, id(often)), lambda: (ALWAYS,)), (ALWAYS, asked))[0]
+        return self.either(self.is_a(x, id(often)), lambda: ALWAYS, is_subtype)
 
     def is_set(self, x: Any) -> Any:
         """Whether a word is not zero."""
@@ -202,10 +206,14 @@ class Emitter:
         """Change the reference count of x by 1 or -1."""
         self.python("Py_IncRef" if change > 0 else "Py_DecRef", VOID, x)
 
+    def referenced(self, x: Any) -> Any:
+        """Add a reference to x in one of several branches, after which it is owned or passed on."""
+        self.count(x, 1)
+        return x
+
     def held(self, x: Any) -> Any:
         """Add a reference to x, which is owned."""
-        self.count(x, 1)
-        self.owned.append(x)
+        self.owned.append(self.referenced(x))
         return x
 
     def handed(self, x: Any) -> Any:

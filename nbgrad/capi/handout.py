@@ -11,7 +11,7 @@ import numpy as np
 
 from . import emitter as native
 from .builtin import slots
-from .emitter import ALWAYS, NOTHING, WORD, word
+from .emitter import NOTHING, WORD, word
 from .graph_objects import NodeEmitter
 
 
@@ -50,19 +50,16 @@ class HandOut(NodeEmitter):
             met = self.as_word(self.equal(ct, self.item(self.gradients, j)))
             self.store(self.build.or_(self.load(shared), met), shared)
         alone = self.equal(self.load(shared), word(0))
-        (found,) = self.chosen(
-            (self.build.and_(is_array, alone), lambda: (self.unless_view(ct),)),
-            (ALWAYS, lambda: (self.copied(ct),)),
-        )
+
+        def unless_view() -> Any:
+            return self.either(
+                self.is_view(ct), lambda: self.copied(ct), lambda: self.referenced(ct)
+            )
+
+        fit = self.build.and_(is_array, alone)
+        found = self.either(fit, unless_view, lambda: self.copied(ct))
         self.owned.append(found)
         return found
-
-    def unless_view(self, array: Any) -> Any:
-        """A new reference to an array, or a copy of a view."""
-        return self.chosen(
-            (self.is_view(array), lambda: (self.copied(array),)),
-            (ALWAYS, lambda: (self.handed(self.held(array)),)),
-        )[0]
 
     def copied(self, x: Any) -> Any:
         return self.handed(self.called(self.constant(np.array), x))
@@ -75,16 +72,14 @@ class HandOut(NodeEmitter):
         when = [self.is_set(self.load(node, self.node[name])) for name in ("grad_time", "origin")]
         self.demand(self.build.or_(self.build.not_(has_old), self.build.and_(*when)))
 
-        def total() -> tuple[Any]:
+        def total() -> Any:
             self.held(old)  # NumPy releases the GIL while it adds long arrays
             added = self.handed(self.made(self.python("PyNumber_Add", WORD, old, gradient)))
             self.let_go(old)
             self.count(gradient, -1)
-            return (added,)
+            return added
 
-        (found,) = self.chosen(
-            (self.build.and_(has_old, is_leaf), total), (ALWAYS, lambda: (gradient,))
-        )
+        found = self.either(self.build.and_(has_old, is_leaf), total, lambda: gradient)
         self.handed(gradient)
         self.owned.append(found)
         return found

@@ -38,9 +38,7 @@ class Recorder(NodeEmitter):
 
     def held_all(self, *objects: Any) -> tuple[Any, ...]:
         """Objects with one more reference each, in one branch of several."""
-        for x in objects:
-            self.count(x, 1)
-        return objects
+        return tuple(map(self.referenced, objects))
 
     def array_parts(self, x: Any) -> tuple[Any, ...]:
         """Node, aval and value of a tracked array, with one more reference each."""
@@ -61,11 +59,10 @@ class Recorder(NodeEmitter):
             self.demand(self.is_set(aval))
             self.demand(self.is_a(aval, id(self.objects.aval)))
             short = self.is_short(x, self.objects.short)
-            (value,) = self.chosen((short, copied), (ALWAYS, lambda: self.held_all(x)))
+            value = self.either(
+                short, lambda: self.handed(self.copied(x)), lambda: self.referenced(x)
+            )
             return *self.held_all(NOTHING, self.slot(aval, self.aval["constant"])), value
-
-        def copied() -> tuple[Any]:
-            return (self.handed(self.copied(x)),)
 
         def other() -> tuple[Any, ...]:
             pair = self.called(self.constant(self.objects.plain_operand), x, primitive)
@@ -120,20 +117,18 @@ class Recorder(NodeEmitter):
         """The aval of a computed value, as a new reference."""
         planned = self.slot(plan, self.plan["aval"])
 
-        def asked() -> tuple[Any]:
-            return (self.handed(self.called(self.constant(self.objects.aval_of), value)),)
+        def computed() -> Any:
+            return self.handed(self.called(self.constant(self.objects.aval_of), value))
 
-        def looked_up() -> tuple[Any]:
+        def looked_up() -> Any:
             aval = self.known_aval(value)
-            known = self.is_set(aval)
-            return (self.chosen((known, lambda: self.held_all(aval)), (ALWAYS, asked))[0],)
+            return self.either(self.is_set(aval), lambda: self.referenced(aval), computed)
 
-        def found() -> tuple[Any]:
-            is_array = self.is_a(value, native.ARRAY)
-            return (self.chosen((is_array, looked_up), (ALWAYS, asked))[0],)
+        def of_value() -> Any:
+            return self.either(self.is_a(value, native.ARRAY), looked_up, computed)
 
-        known = self.build.not_(self.equal(planned, NOTHING))
-        (aval,) = self.chosen((known, lambda: self.held_all(planned)), (ALWAYS, found))
+        unplanned = self.equal(planned, NOTHING)
+        aval = self.either(unplanned, of_value, lambda: self.referenced(planned))
         self.owned.append(aval)
         return aval
 
@@ -265,10 +260,8 @@ class Bind1(Recorder):
 
     def key(self, aval: Any) -> Any:
         """The key of a plan: the aval, the names of the parameters, and their values."""
-        (count,) = self.chosen(
-            (self.equal(self.keywords, word(0)), lambda: (word(0),)),
-            (ALWAYS, lambda: (self.length(self.keywords),)),
-        )
+        none = self.equal(self.keywords, word(0))
+        count = self.either(none, lambda: word(0), lambda: self.length(self.keywords))
         size = self.build.add(word(1), self.build.mul(word(2), count))
         key = self.made(self.python("PyTuple_New", WORD, size))
         self.store(self.handed(aval), self.place(key))
@@ -288,16 +281,16 @@ class Bind1(Recorder):
         place."""
         leaf = self.is_leaf(node)
 
-        def copy() -> tuple[Any]:
+        def copy() -> Any:
             copied = self.handed(self.called(self.constant(np.array), value))
             self.count(value, -1)
-            return (copied,)
+            return copied
 
-        def of_leaf() -> tuple[Any]:
-            return (self.chosen((self.is_view(value), copy), (ALWAYS, lambda: (value,)))[0],)
+        def of_leaf() -> Any:
+            return self.either(self.is_view(value), copy, lambda: value)
 
         array = self.build.and_(leaf, self.is_a(value, native.ARRAY))
-        (found,) = self.chosen((array, of_leaf), (ALWAYS, lambda: (value,)))
+        found = self.either(array, of_leaf, lambda: value)
         self.handed(value)
         self.owned.append(found)
         return found
