@@ -14,9 +14,9 @@ from . import stopping as stopping  # first: what follows takes long, and Ctrl-C
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .runtime.gc_freeze import lasting as _lasting
+from .runtime.gc_freeze import into_oldest_generation as _into_oldest_generation
 
-with _lasting():
+with _into_oldest_generation():
     from . import random as random
     from .check import check_grads
     from .control import cond, loop, scan, while_loop
@@ -75,8 +75,8 @@ with _lasting():
         vmap,
     )
     from .transforms.elementwise import custom_elementwise
-    from .values import making as making
-    from .values.leaves import track
+    from .values import creation as creation
+    from .values.track import track
     from .values.tracked import TrackedArray
     from .warmup import warmup
 

@@ -10,7 +10,7 @@ from .core.modes import no_tracking
 from .core.primitive import shape_of
 from .errors import DimensionMismatch, require_unmasked
 from .transforms import grad, jvp, trees
-from .values.leaves import track
+from .values.track import track
 
 # Central differences of order 6: sum of weight * f(x + k * step) / step.
 _STENCIL = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60))

@@ -10,7 +10,7 @@ from .compiler.kernel import DISABLED, stats
 from .core.primitive import Primitive, bind
 from .kernels import gemm
 from .rules.families import Elementwise, Interval
-from .values.leaves import track
+from .values.track import track
 from .values.tracked import TrackedArray
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import scipy.special
 
 import nbgrad
 from nbgrad import DimensionMismatch, GraphError, NoRuleError, TraceError, UntrackedError, track
-from nbgrad.core.faces import NoAxes
+from nbgrad.core.numpy_class import NoAxes
 from nbgrad.core.primitive import current_level
 
 BROADCAST = (

@@ -1,1 +1,1 @@
-"""C functions that Python calls, written against the interfaces of CPython and NumPy."""
+"""C functions, written against the interfaces of CPython and NumPy: see docs/c_functions.md."""

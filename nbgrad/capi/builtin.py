@@ -1,9 +1,9 @@
-"""Functions that an `Emitter` wrote, compiled and callable from Python."""
+"""Compiles the function that an `Emitter` has built, and wraps it as a built-in function."""
 
 import ctypes
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import llvmlite.binding as llvm
 
@@ -11,15 +11,15 @@ from ..compiler.kernel import undisturbed
 from ..runtime.layout import prototype
 from .emitter import Emitter
 
-__all__ = ["builtin", "compiled", "function", "slots"]
+__all__ = ["builtin", "c_function", "compiled", "slots"]
 
 FASTCALL = 0x80 | 0x02  # with keywords
 
 
 @cache
 def _engine(level: int) -> Any:
-    """What makes machine code and keeps it. Straight code has nothing to optimise, and is made in a
-    third of the time without trying."""
+    """LLVM's compiler at an optimization level. Level 0 takes a third of the time, and is as good
+    for code without loops."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     machine = llvm.Target.from_default_triple().create_target_machine(opt=level, jit=True)
@@ -30,8 +30,8 @@ _kept: list[Any] = []
 
 
 def compiled(emitter: Emitter, level: int = 0) -> int:
-    """The address of the function that was written, made at a level of optimization. It lasts as
-    long as the process, and so do the objects whose addresses stand in it."""
+    """Compile a function and return its address. The code, and the objects whose addresses it
+    contains, live as long as the process."""
     _kept.extend(emitter.kept)
     with undisturbed():
         engine = _engine(level)
@@ -57,23 +57,26 @@ _new_function = prototype(
 )
 
 
-def function(write: Callable[[], Emitter], general: Callable) -> Callable:
-    """The function that is written, which leaves what it does not foresee to a general one."""
+def c_function(write: Callable[[], Emitter], general: Callable) -> Callable:
+    """Compile the function that an emitter writes, which calls `general` for arguments that it does
+    not handle."""
     return builtin(general.__name__, compiled(write()), (general,))
 
 
 def builtin(name: str, address: int, own: tuple) -> Callable:
-    """The C function at an address as a function of Python, which is handed `own`.
+    """Wrap the C function at an address as a built-in function whose `self` is `own`.
 
-    Python keeps the address of the definition, and `own`: so that is what keeps the definition.
+    CPython keeps the address of the method definition and a reference to `own`, so a reference to
+    the method definition is added to `own`.
     """
     definition = Definition(name.encode(), address, FASTCALL, None)
     return _new_function(ctypes.addressof(definition), (*own, definition), None)
 
 
 def slots(kind: type, *names: str) -> dict[str, int]:
-    """Where slots lie in the objects of a class: found by setting them."""
-    x, found = object.__new__(kind), {}
+    """The offsets of slots in instances of a class, found by setting them."""
+    x: Any = cast(Any, kind).__new__(kind)
+    found = {}
     words = (ctypes.c_size_t * (kind.__basicsize__ // 8)).from_address(id(x))
     for name in names:
         mark = object()

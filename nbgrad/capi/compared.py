@@ -22,11 +22,9 @@ _POINTER = ctypes.c_void_p
 
 
 class Table:
-    """The memory to compare. `words` are addresses; each dict comes with the address of its
-    version, or None, and pairs of a key and the address of its value, 0 for a missing key; `blocks`
-    are arrays with their bytes.
-
-    Words must equal their values at the time the table is made. With `never` no call matches.
+    """The memory to compare with its present contents. `words` are addresses. Each dict has the
+    address of its version, or None, and pairs of a key and the address of its value, 0 for a
+    missing key. `blocks` are arrays with their bytes. With `never` no call matches.
     """
 
     def __init__(
@@ -65,9 +63,9 @@ class Table:
 
 
 def calls(target: Callable, head: np.ndarray, general: Callable) -> Callable | None:
-    """A function that calls `target` where all that the table behind `head` names is the same and
-    arrays among the arguments are NumPy's own, and `general` where not; None where there is no such
-    function here."""
+    """A function that calls `target` if the memory in the table of `head` is unchanged and no
+    argument is of a subclass of ndarray, and `general` otherwise. None if C functions are not
+    available."""
     if not IS_KNOWN or _memcmp() is None:
         return None
     return builtin("compared", _code(), (general, target, head))
@@ -79,7 +77,7 @@ def _read(address: int) -> int:
 
 @cache
 def _memcmp() -> int | None:
-    """The address of C's function of that name."""
+    """The address of the C function memcmp."""
     try:
         return ctypes.cast(ctypes.CDLL(None).memcmp, ctypes.c_void_p).value
     except (AttributeError, OSError, TypeError):
@@ -113,7 +111,7 @@ def _code() -> int:
 
 
 def _demand_items(emit: Emitter, row: Any) -> None:
-    """Go on where a dict has the same version, or else the same items."""
+    """Call the definition unless a dict has the same version or the same items."""
     mapping, version, seen, items = (emit.load(row, offset) for offset in (0, 8, 16, 24))
     now = emit.row(1)
     emit.store(word(0), now)
@@ -130,7 +128,7 @@ def _demand_items(emit: Emitter, row: Any) -> None:
 
 
 def _demand_plain(emit: Emitter, x: Any) -> None:
-    """Go on where x is not of a subclass of arrays."""
+    """Call the definition if the type of x is a subclass of ndarray."""
     known = [emit.is_a(x, kind) for kind in (native.ARRAY, native.FLOAT, native.INTEGER)]
     with emit.build.if_then(emit.build.not_(emit.build.or_(known[0], emit.build.or_(*known[1:])))):
         kind = emit.load(x, layout.TYPE)

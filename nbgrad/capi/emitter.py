@@ -1,7 +1,8 @@
-"""C functions that Python calls, written in LLVM's terms against Python's and NumPy's interfaces.
+"""`Emitter`: builds a C function for Python as LLVM IR, against the C interfaces of CPython and
+NumPy.
 
-An `Emitter` writes one: what C code does by macros of Python and NumPy is a method of it. Addresses
-and pointers are integers here, as they come from tables and from other structures.
+Its methods replace their C macros. Addresses and pointers are integers, as they come from tables
+and other structures.
 """
 
 import ctypes
@@ -33,24 +34,23 @@ _names = count()
 
 @cache
 def _of_python(name: str) -> int:
-    """The address of a function of Python's C interface."""
+    """The address of a function of CPython's C interface."""
     address = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
     assert address
     return address
 
 
 def word(number: int) -> ir.Constant:
-    """An integer, or an address."""
+    """A constant integer or address."""
     return ir.Constant(WORD, number)
 
 
 class Emitter:
-    """Writes a C function for Python, which is handed `own`, a tuple of which the first item is a
-    general function. `demand` says what must hold; where it does not, that one is called.
-    A count of None is for any number of arguments.
+    """Builds a C function of `count` arguments, or of any number if that is None.
 
-    Objects are borrowed, unless they are made or held here: `owned` lists what is let go where
-    something fails.
+    Its `self` is `own`, a tuple whose first item is the definition in Python. `demand` tests that
+    a condition holds, and calls the definition if it does not. References to objects are borrowed,
+    unless they are in `owned`: these are released when the function is left early.
     """
 
     def __init__(self, count: int | None, keywords: bool = False):
@@ -73,15 +73,15 @@ class Emitter:
             self.demand(self.equal(self.keywords, word(0)))
 
     def demand(self, condition: Any) -> None:
-        """Go on where `condition` holds; where not, the general function is called."""
+        """Call the definition unless `condition` holds."""
         self._unless(condition, self.slow)
 
     def require(self, condition: Any) -> None:
-        """Go on where `condition` holds; where not, an exception was raised."""
+        """Return an error unless `condition` holds; an exception has been set."""
         self._unless(condition, self.failed)
 
     def _unless(self, condition: Any, leave: ir.Block) -> None:
-        """Go on where `condition` holds; where not, let go what is ours, and leave."""
+        """Release the owned references and branch to `leave` unless `condition` holds."""
         following = self.function.append_basic_block()
         leaving = self.function.append_basic_block() if self.owned else leave
         self.build.cbranch(condition, following, leaving)
@@ -96,14 +96,14 @@ class Emitter:
         self.build.branch(block)
 
     def made(self, x: Any) -> Any:
-        """An object that was made for us; 0 where an exception was raised."""
+        """A new reference that a C function returned; 0 is an error."""
         self.require(self.is_set(x))
         self.owned.append(x)
         return x
 
     def chosen(self, *cases: tuple[Any, Callable[[], tuple]]) -> list[Any]:
-        """What the function beside the first condition that holds writes: some values. Where none
-        holds, the arguments were not foreseen."""
+        """If-else chain: the values of the branch of the first condition that holds, each written
+        by a function. If no condition holds, call the definition."""
         done, found = self.function.append_basic_block(), []
         for condition, write in cases:
             here, following = (self.function.append_basic_block() for _ in range(2))
@@ -121,16 +121,20 @@ class Emitter:
                 values[-1].add_incoming(given[i], block)
         return values
 
+    def either(self, condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+        """The value of one of two branches, each written by a function."""
+        return self.chosen((condition, lambda: (then(),)), (ALWAYS, lambda: (otherwise(),)))[0]
+
     @contextmanager
     def each(self, count: Any) -> Iterator[Any]:
-        """`with emit.each(count) as i:` what is written inside is done for each i below `count`."""
+        """`with emit.each(count) as i:` a loop over i from 0 to `count`."""
         with cgutils.for_range(self.build, count) as loop:
             yield loop.index
 
     @contextmanager
     def pairs(self, given: Any, count: Any) -> Iterator[tuple[Any, Any, Any]]:
-        """`with emit.pairs(d, n) as (i, key, value):` the same for each of the n pairs of a dict,
-        which does not change."""
+        """`with emit.pairs(d, n) as (i, key, value):` a loop over the n items of a dict, which must
+        not change."""
         row = self.row(3)
         self.store(word(0), row)
         key, value = (self.build.add(row, word(offset)) for offset in (8, 16))
@@ -139,7 +143,7 @@ class Emitter:
             yield i, self.load(key), self.load(value)
 
     def as_word(self, condition: Any) -> Any:
-        """1 for a condition that holds, 0 for another."""
+        """1 if a condition holds, else 0."""
         return self.build.zext(condition, WORD)
 
     def argument(self, i: int) -> Any:
@@ -154,7 +158,7 @@ class Emitter:
         return self.build.call(self.build.inttoptr(address, kind.as_pointer()), operands)
 
     def python(self, name: str, result: Any, *operands: Any) -> Any:
-        """Call a function of Python's C interface."""
+        """Call a function of CPython's C interface."""
         return self.call(word(_of_python(name)), result, *operands)
 
     # -- memory ---------------------------------------------------------------------------------
@@ -173,42 +177,47 @@ class Emitter:
     # -- objects --------------------------------------------------------------------------------
 
     def is_a(self, x: Any, *kinds: int) -> Any:
-        """Whether x is just of one of these types."""
+        """Whether the type of x is one of these, not a subclass."""
         found = self.load(x, layout.TYPE)
         return reduce(self.build.or_, [self.equal(found, word(kind)) for kind in kinds])
 
     def is_instance(self, x: Any, kind: type, often: type) -> Any:
-        """Whether x is of a type, so that its slots lie in x; often x is just of a subclass."""
+        """Whether x is an instance of `kind`, so that it has its slots. The type of x is mostly the
+        subclass `often`, which is tested first."""
 
-        def asked() -> tuple[Any]:
+        def is_subtype() -> Any:
             found = self.load(x, layout.TYPE), self.constant(kind)
-            return (self.is_set(self.python("PyType_IsSubtype", INT, *found)),)
+            return self.is_set(self.python("PyType_IsSubtype", INT, *found))
 
-        return self.chosen((self.is_a(x, id(often)), lambda: (ALWAYS,)), (ALWAYS, asked))[0]
+        return self.either(self.is_a(x, id(often)), lambda: ALWAYS, is_subtype)
 
     def is_set(self, x: Any) -> Any:
         """Whether a word is not zero."""
         return self.build.icmp_signed("!=", x, x.type(0))
 
     def slot(self, x: Any, offset: int) -> Any:
-        """The value in a slot. Where there is none, as in an object that was not initialized, the
-        general function is called, which raises AttributeError."""
+        """The value in a slot. If it is 0, the slot is unset: call the definition, which raises
+        AttributeError."""
         value = self.load(x, offset)
         self.demand(self.is_set(value))
         return value
 
     def count(self, x: Any, change: int) -> None:
-        """One reference to x more or less."""
+        """Change the reference count of x by 1 or -1."""
         self.python("Py_IncRef" if change > 0 else "Py_DecRef", VOID, x)
 
-    def held(self, x: Any) -> Any:
-        """x with one more reference, which is ours."""
+    def referenced(self, x: Any) -> Any:
+        """Add a reference to x in one of several branches, after which it is owned or passed on."""
         self.count(x, 1)
-        self.owned.append(x)
+        return x
+
+    def held(self, x: Any) -> Any:
+        """Add a reference to x, which is owned."""
+        self.owned.append(self.referenced(x))
         return x
 
     def handed(self, x: Any) -> Any:
-        """x, whose reference is handed over."""
+        """Pass the owned reference to x on, to a container or the caller."""
         self.owned.remove(x)
         return x
 
@@ -216,52 +225,52 @@ class Emitter:
         self.count(self.handed(x), -1)
 
     def constant(self, x: Any) -> ir.Constant:
-        """An object, which is kept as long as the code."""
+        """The address of an object, which the code keeps alive."""
         self.kept.append(x)
         return word(id(x))
 
     def replace(self, x: Any, slot: int, value: Any) -> None:
-        """Set a slot, which holds one more reference of the value."""
+        """Set a slot to a value, which gets a new reference."""
         old = self.load(x, slot)
         self.count(value, 1)
         self.store(value, x, slot)
         self.count(old, -1)
 
     def new_object(self, kind: type) -> Any:
-        """An object of a class with slots, none of which is set."""
+        """A new instance of a class with slots, which are all unset."""
         return self.made(self.python("PyType_GenericAlloc", WORD, self.constant(kind), word(0)))
 
     def attribute(self, x: Any, name: str) -> Any:
         return self.made(self.python("PyObject_GetAttr", WORD, x, self.constant(sys.intern(name))))
 
     def called(self, function: Any, *operands: Any) -> Any:
-        """What a function gives for some objects."""
+        """Call a Python function."""
         place = self.row(len(operands))
         for i, x in enumerate(operands):
             self.store(x, place, 8 * i)
         return self.called_with(function, place, len(operands))
 
     def called_with(self, function: Any, operands: Any, count: int) -> Any:
-        """What a function gives for so many objects, which lie at an address."""
+        """Call a Python function with `count` objects in an array at an address."""
         given = function, operands, word(count), word(0)
         return self.made(self.python("PyObject_Vectorcall", WORD, *given))
 
     def row(self, count: int) -> Any:
-        """Where there is room for so many words."""
+        """The address of `count` words on the stack."""
         with self.build.goto_entry_block():
             place = self.build.alloca(WORD, max(1, count))
         return self.build.ptrtoint(place, WORD)
 
     def reference(self, x: Any) -> Any:
-        """A weak reference to an object."""
+        """A new weak reference to an object."""
         return self.made(self.python("PyWeakref_NewRef", WORD, x, word(0)))
 
     def item(self, x: Any, i: Any) -> Any:
-        """Item i of a tuple that is long enough."""
+        """Item i of a tuple, without a bounds check."""
         return self.load(self.place(x, i))
 
     def place(self, x: Any, i: Any = 0) -> Any:
-        """Where item i of a tuple lies, and the others behind it."""
+        """The address of item i of a tuple."""
         step = word(8 * i) if isinstance(i, int) else self.build.mul(i, word(8))
         return self.build.add(self.build.add(x, word(layout.ITEMS)), step)
 
@@ -270,27 +279,27 @@ class Emitter:
         return self.load(x, layout.HEAD)
 
     def new_list(self, x: Any) -> Any:
-        """A list of one object."""
+        """A new list of one object."""
         made = self.made(self.python("PyList_New", WORD, word(1)))
         item = self.handed(self.held(self.constant(x)))
         self.python("PyList_SetItem", INT, made, word(0), item)
         return made
 
     def packed(self, items: list[Any]) -> Any:
-        """A tuple of items, which are handed over."""
+        """A new tuple of owned references, which it takes over."""
         made = self.made(self.python("PyTuple_New", WORD, word(len(items))))
         for i, x in enumerate(items):
             self.store(self.handed(x), self.place(made, i))
         return made
 
     def number(self, x: Any) -> Any:
-        """What a Python float holds, or a NumPy one of 64 bits."""
+        """The value of a float or np.float64."""
         return self.load(x, layout.HEAD, DOUBLE)
 
     # -- arrays ---------------------------------------------------------------------------------
 
     def data(self, x: Any) -> Any:
-        """Where the first element of an array lies."""
+        """The address of the first element of an array."""
         return self.load(x, layout.DATA)
 
     def dtype(self, x: Any) -> Any:
@@ -298,21 +307,21 @@ class Emitter:
         return self.load(x, layout.DTYPE)
 
     def is_float_array(self, x: Any) -> Any:
-        """Whether an array is of float64 or float32, in C order, aligned and not read only."""
+        """Whether an array is float64 or float32, contiguous, aligned and writeable."""
         flags = self.build.and_(self.load(x, layout.FLAGS, INT), INT(_AS_KERNELS_TAKE))
         kinds = [self.equal(self.dtype(x), self.constant(np.dtype(kind))) for kind in ("f8", "f4")]
         return self.build.and_(self.build.or_(*kinds), self.equal(flags, INT(_AS_KERNELS_TAKE)))
 
     def is_view(self, x: Any) -> Any:
-        """Whether the memory of an array is another object's."""
+        """Whether the memory of an array belongs to another object."""
         return self.is_set(self.load(x, layout.OWNER))
 
     def is_short(self, x: Any, most: int) -> Any:
-        """Whether an array in C order has no more bytes than `most`."""
+        """Whether a contiguous array has at most `most` bytes."""
         lengths, strides = self.load(x, layout.LENGTHS), self.load(x, layout.STRIDES)
         scalar = self.equal(self.load(x, layout.NDIM, INT), INT(0))
         with_axes = self.build.not_(scalar)
-        # Of a number, whose lengths and strides may be no pointers, any word does.
+        # The lengths and strides of a 0-d array may be null: read any other word.
         lengths, strides = (self.build.select(with_axes, y, x) for y in (lengths, strides))
         size = self.build.mul(self.load(lengths), self.load(strides))
         return self.build.or_(scalar, self.build.icmp_unsigned("<=", size, word(most)))
@@ -322,7 +331,7 @@ class Emitter:
         return self.made(self.call(word(layout.copy_address()), WORD, x, INT(0)))
 
     def demand_array(self, x: Any, dtype: np.dtype, lengths: list[Any]) -> None:
-        """Go on where x is an array of a dtype, with axes of such lengths, in C order."""
+        """Call the definition unless x is a contiguous array of this dtype and shape."""
         self.demand(self.is_a(x, ARRAY))
         self.demand(self.equal(self.dtype(x), self.constant(dtype)))
         flags = self.build.and_(self.load(x, layout.FLAGS, INT), ir.Constant(INT, _IN_ORDER))
@@ -334,7 +343,7 @@ class Emitter:
                 self.demand(self.equal(self.load(found, 8 * i), length))
 
     def new_array(self, dtype: np.dtype, ndim: int, lengths: Any) -> Any:
-        """A new array, whose axes have the lengths that stand at an address."""
+        """A new array; `lengths` is the address of its shape."""
         kind = self.handed(self.held(self.constant(dtype)))
         unset = [word(0), word(0), ir.Constant(INT, 0), word(0)]
         operands = word(ARRAY), kind, ir.Constant(INT, ndim), lengths, *unset

@@ -1,7 +1,8 @@
-"""Gates: C functions that call NumPy's function, and one in Python where tracked values may come.
+"""Gates: C functions that call a NumPy function, and its replacement in nbgrad for tracked values.
 
-A wrapper in Python takes some 100 ns a call, as long as NumPy takes for a short array; a gate takes
-ten. Whether anything is tracked is the reference count of one object, `alive`.
+A wrapper in Python takes some 100 ns per call, as long as NumPy takes for a short array; a gate
+takes 10 ns. It finds out from the reference count of one object, `alive`, whether anything is
+tracked.
 """
 
 import ctypes
@@ -17,27 +18,27 @@ import numpy as np
 
 from ..compiler.numba_api import cpu_target, typeof_impl
 from ..runtime.layout import IS_KNOWN, prototype
-from .builtin import FASTCALL, Definition, compiled
+from .builtin import FASTCALL, Definition, compiled, slots
 from .emitter import ARRAY, INT, VOID, WORD, Emitter, word
 
 __all__ = ["gate", "is_tracing", "is_tracking", "plain_of"]
 
 
 alive: Any = object()
-"""Every leaf refers to this object, as does every transformation that runs."""
+"""Every leaf and every running transformation has a reference to this object."""
 
 
 traced: Any = object()
-"""Every call refers to this object that runs a function on symbols, or on samples."""
+"""Every call that runs a function on symbols or on samples has a reference to this object."""
 
 
 def is_tracking() -> bool:
-    """Whether any leaf is alive, or any transformation runs, in any thread."""
+    """Whether there is a leaf or a running transformation, in any thread."""
     return sys.getrefcount(alive) > _least
 
 
 def is_tracing() -> bool:
-    """Whether a function is recorded, or `vmap` runs, in any thread: numbers may have no value."""
+    """Whether a function is being recorded or mapped by `vmap`, in any thread."""
     return sys.getrefcount(traced) > _least
 
 
@@ -45,11 +46,11 @@ _least = sys.getrefcount(alive)
 
 
 def gate(plain: Callable, own: Callable, made: Callable | None, home: str) -> Callable:
-    """A function that calls `plain`, and `own` where that raises TypeError or ValueError.
+    """A function that calls `plain`, and then `own` if that raises TypeError or ValueError.
 
-    While anything is tracked, `made` is handed the arrays that `plain` gives,
-    and its result is returned; without `made`, `own` is called in the first place. `home` names the
-    module that the function is an attribute of.
+    While anything is tracked, an array that `plain` returns is passed through `made`; if `made` is
+    None, `own` is called in place of `plain`. `home` is the name of the module that has the
+    function as an attribute.
     """
     if not IS_KNOWN:
         return _general(plain, own, made, home)
@@ -64,31 +65,23 @@ def gate(plain: Callable, own: Callable, made: Callable | None, home: str) -> Ca
 
 
 def plain_of(function: Any) -> Callable | None:
-    """The function behind a gate; None for a function that is no gate."""
+    """NumPy's function of a gate; None for any other function."""
     home = getattr(function, "__self__", None)
     return home.own[0] if type(home) is _Home else getattr(function, "__wrapped__", None)
 
 
 class _Home(ModuleType):
-    """What the C function is handed: functions of a module are pickled by their name in it."""
+    """The `self` of the C function. It is a module, as functions of a module are pickled by
+    name."""
 
     __slots__ = ("own",)
-
-
-def _place_of_own() -> int:
-    """Where the slot lies in the object."""
-    mark: Any = object()
-    home: Any = _Home("")
-    home.own = mark
-    words = (ctypes.c_size_t * (_Home.__basicsize__ // 8)).from_address(id(home))
-    return 8 * list(words).index(id(mark))
 
 
 @cache
 def _code(makes: bool) -> int:
     """The address of the function's code."""
     emit = Emitter(None, keywords=True)
-    build, own = emit.build, emit.load(emit.own, _place_of_own())
+    build, own = emit.build, emit.load(emit.own, slots(_Home, "own")["own"])
     plain, general, made = (emit.item(own, i) for i in range(3))
     given = emit.args, emit.given, emit.keywords
     tracking = build.icmp_signed(">", emit.load(word(id(alive)), kind=INT), INT(1))
@@ -115,7 +108,7 @@ def _code(makes: bool) -> int:
 
 
 def _general(plain: Callable, own: Callable, made: Callable | None, home: str) -> Callable:
-    """The same in Python."""
+    """The definition of a gate, in Python."""
 
     @wraps(plain)
     def call(*args, **options):
@@ -136,7 +129,7 @@ _type_before = typeof_impl.dispatch(BuiltinFunctionType)
 
 @typeof_impl.register(BuiltinFunctionType)
 def _type_of(function: Any, context: Any) -> Any:
-    """The type that a gate has in functions that Numba compiles: that of NumPy's function."""
+    """The type of a gate in functions that Numba compiles: that of NumPy's function."""
     plain = plain_of(function)
     if plain is None:
         return _type_before(function, context)
@@ -145,7 +138,7 @@ def _type_of(function: Any, context: Any) -> Any:
 
 
 def _described(function: Callable) -> str:
-    """The text of a C function, which begins with its signature in the form of CPython's."""
+    """The docstring of a C function, which begins with its signature in CPython's form."""
     text = function.__doc__ or ""
     try:
         signature = re.sub(r"<[^>]*>", "None", str(inspect.signature(function)))

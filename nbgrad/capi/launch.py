@@ -1,14 +1,13 @@
-"""Launchers: from Python into the code of a kernel, for short arrays.
+"""Launchers: C functions that call one kernel on short arrays.
 
-Numba's way in looks at arrays of any kind, and Python makes those for the results one by one: five
-times the work of a kernel over a hundred numbers. A launcher is a C function for calls that come
-again and again: it looks whether its arguments are the arrays that were foreseen, of their dtypes
-and shapes and in C order; it makes the results, runs the kernel and gives them to Python. Whatever
-else it is handed goes to the general function that it stands for, as does a kernel that raises:
-both mean the same. It keeps Python's lock, so it is for short work.
+Numba's dispatcher unboxes arguments of any type, and results are allocated in Python one by one:
+together five times the work of a kernel over a hundred numbers. A launcher checks that its
+arguments are contiguous arrays of given dtypes and shapes, allocates the results, runs the kernel
+and returns them. For any other arguments, and if the kernel raises, it calls its definition. It
+holds the GIL, so it is for short work.
 
-Launchers of like calls share their code. Each has a table: where its calls are counted and where
-the kernel is, lengths of axes, constants.
+Launchers of similar calls share their code. Each has a table with the address of its counter of
+calls, the address of the kernel, the lengths of axes, and constants.
 """
 
 from collections.abc import Callable, Iterator
@@ -38,14 +37,14 @@ __all__ = [
     "launcher",
 ]
 
-# Elements of an array that Python's lock may be kept for.
+# The most elements of an array for which the GIL may be held.
 _SHORT = 4096
 
 
 @dataclass(frozen=True)
 class Given:
-    """An array among the arguments: argument (i,), or item (i, j) of the tuple that one is. The
-    kernel takes it along one axis where it is `flat`."""
+    """An array argument: argument (i,), or item j of the tuple that is argument i, (i, j). If
+    `flat`, the kernel takes it as one axis."""
 
     place: tuple[int, ...]
     shape: tuple[int, ...]
@@ -55,7 +54,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Item:
-    """An array of one number among the arguments, which the kernel takes as a float."""
+    """An array argument of one element, which the kernel takes as a float."""
 
     place: tuple[int, ...]
     shape: tuple[int, ...]
@@ -64,7 +63,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Number:
-    """A float among the arguments."""
+    """A float argument."""
 
     place: tuple[int, ...]
 
@@ -87,7 +86,8 @@ class New:
 
 @dataclass(frozen=True)
 class Returned:
-    """An array of one number: `factor` times what the kernel returns, or the next of those."""
+    """An array of one element: `factor` times the return value of the kernel, or the next item of
+    it."""
 
     shape: tuple[int, ...]
     dtype: np.dtype
@@ -100,8 +100,8 @@ Result: TypeAlias = Given | Returned | int | None
 
 @dataclass(frozen=True)
 class Launch:
-    """One call of a kernel: its arguments in order, and what is given back: one result, or a tuple
-    of them. An int stands for the new array that is the argument at this position."""
+    """One call of a kernel: its arguments in order, and one result or a tuple of results. An int is
+    the position of a new array among the arguments."""
 
     kernel: Kernel
     operands: tuple[Operand, ...]
@@ -109,19 +109,19 @@ class Launch:
 
     @property
     def returned(self) -> list[Returned]:
-        """The results that the kernel returns."""
+        """The results that are return values of the kernel."""
         results = self.results if type(self.results) is tuple else (self.results,)
         return [x for x in results if isinstance(x, Returned)]
 
 
 def is_short(size: int) -> bool:
-    """Whether work on so many elements is short."""
+    """Whether work on `size` elements is short enough for a launcher."""
     return size <= _SHORT
 
 
 def launcher(launch: Launch, count: int, general: Callable) -> Callable:
-    """A function of `count` arguments that makes the call where all is as foreseen, and where not
-    is `general`; that itself where Numba is disabled or the layout of objects is not known."""
+    """A function of `count` arguments that makes the call if they are as expected, and otherwise
+    calls `general`; `general` itself if Numba is disabled or C functions are not available."""
     if DISABLED or not IS_KNOWN:
         return general
     numbers: list[int | float] = []
@@ -140,7 +140,7 @@ def launcher(launch: Launch, count: int, general: Callable) -> Callable:
 
 
 def _compiled(launch: Launch) -> Any:
-    """Numba's result for the kernel of a launch."""
+    """Numba's compile result for the kernel of a launch."""
     kinds: list[Any] = []
     for x in launch.operands:
         if isinstance(x, (Given, New)):
@@ -155,8 +155,8 @@ def _compiled(launch: Launch) -> Any:
 
 
 def _pattern(launch: Launch) -> tuple[tuple[Any, ...], Any]:
-    """The operands and results of a launch without what its table has: number of axes in place of
-    their lengths."""
+    """The operands and results of a launch without the contents of its table: numbers of axes in
+    place of their lengths."""
 
     def bare(x: Any) -> Any:
         if isinstance(x, Literal):
@@ -172,7 +172,7 @@ def _pattern(launch: Launch) -> tuple[tuple[Any, ...], Any]:
 
 @cache
 def _code(operands: tuple[tuple[type, Operand], ...], results: Any, count: int) -> int:
-    """The address of the code of launchers of one pattern."""
+    """The address of the code for launchers of one pattern."""
     return compiled(_Writer([x for _, x in operands], results, count))
 
 
@@ -213,7 +213,7 @@ class _Writer(Emitter):
         self.build.ret(self.packed(items) if type(results) is tuple else items[0])
 
     def found(self, place: tuple[int, ...]) -> Any:
-        """An argument, or an item of one."""
+        """An argument, or an item of a tuple that is an argument."""
         x = self.argument(place[0])
         for i in place[1:]:
             self.demand(self.is_a(x, native.TUPLE))
@@ -222,7 +222,7 @@ class _Writer(Emitter):
         return x
 
     def passed(self, x: Any, place: int) -> list[Any]:
-        """What the kernel is passed for an operand that is given."""
+        """The values that are passed to the kernel for an argument or a constant."""
         if isinstance(x, Literal):
             return [self.load(self.table, place, WORD if type(x.value) is int else DOUBLE)]
         given = self.found(x.place)
@@ -242,17 +242,17 @@ class _Writer(Emitter):
         return self.chosen(scalar, (self.is_a(given, native.ARRAY), lambda: self.only(given)))
 
     def only(self, array: Any) -> tuple[Any]:
-        """What an array of float64 without axes holds."""
+        """The element of a 0-d array of float64."""
         self.demand_array(array, np.dtype(np.float64), [])
         return (self.load(self.data(array), 0, DOUBLE),)
 
     def lengths(self, x: Any, place: int) -> list[Any]:
-        """The lengths of the axes of an array, which the table has."""
+        """The lengths of the axes of an array, from the table."""
         return [self.load(self.table, place + 8 * i) for i in range(len(x.shape))]
 
     def described(self, array: Any, x: Given | New, place: int) -> list[Any]:
-        """An array as Numba's code takes it: its owner, elements and their size, where they lie,
-        lengths and strides. Nobody counts references to what has no owner."""
+        """An array as arguments of Numba's code: owner, number of elements and their size, address,
+        lengths and strides. Without an owner, references are not counted."""
         step, size, strides = word(x.dtype.itemsize), word(1), []
         lengths = self.lengths(x, place)
         for length in reversed(lengths):
@@ -262,11 +262,11 @@ class _Writer(Emitter):
         return [word(0), word(0), size, step, self.data(array), *axes]
 
     def new(self, x: New | Returned, place: int) -> Any:
-        """A new array, of the lengths that stand in the table."""
+        """A new array, whose shape is in the table."""
         return self.new_array(x.dtype, len(x.shape), self.build.add(self.table, word(place)))
 
     def run(self, operands: list[list[Any]], dtypes: list[np.dtype]) -> list[Any]:
-        """Call the kernel, and count it: the numbers that it returns."""
+        """Call the kernel, count the call, and return its return values."""
         element = SINGLE if dtypes and dtypes[0].itemsize == 4 else DOUBLE
         found = self.build.alloca(element, max(1, len(dtypes)))
         error = self.build.alloca(WORD)
@@ -280,7 +280,7 @@ class _Writer(Emitter):
 
 
 def _places(parts: list[Any]) -> Iterator[int]:
-    """Where in the table the words of each part begin."""
+    """The offset of each part in the table."""
     place = 16
     for x in parts:
         yield place

@@ -17,7 +17,7 @@ from ..static.trace.body import leaf_aval
 from ..static.trace.record import is_recording
 from ..transforms import trees
 from ..values.batched import Batched
-from ..values.constants import own_constant
+from ..values.creation import own_constant
 
 VALUES = (Array, *PLAIN)
 

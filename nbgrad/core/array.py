@@ -1,8 +1,8 @@
-"""The face of every kind of `Array`: Python's operators, NumPy's two protocols, ndarray's methods.
+"""`Array`, the base class of all kinds of arrays: operators, NumPy's protocols, ndarray's methods.
 
-Primitives are looked up by name or by their NumPy function, so this file states no
-derivative and knows no transformation. Subclasses may override `bind1` and `bind2` with faster
-forms of the same meaning.
+Primitives are looked up by name or by their NumPy function, so this file has no derivatives and
+does not depend on transformations. Subclasses may override `bind1` and `bind2`, fast paths of
+`bind`.
 """
 
 import operator
@@ -19,10 +19,10 @@ from . import errstate, memory
 from .augmented import augmented
 from .conversions import Conversions
 from .errstate import Asked, checked, entries
-from .faces import Faced, has_axes
 from .functions import check_call, functions, in_scipy, name_of, no_rule, views
 from .functions import implements as implements
 from .methods import Methods, call_ufunc, own, power
+from .numpy_class import NumPyClass, has_axes
 from .primitive import Aval, Primitive, Tracer, bind
 from .slots import can_iterate, clear_sequence_item, iterate_by_next
 from .steps import Path
@@ -56,11 +56,11 @@ def _binary(name: str):
 _OPERANDS = (Tracer, float, int, np.ndarray, np.generic, list, tuple, complex)
 
 
-class Array(Methods, Conversions, Faced, Tracer):
-    """Operators, protocols and methods, all of them ops of the registry.
+class Array(Methods, Conversions, NumPyClass, Tracer):
+    """Operators, protocols and methods, which apply ops of the registry.
 
-    `origin` says what it is a view of, and `views` which arrays are views of it: see `memory`. A
-    stale view has no value, in the slots that `value_slots` names, until it is read.
+    `origin` is the array of which it is a view, and `views` has references to its own views: see
+    `memory`. The slots in `value_slots` hold the value; in a stale view they are unset.
     """
 
     __slots__ = ("__weakref__", "origin", "views")
@@ -88,16 +88,16 @@ class Array(Methods, Conversions, Faced, Tracer):
             setattr(self, name, getattr(new, name))
 
     def _leave(self) -> None:
-        """Give up the value that the array has, before it takes another one."""
+        """Prepare for taking another value."""
 
     def _invalidate(self) -> None:
-        """Drop the value, as that of the array which this one is a view of has changed."""
-        with suppress(AttributeError):  # it has been dropped before
+        """Drop the value, as the array of which this is a view has changed."""
+        with suppress(AttributeError):  # it is stale already
             for name in self.value_slots:
                 delattr(self, name)
 
     def _write(self, path: Path, value: Any, what: str) -> None:
-        """Give this array a new value, with `value` at a place."""
+        """Write `value` to a part of this array."""
         new = memory.written(self, path, value)
         if type(new) is not type(self) or new.level != self.level or new.dtype != self.dtype:
             raise memory.inner_values(self, what)
@@ -111,33 +111,33 @@ class Array(Methods, Conversions, Faced, Tracer):
         return type(self.origin) is memory.Argument
 
     def _require_computed(self, what: str) -> None:
-        """Raise GraphError for a leaf, which is not written to."""
+        """Raise GraphError for a leaf, which is read-only."""
 
     def _snapshot(self) -> "Array":
-        """This value, whatever is written to the array afterwards."""
+        """An array that keeps this value when the array is written to."""
         raise NotImplementedError
 
     def _fresh(self) -> "Array":
-        """An array of its own with this value, for somebody who may write to it."""
+        """A new array with this value, which may be written to."""
         return self._snapshot()
 
     def full_like(self, number: float):
-        """An array of this shape and dtype that holds `number` everywhere; its derivative is 0."""
+        """An array of this shape and dtype filled with `number`; its derivative is 0."""
         below = self.below
         if isinstance(below, Array):
             return below.full_like(number)
         return np.full(self.shape, number, self.dtype)
 
     def constant(self, value: Any) -> Any:
-        """An array of this kind and level, with derivative 0, that holds `value`: a plain array,
-        or an array of a lower level. It takes assignment where arrays of this kind do."""
+        """`value`, a plain array or an array of a lower level, as an array of this kind and level
+        with derivative 0."""
         raise NotImplementedError
 
-    # -- what it is ---------------------------------------------------------------------------
+    # -- attributes ---------------------------------------------------------------------------
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Lengths of the axes; fixed when the array is made."""
+        """The lengths of the axes; read-only."""
         if NAMINGS:
             note_seen()
         return self.aval.shape
@@ -148,7 +148,7 @@ class Array(Methods, Conversions, Faced, Tracer):
 
     @property
     def dtype(self) -> np.dtype:
-        """float64 or float32; fixed when the array is made."""
+        """float64 or float32; read-only."""
         return self.aval.dtype
 
     @dtype.setter
@@ -239,8 +239,8 @@ class Array(Methods, Conversions, Faced, Tracer):
         raise ValueError("cannot delete elements of an array: take the others, as in x[1:]")
 
     def __getattr__(self, name: str) -> Any:
-        """The value of a stale view, which is taken anew. Raise AttributeError for a name that
-        there is not, saying where it may be."""
+        """The value of a stale view, which is taken anew. Raises AttributeError for any other name,
+        with a remedy if there is one."""
         if name in type(self).value_slots and type(self.origin) is memory.Origin:
             memory.refresh(self)
             return getattr(self, name)
@@ -269,13 +269,13 @@ class Array(Methods, Conversions, Faced, Tracer):
     def __array_function__(self, func, types, args, kwargs):
         rule = functions.get(func)
         if rule is None:
-            # Calls with like=self: NumPy gives no other way to reach these functions.
+            # A call with like=self.
             maker = functions.get(("like", func))
             if maker is None:
                 raise no_rule(name_of(func))
             try:
                 return maker(self, *args, **kwargs)
-            except Asked:  # NumPy has nothing to report of an array that is made
+            except Asked:  # creating an array causes no floating-point errors
                 with errstate.ignored():
                     return maker(self, *args, **kwargs)
         if len(types) > 1 and func not in _PASSED_ON:
@@ -303,7 +303,7 @@ iterate_by_next(Array)
 
 
 def apply(primitive: Primitive, x, *others, **params):
-    """`bind(primitive, x, *others, **params)`, by the short way of an Array."""
+    """`bind(primitive, x, *others, **params)`, by the fast paths of arrays."""
     if not others:
         if isinstance(x, Array):
             return x.bind1(primitive, x, **params)
@@ -316,13 +316,13 @@ def apply(primitive: Primitive, x, *others, **params):
     return bind(primitive, x, *others, **params)
 
 
-# These give masked arrays back as they are, or tell no numbers.
+# These return masked arrays as they are, or no numbers.
 _PASSED_ON = frozenset([
     np.atleast_1d, np.atleast_2d, np.atleast_3d, np.result_type, np.common_type,
     np.shares_memory, np.may_share_memory,
 ])  # fmt: skip
 
-# What people look for on arrays of other libraries.
+# Attributes of arrays in other libraries.
 _ELSEWHERE = {
     "as_integer_ratio": "fractions are plain numbers: compute with x itself",
     **dict.fromkeys(("numpy", "detach"), "x.data is the plain array"),

@@ -1,4 +1,4 @@
-"""The augmented assignments of arrays: `x += v` and its kin."""
+"""Augmented assignments of arrays, such as `x += v`."""
 
 from collections.abc import Callable
 
@@ -9,13 +9,13 @@ from . import memory
 
 
 def augmented(name: str, plain: Callable) -> Callable:
-    """The method of an augmented assignment: in place for arrays, a new value for numbers."""
+    """The method of an augmented assignment. It is in place for arrays; numbers get a new value."""
     what = f"{{}} {name} ..."
 
     def method(self, other):
         if not memory.is_mutable(self):
             if not self._is_argument:
-                self._require_computed(what)  # a leaf of the user's, which would be lost
+                self._require_computed(what)  # rebinding a name would lose the leaf
             return plain(self, other)
         self._require_computed(what)
         result = plain(self, other)

@@ -1,8 +1,8 @@
-"""The errors for tracked values where NumPy or Python asks for plain ones.
+"""The errors for conversions of tracked values to plain arrays and numbers.
 
-NumPy calls `__array__` and `__float__` without saying for what. The frame that asks says it: a
-function of NumPy that is written in Python is its name, and for one that is written in C the
-instruction that runs is a call or an assignment, whose text is read from the source.
+NumPy calls `__array__` and `__float__` for many purposes. The message names the caller: a NumPy
+function in Python is found on the stack; for one in C, the source text of the running call or
+assignment is read.
 """
 
 import ast
@@ -49,7 +49,7 @@ _OTHERS = (
     "instead of math functions, x.data for plain numbers, and nbgrad.at(plain)[x].get() "
     "for elements of a plain array at positions x"
 )
-# Functions of `math` whose namesakes in NumPy have another name.
+# Functions of `math` that have another name in NumPy.
 _OF_MATH = dict(
     pow="power", gamma="special.gamma", lgamma="special.gammaln", erf="special.erf",
     erfc="special.erfc", fsum="sum", dist="linalg.norm",
@@ -58,8 +58,7 @@ _CONCATENATORS = {"RClass": "np.r_", "CClass": "np.c_"}
 
 
 class Asking(NamedTuple):
-    """The op that asks for plain values, "" where that is not known; the frame that calls it; and
-    the remedy."""
+    """The op that converts a value, "" if it is not known; the frame that called it; the remedy."""
 
     op: str
     frame: FrameType | None
@@ -67,17 +66,17 @@ class Asking(NamedTuple):
 
     @property
     def prefix(self) -> str:
-        """The op, to begin a message with."""
+        """The op, as the beginning of a message."""
         return f"{self.op}: " if self.op else ""
 
 
 class Conversions:
-    """The conversions to plain arrays and numbers, which raise UntrackedError."""
+    """Conversions to plain arrays and numbers, which raise UntrackedError."""
 
     __slots__ = ()
 
     def _require_open(self) -> None:
-        """Raise LeakedValueError for a value of a transformation that is over."""
+        """Raise LeakedValueError for a leaked value."""
         if leaks.over(self):
             raise leaks.of_level(self)
 
@@ -124,16 +123,16 @@ class Conversions:
         )
 
     def item(self, *index: Any) -> Any:
-        """One element as a number, which loses its derivative: an error."""
+        """Raises UntrackedError, as a Python number would lose the derivative."""
         raise self._detached("item()")
 
     def tolist(self) -> Any:
-        """The values as numbers, which lose their derivatives: an error."""
+        """Raises UntrackedError, as Python numbers would lose the derivatives."""
         raise self._detached("tolist()")
 
     def __hash__(self) -> int:
-        """The identity. Functions of the user's get an error inside of transformations, as keys of
-        dicts and of caches would be compared by identity, and numbers are compared by value."""
+        """Hash by identity. Raises UntrackedError for the user's code inside of transformations, as
+        plain numbers, as keys of dicts and caches, are compared by value."""
         module = sys._getframe(1).f_globals.get("__name__", "")
         if innermost() is None or module.partition(".")[0] in ("nbgrad", "optree", "copy"):
             return object.__hash__(self)
@@ -141,7 +140,7 @@ class Conversions:
 
     @property
     def _is_one(self) -> bool:
-        """Whether NumPy would convert this to a number."""
+        """Whether NumPy can convert a plain array of this shape to a number."""
         return self.size == 1  # pyright: ignore[reportAttributeAccessIssue]
 
     def _detached(self, what: str) -> Exception:
@@ -153,8 +152,8 @@ class Conversions:
         )
 
     def __format__(self, spec: str) -> str:
-        """The number by a format; the text of `str` for samples and recorded values, which have
-        many numbers or none."""
+        """Format the number; batched and recorded values, which are no single number, are formatted
+        by `str`."""
         x: Any = self
         while spec and isinstance(x, Tracer):
             if x.is_batch:
@@ -177,7 +176,7 @@ def _number(name: str, x: Any) -> str:
 
 
 def _of_samples(x: Any) -> bool:
-    """Whether a value stands for many samples, or holds one that does."""
+    """Whether a value is batched at some level."""
     while isinstance(x, Tracer):
         if x.is_batch:
             return True
@@ -189,7 +188,7 @@ def _of_samples(x: Any) -> bool:
 
 
 def unpicklable(what: str) -> str:
-    """The message about a pickle of a value inside of a transformation."""
+    """The message for pickling a value inside of a transformation."""
     return (
         f"{what} inside of a transformation cannot be pickled or sent to another process without "
         "losing its derivative: use threads (ThreadPoolExecutor, "
@@ -199,7 +198,7 @@ def unpicklable(what: str) -> str:
 
 
 def wrong_index(positions: Sequence) -> Exception:
-    """The error for arrays as an index that are not all of integers."""
+    """The error for tracked arrays in an index that are not integers."""
     if any(x.dtype.kind == "f" for x in positions):
         return IndexError(
             "an index of floats: arrays of integers and bools are one, and a tracked array holds "
@@ -214,7 +213,7 @@ def wrong_index(positions: Sequence) -> Exception:
 
 
 def asking(frame: FrameType | None) -> Asking:
-    """The op that asks for plain values, of the frame that runs."""
+    """The op that converts a value, found from the running frame."""
     inner = None
     while frame is not None and _module(frame).split(".")[0] == "numpy":
         inner, frame = frame, frame.f_back
@@ -247,7 +246,7 @@ def _given(op: str) -> str:
 
 
 def _as_numpy_has_it(name: str) -> str:
-    """The function that means the same as one of `math`."""
+    """The NumPy or nbgrad function for one of `math`."""
     if name.startswith("a") and hasattr(np, f"arc{name[1:]}"):
         return f"np.arc{name[1:]}"
     own = _OF_MATH.get(name, name)
@@ -259,7 +258,7 @@ def _module(frame: FrameType) -> str:
 
 
 def _numpy_name(frame: FrameType) -> str:
-    """The public name of a function of NumPy that runs."""
+    """The public name of the running NumPy function."""
     owner = type(frame.f_locals.get("self")).__name__
     if owner in _CONCATENATORS:
         return _CONCATENATORS[owner]
@@ -275,7 +274,7 @@ def _numpy_name(frame: FrameType) -> str:
 
 
 def _called(frame: FrameType) -> str:
-    """The function of the call that runs, as it is written; "" where there is no source."""
+    """The source text of the function that is being called; "" if there is no source."""
     code = frame.f_code
     places = list(code.co_positions())
     first, last, start, stop = places[frame.f_lasti // 2]

@@ -1,9 +1,9 @@
-"""NumPy's floating-point error state, for ops on tracked values: `np.errstate`, `np.seterr`, and
-filters that make RuntimeWarnings errors.
+"""NumPy's floating-point error state for ops on tracked values: `np.errstate`, `np.seterr`, and
+warning filters that turn a RuntimeWarning into an error.
 
-Kernels report nothing, so in NumPy's default state an op only compares some pointers. Where the
-state or a filter asks for reports, NumPy itself computes the call from the plain values first, and
-what it finds is reported as the state says. nbgrad then computes the call, all errors ignored.
+Kernels do not detect floating-point errors. If the state or a filter asks for reports, a call is
+therefore computed twice: by NumPy from the plain values, whose errors are reported, and then by
+nbgrad with all errors ignored. In NumPy's default state an op only tests that nothing has changed.
 """
 
 import ctypes
@@ -21,13 +21,15 @@ from typing import Any
 import numpy as np
 from numpy._core import umath  # pyright: ignore[reportAttributeAccessIssue]
 
+from ..capi.error_state import Asked as AskedWriter
+from ..capi.replaceable import replaceable
 from ..runtime import layout
 from .functions import mapped
 
 __all__ = ["CURRENT", "Asked", "asked", "checked", "entries", "operator_checked", "quiet"]
 
 CURRENT = umath._extobj_contextvar
-"""NumPy's context variable: each state that is set is another object."""
+"""NumPy's context variable. Each state that is set is a new object."""
 _state = CURRENT.get
 _KINDS = {
     "divide by zero": "divide",
@@ -53,16 +55,19 @@ _OWN = tuple(
 )
 
 entries: set[CodeType] = set()
-"""The code of NumPy's protocols and of methods, which catch `Asked`."""
+"""The code of functions that catch `Asked`: NumPy's protocols and methods of arrays."""
 
 
 class Asked(BaseException):
-    """Raised by an op inside a call of a NumPy function, which is to be checked as a whole."""
+    """Raised by an op inside of a NumPy function, which is then checked as a whole."""
 
 
 class _Quiet:
-    """States that ask for no report, with the filters of warnings: the list, its length and its
-    first item, as each change of the filters changes one of those. `words` has them for C code."""
+    """Error states and warning filters for which `asked` returned False.
+
+    A change of the filters changes the list, its length or its first item. `words` has the same
+    for the C version of `asked`.
+    """
 
     def __init__(self):
         self.default = self.last = Context().run(_state)
@@ -84,8 +89,9 @@ class _Quiet:
 quiet = _Quiet()
 
 
+@replaceable(lambda: AskedWriter(CURRENT, quiet.words))
 def asked() -> bool:
-    """Whether NumPy's state or a filter of warnings asks for reports."""
+    """Whether NumPy's error state or a warning filter asks for reports."""
     state, filters = _state(), warnings.filters
     if (
         (state is quiet.default or state is quiet.last)
@@ -107,7 +113,7 @@ def asked() -> bool:
 
 
 def ignored() -> np.errstate:
-    """The state in which nothing is reported, whatever filters there are."""
+    """The state in which nothing is reported, with any warning filters."""
     return np.errstate(all="ignore", call=_nothing)
 
 
@@ -116,7 +122,7 @@ def _nothing(kind: str, flag: int) -> None:
 
 
 def filters_ask(filters: Sequence) -> bool:
-    """Whether a filter names RuntimeWarnings, so that they are errors or shown."""
+    """Whether a filter shows a RuntimeWarning or makes it an error."""
     for action, message, category, module, line in filters:
         if issubclass(RuntimeWarning, category):
             if action != "ignore":
@@ -127,9 +133,8 @@ def filters_ask(filters: Sequence) -> bool:
 
 
 def checked(call: Callable, args: Sequence, options: dict) -> np.errstate:
-    """Report the errors of NumPy's `call` on the plain values; the state to compute it in again.
-
-    Raises what the state asks for, and Asked inside of another call.
+    """Report the errors of NumPy's `call` on the plain values, and return the state in which nbgrad
+    computes it. Raises Asked inside of another NumPy function.
     """
     frame: Any = sys._getframe(2)
     if frame.f_code.co_name == "__array_ufunc__":  # of a subclass, for the same call
@@ -140,7 +145,7 @@ def checked(call: Callable, args: Sequence, options: dict) -> np.errstate:
 
 
 def operator_checked(primitive: Any, args: Sequence, params: dict) -> np.errstate:
-    """`checked` for a primitive, where that is an operator."""
+    """`checked` for a primitive; only operators and ufuncs are reported."""
     function = primitive.function
     if primitive.operator:
         call = primitive.reference if params else _OPERATORS.get(function)
@@ -155,11 +160,11 @@ _CALLING = (np.apply_along_axis, np.apply_over_axes, np.piecewise)
 
 
 def _is_users(frame: FrameType | None) -> bool:
-    """Whether the user calls what runs in a frame, and not one of nbgrad's own functions, which
-    mask what they compute.
+    """Whether a frame was called by the user rather than by nbgrad's own functions of SciPy, layers
+    and the like, which discard invalid elements with masks.
 
-    Raises Asked inside of another call of NumPy. One that calls functions of the user does not
-    count: those are checked on their own.
+    Raises Asked inside of another NumPy function, unless that calls functions of the user, whose
+    ops are checked one by one.
     """
     caller = None
     while frame is not None and (name := frame.f_code.co_filename).startswith(_FOLDERS):
@@ -172,8 +177,8 @@ def _is_users(frame: FrameType | None) -> bool:
 
 
 class _Report:
-    """Takes the errors of a call: messages as of a log, or kinds with their flags. Those of a
-    sample that another one had before count once."""
+    """Collects the errors of a call, as the log or the callback of an error state. An error that
+    occurs in several samples is kept once."""
 
     def __init__(self):
         self.events: dict[tuple[str, int, int], None] = {}
@@ -188,8 +193,8 @@ class _Report:
 
 
 def _events(call: Callable, args: Sequence, options: dict) -> list[tuple[str, int, int]]:
-    """The errors of a call on plain values, for all samples that those stand for. Any other error
-    is that of nbgrad's own function, too, which tells it better."""
+    """The floating-point errors of a call on plain values, for all samples. Exceptions are ignored:
+    nbgrad's own function raises them with a better message."""
     report, states = _Report(), {}
     for kind, mode in np.geterr().items():
         called = mode == "call" and np.geterrcall() is not None
@@ -207,7 +212,7 @@ def _events(call: Callable, args: Sequence, options: dict) -> list[tuple[str, in
 
 
 def _report(events: list[tuple[str, int, int]]) -> None:
-    """Raise, warn, call, print or log as NumPy's state says."""
+    """Raise, warn, call, print or log, as NumPy's error state says."""
     modes = np.geterr()
     handler: Any = np.geterrcall()
     for message, flag, _ in events:
@@ -235,7 +240,7 @@ def _report(events: list[tuple[str, int, int]]) -> None:
 
 
 def _depth() -> int:
-    """The level of the caller's stack at which the user's code is."""
+    """The `stacklevel` of the user's code."""
     depth, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_FOLDERS):
         depth, frame = depth + 1, frame.f_back
@@ -243,14 +248,14 @@ def _depth() -> int:
 
 
 class _Samples:
-    """Plain values for many samples: a leading axis for each level of `vmap`."""
+    """Plain values of many samples, with a leading axis for each level of `vmap`."""
 
     def __init__(self, values: np.ndarray, levels: list[int]):
         self.values, self.levels = values, levels
 
 
 def _samples(nested: list) -> Iterator[list]:
-    """The arguments of a call as plain copies, for each sample that they stand for."""
+    """The arguments of a call as plain copies, for each sample."""
     counts: dict[int, int] = {}
 
     def plain(x: Any) -> Any:

@@ -1,13 +1,12 @@
-"""Plain arrays that tracked values can be put into: what `nbgrad.numpy.zeros` and its kin make.
+"""Plain arrays that take tracked values: the results of `nbgrad.numpy.zeros`, `ones`, `empty`, ...
 
-A `Fillable` is an ndarray of NumPy until a tracked value is written to it. Then it becomes a
-`Filled`, which stands for an array of nbgrad, `held`: everything that is read, called or written is
-forwarded to that. Views share this: they become views of the held array, by the step `Strided`. The
-plain memory is set to nan, and its dtype to one that no function computes with, as code in C may
-still look at it.
+A `Fillable` is an ndarray until a tracked value is written to it. Then it becomes a `Filled`, a
+proxy of a tracked array, `held`, to which it forwards everything. Its views become views of the
+held array, by the step `Strided`. The plain memory is filled with nan and gets a dtype that no
+function accepts, as C code may still read it.
 
-A write of a value of an inner transformation lifts the held array to the level of that value first,
-so the array may come from outside of the transformation.
+A value of an inner transformation lifts the held array to its level before it is written, so the
+array may come from outside of the transformation.
 """
 
 from functools import cache
@@ -24,7 +23,7 @@ from . import leaks, memory
 from .array import Array
 from .flat import Flat
 from .functions import functions, mapped
-from .primitive import StandIn, Tracer
+from .primitive import Proxy, Tracer
 from .steps import Strided
 
 _get, _set = np.ndarray.__getitem__, np.ndarray.__setitem__
@@ -39,10 +38,10 @@ _WRITING = frozenset(["fill", "partition", "put", "sort"])
 
 
 class Fillable(np.ndarray):
-    """An ndarray that becomes a `Filled` where a tracked value is written to it."""
+    """An ndarray that becomes a `Filled` when a tracked value is written to it."""
 
     __slots__ = ("body", "copied", "held", "kin", "memory")
-    body: int  # the level of the body of a loop that it was made in, of a Traced
+    body: int  # of a Traced: the level of the loop body in which it was made
     copied: Any
     held: Array
     memory: Array
@@ -52,13 +51,12 @@ class Fillable(np.ndarray):
         if issubclass(type(self.base), Fillable):
             owner = _owner(self)
             try:
-                kin = owner.kin
+                views = owner.kin
             except AttributeError:
-                kin = owner.kin = [16]
-            kin.append(ref(self))
-            if len(kin) > kin[0]:
-                kin[1:] = [view for view in kin[1:] if view() is not None]
-                kin[0] = 2 * len(kin) + 16
+                views = owner.kin = [memory.FIRST_LIMIT]
+            views.append(ref(self))
+            if len(views) > views[0]:
+                memory.prune(views)
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         if return_scalar:
@@ -92,8 +90,8 @@ class Fillable(np.ndarray):
         Flat(self)[...] = values
 
     def take_in(self, value: Any) -> Array:
-        """The array that this one stands for from now on, of the level of a tracked value at least.
-        Raises UntrackedError for an array of integers or bools, and a value of another kind."""
+        """Become a proxy of a tracked array that can hold `value`, and return that array. Raises
+        UntrackedError for an array of integers or bools."""
         owner = _owner(self)
         if not np.can_cast(value.dtype, owner.dtype, "same_kind"):
             raise UntrackedError(
@@ -111,8 +109,8 @@ class Fillable(np.ndarray):
         return self.held
 
     def now(self) -> np.ndarray:
-        """A plain array of what this one holds now, for an op, which may read it later on. Several
-        ops get one array, as long as nothing is written here."""
+        """A plain copy for an op, which may read it later. Ops share one copy until the array is
+        written to."""
         if self.nbytes < _SMALL:
             return np.array(self)
         try:
@@ -125,7 +123,7 @@ class Fillable(np.ndarray):
         return known
 
     def _become_filled(self, value: Any) -> None:
-        # In the order of memory, in which views are strided.
+        # In memory order, to which the strides of views refer.
         axes = range(self.ndim)
         in_c = self.flags.c_contiguous
         order = list(axes) if in_c else sorted(axes, key=lambda i: -self.strides[i])
@@ -142,7 +140,7 @@ class Fillable(np.ndarray):
         self._hold(held)
 
     def _hold(self, held: Array) -> None:
-        """Stand for another array, given in the order of memory, and let the views stand for its
+        """Become a proxy of another array, given in memory order, and make the views proxies of its
         views."""
         order, *kin = self.kin
         self.memory = held
@@ -156,8 +154,8 @@ class Fillable(np.ndarray):
 
 
 class Traced(Fillable):
-    """A Fillable made while numbers may have no value: it takes them for an index, too, for which
-    others, whose elements are read sooner, have no method."""
+    """A Fillable made while a function is recorded or mapped: a recorded number may be its index.
+    Others have no `__getitem__`, so that reading elements is faster."""
 
     __slots__ = ()
 
@@ -176,7 +174,7 @@ PLAIN = frozenset([float, np.ndarray, *FILLABLE])
 
 
 def fillable(x: Any) -> Any:
-    """A new plain array as one that tracked values can be written to."""
+    """View a new plain array as one that tracked values can be written to."""
     if type(x) is np.ndarray and x.dtype.kind in "fiub" and x.flags.writeable:
         return x.view(Traced if is_tracing() else Fillable)
     return x
@@ -184,16 +182,16 @@ def fillable(x: Any) -> Any:
 
 @cache
 def _unreadable(size: int) -> np.dtype:
-    """A dtype of a size that functions in C refuse, naming it. Casts of a single field are allowed,
-    so there are two where there is room."""
+    """A dtype of a size that C functions refuse by its name. It has two fields if possible, as
+    NumPy casts a single one."""
     name = "tracked values, which only functions of nbgrad and nbgrad.numpy take"
     half = size // 2
     return np.dtype([(name, f"V{size - half}"), *([("", f"V{half}")] if half else [])])
 
 
 def highest(*values: Any) -> Any:
-    """The tracked value of the highest level among values and what nested lists of them hold; None
-    where there is none."""
+    """The tracked value of the highest level among values and the items of nested lists; None if
+    there is none."""
     top = None
     for x in values:
         if type(x) in _PLAIN or (type(x) is list and _PLAIN.issuperset(map(type, x))):
@@ -205,17 +203,17 @@ def highest(*values: Any) -> Any:
 
 
 def unfilled(x: Any) -> Any:
-    """The array that a Filled stands for; anything else itself."""
+    """The array behind a Filled; anything else is returned as it is."""
     return _held(x) if type(x) is Filled else x
 
 
 def plain(x: Any) -> Any:
-    """A Fillable as an array of NumPy's own class, and the array that a Filled stands for."""
+    """A Fillable as an ndarray; the array behind a Filled."""
     return x.view(np.ndarray) if type(x) in FILLABLE else unfilled(x)
 
 
 def _all_unfilled(args: tuple) -> tuple:
-    """Arguments with the arrays that Filled ones stand for, in lists and tuples too."""
+    """Replace Filled arguments by the arrays behind them, in lists and tuples, too."""
     for x in args:
         if type(x) is Filled or type(x) is list or type(x) is tuple or type(x) is slice:
             return tuple([_slice(x) if type(x) is slice else mapped(unfilled, x) for x in args])
@@ -233,9 +231,9 @@ def _owner(x: Any) -> Fillable:
 
 
 class Filled(Traced):
-    """A Fillable that tracked values were written to: it stands for the array that it holds.
+    """A Fillable that tracked values were written to: a proxy of `held`.
 
-    NumPy asks subclasses first: so it answers for functions of both kinds.
+    It is a subclass, so NumPy's protocols call its methods before those of a Fillable.
     """
 
     __slots__ = ()
@@ -270,13 +268,13 @@ def _operand(x: Any) -> Any:
     return x.now() if type(x) in FILLABLE else unfilled(x)
 
 
-StandIn.kind, StandIn.value_of = Filled, staticmethod(_operand)
-StandIn.memory = staticmethod(plain)
+Proxy.kind, Proxy.value_of = Filled, staticmethod(_operand)
+Proxy.memory = staticmethod(plain)
 
 
 def _method(name: str) -> Any:
-    """The method of ndarray, which takes tracked arguments: those to be written fill the array,
-    and beside others it is a constant."""
+    """A method of ndarray that takes tracked arguments. Methods that write make the array a Filled;
+    for the others it is a constant."""
     of_numpy = getattr(np.ndarray, name)
 
     def method(self, *args, **options):

@@ -1,4 +1,4 @@
-"""`x.flat`: the elements of an array, row by row, as one axis to be read and written."""
+"""`x.flat`: the elements of an array in C order, along one axis, for reading and writing."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,7 +9,7 @@ from .primitive import shape_of
 
 
 class Flat:
-    """What `x.flat` gives for arrays that are, or may become, tracked: NumPy's `flatiter`."""
+    """The counterpart of NumPy's `flatiter` for arrays that are, or may become, tracked."""
 
     def __init__(self, base: Any):
         self.base = base
@@ -32,7 +32,7 @@ class Flat:
     def __setitem__(self, index: Any, value: Any) -> None:
         shape = shape_of(self.base)
         places = np.arange(self.base.size)[index]
-        if np.ndim(value):  # too few values come again
+        if np.ndim(value):  # too few values are repeated
             values = np.reshape(value, -1)
             size = places.size
             value = values if len(values) == size else values[np.arange(size) % len(values)]
@@ -40,7 +40,7 @@ class Flat:
         self.base[np.unravel_index(places, shape) if shape else ...] = value
 
     def copy(self) -> Any:
-        """The elements in an array of its own."""
+        """A copy of the elements."""
         return np.copy(self[...])
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:

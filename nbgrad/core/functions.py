@@ -1,4 +1,4 @@
-"""The functions of NumPy that have a derivative here, and the errors for calls that have none."""
+"""The registry of NumPy functions with derivatives, and the errors for all others."""
 
 import inspect
 import sys
@@ -12,18 +12,18 @@ from ..errors import NoRuleError
 from ..runtime.kinds import is_a
 
 functions: dict[Any, Callable] = {}
-"""NumPy functions (and ufuncs) and what stands in for them, with NumPy's own signature."""
+"""NumPy functions and ufuncs, and the functions of nbgrad that replace them."""
 
 views: set[Callable] = set()
-"""The functions of NumPy among them whose results may be views of their arguments."""
+"""NumPy functions whose results may be views of their arguments."""
 
 remedies: dict[str, str] = {}
-"""Why functions of NumPy are refused, by their full names, and what to write in their place; those
-of SciPy too, or all of a module of SciPy's by its name."""
+"""The reasons why functions of NumPy and SciPy, or whole modules of SciPy, are refused, and what to
+write instead, by their full names."""
 
 
 def implements(*targets: Any) -> Callable[[Callable], Callable]:
-    """Decorator: calls of the NumPy functions `targets` on an Array mean this function."""
+    """Decorator: calls of the NumPy functions `targets` with an Array call this function."""
 
     def register(function: Callable) -> Callable:
         functions.update(dict.fromkeys(targets, function))
@@ -33,7 +33,7 @@ def implements(*targets: Any) -> Callable[[Callable], Callable]:
 
 
 def mapped(f: Callable, x: Any) -> Any:
-    """`f` of an argument, or lists and tuples, as nested as it is, of `f` of what they hold."""
+    """Apply `f` to an argument, or to all items of nested lists and tuples."""
     if isinstance(x, list):
         return [mapped(f, item) for item in x]
     if isinstance(x, tuple):
@@ -43,7 +43,7 @@ def mapped(f: Callable, x: Any) -> Any:
 
 
 def items_of(x: Any) -> Iterator[Any]:
-    """An argument, or all that its nested lists and tuples hold."""
+    """An argument, or all items of nested lists and tuples."""
     if isinstance(x, (list, tuple)):
         for item in x:
             yield from items_of(item)
@@ -52,8 +52,8 @@ def items_of(x: Any) -> Iterator[Any]:
 
 
 def check_call(name: str, function: Callable, args: Sequence, options: dict) -> None:
-    """Raise TypeError for arguments that the stand-in of a NumPy function does not take, naming
-    them beside those that it does."""
+    """Raise TypeError for arguments that nbgrad's version of a NumPy function does not take, with
+    its signature."""
     form = inspect.signature(function)
     try:
         form.bind(*args, **options)
@@ -67,12 +67,12 @@ def name_of(function: Callable) -> str:
 
 
 def of_ufunc(ufunc: np.ufunc) -> tuple[str, Callable | None]:
-    """The full name of a ufunc, and what stands in for it. One of SciPy is looked up by its name,
-    as SciPy is not imported for it."""
+    """The full name of a ufunc, and the function that replaces it. Ufuncs of SciPy are looked up by
+    name, as nbgrad does not import SciPy."""
     name = ufunc.__name__
     if getattr(np, name, None) is ufunc:
         return f"np.{name}", functions.get(ufunc)
-    # Private ones are called by functions of SciPy in Python.
+    # SciPy's Python functions call private ones.
     for home in ("scipy.special", "scipy.special._ufuncs"):
         if getattr(sys.modules.get(home), name, None) is ufunc:
             return f"scipy.special.{name}", functions.get(f"scipy.special.{name}")
@@ -80,7 +80,8 @@ def of_ufunc(ufunc: np.ufunc) -> tuple[str, Callable | None]:
 
 
 def no_rule(name: str, remedy: str = "") -> NoRuleError:
-    """The error for a function without a rule. `remedy` is the name that its remedy has."""
+    """The error for a function without a rule. `remedy` is its key in `remedies`, by default its
+    name."""
     return NoRuleError(
         f"{name} has no derivative rule in nbgrad: "
         + remedies.get(
@@ -95,8 +96,8 @@ _COMPARING = {inspect.unwrap(f).__code__ for f in (np.array_equal, np.array_equi
 
 
 def compared(x: Any, below: Any, frame: FrameType) -> np.ndarray | None:
-    """The numbers `below` an Array, for functions of NumPy that take an error for "not equal", or
-    its elements, each of which answers for itself; None for any other function."""
+    """The array `below`, or an object array of the elements of x, for NumPy functions that return
+    False for an exception; None for any other function."""
     if frame.f_code not in _COMPARING:
         return None
     if x.shape and not x.is_batch and is_a(below, np.ndarray):
@@ -108,8 +109,8 @@ def compared(x: Any, below: Any, frame: FrameType) -> np.ndarray | None:
 
 
 def in_scipy(frame: FrameType | None) -> str:
-    """Which function of SciPy asks for plain numbers, and what to write in its place; empty where
-    none does that has a remedy."""
+    """The running function of SciPy and its remedy, as the beginning of a message; "" if no
+    function with a remedy is running."""
     names = list(_scipy_names(frame))
     for name in [*names, *(".".join(name.split(".")[:2]) for name in names)]:
         if name in remedies:
@@ -124,12 +125,12 @@ def _is_public(name: str) -> bool:
 
 
 def _scipy_names(frame: FrameType | None) -> Iterator[str]:
-    """The full names of the functions of SciPy that run, the innermost first."""
+    """The full names of the running functions of SciPy, innermost first."""
     while frame is not None:
         library, _, module = frame.f_globals.get("__name__", "").partition(".")
         if library not in ("numpy", "scipy"):
             return
-        # Of a method, the distribution that it belongs to; of a wrapper, what it wraps.
+        # The distribution of a method; the function inside of a wrapper.
         owner, wrapped = frame.f_locals.get("self"), frame.f_locals.get("f")
         names = [type(owner).__name__.removesuffix("_gen")] if owner is not None else []
         if inspect.isfunction(wrapped) and wrapped.__module__.startswith("scipy."):

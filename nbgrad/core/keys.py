@@ -1,4 +1,4 @@
-"""Keys of expressions: what is equal for a program, and for that alone."""
+"""Keys of expressions for hash-consing: equal if and only if the programs are."""
 
 from typing import Any
 
@@ -9,8 +9,8 @@ from .array import Array
 
 
 def static_key(x) -> Any:
-    """A static parameter as part of a key: indices hold slices and arrays, and numbers that are
-    equal for Python (1, True and 1.0, or the two zeros) are different programs."""
+    """A static parameter as part of a key. It may contain slices and arrays. Numbers that compare
+    equal in Python, such as 1, True and 1.0 or the two zeros, have different keys."""
     if isinstance(x, (tuple, frozenset)):
         return (type(x), *map(static_key, x))
     if isinstance(x, slice):
@@ -21,7 +21,7 @@ def static_key(x) -> Any:
 
 
 def number_key(x) -> Any:
-    """An argument that is no symbol as part of a key."""
+    """An argument other than a symbol as part of a key."""
     if isinstance(x, (np.ndarray, Array)):
         return ("array", id(x))
     return (type(x), repr(x))

@@ -1,6 +1,8 @@
-"""The error for values of a transformation that is over, which an attribute, a list or a closure
-kept. Nothing is noted for it while functions run: who holds a value is asked of Python's garbage
-collector, and where that is written is read from the code of its class or module.
+"""The error for leaked values: values of a transformation that is over, which an attribute, a list
+or a closure has kept.
+
+It costs nothing while functions run. Python's garbage collector knows what refers to a value, and
+the line that stored it is found in the bytecode of the class or module.
 """
 
 import dis
@@ -27,8 +29,8 @@ _CONTAINERS = (list, tuple, dict, set, deque)
 
 
 def leaked(x: Any, what: str, op: str, code: CodeType | None, line: str = "") -> LeakedValueError:
-    """The error for a value that is `what`, of a transformation `op` of the function of a code;
-    `line` is where it was made, if that is known."""
+    """The error for a leaked value. `what` describes it, `op` is the transformation, `code` that of
+    the transformed function, and `line` the line that computed it, if known."""
     holder = _holder(x, code)
     return LeakedValueError(
         f"{description(what, op, code, line)} is used after that is over. {holder}{_WAY}"
@@ -36,23 +38,23 @@ def leaked(x: Any, what: str, op: str, code: CodeType | None, line: str = "") ->
 
 
 def over(x: Any) -> bool:
-    """Whether a value of a level of its own is leaked: a tangent, samples, or a recorded value."""
+    """Whether a dual, batched or recorded value is leaked."""
     return type(x.level) is Level and x.level.over
 
 
 def of_level(x: Any) -> LeakedValueError:
-    """The error for such a value."""
+    """The error for a leaked dual, batched or recorded value."""
     level = x.level
     return leaked(x, _kind(x), level.op, level.code, getattr(x, "line", ""))
 
 
 def leaked_among(args: Iterable[Any], level: Level) -> LeakedValueError:
-    """The error for an op that has a value of a level that is over among its arguments."""
+    """The error for an op with a leaked argument of a level."""
     return of_level(next(x for x in args if getattr(x, "level", None) is level))
 
 
 def shown(x: Any) -> str:
-    """What stands for such a value in texts."""
+    """The `repr` of a leaked value."""
     line = getattr(x, "line", "")
     return f"<leaked: {description(_kind(x), x.level.op, x.level.code, line)}>"
 
@@ -63,20 +65,20 @@ def _kind(x: Any) -> str:
 
 
 def description(what: str, op: str, code: CodeType | None, line: str = "") -> str:
-    """What a value is, and where it was made."""
+    """A phrase that says what a value is and where it was computed."""
     of = f" of {place(code)}" if code is not None else ""
     made = f", at {line}," if line else ""
     return f"{what} that was made inside of {op or 'a transformation'}{of}{made}"
 
 
 def place(code: CodeType) -> str:
-    """A function of the user's, with its line."""
+    """The name, file and line of a function."""
     return f"{code.co_name} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
 
 
 def _holder(x: Any, code: CodeType | None) -> str:
-    """A sentence about the attribute, the global variable or the closure that holds a value,
-    directly or in a container; empty where none is found."""
+    """A sentence about the attribute, global variable or closure that refers to a value, directly
+    or through containers; "" if none is found."""
     path = ""
     for _ in range(3):
         for name, codes in _names(x):
@@ -95,7 +97,7 @@ def _key(container: Any, x: Any) -> str:
 
 
 def _names(x: Any) -> Iterator[tuple[str, list[CodeType]]]:
-    """The names by which something is held, each with the code that may write it."""
+    """The names that refer to an object, each with the code that may have stored it."""
     for owner in gc.get_referrers(x):
         if isinstance(owner, (FrameType, *_CONTAINERS[:2])):
             continue
@@ -131,8 +133,8 @@ def _attribute(holder: Any, x: Any) -> Iterator[tuple[str, list[CodeType]]]:
 
 
 def _written(name: str, codes: list[CodeType]) -> str:
-    """The line of some code that sets a name: an attribute, a global or a closed-over variable.
-    The last one of a function, as earlier ones may set what it begins with."""
+    """The line that stores to a name: an attribute, a global or a closure variable. It is the last
+    such line of a function, as earlier ones may only initialize it."""
     for code in codes:
         lines = [
             step.positions.lineno

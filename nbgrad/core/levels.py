@@ -1,7 +1,7 @@
 """Levels: the nesting of transformations.
 
-Levels are never used twice: a new one lies above every array that there is. Each has one more right
-above it, for what is tracked inside of a transformation that is at this level.
+Each transformation has a level of its own, which is higher than those of all existing arrays and is
+never used again. The next higher number is the level of arrays that are tracked inside of it.
 """
 
 import sys
@@ -17,27 +17,27 @@ _total = refusals.total
 
 
 class Level(int):
-    """The level of one transformation, `op` of a function of the user's, whose code is `code`.
-    Values of this level are leaked once it is over."""
+    """The level of one transformation: `op` of a function of the user, whose code is `code`. When
+    it is over, values of this level are leaked."""
 
     over = False
-    inside = 0  # calls that work at it
+    inside = 0  # the number of running calls at this level
     op = ""
     code: Any = None
 
 
 class new_level:
-    """`with new_level() as level` opens a level for a transformation: its own, above every array
-    that there is, or the one given. What is tracked inside lies above it.
+    """`with new_level() as level` opens a level for a transformation: a new one, higher than all
+    existing arrays, or `level` if it is passed. Arrays tracked inside of the block are above it.
 
-    The level follows the nesting of calls, not the arguments: an inner gradient of a plain array
-    that uses an outer tracked value must lie above it. It is open while the call that opened it
-    runs, however that ends: an interrupt in the middle of `__exit__` leaves nothing behind.
+    Levels follow the nesting of calls, not of arguments: an inner gradient with respect to a plain
+    array may use an outer tracked value, and must be above it. A level is open as long as the frame
+    that opened it runs, so an interrupt in the middle of `__exit__` does not leave it open.
 
-    Where a function `f` of the user's runs inside, `op` says what for: messages name both. An
-    error of C code in place of a refused conversion is explained at the end, and a refused
-    conversion that the function went on after is an error. `derives` says that a derivative of f is
-    taken, and `holds` that another one is inside.
+    If a function `f` of the user runs inside, `op` is the name of the transformation; messages name
+    both. At the end, an error of C code that replaced a refused conversion is explained, and a
+    refused conversion that the function caught is raised again. `derives`: a derivative of `f` is
+    computed; `holds`: another derivative is computed inside.
     """
 
     __slots__ = (
@@ -80,7 +80,7 @@ class new_level:
 
     @property
     def within(self) -> bool:
-        """Whether it is inside of a derivative."""
+        """Whether a derivative is being computed around it."""
         outer = self.outer
         return outer is not None and (outer.derives or outer.within)
 
@@ -96,8 +96,7 @@ class new_level:
 
 
 class outermost(new_level):
-    """`with outermost():` what is tracked inside is tracked as outside of all transformations: for
-    plain arrays only."""
+    """`with outermost():` arrays are tracked at level 0, as outside of all transformations."""
 
     __slots__ = ()
 
@@ -106,7 +105,7 @@ class outermost(new_level):
         self.runs, self.derives, self.holds = "", False, False
 
 
-# Each thread and each task nests transformations on its own.
+# Each thread and each task has its own nesting.
 _opened: ContextVar[new_level | None] = ContextVar("nbgrad_level", default=None)
 
 
@@ -114,13 +113,13 @@ modes.innermost = _opened.get
 
 
 def current_level() -> int:
-    """The level at which `track` makes arrays now: 0 outside of every transformation."""
+    """The level of arrays that `track` makes now: 0 outside of all transformations."""
     opened = _opened.get() and innermost()
     return 0 if opened is None else opened.inside
 
 
 def innermost() -> new_level | None:
-    """The innermost level whose call still runs."""
+    """The innermost open level, whose frame is still running."""
     known = opened = _opened.get()
     while opened is not None:
         frame: Any = sys._getframe(1)
@@ -138,7 +137,7 @@ def innermost() -> new_level | None:
 
 
 def unwrapped(f: Any) -> Any:
-    """The function of the user's in a transformed function, a partial or a method of ours."""
+    """The function of the user inside of a transformed function, a partial or a wrapper."""
     while True:
         inner = getattr(f, "__wrapped__", None) or getattr(f, "function", None)
         inner = inner or getattr(f, "func", None)
@@ -148,8 +147,8 @@ def unwrapped(f: Any) -> Any:
 
 
 def code_of(f: Any) -> Any:
-    """The code of a function of the user's, which holds none of his arrays; None where there is
-    none."""
+    """The code object of a function of the user, or None; unlike the function it keeps no arrays
+    alive."""
     if type(f) is FunctionType and not f.__dict__:
         return f.__code__
     f = unwrapped(f)

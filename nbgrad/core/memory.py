@@ -1,10 +1,10 @@
 """NumPy's memory model: views of arrays, and writes that every alias and every view sees.
 
 An array that is a view has an `Origin`: the array that it was taken from, and the step that takes
-it. Each array knows the views of it weakly. A write through any of them goes to the array that owns
-the elements, which gets a new value; its views become stale, and a stale view is taken anew when it
-is read the next time. So an array is never copied for its views, and code that writes nothing pays
-for a note at each view, and no more.
+it. Each array has weak references to its views. A write through any of them goes to the array that
+owns the elements, which gets a new value. Its views become stale: they lose their value, and are
+taken anew when they are read. So arrays are not copied for their views, and a program without
+writes only pays for registering each view.
 """
 
 import threading
@@ -35,7 +35,7 @@ class Origin:
 
 
 class Argument:
-    """The origin of an argument of a transformation: it is the caller's, and not written to."""
+    """The origin of an argument of a transformation: read-only, as it belongs to the caller."""
 
     __slots__ = ("error", "op")
 
@@ -44,8 +44,8 @@ class Argument:
 
 
 class Layout:
-    """The origin of an array that owns its elements, but has them where a view of an array of
-    `shape` has them: what NumPy copies depends on that."""
+    """The origin of an array that owns its elements, in the memory layout of a view of an array of
+    `shape`: it decides when NumPy copies."""
 
     __slots__ = ("shape", "steps")
 
@@ -57,15 +57,15 @@ class Layout:
 
 
 def view(x: Any, out: Any, step: Step) -> Any:
-    """`out`, noted as the view of x that a step takes."""
+    """Register `out` as the view of x that a step takes, and return it."""
     if out is not x and isinstance(x, Tracer) and isinstance(out, Tracer):
         link(x, out, step)
     return out
 
 
 def link(x: Any, out: Any, step: Step) -> None:
-    """Note `out` as the view of x that a step takes, of which x knows weakly. A number has no
-    views: np.reshape of one gives a new array."""
+    """Register `out` as the view of x that a step takes. A number has no views: np.reshape of one
+    gives a new array."""
     if not is_mutable(x):
         return
     if modes.active and modes.untracked(x.level):
@@ -77,28 +77,42 @@ def link(x: Any, out: Any, step: Step) -> None:
 
 
 def register(x: Any, out: Any) -> None:
-    """Note a view under its parent, in a list that is pruned when it is twice as long as what was
-    alive at the last time."""
+    """Add `out` to the views of x."""
     views = x.views
     if views is None:
-        x.views = [16, ref(out)]
+        x.views = [FIRST_LIMIT, ref(out)]
         return
     views.append(ref(out))
     if len(views) > views[0]:
-        views[1:] = [view for view in views[1:] if view() is not None]
-        views[0] = 2 * len(views) + 16
+        prune(views)
+
+
+FIRST_LIMIT = 16
+
+
+def make_mutable(x: Any) -> None:
+    """Give x a list of views, which makes a value without axes an array that can be written to."""
+    if x.views is None:
+        x.views = [FIRST_LIMIT]
+
+
+def prune(references: list) -> None:
+    """Remove dead references from a list that has become longer than its first item, its limit,
+    which becomes twice the new length plus a constant."""
+    references[1:] = [reference for reference in references[1:] if reference() is not None]
+    references[0] = 2 * len(references) + FIRST_LIMIT
 
 
 def register_ancestors(x: Any) -> None:
-    """Note a stale view, and those that it is a view of, as views of it are not stale."""
+    """Register a stale view again with all its ancestors, as a new view of it is not stale."""
     while type(x.origin) is Origin:
         register(x.origin.parent, x)
         x = x.origin.parent
 
 
 def copied(out: Any, args: Sequence = ()) -> Any:
-    """The result of a function that copies in NumPy, whatever it was made of here: no view of
-    anything, and none of the arguments."""
+    """Return the result of a function that copies in NumPy: a copy if it is one of the arguments,
+    and no view."""
     if isinstance(out, (tuple, list)):
         found = [copied(x, args) for x in out]
         return type(out)(*found) if hasattr(out, "_fields") else type(out)(found)
@@ -108,7 +122,7 @@ def copied(out: Any, args: Sequence = ()) -> Any:
         return functions[np.copy](out)
     if type(out.origin) is Origin:  # pyright: ignore[reportAttributeAccessIssue]
         for name in out.value_slots:  # pyright: ignore[reportAttributeAccessIssue]
-            getattr(out, name)  # of a stale view, while it is known what it is a view of
+            getattr(out, name)  # takes a stale view anew, which needs the origin
         out.origin = None  # pyright: ignore[reportAttributeAccessIssue]
     return out
 
@@ -121,21 +135,21 @@ def refresh(x: Any) -> None:
 
 
 def invalidate_views(x: Any) -> None:
-    """Mark the views of an array stale, and their views."""
+    """Make the views of an array stale, and the views of these."""
     views = x.views
     if views is None or len(views) == 1:
         return
-    x.views = [16]
+    x.views = [FIRST_LIMIT]
     for reference in views[1:]:
         view = reference()
-        # An array that was copied since then is no longer a view.
+        # An array that was copied since is not a view any more.
         if view is not None and type(view.origin) is Origin and view.origin.parent is x:
             view._invalidate()
             invalidate_views(view)
 
 
 def numpy_gives_view(x: Any, again: Callable[[np.ndarray], np.ndarray]) -> bool:
-    """Whether NumPy gives a view of x, which may be one itself, by a function such as reshape."""
+    """Whether a function such as reshape returns a view of x, which may be a view itself."""
     root, steps = base_of(x)
     shape = root.shape
     if type(root.origin) is Layout:
@@ -147,7 +161,7 @@ def numpy_gives_view(x: Any, again: Callable[[np.ndarray], np.ndarray]) -> bool:
 
 
 def layout_of(x: Any) -> Layout | None:
-    """The layout of a view, for an array in its place that owns its elements."""
+    """The memory layout of a view, as the origin of an array that owns its elements."""
     root, steps = base_of(x)
     if type(root.origin) is Layout:
         return Layout(root.origin.shape, (*root.origin.steps, *steps))
@@ -176,16 +190,16 @@ def base_of(x: Any) -> tuple[Any, Steps]:
 
 
 def is_mutable(x: Any) -> bool:
-    """Whether x is an array that can be written to: NumPy's numbers, which most functions give
-    where no axes are left, are values."""
-    return bool(x.shape) or type(x.origin) is Origin or x.views is not None
+    """Whether x is an array that can be written to, not a number: most functions of NumPy return a
+    number for a result without axes."""
+    return bool(x.aval.shape) or type(x.origin) is Origin or x.views is not None
 
 
 def write(x: Any, index: Any, value: Any, what: str) -> None:
-    """`x[index] = value`, for x, for what it is a view of, and for all other views of that.
+    """`x[index] = value`, for x, the array that owns its elements, and all other views of that.
 
-    `what` says for messages what was written: `"{}[...] = ..."`. Raises ValueError for a view that
-    cannot be written to, GraphError or TraceError for a leaf or an argument.
+    `what` is the statement for messages, such as `"{}[...] = ..."`. Raises ValueError for a
+    read-only view, and GraphError or TraceError for a leaf or an argument.
     """
     root, steps = _owner(x, what)
     if isinstance(value, (list, tuple)):
@@ -195,12 +209,12 @@ def write(x: Any, index: Any, value: Any, what: str) -> None:
 
 
 def require_open(x: Any, what: str) -> None:
-    """Raise as `write` does where x cannot be written to."""
+    """Raise the error of `write` if x cannot be written to."""
     _owner(x, what)[0]._require_computed(what)
 
 
 class _Bodies(threading.local):
-    """The level of the function given to a loop or a choice that this thread records."""
+    """The level of the body of a loop or a conditional that this thread records."""
 
     level = 0
 
@@ -210,7 +224,7 @@ bodies = _Bodies()
 
 @contextmanager
 def inside_body(level: int) -> Iterator[None]:
-    """`with inside_body(level):` arrays of lower levels are not written to."""
+    """`with inside_body(level):` writes to arrays of lower levels raise TraceError."""
     outer, bodies.level, _traced = bodies.level, level, gate.traced
     try:
         yield
@@ -219,7 +233,7 @@ def inside_body(level: int) -> Iterator[None]:
 
 
 def from_outside(what: str) -> TraceError:
-    """The error for a write to an array from outside of the body of a loop or a choice."""
+    """The error for a write to an array from outside of the body of a loop or a conditional."""
     return TraceError(
         f"{what} inside of a function given to loop, scan, while_loop or cond: the "
         "array comes from outside of it, and the function runs when the program does; carry "
@@ -228,7 +242,7 @@ def from_outside(what: str) -> TraceError:
 
 
 def inner_values(x: Any, what: str) -> GraphError:
-    """The error for a write of values of an inner transformation to an array from outside of it."""
+    """The error for a write of values of an inner transformation to an array from outside."""
     return GraphError(
         f"{what.format('y')}: an array of dtype {x.dtype} cannot take values of an inner "
         "transformation in place: write y = y.at[i].set(v)"
@@ -236,7 +250,7 @@ def inner_values(x: Any, what: str) -> GraphError:
 
 
 def replace(x: Any, new: Any, what: str) -> None:
-    """`x[...] = new`, for a new array of the shape of x that nobody else holds."""
+    """`x[...] = new`, for a new array of the shape of x without other references."""
     inside = x.level < bodies.level
     owns = x.origin is None or type(x.origin) is Layout
     if owns and new.dtype == x.dtype and new.level == x.level and not inside:
@@ -273,7 +287,8 @@ def _owner(x: Any, what: str) -> tuple[Any, Steps]:
 
 
 def _is_itself(x: Any, index: Any, value: Any) -> bool:
-    """Whether a value is the view of x at that index: Python ends `x[i] += v` by setting it."""
+    """Whether a value is the view `x[index]` itself, which Python assigns at the end of
+    `x[i] += v`."""
     if not isinstance(value, Tracer):
         return False
     if value is x:
@@ -295,8 +310,8 @@ def _is_equal(a: Any, b: Any) -> bool:
 
 
 def written(x: Any, path: Path, value: Any) -> Any:
-    """The array that x becomes by a write, by ops on arrays of any kind. Inside of `no_tracking`
-    only the value is a constant: the other elements keep their derivatives."""
+    """The new value of x after a write, computed by ops on arrays of any kind. Inside of
+    `no_tracking` only `value` is a constant: the other elements keep their derivatives."""
     if modes.active and modes.untracked(x.level):
         with modes.tracking():
             return written(x, path, functions["stopped"](value))
@@ -314,7 +329,7 @@ def written(x: Any, path: Path, value: Any) -> Any:
 
 
 def _where(mask: Any, value: Any, part: Any) -> Any:
-    """An array with one value where a mask holds that is known only when the program runs."""
+    """`np.where` for a mask that is known only when the program runs, and one value."""
     if shape_of(value) != ():
         raise TraceError(
             "y[mask] = v: how many elements the mask takes depends on the arguments, so only one "

@@ -1,4 +1,4 @@
-"""The methods of arrays that are functions of NumPy, with NumPy's names and arguments."""
+"""The methods of ndarray, which call the functions of NumPy."""
 
 import math
 import operator
@@ -17,7 +17,7 @@ from .primitive import Tracer
 
 
 def _method(function: Callable):
-    """The method of ndarray that is a function of NumPy with the array first."""
+    """The method of ndarray that calls a NumPy function with the array as its first argument."""
 
     def method(self, *args, **options):
         try:
@@ -41,7 +41,7 @@ def _method(function: Callable):
 
 
 def power(x, y):
-    """`x ** y`, by the function of NumPy."""
+    """`x ** y`, by np.power."""
     try:
         return functions[np.power](x, y)
     except Asked:
@@ -54,7 +54,7 @@ entries.add(power.__code__)
 
 
 def require_masks(op: str, *args: Any) -> None:
-    """Raise TypeError for operands of a logical operator that are not bools."""
+    """Raise TypeError for operands of a logical operator that are not of dtype bool."""
     for x in args:
         dtype = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
         if dtype.kind != "b":
@@ -65,7 +65,7 @@ def require_masks(op: str, *args: Any) -> None:
 
 
 def _of_masks(op: str, function: Callable):
-    """The method of a logical operator, and the reflected one."""
+    """The method of a logical operator, and the reflected method."""
 
     def method(self, other):
         require_masks(op, self, other)
@@ -79,7 +79,7 @@ def _of_masks(op: str, function: Callable):
 
 
 class Methods:
-    """The methods that ndarray has, for every kind of array."""
+    """The methods of ndarray for every kind of array."""
 
     __slots__ = ()
 
@@ -114,7 +114,7 @@ class Methods:
         return memory.copied(out, [self]) if copy else out
 
     def flatten(self, order="C"):
-        """The elements along one axis, in an array of its own."""
+        """A copy of the elements along one axis."""
         return memory.copied(functions[np.ravel](self, order), [self])
 
     def ravel(self, order="C"):
@@ -137,13 +137,13 @@ class Methods:
 
     @property
     def strides(self: Any) -> tuple[int, ...]:
-        """The bytes from an element to the next one along each axis, in C order."""
+        """The bytes between elements along each axis, for an array in C order."""
         shape = self.shape
         return tuple([self.itemsize * math.prod(shape[i + 1 :]) for i in range(len(shape))])
 
     @property
     def flat(self):
-        """The elements, row by row, to be read and written."""
+        """The elements in C order, for reading and writing."""
         return Flat(self)
 
     @flat.setter
@@ -206,17 +206,17 @@ class Methods:
         memory.write(self, ..., functions[np.partition](self, kth, axis), "{}.partition()")
 
     def fill(self, value):
-        """Write one number to all elements."""
+        """Set all elements to one number."""
         memory.write(self, ..., value, "{}.fill(v)")
 
     put = _method(np.put)
 
     def copy(self, order="C"):
-        """A tracked copy; the derivative passes through. There is no order in memory."""
+        """A tracked copy, through which the derivative passes. `order` is ignored."""
         return functions[np.copy](self)
 
     def view(self: Any, dtype=None, type=None):
-        """A view of all elements. Raises UntrackedError for one as another dtype or class."""
+        """A view of all elements. Raises UntrackedError for another dtype or class."""
         if dtype is np.ndarray:
             dtype = None
         if type not in (None, np.ndarray) or dtype not in (None, self.dtype):
@@ -234,14 +234,14 @@ class Methods:
         return self.copy()
 
     def astype(self, dtype, copy=True):
-        """Values in another dtype. Between float64 and float32 the cotangent comes back in the
-        original dtype; integers and bools have no derivative."""
+        """Convert to another dtype. Between float64 and float32 the cotangent is converted back;
+        integers and bools have no derivative."""
         out = functions["astype"](self, dtype)
         return self.copy() if out is self and copy else out
 
 
 def own(out: Any, args: Sequence) -> Any:
-    """The result of a function that gives no view of its arguments."""
+    """The result of a function, as one that is neither an argument nor a view."""
     if isinstance(out, Tracer):
         linked = out.origin is not None  # pyright: ignore[reportAttributeAccessIssue]
         return memory.copied(out, args) if linked or id(out) in map(id, args) else out
@@ -249,7 +249,7 @@ def own(out: Any, args: Sequence) -> Any:
 
 
 def call_ufunc(ufunc, method, *inputs, **options):
-    """A call of a ufunc, or of a method of it."""
+    """Call a ufunc, or a method of one."""
     if method != "__call__":
         rule, (out,) = functions[f"ufunc.{method}"], options.pop("out", (None,))
         if out is None:

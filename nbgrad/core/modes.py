@@ -1,7 +1,7 @@
-"""Modes of the eager tier, for a `with` block: `no_tracking`, `detect_nan`, `detect_changes`.
+"""Modes of the eager tier, as context managers: `no_tracking`, `detect_nan`, `detect_changes`.
 
-A mode belongs to the thread and the task that opened it: another task that runs while this one
-awaits does not see it. A generator shares the context of its caller, as with `np.errstate`: close
+A mode belongs to the thread and the task that opened it, and does not affect another task that runs
+while this one awaits. A generator shares the context of its caller, as with `np.errstate`: close
 the block before `yield`.
 """
 
@@ -20,7 +20,7 @@ import numpy as np
 from ..errors import GraphError, NanError
 from ..runtime.kinds import is_a
 
-# The blocks that are open anywhere: all that ops look at when there are none.
+# The open blocks of all threads. If there are none, ops look no further.
 active: set["ref[_Block]"] = set()
 _HERE = str(Path(__file__).parent.parent)
 _EXPERIMENTS = str(Path(_HERE, "experiments"))
@@ -28,12 +28,12 @@ _lines: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 _sums: WeakKeyDictionary[Any, dict[int, int]] = WeakKeyDictionary()
 
 
-# Each call gives a level above all that there are, and room for one more above it.
+# Each call returns a level higher than all others; the number above it stays free.
 fresh_level: Callable[[], int] = count(2, 2).__next__
 
 
 class _Block:
-    """One open block, held by what opened it: it is over when that lets go of it, even where an
+    """One open block. It ends when the mode that opened it drops its reference, even if an
     interrupt comes in the middle of `__exit__`."""
 
     __slots__ = ("__weakref__", "level")
@@ -46,7 +46,7 @@ _Blocks = ContextVar[tuple["ref[_Block]", ...]]
 
 
 class _Mode:
-    """Opens a block each time that it is entered, so that it may be nested and used again."""
+    """Opens a block each time it is entered, so it is reentrant and reusable."""
 
     _blocks: _Blocks
 
@@ -62,7 +62,7 @@ class _Mode:
 
     def __exit__(self, *error) -> None:
         here = [reference() for reference in self._blocks.get()]
-        # The latest one of this context; a generator may be closed in another one.
+        # The latest block of this context; a generator may be closed in another context.
         mine = [i for i, block in enumerate(self._held) if block in here]
         del here
         self._held.pop(mine[-1] if mine else -1)
@@ -74,10 +74,10 @@ def _open(blocks: _Blocks) -> tuple["ref[_Block]", ...]:
 
 
 class no_tracking(_Mode):
-    """`with nbgrad.no_tracking():` ops give TrackedArrays without a graph, for values only.
+    """`with nbgrad.no_tracking():` ops return TrackedArrays without a graph.
 
-    In every mode, and in compiled functions, what is computed inside is a constant of what follows.
-    A transformation that is called inside gives right derivatives with respect to its arguments.
+    The results are constants for all derivatives, in forward mode and in compiled functions, too.
+    A transformation called inside returns correct derivatives with respect to its arguments.
 
     >>> x = nbgrad.track(2.0)
     >>> with nbgrad.no_tracking():
@@ -91,7 +91,7 @@ class no_tracking(_Mode):
 
 @contextmanager
 def tracking() -> Iterator[None]:
-    """Suspend the blocks of `no_tracking` that are open here."""
+    """Suspend the open blocks of `no_tracking`."""
     outer = no_tracking._blocks.get()
     no_tracking._blocks.set(())
     try:
@@ -101,15 +101,14 @@ def tracking() -> Iterator[None]:
 
 
 innermost: Callable[[], Any] = bool
-"""The transformation that was opened last in this thread or task, as `levels` has it."""
+"""The transformation opened last in this thread or task; set by `levels`."""
 
 
 class detect_nan(_Mode):
-    """`with nbgrad.detect_nan():` the first op that gives nan raises NanError.
+    """`with nbgrad.detect_nan():` the first op whose result contains nan raises NanError.
 
-    The error names the op, the line of your program that called it, the first bad index, and
-    whether it was the forward or the backward pass. What is computed inside of the block is
-    watched, and each backward pass that runs inside.
+    The error names the op, the line of your program that called it, the first index, and the
+    forward or the backward pass. Ops and backward passes inside of the block are checked.
 
     >>> with nbgrad.detect_nan():  # doctest: +ELLIPSIS
     ...     np.log(nbgrad.track([1.0, -1.0]))
@@ -121,14 +120,14 @@ class detect_nan(_Mode):
 
 
 class detect_changes(_Mode):
-    """`with nbgrad.detect_changes():` a backward pass raises GraphError where an array that it
-    reads was written to since the op ran.
+    """`with nbgrad.detect_changes():` a backward pass raises GraphError if an array that it reads
+    was written to after the op.
 
-    Index arrays and plain operands of up to 4,096 bytes are copied by the op, and `w.data = ...`
-    and `w.data -= ...` are always noticed. Writes to longer operands, and element writes into the
-    data of a leaf, are not, for speed. In this mode each op notes a checksum of what its pullback
-    will read, and each backward pass inside compares it: some time for each byte, for hunting a
-    fault.
+    An op copies index arrays and plain operands of up to 4,096 bytes, and `w.data = ...` and
+    `w.data -= ...` are always detected. Writes to longer operands, and to elements of the data of a
+    leaf, are not, for speed. In this mode each op computes a checksum of the arrays that its
+    pullback will read, and each backward pass inside of the block compares them. Use it for
+    debugging.
 
     >>> x = nbgrad.track([1.0, 2.0])
     >>> with nbgrad.detect_changes():  # doctest: +ELLIPSIS
@@ -143,7 +142,7 @@ class detect_changes(_Mode):
 
 
 def untracked(level: int = 0) -> bool:
-    """Whether ops of a level make no graph: it was there before a block that is open."""
+    """Whether ops of a level record no graph, as an open block is newer than the level."""
     blocks = [reference() for reference in no_tracking._blocks.get()]
     return any([block is not None and block.level > level for block in blocks])
 
@@ -157,13 +156,13 @@ def guarding() -> bool:
 
 
 def note_saved(node: Any, saved: tuple) -> None:
-    """Keep checksums of what the pullback of a new node reads."""
+    """Compute checksums of the arrays that the pullback of a new node reads."""
     _sums[node] = {i: _checksum(saved[i]) for i in _read(node)}
     _lines[node] = user_line()
 
 
 def check_saved(node: Any, saved: tuple) -> None:
-    """Raise GraphError where that has changed."""
+    """Raise GraphError if one of these arrays has changed."""
     for i, known in _sums.get(node, {}).items() if saved else ():
         if _checksum(saved[i]) != known:
             raise GraphError(
@@ -182,7 +181,7 @@ def _checksum(x: Any) -> int:
 
 
 def watch_forward(node: Any, saved: tuple, value: Any) -> None:
-    """Raise NanError where an op gave nan; note the user's line for its backward pass."""
+    """Raise NanError if an op returned nan; keep the user's line for its backward pass."""
     _lines[node] = line = user_line()
     if _has_nan(value):
         before = any(_has_nan(x) for x in saved)
@@ -193,7 +192,7 @@ def watch_forward(node: Any, saved: tuple, value: Any) -> None:
 
 
 def watch_backward(node: Any, contributions: Any) -> None:
-    """Raise NanError where the pullback of a node gave nan."""
+    """Raise NanError if the pullback of a node returned nan."""
     for i, contribution in enumerate(contributions):
         if _has_nan(contribution):
             line = _lines.get(node, "an unknown line")
@@ -204,7 +203,7 @@ def watch_backward(node: Any, contributions: Any) -> None:
 
 
 def user_line() -> str:
-    """The innermost line of a call that belongs to neither nbgrad nor NumPy."""
+    """The innermost running line outside of nbgrad and NumPy."""
     frame: Any = sys._getframe(1)
     numpy = str(Path(np.__file__).parent)
     while frame is not None:

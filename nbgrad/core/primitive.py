@@ -1,8 +1,8 @@
-"""Primitives and their registry, levels, and `bind`, the one way into every op.
+"""Primitives, their registry, and `bind`, which applies every op.
 
-The core knows no op and no backend. A `Primitive` says what an op computes and how it is
-differentiated. A `Tracer` is a value that stands for a computation (tracked, dual or symbolic);
-each belongs to a level, and `bind` hands an op to the highest level among its arguments.
+A `Primitive` defines what an op computes and how it is differentiated. A `Tracer` is a value that
+represents a computation (tracked, dual, batched or symbolic). Each has a level, and `bind` passes
+an op to the class of its arguments of the highest level. The core contains no op and no backend.
 """
 
 import math
@@ -18,27 +18,27 @@ from ..ir.naming import as_int
 from . import errstate, modes
 from .functions import functions
 from .levels import current_level, new_level
-from .standing import StandIn
+from .proxy import Proxy
 
 Shape = tuple[int, ...]
 
-# Avals kept in the table: about 20 MB of them.
+# The size of the table of avals: about 20 MB.
 _AVALS = 1 << 16
 
 
 class Aval:
-    """What is known of an array without its values: shape and dtype.
+    """An abstract value: the shape and dtype of an array.
 
-    Equal ones are one object, so that plans are looked up by identity. The table of them is emptied
-    when it is full: an array that keeps an older object then only costs another plan.
+    Equal avals are one object, so plans are looked up by identity. Their table is cleared when it
+    is full; arrays that keep an older aval only need another plan then.
     """
 
-    __slots__ = ("constant", "dtype", "face", "shape", "size")
+    __slots__ = ("constant", "dtype", "numpy_class", "shape", "size")
     _known: ClassVar[dict[tuple, "Aval"]] = {}
     shape: tuple[int, ...]
     dtype: np.dtype
     size: int
-    face: type  # NumPy's class for such a value: an array, or a scalar
+    numpy_class: type  # np.ndarray, or the scalar type for a value without axes
     constant: "Constant"
 
     @staticmethod
@@ -50,7 +50,7 @@ class Aval:
             aval = Aval()
             aval.shape, aval.dtype = tuple(map(as_int, shape)), dtype  # equal keys may be NumPy's
             aval.size = math.prod(aval.shape)
-            aval.face = np.ndarray if aval.shape else dtype.type
+            aval.numpy_class = np.ndarray if aval.shape else dtype.type
             aval.constant = Constant(aval)
             return Aval._known.setdefault(key, aval)
         return aval
@@ -60,8 +60,7 @@ class Aval:
 
 
 class Constant:
-    """The kind of a plain array among the arguments of an op: its aval, and no wish for a
-    cotangent."""
+    """The kind of an untracked array argument of an op: its aval; no cotangent is computed."""
 
     __slots__ = ("aval",)
 
@@ -70,8 +69,8 @@ class Constant:
 
 
 class Unplanned:
-    """Stands for the table of plans of a primitive whose parameters differ from call to call: keys
-    need not be hashable, and nothing is kept."""
+    """An empty table of plans, for primitives whose parameters differ from call to call or cannot
+    be hashed."""
 
     def get(self, key: Any) -> None:
         return None
@@ -79,44 +78,43 @@ class Unplanned:
 
 class Primitive:
     """An op: what it computes and how it is differentiated. The families in `rules/families/`
-    fill in the derivatives from what a row of `rules/` states.
+    derive the derivatives from the rows in `rules/`.
 
-    Arguments of ops are positional arrays, static parameters are keyword-only. Cotangents and
-    tangents are whatever kind of value the arguments are, so every rule works on every level.
+    Arguments of ops are positional arrays; static parameters are keyword-only. Cotangents and
+    tangents are values of the same kind as the arguments, so every rule works at every level.
 
-    Whatever is known of an op stands here, and nowhere under its name:
+    All facts about an op are attributes of its primitive:
 
-    * `function`: the function of NumPy that it is, and `reference`: what it means in NumPy for
-      those arguments and parameters, where that is not the function itself; a text such as
-      "scipy.special.erf" is imported when the tests ask for it. `samples`: calls that tests make.
-    * `notes`: what a reader of docs/ops.md should know, and `spelling`: how a user writes the op,
-      where that is no function.
-    * `form(graph, symbol, *args)`: the value of a lowered program that a recorded call becomes, by
-      the methods of the graph (`nbgrad/rules/forms/`). A primitive without one says why in
+    * `function`: the NumPy function that it implements. `reference`: a NumPy function of the same
+      arguments and parameters, if `function` is none; a string such as "scipy.special.erf" is
+      imported when the tests need it. `samples`: calls for the tests.
+    * `notes` for docs/ops.md, and `spelling`, how a user writes an op that is not a function.
+    * `form(graph, symbol, *args)`: the value of a lowered program for a recorded call, built by the
+      methods of the graph (`nbgrad/rules/forms/`). A primitive without a form gives the reason in
       `eager_only`.
-    * `slow`: why it takes more than three times as long as NumPy's forward pass on many elements,
-      of the few rows that do, forward, in the pullback or compiled.
+    * `slow`: the reason if the op, its pullback or its compiled form takes more than three times as
+      long as NumPy's forward pass on large arrays.
     * `simplify(primitive, builder, args, **params)`: a simpler recording of a call, or None.
-    * `unit`: all partials are 0, 1 or -1, so that the Jacobian takes no multiplication.
+    * `unit`: all partials are 0, 1 or -1, so the Jacobian needs no multiplication.
 
-    Raises TypeError for a primitive to be registered with neither a form nor a reason why not.
+    Raises TypeError if a primitive to be registered has neither a form nor a reason.
     """
 
     registry: ClassVar[dict[str, "Primitive"]] = {}
-    # Whether it stands in the registry; the primitive of a user's function does not.
+    # Whether it is in the registry; primitives of users' functions are not.
     registered = True
     differentiable = True
     linear = False
     # Whether `infer` takes Python numbers among the arguments.
     takes_numbers = False
-    # Whether a recording takes the primitive apart, by `inline(*args, **params)`.
+    # Whether a recorder calls `inline(*args, **params)` in place of recording the primitive.
     inlines = False
-    # The operator of Python that it is, "" for none: Python numbers give a Python number.
+    # The Python operator that it implements, or "". Python numbers then give a Python number.
     operator = ""
-    # Whether it raises for some positions among its arguments: a program checks them even where the
-    # result is not used.
+    # Whether it raises for some positions among its arguments. A program then keeps the check if
+    # the result is not used.
     checks = False
-    # How the primitive runs on plain arrays of given kinds; None: by its own functions.
+    # The class of its plans, which run it on plain arrays; None: FunctionPlan.
     plan_class: Callable | None = None
     form: Callable | None = None
     simplify: Callable | None = None
@@ -172,24 +170,23 @@ class Primitive:
         raise NotImplementedError
 
     def pullback(self, ct, out, args: Sequence, need: Sequence[bool], **params) -> Sequence:
-        """Cotangents of `args` in NumPy terms, None where `need` is false.
+        """The cotangents of `args`, computed by NumPy functions; None where `need` is false.
 
-        A cotangent may have the broadcast shape: whoever calls this undoes broadcasting.
+        A cotangent may have the broadcast shape: the caller undoes broadcasting.
         """
         raise NoRuleError(f"{self.name} has no pullback")
 
     def fused_pullback(self, ct, out, args: Sequence, need: Sequence[bool], **params) -> Sequence:
-        """The pullback on plain arrays by kernels written for it; by default the rule itself."""
+        """The pullback on plain arrays by special kernels; by default the rule itself."""
         return self.pullback(ct, out, args, need, **params)
 
     def pushforward(self, tangents: Sequence, out, args: Sequence, **params):
-        """Tangent of the result; a tangent is None where an argument has none."""
+        """The tangent of the result; the tangent of a constant argument is None."""
         raise NoRuleError(f"{self.name} has no pushforward")
 
     def batch(self, size: int, args: Sequence, batched: Sequence[bool], **params) -> Any:
-        """The results for `size` samples, stacked: arguments have a leading axis where `batched`.
-
-        By default the primitive runs once for each sample.
+        """The stacked results for `size` samples. Arguments for which `batched` is true have a
+        leading axis of samples. By default the primitive runs once for each sample.
         """
         if not size:
             avals = [
@@ -211,8 +208,8 @@ class Primitive:
         return tuple(range(count))
 
     def blocks(self, shapes: Sequence[Shape], i: int, out: Shape, **params) -> int:
-        """In how many blocks argument i falls, in C order, that each reach one block of the result:
-        the Jacobian is block diagonal then. By default it is dense."""
+        """The number of diagonal blocks of the Jacobian with respect to argument i, with elements
+        in C order. By default there is one: a dense Jacobian."""
         return 1
 
     def is_unit(self, i: int, **params) -> bool:
@@ -221,10 +218,10 @@ class Primitive:
 
 
 class Tracer:
-    """A value that stands for a computation. Subclasses say what an op on them means.
+    """A value that represents a computation. Subclasses define what an op on them does.
 
-    `level` orders nested transformations: an op belongs to the highest level among its arguments.
-    It is an int; of values that are leaked once their transformation is over, a `Level`.
+    `level` is the nesting of its transformation: an op runs at the highest level among its
+    arguments. It is an int, or a `Level` if values are leaked after the transformation.
     """
 
     __slots__ = ()
@@ -232,7 +229,7 @@ class Tracer:
     is_batch = False  # whether it stands for many samples
 
     def settled(self) -> Any:
-        """This value with a dtype of its own, where it was a Python number."""
+        """This value with a dtype that promotes others, if it was a Python number."""
         return self
 
     @classmethod
@@ -242,13 +239,13 @@ class Tracer:
 
 
 def bind(primitive: Primitive, *args, **params) -> Any:
-    """Apply `primitive` to `args` at the highest level among them; plain arrays are evaluated."""
+    """Apply `primitive` to `args` at the highest level among them; evaluate it on plain arrays."""
     top: Tracer | None = None
     level = -1
     for arg in args:
         if isinstance(arg, Tracer):
-            if type(arg) is StandIn.kind:
-                return bind(primitive, *map(StandIn.value_of, args), **params)
+            if type(arg) is Proxy.kind:
+                return bind(primitive, *map(Proxy.value_of, args), **params)
             if arg.level > level:
                 top, level = arg, arg.level
         elif type(arg) is list or type(arg) is tuple:
@@ -266,13 +263,12 @@ def bind(primitive: Primitive, *args, **params) -> Any:
 
 
 def level_for(values: Iterable[Any]) -> int:
-    """The level of a derivative with respect to some of `values`: what is of this level or above is
-    a constant of it.
+    """The level of a derivative with respect to `values`. Arrays of this level or above are
+    constants.
 
-    That is the level at which `track` makes arrays now, so that leaves which a function closes over
-    are constants, as are those that it tracks itself; or a new one, where an array of that level is
-    among the values, whose derivative goes on through the transformation, or where nothing is
-    tracked at that level now.
+    It is the level of arrays that `track` makes now, so leaves that a function closes over or
+    tracks itself are constants. It is a new level if one of the values has that level, whose
+    derivative then passes through the transformation, or if `no_tracking` is active.
     """
     here = current_level() if modes.innermost() else 0
     if modes.active and modes.untracked(here):
@@ -284,10 +280,11 @@ def level_for(values: Iterable[Any]) -> int:
 
 
 def apart(values: Iterable[Any]) -> AbstractContextManager:
-    """`with apart(values):` a function that closes over `values` counts as one that is given them:
-    no derivative inside takes them for constants."""
+    """`with apart(values):` derivatives inside do not treat `values`, which a function closes over,
+    as constants."""
     return nullcontext() if level_for(values) == current_level() else new_level()
 
 
 def shape_of(x) -> Shape:
-    return x.shape if hasattr(x, "shape") else np.shape(x)
+    shape = getattr(x, "shape", None)
+    return np.shape(x) if shape is None else shape

@@ -1,5 +1,8 @@
-"""What conversions of this thread have refused: C code replaces such an error by one of its own,
-and `except (TypeError, ValueError)` goes on without one, into another branch than plain numbers do.
+"""Refused conversions of tracked values to plain ones.
+
+C code may replace such an error by one of its own, which is then explained. The user's code may
+catch it by `except (TypeError, ValueError)` and take another branch than for plain numbers; then
+the error is raised again at the end of the transformation.
 """
 
 import threading
@@ -9,9 +12,9 @@ from ..errors import NbgradError, TraceError, UntrackedError
 from ..runtime.lines import calling_line
 from . import modes
 
-_MOST = 100  # notes that a thread keeps: one of them is enough for an error
+_MOST = 100  # notes that a thread keeps; one is enough for an error
 
-# Errors of NumPy and Python in place of ours: of `x.flat[0] = v` and of `"%d" % v`.
+# Errors that NumPy and Python raise in place of ours: `x.flat[0] = v`, `"%d" % v`.
 _REPLACED = ("Error setting single item of array", "%d format: a real number", "%i format: a real")
 
 Kind = type[UntrackedError | TraceError]
@@ -25,8 +28,7 @@ class _Note(NamedTuple):
 
 
 class _Total:
-    """How many conversions all threads have refused: the one thing that is looked at by functions
-    that ask for none."""
+    """The number of refused conversions of all threads. A transformation first compares this."""
 
     __slots__ = ("count",)
 
@@ -36,9 +38,8 @@ total.count = 0
 
 
 class _Refusals(threading.local):
-    """The last conversion that this thread refused, and those that were not yet raised to the end
-    of a transformation. The errors are not kept, as their tracebacks hold the arrays of the user's
-    function."""
+    """The last refused conversion of this thread, and notes of those that have not reached the end
+    of a transformation. The errors themselves would keep the user's arrays alive."""
 
     number = 0
     kind: Kind = UntrackedError
@@ -52,8 +53,8 @@ _refusals = _Refusals()
 
 
 def refused(message: str, kind: Kind = UntrackedError, *, noted: bool = True) -> Exception:
-    """The error for a conversion. It is `noted` where a plain value would have been converted:
-    otherwise NumPy raises a TypeError as well, and code that catches it is right."""
+    """The error for a refused conversion. It is `noted` unless NumPy raises a TypeError for the
+    same conversion of a plain value: then code may catch it."""
     total.count += 1
     _refusals.number, _refusals.kind, _refusals.message = total.count, kind, message
     notes = _refusals.noted
@@ -63,14 +64,13 @@ def refused(message: str, kind: Kind = UntrackedError, *, noted: bool = True) ->
 
 
 def settle(before: int, error: BaseException | None) -> None:
-    """At the end of a function that began after `before` refusals: raise one that it went on after,
-    or explain an `error` that C code of SciPy raised in its place, such as "Unable to parse
-    arguments"."""
+    """At the end of a function that began after `before` refusals: raise a refusal that it caught,
+    or explain an `error` of C code, such as "Unable to parse arguments" of SciPy."""
     mine = forget(before)
     if error is None and mine:
         note = mine[0]
         total.count += 1
-        _refusals.noted.append(note._replace(number=total.count))  # whatever catches this one, too
+        _refusals.noted.append(note._replace(number=total.count))
         where = f" at {note.line}" if note.line else ""
         raise note.kind(
             f"an error was caught{where}, and the function went on without the number that it "
@@ -82,8 +82,8 @@ def settle(before: int, error: BaseException | None) -> None:
 
 
 def forget(before: int) -> list[_Note]:
-    """The notes of this thread since `before` refusals, which are dropped: for what tries another
-    way that is right."""
+    """Remove and return the notes of this thread since `before` refusals, for callers that handle
+    them."""
     notes = _refusals.noted
     mine = [note for note in notes if note.number > before]
     if mine:
@@ -92,7 +92,7 @@ def forget(before: int) -> list[_Note]:
 
 
 def forget_here() -> None:
-    """Drop the latest notes of the user's line that runs: another way is tried there."""
+    """Remove the latest notes of the user's current line, which is handled in another way."""
     notes = _refusals.noted
     line = calling_line() if notes else ""
     while notes and notes[-1].line == line:

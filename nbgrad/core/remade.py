@@ -1,8 +1,8 @@
-"""Functions that are pickled as the call that makes them again.
+"""Transformed functions, which are pickled as the call that makes them.
 
-A closure cannot be pickled, and what it holds, such as a recorded graph, need not be: the process
-that reads the pickle makes the function again from the arguments. A function that a decorator hides
-behind its own name is found by name, as the functions of a module are.
+A closure cannot be pickled, and its state, such as a recorded graph, need not be: unpickling makes
+the function again from its arguments. The function under a decorator is pickled by name, as the
+functions of a module are.
 """
 
 import sys
@@ -18,14 +18,14 @@ class Wrapper:
     function: Any
 
     def of(self, f: Callable) -> Callable:
-        """What this transformation makes of another function."""
+        """Apply this transformation to another function."""
         raise NotImplementedError
 
 
 class Remade(partial):
     """A function that is pickled and copied as `make(*arguments)`.
 
-    It is a `partial` that fixes nothing, so that a call takes no time of its own.
+    It is a `partial` without arguments, which adds no time to a call.
     """
 
     make: Callable
@@ -45,12 +45,12 @@ class Remade(partial):
 
 
 def reduced(decorated: Any, make: Callable, *arguments: Any) -> Any:
-    """What `__reduce__` gives for an object that `make(*arguments)` makes again, where the first of
-    `arguments` is the function that it decorates.
+    """The result of `__reduce__` for an object made by `make(*arguments)`, whose first argument is
+    the decorated function.
 
-    Where the function's name stands for the object, the object is pickled by that name. Objects of
-    a script are not, as workers that get functions by value do not have its names: there the
-    function is called what it is, the attribute `function` of the object, where `pickle` finds it.
+    If the name of the function refers to the object, the object is pickled by that name. Objects of
+    a script are not, as workers that receive functions by value do not have its names: there the
+    function is renamed to the attribute `function` of the object, where `pickle` finds it.
     """
     f: Any = arguments[0]
     name, module = getattr(f, "__qualname__", None), getattr(f, "__module__", None)

@@ -1,22 +1,23 @@
-"""The C slots of arrays' classes that Python gives no name to: `sq_item` and `tp_iter`.
+"""C slots of the classes of arrays that have no name in Python: `sq_item` and `tp_iter`.
 
 `clear_sequence_item` clears the sequence slot `sq_item` of classes that define `__getitem__`.
 
-`plain[i] = x` asks a tracked x for `float(x)`, which raises an error that names the remedy. NumPy
-replaces that error by its own, "setting an array element with a sequence.", where
-`PySequence_Check(x)` holds, that is where the class fills `sq_item`. CPython fills two slots for
-`__getitem__`: `mp_subscript`, by which `x[i]` and `operator.getitem` work, and `sq_item`, which
-few functions in C use, such as `reversed` without `__reversed__`, and `bisect`. Without `sq_item`
-NumPy passes our error on, and `bisect.bisect(x, v)` is a TypeError: np.searchsorted does the same.
+`plain[i] = x` calls `float(x)` of a tracked x, which raises an error with a remedy. If
+`PySequence_Check(x)` is true, that is if the class has `sq_item`, NumPy replaces the error by
+"setting an array element with a sequence.". CPython sets two slots for `__getitem__`:
+`mp_subscript`, which implements `x[i]` and `operator.getitem`, and `sq_item`, which few C functions
+use, such as `reversed` without `__reversed__`, and `bisect`. Without `sq_item` NumPy passes on our
+error, and `bisect.bisect(x, v)` raises TypeError; use np.searchsorted instead.
 
-`iterate_by_next` makes `iter(x)` call `__anext__`: arrays iterate and numbers do not, and
-`hasattr(x, "__iter__")` and `collections.abc.Iterable` would find an `__iter__` in the class of
-both. CPython's function behind `am_anext` calls `__anext__`, and has the signature of `tp_iter`.
+`iterate_by_next` makes `iter(x)` call `__anext__`. Arrays are iterable and numbers are not,
+although they have one class: with an `__iter__`, `hasattr(x, "__iter__")` and
+`collections.abc.Iterable` would be true for both. CPython's function in `am_anext` calls
+`__anext__`, and has the signature of `tp_iter`.
 
-The slots have no names in Python, so they are written through ctypes, at the places that CPython's
-type objects have had since 3.5. `is_known` and `can_iterate` test them on classes made for that;
-where they find anything else, nothing is written: NumPy's error has ours as its cause, and numbers
-have an `__iter__` that raises TypeError.
+The slots are written by ctypes, at the offsets that CPython's type objects have had since 3.5.
+`is_known` and `can_iterate` test these offsets on classes of their own. If a test fails nothing is
+written: NumPy's error then has ours as its cause, and numbers have an `__iter__` that raises
+TypeError.
 """
 
 import ctypes
@@ -38,8 +39,8 @@ _SQ_ITEM, _MP_SUBSCRIPT, _AM_ANEXT = 3, 1, 2
 
 
 def clear_sequence_item(kind: type) -> None:
-    """Clear `sq_item` of a class. CPython fills it again where `__getitem__` of the class or of a
-    base is set, and for each subclass that is made: call this from `__init_subclass__` too."""
+    """Clear `sq_item` of a class. CPython sets it again when `__getitem__` of the class or a base
+    is set, and in each new subclass: call this from `__init_subclass__`, too."""
     if is_known():
         place = _place(kind, _SEQUENCE, _SQ_ITEM)
         if place is not None:
@@ -47,7 +48,7 @@ def clear_sequence_item(kind: type) -> None:
 
 
 def iterate_by_next(kind: type) -> None:
-    """Let `iter(x)` call `__anext__` of a class. Call this for each subclass, as above."""
+    """Make `iter(x)` call `__anext__` for a class. Call this for each subclass, too."""
     if can_iterate():
         word = _word(_place(kind, _ASYNC, _AM_ANEXT))
         ctypes.c_size_t.from_address(_iter_place(kind)).value = word
@@ -55,7 +56,7 @@ def iterate_by_next(kind: type) -> None:
 
 @cache
 def can_iterate() -> bool:
-    """Whether `tp_iter` is where this module expects it."""
+    """Whether `tp_iter` is at the expected offset."""
     try:
         return is_known() and _can_iterate()
     except Exception:
@@ -91,7 +92,7 @@ def _iter_place(kind: type) -> int:
 
 @cache
 def is_known() -> bool:
-    """Whether `sq_item` is where this module expects it, and clearing it has no other effect."""
+    """Whether `sq_item` is at the expected offset, and clearing it has no other effect."""
     try:
         return layout.IS_KNOWN and _is_known()
     except Exception:
@@ -133,8 +134,8 @@ def _word(address: int | None) -> int:
 
 
 def _place(kind: type, table: int, entry: int) -> int | None:
-    """The address of a slot; None where the table is not part of the type object, as it is in all
-    classes that are made in Python."""
+    """The address of a slot; None if its table is not part of the type object, as for classes that
+    are defined in C."""
     size, head = _size(type), _size(object)
     pointer = head + table * _WORD
     if pointer + _WORD > size:

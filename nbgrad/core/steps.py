@@ -1,4 +1,4 @@
-"""How views are taken from arrays: steps, paths of steps, and indices of indices."""
+"""Steps, which take a view of an array, paths of steps, and the composition of indices."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeGuard
@@ -15,10 +15,10 @@ Steps = tuple["Step", ...]
 
 
 class Step:
-    """How a view is taken from an array: `apply(x)`, of plain arrays and of any kind of Array.
+    """An operation that takes a view: `apply(x)`, for plain arrays and every kind of Array.
 
-    `inverse(x, part)` is x with `part` in place of the view. A step whose view cannot be written to
-    says why in `refusal`.
+    `inverse(x, part)` is x with `part` in place of the view. `refusal` is the reason why the view
+    is read-only, or "".
     """
 
     __slots__ = ()
@@ -47,7 +47,7 @@ class Index(Step):
 
 
 class Axes(Step):
-    """The axes in another order."""
+    """`np.transpose(x, axes)`."""
 
     __slots__ = ("axes",)
 
@@ -63,7 +63,7 @@ class Axes(Step):
 
 
 class Shape(Step):
-    """The elements in another shape, where no element has to move for it."""
+    """`np.reshape(x, shape)`, if it is a view."""
 
     __slots__ = ("shape",)
 
@@ -78,7 +78,7 @@ class Shape(Step):
 
 
 class ReadOnly(Step):
-    """A view that cannot be written to, such as that of `np.broadcast_to`."""
+    """A read-only view, such as the result of `np.broadcast_to`."""
 
     __slots__ = ("function", "refusal")
 
@@ -91,8 +91,8 @@ class ReadOnly(Step):
 
 
 class Strided(Step):
-    """The view of an array that begins at an element, counted row by row, and goes on by strides,
-    which are counted in elements, too."""
+    """The view of a given shape that starts at an element in C order and has given strides, counted
+    in elements."""
 
     __slots__ = ("shape", "start", "strides")
 
@@ -114,7 +114,7 @@ class Strided(Step):
         return np.reshape(flat[self._places()].set(part), np.shape(x))
 
     def _places(self) -> np.ndarray:
-        """The places of the elements in the flat array."""
+        """The positions of the elements in the flat array."""
         places = np.full(self.shape, self.start)
         for axis, (length, stride) in enumerate(zip(self.shape, self.strides, strict=True)):
             places += np.arange(length).reshape(-1, *(1,) * (len(self.shape) - axis - 1)) * stride
@@ -126,7 +126,7 @@ def _address(x: np.ndarray) -> int:
 
 
 class Untracked(Step):
-    """A step that was taken inside of `no_tracking`: the view is a constant of what follows."""
+    """A step inside of `no_tracking`: the view is a constant."""
 
     __slots__ = ("refusal", "step")
 
@@ -142,7 +142,7 @@ class Untracked(Step):
 
 
 class Path:
-    """An index into a view: the steps that lead there, and what is read or written behind them."""
+    """A part of an array: the steps to a view, and an index into the view."""
 
     __slots__ = ("index", "steps")
 
@@ -150,13 +150,13 @@ class Path:
         self.steps, self.index = steps, index
 
     def view(self, x: Any) -> Any:
-        """The view that the steps take from x."""
+        """Apply the steps to x."""
         for step in self.steps:
             x = step.apply(x)
         return x
 
     def set(self, x: Any, value: Any) -> Any:
-        """x with a value at this place: a new array."""
+        """A copy of x in which this part is set to a value."""
         return _placed(x, self.steps, self.index, value)
 
 
@@ -173,9 +173,9 @@ def _placed(x: Any, steps: Sequence[Step], index: Any, value: Any) -> Any:
 
 
 def _direct(x: Any, step: Step, rest: Sequence[Step], index: Any, value: Any) -> Any:
-    """x with a value at an index of x itself, where that is what the steps and the index mean:
-    so that only this is written. None elsewhere."""
-    # Indices of indices are numbers, and no formulas of lengths that have names.
+    """x with a value at an index of x itself, if the steps and the index are equal to one index, so
+    that only this part is written. None otherwise."""
+    # Indices are composed as numbers, not as formulas of symbolic lengths.
     if naming() is not None or len(rest) > 1:
         return None
     shape = shape_of(x)
@@ -199,8 +199,8 @@ def _is_index(step: Step) -> TypeGuard[Index]:
 
 
 def _turned_back(axes: tuple, index: Any, value: Any, shape: tuple) -> tuple[Any, Any] | None:
-    """An index of an array with its axes in another order, and the value for it, as those of the
-    array itself."""
+    """Convert an index of a transposed array, and the value to set, to those of the array
+    itself."""
     parts = _parts(index, tuple([shape[axis] for axis in axes]))
     if parts is None or any(part is None for part in parts):
         return None
@@ -217,16 +217,16 @@ def _turned_back(axes: tuple, index: Any, value: Any, shape: tuple) -> tuple[Any
 
 
 def names_rest(index: Any) -> bool:
-    """Whether an index has an Ellipsis: NumPy then gives an array, where no axes are left too."""
+    """Whether an index has an Ellipsis. NumPy then returns an array even without axes."""
     return any(part is Ellipsis for part in (index if isinstance(index, tuple) else (index,)))
 
 
-# -- indices of indices ---------------------------------------------------------------------------
+# -- composition of indices -----------------------------------------------------------------------
 
 
 def _joined(first: Any, second: Any, shape: tuple[int, ...]) -> Any:
-    """The index that takes from an array of `shape` what `second` takes from `x[first]`; None where
-    no tuple of integers, slices and None does."""
+    """The index `i` for which `x[i]` is `x[first][second]`, for an x of `shape`; None if it is no
+    tuple of integers, slices and None."""
     parts = _parts(first, shape)
     if parts is None:
         return None
@@ -264,14 +264,14 @@ def _joined(first: Any, second: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _is_cut(part: range, shape: tuple[int, ...], joined: list) -> bool:
-    """Whether a part is shorter than the axis of the array that it runs over."""
+    """Whether a range is shorter than its axis."""
     axis = sum(entry is not None for entry in joined)
     return len(part) != shape[axis]
 
 
 def _parts(index: Any, shape: tuple[int, ...]) -> list[Any] | None:
-    """For each axis an integer in range or the range that is taken, None for new axes; positions
-    that are arrays without axes stay as they are."""
+    """The parts of an index: for each axis an integer in bounds, a range, or an array without axes;
+    None for a new axis. None if the index has other parts."""
     parts = list(index) if isinstance(index, tuple) else [index]
     found: list[Any] = []
     if sum(part is Ellipsis for part in parts) > 1:
@@ -313,7 +313,7 @@ def _parts(index: Any, shape: tuple[int, ...]) -> list[Any] | None:
 
 
 def _slice(taken: range) -> slice:
-    """The slice that takes the positions of a range."""
+    """The slice of the positions in a range."""
     if not len(taken):
         return slice(0, 0)
     stop = taken[-1] + (1 if taken.step > 0 else -1)

@@ -2,8 +2,7 @@
 
 A `Symbol` is a node of an expression graph: an input, or a primitive applied to symbols and
 numbers. Equal expressions are one object (hash-consing), so a recorded program is in single
-assignment with no repeated subexpression. Symbols are compared by identity only: their `==` is an
-op, like NumPy's.
+assignment form without common subexpressions. Compare symbols by identity: `==` is an op.
 """
 
 import sys
@@ -19,15 +18,15 @@ from ..runtime.kinds import is_a
 from ..runtime.lines import user_line
 from . import leaks
 from .array import Array
+from .assertions import checked
 from .conversions import SPACE, asking, unpicklable
 from .functions import compared, in_scipy
 from .keys import number_key, static_key
 from .primitive import Aval, Primitive
-from .raising import checked
+from .proxy import Proxy
 from .refusals import refused
-from .standing import StandIn
 
-# How a number becomes part of a program.
+# How to make a value static.
 _STATIC = (
     "name the argument in static_argnames, or the attributes of its class that hold arrays in "
     "nbgrad.register(fields=...)"
@@ -46,8 +45,8 @@ class Symbol(Array):
     aval: Aval
     level: int
     builder: "Builder"
-    line: str  # of the user's code, where that is known
-    weak: bool  # a Python number, which takes the dtype of arrays that it meets
+    line: str  # of the user's code, if known
+    weak: bool  # a Python number, which does not promote dtypes
     primitive: Primitive | None
     args: tuple[Any, ...]
     params: dict[str, Any]
@@ -58,7 +57,7 @@ class Symbol(Array):
         if primitive.inlines:
             inline = primitive.inline_step if builder.is_step else primitive.inline  # pyright: ignore
             return inline(*args, **params)
-        return builder.handed(builder.apply(primitive, [*map(StandIn.memory, args)], params))
+        return builder.handed(builder.apply(primitive, [*map(Proxy.memory, args)], params))
 
     def __repr__(self):
         if leaks.over(self):
@@ -70,7 +69,7 @@ class Symbol(Array):
     def full_like(self, number: float):
         return self.builder.handed(self.builder.full(number, self.aval))
 
-    def _snapshot(self) -> "Symbol":  # it never changes
+    def _snapshot(self) -> "Symbol":  # symbols are immutable
         return self
 
     def _fresh(self) -> "Symbol":
@@ -80,7 +79,7 @@ class Symbol(Array):
         return self.builder.handed(self.builder.constant(value))
 
     def settled(self):
-        """This value with a dtype that promotes others: what is differentiated has one."""
+        """This value with a dtype that promotes others, as differentiated values have."""
         return np.copy(self) if self.weak else self
 
     @property
@@ -91,7 +90,7 @@ class Symbol(Array):
             "an array and use np functions" + user_line()
         )
 
-    data = below  # asked for like the numbers of a tracked array: there are none
+    data = below
 
     def _detached(self, what: str) -> Exception:
         self._require_open()
@@ -152,8 +151,8 @@ class Symbol(Array):
 
 
 class Handle(Symbol):
-    """An array that a recorded function holds: it stands for a symbol, and after a write for
-    another one. Equal expressions are one symbol and have a handle each."""
+    """A mutable array of a recorded function. It refers to a symbol, and to another one after a
+    write. Equal expressions share a symbol, but have separate handles."""
 
     __slots__ = ("symbol",)
     __hash__ = Array.__hash__
@@ -170,7 +169,7 @@ class Handle(Symbol):
     @classmethod
     def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
         for x in args:
-            if type(x) is Handle:  # a program that is recorded is worked on by its symbols
+            if type(x) is Handle:  # transformations of programs use symbols themselves
                 x._require_open()
         return super().process(level, primitive, args, params)
 
@@ -183,12 +182,12 @@ class Handle(Symbol):
 
 
 def symbol_of(x: Any) -> Any:
-    """The symbol that a handle stands for; anything else itself."""
+    """The symbol of a handle; anything else is returned as it is."""
     return x.symbol if type(x) is Handle else x
 
 
 def is_recorded(x: Any) -> bool:
-    """Whether there is a symbol below a value: what is done to it becomes part of a program."""
+    """Whether there is a symbol below a value, so that ops on it are recorded."""
     while isinstance(x, Array):
         if isinstance(x, Symbol):
             return True
@@ -197,7 +196,7 @@ def is_recorded(x: Any) -> bool:
 
 
 class _Recording(threading.local):
-    """The recorder of the function that this thread records."""
+    """The recorder of the function that this thread is recording."""
 
     recorder: Any = None
 
@@ -206,26 +205,26 @@ recording = _Recording()
 
 
 def lifted(args: Sequence) -> Sequence:
-    """The arguments of an op, as a program must see them: beside a recorded value a plain array is
-    one that the function closes over, and whatever rules make of it is part of the program too."""
+    """Convert the arguments of an op with recorded values: a plain array is captured by the
+    recorder, as the function closes over it, so that ops of rules on it are recorded, too."""
     recorder = recording.recorder
     if recorder is None or not any(map(is_recorded, args)):
         return args
-    return [recorder.capture(x) if type(x) is np.ndarray else x for x in map(StandIn.memory, args)]
+    return [recorder.capture(x) if type(x) is np.ndarray else x for x in map(Proxy.memory, args)]
 
 
 def noted(x: Any) -> Any:
-    """x, whose numbers decide what is recorded: a program says when they are others."""
+    """x, after noting that the recorded program depends on its values."""
     if recording.recorder is not None and is_a(x, np.ndarray):
         recording.recorder.fix(x)
     return x
 
 
 class Builder:
-    """Makes symbols of one level, each expression once."""
+    """Makes the symbols of one level, one for each expression."""
 
     is_step = False
-    """Whether it records a step or a side, which is differentiated as the program that it is."""
+    """Whether it records the body of a loop or a branch, which is differentiated as a program."""
 
     def __init__(self, level: int, hands_out: bool = False):
         self.level = level
@@ -233,7 +232,7 @@ class Builder:
         self._known: dict[tuple, Symbol] = {}
 
     def handed(self, x: Any) -> Any:
-        """A symbol as the function that is recorded may hold it: a handle, where it may write."""
+        """A symbol for the recorded function: a handle if it may write to it."""
         return Handle(symbol_of(x)) if self.hands_out and isinstance(x, Symbol) else x
 
     def input(self, aval: Aval, weak: bool = False) -> Symbol:
@@ -242,22 +241,22 @@ class Builder:
         return symbol
 
     def full(self, number: float, aval: Aval) -> Symbol:
-        """An array that holds one number."""
+        """An array filled with a number."""
         params = {"number": float(number), "shape": aval.shape, "dtype": aval.dtype.name}
         return self.apply(full, (), params)
 
     def constant(self, value: Any) -> Symbol:
-        """An array that holds what a plain array or one of a lower level does."""
+        """A plain array, or an array of a lower level, as a symbol."""
         if is_a(value, np.ndarray) and value.size and not any(value.strides):
             return self.full(value.flat[0].item(), Aval.of(value.shape, value.dtype))
         return self.held(value)
 
     def held(self, value: Any) -> Symbol:
-        """An array of many numbers as part of the program."""
+        """An array of different numbers as a constant of the program."""
         raise TraceError("an array of plain numbers has no place in a formula")
 
     def apply(self, primitive: Primitive, args: Sequence, params: dict) -> Any:
-        """The symbol of `primitive(*args, **params)`, rewritten where algebra makes it plain."""
+        """The symbol of `primitive(*args, **params)`, or of a simpler expression."""
         params = {name: tagged(value) for name, value in params.items()}
         args = [symbol_of(arg) for arg in args]
         if primitive.simplify is not None:
@@ -276,7 +275,7 @@ class Builder:
         return symbol
 
     def infer(self, primitive: Primitive, args: Sequence, params: dict) -> Aval:
-        """Shape and dtype of a result."""
+        """The shape and dtype of a result."""
         return primitive.infer(*map(aval_of, args), **params)
 
     def _symbol(self, aval, primitive, args, params) -> Symbol:
@@ -290,7 +289,7 @@ class Builder:
 
 
 class _Full(Primitive):
-    """An array that holds one number: what programs have in place of constant arrays."""
+    """An array filled with a number, in place of a constant array."""
 
     differentiable = False
 
@@ -315,7 +314,7 @@ def is_full(x) -> bool:
 
 
 def aval_of(x) -> Any:
-    """What `infer` is given for an argument: an Aval, or the Python number itself."""
+    """The argument of `infer` for a value: an Aval, or a Python number itself."""
     if isinstance(x, Array):
         return x.aval
     if is_a(x, (np.ndarray, np.generic)):
@@ -326,10 +325,11 @@ def aval_of(x) -> Any:
 def topological(
     outputs: Iterable[Any], known: Container[Any] = frozenset(), level: int | None = None
 ) -> list[Symbol]:
-    """The symbols that `outputs` need, each after its arguments, in order of first use; with
-    `level` only those of that level.
+    """The symbols on which `outputs` depend, in topological order and in order of first use; with
+    `level`, only those of that level.
 
-    What is `known` (a set or dict, as symbols have no truth for `in` a list) is not looked into.
+    The arguments of symbols in `known` are not visited. It is a set or dict, as `in` a list would
+    call `==`.
     """
     order: list[Symbol] = []
     seen: set[int] = set()

@@ -21,6 +21,7 @@ from ..capi.launch import (
     is_short,
     launcher,
 )
+from ..capi.replaceable import HotFunction
 from ..compiler.kernel import Kernel
 from ..core.primitive import Aval
 from ..ir.scalar import SCALED
@@ -28,7 +29,6 @@ from ..kernels import shapes
 from ..kernels.shapes import Pattern
 from ..threads.pieces import InPieces, is_long
 from . import emission
-from .launching import Often
 from .plans import Plan, abstract, fit, is_uniform, may_be_uniform
 
 # How a kernel takes an argument.
@@ -283,7 +283,7 @@ class ElementwisePlan(Plan):
         if len(operands) < len(passed) or not is_short(prod(self.shape)):
             return function
         launch = Launch(kernel, tuple(operands), results)
-        return Often(function, partial(launcher, launch, count), install)
+        return HotFunction(function, partial(launcher, launch, count), install)
 
 
 def _call(passed: list[Passed]) -> str:

@@ -1,7 +1,8 @@
-"""How many cores this process may use: those of its affinity, and the CPU quota of its container.
+"""The number of cores that this process may use, by its affinity and the CPU quota of its
+container.
 
-Linux gives each process a control group. A group and the groups above it each may have a quota: so
-much time of any core in each period. Threads beyond that wait for the next period.
+On Linux each process belongs to a control group. A group and its ancestors may each have a quota of
+CPU time per period; when it is used up, threads wait for the next period.
 """
 
 import math
@@ -16,7 +17,7 @@ _OLD = "quota", "period"  # the files of version 1; version 2 has one for both
 
 
 def cores(root: Path = Path("/")) -> int:
-    """The cores that this process may use, at least one. Files of the system are under `root`."""
+    """The number of cores that this process may use. System files are read under `root`."""
     if hasattr(os, "sched_getaffinity"):
         allowed = len(os.sched_getaffinity(0))
     else:
@@ -28,7 +29,7 @@ def cores(root: Path = Path("/")) -> int:
 
 
 def _groups(root: Path) -> Iterator[Path]:
-    """The folders of the control groups of this process that may have a quota, and those above."""
+    """The folders of this process's control groups with CPU quotas, and of their ancestors."""
     own = [line.split(":", 2) for line in (root / "proc/self/cgroup").read_text().splitlines()]
     for line in (root / "proc/self/mountinfo").read_text().splitlines():
         mount, _, kind = line.partition(" - ")
@@ -44,7 +45,7 @@ def _groups(root: Path) -> Iterator[Path]:
 
 
 def _folders(root: Path, mount: list[str], path: PurePosixPath) -> Iterator[Path]:
-    """The folders of a group and of those above it, where a part of their tree is mounted."""
+    """The folders of a group and its ancestors, as far as they are mounted."""
     source, target = (PurePosixPath(each.replace("\\040", " ")) for each in mount)
     inside = path.relative_to(source) if path.is_relative_to(source) else PurePosixPath()
     top = root / target.relative_to("/")
@@ -53,7 +54,7 @@ def _folders(root: Path, mount: list[str], path: PurePosixPath) -> Iterator[Path
 
 
 def _quota(group: Path) -> float:
-    """The cores that a control group may use; infinite where it has no quota."""
+    """The number of cores that a control group may use; infinite without a quota."""
     with suppress(OSError, ValueError):
         quota, period = (group / "cpu.max").read_text().split()
         return math.inf if quota == "max" else int(quota) / int(period)

@@ -1,17 +1,18 @@
-"""Times in which no garbage is collected: of imports and compilations, whose objects last."""
+"""Context managers without garbage collection, for imports and compilations."""
 
 import contextlib
 import gc
 import sys
 from collections.abc import Iterator
 
-__all__ = ["lasting", "uncollected"]
+__all__ = ["into_oldest_generation", "uncollected"]
 
 
 @contextlib.contextmanager
 def uncollected() -> Iterator[None]:
-    """In the body no garbage is collected: what it makes is needed until its end, and Python would
-    look through all of Numba's objects, too, which takes as long as compiling a small program."""
+    """Disable garbage collection in the block. Its objects are needed until its end, and a
+    collection visits all objects of Numba, too, which takes as long as compiling a small
+    program."""
     if not gc.isenabled():
         yield
         return
@@ -23,8 +24,9 @@ def uncollected() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def lasting() -> Iterator[None]:
-    """The same, where what there is in the end lasts as long as the process: it counts as old."""
+def into_oldest_generation() -> Iterator[None]:
+    """Disable garbage collection in the block, and move all objects to the oldest generation at its
+    end, as they live as long as the process."""
     ages = gc.isenabled() and not _is_frozen()
     with uncollected():
         yield
@@ -34,6 +36,6 @@ def lasting() -> Iterator[None]:
 
 
 def _is_frozen() -> bool:
-    """Whether a program has called `gc.freeze`, and wants what was frozen to stay so. Python 3.12
-    begins with some objects of its own that are, and `sys.modules` is none of them."""
+    """Whether a program has called `gc.freeze`, so that `gc.unfreeze` must not be called. Python
+    3.12 starts with some frozen objects of its own, but `sys.modules` is not one of them."""
     return gc.get_freeze_count() > 0 and all(x is not sys.modules for x in gc.get_objects())

@@ -1,10 +1,10 @@
-"""Memory that is used again.
+"""Settings of glibc's malloc, so that freed memory is reused.
 
-A gradient makes arrays and frees them all. glibc then gives the end of its heap back to the system
-and fetches it anew in the next step, page by page, each filled with zeros: for arrays of a few
-megabytes that takes several times as long as the arithmetic. So glibc is asked to keep up to `KEPT`
-bytes of what is freed, and to serve arrays of up to 32 MB, its own limit, from there. Elsewhere
-nothing is changed. The environment variable NBGRAD_KEEP_MEMORY=0 leaves glibc as it is.
+A gradient allocates arrays and frees them all. By default glibc then returns the end of its heap to
+the system, and maps it again in the next step, page by page, each filled with zeros: for arrays of
+a few megabytes this takes several times as long as the arithmetic. So glibc is told to keep up to
+`KEPT` bytes of freed memory, and to allocate arrays of up to 32 MB, its own limit, from there. On
+other systems nothing is changed. Set the environment variable NBGRAD_KEEP_MEMORY=0 to disable this.
 """
 
 import ctypes
@@ -43,7 +43,7 @@ def _library() -> Any:
 
 
 def keep() -> None:
-    """Have the C library keep what is freed."""
+    """Make the C library keep freed memory."""
     library = _library()
     if library is not None and os.environ.get(_VARIABLE, "1").strip() != "0":
         library.mallopt(_TRIM_THRESHOLD, KEPT)
@@ -51,7 +51,7 @@ def keep() -> None:
 
 
 def kept() -> int:
-    """Bytes that the C library keeps, free to be used again; 0 where it does not tell."""
+    """The free memory that the C library keeps, in bytes; 0 if it is not known."""
     library = _library()
     figures = getattr(library, "mallinfo2", None)  # since glibc 2.33
     if figures is None:
@@ -61,11 +61,10 @@ def kept() -> int:
 
 
 def trim() -> int:
-    """Give memory that is kept for later arrays back to the system; returns how many bytes.
+    """Return free memory to the system. Returns the number of bytes.
 
-    What is freed stays with the process, up to 128 MB, and the next arrays are made of it: see
-    `nbgrad.stats()["kept"]`. Where the C library is not glibc nothing is kept and this does
-    nothing. NBGRAD_KEEP_MEMORY=0 keeps nothing.
+    The process keeps up to 128 MB of freed memory for new arrays: see `nbgrad.stats()["kept"]`. If
+    the C library is not glibc, or NBGRAD_KEEP_MEMORY=0 is set, nothing is kept.
 
     >>> nbgrad.trim() >= 0
     True
@@ -79,6 +78,6 @@ def trim() -> int:
 
 
 def _resident() -> int:
-    """Bytes of memory that this process has."""
+    """The resident memory of this process, in bytes."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -1,8 +1,8 @@
-"""Type tests by the type itself.
+"""`is_a`: isinstance by the type, not by `__class__`.
 
-nbgrad's arrays answer `isinstance(x, np.ndarray)`, and numbers `isinstance(x, float)`, as NumPy's
-do, by their `__class__`: code that is written for NumPy takes its own way with them. The package
-has to know what they are, so it asks `is_a` for the classes that they stand in for.
+nbgrad's arrays set `__class__`, so that `isinstance(x, np.ndarray)` and, for numbers,
+`isinstance(x, float)` are true for code written for NumPy. The package itself has to distinguish
+them, and calls `is_a` for these classes.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,5 @@ if TYPE_CHECKING:
 else:
 
     def is_a(x: Any, kinds: type | tuple[type, ...]) -> bool:
-        """Whether the type of x is one of some classes, or of a subclass of them, whatever its
-        `__class__` says."""
+        """Whether the type of x is one of `kinds` or a subclass, whatever its `__class__` is."""
         return issubclass(type(x), kinds)

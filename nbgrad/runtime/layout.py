@@ -1,8 +1,8 @@
-"""The memory layout of CPython's and NumPy's objects, compared with live objects at import.
+"""The memory layout of CPython's and NumPy's objects, which is tested on live objects at import.
 
 nbgrad's machine code reads and creates objects by these offsets. `IS_KNOWN` is false on builds of
 Python or NumPy with another layout, on debug builds, and on builds without the GIL, where other
-threads may change an object at the same time. Functions in Python are used there.
+threads may change an object at the same time. nbgrad then uses functions in Python.
 """
 
 import ctypes
@@ -15,8 +15,9 @@ import numpy as np
 
 __all__ = ["IS_KNOWN", "prototype"]
 
-# The first word of an object is behind its head: the number of a float, the length of a tuple, the
-# first field of an array. The word that ends the head is the object's type.
+# Offsets of the first word after the head of an object (the value of a float, the length of a
+# tuple, the first field of an array), of the items of a tuple, and of the type, the last word of
+# the head.
 HEAD, ITEMS, TYPE = object.__basicsize__, tuple.__basicsize__, object.__basicsize__ - 8
 DATA, NDIM, LENGTHS, STRIDES, OWNER, DTYPE, FLAGS = (HEAD + 8 * i for i in range(7))
 C_ORDER, ALIGNED, WRITEABLE = 0x0001, 0x0100, 0x0400
@@ -37,7 +38,8 @@ def _word(address: int) -> int:
 
 @cache
 def version_place() -> int | None:
-    """Where a dict has the number that every change of it renews, if it has one."""
+    """The offset of the version of a dict, a number that each change renews; None if it has
+    none."""
     x: dict[str, object] = {"a": None}
     place = id(x) + object.__basicsize__ + 8
     seen = []
@@ -82,7 +84,7 @@ def _is_plain_build() -> bool:
 
 
 def _keeps_objects() -> bool:
-    """Whether types, reference counts, numbers, tuples and lists are where they are expected."""
+    """Whether types, reference counts, floats, tuples and lists have the expected layout."""
     number, held = 1.2345678e89, [object(), object(), object()]
     pair = tuple(held)
     bits = int(np.float64(number).view(np.int64))
@@ -108,7 +110,7 @@ def _keeps_scalars() -> bool:
 
 
 def _keeps_arrays(array: np.ndarray, owner: Any) -> bool:
-    """Whether the fields of an array are where they are expected."""
+    """Whether the fields of an array are at the expected offsets."""
     place, axes = id(array), range(array.ndim)
     flags = array.flags
     known = C_ORDER * flags.c_contiguous + ALIGNED * flags.aligned + WRITEABLE * flags.writeable
@@ -116,7 +118,7 @@ def _keeps_arrays(array: np.ndarray, owner: Any) -> bool:
         FLAGS + 4 <= np.ndarray.__basicsize__
         and _word(place + DATA) == array.ctypes.data
         and ctypes.c_int.from_address(place + NDIM).value == array.ndim
-        # One block of memory: two words of that distance are pointers that can be followed.
+        # One block of memory: if the distance is right, both words are valid pointers.
         and _word(place + STRIDES) == _word(place + LENGTHS) + 8 * array.ndim
         and [_word(_word(place + LENGTHS) + 8 * i) for i in axes] == list(array.shape)
         and [_word(_word(place + STRIDES) + 8 * i) for i in axes] == list(array.strides)
@@ -127,7 +129,7 @@ def _keeps_arrays(array: np.ndarray, owner: Any) -> bool:
 
 
 def _makes_arrays() -> bool:
-    """Whether the function that should make arrays does."""
+    """Whether the functions of NumPy's table create and copy arrays."""
     word, whole = ctypes.c_size_t, ctypes.c_int
     kinds = ctypes.py_object, ctypes.py_object, whole, word, word, word, whole, word
     make = ctypes.PYFUNCTYPE(ctypes.py_object, *kinds)(new_array_address())
@@ -160,5 +162,5 @@ def _is_known() -> bool:
 
 try:
     IS_KNOWN = _is_known()
-except Exception:  # names that are missing; whatever else an unknown version does
+except Exception:  # an unknown version may raise anything
     IS_KNOWN = False

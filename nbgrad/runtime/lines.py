@@ -1,4 +1,4 @@
-"""The line of the user's code that is running, for messages and programs."""
+"""The running line of the user's code, for messages and programs."""
 
 import linecache
 import os
@@ -9,8 +9,8 @@ _HERE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 
 def calling_line(frame: FrameType | None = None) -> str:
-    """The line of code outside of this package, and of NumPy and SciPy, that is running, here or in
-    a frame: `file:line: text`, or ""."""
+    """The innermost running line outside of this package, NumPy and SciPy, as `file:line: text`, or
+    ""; `frame` is where to start."""
     frame = frame or sys._getframe(1)
     while frame is not None:
         code = frame.f_code
@@ -31,13 +31,13 @@ def is_ours(frame: FrameType) -> bool:
     return name.startswith(_HERE) and not name.startswith(_OUTSIDE)
 
 
-# Programs that ship with the package are users of it.
+# The experiments are users' code.
 _OUTSIDE = _HERE + "experiments" + os.sep
 _LIBRARIES = "numpy.", "scipy."
 _TRACE = os.path.join("static", "trace", "record.py")
 
 
 def user_line(frame: FrameType | None = None) -> str:
-    """`calling_line` to end a message with."""
+    """`calling_line` in parentheses, as the end of a message."""
     line = calling_line(frame)
     return f" ({line})" if line else ""

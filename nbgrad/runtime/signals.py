@@ -1,8 +1,8 @@
-"""Signals wait until a compilation is over.
+"""Signal handlers are deferred during compilation.
 
-Numba keeps registries, counters and callbacks into LLVM that an exception out of a signal handler,
-such as KeyboardInterrupt, leaves half done: from then on nothing compiles in that process. So
-handlers written in Python are put off while a function compiles, and called right after it.
+Numba keeps registries, counters and callbacks into LLVM that an exception from a signal handler,
+such as KeyboardInterrupt, leaves in an inconsistent state: nothing compiles in the process after
+that. Handlers in Python are therefore called after the compilation.
 """
 
 import contextlib
@@ -18,8 +18,8 @@ _SIGNALS = sorted(signal.valid_signals())
 
 @contextlib.contextmanager
 def held_back() -> Iterator[None]:
-    """Put signal handlers off in the body. Only the main thread runs them; in others this does
-    nothing. Bodies may nest: an inner one hands what came to the outer one."""
+    """Defer signal handlers to the end of the block. Only the main thread runs handlers, so this
+    does nothing in others. Blocks may be nested; the outermost calls the handlers."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -12,7 +12,7 @@ from ..errors import GraphError
 from ..rules.families import zeros_like
 from ..rules.nondiff import stopped
 from ..values import backward, graph, leaked
-from ..values.leaves import leaf_of
+from ..values.track import leaf_of
 from ..values.tracked import TrackedArray, below
 from . import trees
 from .batching import vmap

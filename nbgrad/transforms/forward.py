@@ -7,7 +7,7 @@ import numpy as np
 
 from ..core.array import Array
 from ..core.levels import Level
-from ..core.memory import Argument
+from ..core.memory import Argument, make_mutable
 from ..core.primitive import new_level, shape_of
 from ..errors import DimensionMismatch, GraphError
 from ..values.dual import Dual
@@ -82,7 +82,8 @@ def dual_argument(op: str, x: Any, tangent: Any, level: Level) -> Dual:
     """An argument with its tangent: an array of the caller's, which is not written to."""
     dual = Dual(float_array(x, op=op), tangent, level)
     if dual.shape or type(x) is np.ndarray:
-        dual.origin, dual.views = Argument(op, GraphError), [16]
+        dual.origin = Argument(op, GraphError)
+        make_mutable(dual)
     return dual
 
 

@@ -13,8 +13,9 @@ from ..errors import DimensionMismatch
 from ..kernels.shapes import MOST_AXES
 from ..rules.dtypes import FLOATS, known
 from ..runtime.kinds import is_a
-from ..values import backward, graph, leaked, operands, short
-from ..values.leaves import leaf_of
+from ..values import backward, graph, leaked, operands
+from ..values import tracked as base_level
+from ..values.track import leaf_of
 from ..values.tracked import TrackedArray, below
 from . import constant, trees
 from .objects import NUMBERS
@@ -82,7 +83,8 @@ class Run:
                 if state is None:
                     x = args[position]
                     plain = x.flags.carray and 0 < x.ndim <= MOST_AXES
-                    leaf = short.make_leaf(x, graph.ARGUMENT, level) if plain else leaf_of(x, level)
+                    make_leaf = base_level.make_leaf
+                    leaf = make_leaf(x, graph.ARGUMENT, level) if plain else leaf_of(x, level)
                     inputs[position] = leaf
                     nodes.append(leaf.node)
                     if self.parts is not None:

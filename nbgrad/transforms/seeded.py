@@ -3,6 +3,7 @@
 from typing import Any
 
 from ..values import gradients
+from ..values.reset import reset as reset_all
 from ..values.tracked import TrackedArray
 from . import trees
 
@@ -42,9 +43,9 @@ def reset(*arrays: Any) -> None:
     for x in arrays:
         if type(x) is not TrackedArray:
             groups = [_leaves("reset", x)[0] for x in arrays]
-            gradients.reset([y for leaves in groups for y in leaves if _is_tracked(y)])
+            reset_all([y for leaves in groups for y in leaves if _is_tracked(y)])
             return
-    gradients.reset(arrays)
+    reset_all(arrays)
 
 
 def _leaves(op: str, tree: Any) -> tuple[list[Any], Any]:

@@ -1,7 +1,7 @@
-"""The kinds of arrays: tracked ones and their graph, duals, samples, and how plain values enter.
+"""The kinds of arrays: tracked arrays and their graph, dual arrays, batched arrays.
 
-`tracked` is what a user holds (`base` what it shows), `graph` has its nodes, `backward` and
-`gradients` the walks over them, `replay` those that come again, `dual` is a value with its tangent,
-`batched` the samples of `vmap`, `operands` the conversion of whatever is passed. `short` puts C
-functions in the place of what is called for every op, which `recording` and `handing` write.
+`tracked` has the class that users hold, and `base` its properties; `graph` has the nodes,
+`backward` and `gradients` the passes over them, and `replay` the functions generated for frequent
+ones. `dual` is for forward mode and `batched` for `vmap`. `operands` converts users' values. The C
+versions of hot functions are in `nbgrad/capi/`.
 """

@@ -1,7 +1,7 @@
-"""The walk backward: from outputs with cotangents to the leaves that they were computed from.
+"""The backward pass: from outputs with cotangents to the leaves that they were computed from.
 
-It goes from the newest node to the oldest and does not recurse, so a graph may be as deep as memory
-allows.
+It walks from the newest node to the oldest without recursion, so the depth of a graph is limited by
+memory only.
 """
 
 from collections.abc import Container, Iterable
@@ -14,15 +14,50 @@ from ..core import errstate, modes
 from ..core.array import Array
 from ..core.primitive import new_level
 from ..eager.plans import is_uniform
-from ..errors import GraphError
-from . import replay
+from ..errors import DimensionMismatch, GraphError
+from . import operands, replay
 from .graph import Node, check_fresh, freed, handle, tick
 
 
-def pulled(root: Node, seed: Any, *, since: int = 0, free: bool = False) -> dict[Node, Any]:
-    """Cotangents of the leaves below one node, from its cotangent, by kernels where all is plain.
+def cotangents(
+    x: Any,
+    cotangent: Any,
+    retain: Iterable | None,
+    keep_grads: bool,
+    keep_graph: bool,
+    create_graph: bool,
+) -> tuple[dict[Node, Any], Any]:
+    """The cotangents that `TrackedArray.backward` adds to gradients, and the cotangent of x."""
+    node, aval = x.node, x.aval
+    if not node.parents and node.plan is not None and node.saved == ():
+        raise GraphError(
+            f"backward of {node.name}, which was computed from no tracked array: there is no "
+            "graph to walk; inside of no_tracking() none is made"
+        )
+    if cotangent is not None:
+        level = x.level + create_graph
+        seed = operands.cotangent(cotangent, aval, x.name, level, copy=create_graph)
+    elif aval.size == 1:
+        seed = operands.ones(aval)
+    else:
+        raise DimensionMismatch(
+            f"backward of an array of shape {x.shape} needs a cotangent of that shape, "
+            "such as z.backward(np.ones(z.shape)); only one element needs none"
+        )
+    free = not (keep_graph or create_graph)
+    if retain is None and not (keep_grads or create_graph):
+        return pulled(node, seed, free=free), seed
+    nodes = history(node)
+    keep = set(nodes) if keep_grads else ()
+    if retain is not None:
+        keep = {*keep, *retained(nodes, retain)}
+    return sweep({node: seed}, nodes, tracked=create_graph, keep=keep, free=free), seed
 
-    `since` is that of `history`, `free` that of `sweep`.
+
+def pulled(root: Node, seed: Any, *, since: int = 0, free: bool = False) -> dict[Node, Any]:
+    """The cotangents of the leaves below one node, by kernels if all values are plain.
+
+    For `since` see `history`, for `free` see `sweep`.
     """
     if errstate.asked():
         with errstate.ignored():
@@ -40,10 +75,10 @@ def pulled(root: Node, seed: Any, *, since: int = 0, free: bool = False) -> dict
 
 
 def history(*roots: Node, since: int = 0) -> list[Node]:
-    """The computed nodes that `roots` depend on, and themselves, oldest first: those that were made
-    after the time `since`.
+    """The computed nodes that `roots` depend on, and `roots` themselves, oldest first; only nodes
+    that are newer than the time `since`.
 
-    Raises GraphError where one was freed, or data that its pullback reads has changed.
+    Raises GraphError if one was freed, or if data that its pullback reads has changed.
     """
     nodes, seen, stack = [], set(roots), []
     for root in seen:
@@ -71,8 +106,8 @@ _time_of = attrgetter("time")
 
 
 def retained(nodes: list[Node], arrays: Iterable) -> list[Node]:
-    """The nodes of arrays whose gradients are wanted. Raises TypeError for what is no array of a
-    graph, GraphError for one that is not among `nodes`, from which gradients come."""
+    """The nodes of the arrays in `retain`. Raises TypeError for anything but tracked arrays, and
+    GraphError for an array whose node is not among `nodes`."""
     targets = []
     known = set(nodes)
     for x in [arrays] if isinstance(arrays, Array) else arrays:
@@ -98,19 +133,19 @@ def sweep(
     keep: Container[Node] = (),
     free: bool = False,
 ) -> dict[Node, Any]:
-    """Cotangents of the leaves below the nodes of `seeds`, and of the nodes in `keep`.
+    """The cotangents of the leaves below the nodes of `seeds`, and of the nodes in `keep`.
 
-    `nodes` is what `history` gave for those, and is used up: what was made last has no more
-    contributions to wait for. Contributions may be shared: they are never added into, save where
-    this walk made the sum itself. With `free` each node is freed once it is passed, so that its
-    memory serves the rest of the walk.
+    `nodes` is the result of `history` for these nodes, and is emptied. The newest node has received
+    all of its contributions, so it is processed next. Contributions may alias other arrays: they
+    are added in place only into sums that this walk has allocated. With `free` each node is freed
+    once it is processed, so that the rest of the walk can use its memory.
     """
     if errstate.asked():
         with errstate.ignored():
             return sweep(seeds, nodes, tracked=tracked, keep=keep, free=free)
-    cotangents = dict(seeds)  # of nodes not yet reached, and of leaves
+    cotangents = dict(seeds)  # of nodes that are not processed yet, and of leaves
     passed: dict[Node, Any] = {}
-    own: set[Node] = set()  # of these, the cotangent is a buffer of this walk, in C order
+    own: set[Node] = set()  # nodes whose cotangent is a buffer of this walk, in C order
     plain = not tracked
     for root, seed in seeds.items():
         if root.level or isinstance(seed, Array):
@@ -124,7 +159,7 @@ def sweep(
     while nodes:
         node = nodes.pop()
         plan, parents, ct = node.plan, node.parents, cotangents.pop(node, None)
-        # Read after the parents, as freeing takes it first: another thread may walk here too.
+        # Read after the parents: another thread, which frees the graph, clears it first.
         saved = node.saved
         if saved is None:
             raise freed(node)
@@ -148,7 +183,7 @@ def sweep(
         else:
             contributions = node.pull_by_rule(ct, plan.need)
         if own:
-            own.discard(node)  # it would keep what the node saved, that of a span that is passed
+            own.discard(node)  # it would keep the saved values alive
         if keep and ct is not None and node in keep:
             passed[node] = ct
         if watch:
@@ -167,21 +202,21 @@ def sweep(
                 cotangents[parent] += contribution
             else:
                 cotangents[parent] = total = cotangents[parent] + contribution
-                # Not a scalar, and in the order of memory that kernels which add into it need.
+                # Kernels add into arrays in C order, not into scalars.
                 if plain and type(total) is np.ndarray and total.flags.c_contiguous:
                     own.add(parent)
     return {**passed, **cotangents} if keep else cotangents
 
 
 def _fitting(ct: np.ndarray, node: Node) -> np.ndarray:
-    """A cotangent as the node can do with it: a uniform one is written out for most."""
+    """A cotangent for a node: most nodes do not take a uniform one, which is written out."""
     takes = node.plan is not None and node.plan.takes_uniform
     return ct if takes or not is_uniform(ct) else np.array(ct)
 
 
 def _expanded(node: Node, ct, cotangents: dict) -> list[Node]:
-    """Compute the value of a node again, step by step from the same parents: the new nodes, oldest
-    first, of which the last has the cotangent."""
+    """Compute the value of a node again from its parents, recording each op. Returns the new nodes,
+    oldest first; the last one gets the cotangent."""
     now = tick()
     args = [
         value if parent is None else handle(parent)
@@ -196,21 +231,12 @@ def _expanded(node: Node, ct, cotangents: dict) -> list[Node]:
     root: Node = out.node  # pyright: ignore[reportAttributeAccessIssue]
     before = cotangents.get(root)
     cotangents[root] = ct if before is None else before + ct
-    stack, new = [root], []
-    seen = {root}
-    while stack:
-        newer = stack.pop()
-        if newer.time > now:
-            new.append(newer)
-            parents = {p for p in newer.parents if p is not None and p not in seen}
-            seen |= parents
-            stack += parents
-    return sorted(new, key=_time_of)
+    return history(root, since=now)
 
 
 def _take_out(node: Node, plan, ct, cotangents: dict, own: set, keep) -> tuple[Any, Any]:
-    """Cotangents of an array that was written to, and of what was written: the first one in the
-    memory of `ct`, which costs what was written."""
+    """The cotangents of an array that was written to and of the value that was written. The first
+    one is `ct`, changed in place, so the cost is that of the elements written."""
     if node not in own or (keep and node in keep):
         ct = np.array(ct, order="C")
     taken = plan.take_out(ct)
@@ -223,7 +249,8 @@ def _take_out(node: Node, plan, ct, cotangents: dict, own: set, keep) -> tuple[A
 
 
 def _add_into(parent, plan, value, ct, cotangents: dict, own: set) -> tuple[()]:
-    """Add the cotangent of `parent[index]` into the parent's buffer: T reads of X[t] cost O(T)."""
+    """Add the cotangent of `parent[index]` to the buffer of the parent, so T reads of X[t] cost
+    O(T)."""
     buffer = cotangents.get(parent)
     if parent not in own:
         if buffer is None:

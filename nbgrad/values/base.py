@@ -1,6 +1,7 @@
-"""What an array of the graph shows: its values, its gradient, its neighbours, its text."""
+"""Properties of tracked arrays: values, gradient, parents and children, text."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
 
@@ -14,9 +15,6 @@ from .children import Children
 from .graph import Leaf, Node
 from .writing import Overwritten
 
-if TYPE_CHECKING:
-    from .tracked import TrackedArray
-
 
 class GraphArray(Array):
     """An array and its place in the graph; `TrackedArray` adds the ops on it."""
@@ -25,13 +23,13 @@ class GraphArray(Array):
     __array_priority__ = 1000.0
     aval: Aval
     node: Node
-    kept: Any  # of a snapshot the value, which is not written to in place then
+    kept: Any  # in a snapshot: the value; this reference makes a later write copy it
 
     @property
     def below(self) -> Any:
         return self.node.value
 
-    # -- what it holds ------------------------------------------------------------------------
+    # -- data and gradient --------------------------------------------------------------------
 
     @property
     def data(self) -> Any:
@@ -67,7 +65,7 @@ class GraphArray(Array):
     @property
     def grad(self) -> Any:
         """The gradient: a plain array of the array's shape and dtype, a NumPy scalar where it has
-        no axes, None where nothing arrived. Setting it seeds `accum`."""
+        no axes, None if there is none. Setting it seeds `accum`."""
         grad = self.node.grad
         return grad[()] if is_a(grad, np.ndarray) and grad.ndim == 0 else grad
 
@@ -87,37 +85,37 @@ class GraphArray(Array):
 
     @property
     def children(self) -> "Children":
-        """What was computed from this array and still lives, with the pullback to here."""
+        """The live arrays computed from this one, each with its pullback to this array."""
         return Children(self.node)
 
     @property
-    def parents(self) -> tuple["TrackedArray", ...]:
+    def parents(self) -> tuple[Self, ...]:
         """The tracked arrays that this one was computed from, in the order of the arguments."""
         return tuple(graph.handle(node) for node in self.node.parents if node is not None)
 
     # -- values -------------------------------------------------------------------------------
 
     def item(self, *index) -> float:
-        """One element as a Python float; it takes no derivative along, so it is an error inside of
-        a transformation."""
+        """One element as a Python float. Raises UntrackedError inside of a transformation, as the
+        derivative would be lost."""
         if self._is_inside():
             raise self._detached("item()")
         return plain_value(self).item(*index)
 
     def tolist(self):
-        """The values as nested lists of Python floats; an error likewise."""
+        """The values as nested lists of Python floats. Raises UntrackedError likewise."""
         if self._is_inside():
             raise self._detached("tolist()")
         return plain_value(self).tolist()
 
     def _is_inside(self) -> bool:
-        """Whether the numbers belong to a derivative that is being taken."""
+        """Whether the values belong to a derivative that is being computed."""
         if innermost() is not None:
             return True
-        return bool(self.level) and graph.depends_on_argument(self.node)  # of another thread
+        return bool(self.level) and graph.depends_on_argument(self.node)  # in another thread
 
     def __bool__(self) -> bool:
-        return bool(present(self.node.value))  # that of samples says so
+        return bool(present(self.node.value))  # raises for batched values
 
     def __repr__(self) -> str:
         title = titled(self.node)
@@ -138,7 +136,7 @@ class GraphArray(Array):
         return self.node.plan is None and self.node.name is graph.ARGUMENT
 
     def _require_computed(self, what: str) -> None:
-        """Raise GraphError for a leaf, whose values belong to the user."""
+        """Raise GraphError for a leaf, as its data belongs to the user."""
         if self.node.plan is not None:
             return
         if self.name:
@@ -154,15 +152,32 @@ class GraphArray(Array):
         )
 
 
+def operand_parts(level: int, primitive: Primitive, args: Sequence) -> tuple[tuple, tuple, tuple]:
+    """Node (or None), value and kind of each argument."""
+    parents, values, kinds = [], [], []
+    for arg in args:
+        if isinstance(arg, GraphArray) and arg.level == level:
+            node = arg.node
+            parents.append(node)
+            values.append(node.value)
+            kinds.append(arg.aval)
+        else:
+            kind, value = operands.plain_operand(arg, primitive)
+            parents.append(None)
+            values.append(value)
+            kinds.append(kind)
+    return tuple(parents), tuple(values), tuple(kinds)
+
+
 def titled(node: Node) -> str:
-    """What stands for a node in texts: the sign of its operator, or the name of its op or leaf."""
+    """The title of a node in messages: its operator, or the name of its op or leaf."""
     row = None if isinstance(node, Leaf) else Primitive.registry.get(node.name)
     sign = row.operator if row else ""
     return node.name if not sign or sign.isalpha() else sign
 
 
 def plain_value(x: GraphArray) -> np.ndarray:
-    """The plain values under all levels."""
+    """The plain values below all levels."""
     value = x.node.value
     while isinstance(value, Array):
         value = value.below
@@ -170,7 +185,7 @@ def plain_value(x: GraphArray) -> np.ndarray:
 
 
 def _shown(x: GraphArray) -> Any:
-    """The plain values, or the recorded value below."""
+    """The plain values below all levels, or the symbol there."""
     value: Any = x
     while isinstance(value, Array) and not hasattr(value, "builder"):
         value = value.below
@@ -178,7 +193,7 @@ def _shown(x: GraphArray) -> Any:
 
 
 def present(value: Any) -> Any:
-    """A value of a node. Raises GraphError for one that was overwritten."""
+    """The value of a node. Raises GraphError if it was overwritten."""
     if type(value) is Overwritten:
         raise value.error()
     return value

@@ -1,6 +1,6 @@
-"""Batched values: many samples that a function sees as one, for `vmap`.
+"""Batched arrays for `vmap`: all samples of an argument, which a function treats as one.
 
-An op on them runs once for all samples, by the batch rule of its primitive.
+An op runs once for all samples, by the batch rule of its primitive.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,13 +20,13 @@ from .operands import in_kind, operand
 
 
 def _operand(x: Any, primitive: Primitive) -> Any:
-    """An argument that all samples share; an int stays one, to take the dtype of arrays."""
+    """An argument shared by all samples. An int is not converted, as it does not promote dtypes."""
     return x if type(x) is int else np.asarray(x) if type(x) is bool else operand(x, primitive)
 
 
 class Batched(Array):
-    """`value`, whose first axis runs over samples, at one level of nesting; shape and dtype are
-    those of a sample, which may be integers or bools."""
+    """`value`, whose first axis is that of the samples, at a level. Shape and dtype are those of
+    one sample, which may be integers or bools."""
 
     __slots__ = ("aval", "level", "value")
     value_slots = ("value",)
@@ -40,14 +40,13 @@ class Batched(Array):
         self.origin = self.views = None
 
     def _snapshot(self) -> "Batched":
-        """This value, whatever is written to the array afterwards."""
-        if self.level.over:
-            raise leaks.of_level(self)
+        """An array that keeps this value when the array is written to."""
+        self._require_open()
         return Batched(self.value, self.level)
 
     @property
     def count(self) -> int:
-        """How many samples there are."""
+        """The number of samples."""
         return shape_of(self.value)[0]
 
     @classmethod
@@ -64,7 +63,8 @@ class Batched(Array):
         return Batched(primitive.batch(count, values, mine, **params), level)
 
     def each(self, f: Callable, args: Sequence, options: dict) -> "Batched":
-        """`f` for each sample, whose results are arrays of one shape; samples may lie in lists."""
+        """Call `f` for each sample and stack the results, which must have the same shape. Arguments
+        may be lists of batched arrays."""
 
         def sample(x: Any, i: int) -> Any:
             if not (isinstance(x, Batched) and x.level == self.level):
@@ -75,7 +75,7 @@ class Batched(Array):
             given, named = mapped(lambda x: sample(x, i), [args, list(options.values())])
             return f(*given, **dict(zip(options, named, strict=True)))
 
-        # Without samples, one of zeros tells what there would be of each.
+        # Without samples, call it once with zeros for the shape and dtype.
         results = [result(i) for i in range(self.count or 1)]
         if any(isinstance(result, (tuple, str)) for result in results):
             raise TypeError(
@@ -95,7 +95,7 @@ class Batched(Array):
 
     @property
     def data(self) -> Any:
-        """Asked for like the numbers of one array: there are many."""
+        """Raises UntrackedError, as there is a value for each sample."""
         raise UntrackedError(
             "the numbers of a batched value differ from sample to sample: keep it an array and use "
             "np functions inside of vmap"
@@ -111,8 +111,8 @@ class Batched(Array):
         return Batched(in_kind(self.value, value), self.level)
 
     def __bool__(self) -> bool:
+        """The truth value of all samples. Raises UntrackedError if they differ."""
         self._require_open()
-        """The truth that all samples share. Raises UntrackedError where they differ."""
         if self.size == 1:
             if bool(np.all(self.value)):
                 return True

@@ -1,4 +1,4 @@
-"""`x.children`: the edges from an array to what was computed from it."""
+"""`x.children`: the arrays computed from x, with their pullbacks."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -13,10 +13,10 @@ from .operands import cotangent
 
 
 class Children(Mapping):
-    """From each live array computed from x, in order of creation, to its pullback.
+    """A mapping from each live array computed from x to its pullback, in order of creation.
 
-    `x.children[z](ct)` is the contribution of z to the gradient of x, for a cotangent of z.
-    Arrays are told apart by identity.
+    `x.children[z](ct)` is the contribution of z to the gradient of x, for a cotangent of z. Keys
+    are compared by identity.
     """
 
     def __init__(self, node: Node):

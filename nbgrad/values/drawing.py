@@ -12,7 +12,7 @@ HEAD = """digraph {
 
 
 class Drawing:
-    """What `draw` gives: DOT text, which a notebook shows as a picture."""
+    """The result of `draw`: DOT text, which notebooks show as a picture."""
 
     def __init__(self, dot: str):
         self.dot = dot
@@ -23,7 +23,7 @@ class Drawing:
     __repr__ = __str__
 
     def svg(self) -> str:
-        """The picture as SVG text. Raises NbgradError where Graphviz is not installed."""
+        """The picture as SVG text. Raises NbgradError if Graphviz is not installed."""
         program = shutil.which("dot")
         if program is None:
             raise NbgradError(
@@ -36,11 +36,11 @@ class Drawing:
         return done.stdout
 
     def _repr_svg_(self) -> str | None:
-        """For notebooks; they show the text where there is no picture."""
+        """Called by notebooks; None makes them show the text."""
         return self.svg() if shutil.which("dot") else None
 
 
 def quoted(*lines: str) -> str:
-    """The lines of a label."""
+    """Lines as a quoted label."""
     escaped = [line.replace("\\", "\\\\").replace('"', '\\"') for line in lines]
     return '"' + "\\n".join(escaped) + '"'

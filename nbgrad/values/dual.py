@@ -1,9 +1,9 @@
-"""Dual values: a primal with its tangent, for forward mode.
+"""Dual arrays, a primal with its tangent, for forward mode.
 
-A pushforward is made of ops, which pass `bind` again: those of an elementwise primitive come from
-its partials, of a linear one from the op itself, of a bilinear one from both. An elementwise one of
-several steps becomes an op itself, a `Pushforward`: one loop, and one in its pullback. So does that
-of a row that brings kernels for it, a `Slope`.
+A pushforward consists of ops, which are applied by `bind`. That of an elementwise primitive follows
+from its partials, that of a linear one is the op itself, and that of a bilinear one has two terms.
+An elementwise pushforward of several steps is made an op, a `Pushforward`, with one loop and one
+loop for its pullback; so is the pushforward of a row with its own kernels, a `Slope`.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ from .tracked import TrackedArray
 
 
 class Dual(Array):
-    """`primal` with `tangent`, of one shape and dtype, at one level of nesting."""
+    """`primal` and `tangent`, of the same shape and dtype, at a level."""
 
     __slots__ = ("aval", "level", "primal", "tangent")
     value_slots = ("primal", "tangent")
@@ -44,7 +44,7 @@ class Dual(Array):
         self.origin = self.views = None
 
     def _write(self, path: Path, value: Any, what: str) -> None:
-        """Write to the primal and the tangent in place, where all is plain."""
+        """Write to the primal and the tangent in place, if they are plain arrays."""
         self._require_open()
         if isinstance(value, Dual) and value.level == self.level and value.dtype == self.dtype:
             constant = modes.active and modes.untracked(self.level)
@@ -65,9 +65,8 @@ class Dual(Array):
         writing.change(self, "tangent", path, index, tangent)
 
     def _snapshot(self) -> "Dual":
-        """This value, whatever is written to the array afterwards."""
-        if self.level.over:
-            raise leaks.of_level(self)
+        """An array that keeps this value when the array is written to."""
+        self._require_open()
         return Dual(self.primal, self.tangent, self.level)
 
     @classmethod
@@ -118,8 +117,8 @@ class Dual(Array):
 
 
 class Pushforward(Elementwise):
-    """The pushforward of an elementwise primitive, as a primitive. Its arguments are those of that
-    one, the result, and the tangents of the arguments that `moves` names."""
+    """The pushforward of an elementwise primitive, as a primitive. Its arguments are those of the
+    primitive, the result, and the tangents of the arguments for which `moves` is true."""
 
     registered = False
 
@@ -137,14 +136,15 @@ class Pushforward(Elementwise):
         )
 
     def value(self, *args):
-        """The tangent of the result, by the rule of the primitive."""
+        """The tangent of the result by the rule of the primitive."""
         n = self.primitive.arity
         rest = iter(args[n + 1 :])
         tangents = [next(rest) if moves else None for moves in self.moves]
         return self.primitive.pushforward(tangents, args[n], args[:n], **self.params)
 
     def slope(self, i: int, *args):
-        """The derivative of `value` with respect to argument i; the last argument is the result."""
+        """The derivative of `value` with respect to argument i. The last of `args` is the
+        result."""
         operands = list(args[:-1])
         x = operands[i]
         with new_level() as level:
@@ -155,10 +155,10 @@ class Pushforward(Elementwise):
 
 
 class Slope(Written):
-    """The pushforward of a row with kernels for it, as a primitive of `(x, out, x_dot)`.
+    """The pushforward of a row with its own kernels, as a primitive of `(x, out, x_dot)`.
 
-    `out` is what the row makes of x: it has no cotangent of its own, and x has the whole one. That
-    is, as second derivatives are symmetric, the slope along x_dot of the pullback of the row.
+    `out` is the result of the row for x. It gets no cotangent; x gets the total one. As second
+    derivatives are symmetric, this is the derivative of the row's pullback along x_dot.
     """
 
     registered = False
@@ -237,15 +237,15 @@ def pushed(primitive: Primitive, tangents: Sequence, out: Any, args: Sequence, p
 
 
 def _is_recorded(x: Any) -> bool:
-    """`is_recorded`, told at once of what holds plain data."""
+    """`is_recorded`, with a fast path for plain data."""
     return type(x) is not TrackedArray and type(x) is not np.ndarray and is_recorded(x)
 
 
 @lru_cache(maxsize=4096)
 def _pushforward_of(primitive: Elementwise, moves: tuple[bool, ...], params: tuple) -> Any:
-    """The pushforward, made once: a function of the arguments, the result and the tangents that
-    `moves` names, all in one list. Rules of several steps become one primitive. None where the rule
-    has to be asked: there are too many arguments or steps, or the derivative is zero."""
+    """The pushforward as a function of one list: the arguments, the result, and the tangents for
+    which `moves` is true. A rule of several steps becomes one primitive. None if the rule itself
+    must be called: there are too many arguments or steps, or the derivative is zero."""
     arity = primitive.arity + 1 + sum(moves)
     if arity > len(emission.NAMES):
         return None
@@ -263,7 +263,7 @@ def _pushforward_of(primitive: Elementwise, moves: tuple[bool, ...], params: tup
 
 
 def _step(step: Symbol, place_of: dict[Symbol, int]) -> Callable[[Sequence], Any]:
-    """One op of the values that stand at the places of its arguments, or of numbers."""
+    """A function that applies one op to items of a list of values, and to numbers."""
     operands = [
         (place_of.get(x), x.params.get("number")) if isinstance(x, Symbol) else (None, x)
         for x in step.args
@@ -273,12 +273,12 @@ def _step(step: Symbol, place_of: dict[Symbol, int]) -> Callable[[Sequence], Any
 
 
 def _part(x: Any, index: int | slice) -> Any:
-    """`x[index]`, of a plain array an array of its own."""
+    """`x[index]`; a copy if x is a plain array."""
     return x[index] if isinstance(x, Array) else np.array(x[index])
 
 
 def _fitted(tangent, out):
-    """A tangent in the shape and dtype of the output: broadcast, where a partial was a constant."""
+    """A tangent with the shape and dtype of the output; a constant partial gives a scalar."""
     if aval_of(tangent) is aval_of(out):
         return tangent
     if shape_of(tangent) != shape_of(out):

@@ -1,69 +1,39 @@
-"""Gradients of nodes: seeded by the user, handed out by a backward pass, or pulled by `accum`.
+"""Gradients of nodes: set by the user as seeds, by a backward pass, or by `accum`.
 
 One thread at a time reads and sets them.
 """
 
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ..capi.handout import HandOut
+from ..capi.replaceable import replaceable
 from ..core import errstate, modes
 from ..core.array import Array
-from .graph import Node, check_fresh, freed, live_children, tick
+from .graph import Leaf, Node, check_fresh, freed, live_children, tick
 
-if TYPE_CHECKING:
-    from .tracked import TrackedArray
+# Reentrant: a finalizer that runs in the middle may acquire it again.
+lock = threading.RLock()
 
-# Reentrant, as a finalizer that runs in the middle may want it again.
-_lock = threading.RLock()
-
-# Who set a gradient: the user, `backward` or `accum`. Only what `accum` pulled is its memo.
+# The origin of a gradient: the user, `backward` or `accum`, which reuses only its own.
 SEEDED, SWEPT, PULLED = "seeded", "swept", "pulled"
 
 
-def reset(arrays: "Sequence[TrackedArray]") -> None:
-    """Forget the gradients of `arrays` and of all that was computed from them, and free that."""
-    with _lock:
-        _reset(arrays)
-
-
-def _reset(arrays: "Sequence[TrackedArray]") -> None:
-    for array in arrays:
-        root = array.node
-        alive = live_children(root)
-        if alive:
-            _free_all(alive)
-        root.children = None if root.plan else [64]
-        root.grad = None
-
-
-def _free_all(nodes: list[Node]) -> None:
-    """Free nodes, and all that was computed from them."""
-    seen = set(nodes)
-    for node in nodes:  # which grows
-        for child in live_children(node):
-            if child not in seen:
-                seen.add(child)
-                nodes.append(child)
-    # From the end: after an interrupt, another reset still finds what is left.
-    for node in reversed(nodes):
-        node.children = node.grad = node.saved = None
-        node.parents = ()
-
-
 def hand_out(cotangents: dict[Node, Any], seed: Any) -> None:
-    """Set the gradients that a backward pass found from `seed`: those of leaves add up.
+    """Set the gradients of a backward pass from `seed`; those of leaves are added to the ones
+    before.
 
-    Cotangents may share memory, with the seed and each other: a gradient owns its array. One step
-    for other threads, and for whoever catches an error or an interrupt: either all gradients are
-    handed out or none.
+    Cotangents may alias the seed and each other; a gradient owns its array. The update is atomic
+    for other threads and for code that catches an error or an interrupt.
     """
-    with _lock:
+    with lock:
         _hand_out(cotangents, seed)
 
 
+@replaceable(lambda: HandOut(Node, Leaf, tick, SWEPT))
 def _hand_out(cotangents: dict[Node, Any], seed: Any) -> None:
     now, owned, before = tick(), {id(seed)}, []
     try:
@@ -89,30 +59,30 @@ def _hand_out(cotangents: dict[Node, Any], seed: Any) -> None:
 
 
 def seed(node: Node, gradient: Any) -> None:
-    """Set the gradient of a node, from which `accum` pulls; None takes it back."""
-    with _lock:
+    """Set the gradient of a node as a seed of `accum`; None removes it."""
+    with lock:
         _set(node, gradient, tick(), SEEDED)
 
 
 def _set(node: Node, gradient: Any, time: int, origin: str) -> None:
-    """Set a gradient last of all: an interrupt leaves none rather than one that passes for new."""
+    """Set the gradient last, so that an interrupt leaves none rather than one that looks new."""
     node.grad = None
     node.grad_time, node.origin, node.grad = time, origin, gradient
 
 
 def accum(root: Node) -> Any:
-    """The gradient of `root`, pulled from the seeded nodes that were computed from it.
+    """The gradient of `root`, pulled back from the seeded nodes that were computed from it.
 
-    Only what lies between is evaluated. Each node keeps its gradient as a memo, which is used
-    again unless a child's is newer: a child that is gone takes nothing back.
+    Only the nodes between are visited. Each keeps its gradient, which is used again unless that of
+    a child is newer; a child that is gone does not change it.
     """
-    with _lock:
+    with lock:
         return _accum(root)
 
 
 def _accum(root: Node) -> Any:
     now = tick()
-    children_of: dict[Node, Sequence[Node]] = {}  # the children of what was visited
+    children_of: dict[Node, Sequence[Node]] = {}  # of visited nodes
     stack = [root]
     while stack:
         node = stack[-1]
@@ -146,13 +116,13 @@ def _refresh(node: Node, children: Sequence[Node], now: int) -> None:
 
 
 def _changed(node: Node) -> int:
-    """When a node was made, or its gradient last set or taken back."""
+    """The time at which a node was made, or its gradient last set or removed."""
     return max(node.time, getattr(node, "grad_time", 0))
 
 
 def contributions_to(node: Node, child: Node, ct) -> Sequence:
-    """What `child`, with cotangent `ct`, contributes to `node`: one for each position, None where
-    another stands."""
+    """The contributions of `child`, with cotangent `ct`, to the cotangent of `node`: one for each
+    argument of the child, None for arguments other than `node`."""
     if child.saved is None:
         raise freed(child)
     if errstate.asked():

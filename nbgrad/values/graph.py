@@ -1,14 +1,14 @@
-"""The graph: nodes, and the edges from each to what was computed from it.
+"""The graph: nodes, and the edges from each node to its children.
 
-A `Node` is one computed value; the array that a user holds is not the graph. A node owns what it
-was computed from, and knows only weakly who was computed from it, so there is no reference cycle.
-`backward.py` and `gradients.py` walk it.
+A `Node` is one computed value; the array that a user holds is not part of the graph. A node holds
+strong references to its parents and weak ones to its children, so there are no reference cycles.
+`backward.py` and `gradients.py` walk the graph.
 """
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 from weakref import ref
 
 from ..compiler.forks import fork_safe
@@ -17,21 +17,22 @@ from ..errors import GraphError
 from ..rules.layout import astype
 from ..rules.reduce import unbroadcast
 
-if TYPE_CHECKING:
-    from .tracked import TrackedArray
-
-# Time: it ticks when a node is made, when data or a seed is set, and at `accum`. What was computed
-# from a node is newer than that node.
 tick: Callable[[], int] = count(1).__next__
+"""The next time stamp. Nodes, changes of data, seeds and calls of `accum` have one each, so a child
+is newer than its parents."""
+
+FIRST_LIMIT = 64
+"""The first item of a new list of children: the length at which dead children are removed."""
 _prune_lock = fork_safe(threading.Lock())
 
 
 class Node:
     """One value of the graph, and how it was computed.
 
-    `plan` is the plan of the op that made it; None in a leaf. `parents` has a node, or None, for
-    each argument, and `saved` the arguments' values; both go when the graph is freed. `grad` is the
-    gradient, set at `grad_time` by what `origin` says.
+    `plan` is the plan of the op that computed it; None in a leaf. `parents` has a node for each
+    argument, None for an untracked one, and `saved` has the values of the arguments; both are
+    cleared when the graph is freed. `grad` is the gradient, set at the time `grad_time`; `origin`
+    says by whom. `array` is a weak reference to the array of the node.
     """
 
     __slots__ = (
@@ -57,26 +58,26 @@ class Node:
     grad_time: int
     origin: str
     time: int
-    array: Callable[[], "TrackedArray | None"]
+    array: Callable[[], Any]
 
     @property
     def name(self) -> str:
         return self.plan.primitive.name
 
     def pull(self, ct, need: tuple[bool, ...]) -> Sequence:
-        """Contributions of this node to its arguments where `need` says, by kernels."""
+        """Cotangents of the arguments for which `need` is true, by kernels."""
         if need == self.plan.need:
             return self.plan.pull_all(ct, self.value, self.saved)
         return self.plan.pull(ct, self.value, self.saved, need)
 
     def pull_by_rule(self, ct, need: tuple[bool, ...]) -> Sequence:
-        """Contributions by the rule of the primitive, for cotangents of any kind."""
+        """The same by the rule of the primitive, for cotangents of any kind."""
         return apply_rule(
             self.plan.primitive, self.plan.params, ct, self.value, self.saved or (), need
         )
 
     def pull_tracked(self, ct, need: tuple[bool, ...]) -> Sequence:
-        """Contributions as ops of this level, which can be differentiated again."""
+        """The same as ops of this level, which can be differentiated again."""
         args = [
             value if parent is None else handle(parent)
             for parent, value in zip(self.parents, self.saved or (), strict=True)
@@ -85,12 +86,12 @@ class Node:
 
 
 class Leaf(Node):
-    """A value that `track` made: `label` is its name, `changed` when its data last changed. `alive`
-    is `gate.alive`."""
+    """A value made by `track`, or an argument of a transformation. `label` is its name, `changed`
+    the time at which its data last changed, and `alive` a reference to `gate.alive`."""
 
     __slots__ = ("alive", "changed", "label")
     plan, parents, saved = None, (), ()
-    tracked: ClassVar[bool] = False  # whether the user has made any
+    tracked: ClassVar[bool] = False  # whether `track` was ever called
     alive: Any
     changed: int
     label: str
@@ -105,33 +106,36 @@ class _Argument(str):
 
 
 ARGUMENT = _Argument()
-"""The label of the leaves that a transformation makes of its arguments."""
+"""The label of leaves that a transformation makes of its arguments."""
 
 
 class Ended(str):
-    """The label of such leaves where the function has run and its graph is kept, for a pullback."""
+    """The label of such leaves once the function has returned and a pullback keeps its graph."""
 
     op: str
     code: Any
 
 
+def reachable(roots: Iterable[Node], following: Callable[[Node], Iterable]) -> Iterator[Node]:
+    """`roots` and all nodes reached from them by `following`, each once; it may return None's."""
+    nodes = list(dict.fromkeys(roots))
+    seen: set[Node | None] = {None, *nodes}
+    for node in nodes:  # which grows
+        yield node
+        for other in following(node):
+            if other not in seen:
+                seen.add(other)
+                nodes.append(other)
+
+
+def parents_of(node: Node) -> tuple[Node | None, ...]:
+    return node.parents
+
+
 def depends_on_argument(node: Node) -> bool:
     """Whether a node was computed from an argument of a transformation."""
-    return leaf_below([node], lambda leaf: leaf.label is ARGUMENT) is not None
-
-
-def leaf_below(roots: Iterable[Node], wanted: Callable[["Leaf"], bool]) -> "Leaf | None":
-    """A leaf that nodes were computed from, or that is among them."""
-    waiting = [*roots]
-    seen = set(waiting)
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, Leaf) and wanted(node):
-            return node
-        new = {parent for parent in node.parents if parent is not None} - seen
-        seen |= new
-        waiting += new
-    return None
+    nodes = reachable([node], parents_of)
+    return any(isinstance(node, Leaf) and node.label is ARGUMENT for node in nodes)
 
 
 class NestedNode(Node):
@@ -152,7 +156,8 @@ class NestedLeaf(Leaf):
 
 
 def before(roots: Sequence[Node], time: int) -> Iterator[Node]:
-    """The nodes that others depend on and that were there at a time, or are among them."""
+    """The nodes that are not newer than `time`, among `roots` and the nodes on the paths down from
+    them; the paths end there."""
     waiting, seen = [*roots], set(roots)
     while waiting:
         node = waiting.pop()
@@ -166,7 +171,8 @@ def before(roots: Sequence[Node], time: int) -> Iterator[Node]:
 
 
 def apply_rule(primitive: Primitive, params: dict, ct, out, args, need) -> list:
-    """The primitive's rule on any kind of value, with broadcasting and promotion undone."""
+    """Apply the pullback rule of a primitive to values of any kind, and undo broadcasting and
+    promotion."""
     cotangents = primitive.pullback(ct, out, args, need, **params)
     fitted: list[Any] = [None] * len(args)
     for i, (g, arg) in enumerate(zip(cotangents, args, strict=True)):
@@ -177,14 +183,15 @@ def apply_rule(primitive: Primitive, params: dict, ct, out, args, need) -> list:
     return fitted
 
 
-# -- who was computed from whom -------------------------------------------------------------------
+# -- children -------------------------------------------------------------------------------------
 
 
 def add_child(parent: Node, child: "ref[Node]") -> None:
-    """Note `child` under `parent`: one bare reference at first, then a list that is pruned.
+    """Add `child` to the children of `parent`: one bare reference at first, then a list.
 
-    The list starts with its limit, which doubles with the number that is alive, so that a
-    parameter used a million times costs neither memory nor quadratic time.
+    The first item of the list is its limit. Dead children are removed when the list is longer, and
+    the limit becomes twice the number of live ones plus a constant: so a parameter that is used a
+    million times costs neither memory nor quadratic time.
     """
     children = parent.children
     if children is None:
@@ -194,19 +201,19 @@ def add_child(parent: Node, child: "ref[Node]") -> None:
         if len(children) > children[0]:
             _prune(children)
     else:
-        parent.children = [64, children, child]
+        parent.children = [FIRST_LIMIT, children, child]
 
 
 def _prune(children: list) -> None:
     with _prune_lock:
-        known = len(children)  # other threads may append behind this
+        known = len(children)  # other threads may append meanwhile
         alive = [child for child in children[1:known] if child() is not None]
         children[1:known] = alive
-        children[0] = 2 * len(alive) + 64
+        children[0] = 2 * len(alive) + FIRST_LIMIT
 
 
 def live_children(node: Node) -> list[Node]:
-    """Nodes computed from `node` that someone still holds, in order of creation, once each."""
+    """The nodes computed from `node` that still exist, in order of creation, without duplicates."""
     children = node.children
     if children is None:
         return []
@@ -221,17 +228,17 @@ def live_children(node: Node) -> list[Node]:
     return list(dict.fromkeys(alive)) if len(alive) > 1 else alive
 
 
-def handle(node: Node) -> "TrackedArray":
-    """The one TrackedArray of a node; made anew where nobody holds it any more."""
+def handle(node: Node) -> Any:
+    """The one TrackedArray of a node; a new one if the last reference to it is gone."""
     array = node.array()
     return make_handle(node) if array is None else array
 
 
-def make_handle(node: Node) -> "TrackedArray":
-    raise NotImplementedError("tracked.py, which lies above the graph, replaces this")
+def make_handle(node: Node) -> Any:
+    raise NotImplementedError("set by tracked.py")
 
 
-# -- what can be wrong ----------------------------------------------------------------------------
+# -- errors ---------------------------------------------------------------------------------------
 
 
 def freed(node: Node) -> GraphError:
@@ -244,7 +251,7 @@ def freed(node: Node) -> GraphError:
 
 
 def check_fresh(node: Node) -> None:
-    """Raise GraphError where data that the pullback of `node` reads was changed since."""
+    """Raise GraphError if data that the pullback of `node` reads has been changed since."""
     for i in node.plan.residuals(node.plan.need):
         parent = node.parents[i]
         if isinstance(parent, Leaf) and parent.changed > node.time:

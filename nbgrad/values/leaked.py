@@ -1,8 +1,8 @@
-"""Tracked arrays that outlived the transformation that made them.
+"""Leaked arrays: tracked arrays that the function has kept when its transformation is over.
 
-A transformation that is over looks at the leaves that it made of its arguments: what was computed
-from them and is still there was kept by the function. Such arrays become `Leaked`, so that ops pay
-nothing for it: every use but `data`, `item()` and `print` is an error that names the place.
+At its end, a transformation looks at the leaves that it made of its arguments. Live arrays computed
+from them were kept by the function, and their class becomes `Leaked`, so ops need no test. Every
+use but `data`, `item()` and `print` raises an error that names the place.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,15 +18,15 @@ from ..core.levels import code_of
 from ..errors import LeakedValueError
 from ..runtime.kinds import is_a
 from .base import titled
-from .graph import Ended, Leaf, Node, handle, leaf_below, live_children
+from .graph import Ended, Leaf, Node, handle, live_children, parents_of, reachable
 from .tracked import TrackedArray
 
-# References to a leaf that nothing else refers to: of the list, of the loop and of the question.
+# The reference count of a leaf that is not kept: the list, the loop variable, the call.
 _OWN = 3
 
 
 class Leaked(TrackedArray):
-    """An array of a derivative that is over. Its numbers are still there, its graph is not."""
+    """An array of a transformation that is over. It has values, but no graph."""
 
     __slots__ = ()
     kept: tuple[str, CodeType | None]
@@ -38,7 +38,7 @@ class Leaked(TrackedArray):
         return leaked(self, _what(self), *self.kept)
 
     level = property(_refuse)  # pyright: ignore[reportAssignmentType]
-    # What is not an op, and so does not ask for the level.
+    # Methods that do not read the level.
     __array__ = __float__ = __int__ = __complex__ = __bool__ = __reduce__ = _refuse
     __setitem__ = __delitem__ = backward = _refuse
     process = bind1 = bind2 = _refuse  # pyright: ignore[reportAssignmentType]
@@ -54,20 +54,21 @@ class Leaked(TrackedArray):
 
 
 def _what(x: TrackedArray) -> str:
-    """The op and the shape of an array."""
+    """A phrase with the op and the shape of an array."""
     title = titled(x.node)
     return f"the {f'result of {title}' if title else 'argument'}, of shape {x.shape},"
 
 
 def end(nodes: Sequence[Node | None], op: str, f: Any) -> None:
-    """The transformation `op` of a function is over, for which `nodes` were the leaves."""
+    """End the transformation `op` of a function: make leaked what depends on its leaves,
+    `nodes`."""
     for node in nodes:
         if node is not None and getrefcount(node) > _OWN:
             _leak(node, op, f)
 
 
 class Graph:
-    """The leaves of a graph that a pullback keeps, whose transformation is over with it."""
+    """The leaves of a graph that a pullback keeps. Their transformation ends with the pullback."""
 
     __slots__ = ("about", "closed")
 
@@ -75,13 +76,13 @@ class Graph:
         self.about, self.closed = about, False
 
     def __del__(self):
-        if not self.closed:  # cotangents go on through it to what the function closes over
+        if not self.closed:  # cotangents pass through it to arrays that the function closes over
             end(*self.about)
 
 
 def mark(nodes: list[Node | None], op: str, f: Any) -> Graph:
-    """The same where a pullback keeps the graph, so that arrays stay what they are until that is
-    gone: results that depend on them before are an error, by `require_open`."""
+    """End a transformation whose pullback keeps the graph: arrays are leaked when the pullback is
+    gone. Until then `require_open` raises an error for results that depend on them."""
     label = Ended()
     label.op, label.code = op, code_of(f)
     for node in nodes:
@@ -91,25 +92,20 @@ def mark(nodes: list[Node | None], op: str, f: Any) -> Graph:
 
 
 def require_open(nodes: Iterable[Node]) -> None:
-    """Raise LeakedValueError for a node that depends on an argument of a function that has run."""
+    """Raise LeakedValueError for a node that depends on an argument of a function that has
+    returned."""
     nodes = [*nodes]
-    leaf = leaf_below(nodes, lambda leaf: type(leaf.label) is Ended)
-    if leaf is not None:
-        node = next(node for node in nodes if leaf_below([node], lambda other: other is leaf))
-        x = handle(node)
-        raise leaked(x, _what(x), leaf.label.op, leaf.label.code)  # pyright: ignore
+    for leaf in reachable(nodes, parents_of):
+        if isinstance(leaf, Leaf) and type(leaf.label) is Ended:
+            node = next(node for node in nodes if leaf in reachable([node], parents_of))
+            x = handle(node)
+            raise leaked(x, _what(x), leaf.label.op, leaf.label.code)
 
 
 def _leak(root: Node, op: str, f: Any) -> None:
-    """Make a leaf, and what was computed from it and still is there, Leaked."""
-    known, waiting = {root}, [root]
-    while waiting:
-        node = waiting.pop()
-        new = [child for child in live_children(node) if child not in known]
-        known.update(new)
-        waiting += new
+    """Make a leaf and all live arrays computed from it Leaked."""
     about = op, code_of(f)
-    for node in known:
+    for node in [*reachable([root], live_children)]:
         array = node.array()
         if array is None or not isinstance(array, TrackedArray):
             continue

@@ -1,4 +1,4 @@
-"""Tracked arrays above the base level: what is tracked inside of another transformation."""
+"""Tracked arrays above the base level, which are tracked inside of another transformation."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,10 +11,11 @@ from ..core.primitive import Primitive, bind
 from ..core.symbols import lifted
 from ..eager import plans as eager
 from . import operands
-from .fixed import constant_op
+from .base import operand_parts
+from .constant_op import constant_op
 from .graph import NestedNode, add_child, tick
 from .operands import aval_of
-from .tracked import TrackedArray, take_apart
+from .tracked import TrackedArray
 
 
 class NestedTracked(TrackedArray):
@@ -26,7 +27,7 @@ class NestedTracked(TrackedArray):
     @classmethod
     def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
         """Apply a primitive to the values below this level, through `bind`."""
-        parents, values, kinds = take_apart(level, primitive, lifted(args))
+        parents, values, kinds = operand_parts(level, primitive, lifted(args))
         out = bind(primitive, *values, **params)
         if not primitive.differentiable:
             return out
@@ -38,7 +39,7 @@ class NestedTracked(TrackedArray):
         return nested_result(op, (), (), (), params, value, self.level)
 
     def _write(self, path, value, what):
-        """Become the array that ops make of this one and the value."""
+        """Take the value of a new array, which ops compute from this one and `value`."""
         self._require_computed(what)
         Array._write(self, path, value, what)
 

@@ -1,4 +1,4 @@
-"""Values that users give, as kernels take them: operands, data of leaves, cotangents."""
+"""Conversion of users' values for kernels: operands, data of leaves, cotangents."""
 
 from typing import Any
 
@@ -13,12 +13,12 @@ from ..kernels.shapes import require_axes
 from ..rules.dtypes import FLOATS, known, require_real
 
 SHORT = 4096
-"""Plain arrays of up to so many bytes are copied by an op on tracked values, as a program may write
-to them before a pullback reads them. Longer ones are kept as they are."""
+"""An op copies plain operands of at most this number of bytes, as a program may write to them
+before a pullback reads them. Longer ones are kept by reference."""
 
 
 def aval_of(value: Any) -> Aval:
-    """Shape and dtype of an array of any kind."""
+    """The shape and dtype of an array of any kind."""
     return value.aval if isinstance(value, Array) else Aval.of(value.shape, value.dtype)
 
 
@@ -26,7 +26,7 @@ _ONES = {dtype: np.ones((), dtype) for dtype in FLOATS}
 
 
 def ones(aval: Aval) -> np.ndarray:
-    """A cotangent of ones, which nobody writes to."""
+    """A cotangent of ones, which must not be written to."""
     return np.ones(aval.shape, aval.dtype) if aval.shape else _ONES[aval.dtype]
 
 
@@ -35,7 +35,7 @@ def plain_operand(x: Any, primitive: Primitive) -> tuple[Any, Any]:
     if type(x) is float:
         return float, x
     if type(x) in FILLABLE:
-        x = x.now()  # it may be written to afterwards
+        x = x.now()  # it may be written to later
     if type(x) is np.ndarray and x.dtype in FLOATS and x.flags.carray:
         return Aval.of(x.shape, x.dtype).constant, x.copy() if x.nbytes <= SHORT else x
     value = operand(x, primitive)
@@ -43,8 +43,8 @@ def plain_operand(x: Any, primitive: Primitive) -> tuple[Any, Any]:
 
 
 def operand(x: Any, primitive: Primitive) -> Any:
-    """An untracked argument as kernels take it: a float, or an aligned, contiguous, writeable
-    array; arrays of lower levels stay themselves."""
+    """Convert an untracked argument for kernels: to a float, or an aligned, contiguous, writeable
+    array. Arrays of lower levels are not converted."""
     if type(x) is float:
         return x
     if isinstance(x, Array):
@@ -58,15 +58,15 @@ def operand(x: Any, primitive: Primitive) -> Any:
 
 
 def in_kind(x: Any, value: Any) -> Any:
-    """A plain array as one of the kind and level of x, and an array of its own where x is plain;
-    an array that is not plain stays itself."""
+    """Convert a plain array to the kind and level of x, or copy it if x is plain. Other arrays are
+    returned as they are."""
     if isinstance(value, Array):
         return value
     return x.constant(value) if isinstance(x, Array) else np.array(value, order="C")
 
 
 def real_array(x: Any, what: str) -> np.ndarray:
-    """A plain array of floats, integers or bools. Raises TypeError for anything else."""
+    """Convert to a plain array of floats, integers or bools. Raises TypeError for anything else."""
     require_unmasked(x, what)
     array = np.asarray(x)
     require_real(array.dtype, what)
@@ -75,7 +75,8 @@ def real_array(x: Any, what: str) -> np.ndarray:
 
 
 def float_array(x: Any, copy: bool = False, op: str = "track") -> Any:
-    """Data of a leaf: contiguous float64 or float32. An Array stays itself.
+    """Convert to the data of a leaf: a contiguous array of float64 or float32. An Array is not
+    converted.
 
     Raises TypeError for complex numbers, objects, strings and floats of more than 64 bits.
     """
@@ -105,12 +106,11 @@ def float_array(x: Any, copy: bool = False, op: str = "track") -> Any:
 
 
 def cotangent(value: Any, aval: Aval, op: str, level: int, copy: bool = True) -> Any:
-    """A cotangent for an array of `aval` that `op` made: a plain array, or an Array of a level
-    below `level`.
+    """Convert to a cotangent of a result of `op` with the given aval: a plain array, or an Array of
+    a lower level than `level`.
 
-    Without `copy` it may be the array that the caller gave, to be read only.
-
-    Raises DimensionMismatch for another shape, TypeError for an Array of this level.
+    Without `copy` it may be the caller's array, which must not be written to. Raises
+    DimensionMismatch for another shape, and TypeError for an Array of this level.
     """
     if type(value) is float and not aval.shape:
         return np.array(value, aval.dtype)

@@ -1,15 +1,14 @@
-"""Walks of graphs that were walked before, as straight functions.
+"""Generated functions for backward passes of graphs with the same structure.
 
-A graph of the same plans, with the same edges, comes again at every step of a training loop. After
-some walks a function is written for it: the first half looks whether a graph is such a one, and the
-second half calls the pullbacks one after the other, with a local variable for each cotangent. It
-takes no dict, no sorting and no choices, which is half of the time of a walk through small arrays.
+A training loop makes a graph of the same plans and edges in every step. After some backward passes
+a function is generated for it. The first half checks that a graph has this structure; the second
+half calls the pullbacks in order, with a local variable for each cotangent. It needs no dict, no
+sorting and no branches, which take half of the time of a pass through small arrays.
 
-Whatever the walk depends on is looked at again: the plan of every node, which says its op, shapes,
-dtypes and what is tracked; the edges; the order in which the nodes were made, which is that of the
-sums; that nothing was freed, and no leaf changed since. If anything differs the function gives
-None, and `backward.history` and `backward.sweep` do the walk, or raise. Numbers are the same to
-the last bit.
+The checks cover everything that the pass depends on: the plan of every node, which fixes the op,
+shapes, dtypes and tracked arguments; the edges; the order of the nodes, which is that of the sums;
+and that nothing was freed and no leaf has changed. If a check fails, the function returns None, and
+`backward.history` and `backward.sweep` do the pass, or raise. Results are equal bit for bit.
 """
 
 from collections import Counter
@@ -27,18 +26,20 @@ from .graph import Node
 Replay = Callable[[Node, Any, int, bool], dict[Node, Any] | None]
 
 AFTER = 256
-"""The walks of graphs of one kind before a function is written: as long as that takes."""
-_LARGEST = 500  # nodes of a graph
-_VARIANTS = 4  # functions for one plan of the last op
+"""The number of passes through graphs of one structure after which a function is generated. They
+take about as long as generating it."""
+_LARGEST = 500  # the most nodes of a graph
+_VARIANTS = 4  # the most functions for one plan of the last op
 _PLANS = 256
 known: dict[Any, tuple[Replay, ...]] = {}
-"""The functions for graphs whose last op has a plan. One takes what `backward.pulled` takes, and
-gives cotangents of the leaves, or None where the graph is another one."""
+"""The functions for graphs by the plan of the last op. They take the arguments of
+`backward.pulled`, and return the cotangents of the leaves, or None for a graph of another
+structure."""
 _walks: dict[tuple[Any, int], int] = {}
 
 
 def note(root: Node, nodes: list[Node]) -> None:
-    """Count a walk of `nodes`, oldest first, and write its function when it has come often."""
+    """Count a pass through `nodes`, oldest first, and generate its function if it is frequent."""
     if _is_made_anew(root.plan):
         return
     key = root.plan, len(nodes)
@@ -56,8 +57,8 @@ def note(root: Node, nodes: list[Node]) -> None:
 
 
 def joined(total: Any, own: bool, part: Any) -> tuple[Any, bool]:
-    """A sum of contributions with one more, as in `backward.sweep`, and whether it is a buffer of
-    this walk, in C order."""
+    """Add a contribution to a sum, as `backward.sweep` does. Returns the sum, and whether it is a
+    buffer of this pass, in C order."""
     if part is None:
         return total, own
     if total is None:
@@ -70,7 +71,7 @@ def joined(total: Any, own: bool, part: Any) -> tuple[Any, bool]:
 
 
 def added(total: Any, own: bool, plan: Any, value: np.ndarray, ct: Any) -> tuple[Any, bool]:
-    """A sum of contributions with that of `value[index]`, added in place."""
+    """Add the contribution of `value[index]` to a sum in place."""
     if not own:
         total = np.zeros(value.shape, value.dtype) if total is None else np.array(total, order="C")
     plan.add_into(total, ct)
@@ -78,7 +79,7 @@ def added(total: Any, own: bool, plan: Any, value: np.ndarray, ct: Any) -> tuple
 
 
 def _written(nodes: list[Node]) -> Replay | None:
-    """The function that walks graphs like this one; None where a walk depends on more."""
+    """The function for graphs of this structure; None if the pass depends on more."""
     place = {node: k for k, node in enumerate(nodes)}
     leaves: list[Any] = []
     if len(nodes) > _LARGEST:
@@ -86,15 +87,15 @@ def _written(nodes: list[Node]) -> Replay | None:
     for node in nodes:
         for parent in node.parents:
             if parent is not None and parent not in place and parent not in leaves:
-                if parent.plan is not None:  # older than the run that asks
+                if parent.plan is not None:  # older than `since`
                     return None
                 leaves.append(parent)
         plan = node.plan
-        # What users wrote may hold anything, which is not to be kept.
+        # A user's primitive may refer to anything, and must not be kept alive.
         theirs = _is_made_anew(plan) and not plan.primitive.registered
         if theirs or not node.parents or type(node) is not Node:
             return None
-        # Long arrays gain by what only the walk knows, and nothing by fewer frames.
+        # These are for long arrays, for which only `sweep` has the fast algorithms.
         if plan.expands or plan.gives_uniform or plan.writes:
             return None
     leaves.sort(key=lambda leaf: leaf.time)
@@ -104,14 +105,14 @@ def _written(nodes: list[Node]) -> Replay | None:
 
 
 class _Writer:
-    """Writes the function for a graph. Of node `n3` the saved values are `s3` and the cotangent is
-    `c_n3`, which is a buffer of the walk where `own_n3`."""
+    """Writes the function for a graph. Node `n3` has the saved values `s3` and the cotangent
+    `c_n3`, which is a buffer of this pass if `own_n3` is true."""
 
     def __init__(self, nodes: list[Node], leaves: list[Node], names: dict[Node, str]):
         self.nodes, self.leaves, self.names = nodes, leaves, names
         self.lines: list[str] = []
         self.scope: dict[str, Any] = {"joined": joined, "added": added, "ndarray": np.ndarray}
-        # What a pullback may leave out is None, and so may be what is pulled from that.
+        # Nodes whose cotangent may be None, as a pullback may omit a contribution.
         self.doubtful: set[Node] = set()
         self.reached = {nodes[-1]}
         edges = Counter(p for node in nodes for p in node.parents if p is not None)
@@ -134,7 +135,7 @@ class _Writer:
         return self.scope["replay"]
 
     def checks(self) -> None:
-        """Look whether the graph is like this one, and name its nodes."""
+        """Check the structure of the graph, and assign its nodes to variables."""
         last = len(self.nodes) - 1
         met = {self.nodes[last]}
         for k in range(last, -1, -1):
@@ -145,7 +146,7 @@ class _Writer:
             else:
                 self.scope[f"plan{k}"] = plan
                 other = f"n{k}.plan is not plan{k}"
-            # In the order in which `backward.sweep` reads them, as other threads may free.
+            # Read in the order of `backward.sweep`, as another thread may free the graph.
             self.lines += [
                 f"above, s{k} = n{k}.parents, n{k}.saved",
                 f"if not s{k} or {other}: return None",
@@ -176,7 +177,7 @@ class _Writer:
         self.lines += [f"own_{self.names[parent]} = False" for parent in self.summed]
 
     def pull(self, k: int) -> None:
-        """Pull the cotangent of a node, add up what it gives, and let the node go."""
+        """Pull the cotangent of a node back, add the contributions, and release the node."""
         node, plan, c = self.nodes[k], self.nodes[k].plan, f"c_n{k}"
         lines, doubtful = [], node in self.doubtful
         if node not in self.reached:
@@ -213,7 +214,7 @@ class _Writer:
         self.lines.append(f"n{k} = s{k} = {c} = None")
 
     def sum(self, name: str, part: str, doubtful: bool) -> list[str]:
-        """Add one more contribution to those that were there; `joined` where one may be None."""
+        """Add a contribution to a sum; by `joined` if one of them may be None."""
         total, own = f"c_{name}", f"own_{name}"
         if doubtful:
             return [f"{total}, {own} = joined({total}, {own}, {part})"]
@@ -228,7 +229,7 @@ class _Writer:
         return node in self.doubtful or node not in self.reached
 
     def note(self, parent: Node, doubtful: bool) -> None:
-        """One more contribution to `parent`, which is there for sure or not."""
+        """Note a contribution to `parent`, which may be None if `doubtful`."""
         if not doubtful:
             self.doubtful.discard(parent)
         elif parent not in self.reached:
@@ -237,12 +238,12 @@ class _Writer:
 
 
 def _is_made_anew(plan: Any) -> bool:
-    """Whether each op of the primitive has a plan of its own: parameters may be anything."""
+    """Whether each call of the primitive has a new plan, as its parameters may be anything."""
     return isinstance(plan.primitive.plans, Unplanned)
 
 
 def _given(plan: Any) -> set[int] | None:
-    """The positions that always get a contribution, while others get none; None: who knows."""
+    """The positions that always get a contribution, if all others never do; None if not known."""
     if plan.complete:
         return {i for i, needs in enumerate(plan.need) if needs}
     if not isinstance(plan, ElementwisePlan):

@@ -1,8 +1,8 @@
 """TrackedArray: an array that remembers how it was computed.
 
-`type(x) is TrackedArray` means the base level with plain data; `bind1` and `bind2` are short ways
-through that case. What is tracked inside another transformation is a `NestedTracked`, whose data
-may itself be tracked, dual or symbolic.
+`type(x) is TrackedArray` means the base level with plain data; `bind1` and `bind2` are fast paths
+for that case. Arrays tracked inside of another transformation are of the class `NestedTracked`;
+their data may itself be tracked, dual or symbolic.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,24 +11,35 @@ from weakref import ref
 
 import numpy as np
 
-from ..capi import gate
+from ..capi import gate, recording
+from ..capi.graph_objects import GraphObjects
+from ..capi.replaceable import replaceable
 from ..core import errstate, memory, modes
 from ..core.array import Array
-from ..core.fillable import PLAIN
+from ..core.fillable import PLAIN, Fillable
 from ..core.modes import active
-from ..core.primitive import Primitive, bind
+from ..core.primitive import Aval, Primitive, bind
 from ..core.steps import Index
 from ..eager import plans as eager
 from ..eager.elementwise import ElementwisePlan
-from ..errors import DimensionMismatch, GraphError
 from ..rules.families import ufunc_primitives
 from ..rules.index import slice_plan
 from . import backward, gradients, graph, operands, writing
-from .base import GraphArray, plain_value
-from .fixed import constant_op
-from .graph import Leaf, NestedLeaf, Node, add_child, depends_on_argument, tick
-from .operands import aval_of, ones, plain_operand
-from .writing import Overwritten
+from .base import GraphArray, operand_parts, plain_value
+from .constant_op import constant_op
+from .graph import FIRST_LIMIT, Leaf, NestedLeaf, Node, add_child, depends_on_argument, tick
+from .operands import SHORT, aval_of, plain_operand
+
+
+def _objects() -> GraphObjects:
+    """The objects that C versions of the functions here refer to."""
+    return GraphObjects(
+        array=TrackedArray, node=Node, leaf=Leaf, plan=eager.Plan, often=ElementwisePlan,
+        aval=Aval, fillable=Fillable, avals=Aval._known, active=active, short=SHORT,
+        first_limit=FIRST_LIMIT, tick=tick, add_child=add_child, aval_of=aval_of,
+        plain_operand=plain_operand, error_state=errstate.CURRENT,
+        default_state=errstate.quiet.words,
+    )  # fmt: skip
 
 
 class TrackedArray(GraphArray):
@@ -40,19 +51,32 @@ class TrackedArray(GraphArray):
 
     __slots__ = ()
     value_slots = ("node",)
-    # Above the base level, of a view that has to be read anew, of values that were written over:
-    # set where these classes are defined.
+    # Subclasses, set where they are defined: arrays above the base level, views whose elements have
+    # changed, and arrays of nodes whose values were overwritten.
     nested: ClassVar[type["TrackedArray"]]
-    stale: ClassVar[type["TrackedArray"]]
+    stale_view: ClassVar[type["TrackedArray"]]
     overwritten: ClassVar[type["TrackedArray"]]
 
     @classmethod
     def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
-        return record(primitive, args, params)
+        """Apply a primitive at the base level, and record it in the graph."""
+        if len(args) == 1 and type(args[0]) is TrackedArray:
+            return TrackedArray.bind1(primitive, *args, **params)
+        parents, values, kinds = operand_parts(0, primitive, args)
+        if len(kinds) == 2 and parents[0] is parents[1] and primitive.plan_class is ElementwisePlan:
+            kinds = kinds[:1]
+        if not primitive.differentiable:
+            return bind(primitive, *values, **params)
+        plan = eager.plan_for(primitive, kinds, params)
+        out = plan.forward(*values)
+        if out.base is not None and any(node is not None and node.plan is None for node in parents):
+            out = np.array(out)
+        return result(plan, parents, values, out)
 
     @staticmethod
+    @replaceable(lambda: recording.Bind1(_objects()))
     def bind1(primitive: Primitive, x, **params):
-        """`bind(primitive, x, **params)`, short for an array of the base level."""
+        """`bind(primitive, x, **params)`: a fast path for an array of the base level."""
         if type(x) is not TrackedArray or (errstate.asked() and not primitive.inlines):
             return bind(primitive, x, **params)
         aval, node = x.aval, x.node
@@ -64,13 +88,15 @@ class TrackedArray(GraphArray):
         value = node.value
         out = plan.forward(value)
         if node.plan is None and out.base is not None:
-            # A leaf's data may change in place: nothing computed from it may be a view of it.
+            # A leaf's data may change in place: no result may be a view of it.
             out = np.array(out)
         return result(plan, (node,), (aval,) if plan.adds else (value,), out)
 
     @staticmethod
+    @replaceable(lambda: recording.Bind2(_objects()))
     def bind2(primitive: Primitive, x, y):
-        """`bind(primitive, x, y)`, short for arrays of the base level, plain arrays and numbers."""
+        """`bind(primitive, x, y)`: a fast path for arrays of the base level, plain arrays and
+        numbers."""
         if errstate.asked():
             return bind(primitive, x, y)
         if type(x) is TrackedArray:
@@ -93,6 +119,8 @@ class TrackedArray(GraphArray):
             return bind(primitive, x, y)
         plan = primitive.plans.get((x_kind,) if x_node is y_node else (x_kind, y_kind))
         if plan is None:
+            if not primitive.differentiable:
+                return primitive.evaluate(x_value, y_value)
             return bind(primitive, x, y)
         out = plan.forward(x_value, y_value)
         return result(plan, (x_node, y_node), (x_value, y_value), out)
@@ -124,48 +152,35 @@ class TrackedArray(GraphArray):
         """Add the gradient of this array to the `.grad` of every leaf that it depends on.
 
         Arguments:
-            cotangent: what to pull back, of this array's shape; may be left out for one element.
-            retain: arrays between, such as `[h1, h2]`, whose `.grad` is set too.
-            keep_grads: set `.grad` of every array between.
-            keep_graph: leave the graph as it is, for another backward pass.
-            create_graph: make gradients tracked, to be differentiated again; keeps the graph.
+            cotangent: the cotangent of this array, of its shape; optional for one element.
+            retain: intermediate arrays, such as `[h1, h2]`, whose `.grad` is set too.
+            keep_grads: set `.grad` of every intermediate array.
+            keep_graph: do not free the graph, so that another backward pass can use it.
+            create_graph: make the gradients tracked, so that they can be differentiated again;
+                keeps the graph.
 
-        Raises DimensionMismatch for a cotangent of another shape or a missing one, GraphError
-        where the graph was freed, data that it needs has changed, or this array was not computed
-        from one to retain. All gradients are added in one
-        step, or none: threads may share leaves. Those that walk one graph keep it, or get a
-        GraphError where another one has freed a part.
+        Raises DimensionMismatch for a cotangent that is missing or of another shape, and GraphError
+        if the graph was freed, if data that the pass needs has changed, or if this array was not
+        computed from one in `retain`.
+
+        Gradients are added all in one step, or none of them, so threads may share leaves. Threads
+        that walk the same graph must keep it, or raise GraphError when another thread has freed a
+        part.
 
         >>> x = nbgrad.track(3.0)
         >>> (x * x).backward()
         >>> float(x.grad)
         6.0
         """
-        node = self.node
-        if not node.parents and node.plan is not None and node.saved == ():
-            raise GraphError(
-                f"backward of {node.name}, which was computed from no tracked array: there is no "
-                "graph to walk; inside of no_tracking() none is made"
-            )
-        if cotangent is None:
-            aval = self.aval
-            if aval.size != 1:
-                raise DimensionMismatch(
-                    f"backward of an array of shape {self.shape} needs a cotangent of that shape, "
-                    "such as z.backward(np.ones(z.shape)); only one element needs none"
-                )
-            seed = ones(aval)
-        else:
-            level = self.level + create_graph
-            seed = operands.cotangent(cotangent, self.aval, self.name, level, copy=create_graph)
-        free = not (keep_graph or create_graph)
-        if retain is None and not (keep_grads or create_graph):
-            return gradients.hand_out(backward.pulled(node, seed, free=free), seed)
-        nodes = backward.history(node)
-        keep = set(nodes) if keep_grads else ()
-        if retain is not None:
-            keep = {*keep, *backward.retained(nodes, retain)}
-        cotangents = backward.sweep({node: seed}, nodes, tracked=create_graph, keep=keep, free=free)
+        node, aval = self.node, self.aval
+        if cotangent is retain is None and aval.size == 1 and node.parents:
+            if not (keep_grads or create_graph):
+                seed = operands.ones(aval)
+                found = backward.pulled(node, seed, free=not keep_graph)
+                return gradients.hand_out(found, seed)
+        cotangents, seed = backward.cotangents(
+            self, cotangent, retain, keep_grads, keep_graph, create_graph
+        )
         if create_graph:
             for leaf, ct in cotangents.items():
                 if not isinstance(ct, Array):
@@ -192,22 +207,22 @@ class TrackedArray(GraphArray):
         node.array = ref(self)
 
     def _leave(self):
-        """Leave the node, for which another array stands when it is asked for one."""
-        self.node.array = _nobody
+        """Leave the node, which gets another array when one is asked for."""
+        self.node.array = _no_array
 
     def _invalidate(self):
-        """Drop the node, and the class by which fast paths know that there is one."""
+        """Drop the node; change the class, as fast paths rely on a TrackedArray having one."""
         node = self.node
         del self.node
         if type(self) is TrackedArray:
-            self.__class__ = TrackedArray.stale
-        node.array = _nobody
+            self.__class__ = TrackedArray.stale_view
+        node.array = _no_array
         writing.release(node)
 
     def _write(self, path, value, what):
-        """Write to the values in place, and note that in the graph."""
+        """Write to the values in place, and record that in the graph."""
         self._require_computed(what)
-        operand = writing.operand_of(value, self, what)  # which may be a view of this array
+        operand = writing.operand_of(value, self, what)  # may be a view of this array
         memory.invalidate_views(self)
         old, new = self.node, result(*writing.in_place(self, path, operand, what))
         self._leave()
@@ -215,8 +230,8 @@ class TrackedArray(GraphArray):
         writing.pass_on(old, self.node)
 
     def _snapshot(self) -> "TrackedArray":
-        """This value, whatever is written to the array afterwards."""
-        node = self.node  # of a stale view, which is none then
+        """An array that keeps this value when the array is written to."""
+        node = self.node  # reading it refreshes a stale view
         array = type(self)()
         array.node, array.aval = node, self.aval
         array.origin = array.views = None
@@ -224,52 +239,19 @@ class TrackedArray(GraphArray):
         return array
 
     def __reduce__(self):
-        """A pickle keeps the value, and the name of a leaf: it is read as a leaf. The gradient and
-        the graph stay behind, as other processes know nothing of them; so inside of a
-        transformation, whose result needs them, this raises UntrackedError."""
+        """Pickle the value and the name, without gradient and graph; unpickling gives a leaf.
+        Raises UntrackedError inside of a transformation, whose result depends on the graph."""
         if self.level or depends_on_argument(self.node):
             return super().__reduce__()
-        return make_leaf, (np.array(plain_value(self)), getattr(self.node, "label", ""), 0)
+        return _unpickled, (np.array(plain_value(self)), getattr(self.node, "label", ""))
 
 
 # -- recording ------------------------------------------------------------------------------------
 
 
-def record(primitive: Primitive, args: Sequence, params: dict):
-    """Apply a primitive at the base level, and note it in the graph."""
-    if len(args) == 1 and type(args[0]) is TrackedArray:
-        return TrackedArray.bind1(primitive, *args, **params)
-    parents, values, kinds = take_apart(0, primitive, args)
-    if len(kinds) == 2 and parents[0] is parents[1] and primitive.plan_class is ElementwisePlan:
-        kinds = kinds[:1]
-    if not primitive.differentiable:
-        return bind(primitive, *values, **params)
-    plan = eager.plan_for(primitive, kinds, params)
-    out = plan.forward(*values)
-    if out.base is not None and any(node is not None and node.plan is None for node in parents):
-        out = np.array(out)
-    return result(plan, parents, values, out)
-
-
-def take_apart(level: int, primitive: Primitive, args: Sequence) -> tuple[tuple, tuple, tuple]:
-    """Node (or None), value and kind of each argument."""
-    parents, values, kinds = [], [], []
-    for arg in args:
-        if isinstance(arg, TrackedArray) and arg.level == level:
-            node = arg.node
-            parents.append(node)
-            values.append(node.value)
-            kinds.append(arg.aval)
-        else:
-            kind, value = plain_operand(arg, primitive)
-            parents.append(None)
-            values.append(value)
-            kinds.append(kind)
-    return tuple(parents), tuple(values), tuple(kinds)
-
-
+@replaceable(lambda: recording.Result(_objects()))
 def result(plan, parents: tuple, saved: tuple, value) -> TrackedArray:
-    """The array of a new node of the base level, noted under its parents."""
+    """The array of a new node of the base level, which is added to the children of its parents."""
     node = Node()
     node.plan = plan
     if active:
@@ -277,7 +259,7 @@ def result(plan, parents: tuple, saved: tuple, value) -> TrackedArray:
             modes.watch_forward(node, saved, value)
         if modes.guarding():
             modes.note_saved(node, saved)
-        # What is written to keeps its history; a constant stays one.
+        # A write to a tracked array stays tracked.
         if modes.untracked() and not (plan.writes and parents[0].parents):
             parents = saved = ()
     node.parents = parents
@@ -303,13 +285,12 @@ def result(plan, parents: tuple, saved: tuple, value) -> TrackedArray:
     return array
 
 
-def _nobody() -> None:
-    """What stands for the array of a node that lost it: `handle` then makes a new one."""
-    return None
+def _no_array() -> None:
+    """The weak reference to its array of a node that has none."""
 
 
 def _handle(node: Node) -> TrackedArray:
-    if type(node.value) is Overwritten:
+    if type(node.value) is writing.Overwritten:
         array = TrackedArray.overwritten()
     else:
         array = TrackedArray() if node.level == 0 else TrackedArray.nested()
@@ -324,6 +305,7 @@ graph.make_handle = _handle
 errstate.entries.add(TrackedArray.__array_ufunc__.__code__)
 
 
+@replaceable(lambda: recording.MakeLeaf(_objects()))
 def make_leaf(value, name: str, level: int) -> TrackedArray:
     """A leaf at `level`; `value` may be an array of a lower level."""
     if level == 0:
@@ -332,8 +314,8 @@ def make_leaf(value, name: str, level: int) -> TrackedArray:
         node, array = NestedLeaf(), TrackedArray.nested()
         node.level = level
     node.value, node.label, node.alive = value, name, gate.alive
-    # A list from the start: threads may share a leaf, and appending to a list is safe.
-    node.children, node.grad = [64], None
+    # A list from the start: threads may share a leaf, and appending to a list is atomic.
+    node.children, node.grad = [FIRST_LIMIT], None
     node.time = node.changed = tick()
     node.array = ref(array)
     array.aval = aval_of(value)
@@ -342,8 +324,12 @@ def make_leaf(value, name: str, level: int) -> TrackedArray:
     return array
 
 
+def _unpickled(value: np.ndarray, name: str) -> TrackedArray:
+    return make_leaf(value, name, 0)
+
+
 def below(x: Any, level: int) -> Any:
-    """The value of x without the graphs of what was tracked at `level` or above."""
+    """The value of x below `level`: without the graphs of that level and those above."""
     while issubclass(type(x), TrackedArray) and x.level >= level:
         x = x.node.value
     return x

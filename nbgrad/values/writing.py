@@ -1,8 +1,8 @@
 """Writes to the values of computed arrays at the base level.
 
 A write is a node of the graph, `assign`, whose value is the memory of the node before it, changed
-where it was written to: so it costs what it writes. The memory is copied first where anything else
-reads it, such as an op that saved it for its pullback, which therefore finds the old values.
+in place, so its cost is that of the elements written. The memory is copied first if anything else
+refers to it, such as an op that saved it for its pullback.
 """
 
 import sys
@@ -26,7 +26,7 @@ from .operands import real_array
 
 
 class Overwritten:
-    """Stands for the value of a node whose memory was written to."""
+    """In place of the value of a node whose memory was overwritten."""
 
     __slots__ = ("dtype", "name", "shape")
 
@@ -41,14 +41,15 @@ class Overwritten:
 
 
 class WritePlan(eager.FunctionPlan):
-    """A write: the walk backward clears what was overwritten in the cotangent's own memory."""
+    """The plan of a write. Its pullback clears the overwritten elements of the cotangent in
+    place."""
 
     __slots__ = ()
     writes = True
 
     def take_out(self, ct: np.ndarray) -> Any:
-        """The cotangent of what was written, from that of the whole array, which has zeros there
-        afterwards; `ct` is contiguous, and belongs to the caller alone."""
+        """Return the cotangent of the written value, and set these elements of `ct` to zero. `ct`
+        is contiguous and not aliased."""
         place = self.params["index"]
         part, index = (place.view(ct), place.index) if type(place) is Path else (ct, place)
         _, is_wanted = self.need
@@ -63,10 +64,10 @@ class WritePlan(eager.FunctionPlan):
 def in_place(
     x: Any, path: Path, operand: tuple[Node | None, Any, Any], what: str
 ) -> tuple[Any, tuple, tuple, np.ndarray]:
-    """Write an operand to the values of x, of which there are no views that have a value: plan,
-    parents, what is saved, and value of the new node.
+    """Write an operand to the values of x, whose views are all stale. Returns the plan, parents,
+    saved values and value of the new node.
 
-    Raises IndexError as NumPy does, DimensionMismatch for a value that does not fill the place.
+    Raises IndexError as NumPy does, and DimensionMismatch for a value of another shape.
     """
     node, aval = x.node, x.aval
     source, kind, value = operand
@@ -82,8 +83,7 @@ def in_place(
 
 
 def change(owner: Any, slot: str, path: Path, index: Any, value: Any) -> None:
-    """Write to the plain array in a slot: in its memory, or in that of a copy where anything else
-    reads it."""
+    """Write to the plain array in a slot; copy it first if anything else refers to it."""
     array = getattr(owner, slot)
     if array.base is not None or not array.flags.carray or _holders(array) > _ALONE:
         array = np.array(array, order="C")
@@ -93,20 +93,20 @@ def change(owner: Any, slot: str, path: Path, index: Any, value: Any) -> None:
 
 
 def pass_on(old: Node, new: Node) -> None:
-    """Let go of the value of a node whose memory a write went to."""
+    """Drop the value of a node whose memory was overwritten."""
     if old.value is new.value:
         old.value = Overwritten(new.value, old.name)
 
 
 def release(node: Node) -> None:
-    """Let go of the value of a view that nothing else reads, so that the memory is not shared."""
+    """Drop the value of a view without other references, so that its memory is not shared."""
     value = node.value
     if type(value) is np.ndarray and value.base is not None and _holders(value) == _ALONE:
         node.value = Overwritten(value, node.name)
 
 
 def operand_of(value: Any, x: Any, what: str) -> tuple[Node | None, Any, Any]:
-    """Node (or None), kind and value of what is written to x."""
+    """Node (or None), kind and value of an operand that is written to x."""
     what = what.format("y")
     if isinstance(value, Array):
         if value.level or not hasattr(value, "node"):
@@ -128,7 +128,7 @@ _NUMBER = Aval.of((), np.dtype(np.float64))
 
 
 def placed(path: Path, x: np.ndarray, value: Any, what: str) -> tuple[Any, Any]:
-    """An index that nothing else changes, and the value in a shape that fills it."""
+    """A copy of the index, and the value in a shape that broadcasts to the indexed part."""
     index = held(without_lists(path.index))
     return index, _fitted(value, _room(path.view(x), index), what.format("y"))
 
@@ -146,7 +146,7 @@ def _room(part: np.ndarray, index: Any) -> tuple[int, ...]:
 
 
 def _fitted(value: Any, shape: tuple[int, ...], what: str) -> Any:
-    """A value as it fills a shape: NumPy ignores axes of length 1 in front."""
+    """A value without leading axes of length 1, which NumPy ignores in an assignment."""
     given = np.shape(value)
     if given == () or given == shape:
         return value
@@ -166,8 +166,8 @@ def _fitted(value: Any, shape: tuple[int, ...], what: str) -> Any:
 
 
 def _is_free(node: Node) -> bool:
-    """Whether only the node reads its memory: no other op saved it, no view shares it, and
-    the pullback of the node does not ask for its result."""
+    """Whether the memory of a node can be overwritten: no other op has saved it, no view shares it,
+    and the pullback of the node does not read its result."""
     value, plan = node.value, node.plan
     if value.base is not None or not value.flags.carray or _holders(value) > _ALONE:
         return False
@@ -178,14 +178,14 @@ def _is_free(node: Node) -> bool:
 
 
 def _reads_result(plan: Any) -> bool:
-    """Whether the pullback of an elementwise op may ask for its result."""
+    """Whether the pullback of an elementwise op may read its result."""
     primitive = plan.primitive
     traced = emission.pullback_of(primitive, plan.params, plan.need, plan.same)
     return bool(primitive.kernels) or "out" in traced.reads
 
 
 def _holders(value: np.ndarray) -> int:
-    """How many references there are to an array."""
+    """The reference count of an array."""
     return sys.getrefcount(value)
 
 
@@ -198,5 +198,5 @@ def _measured() -> int:
 
 
 _ALONE = _measured()
-"""The references to the value of a node that is a local variable of the caller, too; 0, so that all
-arrays are copied, on an interpreter that does not count them one by one."""
+"""The reference count of the value of a node that is also a local variable of the caller; 0 on an
+interpreter with other reference counts, so that all arrays are copied."""

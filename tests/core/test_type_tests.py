@@ -267,9 +267,9 @@ FACES = np.ndarray, np.float64, np.float32, np.int64, np.bool_
 APART = (
     "bench",
     "cli",
-    "codegen",
+    "compiler",
     "experiments",
-    "jit",
+    "ir",
     "__main__.py",
 )  # of users, or without arrays
 

@@ -1,9 +1,9 @@
-"""The short ways of recording an op, as C functions: the same values, nodes and edges as those in
-Python, to which all else is left."""
+"""C versions of replaceable functions make the same values, nodes and edges as their definitions in
+Python, and call these for arguments that they do not handle."""
 
 import gc
 import sys
-from functools import partial
+import warnings
 from typing import Any
 from weakref import ref
 
@@ -12,13 +12,11 @@ import pytest
 
 import nbgrad
 from nbgrad import track
-from nbgrad.capi.builtin import function
+from nbgrad.capi.replaceable import replaceables
 from nbgrad.core import errstate
 from nbgrad.core.primitive import Primitive
 from nbgrad.values import gradients, tracked
 from nbgrad.values.graph import add_child
-from nbgrad.values.handing import HandOut, Reset
-from nbgrad.values.recording import Bind1, Bind2, MakeLeaf, Result
 from nbgrad.values.tracked import TrackedArray
 
 X, Y = np.linspace(-1.0, 2.0, 6).reshape(2, 3), np.linspace(0.5, 1.5, 6).reshape(2, 3)
@@ -30,11 +28,22 @@ def asked(*args, **options):
     return "asked", args, options
 
 
-def short(writer: Any) -> Any:
-    return function(partial(writer, TrackedArray), asked)
+def c_version(name: str) -> Any:
+    return replaceables[f"nbgrad.{name}"].c_version(asked)
 
 
-bind1, bind2, result, make_leaf = map(short, (Bind1, Bind2, Result, MakeLeaf))
+bind1, bind2 = (
+    c_version("values.tracked.TrackedArray.bind1"),
+    c_version("values.tracked.TrackedArray.bind2"),
+)
+result, make_leaf = c_version("values.tracked.result"), c_version("values.tracked.make_leaf")
+hand_out, reset = c_version("values.gradients._hand_out"), c_version("values.reset._reset")
+is_asked = c_version("core.errstate.asked")
+COMPARED = [bind1, bind2, result, make_leaf, hand_out, reset, is_asked]
+
+
+def test_every_c_version_is_compared_here():
+    assert len(replaceables) == len(COMPARED)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +154,6 @@ def test_a_result_of_any_number_of_parents():
 
 @pytest.mark.parametrize("kind", ["own", "shared", "seed", "view", "scalar"])
 def test_gradients_are_handed_out_as_in_python(kind):
-    hand_out = function(HandOut, asked)
     for before in (None, np.full((2, 3), 10.0)):
         leaves, base = [track(X), track(X)], np.arange(12.0).reshape(4, 3)
         ct: Any = {"view": base[:2], "scalar": np.float64(3.0)}.get(kind, base[:2].copy())
@@ -166,7 +174,6 @@ def test_gradients_are_handed_out_as_in_python(kind):
 
 
 def test_leaves_without_children_are_reset_and_others_left_alone():
-    reset = function(partial(Reset, TrackedArray), asked)
     x, y = track(X), track(Y)
     x.node.grad = y.node.grad = X
     z = x * 2.0
@@ -178,10 +185,23 @@ def test_leaves_without_children_are_reset_and_others_left_alone():
     assert x.node.children is not y.node.children
 
 
+def test_the_error_state_is_asked_for_as_in_python(filters_count):
+    in_python = replaceables["nbgrad.core.errstate.asked"].definition
+    with warnings.catch_warnings():
+        warnings.resetwarnings()
+        warnings.simplefilter("ignore", RuntimeWarning)
+        assert in_python() is False is is_asked()  # the definition has noted this state
+        warnings.simplefilter("error", RuntimeWarning)
+        assert is_asked()[0] == "asked" and in_python()
+    for state in ("raise", "warn", "ignore"):
+        with np.errstate(all=state):
+            assert is_asked()[0] == "asked"
+            assert in_python() or is_asked() is False
+
+
 def test_nothing_leaks():
     x, y, m = track(X), track(Y), track(X)
     assert not errstate.asked()  # which notes the filters of warnings of this test
-    hand_out, reset = function(HandOut, asked), function(partial(Reset, TrackedArray), asked)
 
     def work():
         z = bind2(MULTIPLY, bind2(MULTIPLY, x, 3), y)

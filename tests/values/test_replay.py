@@ -10,8 +10,8 @@ import pytest
 
 import nbgrad
 from nbgrad import GraphError, track
+from nbgrad.capi import replaceable
 from nbgrad.core import modes
-from nbgrad.eager import launching
 from nbgrad.values import backward, replay
 
 X, W = np.linspace(-1.0, 2.0, 12).reshape(4, 3), np.linspace(0.5, 1.5, 9).reshape(3, 3)
@@ -39,7 +39,7 @@ PROGRAMS = {
 def soon(monkeypatch):
     """Functions are written after two walks, launchers at once; gives the walks that are known."""
     monkeypatch.setattr(replay, "AFTER", 2)
-    monkeypatch.setattr(launching, "AFTER", 1)
+    monkeypatch.setattr(replaceable, "AFTER", 1)
     monkeypatch.setattr(replay, "known", known := {})
     monkeypatch.setattr(replay, "_walks", {})
     return known

@@ -7,7 +7,7 @@ import pytest
 from children import run
 
 from nbgrad.compiler.kernel import undisturbed
-from nbgrad.runtime.gc_freeze import lasting, uncollected
+from nbgrad.runtime.gc_freeze import into_oldest_generation, uncollected
 
 
 class _Ring:
@@ -25,7 +25,7 @@ def _collector():
 
 def test_nothing_is_collected_meanwhile_and_everything_later():
     gc.enable()
-    with lasting():
+    with into_oldest_generation():
         assert not gc.isenabled()
         ring = weakref.ref(_Ring())
         assert ring() is not None
@@ -36,14 +36,14 @@ def test_nothing_is_collected_meanwhile_and_everything_later():
 
 def test_an_exception_leaves_the_collector_on():
     gc.enable()
-    with pytest.raises(KeyboardInterrupt), lasting():
+    with pytest.raises(KeyboardInterrupt), into_oldest_generation():
         raise KeyboardInterrupt
     assert gc.isenabled()
 
 
 def test_who_has_turned_it_off_finds_it_off():
     gc.disable()
-    with lasting():
+    with into_oldest_generation():
         assert not gc.isenabled()
     assert not gc.isenabled()
 
@@ -52,7 +52,7 @@ def test_what_is_frozen_stays_frozen():
     gc.enable()
     gc.freeze()
     count = gc.get_freeze_count()
-    with lasting():
+    with into_oldest_generation():
         pass
     assert 0 < gc.get_freeze_count() <= count
 
@@ -62,7 +62,7 @@ def test_the_import_leaves_the_collector_on():
     assert session.result == [True, 0]
 
 
-@pytest.mark.parametrize("period", [uncollected, lasting, undisturbed])
+@pytest.mark.parametrize("period", [uncollected, into_oldest_generation, undisturbed])
 @pytest.mark.parametrize("collects", [True, False])
 def test_garbage_is_collected_afterwards_as_before(period, collects):
     (gc.enable if collects else gc.disable)()

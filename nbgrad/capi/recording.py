@@ -1,71 +1,53 @@
-"""The short ways of `tracked.py` as C functions: ops on arrays of the base level and on numbers,
-that have a plan, while no mode is active. Whatever else comes is left to the functions in Python,
-whose meaning these have. Those are called first, as a C function takes some milliseconds to write.
+"""C versions of the functions that record an op in the graph.
+
+They are `result`, `make_leaf`, and `bind1` and `bind2` for arrays of the base level and numbers, if
+the plan is known and no mode is active. All other calls go to the definitions in
+`values/tracked.py`.
 """
 
 from typing import Any
 
 import numpy as np
 
-from ..capi import emitter as native
-from ..capi import gate
-from ..capi.builtin import slots
-from ..capi.emitter import ALWAYS, NOTHING, WORD, Emitter, word
-from ..core.array import Array
-from ..core.fillable import Fillable
-from ..core.modes import active
-from ..core.primitive import Aval
-from ..eager.elementwise import ElementwisePlan
-from ..eager.plans import Plan
-from .base import GraphArray
-from .graph import Leaf, Node, add_child, tick
-from .operands import SHORT, aval_of, plain_operand
-from .quiet import demand_quiet
+from . import emitter as native
+from . import gate
+from .builtin import slots
+from .emitter import ALWAYS, NOTHING, WORD, word
+from .error_state import demand_default_state
+from .graph_objects import GraphObjects, NodeEmitter
 
 
-class OfNodes(Emitter):
-    """Writes a function on nodes of the base level."""
+class Recorder(NodeEmitter):
+    """Writes a function that records an op in the graph and returns its array."""
 
-    def __init__(self, count: int, keywords: bool = False):
-        super().__init__(count, keywords)
-        self.node = slots(Node, *Node.__slots__[1:])
-
-    def is_node(self, x: Any) -> Any:
-        """Whether x is a node of the base level."""
-        return self.is_a(x, id(Node), id(Leaf))
-
-    def is_leaf(self, node: Any) -> Any:
-        """Whether a node is a leaf; any other has a plan."""
-        leaf = self.is_a(node, id(Leaf))
-        self.demand(self.build.or_(leaf, self.is_set(self.load(node, self.node["plan"]))))
-        return leaf
-
-
-class Recorder(OfNodes):
-    """Writes a function that notes an op in the graph and gives an array of the class `kind`."""
-
-    def __init__(self, kind: type, count: int, keywords: bool = False):
-        super().__init__(count, keywords)
-        self.kind = kind
-        self.array = slots(GraphArray, "aval", "node") | slots(Array, "origin", "views")
-        self.plan, self.aval = slots(Plan, "aval"), slots(Aval, "constant")
-        modes = self.python("PySet_Size", WORD, self.constant(active))
+    def __init__(self, objects: GraphObjects, count: int, keywords: bool = False):
+        super().__init__(objects.node, objects.leaf, count, keywords)
+        self.objects = objects
+        self.array = slots(objects.array, "aval", "node", "origin", "views")
+        self.plan, self.aval = slots(objects.plan, "aval"), slots(objects.aval, "constant")
+        modes = self.python("PySet_Size", WORD, self.constant(objects.active))
         self.demand(self.equal(modes, word(0)))
 
+    def is_array(self, x: Any) -> Any:
+        """Whether x is a tracked array of the base level."""
+        return self.is_a(x, id(self.objects.array))
+
+    def is_plan(self, x: Any) -> Any:
+        """Whether x is a plan."""
+        return self.is_instance(x, self.objects.plan, self.objects.often)
+
     def held_all(self, *objects: Any) -> tuple[Any, ...]:
-        """Objects with one more reference, in one of several cases."""
-        for x in objects:
-            self.count(x, 1)
-        return objects
+        """Objects with one more reference each, in one branch of several."""
+        return tuple(map(self.referenced, objects))
 
     def array_parts(self, x: Any) -> tuple[Any, ...]:
-        """Node, kind and value of an array."""
+        """Node, aval and value of a tracked array, with one more reference each."""
         node, aval = self.slot(x, self.array["node"]), self.slot(x, self.array["aval"])
         self.demand(self.is_node(node))
         return self.held_all(node, aval, self.slot(node, self.node["value"]))
 
     def parts(self, x: Any, primitive: Any) -> list[Any]:
-        """Node (or None), kind and value of an operand; they are ours."""
+        """Node (or None), kind and value of an operand, as new references."""
         number = word(id(float))
 
         def whole() -> tuple[Any, ...]:
@@ -75,16 +57,15 @@ class Recorder(OfNodes):
         def constant() -> tuple[Any, ...]:
             aval = self.known_aval(x)
             self.demand(self.is_set(aval))
-            self.demand(self.is_a(aval, id(Aval)))
-            short = self.is_short(x, SHORT)
-            (value,) = self.chosen((short, copied), (ALWAYS, lambda: self.held_all(x)))
+            self.demand(self.is_a(aval, id(self.objects.aval)))
+            short = self.is_short(x, self.objects.short)
+            value = self.either(
+                short, lambda: self.handed(self.copied(x)), lambda: self.referenced(x)
+            )
             return *self.held_all(NOTHING, self.slot(aval, self.aval["constant"])), value
 
-        def copied() -> tuple[Any]:
-            return (self.handed(self.copied(x)),)
-
         def other() -> tuple[Any, ...]:
-            pair = self.called(self.constant(plain_operand), x, primitive)
+            pair = self.called(self.constant(self.objects.plain_operand), x, primitive)
             found = self.held_all(NOTHING, self.item(pair, 0), self.item(pair, 1))
             self.let_go(pair)
             return found
@@ -93,74 +74,73 @@ class Recorder(OfNodes):
             return tuple(self.chosen((self.is_float_array(x), constant), (ALWAYS, other)))
 
         found = self.chosen(
-            (self.is_a(x, id(self.kind)), lambda: self.array_parts(x)),
+            (self.is_array(x), lambda: self.array_parts(x)),
             (self.is_a(x, native.FLOAT), lambda: self.held_all(NOTHING, number, x)),
             (self.is_a(x, native.INTEGER), whole),
             (self.is_a(x, native.ARRAY), plain),
-            (self.is_a(x, id(Fillable)), other),
+            (self.is_a(x, id(self.objects.fillable)), other),
         )
         self.owned += found
         return found
 
     def known_aval(self, array: Any) -> Any:
-        """The aval of an array, borrowed; 0 where it is not known."""
+        """The aval of a plain array as a borrowed reference; 0 if the table has none."""
         shape = self.attribute(array, "shape")
         key = self.packed([shape, self.held(self.dtype(array))])
-        aval = self.python("PyDict_GetItemWithError", WORD, self.constant(Aval._known), key)
+        aval = self.python("PyDict_GetItemWithError", WORD, self.constant(self.objects.avals), key)
         self.let_go(key)
         return aval
 
     def plan_of(self, primitive: Any, key: Any) -> Any:
-        """The plan that a primitive has for a key, which is let go; it is ours."""
+        """The plan that a primitive has for a key, as a new reference; releases the key."""
         plans = self.attribute(primitive, "plans")
         self.demand(self.is_a(plans, native.DICT))
         plan = self.python("PyDict_GetItemWithError", WORD, plans, key)
         missing = self.equal(plan, word(0))
         with self.build.if_then(missing, likely=False):
-            self.python("PyErr_Clear", native.VOID)  # of a key that cannot be one
+            self.python("PyErr_Clear", native.VOID)  # the key cannot be hashed
         self.demand(self.build.not_(missing))
-        self.demand(self.is_instance(plan, Plan, ElementwisePlan))
+        self.demand(self.is_plan(plan))
         self.held(plan)
         self.let_go(key)
         self.let_go(plans)
         return plan
 
     def forward(self, plan: Any, saved: Any, count: int) -> Any:
-        """The value of a plan for so many arguments; it is ours."""
+        """The value that a plan computes from `count` arguments, as a new reference."""
         forward = self.attribute(plan, "forward")
         value = self.called_with(forward, self.place(saved), count)
         self.let_go(forward)
         return value
 
     def aval_for(self, plan: Any, value: Any) -> Any:
-        """The aval of the value that a plan gave; it is ours."""
+        """The aval of a computed value, as a new reference."""
         planned = self.slot(plan, self.plan["aval"])
 
-        def asked() -> tuple[Any]:
-            return (self.handed(self.called(self.constant(aval_of), value)),)
+        def computed() -> Any:
+            return self.handed(self.called(self.constant(self.objects.aval_of), value))
 
-        def looked_up() -> tuple[Any]:
+        def looked_up() -> Any:
             aval = self.known_aval(value)
-            known = self.is_set(aval)
-            return (self.chosen((known, lambda: self.held_all(aval)), (ALWAYS, asked))[0],)
+            return self.either(self.is_set(aval), lambda: self.referenced(aval), computed)
 
-        def found() -> tuple[Any]:
-            is_array = self.is_a(value, native.ARRAY)
-            return (self.chosen((is_array, looked_up), (ALWAYS, asked))[0],)
+        def of_value() -> Any:
+            return self.either(self.is_a(value, native.ARRAY), looked_up, computed)
 
-        known = self.build.not_(self.equal(planned, NOTHING))
-        (aval,) = self.chosen((known, lambda: self.held_all(planned)), (ALWAYS, found))
+        unplanned = self.equal(planned, NOTHING)
+        aval = self.either(unplanned, of_value, lambda: self.referenced(planned))
         self.owned.append(aval)
         return aval
 
     def record(self, plan: Any, parents: Any, saved: Any, value: Any) -> None:
-        """Return the array of a new node, which is handed all four, and tell its parents of it."""
+        """Return the array of a new node, which takes over all four references, and add the node to
+        the children of its parents."""
         aval = self.aval_for(plan, value)
         parts = {"plan": plan, "parents": parents, "saved": saved, "value": value}
         parts |= {name: self.held(NOTHING) for name in ("children", "grad")}
-        parts["time"] = self.called(self.constant(tick))
+        parts["time"] = self.called(self.constant(self.objects.tick))
         named = {self.node[name]: x for name, x in parts.items()}
-        node, array = self.new_pair(Node, named, aval)
+        node, array = self.new_pair(self.objects.node, named, aval)
         child = self.reference(node)
         with self.each(self.length(parents)) as i:
             parent = self.item(parents, i)
@@ -170,8 +150,9 @@ class Recorder(OfNodes):
         self.build.ret(self.handed(array))
 
     def new_pair(self, kind: type, parts: dict[int, Any], aval: Any) -> tuple[Any, Any]:
-        """A node and its array, which is ours; what the slots hold is handed over."""
-        node, array = self.new_object(kind), self.new_object(self.kind)
+        """A new node and its array, as a new reference; `parts` are the values of the slots of the
+        node, which takes over the references."""
+        node, array = self.new_object(kind), self.new_object(self.objects.array)
         parts[self.node["array"]] = self.reference(array)
         for slot, x in parts.items():
             self.store(self.handed(x), node, slot)
@@ -183,13 +164,13 @@ class Recorder(OfNodes):
         return node, array
 
     def tell(self, parent: Any, child: Any) -> None:
-        """`add_child`, by that itself only where a list of children is made or pruned, and where a
-        slot holds something else."""
+        """`add_child(parent, child)`. The function itself is called to make or prune a list of
+        children, and for a slot that holds neither None nor a list."""
         place = self.node["children"]
 
         def known() -> tuple[()]:
             found = self.load(parent, place)
-            # Neither None nor a list stands for a slot that is not set.
+            # A slot that is not set is read as the parent: neither None nor a list.
             children = self.build.select(self.is_set(found), found, parent)
             return tuple(
                 self.chosen(
@@ -217,8 +198,8 @@ class Recorder(OfNodes):
             return ()
 
         def general() -> tuple[()]:
-            self.python("PyErr_Clear", native.VOID)  # of a list that does not begin with its limit
-            self.let_go(self.called(self.constant(add_child), parent, child))
+            self.python("PyErr_Clear", native.VOID)  # the list does not begin with its limit
+            self.let_go(self.called(self.constant(self.objects.add_child), parent, child))
             return ()
 
         self.chosen((self.is_node(parent), known), (ALWAYS, general))
@@ -227,10 +208,10 @@ class Recorder(OfNodes):
 class Result(Recorder):
     """Writes `result(plan, parents, saved, value)`."""
 
-    def __init__(self, kind: type):
-        super().__init__(kind, 4)
+    def __init__(self, objects: GraphObjects):
+        super().__init__(objects, 4)
         plan, parents, saved, value = map(self.argument, range(4))
-        self.demand(self.is_instance(plan, Plan, ElementwisePlan))
+        self.demand(self.is_plan(plan))
         self.demand(self.is_a(parents, native.TUPLE))
         self.record(*map(self.held, (plan, parents, saved, value)))
 
@@ -238,32 +219,38 @@ class Result(Recorder):
 class MakeLeaf(Recorder):
     """Writes `make_leaf(value, name, level)`."""
 
-    def __init__(self, kind: type):
-        super().__init__(kind, 3)
+    def __init__(self, objects: GraphObjects):
+        super().__init__(objects, 3)
         value, name, level = map(self.argument, range(3))
         self.demand(self.equal(level, word(id(0))))
         self.demand(self.is_a(value, native.ARRAY))
         aval = self.known_aval(value)
         self.demand(self.is_set(aval))
         self.held(aval)
-        time, slot = self.called(self.constant(tick)), slots(Leaf, "alive", "changed", "label")
+        time, slot = (
+            self.called(self.constant(self.objects.tick)),
+            slots(objects.leaf, "alive", "changed", "label"),
+        )
         parts = {self.node["value"]: self.held(value), self.node["time"]: self.held(time)}
-        parts |= {self.node["children"]: self.new_list(64), self.node["grad"]: self.held(NOTHING)}
+        parts |= {
+            self.node["children"]: self.new_list(objects.first_limit),
+            self.node["grad"]: self.held(NOTHING),
+        }
         parts |= {slot["changed"]: time, slot["label"]: self.held(name)}
-        # Not kept with the code: that would be one more reference.
+        # Not by `constant`: the code would hold one more reference.
         parts |= {slot["alive"]: self.held(word(id(gate.alive)))}
-        _, array = self.new_pair(Leaf, parts, aval)
+        _, array = self.new_pair(objects.leaf, parts, aval)
         self.build.ret(self.handed(array))
 
 
 class Bind1(Recorder):
     """Writes `bind1(primitive, x, **params)`."""
 
-    def __init__(self, kind: type):
-        super().__init__(kind, 2, keywords=True)
-        demand_quiet(self)
+    def __init__(self, objects: GraphObjects):
+        super().__init__(objects, 2, keywords=True)
+        demand_default_state(self, objects.error_state, objects.default_state)
         primitive, x = self.argument(0), self.argument(1)
-        self.demand(self.is_a(x, id(kind)))
+        self.demand(self.is_array(x))
         node, aval, value = parts = self.array_parts(x)
         self.owned += parts
         plan = self.plan_of(primitive, self.key(aval))
@@ -272,11 +259,9 @@ class Bind1(Recorder):
         self.record(plan, parents, saved, found)
 
     def key(self, aval: Any) -> Any:
-        """What a plan is looked up by: the kind, the names of the parameters, and those."""
-        (count,) = self.chosen(
-            (self.equal(self.keywords, word(0)), lambda: (word(0),)),
-            (ALWAYS, lambda: (self.length(self.keywords),)),
-        )
+        """The key of a plan: the aval, the names of the parameters, and their values."""
+        none = self.equal(self.keywords, word(0))
+        count = self.either(none, lambda: word(0), lambda: self.length(self.keywords))
         size = self.build.add(word(1), self.build.mul(word(2), count))
         key = self.made(self.python("PyTuple_New", WORD, size))
         self.store(self.handed(aval), self.place(key))
@@ -292,19 +277,20 @@ class Bind1(Recorder):
         return key
 
     def settled(self, node: Any, value: Any) -> Any:
-        """The value; of a leaf's data, which may change in place, no view but a copy."""
+        """The value, or a copy of it where it is a view of a leaf's data, which may change in
+        place."""
         leaf = self.is_leaf(node)
 
-        def copy() -> tuple[Any]:
+        def copy() -> Any:
             copied = self.handed(self.called(self.constant(np.array), value))
             self.count(value, -1)
-            return (copied,)
+            return copied
 
-        def of_leaf() -> tuple[Any]:
-            return (self.chosen((self.is_view(value), copy), (ALWAYS, lambda: (value,)))[0],)
+        def of_leaf() -> Any:
+            return self.either(self.is_view(value), copy, lambda: value)
 
         array = self.build.and_(leaf, self.is_a(value, native.ARRAY))
-        (found,) = self.chosen((array, of_leaf), (ALWAYS, lambda: (value,)))
+        found = self.either(array, of_leaf, lambda: value)
         self.handed(value)
         self.owned.append(found)
         return found
@@ -313,9 +299,9 @@ class Bind1(Recorder):
 class Bind2(Recorder):
     """Writes `bind2(primitive, x, y)`."""
 
-    def __init__(self, kind: type):
-        super().__init__(kind, 3)
-        demand_quiet(self)
+    def __init__(self, objects: GraphObjects):
+        super().__init__(objects, 3)
+        demand_default_state(self, objects.error_state, objects.default_state)
         primitive, x, y = map(self.argument, range(3))
         x_node, x_kind, x_value = self.parts(x, primitive)
         y_node, y_kind, y_value = self.parts(y, primitive)

@@ -1,4 +1,4 @@
-"""The op of a computed array without parents: constants that take assignment."""
+"""The op of a computed array without parents: a constant that takes assignment."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from ..runtime.kinds import is_a
 
 
 class _Constant(Primitive):
-    """An array of plain numbers, or one of a lower level: it has no arguments."""
+    """A plain array or one of a lower level, as an op without arguments."""
 
     registered = False
     differentiable = False
@@ -29,8 +29,8 @@ constant = _Constant("constant")
 
 
 def constant_op(value: Any) -> tuple[Primitive, dict[str, Any]]:
-    """The op and the parameters of an array that holds `value`; `full` where that was made by
-    broadcasting one number."""
+    """The op and the parameters of a constant; the op is `full` if `value` is one number that was
+    broadcast."""
     if not is_a(value, np.ndarray) or any(value.strides) or not value.size:
         return constant, {"value": value}
     number = value.flat[0].item()

@@ -1,4 +1,4 @@
-"""Tracked arrays without a value: stale views, and nodes whose values were written over."""
+"""Tracked arrays without a value: stale views, and arrays whose values were overwritten."""
 
 from collections.abc import Sequence
 
@@ -11,16 +11,16 @@ from ..rules.index import IndexPlan, index_row, is_basic
 from .tracked import TrackedArray, result
 
 
-class Stale(TrackedArray):
-    """A view of which the elements have changed: it has no node until it is read. What is asked for
-    the node becomes a TrackedArray again."""
+class StaleView(TrackedArray):
+    """A view whose elements have changed. It has no node; reading its node takes the view anew, and
+    makes it a TrackedArray again."""
 
     __slots__ = ()
 
     @classmethod
     def process(cls, level: int, primitive: Primitive, args: Sequence, params: dict):
         for arg in args:
-            if type(arg) is Stale:
+            if type(arg) is StaleView:
                 memory.refresh(arg)
         return TrackedArray.process(level, primitive, args, params)
 
@@ -29,11 +29,10 @@ class Stale(TrackedArray):
         TrackedArray._become(self, new)
 
     def _invalidate(self):
-        """There is nothing to forget."""
+        """It is stale already."""
 
     def __getitem__(self, index):
-        """Elements of a stale view, from the memory that it is a view of: the others are not
-        read."""
+        """Read elements from the memory that it is a view of, without reading the others."""
         root, steps = memory.base_of(self)
         shown = any(step.refusal or isinstance(step, Untracked) for step in steps)
         if type(root) is not TrackedArray or not is_basic(index) or shown or modes.active:
@@ -49,8 +48,7 @@ class Stale(TrackedArray):
 
 
 class OverwrittenArray(TrackedArray):
-    """The array of a node whose values were written over: the values are gone, the node is still
-    in the graph."""
+    """The array of a node whose values were overwritten. The node is still in the graph."""
 
     __slots__ = ()
 
@@ -59,4 +57,4 @@ class OverwrittenArray(TrackedArray):
         raise next(arg for arg in args if isinstance(arg, OverwrittenArray)).node.value.error()
 
 
-TrackedArray.stale, TrackedArray.overwritten = Stale, OverwrittenArray
+TrackedArray.stale_view, TrackedArray.overwritten = StaleView, OverwrittenArray

@@ -1,9 +1,7 @@
-"""Branches that only raise, such as checks of arguments: a recorded program keeps them as checks of
-its own.
+"""Branches that only raise, such as checks of arguments, become runtime checks of a program.
 
-While a function is recorded a value has no truth. `if x <= 0.0: raise ValueError(...)` and
-`assert x > 0.0` need none: recording goes on beyond the branch, and the program raises an error
-where the condition is another one when it runs.
+A recorded value has no truth value. `if x <= 0.0: raise ValueError(...)` and `assert x > 0.0` do
+not need one: recording continues after the branch, and the program raises the error when it runs.
 """
 
 import builtins
@@ -20,17 +18,17 @@ from .primitive import Aval, Primitive, bind
 
 
 class Check(NamedTuple):
-    """The truth with which a function goes on, and the name of the error that it raises for the
-    other one."""
+    """The truth value with which the function continues, and the name of the error that it raises
+    otherwise."""
 
     expected: bool
     error: str
 
 
 def checked(x: Any, frame: FrameType | None) -> bool | None:
-    """The truth of a recorded number with which the user's code goes on, where it raises for the
-    other one. The program raises then, too. None where both go on, or a `try` is around it, and
-    for formulas, which check nothing."""
+    """The truth value of a recorded number for which the user's code continues, if it raises for
+    the other one; adds a check to the program. None if the code continues for both, if it is inside
+    of a `try`, and for formulas, which have no checks."""
     while frame is not None and is_ours(frame):
         frame = frame.f_back
     if frame is None or x.size != 1 or not hasattr(x.builder, "checked"):
@@ -47,7 +45,7 @@ def checked(x: Any, frame: FrameType | None) -> bool | None:
 
 
 class _Holds(Primitive):
-    """A condition that must hold where a program runs."""
+    """A condition that must hold when a program runs."""
 
     registered = differentiable = False
     checks = True
@@ -75,7 +73,7 @@ def _error_of(name: str) -> type[Exception]:
 
 @lru_cache(1024)
 def _check_at(code: CodeType, place: int) -> Check | None:
-    """The check whose condition an instruction asks for."""
+    """The check whose condition the instruction at `place` evaluates."""
     steps = list(dis.get_instructions(code))
     at = next((i for i, step in enumerate(steps) if step.offset == place), len(steps))
     negated = False
@@ -99,8 +97,8 @@ def _check_at(code: CodeType, place: int) -> Check | None:
 
 
 def _raised(steps: list[dis.Instruction], place: int) -> str:
-    """The name of the error that code raises from a place on, whichever way it takes; "" where it
-    may go on."""
+    """The name of the error that code raises from `place` on, on all paths; "" if it may
+    continue."""
     numbers, error = {step.offset: i for i, step in enumerate(steps)}, ""
     seen, ways = set(), [numbers[place]]
     while ways:
@@ -127,7 +125,7 @@ _JUMPS = frozenset([*dis.hasjrel, *dis.hasjabs])
 
 
 def _is_caught(frame: FrameType | None) -> bool:
-    """Whether a `try` is around what runs, up to the function that is recorded."""
+    """Whether the running code is inside of a `try`, up to the function that is recorded."""
     while frame is not None and not is_ours(frame):
         if _is_tried(frame.f_code, frame.f_lasti):
             return True

@@ -1,9 +1,8 @@
-"""The class that an array answers to, `x.__class__`: `isinstance` and abstract classes ask for it
-after the type itself.
+"""`x.__class__` of arrays is NumPy's class for such a value, so `isinstance` is true for it.
 
-NumPy's own ops give arrays, and scalars where there are no axes; a stand-in for one says the same:
-np.ndarray with axes, and np.float64 or another scalar type without, which is a `float` and a
-`numbers.Number`. C code asks for the type and sees none of this. The package asks `is_a`.
+It is np.ndarray for an array, and np.float64 or another scalar type for a number, which makes it a
+`float` and a `numbers.Number`. `type(x)` and C code are not affected; the package itself calls
+`is_a` instead of `isinstance`.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,20 +19,21 @@ Method = TypeVar("Method", bound=Callable)
 
 
 class NoAxes(TypeError, AttributeError):
-    """The error of `len(x)` for a number; `hasattr(x, "__len__")` is false with it."""
+    """The error of `len(x)` for a number. It is an AttributeError, so `hasattr(x, "__len__")` is
+    False."""
 
 
 def has_axes(x: Any) -> bool:
-    """Whether x is an array, which may have none, and no number."""
-    return _face(x) is np.ndarray
+    """Whether x is an array, not a number; an array may have no axes, too."""
+    return _numpy_class(x) is np.ndarray
 
 
-def _face(x: Any) -> type:
-    return x.aval.face if x.views is None else np.ndarray  # np.zeros(()) is one
+def _numpy_class(x: Any) -> type:
+    return x.aval.numpy_class if x.views is None else np.ndarray  # np.zeros(()) is one
 
 
 class _OfArrays:
-    """A special method that arrays have and numbers have not."""
+    """A special method of arrays that numbers do not have."""
 
     def __init__(self, method: Callable):
         self.method = method
@@ -47,7 +47,7 @@ class _OfArrays:
 
 
 def _of_arrays(method: Method) -> Method:
-    """Decorator, for type checkers, which know special methods as functions only."""
+    """`_OfArrays` with the type of a function, as type checkers expect for special methods."""
     return cast(Any, _OfArrays(method))
 
 
@@ -55,11 +55,11 @@ def _called(x: Any) -> str:
     return f"{x.__class__.__module__}.{x.__class__.__name__}"
 
 
-class Faced:
-    """`__class__` is NumPy's class for such a value. Setting it sets the type, as always."""
+class NumPyClass:
+    """`__class__` is NumPy's class for such a value. Setting it sets the type, as usual."""
 
     __slots__ = ()
-    __class__ = property(_face, _kind.__set__)  # pyright: ignore
+    __class__ = property(_numpy_class, _kind.__set__)  # pyright: ignore
 
     @_of_arrays
     def __len__(self: Any) -> int:
@@ -68,7 +68,7 @@ class Faced:
         return require_number(self.shape[0])
 
     def __anext__(self: Any) -> Iterator[Any]:
-        """`iter(x)`, as `slots` has it."""
+        """`iter(x)`: see `slots`."""
         if not has_axes(self):
             raise TypeError(f"'{_called(self)}' object is not iterable")
         return (self[i] for i in range(len(self)))
@@ -80,4 +80,4 @@ class Faced:
         return bool(np.any(self == value))
 
 
-refuse(Faced)
+refuse(NumPyClass)

@@ -1,23 +1,24 @@
-"""Leaves of the graph: `track` makes them."""
+"""`track` and `leaf_of`: leaves of the graph."""
 
 from typing import cast
 
 import numpy as np
 
 from ..core.array import Array
+from ..core.memory import make_mutable
 from ..core.primitive import current_level
 from ..kernels.shapes import MOST_AXES
 from ..rules.families import FLOATS
 from . import nested as nested
-from . import short
-from . import stale as stale
+from . import stale_views as stale_views
+from . import tracked
 from .graph import ARGUMENT, Leaf
 from .operands import float_array
 from .tracked import TrackedArray
 
 
 def track(x, name: str = "", *, copy: bool = True) -> TrackedArray:
-    """A leaf of the graph: an array whose gradient will be asked for.
+    """Make a leaf of the graph: an array with a gradient.
 
     Arguments:
         x: a number or anything that `np.asarray` takes, of real numbers. Integers and bools become
@@ -33,19 +34,19 @@ def track(x, name: str = "", *, copy: bool = True) -> TrackedArray:
     """
     Leaf.tracked = True
     if type(x) is np.ndarray and x.dtype in FLOATS and copy:
-        return short.make_leaf(x.copy(), name, current_level())
+        return tracked.make_leaf(x.copy(), name, current_level())
     if isinstance(x, Array):
         return cast(TrackedArray, x)
-    return short.make_leaf(float_array(x, copy), name, current_level())
+    return tracked.make_leaf(float_array(x, copy), name, current_level())
 
 
 def leaf_of(x, level: int) -> TrackedArray:
-    """A leaf at `level` for an argument: a plain value, or an array of a lower level."""
+    """Make a leaf at `level` of an argument: a plain value, or an array of a lower level."""
     is_array = type(x) is np.ndarray
     is_plain = is_array and x.dtype in FLOATS and x.flags.carray
     if not is_plain or x.ndim > MOST_AXES:
         x = float_array(x)
-    leaf = short.make_leaf(x, ARGUMENT, level)
+    leaf = tracked.make_leaf(x, ARGUMENT, level)
     if is_array and not leaf.shape:
-        leaf.views = [16]  # an array without axes, and no number
+        make_mutable(leaf)
     return leaf
