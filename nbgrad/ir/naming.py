@@ -26,9 +26,10 @@ _FREE = tuple(
     for place in (
         "capi/", "compiler/", "control/", "core/", "ir/", "kernels/", "static/", "transforms/",
         "values/",
-        "rules/batching.py", "rules/einsum.py", "rules/elementwise.py", "rules/forms/indexing.py",
+        "rules/arithmetic.py", "rules/batching.py", "rules/forms/indexing.py",
         "rules/forms/layout.py", "rules/forms/reductions.py", "rules/forms/softmax.py",
-        "rules/index.py", "rules/layout.py", "rules/reduce.py", "rules/simpler.py", "rules/sums.py",
+        "rules/index.py", "rules/layout.py", "rules/linalg/einsum.py", "rules/reduce.py",
+        "rules/simplify.py", "rules/sums.py",
     )
 )  # fmt: skip
 # Rewrites that depend on which of several positions comes first: equal sizes are compared freely

@@ -10,12 +10,12 @@ array([[1., 0.],
        [0., 1.]])
 """
 
-from ..rules.cholesky import cho_factor, cho_solve
-from ..rules.matrix_functions import expm, logm, sqrtm
-from ..rules.structured import block_diag, solve_banded
-from ..rules.sylvester import solve_sylvester
-from ..rules.toeplitz import matmul_toeplitz, toeplitz
-from ..rules.triangular import solve_triangular
+from ..rules.linalg.banded import block_diag, solve_banded
+from ..rules.linalg.cholesky import cho_factor, cho_solve
+from ..rules.linalg.matrix_functions import expm, logm, sqrtm
+from ..rules.linalg.sylvester import solve_sylvester
+from ..rules.linalg.toeplitz import matmul_toeplitz, toeplitz
+from ..rules.linalg.triangular import solve_triangular
 
 __all__ = [
     "block_diag",

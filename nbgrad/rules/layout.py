@@ -15,7 +15,7 @@ from ..errors import DimensionMismatch, require_unmasked
 from ..ir.naming import tagged
 from ..kernels import reduce as kernels
 from ..kernels import shapes
-from . import batching, simpler, structure
+from . import batching, jacobian, simplify
 from .dtypes import FLOATS, common_type, held
 from .families import Linear, sample
 from .forms import layout as forms
@@ -29,10 +29,10 @@ reshape = Linear(
     fused=lambda ct, args, *, shape: [ct.reshape(args[0].shape)],
     function=np.reshape,
     batch=batching.reshaped,
-    blocks=structure.each,
+    blocks=jacobian.each,
     unit=True,
     form=forms.reshape,
-    simplify=simpler.of_same_shape,
+    simplify=simplify.of_same_shape,
     samples=[sample((2, 3), shape=(3, 2)), sample((2, 3), shape=(6,)), sample((), shape=(1, 1))],
 )
 
@@ -138,10 +138,10 @@ broadcast_to = Linear(
     lambda ct, args, *, shape: [bind(unbroadcast, ct, shape=shape_of(args[0]))],
     function=np.broadcast_to,
     batch=batching.repeated,
-    blocks=structure.elementwise,
+    blocks=jacobian.elementwise,
     unit=True,
     form=forms.broadcast_to,
-    simplify=simpler.of_same_shape,
+    simplify=simplify.of_same_shape,
     samples=[
         sample((3,), shape=(2, 3)),
         sample((2, 1), shape=(2, 3)),

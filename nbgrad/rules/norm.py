@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from ..core.array import functions, implements
 from ..core.primitive import Aval, bind, shape_of
@@ -83,7 +84,7 @@ def norm(x, ord=None, axis=None, keepdims: bool = False):
         x = x.astype(float_type(x.dtype))
     axes = tuple(axis) if isinstance(axis, (tuple, list)) else axis
     axes = tuple(range(ndim)) if axes is None else axes if isinstance(axes, tuple) else (axes,)
-    axes = tuple(np.lib.array_utils.normalize_axis_index(a, ndim, "norm") for a in axes)
+    axes = tuple(normalize_axis_index(a, ndim, "norm") for a in axes)
     if len(axes) == 1:
         return _vector_norm(x, ord, axes, keepdims)
     if len(axes) != 2:

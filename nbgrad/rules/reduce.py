@@ -14,9 +14,9 @@ from ..ir.reductions import MAXIMUM, MINIMUM, PRODUCT, SUM
 from ..kernels import directions, shapes
 from ..kernels import reduce as kernels
 from ..kernels import unbroadcast as unbroadcast_kernel
-from . import batching, simpler
+from . import batching, simplify
+from .arithmetic import divide, multiply
 from .dtypes import FLOATS, float_type, held, in_dtype, kind_of, type_of
-from .elementwise import divide, multiply
 from .families import Custom, Linear, is_finite, sample, scaled
 from .families.arrays import zeros_like
 from .forms import layout
@@ -77,7 +77,7 @@ mean_row = Linear(
     lambda x, *, axes, keepdims: _total_of(np.mean, x, axes, keepdims, share_along(x.shape, axes)),
     _inferred(np.mean), _mean_transpose, function=np.mean, samples=_samples,
     along="axes", form=forms.mean,
-    simplify=functools.partial(simpler.scaled_sum, total=sum_row, product=multiply),
+    simplify=functools.partial(simplify.scaled_sum, total=sum_row, product=multiply),
 )  # fmt: skip
 sum_row.plan_class, mean_row.plan_class = SumPlan, MeanPlan
 

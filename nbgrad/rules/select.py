@@ -4,8 +4,9 @@ import functools
 import inspect
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
-from ..core.array import Array, functions, implements
+from ..core.array import Array, implements
 from ..core.functions import items_of, mapped
 from ..core.primitive import Aval, bind, shape_of
 from ..core.symbols import Symbol, noted
@@ -16,8 +17,6 @@ from .dtypes import common_type, held
 from .families import Linear, sample
 from .forms import layout as forms
 from .index import at_index, index_of
-
-normalize_axis = np.lib.array_utils.normalize_axis_index
 
 
 def plain(x):
@@ -126,7 +125,7 @@ def take(a, indices, axis=None, *, mode="raise"):
     if axis is None or (axis in (0, -1) and not shape_of(a)):
         a, axis = np.reshape(a, -1), 0
     shape = shape_of(a)
-    axis = normalize_axis(axis, len(shape), "take")
+    axis = normalize_axis_index(axis, len(shape), "take")
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f"take: clipmode must be one of 'clip', 'raise', or 'wrap' (got '{mode}')")
     if type(indices) in (list, tuple) and not indices:
@@ -151,7 +150,7 @@ def take_along_axis(arr, indices, axis=-1):
     if axis is None:
         arr, axis = np.reshape(arr, -1), 0
     shape, indices = shape_of(arr), noted(_positions(indices))
-    axis = normalize_axis(axis, len(shape), "take_along_axis")
+    axis = normalize_axis_index(axis, len(shape), "take_along_axis")
     if indices.dtype.kind not in "iu":
         raise IndexError("`indices` must be an integer array")
     if indices.ndim != len(shape):
@@ -204,7 +203,7 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
     ndim = len(shape_of(a))
     if not ndim:
         raise ValueError("diff requires input that is at least one dimensional")
-    axis = normalize_axis(axis, ndim, "diff")
+    axis = normalize_axis_index(axis, ndim, "diff")
     ends = [_edge(x, a, axis) for x in (prepend, append)]
     parts = [x for x in (ends[0], a, ends[1]) if x is not None]
     out = np.concatenate(parts, axis=axis) if len(parts) > 1 else a
@@ -219,62 +218,3 @@ def _edge(x, a, axis):
         return x
     shape = shape_of(a)
     return np.broadcast_to(x, (*shape[:axis], 1, *shape[axis + 1 :]))
-
-
-# -- without a derivative -------------------------------------------------------------------------
-
-
-UNTRACKED = (
-    np.argwhere, np.nonzero, np.flatnonzero,
-    np.array_equal, np.array_equiv,
-    np.array_repr, np.array_str, np.array2string,
-)  # fmt: skip
-"""Functions whose values change in steps, or are no numbers: what they give for `.data`."""
-
-functions.update({function: on_values(function) for function in UNTRACKED})
-_isclose, _allclose = on_values(np.isclose), on_values(np.allclose)
-
-
-@implements(np.isclose)
-def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """Whether elements are equal within a tolerance: plain bools."""
-    try:
-        return _isclose(a, b, rtol, atol, equal_nan)
-    except TraceError:  # values that only the program has
-        near = np.less_equal(np.abs(a - b), atol + rtol * np.abs(b))
-        close = np.logical_or(np.logical_and(near, np.isfinite(b)), np.equal(a, b))
-        both = np.logical_and(np.isnan(a), np.isnan(b)) if equal_nan else False
-        return np.logical_or(close, both)
-
-
-@implements(np.allclose)
-def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """Whether all elements are equal within a tolerance: a plain bool."""
-    try:
-        return _allclose(a, b, rtol, atol, equal_nan)
-    except TraceError:
-        return np.all(isclose(a, b, rtol, atol, equal_nan))
-
-
-@implements(np.shape)
-def shape(a):
-    """The lengths of the axes."""
-    return a.shape if isinstance(a, Array) else shape_of(a)
-
-
-@implements(np.ndim)
-def ndim(a):
-    """The number of axes."""
-    return len(shape_of(a))
-
-
-@implements(np.size)
-def size(a, axis=None):
-    """The number of elements, or the length of an axis."""
-    return a.size if axis is None else np.size(np.broadcast_to(0, a.shape), axis)
-
-
-@implements(np.iscomplexobj)
-def iscomplexobj(x):
-    """False: there are no complex tracked arrays."""
-    return False

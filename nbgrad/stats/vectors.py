@@ -8,9 +8,9 @@ import numpy as np
 from ..core.array import Array
 from ..core.primitive import shape_of
 from ..errors import DimensionMismatch
-from ..rules.cholesky import cholesky
+from ..rules.linalg.cholesky import cholesky
+from ..rules.linalg.triangular import solve_triangular
 from ..rules.nondiff import stopped
-from ..rules.triangular import solve_triangular
 from ..runtime.kinds import is_a
 from ..special import gammaln, xlogy
 from .densities import operand, plain, whole

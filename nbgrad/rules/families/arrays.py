@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core.array import Array
 from ...core.primitive import Primitive, bind, shape_of
-from .. import batching, structure
+from .. import batching, jacobian
 
 
 class Written(Primitive):
@@ -19,7 +19,7 @@ class Written(Primitive):
     `along` names the parameter that holds the axes along which the primitive works, "" where it
     works along none: it keeps all others apart, so that samples are one more axis in front, and the
     Jacobian falls into blocks. Where it is not so simple, `batch` is the rule over samples
-    (`rules/batching.py`), and `blocks` the structure of its Jacobian (`rules/structure.py`). The
+    (`rules/batching.py`), and `blocks` the structure of its Jacobian (`rules/jacobian.py`). The
     other facts are those of a `Primitive`.
     """
 
@@ -53,7 +53,7 @@ class Written(Primitive):
 
 def _blocks_along(name: str, shapes: Sequence, i: int, out: tuple, **params) -> int:
     """The blocks of a primitive that works along the axes in the parameter of that name."""
-    return structure.before(params[name] if name else (), shapes[i])
+    return jacobian.before(params[name] if name else (), shapes[i])
 
 
 class Linear(Written):

@@ -15,7 +15,7 @@ from ...errors import NoRuleError
 from ...ir.scalar import Expr
 from ...kernels import shapes
 from ...runtime.kinds import is_a
-from .. import batching, dtypes, simpler, structure
+from .. import batching, dtypes, jacobian, simplify
 from ..dtypes import FLOATS, float_type, require_real
 from ..forms import scalar
 from .arrays import zeros_like
@@ -115,7 +115,7 @@ class Elementwise(Primitive):
         return scalar.elementwise(self, graph, symbol, args)
 
     def blocks(self, shapes, i, out, **params):
-        return structure.elementwise(shapes, i, out)
+        return jacobian.elementwise(shapes, i, out)
 
     def constant(self, i: int, **params) -> float | None:
         """The partial with respect to argument i, where it is one number whatever the arguments:
@@ -257,6 +257,6 @@ scale = elementwise(
     domains=[reals, reals],
     name="scale",
     reference=lambda x, y: np.where((x == 0) | (y == 0), 0, x * y),
-    simplify=simpler.without_one,
+    simplify=simplify.without_one,
     notes="a product of derivatives with a factor 0 is 0, even beside inf and nan",
 )

@@ -1,0 +1,342 @@
+"""The gamma function and its kin."""
+
+import math
+
+import numpy as np
+
+from ...core.array import apply, implements
+from ...core.primitive import bind
+from ...errors import NoRuleError
+from ...kernels import shapes
+from ..families import Interval, above_one, elementwise, in_doubles, positive
+from .entropies import kl_div, xlog1py, xlogy
+
+unit = Interval(0.1, 0.9)
+_LOG_2PI = math.log(2 * math.pi)
+
+# -- logarithms of the gamma function and their derivatives ---------------------------------------
+
+
+def _polygamma_body(*, n: int) -> str:
+    """n! times the sum of (x + k)**-(n + 1), with its sign."""
+    sign = "" if n % 2 else "-"
+    zeta = f"whole_hurwitz({n + 1}.0, x)" if n <= 8 else f"hurwitz(0.0, {n + 1}.0, x)"
+    return f"{sign}{float(math.factorial(n))} * {zeta}"
+
+
+def _polygamma(x, *, n):
+    from scipy.special import polygamma  # here, as only tests ask
+
+    return polygamma(n, x).astype(x.dtype)
+
+
+gammaln_row = elementwise(
+    None, "lgamma(x)", [lambda x, out: digamma(x)], domains=[positive], name="gammaln",
+    reference="scipy.special.gammaln",
+    notes="log of the absolute value; inf at 0 and the negative integers, where its derivative is "
+    "-inf and nan",
+)  # fmt: skip
+loggamma_row = elementwise(
+    None, "select(x < 0.0, nan, lgamma(x))", [lambda x, out: np.where(x < 0, np.nan, digamma(x))],
+    domains=[positive], name="loggamma", reference="scipy.special.loggamma",
+    notes="real: nan below 0, where `gammaln` is the real part",
+)  # fmt: skip
+digamma_row = elementwise(
+    None, "digamma(x)", [lambda x, out: polygamma(1, x)], domains=[positive], name="digamma",
+    reference="scipy.special.psi", notes="-inf at 0, nan at the negative integers",
+)  # fmt: skip
+polygamma_row = elementwise(
+    None, _polygamma_body, [lambda x, out, n: polygamma(n + 1, x)], domains=[positive],
+    name="polygamma", params=[{"n": n} for n in (1, 2)], reference=_polygamma,
+    spelling="`nbgrad.special.polygamma`", notes="derivative of digamma, n times",
+)  # fmt: skip
+
+
+@implements("scipy.special.gammaln")
+def gammaln(x):
+    """log(abs(gamma(x))), elementwise; its derivative is `digamma(x)`.
+
+    >>> round(float(nbgrad.special.gammaln(5.0)), 12)  # log(24)
+    3.178053830348
+    """
+    return apply(gammaln_row, x)
+
+
+@implements("scipy.special.loggamma")
+def loggamma(z):
+    """log(gamma(z)) of real numbers, elementwise: nan below 0. Its derivative is `digamma(z)`."""
+    return apply(loggamma_row, z)
+
+
+@implements("scipy.special.psi")
+def digamma(x):
+    """The derivative of log(gamma(x)), elementwise; its own derivative is `polygamma(1, x)`.
+
+    >>> round(float(nbgrad.special.digamma(1.0)), 12)
+    -0.577215664902
+    """
+    return apply(digamma_row, x)
+
+
+psi = digamma
+
+
+def polygamma(n: int, x):
+    """The derivative of order n + 1 of log(gamma(x)), elementwise.
+
+    `n` is a whole number, not an array. Raises TypeError for another, ValueError below 0.
+
+    >>> round(float(nbgrad.special.polygamma(1, 1.0)), 12)  # pi**2 / 6
+    1.644934066848
+    """
+    n = shapes.whole(n, "polygamma: n")
+    if n < 0:
+        raise ValueError(f"polygamma: n is {n}, and must be 0 or more")
+    return digamma(x) if n == 0 else apply(polygamma_row, x, n=n)
+
+
+# -- the functions themselves ---------------------------------------------------------------------
+
+gamma_row = elementwise(
+    None, "gamma(x)", [lambda x, out: out * digamma(x)], domains=[positive], name="gamma",
+    reference="scipy.special.gamma", notes="nan at the negative integers, and their slope",
+)  # fmt: skip
+rgamma_row = elementwise(
+    None, "rgamma(x)", [lambda x, out: -out * digamma(x)], domains=[positive], name="rgamma",
+    reference="scipy.special.rgamma", notes="0 at the poles of gamma, where its derivative is nan",
+)  # fmt: skip
+beta_row = elementwise(
+    None, "beta(x, y)",
+    [lambda x, y, out: out * (digamma(x) - digamma(x + y)),
+     lambda x, y, out: out * (digamma(y) - digamma(x + y))],
+    domains=[positive, positive], name="beta", reference=in_doubles("beta"),
+    spelling="`scipy.special.beta`",
+)  # fmt: skip
+betaln_row = elementwise(
+    None, "betaln(x, y)",
+    [lambda x, y, out: digamma(x) - digamma(x + y), lambda x, y, out: digamma(y) - digamma(x + y)],
+    domains=[positive, positive], name="betaln", reference=in_doubles("betaln"),
+    spelling="`scipy.special.betaln`",
+)  # fmt: skip
+
+
+@implements("scipy.special.gamma")
+def gamma(z):
+    """The gamma function of real numbers, elementwise.
+
+    >>> float(nbgrad.special.gamma(5.0))
+    24.0
+    """
+    return apply(gamma_row, z)
+
+
+@implements("scipy.special.rgamma")
+def rgamma(z):
+    """1 / gamma(z), elementwise: 0 at the poles of gamma, where its derivative is nan.
+
+    >>> float(nbgrad.special.rgamma(3.0))
+    0.5
+    """
+    return apply(rgamma_row, z)
+
+
+@implements("scipy.special.beta")
+def beta(a, b):
+    """gamma(a) gamma(b) / gamma(a + b), elementwise."""
+    return bind(beta_row, a, b)
+
+
+@implements("scipy.special.betaln")
+def betaln(a, b):
+    """log(abs(beta(a, b))), elementwise.
+
+    >>> round(float(nbgrad.special.betaln(2.0, 3.0)), 12)  # log(1 / 12)
+    -2.484906649788
+    """
+    return bind(betaln_row, a, b)
+
+
+# -- incomplete integrals -------------------------------------------------------------------------
+
+_A = "a: pass a plain number or array, such as a.data"
+_A_AND_B = "a and b: pass plain numbers or arrays, such as a.data"
+
+
+# Of log(gamma(a)), what Stirling's formula lacks, times a (DLMF 5.11.1).
+_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
+
+
+def _gamma_density(a, x):
+    """x**(a - 1) exp(-x) / gamma(a); of large a by Stirling's formula, as the terms cancel."""
+    near = np.exp(xlogy(a - 1, x) - x - gammaln(a))
+    large = a > 10
+    wide, over = np.where(large, a, 10.0), np.where(x == 0, 1.0, x)
+    lacking = 0.0
+    for number in reversed(_STIRLING):
+        lacking = number + lacking / (wide * wide)
+    far = np.sqrt(wide / (2 * math.pi)) * np.exp(-kl_div(wide, x) - lacking / wide) / over
+    return np.where(x < 0, np.nan, np.where(large, far, near))
+
+
+def _beta_density(a, b, x):
+    """x**(a - 1) (1 - x)**(b - 1) / beta(a, b)."""
+    return np.exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b))
+
+
+gammainc_row = elementwise(
+    None, "gammainc(x, y)", [_A, lambda a, x, out: _gamma_density(a, x)],
+    domains=[positive, positive], name="gammainc", reference=in_doubles("gammainc"),
+    spelling="`scipy.special.gammainc`",
+    notes="derivative in x; refused in a",
+)  # fmt: skip
+gammaincc_row = elementwise(
+    None, "gammaincc(x, y)", [_A, lambda a, x, out: -_gamma_density(a, x)],
+    domains=[positive, positive], name="gammaincc", reference=in_doubles("gammaincc"),
+    spelling="`scipy.special.gammaincc`",
+    notes="derivative in x; refused in a",
+)  # fmt: skip
+betainc_row = elementwise(
+    None, "betainc(x, y, z)", [_A_AND_B, _A_AND_B, lambda a, b, x, out: _beta_density(a, b, x)],
+    domains=[positive, positive, unit], name="betainc", reference=in_doubles("betainc"),
+    spelling="`scipy.special.betainc`",
+    notes="derivative in x; refused in a and b",
+)  # fmt: skip
+
+
+@implements("scipy.special.gammainc")
+def gammainc(a, x):
+    """The lower incomplete gamma function over gamma(a), elementwise; a is plain.
+
+    >>> round(float(nbgrad.special.gammainc(1.0, 2.0)), 12)  # 1 - exp(-2)
+    0.864664716763
+    """
+    return bind(gammainc_row, a, x)
+
+
+@implements("scipy.special.gammaincc")
+def gammaincc(a, x):
+    """1 - gammainc(a, x), accurate where that is small; a is plain."""
+    return bind(gammaincc_row, a, x)
+
+
+@implements("scipy.special.betainc")
+def betainc(a, b, x):
+    """The incomplete beta function over beta(a, b), elementwise; a and b are plain.
+
+    >>> float(nbgrad.special.betainc(1.0, 1.0, 0.25))
+    0.25
+    """
+    return bind(betainc_row, a, b, x)
+
+
+# -- zeta -----------------------------------------------------------------------------------------
+
+
+def _zeta_in_q(s, q, out, n):
+    steps = zeta_row_of(s + 1, q, n)
+    return -s * steps - n * zeta_row_of(s + 1, q, n - 1) if n else -s * steps
+
+
+def _zeta(s, q, *, n):
+    dtype = np.result_type(s, q)
+    if n:
+        import mpmath  # here, as only tests ask
+
+        def slope(s, q):
+            if s == 1:
+                return (-1) ** n * np.inf
+            if not (-0.25 <= s < np.inf and 0 < q < np.inf):
+                return np.nan
+            digits = s * np.log10(max(q, 1.0))
+            if digits > 330 or s > 1e3:
+                return (-np.log(q)) ** n * np.power(q, -s)
+            with mpmath.workdps(30 + int(digits)):
+                return float(mpmath.zeta(s, q, n))
+
+        slopes = np.vectorize(slope, otypes=[float])
+        return slopes(np.asarray(s, float), np.asarray(q, float)).astype(dtype)
+    from scipy.special import zeta  # here, as only tests ask
+
+    # SciPy's is nan where 1 / q**s is 0, and inf for nan at its poles.
+    value = np.where(np.isnan(s) | np.isnan(q), np.nan, zeta(np.minimum(s, 1e4), q))
+    return value.astype(dtype)
+
+
+def _zeta_above_one(s, q, *, n):
+    return _zeta(np.where(s < 1, np.nan, s), q, n=n).astype(np.result_type(s, q))
+
+
+def _riemann(s, *, n):
+    from scipy.special import zeta  # here, as only tests ask
+
+    if n:
+        return _zeta(s, np.ones_like(s), n=n)
+    return zeta(s).astype(s.dtype)
+
+
+zeta_row = elementwise(
+    None,
+    lambda n: f"select(x > 1.0, hurwitz({n}.0, x, y), select(x == 1.0, {'-' * (n % 2)}inf, nan))",
+    [lambda s, q, out, n: zeta_row_of(s, q, n + 1), _zeta_in_q],
+    domains=[above_one, positive], name="zeta", params=[{"n": n} for n in (0, 1)],
+    reference=_zeta_above_one,
+    spelling="`scipy.special.zeta`", notes="its derivative in the exponent, n times, up to 15",
+)  # fmt: skip
+
+
+def _riemann_body(*, n: int) -> str:
+    return f"select(x < -0.25, nan, hurwitz({n}.0, x, 1.0))" if n else "riemann(x)"
+
+
+def _riemann_slope(s, out, n):
+    """The next derivative; that of the function itself below 0 by reflection (DLMF 25.4.1)."""
+    if n:
+        return riemann_row_of(s, n + 1)
+    reflects = s < -0.25
+    below = np.where(reflects, s, -1.0)
+    sine, cosine = np.sin(0.5 * math.pi * below), np.cos(0.5 * math.pi * below)
+    scale = 2 * np.exp(gammaln(1 - below) + (below - 1) * _LOG_2PI)
+    angle = (_LOG_2PI - digamma(1 - below)) * sine + 0.5 * math.pi * cosine
+    turned = angle * riemann_row_of(1 - below, 0) - sine * riemann_row_of(1 - below, 1)
+    return np.where(reflects, scale * turned, riemann_row_of(np.where(reflects, 0.5, s), 1))
+
+
+riemann_row = elementwise(
+    None, _riemann_body, [_riemann_slope], domains=[above_one], name="riemann_zeta",
+    params=[{"n": n} for n in (0, 1)], reference=_riemann, spelling="`scipy.special.zeta`",
+    notes="its derivative n times, up to 15, and from the second on nan below -1/4",
+    slow="the pullback sums ten powers, where the value has a table",
+)  # fmt: skip
+
+
+# The kernel has room for so many powers of a logarithm.
+_MOST_SLOPES = 15
+
+
+def _require_order(n: int) -> int:
+    if n > _MOST_SLOPES:
+        raise NoRuleError(f"zeta: its slope in the exponent is known up to order {_MOST_SLOPES}")
+    return n
+
+
+def zeta_row_of(s, q, n: int):
+    return bind(zeta_row, s, q, n=_require_order(n))
+
+
+def riemann_row_of(s, n: int):
+    return bind(riemann_row, s, n=_require_order(n))
+
+
+def zeta(x, q=None):
+    """The sum of (q + k)**-x over k = 0, 1, 2, ..., elementwise, for x > 1; without q the zeta
+    function of Riemann, of any x.
+
+    >>> round(float(nbgrad.special.zeta(2.0)), 12)  # pi**2 / 6
+    1.644934066848
+    """
+    return riemann(x) if q is None else zeta_row_of(x, q, 0)
+
+
+def riemann(x):
+    """The zeta function of Riemann, elementwise."""
+    return riemann_row_of(x, 0)
