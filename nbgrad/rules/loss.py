@@ -1,21 +1,17 @@
 """Losses. Samples are rows; a single 1-D sample works."""
 
-from collections.abc import Callable, Sequence
-
 import numpy as np
 
-from ..capi.launch import Given, Item, Launch, Literal, New, is_short
 from ..core.array import Array, apply
 from ..core.primitive import Aval, Primitive, bind, shape_of
 from ..core.symbols import lifted
-from ..eager import plans as eager
-from ..eager.launching import launched
+from ..eager.losses import CrossEntropyPlan
 from ..errors import DimensionMismatch, require_unmasked
 from ..kernels import logsoftmax as kernels
 from . import batching
 from .activation import relu
 from .elementary import log
-from .families import FLOATS, Custom, float_type, sample, scaled
+from .families import Custom, float_type, sample, scaled
 from .forms import softmax as forms
 from .layout import given
 from .softmax import logsoftmax, logsumexp, softmax
@@ -164,48 +160,6 @@ def _cross_entropy_rule(ct, out, args, need):
     x_bar = (softmax(x) * np.sum(y, axis=-1, keepdims=True) - y) * share if need[0] else None
     y_bar = -logsoftmax(x) * share if need[1] else None
     return [x_bar, y_bar]
-
-
-class CrossEntropyPlan(eager.FunctionPlan):
-    """Cross entropy with its sizes looked up once; weights without a gradient take one kernel."""
-
-    __slots__ = ("dtype", "forward", "matrix", "pull_all")
-
-    def __init__(self, primitive, kinds, params):
-        super().__init__(primitive, kinds, params)
-        x, y = map(eager.abstract, self.kinds)
-        self.matrix, self.dtype = _matrix(x), x.dtype
-        self.forward: Callable[..., np.ndarray] = super().forward
-        self.pull_all: Callable[..., Sequence] = super().pull_all
-        if x.dtype == y.dtype and x.dtype in FLOATS:
-            self.aval, self.forward = Aval.of((), x.dtype), self._loss
-            if is_short(x.size):
-                self._launch(x.shape)
-
-    def _launch(self, shape: tuple[int, ...]) -> None:
-        """Short losses that come often take launchers."""
-        dtype, sizes = self.dtype, tuple(map(Literal, self.matrix))
-        x, y = (Given((i,), shape, dtype) for i in range(2))
-        launch = Launch(kernels.cross_entropy, (x, y, New(shape, dtype), New((), dtype), *sizes), 3)
-        launched(self, "forward", 2, launch)
-        if self.need == (True, False):
-            x, y = (Given((2, i), shape, dtype) for i in range(2))
-            operands = Item((0,), (), dtype), x, y, New(shape, dtype), *sizes
-            launch = Launch(kernels.cross_entropy_pullback, operands, (3, None))
-            launched(self, "pull_all", 3, launch)
-
-    def _loss(self, x, y):
-        out, scratch = np.empty((), self.dtype), np.empty(x.size, self.dtype)
-        kernels.cross_entropy(x.ravel(), y.ravel(), scratch, out.ravel(), *self.matrix)
-        return out
-
-    def pull(self, ct, out, args, need) -> Sequence:
-        if self.aval is None or need != (True, False):
-            return super().pull(ct, out, args, need)
-        x, y = args
-        x_bar = np.empty(x.shape, self.dtype)
-        kernels.cross_entropy_pullback(ct.item(), x.ravel(), y.ravel(), x_bar.ravel(), *self.matrix)
-        return x_bar, None
 
 
 def _cross_entropy_batch(primitive, size, args, batched):

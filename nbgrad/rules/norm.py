@@ -7,6 +7,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from ..core.array import functions, implements
 from ..core.primitive import Aval, bind, shape_of
+from ..eager.sums import share
 from ..kernels import directions, shapes
 from ..kernels import reduce as kernels
 from ..runtime.kinds import is_a
@@ -14,7 +15,6 @@ from .families import Custom, float_type, sample, scaled
 from .forms import reductions as forms
 from .nondiff import stopped
 from .reduce import chosen, count
-from .sums import share
 
 
 def _inverse(out, shape, axes):

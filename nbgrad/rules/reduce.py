@@ -9,6 +9,7 @@ import numpy as np
 
 from ..core.array import implements
 from ..core.primitive import Aval, bind, shape_of
+from ..eager.sums import MeanPlan, SumPlan, share_along
 from ..errors import DimensionMismatch
 from ..ir.reductions import MAXIMUM, MINIMUM, PRODUCT, SUM
 from ..kernels import directions, shapes
@@ -21,7 +22,6 @@ from .families import Custom, Linear, is_finite, sample, scaled
 from .families.arrays import zeros_like
 from .forms import layout
 from .forms import reductions as forms
-from .sums import MeanPlan, SumPlan, share_along
 
 
 def _inferred(function: Callable) -> Callable:

@@ -1,4 +1,4 @@
-"""Plans of sums and means."""
+"""Plans of sums and means: sizes looked up once, launchers for short arrays."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -6,25 +6,24 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..capi.launch import Given, Launch, Literal, New, Returned, is_short
-from ..eager import plans as eager
-from ..eager.launching import launched
 from ..kernels import reduce as kernels
 from ..threads.pieces import LIGHT, is_long
-from .dtypes import FLOATS
+from . import plans
+from .launching import launched
 
 
 def share_along(shape, axes) -> float:
-    """1 over the number of elements that a reduction joins; nan for none, as NumPy has it."""
+    """1 over the number of reduced elements; nan if there are none, as in NumPy."""
     return share(math.prod(shape[i] for i in axes))
 
 
 def share(count: int) -> float:
-    """1 over a number of elements; nan for none."""
+    """1 / count, or nan if count is 0."""
     return 1.0 / count if count else math.nan
 
 
-class SumPlan(eager.FunctionPlan):
-    """A sum or mean of neighbouring axes, with its loop sizes looked up once."""
+class SumPlan(plans.FunctionPlan):
+    """The sum over adjacent axes, with the loop sizes computed once."""
 
     __slots__ = (
         "dtype", "factor", "forward", "gives_uniform", "pull_all", "shape", "sizes", "spread",
@@ -34,20 +33,20 @@ class SumPlan(eager.FunctionPlan):
 
     def __init__(self, primitive, kinds, params):
         super().__init__(primitive, kinds, params)
-        aval = eager.abstract(self.kinds[0])
+        aval = plans.abstract(self.kinds[0])
         sizes = kernels.middle(aval.shape, params["axes"])
         self.dtype, self.spread = aval.dtype, aval.shape
         self.factor = share_along(aval.shape, params["axes"]) if self.averages else 1.0
         self.forward: Callable[..., np.ndarray] = super().forward
         self.pull_all: Callable[..., Sequence] = super().pull_all
         self.gives_uniform = False
-        if sizes and self.dtype in FLOATS:
+        if sizes and plans.is_float(self.dtype):
             self.aval, self.sizes = primitive.infer(aval, **params), sizes
             self.shape = self.aval.shape
             whole, size = self.aval.size == 1, aval.size
-            self.gives_uniform = whole and eager.may_be_uniform(size)
+            self.gives_uniform = whole and plans.may_be_uniform(size)
             self.forward = self._whole if whole and not is_long(size // LIGHT) else self._middle
-            # A kernel rounds twice where the factor is rounded to 32 bits.
+            # With a factor rounded to 32 bits, a kernel would round twice.
             fills = whole and not is_long(size)
             fills = fills and (self.factor == 1.0 or self.dtype.itemsize == 8)
             self.pull_all = self._pull_whole if fills else self._pull_middle
@@ -55,7 +54,7 @@ class SumPlan(eager.FunctionPlan):
                 self._launch(whole)
 
     def _launch(self, whole: bool) -> None:
-        """Short sums that come often take launchers."""
+        """Let launchers replace the functions of short sums that are called often."""
         x, ct = (Given((0,), shape, self.dtype) for shape in (self.spread, self.shape))
         constants = tuple(map(Literal, (*self.sizes, self.factor)))
         if whole:
@@ -88,11 +87,11 @@ class SumPlan(eager.FunctionPlan):
 
     def pull_uniform(self, ct):
         number = ct.dtype.type(self.factor) * ct.ravel()[0]
-        return eager.uniform(number, self.spread)
+        return plans.uniform(number, self.spread)
 
 
 class MeanPlan(SumPlan):
-    """The same for a mean."""
+    """The mean over adjacent axes."""
 
     __slots__ = ()
     averages = True
