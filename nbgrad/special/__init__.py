@@ -17,9 +17,10 @@ from ..rules.special.aliases import (
     multigammaln,
     softmax,
 )
-from ..rules.special.bessel import i0_of as i0
 from ..rules.special.bessel import (
+    i0,
     i0e,
+    i1,
     i1e,
     iv,
     ive,
@@ -36,7 +37,6 @@ from ..rules.special.bessel import (
     y1,
     yv,
 )
-from ..rules.special.bessel import i1_of as i1
 from ..rules.special.boxcox import boxcox, boxcox1p, inv_boxcox, inv_boxcox1p
 from ..rules.special.entropies import (
     entr,

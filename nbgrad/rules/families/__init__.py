@@ -14,6 +14,7 @@ and on plain arrays as the reference of the tests.
 
 from ..dtypes import FLOATS, float_type
 from .arrays import Bilinear, Custom, Linear, Written, zeros_like
+from .functions import elementwise_function, scipy_function
 from .samples import (
     Dominant,
     Interval,
@@ -50,6 +51,7 @@ __all__ = [
     "above_one",
     "definite",
     "elementwise",
+    "elementwise_function",
     "float_type",
     "in_doubles",
     "is_finite",
@@ -59,6 +61,7 @@ __all__ = [
     "sample",
     "scale",
     "scaled",
+    "scipy_function",
     "ufunc_primitives",
     "zeros_like",
 ]

@@ -1,40 +1,28 @@
-"""Bessel functions and modified ones, also scaled by exponentials.
+"""Bessel functions and modified Bessel functions, also scaled by exponentials.
 
-Their derivatives are those of other orders (DLMF 10.6 and 10.29). An order is plain.
+Their derivatives are functions of adjacent orders (DLMF 10.6 and 10.29). An order must be plain.
 """
 
 import math
 
 import numpy as np
 
-from ...core.array import apply, implements
-from ...core.primitive import bind
-from ..families import Interval, elementwise, in_doubles, positive, reals
+from ...core.array import implements
+from ..families import Interval, positive, reals, scipy_function
 
 _ORDER = "its order: pass a plain number or array, such as v.data"
 orders = Interval(0.0, 3.0)
 
 
-def _scipys(name: str, domain: Interval, slope, **facts):
-    """The row of a function of SciPy."""
-    body = f"bessel_{name}(x)"
-    return elementwise(
-        None, body, [slope], domains=[domain], name=name, reference=f"scipy.special.{name}",
-        **facts,
-    )  # fmt: skip
-
-
 def _of_order(name: str, slope, notes: str = "the order is plain", **facts):
-    """The row of a function of an order and a number."""
-    return elementwise(
-        None, f"bessel_{name}(x, y)", [_ORDER, slope], domains=[orders, positive], name=name,
-        reference=in_doubles(name), spelling=f"`scipy.special.{name}`", notes=notes,
-        **facts,
-    )  # fmt: skip
+    """The decorator of a function of an order and a number."""
+    return scipy_function(
+        f"bessel_{name}(x, y)", [orders, positive], _ORDER, slope, notes=notes, **facts
+    )
 
 
 def _over_x(x, out, sign: float, scale=1.0):
-    """J1(x) / x, or scale * I1(x) / x where the sign is 1; near 0 by its series."""
+    """J1(x) / x, or scale * I1(x) / x for sign 1; the power series near 0."""
     t = sign * 0.25 * x * x
     series = 1.0
     for k in range(9, 0, -1):
@@ -44,8 +32,8 @@ def _over_x(x, out, sign: float, scale=1.0):
 
 
 def _scaled_slope(v, x, sign: float):
-    """(k + 1/2) a(k) (sign / x)**k in sum, of far x, where a(k) are the coefficients of the scaled
-    functions (DLMF 10.40.1), over x**1.5: their slope, which differences would lose."""
+    """The sum of (k + 1/2) a(k) (sign / x)**k over x**1.5, for large x, where a(k) are the
+    coefficients of the scaled functions (DLMF 10.40.1): their derivative, without cancellation."""
     square, t, total = 4.0 * v * v, 0.125 * sign / x, 0.0
     for k in range(14, 0, -1):
         total = (square - (2 * k - 1) ** 2) * (1 / k) * t * (k + 0.5 + total)
@@ -53,13 +41,13 @@ def _scaled_slope(v, x, sign: float):
 
 
 def _far(v, x):
-    """Whether that is right, and x there, else some large number."""
+    """Whether x is large enough for `_scaled_slope`, and abs(x) there, else a large number."""
     far = abs(x) > 60.0 + 10.0 * v * v
     return far, np.where(far, abs(x), 1e3 + 1e3 * v * v)
 
 
 def _above_a_pole(x, slope):
-    """The slope of what rises from -inf at 0."""
+    """The derivative of a function that is -inf at 0."""
     return np.where(x == 0, np.inf, slope)
 
 
@@ -67,69 +55,59 @@ _I_FAR, _K_FAR = -1 / math.sqrt(2 * math.pi), -math.sqrt(math.pi / 2)
 
 # -- Bessel functions -----------------------------------------------------------------------------
 
-j0_row = _scipys("j0", reals, lambda x, out: -j1(x))
-j1_row = _scipys("j1", reals, lambda x, out: j0(x) - _over_x(x, out, -1.0))
-y0_row = _scipys("y0", positive, lambda x, out: -y1(x), notes="-inf at 0, with derivative inf")
-y1_row = _scipys(
-    "y1", positive, lambda x, out: _above_a_pole(x, y0(x) - out / np.where(x == 0, 1, x)),
-    notes="-inf at 0, with derivative inf",
-)  # fmt: skip
-_TWO_ORDERS = "the pullback asks SciPy for two other orders, some of which cost more"
-jv_row = _of_order("jv", lambda v, x, out: 0.5 * (jv(v - 1, x) - jv(v + 1, x)), slow=_TWO_ORDERS)
-yv_row = _of_order(
-    "yv", lambda v, x, out: _above_a_pole(x, 0.5 * (yv(v - 1, x) - yv(v + 1, x))),
-    notes="the order is plain; -inf at 0, with derivative inf",
-)  # fmt: skip
+_POLE = "-inf at 0, with derivative inf"
+_TWO_ORDERS = "the pullback calls SciPy for two other orders, some of which cost more"
 
 
-@implements("scipy.special.j0")
+@scipy_function("bessel_j0(x)", reals, lambda x, out: -j1(x))
 def j0(x):
     """The Bessel function of the first kind of order 0, elementwise."""
-    return apply(j0_row, x)
 
 
-@implements("scipy.special.j1")
+@scipy_function("bessel_j1(x)", reals, lambda x, out: j0(x) - _over_x(x, out, -1.0))
 def j1(x):
     """The Bessel function of the first kind of order 1, elementwise."""
-    return apply(j1_row, x)
 
 
-@implements("scipy.special.y0")
+@scipy_function("bessel_y0(x)", positive, lambda x, out: -y1(x), notes=_POLE)
 def y0(x):
     """The Bessel function of the second kind of order 0, elementwise."""
-    return apply(y0_row, x)
 
 
-@implements("scipy.special.y1")
+@scipy_function(
+    "bessel_y1(x)", positive,
+    lambda x, out: _above_a_pole(x, y0(x) - out / np.where(x == 0, 1, x)), notes=_POLE,
+)  # fmt: skip
 def y1(x):
     """The Bessel function of the second kind of order 1, elementwise."""
-    return apply(y1_row, x)
 
 
-@implements("scipy.special.jv")
+@_of_order("jv", lambda v, x, out: 0.5 * (jv(v - 1, x) - jv(v + 1, x)), slow=_TWO_ORDERS)
 def jv(v, z):
-    """The Bessel function of the first kind of real order v, elementwise; v is plain.
+    """The Bessel function of the first kind of real order v, elementwise; `v` must be plain.
 
     >>> float(nbgrad.special.jv(0.0, 0.0))
     1.0
     """
-    return bind(jv_row, v, z)
 
 
-@implements("scipy.special.yv")
+@_of_order(
+    "yv", lambda v, x, out: _above_a_pole(x, 0.5 * (yv(v - 1, x) - yv(v + 1, x))),
+    notes=f"the order is plain; {_POLE}",
+)  # fmt: skip
 def yv(v, z):
-    """The Bessel function of the second kind of real order v, elementwise; v is plain."""
-    return bind(yv_row, v, z)
+    """The Bessel function of the second kind of real order v, elementwise; `v` must be plain."""
 
 
 # -- modified Bessel functions --------------------------------------------------------------------
 
 
 def _grown(name: str):
-    """What a row means: SciPy's function, which its own scale keeps from overflowing too soon."""
+    """The reference for i0 and i1: SciPy's scaled function times exp(abs(x)), in two factors as
+    exp(abs(x)) alone overflows early."""
 
     def reference(x):
-        from scipy import special  # here, as only tests ask
+        from scipy import special  # imported by tests only
 
         root = np.exp(0.5 * np.abs(x))
         value = getattr(special, f"{name}e")(x) * root * root
@@ -139,7 +117,7 @@ def _grown(name: str):
 
 
 def _scaled_i(v, x, out, near):
-    """The slope of ive(v, x), which is `near` where x is not far."""
+    """The derivative of ive(v, x), which is `near` unless x is large."""
     far, there = _far(v, x)
     slope = np.sign(x) * np.sign(out) * _I_FAR * _scaled_slope(v, there, -1.0)
     return np.where(far, slope, near - np.sign(x) * out)
@@ -164,103 +142,73 @@ def _kve_slope(v, x, out):
     return np.where(far, _K_FAR * _scaled_slope(v, there, 1.0), near)
 
 
-i0_row = elementwise(
-    None, "bessel_i0(x)", [lambda x, out: i1_of(x)], domains=[reals], name="i0",
-    reference=_grown("i0"),
-)  # fmt: skip
-i1_row = elementwise(
-    None, "bessel_i1(x)", [lambda x, out: i0_of(x) - _over_x(x, out, 1.0)], domains=[reals],
-    name="i1", reference=_grown("i1"), spelling="`scipy.special.i1`",
-)  # fmt: skip
-i0e_row = _scipys(
-    "i0e",
-    reals,
-    lambda x, out: _scaled_i(0.0, x, out, i1e(x)),
-    kinks=[((0.0,), (0.0,))],
-    notes="i0(x) * exp(-abs(x)); derivative 0 at 0",
-)
-i1e_row = _scipys("i1e", Interval(-1.2, 1.2), _i1e_slope, notes="i1(x) * exp(-abs(x))")
-k0_row = _scipys("k0", positive, lambda x, out: -k1(x))
-k1_row = _scipys("k1", positive, lambda x, out: -k0(x) - out / x)
-k0e_row = _scipys("k0e", positive, _k_slope(0.0), notes="k0(x) * exp(x)")
-k1e_row = _scipys("k1e", positive, _k_slope(1.0), notes="k1(x) * exp(x)")
-iv_row = _of_order("iv", lambda v, x, out: 0.5 * (iv(v - 1, x) + iv(v + 1, x)))
-ive_row = _of_order(
-    "ive",
-    lambda v, x, out: _scaled_i(v, x, out, 0.5 * (ive(v - 1, x) + ive(v + 1, x))),
-    slow=_TWO_ORDERS,
-)
-kv_row = _of_order("kv", lambda v, x, out: -0.5 * (kv(v - 1, x) + kv(v + 1, x)))
-kve_row = _of_order("kve", _kve_slope)
-
-
-@implements(np.i0, "scipy.special.i0")
-def i0_of(x):
+@implements(np.i0)
+@scipy_function("bessel_i0(x)", reals, lambda x, out: i1(x), reference=_grown("i0"))
+def i0(x):
     """The modified Bessel function of the first kind of order 0, elementwise."""
-    return apply(i0_row, x)
 
 
-@implements("scipy.special.i1")
-def i1_of(x):
+@scipy_function(
+    "bessel_i1(x)", reals, lambda x, out: i0(x) - _over_x(x, out, 1.0),
+    reference=_grown("i1"), spelling="`scipy.special.i1`",
+)  # fmt: skip
+def i1(x):
     """The modified Bessel function of the first kind of order 1, elementwise."""
-    return apply(i1_row, x)
 
 
-@implements("scipy.special.i0e")
+@scipy_function(
+    "bessel_i0e(x)", reals, lambda x, out: _scaled_i(0.0, x, out, i1e(x)),
+    kinks=[((0.0,), (0.0,))], notes="i0(x) * exp(-abs(x)); derivative 0 at 0",
+)  # fmt: skip
 def i0e(x):
     """i0(x) * exp(-abs(x)), elementwise."""
-    return apply(i0e_row, x)
 
 
-@implements("scipy.special.i1e")
+@scipy_function("bessel_i1e(x)", Interval(-1.2, 1.2), _i1e_slope, notes="i1(x) * exp(-abs(x))")
 def i1e(x):
     """i1(x) * exp(-abs(x)), elementwise."""
-    return apply(i1e_row, x)
 
 
-@implements("scipy.special.k0")
+@scipy_function("bessel_k0(x)", positive, lambda x, out: -k1(x))
 def k0(x):
     """The modified Bessel function of the second kind of order 0, elementwise."""
-    return apply(k0_row, x)
 
 
-@implements("scipy.special.k1")
+@scipy_function("bessel_k1(x)", positive, lambda x, out: -k0(x) - out / x)
 def k1(x):
     """The modified Bessel function of the second kind of order 1, elementwise."""
-    return apply(k1_row, x)
 
 
-@implements("scipy.special.k0e")
+@scipy_function("bessel_k0e(x)", positive, _k_slope(0.0), notes="k0(x) * exp(x)")
 def k0e(x):
     """k0(x) * exp(x), elementwise."""
-    return apply(k0e_row, x)
 
 
-@implements("scipy.special.k1e")
+@scipy_function("bessel_k1e(x)", positive, _k_slope(1.0), notes="k1(x) * exp(x)")
 def k1e(x):
     """k1(x) * exp(x), elementwise."""
-    return apply(k1e_row, x)
 
 
-@implements("scipy.special.iv")
+@_of_order("iv", lambda v, x, out: 0.5 * (iv(v - 1, x) + iv(v + 1, x)))
 def iv(v, z):
-    """The modified Bessel function of the first kind of real order v, elementwise; v is plain."""
-    return bind(iv_row, v, z)
+    """The modified Bessel function of the first kind of real order v, elementwise; `v` must be
+    plain."""
 
 
-@implements("scipy.special.ive")
+@_of_order(
+    "ive", lambda v, x, out: _scaled_i(v, x, out, 0.5 * (ive(v - 1, x) + ive(v + 1, x))),
+    slow=_TWO_ORDERS,
+)  # fmt: skip
 def ive(v, z):
-    """iv(v, z) * exp(-abs(z)), elementwise; v is plain."""
-    return bind(ive_row, v, z)
+    """iv(v, z) * exp(-abs(z)), elementwise; `v` must be plain."""
 
 
-@implements("scipy.special.kv")
+@_of_order("kv", lambda v, x, out: -0.5 * (kv(v - 1, x) + kv(v + 1, x)))
 def kv(v, z):
-    """The modified Bessel function of the second kind of real order v, elementwise; v is plain."""
-    return bind(kv_row, v, z)
+    """The modified Bessel function of the second kind of real order v, elementwise; `v` must be
+    plain."""
 
 
-@implements("scipy.special.kve")
+@_of_order("kve", _kve_slope)
 def kve(v, z):
-    """kv(v, z) * exp(z), elementwise; v is plain."""
-    return bind(kve_row, v, z)
+    """kv(v, z) * exp(z), elementwise; `v` must be plain."""

@@ -1,14 +1,14 @@
-"""The gamma function and its kin."""
+"""The gamma, beta, polygamma and zeta functions, and incomplete gamma and beta functions."""
 
 import math
 
 import numpy as np
 
-from ...core.array import apply, implements
+from ...core.array import apply
 from ...core.primitive import bind
 from ...errors import NoRuleError
 from ...kernels import shapes
-from ..families import Interval, above_one, elementwise, in_doubles, positive
+from ..families import Interval, above_one, elementwise, positive, scipy_function
 from .entropies import kl_div, xlog1py, xlogy
 
 unit = Interval(0.1, 0.9)
@@ -25,26 +25,11 @@ def _polygamma_body(*, n: int) -> str:
 
 
 def _polygamma(x, *, n):
-    from scipy.special import polygamma  # here, as only tests ask
+    from scipy.special import polygamma  # imported by tests only
 
     return polygamma(n, x).astype(x.dtype)
 
 
-gammaln_row = elementwise(
-    None, "lgamma(x)", [lambda x, out: digamma(x)], domains=[positive], name="gammaln",
-    reference="scipy.special.gammaln",
-    notes="log of the absolute value; inf at 0 and the negative integers, where its derivative is "
-    "-inf and nan",
-)  # fmt: skip
-loggamma_row = elementwise(
-    None, "select(x < 0.0, nan, lgamma(x))", [lambda x, out: np.where(x < 0, np.nan, digamma(x))],
-    domains=[positive], name="loggamma", reference="scipy.special.loggamma",
-    notes="real: nan below 0, where `gammaln` is the real part",
-)  # fmt: skip
-digamma_row = elementwise(
-    None, "digamma(x)", [lambda x, out: polygamma(1, x)], domains=[positive], name="digamma",
-    reference="scipy.special.psi", notes="-inf at 0, nan at the negative integers",
-)  # fmt: skip
 polygamma_row = elementwise(
     None, _polygamma_body, [lambda x, out, n: polygamma(n + 1, x)], domains=[positive],
     name="polygamma", params=[{"n": n} for n in (1, 2)], reference=_polygamma,
@@ -52,30 +37,38 @@ polygamma_row = elementwise(
 )  # fmt: skip
 
 
-@implements("scipy.special.gammaln")
+@scipy_function(
+    "lgamma(x)", positive, lambda x, out: digamma(x),
+    notes="log of the absolute value; inf at 0 and the negative integers, where its derivative is "
+    "-inf and nan",
+)  # fmt: skip
 def gammaln(x):
     """log(abs(gamma(x))), elementwise; its derivative is `digamma(x)`.
 
     >>> round(float(nbgrad.special.gammaln(5.0)), 12)  # log(24)
     3.178053830348
     """
-    return apply(gammaln_row, x)
 
 
-@implements("scipy.special.loggamma")
+@scipy_function(
+    "select(x < 0.0, nan, lgamma(x))", positive,
+    lambda x, out: np.where(x < 0, np.nan, digamma(x)),
+    notes="real: nan below 0, where `gammaln` is the real part",
+)  # fmt: skip
 def loggamma(z):
     """log(gamma(z)) of real numbers, elementwise: nan below 0. Its derivative is `digamma(z)`."""
-    return apply(loggamma_row, z)
 
 
-@implements("scipy.special.psi")
+@scipy_function(
+    "digamma(x)", positive, lambda x, out: polygamma(1, x), of="psi",
+    notes="-inf at 0, nan at the negative integers",
+)  # fmt: skip
 def digamma(x):
     """The derivative of log(gamma(x)), elementwise; its own derivative is `polygamma(1, x)`.
 
     >>> round(float(nbgrad.special.digamma(1.0)), 12)
     -0.577215664902
     """
-    return apply(digamma_row, x)
 
 
 psi = digamma
@@ -84,7 +77,7 @@ psi = digamma
 def polygamma(n: int, x):
     """The derivative of order n + 1 of log(gamma(x)), elementwise.
 
-    `n` is a whole number, not an array. Raises TypeError for another, ValueError below 0.
+    `n` must be an integer, not an array. Raises TypeError otherwise, ValueError if it is negative.
 
     >>> round(float(nbgrad.special.polygamma(1, 1.0)), 12)  # pi**2 / 6
     1.644934066848
@@ -95,65 +88,52 @@ def polygamma(n: int, x):
     return digamma(x) if n == 0 else apply(polygamma_row, x, n=n)
 
 
-# -- the functions themselves ---------------------------------------------------------------------
-
-gamma_row = elementwise(
-    None, "gamma(x)", [lambda x, out: out * digamma(x)], domains=[positive], name="gamma",
-    reference="scipy.special.gamma", notes="nan at the negative integers, and their slope",
-)  # fmt: skip
-rgamma_row = elementwise(
-    None, "rgamma(x)", [lambda x, out: -out * digamma(x)], domains=[positive], name="rgamma",
-    reference="scipy.special.rgamma", notes="0 at the poles of gamma, where its derivative is nan",
-)  # fmt: skip
-beta_row = elementwise(
-    None, "beta(x, y)",
-    [lambda x, y, out: out * (digamma(x) - digamma(x + y)),
-     lambda x, y, out: out * (digamma(y) - digamma(x + y))],
-    domains=[positive, positive], name="beta", reference=in_doubles("beta"),
-    spelling="`scipy.special.beta`",
-)  # fmt: skip
-betaln_row = elementwise(
-    None, "betaln(x, y)",
-    [lambda x, y, out: digamma(x) - digamma(x + y), lambda x, y, out: digamma(y) - digamma(x + y)],
-    domains=[positive, positive], name="betaln", reference=in_doubles("betaln"),
-    spelling="`scipy.special.betaln`",
-)  # fmt: skip
+# -- gamma and beta functions ---------------------------------------------------------------------
 
 
-@implements("scipy.special.gamma")
+@scipy_function(
+    "gamma(x)", positive, lambda x, out: out * digamma(x),
+    notes="nan at the negative integers, and their slope",
+)  # fmt: skip
 def gamma(z):
     """The gamma function of real numbers, elementwise.
 
     >>> float(nbgrad.special.gamma(5.0))
     24.0
     """
-    return apply(gamma_row, z)
 
 
-@implements("scipy.special.rgamma")
+@scipy_function(
+    "rgamma(x)", positive, lambda x, out: -out * digamma(x),
+    notes="0 at the poles of gamma, where its derivative is nan",
+)  # fmt: skip
 def rgamma(z):
     """1 / gamma(z), elementwise: 0 at the poles of gamma, where its derivative is nan.
 
     >>> float(nbgrad.special.rgamma(3.0))
     0.5
     """
-    return apply(rgamma_row, z)
 
 
-@implements("scipy.special.beta")
+@scipy_function(
+    "beta(x, y)", [positive, positive],
+    lambda x, y, out: out * (digamma(x) - digamma(x + y)),
+    lambda x, y, out: out * (digamma(y) - digamma(x + y)),
+)  # fmt: skip
 def beta(a, b):
     """gamma(a) gamma(b) / gamma(a + b), elementwise."""
-    return bind(beta_row, a, b)
 
 
-@implements("scipy.special.betaln")
+@scipy_function(
+    "betaln(x, y)", [positive, positive],
+    lambda x, y, out: digamma(x) - digamma(x + y), lambda x, y, out: digamma(y) - digamma(x + y),
+)  # fmt: skip
 def betaln(a, b):
     """log(abs(beta(a, b))), elementwise.
 
     >>> round(float(nbgrad.special.betaln(2.0, 3.0)), 12)  # log(1 / 12)
     -2.484906649788
     """
-    return bind(betaln_row, a, b)
 
 
 # -- incomplete integrals -------------------------------------------------------------------------
@@ -162,12 +142,13 @@ _A = "a: pass a plain number or array, such as a.data"
 _A_AND_B = "a and b: pass plain numbers or arrays, such as a.data"
 
 
-# Of log(gamma(a)), what Stirling's formula lacks, times a (DLMF 5.11.1).
+# The remainder of Stirling's formula for log(gamma(a)), times a, in powers of 1 / a**2 (DLMF
+# 5.11.1).
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
 
 
 def _gamma_density(a, x):
-    """x**(a - 1) exp(-x) / gamma(a); of large a by Stirling's formula, as the terms cancel."""
+    """x**(a - 1) exp(-x) / gamma(a); by Stirling's formula for large a, where the terms cancel."""
     near = np.exp(xlogy(a - 1, x) - x - gammaln(a))
     large = a > 10
     wide, over = np.where(large, a, 10.0), np.where(x == 0, 1.0, x)
@@ -183,50 +164,37 @@ def _beta_density(a, b, x):
     return np.exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b))
 
 
-gammainc_row = elementwise(
-    None, "gammainc(x, y)", [_A, lambda a, x, out: _gamma_density(a, x)],
-    domains=[positive, positive], name="gammainc", reference=in_doubles("gammainc"),
-    spelling="`scipy.special.gammainc`",
+@scipy_function(
+    "gammainc(x, y)", [positive, positive], _A, lambda a, x, out: _gamma_density(a, x),
     notes="derivative in x; refused in a",
 )  # fmt: skip
-gammaincc_row = elementwise(
-    None, "gammaincc(x, y)", [_A, lambda a, x, out: -_gamma_density(a, x)],
-    domains=[positive, positive], name="gammaincc", reference=in_doubles("gammaincc"),
-    spelling="`scipy.special.gammaincc`",
-    notes="derivative in x; refused in a",
-)  # fmt: skip
-betainc_row = elementwise(
-    None, "betainc(x, y, z)", [_A_AND_B, _A_AND_B, lambda a, b, x, out: _beta_density(a, b, x)],
-    domains=[positive, positive, unit], name="betainc", reference=in_doubles("betainc"),
-    spelling="`scipy.special.betainc`",
-    notes="derivative in x; refused in a and b",
-)  # fmt: skip
-
-
-@implements("scipy.special.gammainc")
 def gammainc(a, x):
-    """The lower incomplete gamma function over gamma(a), elementwise; a is plain.
+    """The lower incomplete gamma function over gamma(a), elementwise; `a` must be plain.
 
     >>> round(float(nbgrad.special.gammainc(1.0, 2.0)), 12)  # 1 - exp(-2)
     0.864664716763
     """
-    return bind(gammainc_row, a, x)
 
 
-@implements("scipy.special.gammaincc")
+@scipy_function(
+    "gammaincc(x, y)", [positive, positive], _A, lambda a, x, out: -_gamma_density(a, x),
+    notes="derivative in x; refused in a",
+)  # fmt: skip
 def gammaincc(a, x):
-    """1 - gammainc(a, x), accurate where that is small; a is plain."""
-    return bind(gammaincc_row, a, x)
+    """1 - gammainc(a, x), elementwise, accurate where that is small; `a` must be plain."""
 
 
-@implements("scipy.special.betainc")
+@scipy_function(
+    "betainc(x, y, z)", [positive, positive, unit], _A_AND_B, _A_AND_B,
+    lambda a, b, x, out: _beta_density(a, b, x),
+    notes="derivative in x; refused in a and b",
+)  # fmt: skip
 def betainc(a, b, x):
-    """The incomplete beta function over beta(a, b), elementwise; a and b are plain.
+    """The incomplete beta function over beta(a, b), elementwise; `a` and `b` must be plain.
 
     >>> float(nbgrad.special.betainc(1.0, 1.0, 0.25))
     0.25
     """
-    return bind(betainc_row, a, b, x)
 
 
 # -- zeta -----------------------------------------------------------------------------------------
@@ -240,7 +208,7 @@ def _zeta_in_q(s, q, out, n):
 def _zeta(s, q, *, n):
     dtype = np.result_type(s, q)
     if n:
-        import mpmath  # here, as only tests ask
+        import mpmath  # imported by tests only
 
         def slope(s, q):
             if s == 1:
@@ -255,9 +223,9 @@ def _zeta(s, q, *, n):
 
         slopes = np.vectorize(slope, otypes=[float])
         return slopes(np.asarray(s, float), np.asarray(q, float)).astype(dtype)
-    from scipy.special import zeta  # here, as only tests ask
+    from scipy.special import zeta  # imported by tests only
 
-    # SciPy's is nan where 1 / q**s is 0, and inf for nan at its poles.
+    # SciPy's function is nan where 1 / q**s is 0, and inf for nan at its poles.
     value = np.where(np.isnan(s) | np.isnan(q), np.nan, zeta(np.minimum(s, 1e4), q))
     return value.astype(dtype)
 
@@ -267,7 +235,7 @@ def _zeta_above_one(s, q, *, n):
 
 
 def _riemann(s, *, n):
-    from scipy.special import zeta  # here, as only tests ask
+    from scipy.special import zeta  # imported by tests only
 
     if n:
         return _zeta(s, np.ones_like(s), n=n)
@@ -289,7 +257,7 @@ def _riemann_body(*, n: int) -> str:
 
 
 def _riemann_slope(s, out, n):
-    """The next derivative; that of the function itself below 0 by reflection (DLMF 25.4.1)."""
+    """The derivative of order n + 1; of the function itself by reflection below 0 (DLMF 25.4.1)."""
     if n:
         return riemann_row_of(s, n + 1)
     reflects = s < -0.25
@@ -309,7 +277,7 @@ riemann_row = elementwise(
 )  # fmt: skip
 
 
-# The kernel has room for so many powers of a logarithm.
+# Limited by the kernel, which holds this many powers of a logarithm.
 _MOST_SLOPES = 15
 
 
@@ -328,8 +296,8 @@ def riemann_row_of(s, n: int):
 
 
 def zeta(x, q=None):
-    """The sum of (q + k)**-x over k = 0, 1, 2, ..., elementwise, for x > 1; without q the zeta
-    function of Riemann, of any x.
+    """The sum of (q + k)**-x over k = 0, 1, 2, ..., elementwise, for x > 1; without `q`, the
+    Riemann zeta function of any x.
 
     >>> round(float(nbgrad.special.zeta(2.0)), 12)  # pi**2 / 6
     1.644934066848
@@ -338,5 +306,5 @@ def zeta(x, q=None):
 
 
 def riemann(x):
-    """The zeta function of Riemann, elementwise."""
+    """The Riemann zeta function, elementwise."""
     return riemann_row_of(x, 0)
