@@ -19,7 +19,7 @@ _ONE_OVER_ROOT_2PI = 1 / math.sqrt(2 * math.pi)
     reference=lambda x: np.maximum(x, 0), kinks=[((0.0,), (0.0,))], notes="derivative 0 at 0",
     kernels=(relu_kernels.relu, relu_kernels.relu_pullback),
 )  # fmt: skip
-def relu(x):
+def relu(x) -> Any:
     """max(x, 0), with derivative 0 at 0.
 
     >>> nbgrad.relu(np.array([-1.0, 2.0]))
@@ -33,7 +33,7 @@ def relu(x):
     reference=lambda x, slope: np.where(x < 0, slope * x, x), kinks=[((0.0, 0.25), (0.25, 0.0))],
     notes="derivative at 0 is that of the left side, slope",
 )  # fmt: skip
-def leaky_relu(x, slope: Any = 0.01):
+def leaky_relu(x, slope: Any = 0.01) -> Any:
     """x where it is positive, else slope * x; the derivative at 0 is the slope.
 
     `slope` broadcasts with x, and may be tracked.
@@ -52,7 +52,7 @@ def leaky_relu(x, slope: Any = 0.01):
     ),
     kinks=[((0.0, 0.25), (0.25, 0.0))], notes="derivative at 0 is that of the left side, alpha",
 )  # fmt: skip
-def elu(x, alpha: Any = 1.0):
+def elu(x, alpha: Any = 1.0) -> Any:
     """x where it is positive, else alpha * (exp(x) - 1); the derivative at 0 is alpha.
 
     `alpha` broadcasts with x, and may be tracked.
@@ -65,7 +65,7 @@ def elu(x, alpha: Any = 1.0):
 @elementwise_function(
     "sigmoid(x)", reals, lambda x, out: sigmoid_slope(x), reference="scipy.special.expit"
 )
-def sigmoid(x):
+def sigmoid(x) -> Any:
     """1 / (1 + exp(-x)), stable for any finite x.
 
     >>> float(nbgrad.sigmoid(0.5))
@@ -81,7 +81,7 @@ functions["scipy.special.expit"] = expit = sigmoid
     reference=lambda x: 0.25 * np.cosh(0.5 * x) ** -2.0,
     notes="sigmoid(x) * sigmoid(-x), however small",
 )  # fmt: skip
-def sigmoid_slope(x):
+def sigmoid_slope(x) -> Any:
     """The derivative of sigmoid, accurate where 1 - sigmoid(x) is 0."""
 
 
@@ -94,7 +94,7 @@ def sech2(x):
     "maximum(x, 0.0) + log1p(exp(-abs(x)))", reals, lambda x, out: sigmoid(x),
     reference=lambda x: np.logaddexp(0, x).astype(x.dtype),
 )  # fmt: skip
-def softplus(x):
+def softplus(x) -> Any:
     """log(1 + exp(x)), elementwise, stable for any x; its derivative is `sigmoid(x)`.
 
     >>> nbgrad.softplus(np.array([-800.0, 0.0, 2.0]))
@@ -103,7 +103,7 @@ def softplus(x):
 
 
 @scipy_function("erf(x)", reals, lambda x, out: _TWO_OVER_ROOT_PI * np.exp(-x * x))
-def erf(x):
+def erf(x) -> Any:
     """The error function, 2 / sqrt(pi) times the integral of exp(-t * t) from 0 to x, elementwise.
 
     `scipy.special.erf` and `erfc` of tracked arrays mean this function and its complement.
@@ -114,7 +114,7 @@ def erf(x):
 
 
 @scipy_function("erfc(x)", reals, lambda x, out: -_TWO_OVER_ROOT_PI * np.exp(-x * x))
-def erfc(x):
+def erfc(x) -> Any:
     """1 - erf(x), elementwise, accurate where that is small."""
 
 
@@ -133,7 +133,7 @@ def _gelu_slope(x, out):
     f"0.5 * x * erfc(-x * {_ROOT_HALF})", reals, _gelu_slope, reference=_gelu,
     notes="the exact form, by the error function, not the approximation by tanh",
 )  # fmt: skip
-def gelu(x):
+def gelu(x) -> Any:
     """x Phi(x), elementwise, with Phi the distribution function of the standard normal.
 
     This is the exact form, `0.5 * x * (1 + erf(x / sqrt(2)))`, not the approximation by tanh.

@@ -13,7 +13,10 @@ F = TypeVar("F", bound=Callable)
 
 
 def elementwise_function(
-    body: str, domains: Interval | Sequence[Interval], *partials: Any, **facts: Any
+    body: str,
+    domains: Interval | Sequence[Interval],
+    *partials: Callable[..., Any] | str,
+    **facts: Any,
 ) -> Callable[[F], F]:
     """Decorator: register a row under the name of a function, and return the function that applies
     it.
@@ -38,7 +41,11 @@ def elementwise_function(
 
 
 def scipy_function(
-    body: str, domains: Interval | Sequence[Interval], *partials: Any, of: str = "", **facts: Any
+    body: str,
+    domains: Interval | Sequence[Interval],
+    *partials: Callable[..., Any] | str,
+    of: str = "",
+    **facts: Any,
 ) -> Callable[[F], F]:
     """`elementwise_function` for the function of `scipy.special` of the same name, or named `of`:
     its calls on tracked arrays mean the function, and it is the reference of the tests."""
@@ -49,7 +56,8 @@ def scipy_function(
         if not isinstance(domains, Interval):
             known = {"reference": in_doubles(name), "spelling": f"`scipy.special.{name}`"}
         made = elementwise_function(body, domains, *partials, **known | facts)(function)
-        return implements(f"scipy.special.{name}")(made)
+        implements(f"scipy.special.{name}")(made)
+        return made
 
     return register
 

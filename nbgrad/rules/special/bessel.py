@@ -3,7 +3,10 @@
 Their derivatives are functions of adjacent orders (DLMF 10.6 and 10.29). An order must be plain.
 """
 
+# pyright: reportGeneralTypeIssues=false - partials call the functions that they decorate
+
 import math
+from typing import Any
 
 import numpy as np
 
@@ -60,17 +63,17 @@ _TWO_ORDERS = "the pullback calls SciPy for two other orders, some of which cost
 
 
 @scipy_function("bessel_j0(x)", reals, lambda x, out: -j1(x))
-def j0(x):
+def j0(x) -> Any:
     """The Bessel function of the first kind of order 0, elementwise."""
 
 
 @scipy_function("bessel_j1(x)", reals, lambda x, out: j0(x) - _over_x(x, out, -1.0))
-def j1(x):
+def j1(x) -> Any:
     """The Bessel function of the first kind of order 1, elementwise."""
 
 
 @scipy_function("bessel_y0(x)", positive, lambda x, out: -y1(x), notes=_POLE)
-def y0(x):
+def y0(x) -> Any:
     """The Bessel function of the second kind of order 0, elementwise."""
 
 
@@ -78,12 +81,12 @@ def y0(x):
     "bessel_y1(x)", positive,
     lambda x, out: _above_a_pole(x, y0(x) - out / np.where(x == 0, 1, x)), notes=_POLE,
 )  # fmt: skip
-def y1(x):
+def y1(x) -> Any:
     """The Bessel function of the second kind of order 1, elementwise."""
 
 
 @_of_order("jv", lambda v, x, out: 0.5 * (jv(v - 1, x) - jv(v + 1, x)), slow=_TWO_ORDERS)
-def jv(v, z):
+def jv(v, z) -> Any:
     """The Bessel function of the first kind of real order v, elementwise; `v` must be plain.
 
     >>> float(nbgrad.special.jv(0.0, 0.0))
@@ -95,7 +98,7 @@ def jv(v, z):
     "yv", lambda v, x, out: _above_a_pole(x, 0.5 * (yv(v - 1, x) - yv(v + 1, x))),
     notes=f"the order is plain; {_POLE}",
 )  # fmt: skip
-def yv(v, z):
+def yv(v, z) -> Any:
     """The Bessel function of the second kind of real order v, elementwise; `v` must be plain."""
 
 
@@ -144,7 +147,7 @@ def _kve_slope(v, x, out):
 
 @implements(np.i0)
 @scipy_function("bessel_i0(x)", reals, lambda x, out: i1(x), reference=_grown("i0"))
-def i0(x):
+def i0(x) -> Any:
     """The modified Bessel function of the first kind of order 0, elementwise."""
 
 
@@ -152,7 +155,7 @@ def i0(x):
     "bessel_i1(x)", reals, lambda x, out: i0(x) - _over_x(x, out, 1.0),
     reference=_grown("i1"), spelling="`scipy.special.i1`",
 )  # fmt: skip
-def i1(x):
+def i1(x) -> Any:
     """The modified Bessel function of the first kind of order 1, elementwise."""
 
 
@@ -160,37 +163,37 @@ def i1(x):
     "bessel_i0e(x)", reals, lambda x, out: _scaled_i(0.0, x, out, i1e(x)),
     kinks=[((0.0,), (0.0,))], notes="i0(x) * exp(-abs(x)); derivative 0 at 0",
 )  # fmt: skip
-def i0e(x):
+def i0e(x) -> Any:
     """i0(x) * exp(-abs(x)), elementwise."""
 
 
 @scipy_function("bessel_i1e(x)", Interval(-1.2, 1.2), _i1e_slope, notes="i1(x) * exp(-abs(x))")
-def i1e(x):
+def i1e(x) -> Any:
     """i1(x) * exp(-abs(x)), elementwise."""
 
 
 @scipy_function("bessel_k0(x)", positive, lambda x, out: -k1(x))
-def k0(x):
+def k0(x) -> Any:
     """The modified Bessel function of the second kind of order 0, elementwise."""
 
 
 @scipy_function("bessel_k1(x)", positive, lambda x, out: -k0(x) - out / x)
-def k1(x):
+def k1(x) -> Any:
     """The modified Bessel function of the second kind of order 1, elementwise."""
 
 
 @scipy_function("bessel_k0e(x)", positive, _k_slope(0.0), notes="k0(x) * exp(x)")
-def k0e(x):
+def k0e(x) -> Any:
     """k0(x) * exp(x), elementwise."""
 
 
 @scipy_function("bessel_k1e(x)", positive, _k_slope(1.0), notes="k1(x) * exp(x)")
-def k1e(x):
+def k1e(x) -> Any:
     """k1(x) * exp(x), elementwise."""
 
 
 @_of_order("iv", lambda v, x, out: 0.5 * (iv(v - 1, x) + iv(v + 1, x)))
-def iv(v, z):
+def iv(v, z) -> Any:
     """The modified Bessel function of the first kind of real order v, elementwise; `v` must be
     plain."""
 
@@ -199,16 +202,16 @@ def iv(v, z):
     "ive", lambda v, x, out: _scaled_i(v, x, out, 0.5 * (ive(v - 1, x) + ive(v + 1, x))),
     slow=_TWO_ORDERS,
 )  # fmt: skip
-def ive(v, z):
+def ive(v, z) -> Any:
     """iv(v, z) * exp(-abs(z)), elementwise; `v` must be plain."""
 
 
 @_of_order("kv", lambda v, x, out: -0.5 * (kv(v - 1, x) + kv(v + 1, x)))
-def kv(v, z):
+def kv(v, z) -> Any:
     """The modified Bessel function of the second kind of real order v, elementwise; `v` must be
     plain."""
 
 
 @_of_order("kve", _kve_slope)
-def kve(v, z):
+def kve(v, z) -> Any:
     """kv(v, z) * exp(z), elementwise; `v` must be plain."""

@@ -1,5 +1,7 @@
 """Box-Cox transformations and their inverses."""
 
+from typing import Any
+
 import numpy as np
 
 from ..families import Interval, positive, scipy_function
@@ -45,7 +47,7 @@ def _inverted(y, power, grown):
     lambda x, power, out: _transformed(np.log(x), power, out),
     notes="(x**power - 1) / power, and log(x) for a power of 0, with the limit of its slope",
 )  # fmt: skip
-def boxcox(x, lmbda):
+def boxcox(x, lmbda) -> Any:
     """(x**lmbda - 1) / lmbda, elementwise, and log(x) where lmbda is 0.
 
     >>> float(nbgrad.special.boxcox(3.0, 1.0))
@@ -59,7 +61,7 @@ def boxcox(x, lmbda):
     lambda x, power, out: _transformed(np.log1p(x), power, out),
     notes="boxcox of 1 + x, accurate near 0",
 )  # fmt: skip
-def boxcox1p(x, lmbda):
+def boxcox1p(x, lmbda) -> Any:
     """boxcox(1 + x, lmbda), elementwise, accurate near 0."""
 
 
@@ -69,7 +71,7 @@ def boxcox1p(x, lmbda):
     lambda x, power, out: _inverted(x, power, out),
     notes="(1 + power * x)**(1 / power), and exp(x) for a power of 0",
 )  # fmt: skip
-def inv_boxcox(y, lmbda):
+def inv_boxcox(y, lmbda) -> Any:
     """The inverse of `boxcox` in its first argument, elementwise."""
 
 
@@ -79,5 +81,5 @@ def inv_boxcox(y, lmbda):
     lambda x, power, out: _inverted(x, power, 1 + out),
     notes="inv_boxcox minus 1, accurate near 0",
 )  # fmt: skip
-def inv_boxcox1p(y, lmbda):
+def inv_boxcox1p(y, lmbda) -> Any:
     """The inverse of `boxcox1p` in its first argument, elementwise."""

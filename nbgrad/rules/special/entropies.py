@@ -1,5 +1,7 @@
 """Products with logarithms, entropies and divergences, Huber losses, and logits."""
 
+from typing import Any
+
 import numpy as np
 
 from ..activation import sigmoid
@@ -22,7 +24,7 @@ def _quotient(x, y):
     notes="x * log(y), and 0 where x is 0; derivative log(y) in x, also there, and 0 in y at the "
     "origin",
 )  # fmt: skip
-def xlogy(x, y):
+def xlogy(x, y) -> Any:
     """x * log(y), elementwise, and 0 where x is 0.
 
     >>> float(nbgrad.special.xlogy(0.0, 0.0))
@@ -36,7 +38,7 @@ def xlogy(x, y):
     kinks=[((0.0, -1.0), (-np.inf, 0.0)), ((0.0, 0.0), (0.0, 0.0))],
     notes="x * log(1 + y), and 0 where x is 0; derivative log(1 + y) in x, also there",
 )  # fmt: skip
-def xlog1py(x, y):
+def xlog1py(x, y) -> Any:
     """x * log(1 + y), elementwise, and 0 where x is 0."""
 
 
@@ -60,7 +62,7 @@ def _kl_div(x, y):
     lambda x, out: -np.log(x) - 1, kinks=[((0.0,), (np.inf,))],
     notes="-x * log(x), 0 at 0 with derivative inf, -inf below",
 )  # fmt: skip
-def entr(x):
+def entr(x) -> Any:
     """-x * log(x), elementwise: 0 at 0, and -inf below.
 
     >>> round(float(nbgrad.special.entr(0.5)), 12)  # log(2) / 2
@@ -76,7 +78,7 @@ def entr(x):
     kinks=[((0.0, 1.0), (-np.inf, 0.0))],
     notes="x * log(x / y), and 0 where x is 0, with derivative -inf in x; inf outside",
 )  # fmt: skip
-def rel_entr(x, y):
+def rel_entr(x, y) -> Any:
     """x * log(x / y), elementwise: 0 where x is 0, and inf where x or y is below 0.
 
     >>> float(nbgrad.special.rel_entr(0.0, 0.5))
@@ -93,7 +95,7 @@ def rel_entr(x, y):
     reference=_kl_div, kinks=[((0.0, 1.0), (-np.inf, 1.0))],
     notes="x * log(x / y) - x + y, and y where x is 0, with derivative -inf in x; inf outside",
 )  # fmt: skip
-def kl_div(x, y):
+def kl_div(x, y) -> Any:
     """x * log(x / y) - x + y, elementwise: y where x is 0, and inf where x or y is below 0."""
 
 
@@ -129,7 +131,7 @@ def _pseudo_huber(delta, r):
     lambda delta, r, out: np.where(delta < 0, np.nan, np.minimum(np.maximum(r, -delta), delta)),
     notes="inf where delta is below 0, with derivative nan",
 )  # fmt: skip
-def huber(delta, r):
+def huber(delta, r) -> Any:
     """r**2 / 2 where abs(r) <= delta, else delta * (abs(r) - delta / 2), elementwise.
 
     >>> nbgrad.special.huber(1.0, np.array([0.5, 3.0]))
@@ -145,7 +147,7 @@ def huber(delta, r):
     kinks=[((0.0, 1.5), (1.5, 0.0))],
     notes="derivative abs(r) in delta and 0 in r where delta is 0; inf below, with derivative nan",
 )  # fmt: skip
-def pseudo_huber(delta, r):
+def pseudo_huber(delta, r) -> Any:
     """delta**2 * (sqrt(1 + (r / delta)**2) - 1), elementwise."""
 
 
@@ -156,12 +158,12 @@ def pseudo_huber(delta, r):
     "select(abs(x - 0.5) < 0.25, log1p((2.0 * x - 1.0) / (1.0 - x)), log(x / (1.0 - x)))",
     Interval(0.1, 0.9), lambda x, out: 1 / (x * (1 - x)), notes="derivative inf at 0 and 1",
 )  # fmt: skip
-def logit(x):
+def logit(x) -> Any:
     """log(x / (1 - x)), elementwise: the inverse of `expit`."""
 
 
 @scipy_function("minimum(x, 0.0) - log1p(exp(-abs(x)))", reals, lambda x, out: sigmoid(-x))
-def log_expit(x):
+def log_expit(x) -> Any:
     """log(expit(x)), elementwise, accurate where expit(x) is 0.
 
     >>> float(nbgrad.special.log_expit(-800.0))

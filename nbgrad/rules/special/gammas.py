@@ -1,6 +1,9 @@
 """The gamma, beta, polygamma and zeta functions, and incomplete gamma and beta functions."""
 
+# pyright: reportGeneralTypeIssues=false - partials call the functions that they decorate
+
 import math
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +45,7 @@ polygamma_row = elementwise(
     notes="log of the absolute value; inf at 0 and the negative integers, where its derivative is "
     "-inf and nan",
 )  # fmt: skip
-def gammaln(x):
+def gammaln(x) -> Any:
     """log(abs(gamma(x))), elementwise; its derivative is `digamma(x)`.
 
     >>> round(float(nbgrad.special.gammaln(5.0)), 12)  # log(24)
@@ -55,7 +58,7 @@ def gammaln(x):
     lambda x, out: np.where(x < 0, np.nan, digamma(x)),
     notes="real: nan below 0, where `gammaln` is the real part",
 )  # fmt: skip
-def loggamma(z):
+def loggamma(z) -> Any:
     """log(gamma(z)) of real numbers, elementwise: nan below 0. Its derivative is `digamma(z)`."""
 
 
@@ -63,7 +66,7 @@ def loggamma(z):
     "digamma(x)", positive, lambda x, out: polygamma(1, x), of="psi",
     notes="-inf at 0, nan at the negative integers",
 )  # fmt: skip
-def digamma(x):
+def digamma(x) -> Any:
     """The derivative of log(gamma(x)), elementwise; its own derivative is `polygamma(1, x)`.
 
     >>> round(float(nbgrad.special.digamma(1.0)), 12)
@@ -95,7 +98,7 @@ def polygamma(n: int, x):
     "gamma(x)", positive, lambda x, out: out * digamma(x),
     notes="nan at the negative integers, and their slope",
 )  # fmt: skip
-def gamma(z):
+def gamma(z) -> Any:
     """The gamma function of real numbers, elementwise.
 
     >>> float(nbgrad.special.gamma(5.0))
@@ -107,7 +110,7 @@ def gamma(z):
     "rgamma(x)", positive, lambda x, out: -out * digamma(x),
     notes="0 at the poles of gamma, where its derivative is nan",
 )  # fmt: skip
-def rgamma(z):
+def rgamma(z) -> Any:
     """1 / gamma(z), elementwise: 0 at the poles of gamma, where its derivative is nan.
 
     >>> float(nbgrad.special.rgamma(3.0))
@@ -120,7 +123,7 @@ def rgamma(z):
     lambda x, y, out: out * (digamma(x) - digamma(x + y)),
     lambda x, y, out: out * (digamma(y) - digamma(x + y)),
 )  # fmt: skip
-def beta(a, b):
+def beta(a, b) -> Any:
     """gamma(a) gamma(b) / gamma(a + b), elementwise."""
 
 
@@ -128,7 +131,7 @@ def beta(a, b):
     "betaln(x, y)", [positive, positive],
     lambda x, y, out: digamma(x) - digamma(x + y), lambda x, y, out: digamma(y) - digamma(x + y),
 )  # fmt: skip
-def betaln(a, b):
+def betaln(a, b) -> Any:
     """log(abs(beta(a, b))), elementwise.
 
     >>> round(float(nbgrad.special.betaln(2.0, 3.0)), 12)  # log(1 / 12)
@@ -168,7 +171,7 @@ def _beta_density(a, b, x):
     "gammainc(x, y)", [positive, positive], _A, lambda a, x, out: _gamma_density(a, x),
     notes="derivative in x; refused in a",
 )  # fmt: skip
-def gammainc(a, x):
+def gammainc(a, x) -> Any:
     """The lower incomplete gamma function over gamma(a), elementwise; `a` must be plain.
 
     >>> round(float(nbgrad.special.gammainc(1.0, 2.0)), 12)  # 1 - exp(-2)
@@ -180,7 +183,7 @@ def gammainc(a, x):
     "gammaincc(x, y)", [positive, positive], _A, lambda a, x, out: -_gamma_density(a, x),
     notes="derivative in x; refused in a",
 )  # fmt: skip
-def gammaincc(a, x):
+def gammaincc(a, x) -> Any:
     """1 - gammainc(a, x), elementwise, accurate where that is small; `a` must be plain."""
 
 
@@ -189,7 +192,7 @@ def gammaincc(a, x):
     lambda a, b, x, out: _beta_density(a, b, x),
     notes="derivative in x; refused in a and b",
 )  # fmt: skip
-def betainc(a, b, x):
+def betainc(a, b, x) -> Any:
     """The incomplete beta function over beta(a, b), elementwise; `a` and `b` must be plain.
 
     >>> float(nbgrad.special.betainc(1.0, 1.0, 0.25))

@@ -1,5 +1,7 @@
 """Exponential integrals and Lambert's W function."""
 
+from typing import Any
+
 import numpy as np
 
 from ...core.array import apply
@@ -11,7 +13,7 @@ from ..families import Interval, elementwise, positive, scipy_function
     "exp1(x)", positive, lambda x, out: np.where(x < 0, np.nan, -np.exp(-x) / x),
     notes="nan below 0, where it is complex",
 )  # fmt: skip
-def exp1(z):
+def exp1(z) -> Any:
     """The integral of exp(-t) / t from z to infinity, elementwise, for real numbers."""
 
 
@@ -19,7 +21,7 @@ def exp1(z):
     "expi(x)", positive, lambda x, out: np.exp(x) / x,
     notes="-inf at 0, with derivative inf from the right",
 )  # fmt: skip
-def expi(x):
+def expi(x) -> Any:
     """The principal value of the integral of exp(t) / t from -infinity to x, elementwise."""
 
 

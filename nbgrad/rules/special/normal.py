@@ -1,6 +1,7 @@
 """The scaled and inverse error functions, the normal distribution function, and Student's t."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ def _erfcx_slope(x, out):
 
 
 @scipy_function("erfcx(x)", reals, _erfcx_slope, notes="exp(x * x) * erfc(x)")
-def erfcx(x):
+def erfcx(x) -> Any:
     """exp(x * x) * erfc(x), elementwise, without overflow and underflow of the factors.
 
     >>> float(nbgrad.special.erfcx(0.0))
@@ -34,7 +35,7 @@ def erfcx(x):
 
 
 @scipy_function("ndtr(x)", reals, lambda x, out: _ONE_OVER_ROOT_2PI * np.exp(-0.5 * x * x))
-def ndtr(x):
+def ndtr(x) -> Any:
     """The distribution function of the standard normal distribution, elementwise."""
 
 
@@ -46,7 +47,7 @@ def _log_ndtr_slope(x, out):
 
 
 @scipy_function("log_ndtr(x)", reals, _log_ndtr_slope)
-def log_ndtr(x):
+def log_ndtr(x) -> Any:
     """log(ndtr(x)), elementwise, accurate where ndtr(x) is 0; its derivative is the inverse of
     Mills' ratio at -x.
 
@@ -60,7 +61,7 @@ def _inverse_slope(factor: float, rate: float):
 
 
 @scipy_function("erfinv(x)", Interval(-0.9, 0.9), _inverse_slope(1 / _TWO_OVER_ROOT_PI, 1.0))
-def erfinv(y):
+def erfinv(y) -> Any:
     """The inverse of `erf`, elementwise; its derivative is inf at -1 and 1.
 
     >>> float(nbgrad.special.erfinv(0.0))
@@ -69,12 +70,12 @@ def erfinv(y):
 
 
 @scipy_function("erfcinv(x)", Interval(0.1, 1.9), _inverse_slope(-1 / _TWO_OVER_ROOT_PI, 1.0))
-def erfcinv(y):
+def erfcinv(y) -> Any:
     """The inverse of `erfc`, elementwise."""
 
 
 @scipy_function("ndtri(x)", Interval(0.1, 0.9), _inverse_slope(1 / _ONE_OVER_ROOT_2PI, 0.5))
-def ndtri(y):
+def ndtri(y) -> Any:
     """The inverse of `ndtr`, elementwise: quantiles of the standard normal distribution."""
 
 
@@ -89,7 +90,7 @@ def _t_density(df, t):
     "df: pass a plain number or array, such as df.data", lambda df, t, out: _t_density(df, t),
     notes="derivative in t; refused in df",
 )  # fmt: skip
-def stdtr(df, t):
+def stdtr(df, t) -> Any:
     """The distribution function of Student's t with `df` degrees of freedom, elementwise; `df`
     must be plain.
 
