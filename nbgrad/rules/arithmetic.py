@@ -1,6 +1,6 @@
 """Elementwise rows of arithmetic, powers and choices: function, scalar body, partials, domains.
 
-Conventions at kinks stand in the row: they are tested and printed in the documentation.
+Conventions at kinks are stated in the row, tested, and printed in the documentation.
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ divide = elementwise(
     np.divide, "x / y", [lambda x, y, out: 1 / y, lambda x, y, out: -out * (1 / y)],
     domains=[reals, positive], operator="/",
 )  # fmt: skip
-# The least integer by -1 is itself in NumPy, as it wraps round, and 0 in Numba.
+# The smallest integer divided by -1 wraps to itself in NumPy, and is 0 in Numba.
 _WHOLE_QUOTIENT = "select((x < 0) & (y < 0) & (x // y == 0) & (x % y == 0), x, x // y)"
 floor_divide = elementwise(
     np.floor_divide, "floor_divide(x, y)", [lambda x, y, out: 0, lambda x, y, out: 0],
@@ -72,7 +72,7 @@ copysign = elementwise(
 
 
 def _step(function, body: str, whole: str = "x"):
-    """A row of a function that is piecewise constant."""
+    """The row of a piecewise constant function."""
     notes = "piecewise constant: derivative 0, also at the steps"
     return elementwise(
         function, body, [lambda x, out: 0], domains=[reals], notes=notes, whole=whole
@@ -103,7 +103,7 @@ cbrt = elementwise(
 
 
 def _log_of_base(x, y, out):
-    # 0 ** y is flat in y for y > 0, and a base below zero has no real derivative.
+    # 0 ** y is constant for y > 0, and a negative base has no real derivative.
     return np.where(out == 0, 0.0, np.log(np.where(x > 0, x, np.where(x < 0, np.nan, 1.0))) * out)
 
 
@@ -118,7 +118,7 @@ power = elementwise(
 
 
 def _integer_power_body(*, n: int) -> str:
-    """Repeated squaring, written out: `x ** 5` is `x * ((x * x) * (x * x))`."""
+    """Repeated squaring: `x ** 5` is `x * ((x * x) * (x * x))`."""
     product = "1.0"
     factor = "x"
     rest = abs(n)
@@ -142,7 +142,7 @@ integer_power = elementwise(
 
 
 def _half_power_body(*, n: int) -> str:
-    """x ** (n / 2) by its root. Of -0.0 it is that of 0, and of -inf what NumPy has."""
+    """x ** (n / 2) by the square root, with NumPy's values at -0.0 and -inf."""
     whole, at_end = _integer_power_body(n=abs(n) // 2), "0.0" if n < 0 else "inf"
     whole = whole.replace("x", "(x + 0.0)")
     root = "sqrt(x + 0.0)"
@@ -169,15 +169,15 @@ def integer_power_of(x, n: int):
     return bind(integer_power, x, n=n) if isinstance(x, Array) else np.power(x, float(n))
 
 
-_HALVES = (-3, -1, 3, 5)  # a root is a row of its own
+_HALVES = (-3, -1, 3, 5)  # sqrt is another row
 
 
 @implements(np.power)
 def power_of(x, y):
-    """`x ** y`; a small whole exponent becomes repeated multiplication, and one half of an odd
-    number that with a root."""
+    """`x ** y`: repeated multiplication for small integer exponents, and with a square root for
+    small half-integer ones."""
     if isinstance(x, Array) and type(y) in (int, float) and -8 <= y <= 8 and y == int(y):
-        # Of bools only the operator is a product, in int8 where n is 2.
+        # Not for bools, whose powers are products only with the operator, in int8 for n = 2.
         if x.dtype.kind == "f" or (type(y) is int and x.dtype.kind != "b"):
             return bind(integer_power, x, n=int(y))
     if isinstance(x, Array) and x.dtype.kind == "f" and type(y) is float and 2 * y in _HALVES:
@@ -196,45 +196,34 @@ def float_power_of(x, y):
 
 
 def _share(mine, other):
-    """1 where mine wins, and an even half where both are equal."""
+    """1 where `mine` is larger, and 0.5 where both are equal."""
     return np.where(mine > other, 1.0, np.where(mine == other, 0.5, 0.0))
 
 
-maximum = elementwise(
-    np.maximum, "maximum(x, y)", [lambda x, y, out: _share(x, y), lambda x, y, out: _share(y, x)],
-    domains=[reals, reals], kinks=[((1.0, 1.0), (0.5, 0.5))],
-    notes="ties share the derivative evenly",
-)  # fmt: skip
-minimum = elementwise(
-    np.minimum, "minimum(x, y)", [lambda x, y, out: _share(y, x), lambda x, y, out: _share(x, y)],
-    domains=[reals, reals], kinks=[((1.0, 1.0), (0.5, 0.5))],
-    notes="ties share the derivative evenly",
-)  # fmt: skip
-
-
 def _share_of_number(mine, other):
-    """1 where mine wins or the other alone is nan, and an even half where both are equal."""
+    """`_share`, with the whole share for a number beside nan."""
     return np.where(other != other, np.where(mine == mine, 1.0, 0.0), _share(mine, other))
 
 
-fmax = elementwise(
-    np.fmax, "fmax(x, y)",
-    [lambda x, y, out: _share_of_number(x, y), lambda x, y, out: _share_of_number(y, x)],
-    domains=[reals, reals],
-    kinks=[((1.0, 1.0), (0.5, 0.5)), ((1.0, np.nan), (1.0, 0.0))],
-    notes="ties share the derivative evenly; a nan takes no share",
-)  # fmt: skip
-fmin = elementwise(
-    np.fmin, "fmin(x, y)",
-    [lambda x, y, out: _share_of_number(-x, -y), lambda x, y, out: _share_of_number(-y, -x)],
-    domains=[reals, reals],
-    kinks=[((1.0, 1.0), (0.5, 0.5)), ((1.0, np.nan), (1.0, 0.0))],
-    notes="ties share the derivative evenly; a nan takes no share",
-)  # fmt: skip
+def _extreme(function, share, notes: str = "", kinks=()):
+    """The row of a maximum or minimum, in which equal arguments share."""
+    return elementwise(
+        function, f"{function.__name__}(x, y)",
+        [lambda x, y, out: share(x, y), lambda x, y, out: share(y, x)],
+        domains=[reals, reals], kinks=[((1.0, 1.0), (0.5, 0.5)), *kinks],
+        notes=f"ties share the derivative evenly{notes}",
+    )  # fmt: skip
+
+
+_BESIDE_NAN = {"notes": "; nan takes no share", "kinks": [((1.0, np.nan), (1.0, 0.0))]}
+maximum = _extreme(np.maximum, _share)
+minimum = _extreme(np.minimum, lambda mine, other: _share(other, mine))
+fmax = _extreme(np.fmax, _share_of_number, **_BESIDE_NAN)
+fmin = _extreme(np.fmin, lambda mine, other: _share_of_number(-mine, -other), **_BESIDE_NAN)
 
 
 def _clipped(x, low, high):
-    # np.clip gives two Python numbers the dtype of the third argument.
+    # In np.clip, two Python numbers take the dtype of the third argument.
     numbers = type(x) is float and type(low) is float
     return np.minimum(max(x, low) if numbers else np.maximum(x, low), high)
 
@@ -251,7 +240,7 @@ clip = elementwise(
 
 
 class _Where(Elementwise):
-    """Its derivatives are choices too."""
+    """`np.where`, whose derivatives are calls of `np.where` too."""
 
     def pullback(self, ct, out, args, need, **params):
         c = args[0]
@@ -289,7 +278,7 @@ def clip_of(a, a_min=None, a_max=None, *, min=None, max=None):
     """`np.clip` with any of its two bounds; bounds have derivatives too."""
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     if (type(low) is int or type(high) is int) and np.dtype(getattr(a, "dtype", None)).kind in "iu":
-        limits = np.iinfo(a.dtype)  # a bound that no element passes may lie beyond the dtype
+        limits = np.iinfo(a.dtype)  # a bound may lie outside of the range of the dtype
         low = None if type(low) is int and low <= limits.min else low
         high = None if type(high) is int and high >= limits.max else high
     if low is not None and high is not None:

@@ -1,8 +1,7 @@
-"""What becomes of every public function of NumPy on tracked arrays, for tests and docs/ops.md.
+"""Coverage of NumPy: each public function on tracked arrays, for tests and docs/ops.md.
 
-A function of `numpy`, `numpy.linalg` and `numpy.fft` has a gradient, or gives plain values for a
-reason, or is refused with the way round. Nothing else: a function that is none of these is new, and
-`unknown` names it.
+A function of `numpy`, `numpy.linalg` and `numpy.fft` has a gradient, returns plain values for a
+stated reason, or is refused with an alternative. `unknown` lists functions that are none of these.
 """
 
 import inspect
@@ -46,7 +45,7 @@ NO_ARRAYS = {
         np.printoptions np.set_printoptions np.setbufsize np.seterr np.seterrcall np.show_config
         np.show_runtime np.test np.linalg.test np.fft.test""",
 }
-"""Functions that no tracked array is given to, by what they are instead."""
+"""Functions that take no tracked arrays, by the reason."""
 
 IN_STEPS = """
     np.argmax np.argmin np.argsort np.argpartition np.argwhere np.nonzero np.flatnonzero
@@ -69,12 +68,11 @@ WITHOUT = {
     **dict.fromkeys(TEXT.split(), "it gives text"),
     **dict.fromkeys(NO_NUMBERS.split(), "it does not depend on the numbers"),
 }
-"""Functions that take tracked arrays and give values without a derivative, and why."""
+"""Functions that take tracked arrays and return values without a derivative, with the reason."""
 
 
 class Entry(NamedTuple):
-    """A function by its first name, its other names, `kind` ("yes", "none" or "refused"), and what
-    a reader should know."""
+    """A function: its name, its other names, `kind` ("yes", "none" or "refused"), and a note."""
 
     name: str
     others: tuple[str, ...]
@@ -134,7 +132,7 @@ def _home(function: object) -> str:
 
 
 def _row_of(function: Any) -> Primitive | None:
-    """The row that a function is."""
+    """The row of a function, if it is one."""
     if function in ufunc_primitives:
         return ufunc_primitives[function]
     found = [row for row in Primitive.registry.values() if row.function is function]
@@ -142,13 +140,13 @@ def _row_of(function: Any) -> Primitive | None:
 
 
 def surface() -> Iterator[Entry]:
-    """What becomes of each public function, in the order of their names."""
+    """An entry for each public function, sorted by name."""
     entries = [_entry(function, names) for function, names in _public().items()]
     return iter(sorted(entry for entry in entries if entry))
 
 
 def unknown() -> list[str]:
-    """The public functions of NumPy of which nothing is known."""
+    """The public functions of NumPy without an entry."""
     return sorted(
         names[0] for function, names in _public().items() if _entry(function, names) is None
     )

@@ -1,4 +1,4 @@
-"""Polynomials with coefficients that have a derivative too."""
+"""Polynomials, with derivatives in x and in the coefficients."""
 
 import numpy as np
 
@@ -53,7 +53,7 @@ def _fused(ct, out, args, need):
 
 
 def _batch(primitive, size, args, batched):
-    """Samples that share the coefficients are one array."""
+    """One call for samples that share the coefficients."""
     if batched[1]:
         return Primitive.batch(primitive, size, args, batched)
     return bind(primitive, *args)
@@ -84,8 +84,8 @@ def evalpoly(x, coefficients):
     """coefficients[0] + coefficients[1] * x + coefficients[2] * x**2 + ..., for each element of x.
 
     `coefficients` is a 1-D array or a sequence of numbers, from low to high, tracked or plain; the
-    result has the shape of x, and its dtype where they are Python numbers. Both get gradients.
-    Raises DimensionMismatch for other shapes of the coefficients, and where there are none.
+    result has the shape of x, and its dtype for Python numbers. Both get gradients. Raises
+    DimensionMismatch for empty coefficients and for other shapes.
 
     >>> nbgrad.evalpoly(np.array([0.0, 2.0]), [1.0, 0.0, 3.0])
     array([ 1., 13.])

@@ -1,5 +1,5 @@
-"""Block structure of Jacobians: in how many blocks an argument falls that each reach one block of
-the result, for `Primitive.blocks`. One block is a dense Jacobian."""
+"""Block structure of Jacobians, for `Primitive.blocks`: the number of blocks of an argument that
+each affect one block of the result. One block means a dense Jacobian."""
 
 import math
 from collections.abc import Sequence
@@ -8,23 +8,23 @@ Shape = tuple[int, ...]
 
 
 def elementwise(shapes: Sequence[Shape], i: int, out: Shape, **params) -> int:
-    """Each element for itself, along the axes that argument i shares with the result."""
+    """Diagonal along the axes that argument i shares with the result."""
     return _common(_padded(shapes[i], len(out)), out)
 
 
 def each(shapes: Sequence[Shape], i: int, out: Shape, **params) -> int:
-    """Each element for itself, whatever its place."""
+    """Each element of the argument affects one element of the result."""
     return math.prod(shapes[i])
 
 
 def before(axes: int | tuple[int, ...], shape: Shape) -> int:
-    """Of an op along `axes`: what lies at different places of the axes before them."""
+    """The number of blocks of an op along `axes`: positions along the axes before them."""
     first = min(axes, default=len(shape)) if isinstance(axes, tuple) else axes
     return math.prod(shape[:first])
 
 
 def product(shapes: Sequence[Shape], i: int, out: Shape) -> int:
-    """Of products of matrices: rows of the left factor, and stacks."""
+    """The blocks of matrix products: rows of the left factor, and matrices of a stack."""
     left, right = shapes
     if len(left) < 2:
         return 1

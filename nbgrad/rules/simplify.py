@@ -1,7 +1,7 @@
-"""Recorded calls that are something plainer: what rows give as `simplify`.
+"""Simplifications of recorded calls, the `simplify` argument of rows.
 
-A rule is `simplify(primitive, builder, args, **params)`: what the builder makes in place of the
-call, or None where there is nothing simpler.
+A rule `simplify(primitive, builder, args, **params)` returns the builder's replacement of the call,
+or None.
 """
 
 import math
@@ -14,7 +14,7 @@ from ..runtime.kinds import is_a
 
 
 def without_one(primitive: Primitive, builder: Builder, args: Sequence) -> Any:
-    """The other factor of a product with 1, where it has shape and dtype of the product."""
+    """The other factor of a product with 1, if it has the shape and dtype of the product."""
     x, y = args
     for one, other in ((x, y), (y, x)):
         if _is_one(one) and isinstance(other, Symbol):
@@ -32,7 +32,7 @@ def _is_one(x: Any) -> bool:
 
 
 def of_same_shape(primitive: Primitive, builder: Builder, args: Sequence, *, shape: tuple) -> Any:
-    """The argument of a change of shape, where it has that shape or is one number everywhere."""
+    """The argument of a change of shape, if it has that shape or is constant."""
     (x,) = args
     if shape == x.shape:
         return x
@@ -47,7 +47,7 @@ def scaled_sum(
     product: Primitive,
     **params,
 ) -> Any:
-    """A mean of floats as the primitive `total` times a number, by the primitive `product`."""
+    """A mean of floats as a sum (`total`) times a number (`product`)."""
     (x,) = args
     if x.dtype.kind != "f":
         return None

@@ -1,5 +1,4 @@
-"""Matrices with a structure: banded systems, and blocks on the diagonal; public in
-`nbgrad.linalg`."""
+"""Banded systems and block diagonal matrices; public in `nbgrad.linalg`."""
 
 from typing import Any
 
@@ -39,7 +38,7 @@ def _diagonals(x, y, lower: int, upper: int):
     """The diagonals of x @ y.T as the rows of a banded matrix, `x` and `y` of n rows each."""
     n = shape_of(x)[-2]
     rows = []
-    for k in range(-upper, lower + 1):  # what lies k below the diagonal, at its column
+    for k in range(-upper, lower + 1):  # the k-th diagonal below the main one, by column
         size = max(n - abs(k), 0)
         first, second = max(k, 0), max(-k, 0)
         products = x[..., first : first + size, :] * y[..., second : second + size, :]
@@ -51,7 +50,7 @@ def _diagonals(x, y, lower: int, upper: int):
 
 
 def _turned(ab, lower: int, upper: int):
-    """The transposed matrix: row by row from the other end, each moved to its new columns."""
+    """The transposed banded matrix: rows in reverse order, each shifted to its new columns."""
     n, rows = shape_of(ab)[-1], []
     for r in range(lower + upper + 1):
         k, row = r - lower, ab[..., lower + upper - r, :]
@@ -100,7 +99,7 @@ def _dense(ab, lower, upper):
 
 banded_row = Custom(
     "solve_banded", _banded, _banded_infer, _banded_rule, _banded_push, reads=(0,),
-    batch=batching.stacked, form=forms.banded,
+    batch=batching.broadcast, form=forms.banded,
     reference=lambda ab, b, *, lower, upper: np.linalg.solve(_dense(ab, lower, upper), b),
     samples=[
         sample((3, 3), (3, 2), domain=Dominant(0.3, 0.5), lower=1, upper=1),
@@ -117,18 +116,18 @@ def solve_banded(
     l_and_u: tuple[int, int], ab: Any, b: Any, overwrite_ab: bool = False,
     overwrite_b: bool = False, check_finite: bool = True,
 ) -> Any:  # fmt: skip
-    """The x with a @ x = b, where `a` has l diagonals below the main one, and u above.
+    """Solve a @ x = b for x, where `a` has l diagonals below the main one and u above it.
 
     Arguments:
         l_and_u: the numbers l and u.
-        ab: the diagonals (..., l + u + 1, n): `ab[u + i - j, j]` is `a[i, j]`. The corners that no
-            element lies in are not read, and their gradient is 0.
+        ab: the diagonals (..., l + u + 1, n): `ab[u + i - j, j]` is `a[i, j]`. The corners
+            without elements are not read, and their gradient is 0.
         b: a vector (n,), or matrices (..., n, k); stacks broadcast.
-        overwrite_ab, overwrite_b, check_finite: as in SciPy's signature; nothing is overwritten,
-            and nan passes through.
+        overwrite_ab, overwrite_b, check_finite: ignored, for SciPy's signature; nothing is
+            overwritten, and nan is propagated.
 
     Returns x in the shape of b, with the leading axes of `ab`. It takes about n * l * (l + u)
-    steps, and its pullback as many.
+    steps, as does its pullback.
 
     Raises DimensionMismatch for shapes that do not fit, np.linalg.LinAlgError for a matrix that is
     singular.
@@ -155,7 +154,7 @@ def solve_banded(
 
 
 def block_diag(*arrs: Any) -> Any:
-    """The matrices along the diagonal of a larger one, with zeros beside them.
+    """A block diagonal matrix of the given matrices.
 
     A number is a matrix of one element, a vector of one row; leading axes broadcast. The matrices
     (..., m1, n1), (..., m2, n2), ... give one of the shape (..., m1 + m2 + ..., n1 + n2 + ...).

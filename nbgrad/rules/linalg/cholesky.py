@@ -1,5 +1,5 @@
-"""Cholesky factors, and systems by them: `np.linalg.cholesky`, and SciPy's functions that no
-protocol of NumPy reaches, in `nbgrad.linalg`."""
+"""Cholesky factors and systems solved with them; `cho_factor` and `cho_solve` are public in
+`nbgrad.linalg`."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ __all__ = ["cho_factor", "cho_solve"]
 
 
 def _halved(x):
-    """The lower triangle with half of the diagonal: Phi in the reference below."""
+    """The lower triangle with half the diagonal: Phi in the reference below."""
     rows = shape_of(x)[-1]
     return x * (np.tri(rows) - 0.5 * np.eye(rows)).astype(x.dtype)
 
@@ -46,7 +46,7 @@ cholesky_row = Custom(
     "cholesky", lambda x: np.linalg.cholesky(symmetric(x)),
     lambda x: Aval.of(x.shape, float_type(x)), _rule, _push,
     samples=[sample((2, 2), domain=definite), sample((2, 3, 3), domain=definite)], reads=(),
-    batch=batching.stacked, form=forms.cholesky,
+    batch=batching.broadcast, form=forms.cholesky,
     reference=lambda x: np.linalg.cholesky((x + np.swapaxes(x, -1, -2)) / 2),
     notes="a function of the symmetric part of the matrix, so the gradient is symmetric",
     slow="the pullback solves two triangular systems of as many columns, each worth three factors",
@@ -57,8 +57,8 @@ cholesky_row = Custom(
 def cholesky(a, /, *, upper=False):
     """The lower factor L with L @ L.T = a, or the upper one L.T, of positive definite matrices.
 
-    The gradient is symmetric: both triangles of `a` share it, though NumPy reads only one. Where
-    the other one is zero, it is left out.
+    The gradient is symmetric: both triangles of `a` share it, although NumPy reads only one. If the
+    other one is zero, the gradient is that of the first alone.
     """
     require_square("cholesky", a)
     out = bind_symmetric(cholesky_row, a, upper)
@@ -71,7 +71,7 @@ def cho_factor(
     """The Cholesky factor of positive definite matrices (..., n, n), and `lower`: for `cho_solve`.
 
     It is a function of the symmetric part of `a`, whose triangles share the gradient; SciPy reads
-    one triangle. The other triangle of the factor holds zeros, where SciPy leaves what was there.
+    one triangle. The other triangle of the factor is zero; SciPy leaves it as it was.
 
     Raises DimensionMismatch for a shape that is not square, np.linalg.LinAlgError for a matrix
     that is not positive definite.
@@ -88,7 +88,7 @@ def cho_factor(
 def cho_solve(
     c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:
-    """The x with a @ x = b, from the factor of `a` that `cho_factor` gives: of SciPy's or of this.
+    """Solve a @ x = b, given the factor of `a` from `cho_factor`, SciPy's or this one.
 
     `b` is a vector (n,), or matrices (..., n, k); stacks broadcast. Gradients go to the factor and
     to `b`.

@@ -1,20 +1,20 @@
 """Eigenvalues and QR factors; singular values are in `singular.py`.
 
-Each row gives all factors below each other in one array, so that one pullback serves them; the
-functions take them apart.
+The result of each row is one array of all factors, stacked along the rows, so that there is one
+pullback; the public functions split it.
 
-Where eigenvalues or singular values are equal, any rotation of their vectors serves as well, and
-LAPACK gives one of them. The values keep derivatives, whose sums over equal ones are right. In
-vectors a gradient exists for functions which no rotation of equal ones changes, such as the
-projector onto their space: a pullback sees in its cotangent that a small rotation does not, and
-counts the pair 0. Else it is nan; as it is where values of the pair have a cotangent beside its
-vectors, as in `(v * w) @ v.T`, of which cotangents of v and w do not tell the derivative:
-`nbgrad.linalg.expm`, `np.linalg.inv` and their kin have it. Forward mode does not see what becomes
-of vectors, so their tangents are nan along directions that part equal values, and so are second
-derivatives.
-"""
+The vectors of equal eigenvalues or singular values are defined up to a rotation, and LAPACK returns
+one choice. The values have derivatives, whose sums over equal ones are correct. The vectors have a
+gradient in functions that are invariant under the rotation, such as the projector onto the space
+that they span: the cotangent is orthogonal to small rotations, and the pair contributes 0.
+Otherwise the gradient is nan. It is nan, too, if both values and vectors of the pair have a
+cotangent, as in `(v * w) @ v.T`, since these do not determine the derivative; `nbgrad.linalg.expm`,
+`np.linalg.inv` and other functions of the whole matrix have one. In forward mode the functions of
+the vectors are not known, so tangents are nan along directions that separate equal values, as are
+second derivatives."""
 
-from typing import Any, NamedTuple
+from collections import namedtuple
+from typing import Any
 
 import numpy as np
 
@@ -34,14 +34,14 @@ VECTORS = "the signs of vectors are LAPACK's, which compiled programs do not cal
 
 
 def diagonal_of(x):
-    """The matrices with these numbers on their diagonals."""
+    """The diagonal matrices with these diagonals."""
     n = shape_of(x)[-1]
     return x[..., None] * np.eye(n, dtype=x.dtype)
 
 
 def over_gaps(matrix, w, beside=False):
-    """matrix[i, j] / (w[j] - w[i]), and 0 on the diagonal. Where `w` are equal to rounding, it is 0
-    for 0 and else nan, and nan where `beside` is; its derivative is nan there."""
+    """matrix[i, j] / (w[j] - w[i]), and 0 on the diagonal. For `w` equal up to rounding it is 0 for
+    0, else nan, and nan where `beside` is true; its derivative is nan there."""
     n = shape_of(w)[-1]
     gap = w[..., None, :] - w[..., :, None]
     least = rounding(w, n) * np.max(np.abs(w), axis=-1, initial=0.0)
@@ -52,13 +52,13 @@ def over_gaps(matrix, w, beside=False):
 
 
 def rounding(x, n: int) -> float:
-    """Up to which part of the largest numbers n of them add up to nothing."""
+    """The relative rounding error of a sum of n numbers."""
     return 8 * max(n, 1) * float(np.finfo(x.dtype).eps)
 
 
 def without_rounding(matrix, *columns):
-    """The matrix with 0 for what may be rounding of products with the columns of some matrices,
-    which give its rows and columns; its derivative is as it was."""
+    """The matrix with 0 in place of elements within the rounding error of products with the columns
+    of some matrices; its derivative is unchanged."""
     size: Any = sum(np.sqrt(np.sum(np.square(stopped(x)), axis=-2)) for x in columns)
     least = rounding(matrix, shape_of(matrix)[-1]) * (size[..., None, :] + size[..., :, None])
     value = stopped(matrix)
@@ -66,7 +66,7 @@ def without_rounding(matrix, *columns):
 
 
 def values_beside(w_bar, *vector_bars):
-    """For each pair whether values of it have a cotangent, and vectors."""
+    """Which pairs have nonzero cotangents of both values and vectors."""
     vectors = np.any(np.not_equal(vector_bars[0], 0), axis=-2)
     for ct in vector_bars[1:]:
         vectors = np.logical_or(vectors, np.any(np.not_equal(ct, 0), axis=-2))
@@ -74,7 +74,7 @@ def values_beside(w_bar, *vector_bars):
 
 
 def _of_pairs(each):
-    """For each pair whether one of it is."""
+    """For each pair, whether the condition holds for one of the two."""
     return np.logical_or(each[..., None, :], each[..., :, None])
 
 
@@ -83,7 +83,7 @@ def _stacked(w, v):
 
 
 def _taken(packed):
-    """The values and the vectors that are stacked."""
+    """The stacked values and vectors, split."""
     return packed[..., 0, :], packed[..., 1:, :]
 
 
@@ -123,7 +123,7 @@ def _eigh_push(tangents, out, args):
 
 eigh_row = Custom(
     "eigh", _eigh, _one_more_row, _eigh_rule, _eigh_push, reads=(), samples=samples,
-    batch=batching.stacked, eager_only=VECTORS, reference=_eigh,
+    batch=batching.broadcast, eager_only=VECTORS, reference=_eigh,
     notes="a function of the symmetric part of the matrix, so the gradient is symmetric; in "
     "vectors of equal eigenvalues it is that of functions which no rotation of these vectors "
     "changes, else nan, as it is in forward mode and second order, and where their eigenvalues are "
@@ -131,11 +131,7 @@ eigh_row = Custom(
 )  # fmt: skip
 
 
-class EighResult(NamedTuple):
-    """What np.linalg.eigh gives."""
-
-    eigenvalues: Any
-    eigenvectors: Any
+EighResult = namedtuple("EighResult", "eigenvalues eigenvectors")
 
 
 def _is_upper(op: str, uplo: str) -> bool:
@@ -147,19 +143,19 @@ def _is_upper(op: str, uplo: str) -> bool:
 @implements(np.linalg.eigh)
 def eigh(a, UPLO="L"):
     """Eigenvalues and eigenvectors of symmetric matrices: of the symmetric part, whose triangles
-    share the gradient; or of one triangle, where the other one is zero.
+    share the gradient, or of one triangle if the other one is zero.
 
-    Vectors of equal eigenvalues have a gradient in functions which no rotation of them changes, as
-    in `v[:, :2] @ v[:, :2].T` where the first two are equal. It is nan in others, in forward mode,
-    and where eigenvalues of theirs are used beside: functions of the whole matrix, such as
-    `nbgrad.linalg.expm`, have one there."""
+    Vectors of equal eigenvalues have a gradient in functions that are invariant under rotations of
+    these vectors, such as `v[:, :2] @ v[:, :2].T` if the first two are equal. It is nan in other
+    functions, in forward mode, and where their eigenvalues are used too; functions of the whole
+    matrix, such as `nbgrad.linalg.expm`, have a gradient there."""
     require_square("eigh", a)
     return EighResult(*_taken(bind_symmetric(eigh_row, a, _is_upper("eigh", UPLO))))
 
 
 @implements(np.linalg.eigvalsh)
 def eigvalsh(a, UPLO="L"):
-    """Eigenvalues of symmetric matrices; where some are equal, sums over them have a gradient."""
+    """Eigenvalues of symmetric matrices; sums over equal ones have a gradient."""
     require_square("eigvalsh", a)
     return _taken(bind_symmetric(eigh_row, a, _is_upper("eigvalsh", UPLO)))[0]
 
@@ -180,7 +176,7 @@ def _eig(x):
 def _eig_rule(ct, out, args, need):
     (w_bar, v_bar), (w, v) = _taken(ct), _taken(out)
     seen = swap(v) @ v_bar
-    # Vectors have length 1: what would stretch them does not count.
+    # Vectors have length 1: the component along them does not count.
     seen = seen - (swap(v) @ v) * np.diagonal(seen, 0, -2, -1)[..., None, :]
     turned = over_gaps(seen, w, _of_pairs(np.any(np.not_equal(v_bar, 0), axis=-2)))
     return [solve(swap(v), (diagonal_of(w_bar) + turned) @ swap(v))]
@@ -194,33 +190,29 @@ def _eig_push(tangents, out, args):
     return _stacked(np.diagonal(change, 0, -2, -1), moved)
 
 
-# Of positive numbers, so that the eigenvalues of two rows are real and differ.
+# Matrices of positive elements, so that the eigenvalues of two rows are real and differ.
 _apart = [sample((2, 2), domain=positive), sample((2, 2, 2), domain=positive)]
 eig_row = Custom(
     "eig", _eig, _one_more_row, _eig_rule, _eig_push, reads=(), samples=_apart,
-    batch=batching.stacked, eager_only=VECTORS, reference=_eig,
+    batch=batching.broadcast, eager_only=VECTORS, reference=_eig,
     notes="real eigenvalues only; nan in vectors of equal eigenvalues",
 )  # fmt: skip
 
 
-class EigResult(NamedTuple):
-    """What np.linalg.eig gives."""
-
-    eigenvalues: Any
-    eigenvectors: Any
+EigResult = namedtuple("EigResult", "eigenvalues eigenvectors")
 
 
 @implements(np.linalg.eig)
 def eig(a):
-    """Eigenvalues and eigenvectors of matrices whose eigenvalues are real. Raises NoRuleError for
-    complex ones."""
+    """Eigenvalues and eigenvectors of matrices with real eigenvalues. Raises NoRuleError for
+    complex eigenvalues."""
     require_square("eig", a)
     return EigResult(*_taken(bind(eig_row, a)))
 
 
 @implements(np.linalg.eigvals)
 def eigvals(a):
-    """Eigenvalues, where they are real. Raises NoRuleError for complex ones."""
+    """Real eigenvalues. Raises NoRuleError for complex ones."""
     require_square("eigvals", a)
     return _taken(bind(eig_row, a))[0]
 
@@ -261,7 +253,7 @@ def _qr_push(tangents, out, args):
 
 _tall = Interval(0.5, 2.5)
 qr_row = Custom(
-    "qr", _qr, _qr_infer, _qr_rule, _qr_push, reads=(), batch=batching.stacked,
+    "qr", _qr, _qr_infer, _qr_rule, _qr_push, reads=(), batch=batching.broadcast,
     samples=[sample((3, 2)), sample((2, 2, 2)), sample((4, 3), domain=_tall)], reference=_qr,
     form=forms.qr,
     notes="LinAlgError from the pullback where columns depend on each other",
@@ -269,17 +261,13 @@ qr_row = Custom(
 )  # fmt: skip
 
 
-class QRResult(NamedTuple):
-    """What np.linalg.qr gives."""
-
-    Q: Any
-    R: Any
+QRResult = namedtuple("QRResult", "Q R")
 
 
 @implements(np.linalg.qr)
 def qr(a, mode="reduced"):
-    """Factors of each matrix, one with orthogonal columns and one that is upper triangular. Raises
-    NoRuleError for other modes than "reduced" and "r"."""
+    """Factors of each matrix: orthonormal columns, and an upper triangular matrix. Raises
+    NoRuleError for modes other than "reduced" and "r"."""
     shape = shape_of(a)
     if len(shape) < 2:
         raise DimensionMismatch(f"qr: the shape {shape} has fewer than two axes")

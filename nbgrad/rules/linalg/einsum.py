@@ -1,7 +1,7 @@
 """einsum: pairs of operands become batched matrix products, in the order that opt_einsum finds.
 
-An operand is an array with one label an axis. Everything is made of rows that exist, so the
-pullback is einsum's own: products in the same manner.
+An operand is an array with one label per axis. einsum has no row of its own: it calls other rows,
+from which its pullback follows.
 """
 
 import math
@@ -68,8 +68,7 @@ def _again(notation: tuple, x: Any) -> Any:
 
 
 def _alike(arrays: Sequence) -> Sequence:
-    """The operands, integers and bools as what all of them are promoted to: a sum of bools counts
-    beside floats, and says whether there is one beside bools."""
+    """The operands, with integers and bools in the dtype to which all are promoted."""
     arrays = [x if hasattr(x, "dtype") else np.asarray(x) for x in arrays]
     if not any(x.dtype.kind in "iub" for x in arrays):
         return arrays
@@ -86,9 +85,9 @@ def _is_labels(labels: Any) -> bool:
 
 @lru_cache(maxsize=1024)
 def _plan(notation: tuple, shapes: tuple, order: Any):
-    """Labels of the operands and of the result, the length of each label, and which operands to
-    take together, one step after the other."""
-    # Loaded here since importing nbgrad loads nothing that NumPy and Numba do not.
+    """The labels of the operands and of the result, the length of each label, and the operands to
+    contract in each step."""
+    # Imported here, since importing nbgrad loads no other packages than NumPy and Numba do.
     from opt_einsum import contract_path
     from opt_einsum.parser import parse_einsum_input
 
@@ -126,7 +125,7 @@ def _plan(notation: tuple, shapes: tuple, order: Any):
 
 
 def _stretchable(x, labels: str, sizes: dict[str, int]):
-    """x without the axes of length 1 that stand for a longer one."""
+    """x without the axes of length 1 that broadcast."""
     shape = shape_of(x)
     kept = [i for i, label in enumerate(labels) if shape[i] == sizes[label]]
     if len(kept) == len(shape):
@@ -142,7 +141,7 @@ def _emptied(x, labels: str, empty: str):
 
 
 def _reduced(x, labels: str, kept: Collection[str]):
-    """x with repeated labels taken along the diagonal, and summed over those that are not kept."""
+    """x with the diagonal of repeated labels, summed over labels that are not kept."""
     for label in dict.fromkeys(labels):
         while labels.count(label) > 1:
             first = labels.index(label)

@@ -1,6 +1,6 @@
 """Inverse, linear systems and determinants of square matrices, and of stacks of them."""
 
-from typing import Any, NamedTuple
+from collections import namedtuple
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from ...ir.reductions import PRODUCT, SUM
 from ...kernels.shapes import broadcast
 from .. import batching
 from ..dtypes import linalg_type
-from ..families import Custom, Written, definite, float_type, sample
+from ..families import Custom, WithoutDerivative, definite, float_type, sample
 from ..forms import matrices as forms
 from .matmul import swap
 
@@ -23,8 +23,8 @@ def floats(x) -> np.ndarray:
 
 
 def require_square(op: str, x) -> None:
-    """Raise DimensionMismatch, a ValueError as LinAlgError is, for what is no stack of matrices of
-    n rows and n columns."""
+    """Raise DimensionMismatch, a ValueError like LinAlgError, unless x is a stack of square
+    matrices."""
     shape = shape_of(x)
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise DimensionMismatch(
@@ -34,7 +34,7 @@ def require_square(op: str, x) -> None:
 
 
 def _spread(x):
-    """A number for each matrix of a stack, with two axes to multiply the matrix."""
+    """One number per matrix of a stack, with two more axes."""
     return np.reshape(x, (*shape_of(x), 1, 1))
 
 
@@ -48,14 +48,14 @@ inv_row = Custom(
     "inv", lambda x: np.linalg.inv(floats(x)), lambda x: Aval.of(x.shape, float_type(x)),
     lambda ct, out, args, need: [-(swap(out) @ ct @ swap(out))],
     lambda tangents, out, args: -(out @ tangents[0] @ out),
-    function=np.linalg.inv, samples=_samples, reads=(), batch=batching.stacked,
+    function=np.linalg.inv, samples=_samples, reads=(), batch=batching.broadcast,
     form=forms.inv,
 )  # fmt: skip
 
 
 @implements(np.linalg.inv)
 def inv(a):
-    """The inverse of each matrix. Raises LinAlgError where one is singular."""
+    """The inverse of each matrix. Raises LinAlgError if one is singular."""
     require_square("inv", a)
     return bind(inv_row, a)
 
@@ -86,7 +86,7 @@ def _solve_push(tangents, out, args):
 solve_row = Custom(
     "solve", _solve, lambda x, y: Aval.of(solution_shape(x, y), linalg_type(x, y)),
     _solve_rule, _solve_push, reads=(0,),
-    batch=batching.stacked, form=forms.solve, function=np.linalg.solve,
+    batch=batching.broadcast, form=forms.solve, function=np.linalg.solve,
     samples=[
         sample((2, 2), (2, 3), domain=definite), sample((3, 3), (3, 1), domain=definite),
         sample((2, 3, 3), (2, 3, 2), domain=definite), sample((2, 3, 3), (3, 2), domain=definite),
@@ -97,9 +97,9 @@ solve_row = Custom(
 
 @implements(np.linalg.solve)
 def solve(a, b):
-    """The x with a @ x = b, for a vector b or for matrices, in stacks that broadcast.
+    """Solve a @ x = b for x, for a vector b or for matrices, in stacks that broadcast.
 
-    Raises LinAlgError where a matrix is singular.
+    Raises LinAlgError if a matrix is singular.
     """
     require_square("solve", a)
     rows, given = shape_of(a)[-1], shape_of(b)
@@ -132,7 +132,7 @@ def _pinv_rule(ct, out, args, need):
 pinv_row = Custom(
     "pinv", lambda x: np.linalg.pinv(floats(x)),
     lambda x: Aval.of((*x.shape[:-2], x.shape[-1], x.shape[-2]), float_type(x)),
-    _pinv_rule, _pinv_push, function=np.linalg.pinv, batch=batching.stacked,
+    _pinv_rule, _pinv_push, function=np.linalg.pinv, batch=batching.broadcast,
     samples=[sample((2, 3)), sample((3, 2)), sample((2, 3, 2)), sample((0, 2)), *_samples],
     kinks=[((np.zeros((2, 3)),), (np.zeros((2, 3)),))],
     eager_only="it needs singular values, which compiled programs do not compute",
@@ -144,8 +144,7 @@ pinv_row = Custom(
 def pinv(a, rcond=None, hermitian=False):
     """The pseudo-inverse of each matrix, of any shape.
 
-    Raises NotImplementedError for a cutoff of singular values other than NumPy's own, which would
-    be another function, and for `hermitian`.
+    Raises NotImplementedError for `rcond` and `hermitian`.
     """
     if rcond is not None or hermitian:
         raise NotImplementedError(
@@ -170,7 +169,7 @@ det_row = Custom(
     lambda x: Aval.of(x.shape[:-2], float_type(x)),
     lambda ct, out, args, need: [_spread(ct * out) * swap(inv(args[0]))],
     lambda tangents, out, args: out * _traces(inv(args[0]), tangents[0]),
-    function=np.linalg.det, samples=_samples, batch=batching.stacked,
+    function=np.linalg.det, samples=_samples, batch=batching.broadcast,
     form=forms.of_diagonals("x", PRODUCT),
     notes="LinAlgError from the pullback where singular",
     slow="the pullback needs the inverse, which costs five determinants",
@@ -180,7 +179,7 @@ logabsdet_row = Custom(
     lambda x: Aval.of(x.shape[:-2], float_type(x)),
     lambda ct, out, args, need: [_spread(ct) * swap(inv(args[0]))],
     lambda tangents, out, args: _traces(inv(args[0]), tangents[0]),
-    samples=_samples, batch=batching.stacked, form=forms.of_diagonals("log(abs(x))", SUM),
+    samples=_samples, batch=batching.broadcast, form=forms.of_diagonals("log(abs(x))", SUM),
     reference=lambda x: np.linalg.slogdet(x).logabsdet,
     notes="the second result of np.linalg.slogdet",
     slow="the pullback needs the inverse, as det's",
@@ -194,26 +193,16 @@ def det(a):
     return bind(det_row, a)
 
 
-class _Sign(Written):
-    """Values without derivative."""
-
-    differentiable = False
-
-
-detsign_row = _Sign(
+detsign_row = WithoutDerivative(
     "detsign", lambda x: np.linalg.slogdet(floats(x))[0],
-    lambda x: Aval.of(x.shape[:-2], float_type(x)), samples=_samples, batch=batching.stacked,
+    lambda x: Aval.of(x.shape[:-2], float_type(x)), samples=_samples, batch=batching.broadcast,
     form=forms.of_diagonals("select(x > 0.0, 1.0, select(x < 0.0, -1.0, x))", PRODUCT),
     reference=lambda x: np.linalg.slogdet(x).sign,
     notes="the first result of np.linalg.slogdet: piecewise constant",
 )  # fmt: skip
 
 
-class SlogdetResult(NamedTuple):
-    """What np.linalg.slogdet gives."""
-
-    sign: Any
-    logabsdet: Any
+SlogdetResult = namedtuple("SlogdetResult", "sign logabsdet")
 
 
 @implements(np.linalg.slogdet)

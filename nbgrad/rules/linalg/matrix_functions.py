@@ -1,13 +1,12 @@
-"""Functions of square matrices, as of numbers: exponential, square root, logarithm; public in
-`nbgrad.linalg`.
+"""Exponential, square root and logarithm of square matrices; public in `nbgrad.linalg`.
 
-The derivative of any such function at x, along a direction d, stands in that function of one larger
+The derivative of a matrix function at x along a direction d is a block of the function of a larger
 matrix (Mathias 1996, A chain rule for matrix functions and applications, theorem 2.1):
 
     f([[x, d], [0, x]]) = [[f(x), derivative], [0, f(x)]]
 
-and its transpose is the derivative at x.T. So one rule serves all functions, all modes and orders,
-and equal eigenvalues.
+and its transpose is the derivative at x.T. So one rule holds for all functions, modes and orders,
+and for equal eigenvalues.
 """
 
 from collections.abc import Callable
@@ -38,7 +37,7 @@ def _blocks(x, upper):
 
 
 def _corner(compute: Callable, x, direction):
-    """The derivative at x along a direction, in steps of the size 1, of plain matrices."""
+    """The derivative at plain matrices x along a direction, which is scaled to size 1."""
     size = np.max(np.abs(direction), axis=(-2, -1), keepdims=True, initial=0.0)
     size = np.where(size > 0, size, 1.0).astype(direction.dtype)
     n = x.shape[-1]
@@ -78,7 +77,7 @@ def _derivative(name: str, compute: Callable, **facts: Any) -> Custom:
         rule, push,
         samples=[sample((2, 2), (2, 2), domain=definite)],
         reference=lambda x, d: compute(floats(x), floats(d)),
-        batch=lambda row, size, args, batched: bind(row, *batching.spread(size, args, batched)),
+        batch=batching.along(),
         notes=f"the derivative of nbgrad.linalg.{name} at x along a direction", **facts,
     )  # fmt: skip
     return row
@@ -105,17 +104,17 @@ def _row(name: str, compute: Callable, fused: Callable, along: Custom, **facts: 
         name, evaluate, lambda x: Aval.of(x.shape, float_type(x)), rule, push, fused=fused_rule,
         samples=[sample((2, 2), domain=definite), sample((2, 3, 3), domain=definite)],
         reference=lambda x: over_stacks(_wide(name), x.shape[-2:], x),
-        batch=batching.stacked, spelling=f"`nbgrad.linalg.{name}`", **facts,
+        batch=batching.broadcast, spelling=f"`nbgrad.linalg.{name}`", **facts,
     )  # fmt: skip
 
 
 def _wide(name: str) -> Callable:
-    """SciPy's function of one matrix in float64: its logarithm knows no other."""
+    """SciPy's function of one matrix in float64, the only dtype of its logarithm."""
     return lambda x: scipy_function(name)(x.astype(np.float64))
 
 
 def _real(name: str) -> Callable:
-    """SciPy's function of one matrix, where what it gives is real."""
+    """SciPy's function of one matrix, with a real result."""
 
     def compute(x):
         out = _wide(name)(x)
@@ -175,7 +174,7 @@ logm_row = _row(
 
 def expm(A: Any) -> Any:
     """The exponential of each matrix (..., n, n): the sum of A**k / k!. A number is a matrix of one
-    element, as SciPy has it.
+    element, as in SciPy.
 
     Raises DimensionMismatch for a shape that is not square.
 

@@ -1,4 +1,4 @@
-"""Products of arrays that come down to matmul: outer, inner, kron, tensordot and chains."""
+"""Products of arrays by matmul: outer, inner, kron, tensordot and chains."""
 
 import math
 
@@ -24,21 +24,20 @@ def _fitting(op: str, x, y, n: int, m: int) -> None:
 
 
 def _array(x):
-    """A Python number as an array: these functions promote its dtype, as NumPy's do."""
+    """An array; Python numbers are promoted like arrays, as in NumPy."""
     return x if hasattr(x, "dtype") else np.asarray(x)
 
 
 def summed(x, axis):
-    """Sums in the dtype of x, as products add up: np.sum takes narrow integers and bools to wide
-    ones."""
+    """The sum in the dtype of x, as in products; np.sum widens narrow integers and bools."""
     total = np.sum(x, axis=axis)
     return total if total.dtype == x.dtype else total.astype(x.dtype)
 
 
 @implements(np.dot)
 def dot(a, b):
-    """Sums of products over the last axis of a and the last but one of b, or its only one; with a
-    scalar, the multiple."""
+    """Sums of products over the last axis of a and the second to last axis of b, or its only one;
+    the product if one is a scalar."""
     a, b = _array(a), _array(b)
     ranks = len(shape_of(a)), len(shape_of(b))
     if 0 in ranks:
@@ -60,7 +59,7 @@ def _flat(x, kept: int):
 
 
 def _spread(ct, kept: int, ndim: int):
-    """A number for each row, so that it meets all elements of the row."""
+    """One number per row, with axes that broadcast over the row."""
     return np.reshape(ct, (*shape_of(ct), *(1,) * (ndim - kept)))
 
 
@@ -118,7 +117,7 @@ def vecdot(x1, x2, /, *, axis=-1):
 
 @implements(np.inner)
 def inner(a, b):
-    """Sums of products over the last axis of both; the product where one is a scalar."""
+    """Sums of products over the last axis of both; the product if one is a scalar."""
     a, b = _array(a), _array(b)
     if not shape_of(a) or not shape_of(b):
         return np.multiply(a, b)
@@ -129,7 +128,7 @@ def inner(a, b):
 
 @implements(np.tensordot)
 def tensordot(a, b, axes=2):
-    """Sums of products over `axes`: so many, the last of a and the first of b, or two lists."""
+    """Sums of products over `axes`: the last of a and the first of b, or two lists."""
     a_shape, b_shape = shape_of(a), shape_of(b)
     if isinstance(axes, (tuple, list)):
         summed = [[axis] if isinstance(axis, int) else list(axis) for axis in axes]
@@ -163,8 +162,8 @@ def kron(a, b):
 
 @implements(np.linalg.multi_dot)
 def multi_dot(arrays):
-    """The product of a chain of matrices, in the cheapest order; ends may be vectors. Of two arrays
-    it is `np.dot`."""
+    """The product of a chain of matrices in the cheapest order; the first and the last may be
+    vectors. For two arrays it is `np.dot`."""
     arrays = list(arrays)
     if len(arrays) < 2:
         raise ValueError("Expecting at least two arrays.")

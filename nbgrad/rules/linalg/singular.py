@@ -1,6 +1,6 @@
-"""Singular values and their vectors, on the terms of `decompositions.py`."""
+"""Singular values and vectors, with the conventions of `decompositions.py`."""
 
-from typing import Any, NamedTuple
+from collections import namedtuple
 
 import numpy as np
 
@@ -42,14 +42,15 @@ def _svd_infer(x: Aval) -> Aval:
 
 
 def _over(matrix, divisor, s):
-    """matrix / divisor; where that is 0 beside the largest of `s`, 0 for 0 and else nan."""
+    """matrix / divisor; where the divisor is 0 relative to the largest of `s`, 0 for 0, else
+    nan."""
     least = rounding(s, shape_of(s)[-1]) * np.max(np.abs(s), axis=-1, keepdims=True, initial=0.0)
     zero = divisor <= least[..., None, :]
     return scaled(matrix, np.where(zero, np.nan, 1.0 / np.where(zero, 1.0, divisor)))
 
 
 def _rest_over(vectors, x, s):
-    """What of the columns of x lies outside of the space of the vectors, over singular values."""
+    """The part of the columns of x orthogonal to the vectors, divided by the singular values."""
     size = np.sqrt(np.sum(np.square(stopped(x)), axis=-2, keepdims=True))
     rest = x - vectors @ (swap(vectors) @ x)
     value = stopped(rest)
@@ -58,11 +59,12 @@ def _rest_over(vectors, x, s):
 
 
 # Townsend 2016, Differentiating the singular value decomposition, equations 19 to 21, and their
-# transposes. The sum of the turns of left and right vectors goes over differences of singular
-# values, and their difference over sums: (a s[j] + b s[i]) / (s[j]**2 - s[i]**2) is
+# transposes. The sum of the rotations of left and right vectors is divided by differences of
+# singular values, and their difference by sums: (a s[j] + b s[i]) / (s[j]**2 - s[i]**2) is
 # (a + b) / 2 / (s[j] - s[i]) + (a - b) / 2 / (s[j] + s[i]).
 def _turned(left, right, s, columns, beside=False):
-    """Half the sum of two matrices over the gaps, and half the difference over the sums of `s`."""
+    """Half the sum of two matrices divided by the gaps, and half the difference divided by the sums
+    of `s`."""
     both, apart = (without_rounding(0.5 * x, *columns) for x in (left + right, left - right))
     return over_gaps(both, s, beside), _over(apart, s[..., None, :] + s[..., :, None], s)
 
@@ -97,25 +99,20 @@ def _svd_push(tangents, out, args):
 svd_row = Custom(
     "svd", _svd, _svd_infer, _svd_rule, _svd_push,
     samples=[*samples, sample((3, 2)), sample((2, 3))],
-    batch=batching.stacked, eager_only=VECTORS, reference=_svd,
+    batch=batching.broadcast, eager_only=VECTORS, reference=_svd,
     notes="in vectors of equal singular values that of functions which no rotation of both sides "
     "changes, such as `u @ vh`, else nan, as it is in forward mode and second order, where their "
     "values are used beside, and in vectors of those that are 0",
 )  # fmt: skip
 
 
-class SVDResult(NamedTuple):
-    """What np.linalg.svd gives."""
-
-    U: Any
-    S: Any
-    Vh: Any
+SVDResult = namedtuple("SVDResult", "U S Vh")
 
 
 @implements(np.linalg.svd)
 def svd(a, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False):
-    """Singular values and their vectors. Raises NoRuleError for `full_matrices` of matrices that
-    are not square, as the vectors beyond have no derivative."""
+    """Singular values and vectors. Raises NoRuleError for `full_matrices` of matrices that are not
+    square, since the additional vectors have no derivative."""
     shape = shape_of(a)
     if len(shape) < 2:
         raise DimensionMismatch(f"svd: the shape {shape} has fewer than two axes")

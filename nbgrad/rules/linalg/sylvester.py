@@ -41,7 +41,7 @@ def _push(tangents, out, args):
 sylvester_row = Custom(
     "solve_sylvester", _solve, lambda a, b, q: Aval.of(q.shape, float_type(a, b, q)), _rule, _push,
     samples=[sample((2, 2), (2, 2), (2, 2), domain=definite)], reference=_solve,
-    batch=lambda row, size, args, batched: bind(row, *batching.spread(size, args, batched)),
+    batch=batching.along(),
     eager_only="it needs Schur factors, which compiled programs do not compute",
     spelling="`nbgrad.linalg.solve_sylvester`",
 )  # fmt: skip
@@ -50,7 +50,7 @@ sylvester_row = Custom(
 def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
     """The matrix X (m, n) with a @ X + X @ b = q, of square matrices a (m, m) and b (n, n).
 
-    There is one where no eigenvalue of a is that of -b. Eager only.
+    It exists if `a` and `-b` have no common eigenvalue. Eager only.
 
     Raises DimensionMismatch for shapes that do not fit.
 

@@ -1,9 +1,7 @@
 """Symmetric matrices, of which NumPy reads one triangle.
 
-Rows of symmetric matrices are functions of the symmetric part, so that their gradients are
-symmetric. A matrix of which one triangle was filled, and the other one left at zero, is made
-symmetric first, so that the value is NumPy's.
-"""
+The rows are functions of the symmetric part, so that gradients are symmetric. A matrix with only
+one nonzero triangle is made symmetric first, so that the value is that of NumPy."""
 
 from typing import Any
 
@@ -16,7 +14,7 @@ from .matrices import floats
 
 
 class OneTriangle(ValueError):
-    """A matrix of which only one triangle is filled."""
+    """Raised for a matrix with only one nonzero triangle."""
 
 
 def even(x):
@@ -25,8 +23,8 @@ def even(x):
 
 
 def symmetric(x) -> np.ndarray:
-    """The symmetric part of plain matrices. Raises OneTriangle where only one triangle of one is
-    filled."""
+    """The symmetric part of plain matrices. Raises OneTriangle if one of them has only one nonzero
+    triangle."""
     x = floats(x)
     if x.size and not _has_corners(x) and np.any(_have_one_triangle(x)):
         raise OneTriangle("a matrix of which only one triangle is filled")
@@ -34,9 +32,9 @@ def symmetric(x) -> np.ndarray:
 
 
 def _have_one_triangle(x):
-    """Whether only one triangle of a matrix is filled: with numbers beyond the steps of
-    differences, which move one element of a diagonal matrix. Sums, as compiled programs add in less
-    time than they compare."""
+    """Whether only one triangle of a matrix is nonzero, by more than the step of finite
+    differences, which may change one element of a diagonal matrix. By sums, which are faster than
+    comparisons in compiled programs."""
     rows = shape_of(x)[-1]
     size, lower = np.abs(x), np.tri(rows, k=-1)
     least, below, above = (
@@ -47,15 +45,15 @@ def _have_one_triangle(x):
 
 
 def _has_corners(x) -> bool:
-    """Whether the last element of the first row and the first one of the last row are not 0."""
+    """Whether the upper right and lower left elements are nonzero."""
     if x.ndim == 2:
         return bool(x[0, -1] and x[-1, 0])
     return bool(x[..., 0, -1].all() and x[..., -1, 0].all())
 
 
 def bind_symmetric(row: Primitive, a: Any, upper: bool = False) -> Any:
-    """A row of symmetric matrices, of the triangle that NumPy reads where only one is filled: a
-    program compares the triangles when it runs."""
+    """Apply a row of symmetric matrices, to the triangle that NumPy reads if only one is nonzero. A
+    recorded program compares the triangles at run time."""
     if not is_recorded(a):
         try:
             return bind(row, a)

@@ -1,4 +1,4 @@
-"""What is made of inverses, solutions and singular values: powers, tensors, least squares."""
+"""Functions made of inverses, solutions and singular values: powers, tensors, least squares."""
 
 import math
 from typing import Any
@@ -50,7 +50,7 @@ def linalg_outer(x1, x2, /):
 
 @implements(np.cross)
 def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
-    """Products of vectors in space, along the axes that hold their three parts."""
+    """Cross products, along the axes that hold the components."""
     a, b = given(a), given(b)
     if axis is not None:
         axisa = axisb = axisc = axis
@@ -79,7 +79,7 @@ def _in_space(x):
 
 @implements(np.linalg.cross)
 def linalg_cross(x1, x2, /, *, axis=-1):
-    """Products of vectors of three parts."""
+    """Cross products of vectors of three components."""
     x1, x2 = given(x1), given(x2)
     if shape_of(x1)[axis] != 3 or shape_of(x2)[axis] != 3:
         raise ValueError("cross: both arrays must be (arrays of) 3-dimensional vectors, but they "
@@ -133,7 +133,7 @@ def matrix_power(a, n):
 
 @implements(np.linalg.tensorinv)
 def tensorinv(a, ind=2):
-    """The inverse with respect to products over the last axes, of which `ind` come first."""
+    """The inverse with respect to `np.tensordot(a, b, ind)`."""
     shape = shape_of(a)
     if ind <= 0:
         raise ValueError("Invalid ind argument.")
@@ -146,7 +146,7 @@ def tensorinv(a, ind=2):
 
 @implements(np.linalg.tensorsolve)
 def tensorsolve(a, b, axes=None):
-    """The x whose product with `a` over all its axes is `b`."""
+    """The x with `np.tensordot(a, x, x.ndim) == b`."""
     a, b = given(a), given(b)
     n = len(shape_of(a))
     if axes is not None:
@@ -165,7 +165,7 @@ def tensorsolve(a, b, axes=None):
 
 
 def _ranks(a, cutoff):
-    """The ranks by a cutoff and by that of the pseudo-inverse, from singular values."""
+    """The ranks for a cutoff and for that of the pseudo-inverse, from singular values."""
     s = np.linalg.svd(a, compute_uv=False)
     most = s.max(initial=0.0)
     return np.array([np.sum(s > cutoff * most), np.sum(s > 1e-15 * most)])
@@ -175,15 +175,15 @@ _ranks_of = on_values(_ranks)
 
 
 def solution(op: str, a, b, rcond):
-    """The least squares solution, that of least norm where columns depend on each other, and the
-    plain rank. A program that is recorded takes it that they do not, and raises where they do."""
+    """The least squares solution, of least norm for dependent columns, and the plain rank. A
+    recorded program assumes independent columns, and raises an error otherwise."""
     m, n = shape_of(a)
     a = a.astype(float_type(a.dtype))
     cutoff = np.finfo(a.dtype).eps * max(m, n) if rcond is None else rcond
     recorded = is_recorded(a) and m >= n
     if not recorded:
         ranks: Any = _ranks_of(a, max(cutoff, 0.0))
-        while isinstance(ranks, Array):  # of samples
+        while isinstance(ranks, Array):  # a batch
             ranks = ranks.below
         rank, most = int(ranks.min(initial=min(m, n))), int(ranks.max(initial=0))
         if rank < most and rank < min(m, n):
@@ -197,7 +197,7 @@ def solution(op: str, a, b, rcond):
     if recorded and n:
         sizes = np.abs(np.diagonal(r))
         dependent = np.reshape(np.where(sizes <= cutoff * np.max(sizes), 1.0, 0.0), (n, 1))
-        r = np.where(np.eye(n) * dependent > 0, 0.0, r)  # which `solve` then refuses
+        r = np.where(np.eye(n) * dependent > 0, 0.0, r)  # so that `solve` raises an error
     return solve(r, np.transpose(q) @ b), n
 
 
@@ -227,13 +227,13 @@ def lstsq(a, b, rcond=None):
 
 @implements(np.linalg.matrix_norm)
 def matrix_norm(x, /, *, keepdims: bool = False, ord="fro"):
-    """The norm of each matrix, of every `ord`."""
+    """The norm of each matrix, for any `ord`."""
     return norm(x, ord, (-2, -1), keepdims)
 
 
 @implements(np.linalg.vector_norm)
 def vector_norm(x, /, *, axis=None, keepdims: bool = False, ord=2):
-    """The norm of the elements over `axis`, as of one vector, of every `ord`."""
+    """The vector norm of the elements over `axis`, for any `ord`."""
     shape = shape_of(x)
     axes = shapes.axes_of(
         tuple(axis) if isinstance(axis, list) else axis, len(shape), "vector_norm"
@@ -246,9 +246,9 @@ def vector_norm(x, /, *, axis=None, keepdims: bool = False, ord=2):
 
 @implements(np.linalg.cond)
 def cond(x, p=None):
-    """The norm of each matrix times that of its inverse: by singular values for None, 2 and -2.
+    """The norm of each matrix times that of its inverse; from singular values for None, 2 and -2.
 
-    It is inf of singular matrices, where slopes are inf or nan.
+    It is inf for singular matrices, with derivative inf or nan.
     """
     x = given(x)
     if 0 in shape_of(x):

@@ -1,5 +1,4 @@
-"""Toeplitz matrices, which have one number on each diagonal, and their products; public in
-`nbgrad.linalg`."""
+"""Toeplitz matrices and products with them; public in `nbgrad.linalg`."""
 
 import importlib
 from typing import Any
@@ -18,9 +17,9 @@ from ..select import take
 
 __all__ = ["matmul_toeplitz", "toeplitz"]
 
-# Multiply-adds up to which the sums themselves are sooner done than Fourier transforms.
+# Multiply-adds up to which direct sums are faster than Fourier transforms.
 _FEW = 1 << 14
-# Numbers that are multiplied, or results, up to which that holds however long the other is.
+# Lengths of x or of the result up to which direct sums are faster for any length of the other.
 _SHORT = 64
 
 
@@ -29,7 +28,7 @@ def _windows(v, x):
 
 
 def _slide(v, x):
-    """The sums of x with all windows of v: by Fourier transforms where they are long."""
+    """The products of x with all windows of v; by Fourier transforms for long vectors."""
     dtype = float_type(v.dtype, x.dtype)
     v, x = np.asarray(v, dtype), np.asarray(x, dtype)
     length, n = v.shape[-1], x.shape[-1]
@@ -49,7 +48,7 @@ def _slide_infer(v, x):
 
 
 def _back_to_windows(ct, v, x):
-    """What each number of v is multiplied by: ct, with zeros around it, with x from its end."""
+    """The transpose in v: zero-padded ct times the reversed x."""
     n = shape_of(x)[-1]
     sides = ((0, 0),) * (len(shape_of(ct)) - 1)
     return bind(sliding, np.pad(ct, (*sides, (n - 1, n - 1))), np.flip(x, -1))
@@ -57,7 +56,7 @@ def _back_to_windows(ct, v, x):
 
 sliding = Bilinear(
     "sliding_product", _slide, _slide_infer, _back_to_windows,
-    lambda ct, v, x: bind(sliding, v, ct), batch=batching.stacked, form=forms.sliding,
+    lambda ct, v, x: bind(sliding, v, ct), batch=batching.broadcast, form=forms.sliding,
     reference=lambda v, x: np.einsum("...ij,...j->...i", _windows(v, x), x),
     samples=[sample((5,), (3,)), sample((4,), (4,)), sample((2, 6), (3,)), sample((3,), (2, 2))],
     notes="out[i] is the sum of v[i + j] * x[j] over j, along the last axis",
@@ -65,8 +64,8 @@ sliding = Bilinear(
 
 
 def _ends(op: str, c: Any, r: Any) -> tuple[Any, int, int]:
-    """The numbers of a Toeplitz matrix, from its lower left corner to the upper right one, and its
-    rows and columns."""
+    """The elements of a Toeplitz matrix, from the lower left corner to the upper right one, and the
+    numbers of rows and columns."""
     c = given(c)
     r = c if r is None else given(r)
     if len(shape_of(c)) != 1 or len(shape_of(r)) != 1:

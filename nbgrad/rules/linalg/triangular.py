@@ -1,5 +1,4 @@
-"""Triangular systems: SciPy's function, which no protocol of NumPy reaches, in
-`nbgrad.linalg`."""
+"""Triangular systems; public in `nbgrad.linalg`."""
 
 import functools
 import importlib
@@ -23,14 +22,13 @@ __all__ = ["solve_triangular"]
 
 @functools.cache
 def scipy_function(name: str) -> Any:
-    """A function of scipy.linalg, which is loaded when it is first called."""
+    """A function of scipy.linalg, imported on first use."""
     module, _, function = f"scipy.linalg.{name}".rpartition(".")
     return getattr(importlib.import_module(module), function)
 
 
 def over_stacks(function: Callable, shape: tuple[int, ...], *arrays: np.ndarray) -> np.ndarray:
-    """The results, matrices of `shape` at their end, for each of the matrices of stacks that
-    broadcast."""
+    """A function of matrices applied to stacks, which broadcast; its results end with `shape`."""
     dtype = np.result_type(*arrays)
     if all(x.ndim == 2 and x.size for x in arrays):
         return np.asarray(function(*arrays), dtype, order="C")
@@ -44,8 +42,8 @@ def over_stacks(function: Callable, shape: tuple[int, ...], *arrays: np.ndarray)
 
 
 def right_hand_sides(op: str, a: Any, rows: int, b: Any, function: Callable) -> Any:
-    """`function` of right-hand sides as matrices: of a vector, which is one column, or of
-    matrices. `a` is what the error names beside `b`."""
+    """Apply `function` to right-hand sides `b` as matrices; a vector is one column. Errors name the
+    shapes of `a` and `b`."""
     shape = shape_of(b)
     if not shape or shape[0 if len(shape) == 1 else -2] != rows:
         raise DimensionMismatch(
@@ -66,7 +64,7 @@ def _solve(a, b, *, lower, unit):
     substitute = scipy_function("lapack.dtrtrs" if dtype == np.float64 else "lapack.strtrs")
 
     def solve(a, b):
-        # LAPACK reads by columns, and so takes the rows of a for columns of the transposed matrix.
+        # LAPACK arrays are column-major: pass the transposed matrix, which needs no copy.
         out, info = substitute(a.T, b, lower=not lower, trans=True, unitdiag=unit)
         if info > 0:
             raise np.linalg.LinAlgError(
@@ -78,7 +76,7 @@ def _solve(a, b, *, lower, unit):
 
 
 def _seen(x, lower: bool, unit: bool):
-    """The triangle that counts."""
+    """The triangle that is read."""
     return np.tril(x, -1 if unit else 0) if lower else np.triu(x, 1 if unit else 0)
 
 
@@ -102,7 +100,7 @@ def _reference(a, b, *, lower, unit):
 triangular_row = Custom(
     "solve_triangular", _solve,
     lambda a, b, **params: Aval.of(solution_shape(a, b), float_type(a, b)), _rule, _push,
-    reads=(0,), batch=batching.stacked, form=forms.triangular, reference=_reference,
+    reads=(0,), batch=batching.broadcast, form=forms.triangular, reference=_reference,
     samples=[
         sample((3, 3), (3, 2), domain=definite, lower=True, unit=False),
         sample((3, 3), (3, 1), domain=definite, lower=False, unit=True),
@@ -120,16 +118,16 @@ def solve_triangular(
     a: Any, b: Any, trans: int | str = 0, lower: bool = False, unit_diagonal: bool = False,
     overwrite_b: bool = False, check_finite: bool = True,
 ) -> Any:  # fmt: skip
-    """The x with a @ x = b, where only one triangle of `a` counts.
+    """Solve a @ x = b for x, reading only one triangle of `a`.
 
     Arguments:
         a: matrices (..., n, n).
         b: a vector (n,), or matrices (..., n, k); stacks broadcast.
         trans: 1 or "T" for a.T @ x = b.
-        lower: whether the lower triangle counts; else the upper one.
-        unit_diagonal: whether the diagonal is taken for ones.
-        overwrite_b, check_finite: as in SciPy's signature; nothing is overwritten, and nan
-            passes through.
+        lower: read the lower triangle instead of the upper one.
+        unit_diagonal: take the diagonal to be 1.
+        overwrite_b, check_finite: ignored, for SciPy's signature; nothing is overwritten, and
+            nan is propagated.
 
     Returns x in the shape of b, with the leading axes of `a`. Pullback: b_bar solves the transposed
     system for ct, and a_bar is the triangle of -b_bar @ x.T.

@@ -1,4 +1,4 @@
-"""Functions of `scipy.special` that are others of NumPy's or nbgrad's, in SciPy's spelling."""
+"""Functions of `scipy.special` that are defined by functions of NumPy and nbgrad."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ for name, ufunc in (
 functions |= {
     "scipy.special.kn": kv,
     "scipy.special.yn": yv,
-    # What SciPy's functions in Python call.
+    # Called by SciPy's functions that are written in Python.
     "scipy.special._riemann_zeta": riemann,
     "scipy.special._zeta": lambda x, q: zeta_row_of(x, q, 0),
     "scipy.special._lambertw": lambda z, k, tol: lambertw(z, k),
@@ -32,8 +32,8 @@ functions |= {
 
 @implements("scipy.special.gammasgn")
 def gammasgn(x):
-    """The sign of gamma(x), plain."""
-    from scipy import special  # here, as few programs ask
+    """The sign of gamma(x), as plain values."""
+    from scipy import special  # imported on first use
 
     return on_values(special.gammasgn)(x)
 
@@ -67,8 +67,8 @@ def log1p(x):
 def logsumexp(a, axis=None, b=None, keepdims: bool = False, return_sign: bool = False) -> Any:
     """log(sum(b * exp(a))) over `axis`: an int, a tuple of ints, or None for all.
 
-    `b` broadcasts with a, has a derivative too, and may be 0 or negative. A negative sum gives nan,
-    but with `return_sign` the logarithm of its size, and its sign beside it.
+    `b` broadcasts with `a`, has a derivative too, and may be 0 or negative. The result is nan for a
+    negative sum; with `return_sign`, it is the logarithm of the absolute value, and the sign.
 
     >>> round(float(nbgrad.special.logsumexp(np.zeros(2), b=np.array([3.0, 1.0]))), 12)  # log(4)
     1.38629436112
@@ -86,8 +86,9 @@ def logsumexp(a, axis=None, b=None, keepdims: bool = False, return_sign: bool = 
 
 
 def multigammaln(a, d: int) -> Any:
-    """The logarithm of the multivariate gamma function of dimension `d`, elementwise; nan where a
-    is at most (d - 1) / 2, where SciPy raises ValueError.
+    """The logarithm of the multivariate gamma function of dimension `d`, elementwise.
+
+    It is nan where a <= (d - 1) / 2; SciPy raises ValueError.
 
     >>> round(float(nbgrad.special.multigammaln(2.0, 2)), 12)  # log(pi / 2)
     0.451582705289

@@ -3,7 +3,8 @@
 Their derivatives are functions of adjacent orders (DLMF 10.6 and 10.29). An order must be plain.
 """
 
-# pyright: reportGeneralTypeIssues=false - partials call the functions that they decorate
+# Partials call the functions that they decorate.
+# pyright: reportGeneralTypeIssues=false
 
 import math
 from typing import Any

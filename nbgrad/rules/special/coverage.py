@@ -1,9 +1,7 @@
-"""What becomes of every public function of `scipy.special` on tracked arrays, for tests and
-docs/ops.md.
+"""Coverage of `scipy.special`: each public function on tracked arrays, for tests and docs/ops.md.
 
-Its ufuncs pass through NumPy's protocol, so those without a rule are refused by name. Functions in
-Python take arrays apart before any protocol is asked: where one has a derivative, it stands in
-`nbgrad.special` alone.
+Its ufuncs use NumPy's protocol, so those without a rule are refused by name. Its functions written
+in Python do not; those with a derivative are only in `nbgrad.special`.
 """
 
 import inspect
@@ -39,11 +37,11 @@ NONE = {
 """Functions without a derivative, by the reason."""
 
 COMPOSED = "ivp jvp kvp softplus yvp"
-"""Functions in Python that are made of ufuncs with a derivative."""
+"""Functions written in Python that call ufuncs with a derivative."""
 
 
 def special() -> Iterator[Entry]:
-    """What becomes of each public function of `scipy.special`, in the order of their names."""
+    """An entry for each public function of `scipy.special`, sorted by name."""
     for thing, names in sorted(_public().items(), key=lambda item: item[1]):
         entry = _entry(thing, names)
         if entry is not None:
@@ -51,12 +49,12 @@ def special() -> Iterator[Entry]:
 
 
 def unknown_special() -> list[str]:
-    """The public functions of which nothing is known."""
+    """The public functions without an entry."""
     return [names[0] for thing, names in _public().items() if _entry(thing, names) is None]
 
 
 def _public() -> dict[object, list[str]]:
-    from scipy import special  # here, as only tests and documents ask
+    from scipy import special  # imported by tests and docs only
 
     found: dict[object, list[str]] = {}
     for name in sorted(vars(special)):

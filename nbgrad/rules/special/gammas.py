@@ -1,6 +1,7 @@
 """The gamma, beta, polygamma and zeta functions, and incomplete gamma and beta functions."""
 
-# pyright: reportGeneralTypeIssues=false - partials call the functions that they decorate
+# Partials call the functions that they decorate.
+# pyright: reportGeneralTypeIssues=false
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""Reductions and scans that pass nan over: it counts as nothing, and gets no cotangent."""
+"""Reductions and scans that ignore nan, which gets no cotangent."""
 
 from collections.abc import Callable
 
@@ -15,64 +15,63 @@ from ..select import on_values
 
 
 def _without(a, number: float):
-    """The array with a number in place of each nan."""
+    """The array with nan replaced by a number."""
     return np.where(np.isnan(a), a.dtype.type(number).item(), a)
 
 
 def _numbers(a, where):
-    """Where numbers are chosen."""
+    """The mask `where` without nan."""
     isnan = np.isnan(a)
     return np.logical_not(isnan) if where is True else np.logical_and(where, np.logical_not(isnan))
 
 
 @implements(np.nansum)
 def nansum(a, axis=None, dtype=None, *, keepdims: bool = False, initial=None, where=True):
-    """Sum over `axis`, in which nan is 0."""
+    """Sum over `axis`, with nan counted as 0."""
     a = _without(a, 0.0)
     return reduce.sum(a, axis, dtype, keepdims=keepdims, initial=initial, where=where)
 
 
 @implements(np.nanprod)
 def nanprod(a, axis=None, dtype=None, *, keepdims: bool = False, initial=None, where=True):
-    """Product over `axis`, in which nan is 1."""
+    """Product over `axis`, with nan counted as 1."""
     a = _without(a, 1.0)
     return reduce.prod(a, axis, dtype, keepdims=keepdims, initial=initial, where=where)
 
 
 @implements(np.nancumsum)
 def nancumsum(a, axis=None, dtype=None):
-    """Running sums, in which nan is 0."""
+    """Cumulative sums along `axis`, with nan counted as 0."""
     return cumsum(_without(a, 0.0), axis, dtype)
 
 
 @implements(np.nancumprod)
 def nancumprod(a, axis=None, dtype=None):
-    """Running products, in which nan is 1."""
+    """Cumulative products along `axis`, with nan counted as 1."""
     return cumprod(_without(a, 1.0), axis, dtype)
 
 
 @implements(np.nanmean)
 def nanmean(a, axis=None, dtype=None, *, keepdims: bool = False, where=True):
-    """Mean of the elements over `axis` that are numbers; nan where there are none."""
+    """Mean over `axis`, ignoring nan; nan if all elements are."""
     return np.mean(a, axis, dtype, keepdims=keepdims, where=_numbers(a, where))
 
 
-@implements(np.nanvar)
-def nanvar(a, axis=None, dtype=None, *, ddof=0, keepdims: bool = False, where=True,
-           mean=None, correction=None):  # fmt: skip
-    """Variance of the elements over `axis` that are numbers; nan where too few are."""
-    a, where = chosen("nanvar", a, dtype), _numbers(a, where)
-    axis = shapes.axes_of(axis, len(shape_of(a)), "nanvar", of_ufunc=True)
-    return var(a, axis, ddof=ddof, keepdims=keepdims, where=where, mean=mean, correction=correction)
+def _spread(function: Callable, op: str, what: str) -> None:
+    def of_numbers(a, axis=None, dtype=None, *, ddof=0, keepdims: bool = False, where=True,
+                   mean=None, correction=None):  # fmt: skip
+        a, where = chosen(op, a, dtype), _numbers(a, where)
+        axis = shapes.axes_of(axis, len(shape_of(a)), op, of_ufunc=True)
+        options = {"ddof": ddof, "keepdims": keepdims, "mean": mean, "correction": correction}
+        return function(a, axis, where=where, **options)
+
+    of_numbers.__name__ = op
+    of_numbers.__doc__ = f"{what} over `axis`, ignoring nan; nan if too few elements are left."
+    implements(getattr(np, op))(of_numbers)
 
 
-@implements(np.nanstd)
-def nanstd(a, axis=None, dtype=None, *, ddof=0, keepdims: bool = False, where=True,
-           mean=None, correction=None):  # fmt: skip
-    """Standard deviation of the elements over `axis` that are numbers; nan where too few are."""
-    a, where = chosen("nanstd", a, dtype), _numbers(a, where)
-    axis = shapes.axes_of(axis, len(shape_of(a)), "nanstd", of_ufunc=True)
-    return std(a, axis, ddof=ddof, keepdims=keepdims, where=where, mean=mean, correction=correction)
+_spread(var, "nanvar", "The variance")
+_spread(std, "nanstd", "The standard deviation")
 
 
 def _extreme(extreme: Callable, none: float, op: str) -> Callable:
@@ -84,10 +83,7 @@ def _extreme(extreme: Callable, none: float, op: str) -> Callable:
         hidden = np.all(np.isnan(a), axis=axes, keepdims=keepdims)
         return np.where(hidden, np.nan, out) if initial is None else out
 
-    of_numbers.__doc__ = (
-        f"What np.{op[3:]} gives of the elements over `axis` that are numbers; nan where there are "
-        "none."
-    )
+    of_numbers.__doc__ = f"np.{op[3:]} over `axis`, ignoring nan; nan if all elements are."
     return of_numbers
 
 

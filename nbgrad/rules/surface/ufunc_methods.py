@@ -14,6 +14,7 @@ from ...core.symbols import noted
 from ...errors import NoRuleError
 from ...kernels import shapes
 from ...runtime.lines import user_line
+from .. import batching
 from ..dtypes import FLOATS
 from ..families import Custom, sample, scaled, ufunc_primitives
 from ..families.arrays import zeros_like
@@ -121,7 +122,7 @@ accumulated = Custom(
         sample((4,), name="maximum"), sample((2, 5), name="fmin"), sample((3,), name="fmax"),
         sample((2, 1), name="minimum"),
     ],
-    batch=lambda row, size, args, batched, *, name: bind(row, args[0], name=name),
+    batch=batching.along(),
     form=forms.accumulate, reference=lambda x, *, name: getattr(np, name).accumulate(x, axis=-1),
     spelling="`np.maximum.accumulate`",
     notes="running maxima and minima along the last axis; equal ones share as the function itself "
