@@ -12,7 +12,7 @@ from ..dtypes import INT
 
 
 def opened(graph: Any, value: Any, shape: tuple, axes: Sequence[int]) -> Any:
-    """A reduced value with its axes back, of length 1."""
+    """A reduced value with its axes restored, of length 1."""
     return graph.reshape(value, tuple(1 if i in axes else n for i, n in enumerate(shape)))
 
 
@@ -98,7 +98,7 @@ def matmul(graph, symbol, x, y):
     a = graph.reshape(x, (1, *x.shape)) if len(x.shape) == 1 else x
     b = graph.reshape(y, (*y.shape, 1)) if len(y.shape) == 1 else y
     lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    if lead and math.prod(b.shape[:-2]) == 1:  # one matrix for all: one product
+    if lead and math.prod(b.shape[:-2]) == 1:  # a shared matrix: one product
         rows = math.prod(a.shape[:-1])
         one = graph.matmul(graph.reshape(a, (rows, a.shape[-1])), graph.reshape(b, b.shape[-2:]))
         return graph.reshape(one, symbol.shape)

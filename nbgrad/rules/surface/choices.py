@@ -1,4 +1,4 @@
-"""Choices by conditions and by numbers: select, choose, piecewise, compress and extract."""
+"""Choices by conditions and by index: select, choose, piecewise, compress and extract."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def _given(x):
 
 @implements(np.select)
 def select(condlist, choicelist, default=0):
-    """Elements of the first choice whose condition holds there, or else of `default`."""
+    """Elements of the first choice whose condition is true, else of `default`."""
     if len(condlist) != len(choicelist):
         raise ValueError("select: the lists of conditions and choices differ in length")
     if not condlist:
@@ -34,7 +34,7 @@ def select(condlist, choicelist, default=0):
 
 @implements(np.choose)
 def choose(a, choices, out=None, mode="raise"):
-    """Elements of the choices by their numbers in `a`."""
+    """Elements of the choices selected by the indices `a`."""
     if out is not None:
         raise NoRuleError("choose: out=... cannot be written to: use what it returns")
     choices = list(choices)
@@ -58,9 +58,9 @@ def choose(a, choices, out=None, mode="raise"):
 
 @implements(np.piecewise)
 def piecewise(x, condlist, funclist, *args, **kw):
-    """What the function of the last condition that holds gives, 0 where none does.
+    """The result of the function of the last condition that is true, 0 where none is.
 
-    Each function is called with all of x, and its result counts where its condition holds.
+    Each function is called with all of x, and its result is used where its condition is true.
     """
     if isinstance(condlist, (Array, np.ndarray)):
         single = len(shape_of(condlist)) <= len(shape_of(x)) and shape_of(x) != ()
@@ -94,7 +94,7 @@ _places = on_shared_values(np.flatnonzero)
 
 @implements(np.compress)
 def compress(condition, a, axis=None):
-    """Elements of `a` along `axis` where the condition holds, as its values are now."""
+    """Elements of `a` along `axis` where the condition is true, by its current values."""
     if len(shape_of(condition)) != 1:
         raise ValueError("compress: the condition has one axis")
     return np.take(_given(a), _places(condition), axis)
@@ -102,5 +102,5 @@ def compress(condition, a, axis=None):
 
 @implements(np.extract)
 def extract(condition, arr):
-    """Elements of `arr` where the condition holds, as its values are now."""
+    """Elements of `arr` where the condition is true, by its current values."""
     return np.take(_given(arr), _places(condition))

@@ -1,4 +1,4 @@
-"""Counts and weighted sums in bins: positions are plain, weights have a derivative."""
+"""Counts and weighted sums in bins, with derivatives in the weights."""
 
 import numpy as np
 
@@ -17,13 +17,13 @@ _histogram, _bincount = map(on_values, (np.histogram, np.bincount))
 
 
 def _joined(weights):
-    """Weights as they are; a list that holds a tracked one as a tracked array."""
+    """Weights; a list that contains tracked numbers becomes a tracked array."""
     return array(weights) if any(isinstance(x, Array) for x in items_of(weights)) else weights
 
 
 @implements(np.bincount)
 def bincount(x, /, weights=None, minlength=0):
-    """For each whole number the sum of the weights of its places in `x`."""
+    """The number of occurrences of each integer in `x`, or the sum of their weights."""
     weights = _joined(weights)
     if not isinstance(weights, Array):
         return _bincount(x, weights, minlength)
@@ -42,8 +42,8 @@ def bincount(x, /, weights=None, minlength=0):
 
 @implements(np.histogram)
 def histogram(a, bins=10, range=None, density=None, weights=None):
-    """How many elements, or the sum of their weights, lie in each bin, and the plain edges. Weights
-    have a derivative, what is counted has none."""
+    """The number of elements in each bin, or the sum of their weights, and the plain edges. Weights
+    have a derivative, `a` has none."""
     weights = _joined(weights)
     if not isinstance(weights, Array):
         return _histogram(a, bins, range, density, weights)
@@ -82,7 +82,7 @@ implements(np.histogramdd)(_plain_weights(np.histogramdd))
 
 @implements(np.digitize)
 def digitize(x, bins, right: bool = False):
-    """The numbers of the bins in which elements lie: plain integers."""
+    """The indices of the bins of the elements: plain integers."""
     bins, x = given(bins), given(x)
     edges = bins
     if isinstance(bins, Array):
@@ -91,7 +91,7 @@ def digitize(x, bins, right: bool = False):
         return on_values(np.digitize)(x, bins, right)
     if edges.ndim != 1:
         raise ValueError(f"digitize: bins of shape {edges.shape}; they have one axis")
-    steps = np.diff(noted(edges))  # which decide about the side
+    steps = np.diff(noted(edges))  # these determine the side
     side = "left" if right else "right"
     if np.all(steps >= 0):
         return searchsorted(edges, x, side)

@@ -14,7 +14,7 @@ from ..index import scatter
 
 
 def _on_diagonal(rows: int, columns: int, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and columns of the elements k places above the main diagonal."""
+    """The row and column indices of the k-th diagonal."""
     length = max(min(rows, columns - k) if k >= 0 else min(rows + k, columns), 0)
     places = np.arange(length)
     return places + max(-k, 0), places + max(k, 0)
@@ -85,7 +85,7 @@ def triu(m, k=0):
 
 
 def _zero(m) -> Any:
-    """The zero of Python's that leaves the dtype of m as it is."""
+    """A Python zero that does not change the dtype of m."""
     return m.dtype.type(0).item()
 
 

@@ -1,4 +1,4 @@
-"""Functions that put arrays together or take parts out: blocks, grids, insertions, deletions."""
+"""Functions that join arrays or remove parts: blocks, grids, insertions, deletions."""
 
 import math
 from typing import Any
@@ -24,7 +24,7 @@ from .shape import vstack
 
 @implements(np.append)
 def append(arr, values, axis=None):
-    """`arr` with `values` behind it, along `axis`; all elements in one row where it is None."""
+    """`arr` with `values` appended along `axis`; both flattened if it is None."""
     arr, values = given(arr), given(values)
     if axis is None:
         return np.concatenate([np.reshape(arr, -1), np.reshape(values, -1)])
@@ -44,7 +44,7 @@ def _line(arr, axis, op: str):
 
 
 def _is_single(obj) -> bool:
-    """Whether it is one position."""
+    """Whether `obj` is a single position."""
     return not isinstance(obj, slice) and np.ndim(obj) == 0 and np.asarray(obj).dtype.kind in "iu"
 
 
@@ -72,7 +72,7 @@ def insert(arr, obj, values, axis=None):
     values = given(values)
     shape, n = shape_of(arr), shape_of(arr)[axis]
     single = _is_single(obj)
-    # What NumPy makes of bytes tells the shape, and what does not fit.
+    # NumPy's result for int8 gives the shape, and raises the errors.
     probe = np.broadcast_to(np.int8(0), shape_of(values))
     made = np.insert(np.broadcast_to(np.int8(0), shape), obj, probe, axis)
     count = made.shape[axis] - n
@@ -92,7 +92,7 @@ def insert(arr, obj, values, axis=None):
 
 @implements(np.resize)
 def resize(a, new_shape):
-    """The elements in another shape, again and again where there are too few."""
+    """The elements in another shape, repeated if there are too few."""
     a, shape = given(a), new_shape if isinstance(new_shape, (tuple, list)) else (new_shape,)
     shape = tuple(shapes.whole(n, "resize: a length") for n in shape)
     if any(n < 0 for n in shape):
@@ -105,7 +105,7 @@ def resize(a, new_shape):
 
 @implements(np.trim_zeros)
 def trim_zeros(filt, trim="fb", axis=None):
-    """Without the zeros in front and behind, as the values are now."""
+    """The array without leading and trailing zeros, determined by the current values."""
     filt, trim = given(filt), trim.lower() if isinstance(trim, str) else trim
     if not isinstance(trim, str) or set(trim) - set("fb"):
         raise ValueError(f"trim_zeros: trim={trim!r} must be made of the letters f and b")
@@ -130,7 +130,8 @@ def block(arrays):
 
 
 def _depth(nested: Any) -> tuple[int, int]:
-    """How deeply lists nest, and the most axes of what is in them. Raises ValueError."""
+    """The depth of nested lists, and the maximal number of axes of their items. Raises
+    ValueError."""
     if isinstance(nested, tuple):
         raise TypeError("block: lists are blocks, tuples are not")
     if not isinstance(nested, list):
@@ -156,7 +157,7 @@ functions |= {vars(np)[name]: vstack for name in ("row_stack",) if name in vars(
 
 @implements(np.broadcast_arrays)
 def broadcast_arrays(*args, subok: bool = False):
-    """Each array in the shape that they have together."""
+    """Each array broadcast to the common shape."""
     args = [given(x) for x in args]
     shape = shapes.broadcast("broadcast_arrays", *map(shape_of, args))
     if all(shape_of(x) == shape for x in args):
@@ -183,7 +184,7 @@ def meshgrid(*xi, copy: bool = True, sparse: bool = False, indexing="xy"):
 
 @implements(np.rollaxis)
 def rollaxis(a, axis, start=0):
-    """The axis in front of the one at `start`."""
+    """The array with `axis` moved to the position before `start`."""
     n = len(shape_of(a))
     axis = normalize_axis_index(axis, n, "rollaxis")
     at = start + n if start < 0 else start
@@ -203,11 +204,11 @@ def _matrix_transpose(x, /):
 implements(np.matrix_transpose, np.linalg.matrix_transpose)(_matrix_transpose)
 
 
-# -- np.r_ and np.c_, which hand nothing over -----------------------------------------------------
+# -- np.r_ and np.c_, which do not use NumPy's protocols -------------------------------------------
 
 
 class _Concatenator:
-    """`nbgrad.r_[...]` joins what np.r_ does, tracked arrays and numbers among it."""
+    """`np.r_` or `np.c_` for tracked arrays and numbers."""
 
     def __init__(self, columns: bool):
         self.columns = columns
@@ -234,13 +235,13 @@ class _Concatenator:
 
 
 r_ = _Concatenator(False)
-"""`np.r_` for tracked arrays: `nbgrad.r_[x, 0.0, 1:4]` joins them along the first axis."""
+"""`np.r_` for tracked arrays: `nbgrad.r_[x, 0.0, 1:4]` joins along the first axis."""
 c_ = _Concatenator(True)
-"""`np.c_` for tracked arrays: `nbgrad.c_[x, y]` has them as columns."""
+"""`np.c_` for tracked arrays: `nbgrad.c_[x, y]` joins them as columns."""
 
 
 def _side_by_side(*arrays):
-    """Vectors as columns, and matrices as they are, beside each other."""
+    """Arrays joined along the second axis; vectors are columns."""
     columns = [np.reshape(a, (-1, 1)) if np.ndim(a) < 2 else a for a in map(held, arrays)]
     return np.concatenate(columns, axis=1)
 
@@ -287,9 +288,9 @@ hcat_row = Linear(
 
 
 def hcat(*arrays):
-    """Arrays side by side: 1-D arrays become columns, matrices keep theirs.
+    """Arrays joined along the second axis; 1-D arrays become columns.
 
-    Raises DimensionMismatch where they have not as many rows.
+    Raises DimensionMismatch for different numbers of rows.
 
     >>> nbgrad.hcat(np.array([1.0, 2.0]), np.eye(2))
     array([[1., 1., 0.],

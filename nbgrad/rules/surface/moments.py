@@ -15,7 +15,7 @@ from ..nondiff import stopped
 
 @implements(np.average)
 def average(a, axis=None, weights=None, returned: bool = False, *, keepdims: bool = False):
-    """The mean over `axis`, each element counted by its weight; weights have a derivative too."""
+    """The weighted mean over `axis`; weights have a derivative too."""
     a = given(a)
     shape = shape_of(a)
     axes = shapes.axes_of(axis, len(shape), "average")
@@ -43,8 +43,8 @@ def average(a, axis=None, weights=None, returned: bool = False, *, keepdims: boo
 @implements(np.cov)
 def cov(m, y=None, rowvar: bool = True, bias: bool = False, ddof=None, fweights=None,
         aweights=None, *, dtype=None):  # fmt: skip
-    """Covariances of the rows, or of the columns where `rowvar` is false; weights of observations
-    as NumPy has them, of which `aweights` have a derivative."""
+    """Covariances of the rows, or of the columns if `rowvar` is false; `aweights` have a derivative
+    too."""
     x = _variables(m, rowvar)
     if y is not None:
         x = np.concatenate([x, _variables(y, rowvar or len(shape_of(y)) == 1)], axis=0)
@@ -97,11 +97,11 @@ def _weights(fweights, aweights, n: int):
 
 @implements(np.corrcoef)
 def corrcoef(x, y=None, rowvar: bool = True, *, dtype=None):
-    """Correlations of the rows, or of the columns where `rowvar` is false."""
+    """Correlations of the rows, or of the columns if `rowvar` is false."""
     c = cov(x, y, rowvar, dtype=dtype)
     if not shape_of(c):
         return c / c
     d = np.sqrt(np.diagonal(c))
     r = c / d[:, None] / d[None, :]
-    # Only rounding goes beyond 1, where a bound would take part of the slopes of slopes.
+    # Clip as a constant, since clipping would affect second derivatives at 1.
     return r + stopped(np.clip(r, -1.0, 1.0) - r)

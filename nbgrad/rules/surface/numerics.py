@@ -23,7 +23,7 @@ def _cut(x, axis: int, *bounds):
 
 
 def _column(x, axis: int, ndim: int):
-    """Numbers of one axis so that they lie along an axis of others."""
+    """A vector reshaped to lie along `axis`."""
     return np.reshape(x, tuple(-1 if i == axis else 1 for i in range(ndim)))
 
 
@@ -32,7 +32,7 @@ def _column(x, axis: int, ndim: int):
 
 @implements(np.ediff1d)
 def ediff1d(ary, to_end=None, to_begin=None):
-    """Differences of neighbours, of all elements in one row, with numbers in front and behind."""
+    """Differences of adjacent elements of the flattened array, with numbers before and after."""
     out = diff(np.reshape(given(ary), -1))
     parts = [None if x is None else np.reshape(given(x), -1) for x in (to_begin, to_end)]
     for name, x in zip(("to_begin", "to_end"), parts, strict=True):
@@ -45,8 +45,7 @@ def ediff1d(ary, to_end=None, to_begin=None):
 
 @implements(np.gradient)
 def gradient(f, *varargs, axis=None, edge_order=1):
-    """Slopes by central differences of order 2, over steps or coordinates, which have a derivative
-    too."""
+    """Second-order central differences; steps and coordinates have a derivative too."""
     f = given(f)
     if f.dtype.kind in "iu":
         f = f.astype(np.float64)
@@ -77,18 +76,18 @@ def _slope(f, axis: int, h: Any, edge_order: int):
             )
         h = diff(h.astype(float_type(h.dtype)))
     steps = np.broadcast_to(h, (n - 1,)) if shape_of(h) else None
-    slopes = diff(f, axis=axis)  # of neighbours
+    slopes = diff(f, axis=axis)  # of adjacent elements
     slopes = slopes / (h if steps is None else _column(steps, axis, ndim))
     first, last = _cut(slopes, axis, 0, 1), _cut(slopes, axis, n - 2, n - 1)
     left, right = _cut(slopes, axis, 0, n - 2), _cut(slopes, axis, 1, n - 1)
     before: Any = h if steps is None else _column(steps[:-1], axis, ndim)
     behind: Any = h if steps is None else _column(steps[1:], axis, ndim)
-    if steps is None:  # without the element between, which may be nan
+    if steps is None:  # without the element in between, which may be nan
         inner = (_cut(f, axis, 2, n) - _cut(f, axis, 0, n - 2)) / (2.0 * h)
     else:
         inner = (behind * left + before * right) / (before + behind)
     if edge_order == 2:
-        # The slope of a parabola through three points, at its ends.
+        # The slope at the ends of a parabola through three points.
         bend = (right - left) / (before + behind)
         ends = (h, h) if steps is None else (steps[0], steps[-1])
         first = first - ends[0] * _cut(bend, axis, 0, 1)
@@ -98,7 +97,7 @@ def _slope(f, axis: int, h: Any, edge_order: int):
 
 
 def trapezoid(y, x=None, dx=1.0, axis=-1):
-    """The integral along `axis` by trapezoids, over coordinates `x` or steps `dx`."""
+    """The integral along `axis` by the trapezoidal rule, with coordinates `x` or steps `dx`."""
     y = given(y)
     ndim = len(shape_of(y))
     axis = normalize_axis_index(axis, ndim, "trapezoid")
@@ -116,7 +115,7 @@ implements(*(getattr(np, name) for name in ("trapezoid", "trapz") if hasattr(np,
 
 @implements(np.unwrap)
 def unwrap(p, discont=None, axis=-1, *, period=2 * math.pi):
-    """Angles without jumps: multiples of the period are added, which have no derivative."""
+    """Angles without jumps, by adding multiples of the period."""
     p = given(p)
     axis = normalize_axis_index(axis, len(shape_of(p)), "unwrap")
     steps = stopped(diff(p, axis=axis))
@@ -135,8 +134,8 @@ def unwrap(p, discont=None, axis=-1, *, period=2 * math.pi):
 
 @implements(np.interp)
 def interp(x, xp, fp, left=None, right=None, period=None):
-    """Values between the points (xp, fp), which have derivatives as x does; `left` and `right`
-    beyond them. At a point the derivative in x is that to its right."""
+    """Linear interpolation between the points (xp, fp), with derivatives in x, xp and fp; `left`
+    and `right` outside. At a point the derivative in x is that from the right."""
     x, xp, fp = map(given, (x, xp, fp))
     if len(shape_of(xp)) != 1 or shape_of(xp) != shape_of(fp):
         raise DimensionMismatch(
@@ -165,9 +164,9 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     at = searchsorted(xp, x, "right")
     at = np.minimum(np.maximum(at - 1, 0), n - 2)
     x0, x1, f0, f1 = (take(z, i) for z in (xp, fp) for i in (at, at + 1))
-    equal = x0 == x1  # as the last two may be, at the last one
+    equal = x0 == x1  # at the last point, or for repeated points
     slope = np.where(equal, 0.0, f1 - f0) / np.where(equal, 1.0, x1 - x0)
-    # From the end on the right where x is the last point, whose value is exact then.
+    # From the right end at the last point, so that its value is exact.
     inside = np.where(x == xp[n - 1], f1 + (x - x1) * slope, f0 + (x - x0) * slope)
     return np.where(x < xp[0], first, np.where(x > xp[n - 1], last, inside))
 
@@ -176,12 +175,12 @@ def interp(x, xp, fp, left=None, right=None, period=None):
 
 
 def _float(x: Any) -> Any:
-    """An end as floats; a number of Python's, which takes the dtype of the other, stays one."""
+    """An end as floats; a Python number, which takes the dtype of the other end, stays a number."""
     return float(x) if type(x) in (int, float) else np.multiply(given(x), 1.0)
 
 
 def _floats_alike(*ends: Any) -> list[Any]:
-    """Ends in the float dtype that theirs have in common; numbers of Python's stay numbers."""
+    """Ends in their common float dtype; Python numbers stay numbers."""
     numbers = [type(x) in (int, float) for x in ends]
     arrays = [x if number else given(x) for x, number in zip(ends, numbers, strict=True)]
     kinds = [x.dtype for x, number in zip(arrays, numbers, strict=True) if not number]
@@ -193,7 +192,7 @@ def _floats_alike(*ends: Any) -> list[Any]:
 
 
 def _spaced(start, stop, num: int, endpoint: bool):
-    """Numbers along a new first axis, and the step between them."""
+    """Evenly spaced numbers along a new first axis, and the step."""
     num = shapes.whole(num, "linspace: num")
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
@@ -215,7 +214,7 @@ def _spaced(start, stop, num: int, endpoint: bool):
 @implements(np.linspace)
 def linspace(start, stop, num=50, endpoint: bool = True, retstep: bool = False, dtype=None,
              axis=0, *, device=None):  # fmt: skip
-    """Evenly spaced numbers between ends that have a derivative."""
+    """Evenly spaced numbers; both ends have a derivative."""
     out, step = _spaced(start, stop, num, bool(endpoint))
     out = out if dtype is None else out.astype(dtype)
     out = out if axis == 0 else np.moveaxis(out, 0, axis)
@@ -239,7 +238,7 @@ def logspace(start, stop, num=50, endpoint: bool = True, base: Any = 10.0, dtype
 
 @implements(np.geomspace)
 def geomspace(start, stop, num=50, endpoint: bool = True, dtype=None, axis=0):
-    """Numbers of one ratio to their neighbours between ends of one sign."""
+    """Numbers spaced evenly on a logarithmic scale between ends of one sign."""
     start, stop = _float(start), _float(stop)
     sign = np.sign(stopped(start))
     if is_a(sign, np.ndarray) and np.any(sign == 0):
@@ -248,7 +247,7 @@ def geomspace(start, stop, num=50, endpoint: bool = True, dtype=None, axis=0):
     exponents = _spaced(low, high, num, bool(endpoint))[0]
     out = np.power(10.0, exponents) * sign
     n, shape = shape_of(out)[0], shape_of(out)[1:]
-    # The sign twice: where that is nan, so is all.
+    # Multiplied by the sign twice, so that a nan sign gives nan.
     ends = [np.broadcast_to(x * sign * sign, (1, *shape)) for x in (start, stop)]
     if n > 1:
         inner = [out[1:-1], ends[1]] if endpoint else [out[1:]]
@@ -264,7 +263,7 @@ def geomspace(start, stop, num=50, endpoint: bool = True, dtype=None, axis=0):
 
 @implements(np.apply_along_axis)
 def apply_along_axis(func1d, axis, arr, *args, **kwargs):
-    """What a function gives of each line along `axis`, in the place of the line."""
+    """The results of a function of each 1-D slice along `axis`."""
     arr = given(arr)
     n = len(shape_of(arr))
     axis = normalize_axis_index(axis, n, "apply_along_axis")
@@ -283,7 +282,7 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
 
 @implements(np.apply_over_axes)
 def apply_over_axes(func, a, axes):
-    """A function over one axis after the other, which stay, of length 1."""
+    """A function applied over several axes in turn, which keep length 1."""
     if not callable(func):
         raise TypeError(f"apply_over_axes: {func!r} is no function of an array and an axis")
     array: Any = given(a)

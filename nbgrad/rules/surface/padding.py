@@ -1,4 +1,4 @@
-"""`np.pad` in all its modes: constants, elements that come again, ramps and statistics."""
+"""`np.pad` in all its modes: constants, repeated elements, ramps and statistics."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ _OPTIONS = {
 
 @implements(np.pad)
 def pad(array, pad_width, mode: Any = "constant", **kwargs):
-    """x with more elements around it, in every mode of np.pad but functions of one's own."""
+    """The padded array, in every mode of np.pad but user-defined functions."""
     if callable(mode):
         raise NotImplementedError(
             "pad: a function for mode writes in place: put the parts together by np.concatenate"
@@ -45,7 +45,7 @@ def pad(array, pad_width, mode: Any = "constant", **kwargs):
 
 
 def _widths(pad_width, ndim: int) -> list[tuple[int, int]]:
-    """How many elements come before and behind each axis."""
+    """The numbers of elements before and after each axis."""
     if isinstance(pad_width, dict):
         given = {normalize_axis_index(axis, ndim): width for axis, width in pad_width.items()}
         pad_width = [np.broadcast_to(given.get(axis, 0), 2) for axis in range(ndim)]
@@ -73,7 +73,7 @@ def _constant(x, widths, constant_values: Any = 0):
         np.any(constant_values) or np.any(np.signbit(constant_values))
     ):
         return padded
-    # The last axis is filled last, so its numbers stand in the corners.
+    # The last axis is padded last, so the corners get its values.
     for axis, (ends, (b, a), n) in enumerate(
         zip(_ends(constant_values, len(shape)), widths, shape, strict=True)
     ):
@@ -87,7 +87,7 @@ def _padded(x, axis: int, n: int, widths: tuple[int, int], mode: str, options: d
     if mode in _AGAIN and options.get("reflect_type", "even") == "even":
         return taken(x, np.pad(np.arange(n), widths, mode), axis)  # pyright: ignore
     if mode in _AGAIN:
-        # Odd reflections are sums of elements with whole weights.
+        # Odd reflections are sums of elements with integer weights.
         weights = np.pad(np.eye(n), (widths, (0, 0)), mode, reflect_type="odd")  # pyright: ignore
         parts = weights[:before], weights[before + n :]
         made = [np.moveaxis(np.tensordot(w.astype(x.dtype), x, (1, axis)), 0, axis) for w in parts]
@@ -107,9 +107,9 @@ def _part(x, axis: int, start: int, stop: int):
 
 
 def _ramp(edge, end, width: int, axis: int):
-    """From the end to the edge, without it."""
+    """A ramp from the end value to the edge, which is excluded."""
     steps = np.arange(width).reshape(-1, *(1,) * (len(shape_of(edge)) - 1 - axis))
-    if are_whole(edge):  # step by step as `np.linspace` does it: rounding decides
+    if are_whole(edge):  # in the steps of `np.linspace`, for the same rounding
         out = steps * ((edge.astype(np.float64) - end) / max(width, 1)) + end
         return (out if edge.dtype == bool else np.floor(out)).astype(edge.dtype)
     t = (steps.astype(edge.dtype) / max(width, 1)).astype(edge.dtype)

@@ -1,4 +1,4 @@
-"""Parts of numbers: real and imaginary ones, whole and fractional ones, and what stands for nan."""
+"""Real and imaginary parts, integer and fractional parts, nan_to_num, and index functions."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def real(val):
 
 @implements(np.conjugate)
 def conjugate(x):
-    """The array itself, as there are no complex tracked arrays; of bools NumPy makes bytes."""
+    """The array itself, as there are no complex tracked arrays; int8 for bools, as in NumPy."""
     return np.positive(x.astype(np.int8) if x.dtype == bool else x)
 
 
@@ -57,7 +57,7 @@ def heaviside(x1, x2):
 
 @implements(np.nan_to_num)
 def nan_to_num(x, copy: bool = True, nan: float = 0.0, posinf=None, neginf=None):
-    """x with numbers in place of nan and of the infinities, which get no cotangent."""
+    """x with nan and infinities replaced by numbers; these elements get no cotangent."""
     if not copy:
         memory.write(x, ..., nan_to_num(x, True, nan, posinf, neginf), "np.nan_to_num({})")
         return x
@@ -71,13 +71,13 @@ def nan_to_num(x, copy: bool = True, nan: float = 0.0, posinf=None, neginf=None)
 
 
 def _number(x: Any) -> Any:
-    """A number of Python's, which takes the dtype of the array."""
+    """A replacement as a Python number, which takes the dtype of the array."""
     return x if isinstance(x, Array) or np.ndim(x) else float(x)
 
 
 @implements(np.fix)
 def fix(x, out=None):
-    """The whole number next to x towards 0; derivative 0."""
+    """x rounded towards 0; derivative 0."""
     if out is not None:
         raise NoRuleError("np.fix(out=...) cannot write into or from a tracked array; use the "
                           "returned array")  # fmt: skip
@@ -86,15 +86,14 @@ def fix(x, out=None):
 
 @implements(np.modf)
 def modf(x):
-    """The fractional part, with derivative 1, and the whole part, with derivative 0."""
+    """The fractional part, with derivative 1, and the integer part, with derivative 0."""
     x = _as_float(x, np.sqrt)
     whole = np.trunc(x)
     return np.where(np.isinf(x), 0.0, x - whole), whole
 
 
 def _as_float(x, function, *others):
-    """x, of which whole numbers and numbers of Python's are floats of the dtype that a function of
-    NumPy has for them."""
+    """x as floats: integers and Python numbers in the result dtype of a NumPy function."""
     dtype = type_of(function, *(getattr(a, "dtype", a) for a in (x, *others)))
     if not hasattr(x, "dtype"):
         return np.asarray(x, dtype)
@@ -115,12 +114,12 @@ def frexp(x):
 
 @implements(np.ldexp)
 def ldexp(x1, x2):
-    """x1 * 2**x2, for whole numbers `x2`."""
+    """x1 * 2**x2, for integers `x2`."""
     x2 = x2 if hasattr(x2, "dtype") else np.asarray(x2, np.int64 if type(x2) is int else None)
     if x2.dtype.kind not in "iub":
         raise TypeError(f"ldexp: the exponents are {x2.dtype}; they are whole numbers")
     dtype = type_of(np.ldexp, getattr(x1, "dtype", x1), x2.dtype)
-    half = x2 // 2  # two steps reach whatever the result is
+    half = x2 // 2  # two factors, which do not overflow if the result does not
     first, second = np.exp2(half.astype(dtype)), np.exp2((x2 - half).astype(dtype))
     return x1 * first * second
 
@@ -130,7 +129,7 @@ _next = on_values(np.nextafter)
 
 @implements(np.nextafter)
 def nextafter(x1, x2):
-    """The float next to `x1` on the way to `x2`; derivative 1 in `x1` and 0 in `x2`."""
+    """The next float after `x1` towards `x2`; derivative 1 in `x1` and 0 in `x2`."""
     found, x1 = _next(x1, x2), _as_float(x1, np.nextafter, x2)
     finite = np.isfinite(x1)
     # The step is exact, and so is the sum.
@@ -146,17 +145,17 @@ def astype(x, dtype, /, *, copy: bool = True, device=None):
 
 @implements(np.diag_indices_from)
 def diag_indices_from(arr):
-    """The positions of the diagonal, from the shape of the array alone."""
+    """The indices of the diagonal."""
     return np.diag_indices_from(np.broadcast_to(0.0, shape_of(arr)))
 
 
 @implements(np.tril_indices_from)
 def tril_indices_from(arr, k=0):
-    """The positions of the lower triangle, from the shape of the array alone."""
+    """The indices of the lower triangle."""
     return np.tril_indices_from(np.broadcast_to(0.0, shape_of(arr)), k)
 
 
 @implements(np.triu_indices_from)
 def triu_indices_from(arr, k=0):
-    """The positions of the upper triangle, from the shape of the array alone."""
+    """The indices of the upper triangle."""
     return np.triu_indices_from(np.broadcast_to(0.0, shape_of(arr)), k)

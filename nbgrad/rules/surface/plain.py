@@ -27,7 +27,7 @@ def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Whether elements are equal within a tolerance: plain bools."""
     try:
         return _isclose(a, b, rtol, atol, equal_nan)
-    except TraceError:  # values that only the program has
+    except TraceError:  # traced values
         near = np.less_equal(np.abs(a - b), atol + rtol * np.abs(b))
         close = np.logical_or(np.logical_and(near, np.isfinite(b)), np.equal(a, b))
         both = np.logical_and(np.isnan(a), np.isnan(b)) if equal_nan else False
@@ -73,13 +73,13 @@ def _kind(x):
 
 @implements(np.result_type)
 def result_type(*arrays_and_dtypes):
-    """The dtype that NumPy promotes arrays and dtypes to."""
+    """The dtype to which NumPy promotes arrays and dtypes."""
     return np.result_type(*map(_kind, arrays_and_dtypes))
 
 
 @implements(np.common_type)
 def common_type(*arrays):
-    """The float dtype that arrays have in common."""
+    """The common float dtype of arrays."""
     kinds = [x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype for x in arrays]
     return np.common_type(*(np.empty(0, kind) for kind in kinds))
 
@@ -117,11 +117,11 @@ def _shifted(x, axes, sign: int):
 
 @implements(np.fft.fftshift)
 def fftshift(x, axes=None):
-    """The zero frequency moved to the middle."""
+    """The array with the zero frequency shifted to the center."""
     return _shifted(x, axes, 1)
 
 
 @implements(np.fft.ifftshift)
 def ifftshift(x, axes=None):
-    """The zero frequency moved back to the front."""
+    """The inverse of `np.fft.fftshift`."""
     return _shifted(x, axes, -1)

@@ -1,4 +1,4 @@
-"""NumPy's functions of polynomials, whose coefficients go from high to low, and least squares."""
+"""NumPy's functions of polynomials, with the highest coefficient first, and polynomial fits."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from ..select import are_whole, on_shared_values
 
 
 def _given(x, op: str):
-    """Coefficients or numbers as an array of at least one axis."""
+    """Coefficients as a 1-D array."""
     if isinstance(x, np.poly1d):
         x = x.coeffs
     x = given(x)
@@ -31,12 +31,12 @@ def _given(x, op: str):
 
 @implements(np.polyval)
 def polyval(p, x):
-    """The polynomial with coefficients `p`, from high to low, at each element of `x`."""
+    """The polynomial with coefficients `p`, highest first, at each element of `x`."""
     if isinstance(x, np.poly1d):
         raise NoRuleError("polyval: x is a poly1d: nest two calls with plain coefficients instead")
     x = whole_or_given(x)
     p = _given(p if isinstance(p, np.poly1d) else whole_or_given(p), "polyval")
-    if are_whole(p, x):  # as NumPy does it, so that dtypes are its own
+    if are_whole(p, x):  # as NumPy does, for the same dtypes
         out = np.zeros(shape_of(x), x.dtype)
         for i in range(shape_of(p)[0]):
             out = out * x + p[i]
@@ -71,21 +71,22 @@ def polysub(a1, a2):
 
 @implements(np.polymul)
 def polymul(a1, a2):
-    """The product of two polynomials. Leading zeros stay, as these coefficients have a derivative:
-    NumPy drops them."""
+    """The product of two polynomials. Leading zeros are kept, since they have a derivative; NumPy
+    drops them."""
     return convolve(_given(a1, "polymul"), _given(a2, "polymul"))
 
 
 @on_shared_values
 def _leading_zeros(rest) -> int:
-    """How many leading zeros go, as NumPy tells them."""
+    """The number of leading zeros that NumPy drops."""
     zeros = np.isclose(rest, 0, rtol=1e-14)
     return len(rest) - 1 if zeros[:-1].all() else int(np.argmin(zeros))
 
 
 @implements(np.polydiv)
 def polydiv(u, v):
-    """Quotient and rest of two polynomials; leading zeros of the rest go, as the values are now."""
+    """Quotient and remainder of two polynomials; leading zeros of the remainder are dropped, by the
+    current values."""
     u, v = _given(u, "polydiv"), _given(v, "polydiv")
     m, n = shape_of(u)[0] - 1, shape_of(v)[0] - 1
     quotient: list[Any] = []
@@ -93,7 +94,7 @@ def polydiv(u, v):
     dtype = np.result_type(rest.dtype, v.dtype)
     rest, scale = rest.astype(dtype), 1.0 / v[0]
     for k in range(m - n + 1):
-        factor = rest[k] * scale  # as NumPy rounds it, which decides what is left
+        factor = rest[k] * scale  # rounded as in NumPy, which decides about leading zeros
         quotient.append(factor)
         parts = rest[:k], rest[k : k + n + 1] - factor * v, rest[k + n + 1 :]
         rest = np.concatenate(parts)
@@ -107,7 +108,7 @@ def polyder(p, m=1):
     p, m = _given(p, "polyder"), shapes.whole(m, "polyder: m")
     if m < 0:
         raise ValueError("Order of derivative must be positive (see polyint)")
-    for _ in range(min(m, shape_of(p)[0] + 1)):  # of no coefficients none are left
+    for _ in range(min(m, shape_of(p)[0] + 1)):  # no coefficients are left
         n = shape_of(p)[0] - 1
         p = p[:-1] * np.arange(n, 0, -1)
     return p
@@ -132,8 +133,8 @@ def polyint(p, m=1, k=None):
 
 @implements(np.poly)
 def poly(seq_of_zeros):
-    """The coefficients of the polynomial with these zeros, or of the characteristic one of a
-    matrix whose eigenvalues are real."""
+    """The coefficients of the polynomial with these roots, or of the characteristic polynomial of a
+    matrix with real eigenvalues."""
     zeros = seq_of_zeros if hasattr(seq_of_zeros, "dtype") else array(seq_of_zeros)
     if len(shape_of(zeros)) == 2 and shape_of(zeros)[0] == shape_of(zeros)[1] != 0:
         zeros = eigvals(zeros)
@@ -146,8 +147,8 @@ def poly(seq_of_zeros):
 
 @implements(np.roots)
 def roots(p):
-    """The zeros of a polynomial all of whose zeros are real and differ. Raises NoRuleError for
-    complex ones."""
+    """The roots of a polynomial, which must be real and distinct. Raises NoRuleError for complex
+    roots."""
     p = _given(p, "roots")
     places = on_shared_values(np.flatnonzero)(p)
     if not len(places):
@@ -165,7 +166,7 @@ def roots(p):
 
 @implements(np.vander)
 def vander(x, N=None, increasing: bool = False):
-    """Columns of powers of x, from high to low."""
+    """Columns of powers of x, highest first."""
     x = x if hasattr(x, "dtype") else array(x)
     if len(shape_of(x)) != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
@@ -173,7 +174,7 @@ def vander(x, N=None, increasing: bool = False):
     x = x.astype(np.promote_types(x.dtype, int))
     if not n:
         return np.zeros((*shape_of(x), 0), x.dtype)
-    first = np.full((*shape_of(x), n), -0.0).astype(x.dtype)  # -0.0 leaves signs of zero alone
+    first = np.full((*shape_of(x), n), -0.0).astype(x.dtype)  # -0.0 preserves the sign of zero
     first[:, 0] = 1
     factors = np.broadcast_to(np.reshape(x, (-1, 1)), first.shape)
     powers = bind(recurrence_row, factors, first, reverse=False)
@@ -182,8 +183,8 @@ def vander(x, N=None, increasing: bool = False):
 
 @implements(np.polyfit)
 def polyfit(x, y, deg, rcond=None, full: bool = False, w=None, cov: Any = False):
-    """The coefficients of the polynomial of degree `deg` that fits best, in all of x, y and the
-    weights w."""
+    """The coefficients of the least squares polynomial of degree `deg`, with derivatives in x, y
+    and the weights w."""
     x, y = (z if hasattr(z, "dtype") else array(z) for z in (x, y))
     x, y = np.add(x, 0.0), np.add(y, 0.0)
     order = shapes.whole(deg, "polyfit: deg") + 1

@@ -1,4 +1,4 @@
-"""Medians and quantiles: sorted elements between which one interpolates."""
+"""Medians and quantiles, by interpolation between sorted elements."""
 
 import math
 from collections.abc import Callable
@@ -16,8 +16,8 @@ from ..nondiff import stopped
 from ..order import order_of
 from ..select import take_along_axis
 
-# Hyndman and Fan 1996, Sample quantiles in statistical packages: where the quantile q of n sorted
-# elements lies among 0 ... n - 1, from the two constants of each continuous method.
+# Hyndman and Fan 1996, Sample quantiles in statistical packages: the two constants of each
+# continuous method, which give the position of the quantile q among the sorted elements 0 ... n - 1.
 _CONSTANTS = {
     "interpolated_inverted_cdf": (0.0, 1.0), "hazen": (0.5, 0.5), "weibull": (0.0, 0.0),
     "median_unbiased": (1 / 3, 1 / 3), "normal_unbiased": (3 / 8, 3 / 8),
@@ -32,7 +32,7 @@ def _between(n, q, alpha: float, beta: float):
 
 
 def _stepped(keep: Callable) -> Callable:
-    """The weight of a method that takes one element: the next one, unless it keeps the first."""
+    """The weight of a method that selects one element: the next one, unless `keep` is true."""
     return lambda part, low: np.where(keep(part, low), 0.0, 1.0)
 
 
@@ -59,16 +59,16 @@ _METHODS: dict[str, tuple[Callable, Callable]] = {
         for name, pair in _CONSTANTS.items()
     },
 }  # fmt: skip
-"""For each method the place among the sorted elements, and the weight of the element above it from
-the fraction that is left and the position below."""
+"""For each method, the position among the sorted elements, and the weight of the next element as a
+function of the fractional part and the position below."""
 
 _WHOLE = {"lower", "higher", "nearest", "inverted_cdf", "closest_observation"}
-"""Those that give elements as they are, in their dtype."""
+"""Methods that return elements, in their dtype."""
 
 
 def _in_a_row(a, axis, op: str):
-    """The elements that are reduced, along the last axis; the shapes of the result without and with
-    them."""
+    """The array with the reduced axes flattened into the last, and the shapes of the result without
+    and with these axes."""
     shape = shape_of(a)
     axes = shapes.axes_of(tuple(axis) if isinstance(axis, list) else axis, len(shape), op)
     kept = [i for i in range(len(shape)) if i not in axes]
@@ -79,20 +79,20 @@ def _in_a_row(a, axis, op: str):
 
 
 def _lerp(a, b, t):
-    """Between a and b, from the nearer end, so that t = 1 gives b."""
+    """Linear interpolation from the nearer end, exact at t = 1."""
     step = b - a
     return np.where(t >= 0.5, b - step * (1 - t), a + step * t)
 
 
 def _quantile(op: str, a, q, axis, method: str, keepdims, skip: bool):
-    """Quantiles of the elements, or with `skip` of those that are numbers."""
+    """Quantiles of the elements; with `skip`, ignoring nan."""
     if method not in _METHODS:
         raise ValueError(f"{op}: method={method!r} must be one of {', '.join(sorted(_METHODS))}")
     flat, lead, opened = _in_a_row(a, axis, op)
     at_ends = (q.dtype if hasattr(q, "dtype") else np.asarray(q).dtype).kind in "iub"
     if flat.dtype.kind != "f" and not (at_ends or method in _WHOLE):
         flat = flat.astype(np.float64)
-    # Whole quantiles are the first and the last element, which NumPy takes as they are.
+    # Integer quantiles are the first and the last element, which NumPy does not convert.
     takes_one = method in _WHOLE or type(q) in (int, float) or (at_ends and method == "linear")
     n, q = flat.shape[-1], q if hasattr(q, "dtype") else np.asarray(q, np.float64)
     other = np.dtype(np.float64) if at_ends else q.dtype
@@ -150,9 +150,9 @@ def _quantiles(op: str, scale: float, skip: bool) -> Callable:
 
     quantile.__name__ = op
     quantile.__doc__ = (
-        f"Quantiles over `axis`{' of the elements that are numbers' if skip else ''}, by every "
-        "`method` of NumPy; the sorted neighbours share the cotangent, and `q` has a derivative "
-        "where the method interpolates."
+        f"Quantiles over `axis`{', ignoring nan' if skip else ''}, by every `method` of NumPy. The "
+        "adjacent elements share the cotangent, and `q` has a derivative if the method "
+        "interpolates."
     )
     return quantile
 
@@ -165,8 +165,7 @@ implements(np.nanpercentile)(_quantiles("nanpercentile", 100.0, True))
 
 @implements(np.median)
 def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
-    """The middle of the sorted elements over `axis`, the mean of both where there are two; nan
-    where one of them is."""
+    """The median over `axis`; nan if an element is nan."""
     _checked("median", out, overwrite_input, None)
     flat, lead, opened = _in_a_row(a, axis, "median")
     length = flat.shape[-1]
@@ -181,7 +180,7 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
 
 @implements(np.nanmedian)
 def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
-    """The median of the elements over `axis` that are numbers; nan where there are none."""
+    """The median over `axis`, ignoring nan; nan if all elements are."""
     _checked("nanmedian", out, overwrite_input, None)
     if not a.size:
         return median(a, axis, keepdims=keepdims)

@@ -1,7 +1,7 @@
-"""Sets of numbers: `np.unique`, and unions, differences and intersections of arrays.
+"""Set functions: `np.unique`, and unions, differences and intersections of arrays.
 
-NumPy's own function finds the values, and each of them is taken from its first place in the
-arguments, which gets the whole cotangent.
+NumPy finds the values; each of them is taken from its first position in the arguments, which gets
+the whole cotangent.
 """
 
 import numpy as np
@@ -31,13 +31,13 @@ def _as_in(wanted, values, first):
 
 
 def _different(x, y, assume_unique):
-    """The positions in x of what is not in y."""
+    """The positions of the elements of x that are not in y."""
     positions = np.arange(x.size) if assume_unique else np.unique(x, return_index=True)[1]
     return positions[np.isin(x[positions], y, invert=True)]
 
 
 def _in_one(x, y, assume_unique):
-    """The positions, in x and y joined, of what is in one of them alone."""
+    """The positions, in the concatenation of x and y, of elements that are in only one of them."""
     positions = np.concatenate(
         [_different(x, (), assume_unique), _different(y, (), assume_unique) + x.size]
     )
@@ -48,12 +48,12 @@ def _in_one(x, y, assume_unique):
 
 
 def _common(x, y, which, assume_unique):
-    """The positions in x, or in y, of what is in both."""
+    """The positions in x, or in y, of the common elements."""
     return np.intersect1d(x, y, assume_unique, return_indices=True)[1 + which]
 
 
 def _told(x, *, place, **options):
-    """One of the arrays of integers that np.unique gives beside the values."""
+    """One of the integer arrays that np.unique returns besides the values."""
     asked = ("return_index", "return_inverse", "return_counts")
     return np.unique(x, **{asked[place]: True}, **options)[1]
 
@@ -135,7 +135,7 @@ def setdiff1d(ar1, ar2, assume_unique=False):
 
 @implements(np.setxor1d)
 def setxor1d(ar1, ar2, assume_unique=False):
-    """The sorted unique elements that are in one of the arrays alone."""
+    """The sorted unique elements that are in only one of the arrays."""
     ar1, ar2 = _flat(ar1), _flat(ar2)
     return take(_joined(ar1, ar2), _in_one_of(ar1, ar2, assume_unique), 0)
 

@@ -1,7 +1,4 @@
-"""Functions that move elements, made of the rows for reshaping, joining and indexing.
-
-Two of them are rows of their own, being their own kind of transpose: roll and flip.
-"""
+"""Functions that move elements, by reshaping, joining and indexing; roll and flip are rows."""
 
 import itertools
 import operator
@@ -41,15 +38,15 @@ def swapaxes(a, axis1, axis2):
 
 @implements(np.lib.stride_tricks.sliding_window_view)
 def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False):
-    """All windows of a shape, along `axis` or all axes, as axes of their own at the end: elements,
-    and no view as in NumPy, which is not written to either."""
+    """All windows of a shape along `axis` or all axes, with new axes at the end: a copy, not a
+    view."""
     ndim = len(shape_of(x))
     lengths = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)
     if axis is None:
         axes = tuple(range(ndim))
     else:
         axes = tuple(axis) if np.iterable(axis) else (axis,)
-    # The checks of NumPy, which allocates nothing for them.
+    # NumPy checks the arguments, without allocating memory.
     np.lib.stride_tricks.sliding_window_view(
         np.broadcast_to(False, shape_of(x)), lengths, axis if axis is None else axes
     )
@@ -62,7 +59,7 @@ def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=Fa
 
 @implements(np.moveaxis)
 def moveaxis(a, source, destination):
-    """x with the axes `source` moved to the places `destination`; the others keep their order."""
+    """x with the axes `source` moved to `destination`; the others keep their order."""
     ndim = len(shape_of(a))
     sources = normalize_axis_tuple(source, ndim, "source")
     places = normalize_axis_tuple(destination, ndim, "destination")
@@ -91,7 +88,7 @@ def squeeze(a, axis=None):
 
 @implements(np.expand_dims)
 def expand_dims(a, axis):
-    """x with new axes of length 1, at the places `axis` of the result."""
+    """x with new axes of length 1 at the positions `axis` of the result."""
     shape = shape_of(a)
     listed = axis if isinstance(axis, (tuple, list)) else (axis,)
     ndim = len(shape) + len(listed)
@@ -101,13 +98,13 @@ def expand_dims(a, axis):
 
 
 def _at_least(x, ndim: int):
-    """x with axes of length 1 in front where it has too few."""
+    """x with at least `ndim` axes; new ones come first."""
     shape = shape_of(x)
     return np.reshape(x, (1,) * (ndim - len(shape)) + shape) if len(shape) < ndim else x
 
 
 def _with_depth(x):
-    """Three axes, as np.atleast_3d has them: a vector is (1, N, 1), a matrix (M, N, 1)."""
+    """x with three axes, as in np.atleast_3d: a vector becomes (1, N, 1), a matrix (M, N, 1)."""
     shape = shape_of(_at_least(x, 2))
     return x if len(shape) > 2 else np.reshape(x, (*shape, 1))
 
@@ -140,14 +137,14 @@ def atleast_3d(*arys):
 
 @implements(np.vstack)
 def vstack(tup, *, dtype=None, casting: Any = "same_kind"):
-    """Arrays below each other; a vector is a row."""
+    """Arrays stacked vertically; a vector is a row."""
     rows = [_at_least(x, 2) for x in tup]
     return np.concatenate(rows, axis=0, dtype=dtype, casting=casting)
 
 
 @implements(np.hstack)
 def hstack(tup, *, dtype=None, casting: Any = "same_kind"):
-    """Arrays side by side, along the second axis; vectors end to end."""
+    """Arrays joined along the second axis; vectors along the first."""
     arrays = [_at_least(x, 1) for x in tup]
     axis = 0 if len(shape_of(arrays[0])) == 1 else 1
     return np.concatenate(arrays, axis=axis, dtype=dtype, casting=casting)
@@ -161,14 +158,15 @@ def dstack(tup):
 
 @implements(np.column_stack)
 def column_stack(tup):
-    """Arrays side by side; a vector is a column."""
+    """Arrays joined along the second axis; a vector is a column."""
     columns = [np.reshape(x, (-1, 1)) if len(shape_of(x)) < 2 else x for x in tup]
     return np.concatenate(columns, axis=1)
 
 
 @implements(np.array_split)
 def array_split(ary, indices_or_sections, axis=0):
-    """A list of parts along `axis`: so many, the first ones longer, or cut before given indices."""
+    """A list of parts along `axis`: a number of parts, the first ones longer, or split at
+    indices."""
     shape = shape_of(ary)
     axis = normalize_axis_index(axis, len(shape), "array_split")
     length = shape[axis]
@@ -180,7 +178,7 @@ def array_split(ary, indices_or_sections, axis=0):
         if count <= 0:
             raise ValueError("number sections must be larger than 0.")
         each, longer = divmod(length, count)
-        # A list of too many parts is refused as a whole, before any of them is made.
+        # Too many parts raise MemoryError before any of them is made.
         stops = list(itertools.accumulate([each + 1] * longer + [each] * (count - longer)))[:-1]
     before = (slice(None),) * axis
     cuts = [slice(a, b) for a, b in zip([0, *stops], [*stops, length], strict=True)]
@@ -189,7 +187,7 @@ def array_split(ary, indices_or_sections, axis=0):
 
 @implements(np.split)
 def split(ary, indices_or_sections, axis=0):
-    """A list of parts along `axis`: equal ones, or cut before given indices."""
+    """A list of parts along `axis`: equal ones, or split at indices."""
     if not np.ndim(indices_or_sections):
         shape = shape_of(ary)
         length = shape[normalize_axis_index(axis, len(shape), "split")]
@@ -233,7 +231,7 @@ if hasattr(np, "unstack"):  # NumPy 2.1 and newer
 
 @implements(np.tile)
 def tile(A, reps):
-    """A repeated as a block, `reps` times along each axis."""
+    """A repeated `reps` times along each axis."""
     reps = noted(reps)
     times = tuple(map(operator.index, reps if np.ndim(reps) else (reps,)))
     shape = (1,) * (len(times) - len(shape_of(A))) + shape_of(A)
@@ -246,7 +244,7 @@ def tile(A, reps):
 
 @implements(np.repeat)
 def repeat(a, repeats, axis=None):
-    """Each element `repeats` times in a row along `axis`; `repeats` may be one for each."""
+    """Each element repeated along `axis`; `repeats` may be one number per element."""
     if axis is None or (axis in (0, -1) and not shape_of(a)):
         a, axis = np.reshape(a, -1), 0
     shape = shape_of(a)
@@ -281,7 +279,7 @@ roll_row = Linear(
 
 @implements(np.roll)
 def roll(a, shift, axis=None):
-    """Elements moved by `shift` places along `axis`, coming back at the other end."""
+    """Elements shifted cyclically by `shift` along `axis`."""
     if axis is None:
         return np.reshape(roll(np.reshape(a, -1), shift, 0), shape_of(a))
     axes = axis if isinstance(axis, Sequence) else (axis,)
@@ -329,9 +327,9 @@ def fliplr(m):
 
 @implements(np.rot90)
 def rot90(m, k=1, axes=(0, 1)):
-    """Turned by `k` times 90 degrees in the plane of two axes, from the first to the second."""
+    """Rotation by `k` times 90 degrees in the plane of two axes, from the first to the second."""
     ndim = len(shape_of(m))
     first, second = normalize_axis_tuple(axes, ndim, "rot90")
     turned = [m, flip(m, second), flip(m, (first, second)), flip(m, first)][k % 4]
-    # A quarter turn is a flip and an exchange of the axes.
+    # A rotation by 90 degrees is a flip and an exchange of the axes.
     return swapaxes(turned, first, second) if k % 2 else turned

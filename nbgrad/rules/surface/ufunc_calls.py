@@ -17,14 +17,12 @@ from .writes import put_out, target_of
 @implements("ufunc.call")
 def call(ufunc, inputs, out=None, where=True, dtype=None, casting="same_kind", order="K",
          subok=True, signature=None, axis=None, axes=None, keepdims=False):  # fmt: skip
-    """A ufunc's result, computed in `dtype`, where `where` holds, and put into `out`.
+    """The result of a ufunc, computed in `dtype` and written to `out` where `where` is true.
 
-    `out` is a computed array, which then has new elements, as by `out[...] = ...`. Where `where`
-    does not hold it keeps those it had, so `where` asks for `out`. The order of elements in memory
-    is nbgrad's own. `axis`, `axes` and `keepdims` are of ufuncs of vectors and matrices, such as
-    `np.vecdot`: which axes those lie along. Raises what NumPy raises for dtypes that do not fit
-    `casting`.
-    """
+    `out` is a computed array, which is written to as by `out[...] = ...`. It keeps its elements
+    where `where` is false, so `where` needs `out`. `order` is ignored. `axis`, `axes` and
+    `keepdims` are for generalized ufuncs, such as `np.vecdot`. Raises the errors of NumPy for
+    dtypes that do not fit `casting`."""
     name, function = of_ufunc(ufunc)
     if function is None:
         raise no_rule(name)
@@ -51,8 +49,8 @@ def call(ufunc, inputs, out=None, where=True, dtype=None, casting="same_kind", o
 
 
 def _along(ufunc, function, inputs, axis, axes, keepdims):
-    """What a ufunc of vectors or matrices gives where those lie along other axes than the last;
-    NumPy itself refuses such words for others."""
+    """A generalized ufunc along other axes than the last; NumPy raises an error for other
+    ufuncs."""
     name = ufunc.__name__
     reduced = ufunc.signature.endswith("->()")
     if (keepdims or axis is not None) and not reduced:

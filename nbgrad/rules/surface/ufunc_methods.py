@@ -48,7 +48,7 @@ def _no_out(ufunc, method: str, out) -> None:
 
 @implements("ufunc.reduce")
 def reduce(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
-    """All elements along `axis` joined, as np.sum has it for np.add."""
+    """The reduction by a ufunc over `axis`; np.sum for np.add."""
     _two(ufunc, "reduce")
     _no_out(ufunc, "reduce", out)
     if ufunc in _REDUCTIONS:
@@ -90,12 +90,12 @@ def _fold(ufunc, flat, initial):
     return functools.reduce(ufunc, parts if initial is None else [initial, *parts])
 
 
-# What NumPy joins in one go sooner than pairs are joined by whole arrays.
+# Ufuncs whose NumPy loop is faster than a scan by pairs.
 _IN_ONE_GO = (np.maximum, np.minimum, np.fmax, np.fmin)
 
 
 def _steps(name: str, x, out):
-    """The partials of each element of the result: in the one before it, and in the argument."""
+    """The partials of each element of the result in the previous one and in the argument."""
     row: Any = ufunc_primitives[getattr(np, name)]
     before, now, after = out[..., :-1], x[..., 1:], out[..., 1:]
     first, second = (
@@ -125,14 +125,14 @@ accumulated = Custom(
     batch=batching.along(),
     form=forms.accumulate, reference=lambda x, *, name: getattr(np, name).accumulate(x, axis=-1),
     spelling="`np.maximum.accumulate`",
-    notes="running maxima and minima along the last axis; equal ones share as the function itself "
-    "has it, one step after the other",
+    notes="cumulative maxima and minima along the last axis; ties share as in the function itself, "
+    "step by step",
 )  # fmt: skip
 
 
 @implements("ufunc.accumulate")
 def accumulate(ufunc, array, axis=0, dtype=None, out=None):
-    """The first 1, 2, ... elements along `axis` joined, as np.cumsum has it for np.add."""
+    """The cumulative reduction by a ufunc along `axis`; np.cumsum for np.add."""
     _two(ufunc, "accumulate")
     _no_out(ufunc, "accumulate", out)
     name = f"{ufunc.__name__}.accumulate"
@@ -159,7 +159,7 @@ def accumulate(ufunc, array, axis=0, dtype=None, out=None):
 
 @implements("ufunc.reduceat")
 def reduceat(ufunc, array, indices, axis=0, dtype=None, out=None):
-    """Slices between one index and the next joined, each as `reduce` has it."""
+    """The reductions of the slices between adjacent indices."""
     _no_out(ufunc, "reduceat", out)
     name = f"{ufunc.__name__}.reduceat"
     n = shape_of(array)[normalize_axis_index(axis, len(shape_of(array)), name)]

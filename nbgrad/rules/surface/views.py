@@ -1,4 +1,4 @@
-"""The functions of NumPy whose results may be views of what they are given: writes go through."""
+"""NumPy functions whose results may be views of their arguments, so that writes reach both."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ _NAMES = """
     split array_split hsplit vsplit dsplit unstack flip fliplr flipud rot90 real real_if_close
     trim_zeros meshgrid nan_to_num einsum cov
 """
-# The result of np.cov is squeezed: an array, and no number, where no axes are left.
+# The result of np.cov is squeezed: an array without axes, not a number.
 views |= {getattr(np, name) for name in _NAMES.split() if hasattr(np, name)}
 views |= {
     np.linalg.diagonal,

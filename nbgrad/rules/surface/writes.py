@@ -1,4 +1,4 @@
-"""NumPy's functions that write to the array they are given, and those that write to `out`."""
+"""NumPy functions that write to an argument or to `out`."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from ..layout import given
 
 
 def target_of(name: str, x: Any, *values: Any) -> Any:
-    """The array that tracked values are written to. Raises UntrackedError for a plain one."""
+    """The array to which tracked values are written. Raises UntrackedError for a plain one."""
     if isinstance(x, Fillable):
         top = highest(*values)
         return np.asarray(x) if top is None and type(x) is Fillable else x.take_in(top)
@@ -38,8 +38,8 @@ def _require_cast(name: str, dtype: np.dtype, target: Array, casting: Any) -> No
 
 @implements("out")
 def into(function: Any, args: tuple, out: Array, **options: Any) -> Array:
-    """`function(*args, out=out)` of a function of NumPy."""
-    owner = getattr(function, "__self__", None)  # of the method of a ufunc
+    """`function(*args, out=out)` for a NumPy function."""
+    owner = getattr(function, "__self__", None)  # the ufunc of a method
     name = f"np.{owner.__name__}." if isinstance(owner, np.ufunc) else "np."
     name += function.__name__
     if not isinstance(out, Fillable):
@@ -51,7 +51,7 @@ def into(function: Any, args: tuple, out: Array, **options: Any) -> Array:
 def put_out(
     name: str, result: Any, shape: tuple, out: Any, where: Any = True, casting: Any = "same_kind"
 ) -> Any:
-    """Write the result of a function, which fills `shape`, to `out`, where `where` holds."""
+    """Write the result of a function, of this `shape`, to `out` where `where` is true."""
     result = given(result)
     if shape != out.shape:
         raise DimensionMismatch(
@@ -66,7 +66,7 @@ def put_out(
 
 @implements(np.copyto)
 def copyto(dst, src, casting="same_kind", where: Any = True):
-    """Write `src` to `dst` where `where` holds."""
+    """Write `src` to `dst` where `where` is true."""
     dst = target_of("np.copyto", dst, src, where)
     if not is_a(src, (int, float)):
         src = given(src)
@@ -77,14 +77,14 @@ def copyto(dst, src, casting="same_kind", where: Any = True):
 
 
 def _at(a: Array, places: np.ndarray) -> Any:
-    """The index of elements that are counted row by row."""
+    """The index of flat positions."""
     if not a.shape:
         return ...
     return places if len(a.shape) == 1 else np.unravel_index(places, a.shape)
 
 
 def _repeated(values: Any, size: int) -> Any:
-    """`size` values, again and again where there are too few."""
+    """`size` values, repeated cyclically."""
     values = memory.copied(np.reshape(given(values), -1))
     length = shape_of(values)[0]
     return values if length == size else values[np.arange(size) % length]
@@ -92,7 +92,7 @@ def _repeated(values: Any, size: int) -> Any:
 
 @implements(np.put)
 def put(a, ind, v, mode="raise"):
-    """Write `v` to the elements that `ind` counts, row by row; too few values come again."""
+    """Write `v` to flat positions `ind`; too few values are repeated."""
     a = target_of("np.put", a, v)
     places = np.asarray(ind).reshape(-1).astype(np.intp)
     size = a.size
@@ -111,7 +111,7 @@ def put(a, ind, v, mode="raise"):
 
 @implements(np.place)
 def place(arr, mask, vals):
-    """Write `vals`, one after the other, to the elements where the mask holds."""
+    """Write `vals` in order to the elements where the mask is true."""
     arr, vals = target_of("np.place", arr, mask, vals), given(vals)
     if isinstance(mask, Array):
         if vals.size != 1:
@@ -132,7 +132,7 @@ def place(arr, mask, vals):
 
 @implements(np.putmask)
 def putmask(a, mask, values):
-    """Write to the elements where the mask holds the values at the same places."""
+    """Write `values` at the same positions to the elements where the mask is true."""
     a, values = target_of("np.putmask", a, mask, values), given(values)
     if values.shape:
         values = np.reshape(_repeated(values, a.size), a.shape)
@@ -145,7 +145,7 @@ def putmask(a, mask, values):
 
 @implements(np.put_along_axis)
 def put_along_axis(arr, indices, values, axis: int | None = -1):
-    """Write values to the places that `indices` gives along an axis."""
+    """Write values to the positions `indices` along an axis."""
     arr = target_of("np.put_along_axis", arr, indices, values)
     what = "np.put_along_axis({}, i, v)"
     if isinstance(indices, Array):
@@ -192,7 +192,7 @@ def fill_diagonal(a, val, wrap: bool = False):
 
 @implements("ufunc.at")
 def at(ufunc, array, indices, *more):
-    """Apply a ufunc to the elements at an index, in place, to repeated ones as often."""
+    """Apply a ufunc in place to the elements at an index; repeated positions accumulate."""
     name = f"np.{ufunc.__name__}.at"
     array = target_of(name, array, indices, *more)
     what = f"{name}({{}}, i, v)"
@@ -205,7 +205,7 @@ def at(ufunc, array, indices, *more):
         return
     positions = np.arange(array.size).reshape(array.shape)[indices]
     flat = positions.reshape(-1)
-    # Values that are a view of the array are read before it is written to.
+    # Copied, since the values may be views of the array.
     operands = [memory.copied(np.reshape(np.broadcast_to(v, positions.shape), -1)) for v in more]
     order = np.argsort(flat, kind="stable")
     first = np.r_[True, np.diff(flat[order]) != 0]
