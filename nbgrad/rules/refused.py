@@ -131,7 +131,7 @@ _SEVERAL = "it gives several arrays: nbgrad.custom_rule gives one of them a deri
 _INVERSE = (
     "it is an inverse: nbgrad.custom_rule gives it the slope 1 / f'(x) of its function, in special"
 )
-_ORDERS = "it gives all orders up to one: nbgrad.special.jv and its kin give one order"
+_ORDERS = "it gives all orders up to one: nbgrad.special.jv, yv, iv and kv give one order"
 _OWN = "nbgrad.custom_elementwise or nbgrad.custom_rule takes its derivative from you"
 
 
@@ -193,7 +193,7 @@ REFUSED = {
         owens_t pro_cv smirnov spence sph_legendre_p struve voigt_profile
         wright_bessel yve""",
 }
-"""Functions that are refused, by the way round."""
+"""Functions that are refused, by the alternative."""
 remedies |= {
     f"scipy.special.{name}": remedy for remedy, names in REFUSED.items() for name in names.split()
 }

@@ -134,6 +134,6 @@ runs_row = Linear(
         sample((4,), runs=((0, 1, 3, 1), (0, 2, 3, -1), (0, 0, 2, 0)), axis=0),
         sample((2, 3), (2, 1), runs=((0, 0, 2, 1), (1, 0, 1, 1), (0, 2, 1, 1)), axis=1),
     ],
-    notes="slices side by side, each forward, backward or one element again and again: what "
-    "np.insert, np.delete and np.pad are made of",
+    notes="concatenated slices, each forward, backward or one repeated element: used by "
+    "np.insert, np.delete and np.pad",
 )  # fmt: skip

@@ -1,7 +1,7 @@
-"""The special functions of `scipy.special` that have a derivative, under its names.
+"""The functions of `scipy.special` that have a derivative, under the same names.
 
-`scipy.special.gammaln(x)` of a tracked array means `nbgrad.special.gammaln(x)`; so do all that are
-ufuncs in SciPy. The others, such as `polygamma` and `logsumexp`, are only here.
+For a tracked array, `scipy.special.gammaln(x)` is `nbgrad.special.gammaln(x)`, as for all functions
+that are ufuncs in SciPy. The others, such as `polygamma` and `logsumexp`, are only here.
 """
 
 from ..rules.activation import erf, erfc, expit, softplus

@@ -17,7 +17,7 @@ from ..order import order_of
 from ..select import take_along_axis
 
 # Hyndman and Fan 1996, Sample quantiles in statistical packages: the two constants of each
-# continuous method, which give the position of the quantile q among the sorted elements 0 ... n - 1.
+# continuous method, which give the position of the quantile q among the n sorted elements.
 _CONSTANTS = {
     "interpolated_inverted_cdf": (0.0, 1.0), "hazen": (0.5, 0.5), "weibull": (0.0, 0.0),
     "median_unbiased": (1 / 3, 1 / 3), "normal_unbiased": (3 / 8, 3 / 8),
