@@ -39,13 +39,13 @@ with _into_oldest_generation():
     )
     from .estimators import TraceEstimate, divergence, trace_estimate
     from .rules.activation import elu, erf, gelu, leaky_relu, relu, sigmoid, softplus
+    from .rules.arithmetic import abs2_of as abs2
     from .rules.assign import at
-    from .rules.elementwise import abs2_of as abs2
-    from .rules.joining import c_, hcat, r_
+    from .rules.evalpoly import evalpoly
     from .rules.layout import array
     from .rules.loss import cross_entropy, hinge_loss, logit_cross_entropy, mse
-    from .rules.polynomial import evalpoly
     from .rules.softmax import logsoftmax, logsumexp, softmax
+    from .rules.surface.joining import c_, hcat, r_
     from .runtime.heap import keep as _keep_memory
     from .runtime.heap import trim
     from .static import StaticFunction, compile

@@ -9,9 +9,9 @@ from typing import Any
 
 from .core.array import functions
 from .core.primitive import Primitive
+from .rules.coverage import Entry, surface
 from .rules.families import Elementwise
-from .rules.surface import Entry, surface
-from .rules.surface_special import special
+from .rules.special.coverage import special
 
 __all__ = ["table"]
 

@@ -163,6 +163,11 @@ def may_be_uniform(size: int) -> bool:
     return size >= UNIFORM
 
 
+def is_float(dtype: np.dtype) -> bool:
+    """Whether kernels are compiled for the dtype: float64 and float32."""
+    return dtype.kind == "f" and dtype.itemsize in (4, 8)
+
+
 def abstract(kind) -> Any:
     """What `infer` is given for the kind of an argument: an Aval, or a Python number."""
     return kind(0) if kind in (float, int) else getattr(kind, "aval", kind)

@@ -10,7 +10,7 @@ from ..core.memory import Argument
 from ..core.primitive import Aval, Primitive, bind, new_level, shape_of
 from ..core.symbols import static_key
 from ..errors import GraphError
-from ..rules.elementwise import copy
+from ..rules.arithmetic import copy
 from ..rules.families import Elementwise
 from ..rules.index import index_row
 from ..runtime.kinds import is_a

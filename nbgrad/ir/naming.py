@@ -24,11 +24,12 @@ _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _FREE = tuple(
     _PACKAGE + place.replace("/", os.sep)
     for place in (
-        "capi/", "compiler/", "control/", "core/", "ir/", "kernels/", "static/", "transforms/",
-        "values/",
-        "rules/batching.py", "rules/einsum.py", "rules/elementwise.py", "rules/forms/indexing.py",
+        "capi/", "compiler/", "control/", "core/", "eager/sums.py", "ir/", "kernels/", "static/",
+        "transforms/", "values/",
+        "rules/arithmetic.py", "rules/batching.py", "rules/forms/indexing.py",
         "rules/forms/layout.py", "rules/forms/reductions.py", "rules/forms/softmax.py",
-        "rules/index.py", "rules/layout.py", "rules/reduce.py", "rules/simpler.py", "rules/sums.py",
+        "rules/index.py", "rules/layout.py", "rules/linalg/einsum.py", "rules/reduce.py",
+        "rules/simplify.py",
     )
 )  # fmt: skip
 # Rewrites that depend on which of several positions comes first: equal sizes are compared freely

@@ -1,9 +1,9 @@
 """`import nbgrad.numpy as np`: NumPy's namespace, for programs whose arrays become tracked.
 
-NumPy hands tracked values to nbgrad by two protocols, which reach most of its functions. The others
-are replaced here: functions that make arrays, such as `zeros` and `array`, and functions that are
-given lists. Everything else is NumPy's own object. The arrays that functions of this module make
-are NumPy's, too, and take tracked values:
+Most NumPy functions accept tracked values through NumPy's two protocols. This module replaces the
+others: functions that create arrays, such as `zeros` and `array`, and functions of lists.
+Everything else is NumPy's own object. The arrays that functions of this module create are NumPy
+arrays, and tracked values can be written to them:
 
 >>> import nbgrad
 >>> import nbgrad.numpy as np
@@ -14,8 +14,8 @@ are NumPy's, too, and take tracked values:
 >>> nbgrad.grad(f)(np.array([2.0, 3.0]))
 array([4., 2.])
 
-While nothing is tracked, the functions call NumPy's, and give plain arrays. The page "Writing to
-arrays" says what such arrays take, and which functions refuse tracked values.
+While nothing is tracked, the functions call NumPy and return plain arrays. The page "Writing to
+arrays" describes these arrays, and lists the functions that refuse tracked values.
 """
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING

@@ -11,8 +11,8 @@ __all__ = ["c_", "mgrid", "ogrid", "r_"]
 
 
 class _Joins:
-    """`np.r_` or `np.c_`: by default along an axis, of parts with at least so many axes, of which
-    those of lists come first."""
+    """`np.r_` or `np.c_`, with the default axis, minimal number of axes, and position of new
+    axes."""
 
     def __init__(self, plain: Any, axis: int, least: int, first: int):
         self._plain, self._options = plain, (axis, least, first)
@@ -50,8 +50,7 @@ class _Joins:
 
 
 def _even(part: slice) -> Any:
-    """Evenly spaced numbers between tracked ends: as many as an imaginary step says, or as a plain
-    one gives."""
+    """Evenly spaced numbers between tracked ends; the imaginary step is their number."""
     start = 0.0 if part.start is None else part.start
     if isinstance(part.step, complex):
         return np.linspace(start, part.stop, int(abs(part.step)))

@@ -1,4 +1,4 @@
-"""NumPy's tools that call Python for each element, for tracked values: `vectorize` and its kin."""
+"""`vectorize`, `nditer` and other NumPy functions that call Python for each element."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ __all__ = [
 
 
 class vectorize(np.vectorize):  # pyright: ignore[reportIncompatibleVariableOverride]
-    """`np.vectorize`, which calls its function with tracked elements where an argument is tracked.
+    """`np.vectorize`, which calls its function with tracked elements if an argument is tracked.
 
     >>> import nbgrad
     >>> step = vectorize(lambda a, b: a * b if b > 0 else b)
@@ -53,7 +53,7 @@ class vectorize(np.vectorize):  # pyright: ignore[reportIncompatibleVariableOver
 
 
 def frompyfunc(function: Callable, /, nin: int, nout: int, **options: Any) -> Callable:
-    """`np.frompyfunc`, whose result takes tracked arrays too; those give arrays of floats."""
+    """`np.frompyfunc`, whose result also takes tracked arrays, for which it returns floats."""
     plain = np.frompyfunc(function, nin, nout, **options)
 
     def call(*args):
@@ -63,7 +63,7 @@ def frompyfunc(function: Callable, /, nin: int, nout: int, **options: Any) -> Ca
 
 
 def _each(function: Callable, values: list) -> Any:
-    """A function of every element of arrays that are broadcast against each other."""
+    """Apply a function to each element of broadcast arrays."""
     arrays = np.broadcast_arrays(*map(functions["given"], values))
     shape = arrays[0].shape
     found = [function(*[x[index] for x in arrays]) for index in np.ndindex(shape)]
@@ -77,7 +77,7 @@ def _shaped(items: list, shape: tuple[int, ...]) -> Any:
 
 
 def apply_along_axis(func1d: Callable, axis: int, arr: Any, *args: Any, **options: Any) -> Any:
-    """`np.apply_along_axis`, for tracked arrays and functions that give tracked values."""
+    """`np.apply_along_axis`, for tracked arrays and functions that return tracked values."""
     arr = functions["given"](arr)
     rows = np.moveaxis(arr, axis, -1)
     shape = rows.shape[:-1]
@@ -100,7 +100,7 @@ def apply_over_axes(func: Callable, a: Any, axes: Any) -> Any:
 
 
 class ndenumerate(np.ndenumerate):
-    """`np.ndenumerate`, which gives tracked elements of a tracked array."""
+    """`np.ndenumerate`, with tracked elements for a tracked array."""
 
     def __new__(cls, arr: Any) -> Any:
         return _pairs(arr) if isinstance(arr, Array) else np.ndenumerate(arr)
@@ -111,8 +111,8 @@ def _pairs(x: Any) -> Iterator[tuple[tuple[int, ...], Any]]:
 
 
 class nditer:
-    """`np.nditer`, which gives the elements of tracked arrays, as views that can be written to. Of
-    plain arrays it is NumPy's."""
+    """`np.nditer`, with elements of tracked arrays as views that can be written to. For plain
+    arrays it is NumPy's class."""
 
     operands: list[Any]
     shape: tuple[int, ...]

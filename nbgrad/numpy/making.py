@@ -1,4 +1,4 @@
-"""The functions of `nbgrad.numpy` that stand in the place of NumPy's."""
+"""The functions of `nbgrad.numpy` that replace those of NumPy."""
 
 from collections.abc import Callable, Iterable
 from functools import wraps
@@ -20,9 +20,9 @@ HOME = __name__.rpartition(".")[0]
 _OF_ARRAYS = frozenset([
     np.block, np.column_stack, np.concatenate, np.dstack, np.hstack, np.stack, np.vstack,
 ])  # fmt: skip
-"""Functions whose lists hold arrays, of several shapes: those are not joined."""
+"""Functions of lists of arrays, which may have different shapes and are not joined."""
 _OF_SHAPES = frozenset([np.zeros, np.ones, np.empty, np.eye, np.identity])
-"""Functions of lengths, which NumPy refuses where they are tracked."""
+"""Functions of lengths, which NumPy does not accept as tracked values."""
 
 
 def _floats(x: np.ndarray) -> Any:
@@ -30,8 +30,8 @@ def _floats(x: np.ndarray) -> Any:
 
 
 def made(function: Callable) -> Callable:
-    """A function of NumPy that makes a new array: of numbers that may be tracked, and one that
-    tracked values can be written to."""
+    """Wrap a NumPy function that creates an array: it accepts tracked numbers, and tracked values
+    can be written to its result."""
 
     def own(*args, **options):
         forget_here()
@@ -49,14 +49,14 @@ def made(function: Callable) -> Callable:
 
 
 class _Box:
-    """An object that NumPy does not look into."""
+    """An object that NumPy does not convert."""
 
     def __init__(self, value: Any):
         self.value = value
 
 
 def _of_objects(nested: Any) -> np.ndarray:
-    """An array that holds what nested lists hold, as it is."""
+    """An object array of the items of nested lists."""
     out = np.array(mapped(_Box, nested), object)
     for i, box in enumerate(items_of(out.ravel().tolist())):
         out.flat[i] = box.value
@@ -64,7 +64,7 @@ def _of_objects(nested: Any) -> np.ndarray:
 
 
 def taking(function: Callable) -> Callable:
-    """A function of NumPy that gives its argument back where that is an array."""
+    """Wrap a NumPy function that returns its argument if that is an array."""
     make = made(function)
 
     def own(a, *args, **options):
@@ -82,7 +82,7 @@ def taking(function: Callable) -> Callable:
 
 
 def listed(function: Callable, home: str = HOME) -> Callable:
-    """A function of NumPy that takes lists of tracked numbers, too."""
+    """Wrap a NumPy function so that it accepts lists of tracked numbers."""
     join = _each_joined if function in _OF_ARRAYS else _joined
 
     def own(*args, **options):
@@ -104,7 +104,7 @@ def _each_joined(x: Any) -> Any:
 
 
 def _is_nested(x: Any) -> bool:
-    """Whether a list holds lists of arrays, as those of `np.block` do."""
+    """Whether a list contains lists of arrays, as in `np.block`."""
     return isinstance(x, (list, tuple)) and any(np.ndim(item) for item in x)
 
 

@@ -12,8 +12,8 @@ _HOME = __name__.rpartition(".")[0]
 
 
 def names(own: dict[str, Any], plain: ModuleType, replaced: dict[str, Any]) -> tuple:
-    """Fill the namespace of a module with the public names of NumPy's, or what replaces them.
-    Return its `__getattr__` and `__dir__`, which know NumPy's other names."""
+    """Fill the namespace of a module with NumPy's public names, or their replacements. Return
+    `__getattr__` and `__dir__` for NumPy's other names."""
     public = getattr(plain, "__all__", dir(plain))
     own.update({name: getattr(plain, name) for name in public if not name.startswith("__")})
     own.update(replaced)
@@ -28,8 +28,7 @@ def names(own: dict[str, Any], plain: ModuleType, replaced: dict[str, Any]) -> t
 
 
 class _Finder:
-    """Finds the modules of NumPy that have no counterpart here: `nbgrad.numpy.polynomial` is
-    NumPy's own module."""
+    """Finder for modules without a replacement: `nbgrad.numpy.polynomial` is NumPy's module."""
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
@@ -40,7 +39,7 @@ class _Finder:
 
 
 class _Loader:
-    """Gives NumPy's module, which is not run again and keeps its own spec."""
+    """Loader that returns NumPy's module, which is not executed again and keeps its spec."""
 
     def __init__(self, plain: str):
         self._plain = plain

@@ -1,4 +1,4 @@
-"""`nbgrad.numpy.random`: NumPy's draws, in arrays that tracked values can be written to."""
+"""`nbgrad.numpy.random`: NumPy's random functions, with arrays that accept tracked values."""
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
@@ -23,7 +23,7 @@ _STATE = (
 
 
 def _drawing(draw: _Any, name: str) -> _Any:
-    """A function that draws, of plain arguments. Raises NoRuleError for tracked ones."""
+    """Wrap a random function, which raises NoRuleError for tracked arguments."""
 
     def drawn(*args: _Any, **options: _Any) -> _Any:
         if _highest(*args, *options.values()) is not None:
@@ -34,8 +34,8 @@ def _drawing(draw: _Any, name: str) -> _Any:
 
 
 def _filling(kind: type) -> type:
-    """A class of generators, whose arrays can be written to while anything is tracked. Outside of
-    that it makes objects of NumPy's class."""
+    """A generator class whose arrays accept tracked values while anything is tracked. Otherwise it
+    creates objects of NumPy's class."""
 
     def new(cls: type, *args: _Any, **options: _Any) -> _Any:
         if not _is_tracking():

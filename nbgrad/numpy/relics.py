@@ -1,4 +1,4 @@
-"""Classes of NumPy for matrices and polynomials, which tracked values reach by their arguments."""
+"""NumPy's matrix and polynomial classes, with tracked arguments."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ __all__ = ["asmatrix", "bmat", "matrix", "poly1d"]
 
 
 class Like(type):
-    """The class of classes whose instances are those of the class below them, too."""
+    """Metaclass: instances of the NumPy base class count as instances."""
 
     def __instancecheck__(cls, x: Any) -> bool:
         return isinstance(x, cls.__mro__[1])
@@ -47,5 +47,5 @@ class poly1d(np.poly1d, metaclass=Like):
         if highest(c_or_r) is None:
             return super().__init__(c_or_r, r, variable)
         super().__init__([0.0], False, variable)
-        coefficients = functions["given"](c_or_r)  # of which none is known to be zero
+        coefficients = functions["given"](c_or_r)  # leading zeros are not known
         vars(self)["coeffs"] = np.poly(coefficients) if r else np.atleast_1d(coefficients)

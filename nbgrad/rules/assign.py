@@ -1,4 +1,4 @@
-"""Writing at an index: the row behind `x.at[i].set(v)` and `y[i] = v`."""
+"""Writing at an index: the row of `x.at[i].set(v)` and `y[i] = v`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -41,7 +41,7 @@ def _assigned(x, value, *, index):
 
 
 def _transpose(ct, args, *, index):
-    """What was overwritten gets nothing; the value gets what it was written to."""
+    """Zero for overwritten elements; the value gets the cotangent at the index."""
     if type(index) is Path:
         part = index.view(ct)
         cleared, index = index.set(ct, 0.0), index.index
@@ -53,7 +53,7 @@ def _transpose(ct, args, *, index):
 
 
 def last_writes(index, shape: tuple[int, ...]) -> np.ndarray | None:
-    """Of several writes to one position the last stays: where it is that; None where all are."""
+    """The mask of the writes that are the last ones to their position; None if all are."""
     if is_basic(index) or _are_distinct(index, shape):
         return None
     positions = np.arange(int(np.prod(shape, dtype=np.intp))).reshape(shape)[index]
@@ -65,7 +65,7 @@ def last_writes(index, shape: tuple[int, ...]) -> np.ndarray | None:
 
 
 def _are_distinct(index, shape: tuple[int, ...]) -> bool:
-    """Whether arrays in an index name each place once, where that is seen from them alone."""
+    """Whether the arrays of an index contain each position once, as far as they alone decide it."""
     parts = index if isinstance(index, tuple) else (index,)
     arrays = [(i, np.asarray(part)) for i, part in enumerate(parts) if hasattr(part, "dtype")]
     if len(arrays) == 1 and arrays[0][1].dtype == bool:
@@ -108,7 +108,7 @@ assign.plans, assign.takes_numbers = Unplanned(), True
 
 
 def _transpose_at(ct, out, args, need, *, index):
-    """`_transpose` for positions that are arguments."""
+    """`_transpose` for traced positions."""
     x, _, *positions = args
     taken = bind(gather, ct, *positions, index=index)
     cleared = None
@@ -120,8 +120,8 @@ def _transpose_at(ct, out, args, need, *, index):
 
 
 def _last_of(index, positions, shape: tuple[int, ...]) -> np.ndarray | None:
-    """`last_writes` for positions that are arguments: numbers, on which it does not depend, or
-    one for each sample, of which no two write at one place."""
+    """`last_writes` for traced positions, on which it does not depend: they are scalars, or one per
+    sample, of which no two write to one position."""
     if any(map(shape_of, positions)):
         return None
     return last_writes(filled(index, [np.zeros((), np.intp) for _ in positions]), shape)
@@ -168,11 +168,11 @@ assign_at.plans, assign_at.checks = Unplanned(), True
 
 
 PLAIN = (np.ndarray, np.generic, float, int)
-"""Arrays and numbers that belong to NumPy and Python."""
+"""Arrays and numbers of NumPy and Python."""
 
 
 class At:
-    """`x.at[index]`: new arrays that differ from x at an index. x itself stays as it is.
+    """`x.at[index]`: new arrays that differ from x at an index. x itself does not change.
 
     >>> x = nbgrad.track([1.0, 2.0, 3.0])
     >>> x.at[1:].set(0.0)
@@ -194,11 +194,10 @@ def at(x: Any) -> At:
     index, and `.get()`: its elements there.
 
     Arguments:
-        x: any kind of array, tracked or plain, so that a function which is differentiated may be
-            called with plain arrays too; only tracked ones have `x.at`.
+        x: any kind of array, tracked or plain; only tracked ones have `x.at`.
 
-    What they give is floats, plain where x, the index and v are plain. Raises IndexError as NumPy
-    does, DimensionMismatch for a value that does not fill what the index selects.
+    The results are plain if x, the index and v are plain. Raises IndexError as NumPy does,
+    DimensionMismatch for a value that does not broadcast to the selection.
 
     >>> nbgrad.at(np.zeros(3))[1].set(2.0)
     array([0., 2., 0.])
@@ -208,7 +207,7 @@ def at(x: Any) -> At:
 
 
 class explaining_at:
-    """`with explaining_at("loop: body"):` the error that a plain array has no `.at` names
+    """Context manager in which the AttributeError of a plain array without `.at` names
     `nbgrad.at`."""
 
     def __init__(self, caller: str):
@@ -232,7 +231,7 @@ class explaining_at:
 
 
 def _joined(name: str, function: Callable, result: str) -> Callable:
-    """The method that joins elements with a value by a function of two."""
+    """A method that combines the elements at the index with a value."""
 
     def method(self, value: Any) -> Any:
         self._check(value, name)
@@ -245,7 +244,7 @@ def _joined(name: str, function: Callable, result: str) -> Callable:
     method.__name__ = name
     method.__doc__ = f"""`x` with its elements at the index {result}.
 
-        Raises NotImplementedError where the index repeats a position.
+        Raises NotImplementedError if the index repeats a position.
         """
     return method
 
@@ -256,7 +255,7 @@ class AtIndex:
     def __init__(self, x: Any, index: Any):
         self._x, self._given = x, index
         self._index, self._positions = divided(held(without_lists(index)))
-        # NumPy checks the index, and says what it selects.
+        # Raises IndexError as NumPy does.
         self._shape = selected(self._index, self._positions, shape_of(x))
 
     def get(self) -> Any:
@@ -264,7 +263,7 @@ class AtIndex:
         return index_of(self._x, self._given)
 
     def set(self, value: Any) -> Any:
-        """`x` with `value` at the index; of repeated positions the last one counts."""
+        """`x` with `value` at the index; the last one counts for repeated positions."""
         self._check(value, "set")
         if self._positions:
             value = np.broadcast_to(self._array_of(value, number=True), self._shape)
@@ -297,7 +296,8 @@ class AtIndex:
         )
 
     def _array_of(self, value: Any, number: bool = False) -> Any:
-        """Lists of Python numbers, and with `number` these, in the dtype that x takes them in."""
+        """Lists of Python numbers, and with `number` Python numbers, as arrays of the promoted
+        dtype."""
         require_unmasked(value, "at[index]: a value")
         if isinstance(value, (list, tuple)) or (number and type(value) in (int, float, bool)):
             array = np.asarray(value)
@@ -306,8 +306,8 @@ class AtIndex:
         return value
 
     def _takes(self, value: Any, op: str) -> bool:
-        """Whether no position is written twice, as the plain parts of the index are apart, or it
-        does not matter, as all get one plain number."""
+        """Whether the plain parts of the index exclude repeated positions, or all positions get one
+        plain number."""
         if op == "set" and not shape_of(value) and not isinstance(value, Array):
             return True
         places = [np.zeros(shape_of(x), np.intp) for x in self._positions]

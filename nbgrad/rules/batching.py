@@ -1,9 +1,8 @@
-"""Primitives over a batch: how an op on each sample is one op on arrays with a leading axis.
+"""Batching rules: an op on each sample as one op on arrays with a leading axis.
 
-A batch rule is `batch(primitive, size, args, batched, **params)`: where `batched` says so, an
-argument has a leading axis of `size` samples; the result has one. Those without a rule run sample
-by sample.
-"""
+A batching rule is `batch(primitive, size, args, batched, **params)`. Arguments have a leading axis
+of `size` samples where `batched` is true; so does the result. Primitives without a rule run sample
+by sample."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,14 +16,14 @@ from .forms.indexing import HOLE
 
 
 def lead(x: Any, ndim: int) -> Any:
-    """A batch of arrays as one of arrays of `ndim` axes, so that it broadcasts as they do."""
+    """A batch of arrays reshaped to samples of `ndim` axes, so that the samples broadcast."""
     size, *shape = shape_of(x)
     missing = ndim - len(shape)
     return np.reshape(x, (size, *(1,) * missing, *shape)) if missing > 0 else x
 
 
 def spread(size: int, args: Sequence, batched: Sequence[bool]) -> list[Any]:
-    """The arguments, all of them with the leading axis."""
+    """All arguments broadcast to the leading axis."""
     return [
         x if has else np.broadcast_to(x, (size, *shape_of(x)))
         for x, has in zip(args, batched, strict=True)
@@ -32,25 +31,26 @@ def spread(size: int, args: Sequence, batched: Sequence[bool]) -> list[Any]:
 
 
 def aligned(args: Sequence, batched: Sequence[bool]) -> list[Any]:
-    """The arguments so that samples broadcast against each other and against what is shared."""
+    """The arguments, reshaped so that samples broadcast against each other and shared arguments."""
     ndim = max(len(shape_of(x)) - has for x, has in zip(args, batched, strict=True))
     return [lead(x, ndim) if has else x for x, has in zip(args, batched, strict=True)]
 
 
 def moved(axes: Any) -> Any:
-    """Axes behind a leading one; negative ones stay, as they count from the end."""
+    """Axes shifted by a leading one; negative axes count from the end and stay."""
     if isinstance(axes, tuple):
         return tuple(map(moved, axes))
     return axes + 1 if axes >= 0 else axes
 
 
-def elementwise(primitive: Primitive, size: int, args: Sequence, batched: Sequence[bool], **params):
-    """Broadcasting does it."""
+def broadcast(primitive: Primitive, size: int, args: Sequence, batched: Sequence[bool], **params):
+    """The rule of elementwise primitives and of stacks of matrices, which broadcast."""
     return bind(primitive, *aligned(args, batched), **params)
 
 
 def along(*names: str) -> Callable:
-    """The rule of a primitive whose parameters `names` are axes: they move by one."""
+    """The rule of a primitive whose parameters `names` are axes, which move by one; without names,
+    of one that applies to stacks as it is."""
 
     def batch(primitive, size, args, batched, **params):
         params |= {name: moved(params[name]) for name in names}
@@ -72,20 +72,15 @@ def repeated(primitive, size, args, batched, *, shape):
 
 
 def unrepeated(primitive, size, args, batched, *, shape):
-    """Sums onto `shape`, with axes of length 1 for those that the shape does not have."""
+    """Sum to `shape`, with axes of length 1 for missing ones."""
     missing = len(shape_of(args[0])) - 1 - len(shape)
     out = bind(primitive, args[0], shape=(size, *(1,) * missing, *shape))
     return np.reshape(out, (size, *shape))
 
 
 def prefixed(primitive, size, args, batched, *, shape, **params):
-    """The rule of a primitive whose parameter `shape` is that of its result."""
+    """The rule of a primitive whose parameter `shape` is the shape of its result."""
     return bind(primitive, *args, shape=(size, *shape), **params)
-
-
-def stacked(primitive: Primitive, size: int, args: Sequence, batched: Sequence[bool], **params):
-    """The rule of a primitive that works on stacks of matrices, which broadcast."""
-    return bind(primitive, *aligned(args, batched), **params)
 
 
 def product(primitive, size, args, batched):
@@ -109,15 +104,15 @@ def product(primitive, size, args, batched):
 
 
 def is_position(part: Any) -> bool:
-    """Whether a part of an index takes elements by position, or by a mask."""
+    """Whether a part of an index is a position, an array of positions, or a mask."""
     return not (part is None or part is Ellipsis or isinstance(part, slice))
 
 
 def behind(index: Any, axes: Callable[[Any], int] = np.ndim) -> tuple[tuple, int]:
-    """An index of each sample as one of the batch, and where the samples then lie.
+    """The index of a batch from that of its samples, and the axis of the samples in the result.
 
-    Where positions are split by a slice, NumPy puts their axes in front of all others, the samples
-    included; `axes` gives the number of axes of a part.
+    NumPy moves the axes of positions that are separated by a slice to the front, before the axis of
+    the samples; `axes` returns the number of axes of a part.
     """
     parts = index if isinstance(index, tuple) else (index,)
     places = []
@@ -133,7 +128,7 @@ def _is_whole(part: Any) -> bool:
 
 
 def taken(primitive, size, args, batched, *, index):
-    """Elements at an index that all samples share."""
+    """Indexing with an index that all samples share."""
     index, at = behind(index, axes_of_part)
     return np.moveaxis(bind(primitive, args[0], index=index), at, 0)
 
@@ -145,7 +140,7 @@ def scattered(primitive, size, args, batched, *, shape, index):
 
 def assigned(primitive, size, args, batched, *, index):
     of_all, at = behind(index, axes_of_part)
-    if is_a(args[1], (int, float)):  # which takes the dtype of x
+    if is_a(args[1], (int, float)):  # takes the dtype of x
         return bind(primitive, args[0], args[1], index=of_all)
     x, value = spread(size, args, batched)
     shape = np.broadcast_to(np.empty(()), shape_of(x)[1:])[index].shape
@@ -154,7 +149,7 @@ def assigned(primitive, size, args, batched, *, index):
 
 
 def axes_of_part(part: Any) -> int:
-    """The axes that a part of an index gives to the result: one for a mask, whatever its own."""
+    """The number of axes in the result of a part of an index: one for a mask."""
     array = np.asarray(part)
     return 1 if array.dtype == bool else array.ndim
 
@@ -162,15 +157,15 @@ def axes_of_part(part: Any) -> int:
 def over_samples(
     size: int, index, positions, has: Sequence[bool], has_x: bool
 ) -> tuple[tuple | None, list]:
-    """An index with holes as one of the whole batch, and its positions; None where no one index
-    takes the same."""
+    """The index of a batch for an index with holes, and its positions; None if there is no such
+    index."""
     parts = index if isinstance(index, tuple) else (index,)
     places = [i for i, part in enumerate(parts) if is_position(part)]
     if places[-1] - places[0] + 1 != len(places) or (any(has) and places[0]):
         return None, positions
     if not any(has):
         return (slice(None), *parts), positions
-    # Positions of samples broadcast against those that the index holds, too.
+    # Positions of samples also broadcast against the arrays of the index.
     sizes = [len(shape_of(p)) - batch for p, batch in zip(positions, has, strict=True)]
     held = [axes_of_part(parts[i]) for i in places if parts[i] is not HOLE]
     ndim = max(sizes + held)

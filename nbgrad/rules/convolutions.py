@@ -1,4 +1,4 @@
-"""Convolutions and correlations of two rows of numbers, and products of polynomials."""
+"""Convolutions and correlations of two vectors."""
 
 import numpy as np
 
@@ -10,8 +10,7 @@ from .forms import reductions as forms
 from .layout import given
 from .select import are_whole
 
-# Both rows are closed under transposition: what is given meets the cotangent where they overlap
-# wholly, or at every shift, so that no sum is made that is thrown away.
+# The transpose of each row is the other one or itself, so that no unused sum is computed.
 
 
 def _full(x, y):
@@ -27,7 +26,7 @@ def _inside(x, y):
 
 
 def _windows(x, y):
-    """Products of windows of x, or of samples of it, with y, which runs backwards; of any dtype."""
+    """Products of windows of x with the reversed y, of any dtype, over a batch."""
     n, m = shape_of(x)[-1], shape_of(y)[-1]
     windows = np.take(x, np.arange(n - m + 1)[:, None] + np.arange(m), axis=-1)
     return np.squeeze(windows @ np.flip(y, -1)[..., None], -1)
@@ -51,21 +50,21 @@ convolve_row = Bilinear(
     lambda x, y: Aval.of((x.shape[0] + y.shape[0] - 1,), type_of(np.multiply, x, y)),
     lambda ct, x, y: _inside(ct, np.flip(y)), lambda ct, x, y: _inside(ct, np.flip(x)),
     samples=[sample((4,), (3,)), sample((2,), (5,)), sample((1,), (3,)), sample((1,), (1,))],
-    function=np.convolve, form=forms.convolve, batch=_full_batch,
+    function=np.convolve, form=forms.of_rows("convolved"), batch=_full_batch,
 )  # fmt: skip
 overlap_row = Bilinear(
     "overlap", lambda x, y: np.convolve(held(x), held(y), "valid"),
     lambda x, y: Aval.of((x.shape[0] - y.shape[0] + 1,), type_of(np.multiply, x, y)),
     lambda ct, x, y: _full(ct, np.flip(y)), lambda ct, x, y: np.flip(_inside(x, np.flip(ct))),
     samples=[sample((4,), (3,)), sample((5,), (2,)), sample((3,), (1,)), sample((1,), (1,))],
-    reference=lambda x, y: np.convolve(x, y, "valid"), form=forms.overlap, batch=_inside_batch,
-    notes="sums of products where the second, not longer and running backwards, lies inside of the "
-    "first",
+    reference=lambda x, y: np.convolve(x, y, "valid"), form=forms.of_rows("overlapped"),
+    batch=_inside_batch,
+    notes="the convolution in mode 'valid', where the second argument is not longer",
 )  # fmt: skip
 
 
 def whole_or_given(x):
-    """What a function of NumPy is given as an array, of whole numbers where lists hold them."""
+    """An array from an argument; lists of integers stay integers."""
     return np.asarray(x) if isinstance(x, (list, tuple)) and are_whole(x) else given(x)
 
 
@@ -81,7 +80,7 @@ def _rows(op: str, a, v):
 
 
 def _sums(a, v, mode: str, op: str):
-    """The sums of products of a and v, which runs backwards, that a mode keeps."""
+    """The part of the convolution of a and v that `mode` keeps."""
     if mode not in ("full", "same", "valid"):
         raise ValueError(f"{op}: mode={mode!r} must be 'full', 'same' or 'valid'")
     n, m = shape_of(a)[0], shape_of(v)[0]
@@ -94,15 +93,15 @@ def _sums(a, v, mode: str, op: str):
 
 @implements(np.convolve)
 def convolve(a, v, mode="full"):
-    """Sums of products of one row of numbers with another that runs backwards."""
+    """The discrete convolution of two vectors."""
     return _sums(*_rows("convolve", a, v), mode, "convolve")
 
 
 @implements(np.correlate)
 def correlate(a, v, mode="valid"):
-    """Sums of products of one row of numbers with another at every shift."""
+    """The cross-correlation of two vectors."""
     a, v = _rows("correlate", a, v)
     n, m = shape_of(a)[0], shape_of(v)[0]
-    if n < m and mode == "same":  # NumPy keeps as much at the other end
+    if n < m and mode == "same":  # NumPy keeps the other end
         return _full(a, np.flip(v))[n // 2 : n // 2 + m]
     return _sums(a, np.flip(v), mode, "correlate")

@@ -1,4 +1,4 @@
-"""Random draws: functions of an explicit state, the same in both tiers, without a derivative."""
+"""Random draws as functions of an explicit state, the same in both tiers, without a derivative."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from .families import sample
 
 
 class Draw(Primitive):
-    """An array filled from a state, which is two int64: a key, and the next block of its numbers.
+    """An array filled from a state of two int64: a key, and the number of the next block.
 
     `fill` names the device function on pointers that compiled programs call; `params`, with
     examples, are the numbers that it takes in order.

@@ -1,8 +1,7 @@
-"""Dtypes of results: NumPy's own, asked of NumPy.
+"""Dtypes of results, by NumPy's promotion.
 
-Programs know float64, float32, integers and bools. Half floats are taken as float32 and long ones
-as float64, which hold what they hold or nearly so; where NumPy would compute in half floats, as in
-the sine of bytes, it is float64 here.
+The dtypes are float64, float32, integers and bools. float16 is converted to float32, and longdouble
+to float64; where NumPy would compute in float16, as in the sine of int8, nbgrad uses float64.
 """
 
 from collections.abc import Callable
@@ -19,8 +18,8 @@ BOOL, INT = np.dtype(bool), np.dtype(np.int64)
 
 
 def known(dtype: np.dtype) -> np.dtype:
-    """The dtype in which arrays of `dtype` are held: in the machine's byte order, halves as float32
-    and long floats as float64."""
+    """The dtype used for arrays of `dtype`: native byte order, float32 for float16, float64 for
+    longdouble."""
     dtype = dtype if dtype.isnative else dtype.newbyteorder("=")
     if dtype.kind == "f" and dtype not in FLOATS:
         return FLOATS[dtype.itemsize < 4]
@@ -39,31 +38,30 @@ def _promoted_as(x: Any) -> Any:
 
 
 def float_type(*args: Any) -> np.dtype:
-    """The dtype to which they are promoted where results are floats: float64 for integers."""
+    """The float dtype to which the arguments are promoted: float64 for integers."""
     dtype = np.result_type(*map(_promoted_as, args))
     return dtype if dtype in FLOATS else known(dtype) if dtype.kind == "f" else FLOATS[0]
 
 
 def linalg_type(*args: Any) -> np.dtype:
-    """The dtype in which NumPy's linear algebra joins several arrays: integers of any width count
-    as float64."""
+    """The dtype of NumPy's linear algebra: integers of any width count as float64."""
     return common_type(*map(float_type, args))
 
 
 def held(x: Any) -> np.ndarray:
-    """x as a plain array of a dtype that programs know."""
+    """x as a plain array of a supported dtype."""
     x = np.asarray(x)
     return x.astype(known(x.dtype), copy=False)
 
 
 def in_dtype(x: Any, dtype: np.dtype) -> Any:
-    """An array or a number in this dtype, as what a reduction of NumPy's begins with."""
+    """An array or a number cast to `dtype`, as the initial value of a reduction."""
     x = x if hasattr(x, "astype") else np.asarray(x)
     return x if x.dtype == dtype else x.astype(dtype)
 
 
 def type_of(function: Callable, *args: Any, **options: Any) -> np.dtype:
-    """The dtype of what a NumPy function gives for arrays of these dtypes and Python's numbers.
+    """The dtype of the result of a NumPy function for arrays of these dtypes and Python numbers.
 
     Raises TypeError or ValueError as NumPy does.
     """
@@ -71,7 +69,7 @@ def type_of(function: Callable, *args: Any, **options: Any) -> np.dtype:
 
 
 def kind_of(x: Any) -> Any:
-    """What promotion asks of an argument: its dtype, or the type of a Python number."""
+    """The dtype of an argument, or the type of a Python number, for promotion."""
     if isinstance(x, (Aval, np.ndarray)):
         return x.dtype
     if isinstance(x, (type, np.dtype)):
@@ -83,23 +81,23 @@ def kind_of(x: Any) -> Any:
 
 @lru_cache(maxsize=4096, typed=True)
 def loop_types(function: Callable, *kinds: Any, **options: Any) -> tuple[np.dtype, ...]:
-    """The dtypes in which a NumPy function takes arguments of these kinds, and that of the
-    result."""
+    """The dtypes of the arguments and the result of a NumPy function, for these dtypes and
+    types."""
     if not any(isinstance(k, np.dtype) for k in kinds):
-        kinds = tuple(map(np.dtype, kinds))  # numbers alone are what arrays of them are
+        kinds = tuple(map(np.dtype, kinds))  # numbers alone are promoted like arrays
     if isinstance(function, np.ufunc):
         types = function.resolve_dtypes((*kinds, None))
     else:
         one = [np.ones(1, k) if isinstance(k, np.dtype) else k(1) for k in kinds]
         types = (np.asarray(function(*one, **options)).dtype,) * (len(kinds) + 1)
-    # Integers for which NumPy has a loop of half floats are computed in float64.
+    # Where NumPy has a float16 loop for integers, compute in float64.
     given = [k for k in kinds if isinstance(k, np.dtype) and k.kind == "f"]
     narrow = not given and any(t.kind == "f" and t.itemsize < 4 for t in types)
     return tuple(FLOATS[0] if narrow and t.kind == "f" else known(t) for t in types)
 
 
 def require_real(dtype: np.dtype, what: str) -> None:
-    """Raise TypeError for a dtype that is none of floats, integers and bools."""
+    """Raise TypeError unless the dtype is float, integer or bool."""
     if dtype.kind not in "fiub":
         raise TypeError(
             f"{what} of dtype {dtype}; nbgrad computes with real numbers, so convert it to "

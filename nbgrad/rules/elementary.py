@@ -34,25 +34,22 @@ log10 = elementwise(np.log10, "log10(x)", [lambda x, out: 1 / math.log(10) / x],
 log1p = elementwise(np.log1p, "log1p(x)", [lambda x, out: 1 / (1 + x)], domains=[inner])
 
 
-def _weight(mine, other, base: float = 1.0):
-    """The share of one of two terms in their sum, from their logarithms; no share for log(0)."""
+def _weight(mine, other, base: float):
+    """The share of one of two terms in their sum, from their logarithms; 0 for log(0)."""
     return np.where(mine == -np.inf, 0.0, sigmoid((mine - other) * base))
 
 
-logaddexp = elementwise(
-    np.logaddexp, "logaddexp(x, y)",
-    [lambda x, y, out: _weight(x, y), lambda x, y, out: _weight(y, x)],
-    domains=[reals, reals], kinks=[((-np.inf, -np.inf), (0.0, 0.0)), ((-np.inf, 1.0), (0.0, 1.0))],
-    notes="derivative 0 in an argument that is -inf",
-)  # fmt: skip
-logaddexp2 = elementwise(
-    np.logaddexp2, "logaddexp2(x, y)",
-    [lambda x, y, out: _weight(x, y, LOG2), lambda x, y, out: _weight(y, x, LOG2)],
-    domains=[positive, positive],
-    kinks=[((-np.inf, -np.inf), (0.0, 0.0)), ((-np.inf, 1.0), (0.0, 1.0))],
-    notes="derivative 0 in an argument that is -inf",
-)  # fmt: skip
+def _logaddexp(function, domain: Interval, base: float):
+    return elementwise(
+        function, f"{function.__name__}(x, y)",
+        [lambda x, y, out: _weight(x, y, base), lambda x, y, out: _weight(y, x, base)],
+        domains=[domain, domain], notes="derivative 0 in an argument that is -inf",
+        kinks=[((-np.inf, -np.inf), (0.0, 0.0)), ((-np.inf, 1.0), (0.0, 1.0))],
+    )  # fmt: skip
 
+
+logaddexp = _logaddexp(np.logaddexp, reals, 1.0)
+logaddexp2 = _logaddexp(np.logaddexp2, positive, LOG2)
 
 # -- angles ---------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from .forms.indexing import HOLE
 
 
 def is_basic(index) -> bool:
-    """Only ints, slices, None and Ellipsis: no element is taken twice."""
+    """Whether an index is basic: only ints, slices, None and Ellipsis."""
     if type(index) is slice or type(index) is int:
         return True
     for part in index if isinstance(index, tuple) else (index,):
@@ -48,12 +48,12 @@ def _compute(x, *, index):
     return np.array(x[index], order="C", copy=None)
 
 
-# How many elements have to be taken until their places in a row are found in the time that is won.
+# Elements from which on flat positions are faster, including the time to compute them.
 _MANY = 4096
 
 
 def _takes_many(index, x: np.ndarray) -> bool:
-    """Whether an index takes many single elements, which are at places in a row as well."""
+    """Whether an index takes many single elements, for which flat positions are faster."""
     if type(index) is not tuple or len(index) != x.ndim or not x.flags.c_contiguous:
         return False
     arrays = all(type(part) is np.ndarray and part.dtype.kind in "iu" for part in index)
@@ -61,7 +61,7 @@ def _takes_many(index, x: np.ndarray) -> bool:
 
 
 def add_into(buffer: np.ndarray, ct: np.ndarray, index) -> None:
-    """buffer[index] += ct, where equal positions add up; `buffer` is contiguous."""
+    """buffer[index] += ct, with equal positions accumulated; `buffer` is contiguous."""
     if type(index) is Path:
         buffer, index = index.view(buffer), index.index
     if type(index) is slice:
@@ -74,7 +74,7 @@ def add_into(buffer: np.ndarray, ct: np.ndarray, index) -> None:
 
 
 class IndexPlan(eager.FunctionPlan):
-    """Reads of one array: their cotangents are added into one buffer."""
+    """Indexing of one array: cotangents are added into one buffer."""
 
     __slots__ = ()
     adds = True
@@ -87,13 +87,13 @@ _of_slices: dict[tuple, IndexPlan] = {}
 
 
 def slice_plan(aval: Aval, index: int | slice) -> IndexPlan:
-    """The plan of `x[index]`, the same for equal slices: they are read again and again."""
+    """The plan of `x[index]`, cached for equal slices."""
     key = (aval, index)
     if isinstance(index, slice):
         key = aval, index.start, index.stop, index.step
     try:
         plan = _of_slices.get(key)
-    except TypeError:  # bounds may be arrays of one number
+    except TypeError:  # unhashable bounds: arrays of one element
         return IndexPlan(index_row, (aval,), {"index": index})
     if plan is None:
         if len(_of_slices) >= eager.LIMIT:
@@ -117,7 +117,7 @@ def _infer(x: Aval, *, index) -> Aval:
 
 
 def _shape_at(shape: tuple[int, ...], index, how=forms.outline_of) -> tuple[int, ...]:
-    """The shape that an index takes from an array. Raises IndexError."""
+    """The shape of `x[index]` for an array of this shape. Raises IndexError."""
     if naming() is not None:
         parts = index if isinstance(index, tuple) else (index,)
         bounds = [b for p in parts if isinstance(p, slice) for b in (p.start, p.stop)]
@@ -175,7 +175,7 @@ scatter = Linear(
 
 
 def filled(index, positions):
-    """The index with its holes filled."""
+    """The index with its holes filled by positions."""
     rest = iter(positions)
     parts = index if isinstance(index, tuple) else (index,)
     return tuple(np.asarray(next(rest)) if part is HOLE else part for part in parts)
@@ -187,7 +187,7 @@ def _gather_infer(x: Aval, *positions, index) -> Aval:
 
 
 def _gather_batch(primitive, size, args, batched, *, index):
-    """Positions of each sample, behind the number of the sample."""
+    """Positions of each sample, after the number of the sample."""
     (x, *positions), (has_x, *has) = args, batched
     full, positions = batching.over_samples(size, index, positions, has, has_x)
     if full is None:
@@ -247,7 +247,7 @@ gather.checks = scatter_at.checks = True
 
 
 def without_lists(index):
-    """An index with arrays in place of lists, ranges and inner tuples, as NumPy reads them."""
+    """An index with arrays in place of lists, ranges and inner tuples, as in NumPy."""
     if isinstance(index, tuple):
         if any(is_a(part, (list, tuple, range, np.ndarray)) for part in index):
             return tuple(
@@ -266,7 +266,7 @@ def without_lists(index):
 def index_of(x, index):
     """`x[index]`. Raises IndexError as NumPy does.
 
-    The pullback needs the index as it is now, so that arrays in it are copied.
+    Arrays in the index are copied, since the pullback reads them again.
     """
     if type(index) is np.ndarray:
         return at_index(x, held(index))
@@ -279,7 +279,7 @@ def index_of(x, index):
 
 
 def is_view(index) -> bool:
-    """Whether an index takes a view; an integer in it may be known only later."""
+    """Whether indexing gives a view; integers in the index may be traced."""
     for part in index if isinstance(index, tuple) else (index,):
         if not (isinstance(part, Array) and part.shape == ()) and not is_basic(part):
             return False
@@ -287,7 +287,7 @@ def is_view(index) -> bool:
 
 
 def at_index(x, index):
-    """`x[index]`, for an index of tuples and arrays that nobody changes."""
+    """`x[index]`, for an index whose arrays do not change."""
     if type(index) is tuple and len(index) == 1 and type(index[0]) is np.ndarray:
         (index,) = index
     if type(index) is np.ndarray:
@@ -299,8 +299,8 @@ def at_index(x, index):
 
 
 def held(index):
-    """An index that its owner cannot change: its arrays are copies. What records a program makes
-    them itself, as it looks at the arrays again before each call."""
+    """The index with its arrays copied, so that later writes do not change it. A recorder makes the
+    copies itself, since it compares the arrays before each call."""
     recorder = recording.recorder
     copied = np.copy if recorder is None else recorder.fix
     if isinstance(index, tuple):
@@ -309,8 +309,7 @@ def held(index):
 
 
 def divided(index):
-    """An index that is `held`, with holes, and the positions that fill them: those that are
-    arguments.
+    """An index with holes in place of traced positions, and these positions.
 
     Raises TraceError or UntrackedError for bools among them, IndexError for floats.
     """
@@ -331,5 +330,5 @@ def selected(index, positions, shape: tuple[int, ...]) -> tuple[int, ...]:
     return _shape_at(shape, index)
 
 
-# Their indices hold arrays.
+# No plans are cached, since their indices contain arrays.
 scatter.plans = gather.plans = scatter_at.plans = Unplanned()

@@ -15,7 +15,7 @@ from ..errors import DimensionMismatch, require_unmasked
 from ..ir.naming import tagged
 from ..kernels import reduce as kernels
 from ..kernels import shapes
-from . import batching, simpler, structure
+from . import batching, jacobian, simplify
 from .dtypes import FLOATS, common_type, held
 from .families import Linear, sample
 from .forms import layout as forms
@@ -29,10 +29,10 @@ reshape = Linear(
     fused=lambda ct, args, *, shape: [ct.reshape(args[0].shape)],
     function=np.reshape,
     batch=batching.reshaped,
-    blocks=structure.each,
+    blocks=jacobian.each,
     unit=True,
     form=forms.reshape,
-    simplify=simpler.of_same_shape,
+    simplify=simplify.of_same_shape,
     samples=[sample((2, 3), shape=(3, 2)), sample((2, 3), shape=(6,)), sample((), shape=(1, 1))],
 )
 
@@ -44,8 +44,8 @@ def _lengths(op: str, shape) -> list[int]:
 
 @implements(np.reshape)
 def reshape_of(a, shape, order="C"):
-    """The elements of a, row by row, in another shape; one length may be -1. With `order="F"`,
-    column by column."""
+    """The elements of a in another shape, in C order, or in Fortran order with `order="F"`; one
+    length may be -1."""
     if _require_order("reshape", a, order) != "C":
         turned = shape[::-1] if isinstance(shape, (tuple, list)) else shape
         return np.transpose(reshape_of(np.transpose(a), turned))
@@ -69,7 +69,7 @@ def reshape_of(a, shape, order="C"):
 
 
 def _require_order(op: str, a, order) -> str:
-    """The order of the elements: "C" or "F". Along one axis there is one only."""
+    """The order of the elements, "C" or "F"; "C" for at most one axis."""
     if order in ("C", "F"):
         return order
     if order in ("A", "K") and len(shape_of(a)) < 2:
@@ -81,10 +81,10 @@ def _require_order(op: str, a, order) -> str:
 
 @implements(np.ravel)
 def ravel(a, order: Any = "C"):
-    """The elements, row by row, along one axis; column by column with `order="F"`."""
+    """The elements along one axis, in C order, or in Fortran order with `order="F"`."""
     order = _require_order("ravel", a, order)
     out = reshape_of(a if order == "C" else np.transpose(a), -1)
-    # A view with gaps is copied, though reshape would give a view of it.
+    # A view with gaps is copied, although reshape would return a view of it.
     is_view = isinstance(a, Array) and numpy_gives_view(a, lambda x: x.ravel(order))
     return out if is_view else copied(out)
 
@@ -112,7 +112,7 @@ transpose = Linear(
 
 @implements(np.transpose)
 def transpose_of(a, axes=None):
-    """Axes permuted, reversed where `axes` is None."""
+    """Axes permuted, or reversed if `axes` is None."""
     ndim = len(shape_of(a))
     if axes is None:
         order = tuple(range(ndim))[::-1]
@@ -138,10 +138,10 @@ broadcast_to = Linear(
     lambda ct, args, *, shape: [bind(unbroadcast, ct, shape=shape_of(args[0]))],
     function=np.broadcast_to,
     batch=batching.repeated,
-    blocks=structure.elementwise,
+    blocks=jacobian.elementwise,
     unit=True,
     form=forms.broadcast_to,
-    simplify=simpler.of_same_shape,
+    simplify=simplify.of_same_shape,
     samples=[
         sample((3,), shape=(2, 3)),
         sample((2, 1), shape=(2, 3)),
@@ -153,7 +153,7 @@ broadcast_to = Linear(
 
 @implements(np.broadcast_to)
 def broadcast_to_of(array, shape):
-    """x repeated to `shape`."""
+    """x broadcast to `shape`."""
     shape = tuple(_lengths("broadcast_to", shape))
     if shapes.broadcast("broadcast_to", shape_of(array), shape) != shape:
         raise DimensionMismatch(
@@ -197,7 +197,7 @@ concatenate = Linear(
 
 
 def _cast(op: str, arrays, dtype, casting) -> list:
-    """The arrays in the dtype that is asked for."""
+    """The arrays cast to `dtype`."""
     if dtype is None:
         return list(arrays)
     arrays = [x if hasattr(x, "dtype") else array(x) for x in arrays]
@@ -209,7 +209,7 @@ def _cast(op: str, arrays, dtype, casting) -> list:
 
 @implements(np.concatenate)
 def concatenate_of(arrays, axis=0, *, dtype=None, casting="same_kind"):
-    """Arrays joined along an axis that they have; None joins their elements."""
+    """Arrays joined along an existing axis; flattened arrays if `axis` is None."""
     arrays = _cast("concatenate", arrays, dtype, casting)
     if not arrays:
         raise ValueError("concatenate: need at least one array")
@@ -281,8 +281,8 @@ def array(nested):
 
 @implements("given")
 def given(x: Any) -> Any:
-    """What a function of NumPy is given as an array: nested lists, with tracked numbers among them,
-    and numbers of Python's."""
+    """An array from an argument of a NumPy function: an array, a Python number, or nested lists,
+    which may contain tracked numbers."""
     if hasattr(x, "dtype"):
         return x
     return array(x) if isinstance(x, (list, tuple)) else np.asarray(x)
@@ -304,8 +304,8 @@ astype = Linear(
 
 @implements("astype")
 def astype_of(x, dtype):
-    """Values in another dtype of real numbers. Integers and bools are piecewise constant: they have
-    no derivative, and eager they are plain arrays. Raises TypeError for other dtypes."""
+    """Cast to another real dtype. Integers and bools have no derivative, and are plain arrays in
+    eager mode. Raises TypeError for other dtypes."""
     kind = np.dtype(dtype).newbyteorder("=")
     if kind not in FLOATS and kind.kind not in "iub":
         raise TypeError(

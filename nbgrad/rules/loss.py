@@ -1,21 +1,17 @@
-"""Losses. Samples are rows; a single 1-D sample works."""
-
-from collections.abc import Callable, Sequence
+"""Losses. Samples are rows; a 1-D array is one sample."""
 
 import numpy as np
 
-from ..capi.launch import Given, Item, Launch, Literal, New, is_short
 from ..core.array import Array, apply
-from ..core.primitive import Aval, Primitive, bind, shape_of
+from ..core.primitive import Aval, bind, shape_of
 from ..core.symbols import lifted
-from ..eager import plans as eager
-from ..eager.launching import launched
+from ..eager.losses import CrossEntropyPlan
 from ..errors import DimensionMismatch, require_unmasked
 from ..kernels import logsoftmax as kernels
 from . import batching
 from .activation import relu
 from .elementary import log
-from .families import FLOATS, Custom, float_type, sample, scaled
+from .families import Custom, WithoutDerivative, float_type, sample, scaled
 from .forms import softmax as forms
 from .layout import given
 from .softmax import logsoftmax, logsumexp, softmax
@@ -27,7 +23,7 @@ __all__ = [
 
 
 def _alike(op: str, prediction, target) -> None:
-    """Raises DimensionMismatch for different shapes: broadcasting a target is mostly a slip."""
+    """Raise DimensionMismatch for different shapes: broadcasting is usually a mistake."""
     if shape_of(prediction) != shape_of(target):
         raise DimensionMismatch(
             f"{op}: the prediction has shape {shape_of(prediction)}, the target "
@@ -50,7 +46,7 @@ def mse(prediction, target):
 def hinge_loss(prediction, target):
     """Mean of max(0, 1 - target * prediction), for targets of -1 and 1: a scalar.
 
-    The derivative where a margin is just 1 is 0. Raises DimensionMismatch unless the shapes are
+    The derivative at a margin of 1 is 0. Raises DimensionMismatch unless the shapes are
     equal.
 
     >>> float(nbgrad.hinge_loss(np.array([0.5, 3.0]), np.array([1.0, 1.0])))
@@ -84,7 +80,7 @@ def cross_entropy(probabilities, targets, *, epsilon: float = 0.0):
 
 
 def _targets(op: str, scores, targets):
-    """Targets as an array that fits: integer labels as np.intp, or weights of the same shape."""
+    """The targets as an array: integer labels as np.intp, or weights of the same shape."""
     shape = shape_of(scores)
     if len(shape) not in (1, 2) or 0 in shape:
         raise DimensionMismatch(
@@ -95,7 +91,7 @@ def _targets(op: str, scores, targets):
     if not hasattr(targets, "dtype"):
         targets = np.asarray(targets)
     if targets.dtype.kind in "iu" and targets.shape == shape[:-1]:
-        # A program reads the labels that it closes over at each call, and checks them then.
+        # Labels that a program closes over are read and checked at each call.
         targets = lifted([scores, targets])[1]
         if isinstance(targets, Array):
             return bind(labels_row, targets, classes=shape[-1], op=op)
@@ -110,7 +106,7 @@ def _targets(op: str, scores, targets):
 
 
 def _labels(labels, *, classes, op):
-    """A copy of integer labels as np.intp. Raises ValueError for one that is no class."""
+    """A copy of integer labels as np.intp. Raises ValueError for labels outside of the classes."""
     if labels.size and (labels.min() < 0 or labels.max() >= classes):
         raise ValueError(
             f"{op}: labels from {labels.min()} to {labels.max()}, but there are {classes} "
@@ -119,29 +115,13 @@ def _labels(labels, *, classes, op):
     return np.array(labels, np.intp)
 
 
-class _Labels(Primitive):
-    """The labels of samples or of a program, which are checked when they are known."""
-
-    differentiable = False
-    checks = True
-
-    def infer(self, *avals, **params) -> Aval:
-        return avals[0]
-
-    def evaluate(self, *args, **params):
-        return _labels(*args, **params)
-
-    def batch(self, size, args, batched, **params):
-        return bind(self, *args, **params)
-
-    def form(self, graph, symbol, labels):
-        return forms.labels(graph, symbol, labels)
-
-
-labels_row = _Labels(
-    "labels", samples=[sample(np.array([2, 0]), classes=3, op="cross_entropy")],
-    notes="labels as they are, where each is one of the classes",
+labels_row = WithoutDerivative(
+    "labels", lambda labels, **params: _labels(labels, **params), lambda labels, **params: labels,
+    samples=[sample(np.array([2, 0]), classes=3, op="cross_entropy")],
+    batch=batching.along(), form=forms.labels,
+    notes="labels as they are, checked to be classes",
 )  # fmt: skip
+labels_row.checks = True
 
 
 def _matrix(x) -> tuple[int, int]:
@@ -166,48 +146,6 @@ def _cross_entropy_rule(ct, out, args, need):
     return [x_bar, y_bar]
 
 
-class CrossEntropyPlan(eager.FunctionPlan):
-    """Cross entropy with its sizes looked up once; weights without a gradient take one kernel."""
-
-    __slots__ = ("dtype", "forward", "matrix", "pull_all")
-
-    def __init__(self, primitive, kinds, params):
-        super().__init__(primitive, kinds, params)
-        x, y = map(eager.abstract, self.kinds)
-        self.matrix, self.dtype = _matrix(x), x.dtype
-        self.forward: Callable[..., np.ndarray] = super().forward
-        self.pull_all: Callable[..., Sequence] = super().pull_all
-        if x.dtype == y.dtype and x.dtype in FLOATS:
-            self.aval, self.forward = Aval.of((), x.dtype), self._loss
-            if is_short(x.size):
-                self._launch(x.shape)
-
-    def _launch(self, shape: tuple[int, ...]) -> None:
-        """Short losses that come often take launchers."""
-        dtype, sizes = self.dtype, tuple(map(Literal, self.matrix))
-        x, y = (Given((i,), shape, dtype) for i in range(2))
-        launch = Launch(kernels.cross_entropy, (x, y, New(shape, dtype), New((), dtype), *sizes), 3)
-        launched(self, "forward", 2, launch)
-        if self.need == (True, False):
-            x, y = (Given((2, i), shape, dtype) for i in range(2))
-            operands = Item((0,), (), dtype), x, y, New(shape, dtype), *sizes
-            launch = Launch(kernels.cross_entropy_pullback, operands, (3, None))
-            launched(self, "pull_all", 3, launch)
-
-    def _loss(self, x, y):
-        out, scratch = np.empty((), self.dtype), np.empty(x.size, self.dtype)
-        kernels.cross_entropy(x.ravel(), y.ravel(), scratch, out.ravel(), *self.matrix)
-        return out
-
-    def pull(self, ct, out, args, need) -> Sequence:
-        if self.aval is None or need != (True, False):
-            return super().pull(ct, out, args, need)
-        x, y = args
-        x_bar = np.empty(x.shape, self.dtype)
-        kernels.cross_entropy_pullback(ct.item(), x.ravel(), y.ravel(), x_bar.ravel(), *self.matrix)
-        return x_bar, None
-
-
 def _cross_entropy_batch(primitive, size, args, batched):
     x, y = batching.spread(size, args, batched)
     rows = shape_of(x)[1] if len(shape_of(x)) == 3 else 1
@@ -230,7 +168,7 @@ def _cross_entropy_push(tangents, out, args):
 
 
 def _cross_entropy_reference(x, y):
-    from scipy.special import log_softmax  # here, as only tests ask
+    from scipy.special import log_softmax  # imported by tests only
 
     return -np.sum(y * log_softmax(x, axis=-1)) / x.dtype.type(_matrix(x)[0])
 
@@ -260,26 +198,10 @@ def _one_hot_compute(labels, *, shape, dtype):
     return hot
 
 
-class _OneHot(Primitive):
-    """Rows of zeros with a one at the label."""
-
-    differentiable = False
-
-    def infer(self, *avals, **params) -> Aval:
-        return Aval.of(params["shape"], np.dtype(params["dtype"]))
-
-    def evaluate(self, *args, **params):
-        return _one_hot_compute(*args, **params)
-
-    def batch(self, size, args, batched, **params):
-        return batching.prefixed(self, size, args, batched, **params)
-
-    def form(self, graph, symbol, labels):
-        return forms.one_hot(graph, symbol, labels)
-
-
-one_hot_row = _OneHot(
-    "one_hot", samples=[sample(np.array([2, 0]), shape=(2, 3), dtype="float64")],
+one_hot_row = WithoutDerivative(
+    "one_hot", _one_hot_compute, lambda labels, *, shape, dtype: Aval.of(shape, np.dtype(dtype)),
+    samples=[sample(np.array([2, 0]), shape=(2, 3), dtype="float64")],
+    batch=batching.prefixed, form=forms.one_hot,
     notes="rows of zeros with a one at the label",
 )  # fmt: skip
 
@@ -328,7 +250,7 @@ def logit_cross_entropy(logits, targets):
     0.6931471805599453
     """
     logits = given(logits)
-    if logits.dtype.kind in "iub":  # in the floats of their logsoftmax
+    if logits.dtype.kind in "iub":  # in the float dtype of logsoftmax
         logits = logits.astype(float_type(logits.dtype))
     targets = _targets("logit_cross_entropy", logits, targets)
     if targets.dtype.kind in "iu" and targets.shape != shape_of(logits):

@@ -1,5 +1,4 @@
-"""Rows that give values without a derivative: comparisons and tests of tracked arrays are plain
-bools."""
+"""Rows without a derivative: comparisons and tests, which return plain bools."""
 
 import numpy as np
 
@@ -48,7 +47,7 @@ for _bitwise, _logical in (
 
 
 class _Stopped(Nondifferentiable):
-    """The values as they are."""
+    """The identity, without a derivative."""
 
     def evaluate(self, *args, **params):
         return np.array(args[0])
@@ -72,11 +71,11 @@ def stopped(x):
     return bind(stop_row, x) if isinstance(x, Array) else x
 
 
-# -- of truths ------------------------------------------------------------------------------------
+# -- any, all and count_nonzero -------------------------------------------------------------------
 
 
 def _truth(a, where, neutral: bool):
-    """Which elements are not 0, with `neutral` where they are not chosen."""
+    """The mask of nonzero elements, with `neutral` where the mask `where` is false."""
     a = a if hasattr(a, "dtype") else np.asarray(a)
     truth = a if a.dtype == bool else np.not_equal(a, 0)
     return truth if where is True else np.where(where, truth, neutral)
@@ -84,7 +83,7 @@ def _truth(a, where, neutral: bool):
 
 @implements(np.count_nonzero)
 def count_nonzero(a, axis=None, *, keepdims: bool = False):
-    """How many elements are not 0."""
+    """The number of nonzero elements."""
     truth = _truth(a, True, False)
     if isinstance(truth, Array):
         return np.sum(truth, axis=axis, keepdims=keepdims)
@@ -98,7 +97,7 @@ def _no_out(op: str, out) -> None:
 
 @implements(np.any)
 def any(a, axis=None, out=None, keepdims: bool = False, *, where=True):
-    """Whether an element over `axis` is not 0."""
+    """Whether any element over `axis` is nonzero."""
     _no_out("any", out)
     truth = _truth(a, where, False)
     if isinstance(truth, Array):
@@ -108,7 +107,7 @@ def any(a, axis=None, out=None, keepdims: bool = False, *, where=True):
 
 @implements(np.all)
 def all(a, axis=None, out=None, keepdims: bool = False, *, where=True):
-    """Whether no element over `axis` is 0."""
+    """Whether all elements over `axis` are nonzero."""
     _no_out("all", out)
     truth = _truth(a, where, True)
     if isinstance(truth, Array):

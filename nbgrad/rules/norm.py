@@ -3,9 +3,11 @@
 import math
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from ..core.array import functions, implements
 from ..core.primitive import Aval, bind, shape_of
+from ..eager.sums import share
 from ..kernels import directions, shapes
 from ..kernels import reduce as kernels
 from ..runtime.kinds import is_a
@@ -13,11 +15,10 @@ from .families import Custom, float_type, sample, scaled
 from .forms import reductions as forms
 from .nondiff import stopped
 from .reduce import chosen, count
-from .sums import share
 
 
 def _inverse(out, shape, axes):
-    """1 / out, spread over what it was reduced from; 0 where the norm is 0."""
+    """1 / out with the reduced axes restored; 0 where the norm is 0."""
     zero = out == 0
     inverse = np.where(zero, 0.0, 1.0 / np.where(zero, 1.0, out))
     return np.reshape(inverse, shapes.reduced(shape, axes, True))
@@ -72,8 +73,8 @@ def norm(x, ord=None, axis=None, keepdims: bool = False):
     """The 2-norm of vectors and Frobenius norm of matrices, over `axis` or all elements.
 
     `ord` is any number for vectors; None, "fro", "nuc", 1, 2, inf or their negatives for matrices.
-    The derivative of the 2-norm at 0 is 0; that of a norm made of singular values, where some that
-    count are 0 or equal, is one of its subgradients.
+    The derivative of the 2-norm at 0 is 0; that of a norm of singular values that are 0 or equal is
+    a subgradient.
     """
     ndim = len(shape_of(x))
     if axis is None and ord is None:
@@ -83,7 +84,7 @@ def norm(x, ord=None, axis=None, keepdims: bool = False):
         x = x.astype(float_type(x.dtype))
     axes = tuple(axis) if isinstance(axis, (tuple, list)) else axis
     axes = tuple(range(ndim)) if axes is None else axes if isinstance(axes, tuple) else (axes,)
-    axes = tuple(np.lib.array_utils.normalize_axis_index(a, ndim, "norm") for a in axes)
+    axes = tuple(normalize_axis_index(a, ndim, "norm") for a in axes)
     if len(axes) == 1:
         return _vector_norm(x, ord, axes, keepdims)
     if len(axes) != 2:
@@ -102,7 +103,7 @@ def _vector_norm(x, ord, axes, keepdims):
         return np.sum(np.abs(x), axis=axes, keepdims=keepdims)
     if abs(ord) == math.inf:
         if ord > 0 and not shape_of(x)[axes[0]]:
-            return np.sum(np.abs(x), axis=axes, keepdims=keepdims)  # the norm of nothing is 0
+            return np.sum(np.abs(x), axis=axes, keepdims=keepdims)  # 0 for an empty vector
         extreme = np.max if ord > 0 else np.min
         return extreme(np.abs(x), axis=axes, keepdims=keepdims)
     if ord == 0:
@@ -127,7 +128,7 @@ def _matrix_norm(x, ord, axes, keepdims):
 
 
 def _centred(x, axis, dtype, ddof, correction, where, mean, op):
-    """x minus its mean, the axes, and 1 over the divisor: how many elements minus `ddof`."""
+    """x minus its mean, the axes, and 1 over the divisor, the number of elements minus `ddof`."""
     if correction is not None:
         if ddof:
             raise ValueError(f"{op}: ddof and correction cannot be given together")
@@ -150,7 +151,7 @@ def var(a, axis=None, dtype=None, *, ddof=0, keepdims: bool = False, where=True,
         correction=None):  # fmt: skip
     """Sum of squared deviations from the mean over `axis`, divided by their number minus `ddof`.
 
-    Where that divisor is 0 it is inf, or nan where all deviations are 0, with derivative 0.
+    If the divisor is 0, it is inf, or nan where all deviations are 0, with derivative 0.
     """
     centred, axes, share = _centred(a, axis, dtype, ddof, correction, where, mean, "var")
     total = np.sum(np.square(centred), axis=axes, keepdims=keepdims)
@@ -160,14 +161,14 @@ def var(a, axis=None, dtype=None, *, ddof=0, keepdims: bool = False, where=True,
 @implements(np.std)
 def std(a, axis=None, dtype=None, *, ddof=0, keepdims: bool = False, where=True, mean=None,
         correction=None):  # fmt: skip
-    """Square root of the variance; its derivative at equal elements is 0, as that of norm at 0."""
+    """Square root of the variance; its derivative is 0 where all elements are equal."""
     centred, axes, share = _centred(a, axis, dtype, ddof, correction, where, mean, "std")
     out = bind(norm_row, centred, axes=axes, keepdims=bool(keepdims))
     return _shared(out, math.sqrt(share) if type(share) is float else np.sqrt(share))
 
 
 def _shared(out, share):
-    """`out * share`, a constant where the share is inf: the divisor is 0."""
+    """`out * share`, constant where the share is inf since the divisor is 0."""
     if type(share) is float:
         return out * share if share < math.inf else stopped(out) * share
     share = np.reshape(share, shape_of(out))

@@ -1,4 +1,4 @@
-"""Orders and positions: sorting, and where numbers stand among others."""
+"""Sorting, partitioning, argmax and argmin, and searchsorted."""
 
 import numpy as np
 
@@ -10,29 +10,22 @@ from ..ir.reductions import MAXIMUM, MINIMUM
 from ..kernels import selection, shapes
 from ..runtime.kinds import is_a
 from .dtypes import INT, held
-from .families import Written, sample
+from .families import WithoutDerivative, sample
 from .forms import order as forms
 from .select import along
-
-
-class Positions(Written):
-    """A row that gives positions: integers, without a derivative."""
-
-    differentiable = False
-
 
 # -- sorting --------------------------------------------------------------------------------------
 
 
-# From this size on kernels of our own pay for their compilation.
+# From this size on, kernels are faster by more than the time to compile them.
 _LARGE = 1 << 14
-# Up to this size NumPy's stable sort takes no longer than its others.
+# Up to this size NumPy's stable sort is as fast as its others.
 _SHORT = 128
 _SORTED_BY_KERNELS = {np.dtype(kind) for kind in ("float64", "float32", "int64") if not DISABLED}
 
 
 def _order(x, *, axis, kth, kind):
-    """Equal elements keep their order, as in compiled programs: they share no derivative."""
+    """Equal elements keep their order, as in compiled programs."""
     x = np.asarray(x)
     if x.size >= _LARGE and x.dtype in _SORTED_BY_KERNELS and len(kth) != 1:
         rows = np.ascontiguousarray(np.moveaxis(x, axis, -1))
@@ -44,7 +37,7 @@ def _order(x, *, axis, kth, kind):
 
 
 def _are_tied(x, order, axis, kth) -> bool:
-    """Whether some elements are equal, or equal to one at `kth`; nan equals nan."""
+    """Whether there are equal elements, or elements equal to one at `kth`; nan equals nan."""
     if axis not in (-1, x.ndim - 1):
         x, order = np.moveaxis(x, axis, -1), np.moveaxis(order, axis, -1)
     places = order[..., kth] if kth else order
@@ -61,7 +54,7 @@ def _smallest_first(x, *, axis, kth, kind):
     return np.argsort(x, axis, kind)
 
 
-order_row = Positions(
+order_row = WithoutDerivative(
     "argsort", _order, lambda x, *, axis, kth, kind: Aval.of(x.shape, INT), along="axis",
     samples=[
         sample((5,), axis=0, kth=(), kind=None), sample((3, 4), axis=0, kth=(), kind="stable"),
@@ -81,8 +74,8 @@ def order_of(x, axis: int, kth=(), kind=None):
 
 
 def _line(a, axis, op: str, take_number: bool = False):
-    """The array and the axis to sort along: None means all elements in one row. A number is such a
-    row where NumPy's function takes it for one."""
+    """The array and the axis to sort along: the flattened array for None, and for a number if
+    NumPy's function accepts one."""
     if axis is None or (take_number and axis in (0, -1) and not shape_of(a)):
         return np.reshape(a, -1), 0
     return a, shapes.axis_of(axis, len(shape_of(a)), op)
@@ -105,7 +98,7 @@ def argsort(a, axis=-1, kind=None, order=None, *, stable=None):
 
 @implements(np.sort)
 def sort(a, axis=-1, kind=None, order=None, *, stable=None):
-    """Elements in ascending order along `axis`; each cotangent goes back to its element."""
+    """Elements in ascending order along `axis`; the pullback restores the order."""
     a, axis = _line(a, axis, "sort")
     kind = _kind(kind, order, stable, "sort")
     return along(a, order_of(a, axis, kind=kind), axis)
@@ -123,7 +116,7 @@ def _kth(kth, n: int, size: int, op: str) -> tuple[int, ...]:
 
 @implements(np.argpartition)
 def argpartition(a, kth, axis=-1, kind="introselect", order=None):
-    """Positions such that the `kth` element is where sorting puts it, smaller ones before it."""
+    """Positions that partition the elements around the `kth` one in sorted order."""
     _kind(None, order, None, "argpartition")
     a, axis = _line(a, axis, "argpartition", take_number=True)
     return order_of(a, axis, _kth(kth, shape_of(a)[axis], a.size, "argpartition"))
@@ -131,7 +124,7 @@ def argpartition(a, kth, axis=-1, kind="introselect", order=None):
 
 @implements(np.partition)
 def partition(a, kth, axis=-1, kind="introselect", order=None):
-    """Elements such that the `kth` is where sorting puts it, smaller ones before it."""
+    """Elements partitioned around the `kth` one in sorted order."""
     a, axis = _line(a, axis, "partition")
     return along(a, argpartition(a, kth, axis, order=order), axis)
 
@@ -146,7 +139,7 @@ def _extreme(function, kind):
     def infer(x: Aval, *, axis):
         return Aval.of(shapes.reduced(x.shape, (axis,), False), INT)
 
-    row = Positions(
+    row = WithoutDerivative(
         function.__name__, compute, infer, along="axis", function=function,
         samples=[sample((3,), axis=0), sample((2, 3), axis=0), sample((2, 3, 2), axis=1)],
         form=forms.extreme(kind),
@@ -164,10 +157,10 @@ def _extreme(function, kind):
         axes = range(len(shape)) if whole else (axis,)
         if keepdims:
             return np.reshape(found, shapes.reduced(shape, axes, True))
-        return found[()] if is_a(found, np.ndarray) else found  # as NumPy's own has it
+        return found[()] if is_a(found, np.ndarray) else found  # as in NumPy
 
     position.__name__ = function.__name__
-    position.__doc__ = f"The first position as np.{function.__name__} has it: a plain integer."
+    position.__doc__ = f"np.{function.__name__}: the first position, a plain integer."
     implements(function)(position)
 
 
@@ -184,11 +177,11 @@ def _searched(a, v, *, side):
 
 def _searched_batch(row, size, args, batched, *, side):
     if batched[0]:
-        return Written.batch(row, size, args, batched, side=side)
+        return WithoutDerivative.batch(row, size, args, batched, side=side)
     return bind(row, *args, side=side)
 
 
-searched_row = Positions(
+searched_row = WithoutDerivative(
     "searchsorted", _searched, lambda a, v, *, side: Aval.of(v.shape, INT), batch=_searched_batch,
     samples=[
         sample(np.array([-1.0, 0.0, 1.0]), (4,), side="left"),
@@ -201,7 +194,7 @@ searched_row = Positions(
 
 @implements(np.searchsorted)
 def searchsorted(a, v, side="left", sorter=None):
-    """Where `v` stands among the sorted numbers `a`: plain integers."""
+    """The positions at which `v` would be inserted into the sorted `a`: plain integers."""
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted: side={side!r} must be 'left' or 'right'")
     a, v = (x if hasattr(x, "dtype") else np.asarray(x) for x in (a, v))

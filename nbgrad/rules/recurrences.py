@@ -1,4 +1,4 @@
-"""Linear recurrences along the last axis, of which running products are made."""
+"""Linear recurrences along the last axis, and cumulative products by them."""
 
 import math
 
@@ -66,10 +66,6 @@ def _push(tangents, out, args, *, reverse):
     return bind(recurrence_row, args[0], sum(terms[1:], terms[0]), reverse=reverse)
 
 
-def _batch(row, size, args, batched, *, reverse):
-    return bind(row, *batching.spread(size, args, batched), reverse=reverse)
-
-
 recurrence_row = Custom(
     "recurrence", _compute, lambda a, b, *, reverse: Aval.of(b.shape, common_type(a, b)),
     _rule, _push, fused=_fused, reads=(0,),
@@ -77,17 +73,17 @@ recurrence_row = Custom(
         sample((4,), (4,), reverse=False), sample((2, 3), (2, 3), reverse=True),
         sample((1,), (1,), reverse=False), sample((2, 0), (2, 0), reverse=False),
     ],
-    reference=_reference, form=forms.recurrence, batch=_batch,
+    reference=_reference, form=forms.recurrence, batch=batching.along(),
     notes="out[i] = b[i] + a[i] * out[i - 1] along the last axis; reverse=True is its transpose in "
     "b, out[i] = b[i] + a[i + 1] * out[i + 1]",
 )  # fmt: skip
 
 
 def products(x):
-    """Running products along the last axis, exact where elements are 0, at every order."""
+    """Cumulative products along the last axis; derivatives of every order are exact at zeros."""
     if not math.prod(shape_of(x)):
         return x
     first = np.concatenate(
         [x[..., :1], -zeros_like(x[..., 1:])], axis=-1
-    )  # -0.0 leaves signs of zero alone
+    )  # -0.0 preserves the sign of zero
     return bind(recurrence_row, x, first, reverse=False)

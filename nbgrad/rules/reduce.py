@@ -9,19 +9,19 @@ import numpy as np
 
 from ..core.array import implements
 from ..core.primitive import Aval, bind, shape_of
+from ..eager.sums import MeanPlan, SumPlan, share_along
 from ..errors import DimensionMismatch
 from ..ir.reductions import MAXIMUM, MINIMUM, PRODUCT, SUM
 from ..kernels import directions, shapes
 from ..kernels import reduce as kernels
 from ..kernels import unbroadcast as unbroadcast_kernel
-from . import batching, simpler
+from . import batching, simplify
+from .arithmetic import divide, multiply
 from .dtypes import FLOATS, float_type, held, in_dtype, kind_of, type_of
-from .elementwise import divide, multiply
 from .families import Custom, Linear, is_finite, sample, scaled
 from .families.arrays import zeros_like
 from .forms import layout
 from .forms import reductions as forms
-from .sums import MeanPlan, SumPlan, share_along
 
 
 def _inferred(function: Callable) -> Callable:
@@ -34,21 +34,21 @@ def _inferred(function: Callable) -> Callable:
 
 
 def _total_of(function: Callable, x, axes, keepdims, share: float = 1.0) -> np.ndarray:
-    """A sum or mean: by our kernels of floats, by NumPy's function of integers and bools."""
+    """A sum or mean: kernels for floats, NumPy's function for integers and bools."""
     x = held(x)
     if x.dtype in FLOATS:
         return kernels.total(x, axes, keepdims, share)
     return np.asarray(function(x, axis=axes, keepdims=keepdims))
 
 
-def _opened(ct, shape, axes):
-    """`ct` with the reduced axes back, of length 1."""
+def opened(ct, shape, axes):
+    """`ct` with the reduced axes restored, of length 1."""
     return np.reshape(ct, shapes.reduced(shape, axes, True))
 
 
 def _sum_transpose(ct, args, *, axes, keepdims):
     shape = shape_of(args[0])
-    return [np.broadcast_to(_opened(ct, shape, axes), shape)]
+    return [np.broadcast_to(opened(ct, shape, axes), shape)]
 
 
 def _mean_transpose(ct, args, *, axes, keepdims):
@@ -77,13 +77,13 @@ mean_row = Linear(
     lambda x, *, axes, keepdims: _total_of(np.mean, x, axes, keepdims, share_along(x.shape, axes)),
     _inferred(np.mean), _mean_transpose, function=np.mean, samples=_samples,
     along="axes", form=forms.mean,
-    simplify=functools.partial(simpler.scaled_sum, total=sum_row, product=multiply),
+    simplify=functools.partial(simplify.scaled_sum, total=sum_row, product=multiply),
 )  # fmt: skip
 sum_row.plan_class, mean_row.plan_class = SumPlan, MeanPlan
 
 
 def _mean_push(tangents, out, args, **params):
-    """That of nothing is a constant, nan."""
+    """The mean of an empty array is the constant nan."""
     if 0 in shape_of(args[0]):
         return zeros_like(out)
     return bind(mean_row, tangents[0], **params)
@@ -94,7 +94,7 @@ mean_row.pushforward = _mean_push
 
 @implements(np.sum)
 def sum(a, axis=None, dtype=None, *, keepdims: bool = False, initial=None, where=True):
-    """Sum over `axis`: an int, a tuple of ints, or None for all. Pullback: ct spread over x."""
+    """Sum over `axis`: an int, a tuple of ints, or None for all. Pullback: ct broadcast to x."""
     if dtype is not None or where is not True:
         a = chosen("sum", a, dtype, where, 0)
     axes = shapes.axes_of(axis, len(a.aval.shape), "sum", of_ufunc=True)
@@ -104,7 +104,7 @@ def sum(a, axis=None, dtype=None, *, keepdims: bool = False, initial=None, where
 
 @implements(np.mean)
 def mean(a, axis=None, dtype=None, *, keepdims: bool = False, where=True):
-    """Mean over `axis`; nan for none, as NumPy has it."""
+    """Mean over `axis`; nan for no elements, as in NumPy."""
     if dtype is not None or where is not True:
         a = chosen("mean", a, dtype)
         if where is not True:
@@ -115,12 +115,12 @@ def mean(a, axis=None, dtype=None, *, keepdims: bool = False, where=True):
 
 
 def count(a, axis, keepdims, where):
-    """How many elements are chosen along `axis`."""
+    """The number of elements along `axis` selected by the mask `where`."""
     return np.sum(np.broadcast_to(where, shape_of(a)), axis=axis, keepdims=keepdims)
 
 
 def chosen(op: str, a, dtype=None, where: Any = True, neutral: Any = None):
-    """The array in the dtype that is asked for, with a neutral number where nothing is chosen."""
+    """The array cast to `dtype`, with a neutral number where the mask `where` is false."""
     if dtype is not None:
         a = a.astype(dtype)
     if where is True:
@@ -134,17 +134,17 @@ def chosen(op: str, a, dtype=None, where: Any = True, neutral: Any = None):
 
 
 def _ties(x, out, axes):
-    """Which elements are the extreme, and how many of them there are, of the shape of `out`."""
-    mask = x == np.broadcast_to(_opened(out, shape_of(x), axes), shape_of(x))
+    """The mask of the extreme elements, and their number, in the shape of `out`."""
+    mask = x == np.broadcast_to(opened(out, shape_of(x), axes), shape_of(x))
     count = np.count_nonzero(mask, axis=axes)
-    count = np.maximum(count, 1)  # none equals nan, which has the derivative 0
+    count = np.maximum(count, 1)  # no element equals nan: derivative 0
     return mask, np.reshape(count, shape_of(out)).astype(x.dtype)
 
 
 def _max_rule(ct, out, args, need, *, axes, keepdims):
     shape = shape_of(args[0])
     mask, count = _ties(args[0], out, axes)
-    part = _opened(bind(divide, ct, count), shape, axes)
+    part = opened(bind(divide, ct, count), shape, axes)
     return [np.where(mask, np.broadcast_to(part, shape), 0.0)]
 
 
@@ -164,11 +164,11 @@ def _max_slope(x, out, x_dot, *, axes, keepdims):
 
 
 def _max_curve(ct, out_dot, x, out, x_dot, *, axes, keepdims):
-    """Which elements are the extreme is the same all around."""
+    """None: the second derivative is 0."""
 
 
 def _extreme(function, ufunc, kind):
-    """The row of max or min: NumPy's forward pass, and one pullback for both."""
+    """The row of max or min, computed by NumPy, with one pullback for both."""
 
     def compute(x, *, axes, keepdims):
         return np.asarray(ufunc.reduce(held(x), axis=axes, keepdims=keepdims))
@@ -211,7 +211,7 @@ def _choose(primitive, x, axis, keepdims, initial, where):
 def max(a, axis=None, *, keepdims: bool = False, initial=None, where=True):
     """Largest element over `axis`; tied elements share the cotangent evenly.
 
-    Raises ValueError where there is no element to choose from.
+    Raises ValueError for an empty array.
     """
     return _choose(max_row, a, axis, keepdims, initial, where)
 
@@ -220,7 +220,7 @@ def max(a, axis=None, *, keepdims: bool = False, initial=None, where=True):
 def min(a, axis=None, *, keepdims: bool = False, initial=None, where=True):
     """Smallest element over `axis`; tied elements share the cotangent evenly.
 
-    Raises ValueError where there is no element to choose from.
+    Raises ValueError for an empty array.
     """
     return _choose(min_row, a, axis, keepdims, initial, where)
 
@@ -232,9 +232,9 @@ def ptp(a, axis=None, *, keepdims: bool = False):
 
 
 def _others(x):
-    """For each element the product of all others along the last axis, which is not empty.
+    """For each element, the product of all others along the last axis, which is not empty.
 
-    Pairs are joined, so it takes as many steps as the length has digits, and no division.
+    Pairs are multiplied in log2(length) steps, without division.
     """
     *lead, length = shape_of(x)
     if length == 1:
@@ -248,8 +248,9 @@ def _others(x):
 
 
 def _cofactors(x, axes, out):
-    """For each element the product of all others that are reduced with it; where an intermediate
-    product is too large or too small, and the whole product is not, that by the element."""
+    """For each element, the product of all others that are reduced with it. Where an intermediate
+    product overflows or underflows, and the whole product does not, the whole divided by the
+    element."""
     shape = shape_of(x)
     if 0 in shape:
         return np.ones(shape, x.dtype)
@@ -258,7 +259,7 @@ def _cofactors(x, axes, out):
     count = math.prod(shape[i] for i in axes)
     found = np.reshape(_others(np.reshape(moved, (-1, count))), shape_of(moved))
     found = np.transpose(found, tuple(sorted(range(len(order)), key=order.__getitem__)))
-    whole = np.broadcast_to(_opened(out, shape, axes), shape)
+    whole = np.broadcast_to(opened(out, shape, axes), shape)
     lost = np.logical_or(np.equal(found, 0), np.logical_not(np.isfinite(found)))
     lost = np.logical_and(lost, np.logical_and(np.not_equal(whole, 0), np.isfinite(whole)))
     return np.where(lost, whole / np.where(lost, x, 1.0), found)
@@ -266,7 +267,7 @@ def _cofactors(x, axes, out):
 
 def _prod_rule(ct, out, args, need, *, axes, keepdims):
     shape = shape_of(args[0])
-    return [scaled(_opened(ct, shape, axes), _cofactors(args[0], axes, out))]
+    return [scaled(opened(ct, shape, axes), _cofactors(args[0], axes, out))]
 
 
 def _prod_push(tangents, out, args, *, axes, keepdims):
@@ -331,7 +332,7 @@ def _unbroadcast(x, *, shape):
     return x.sum(axis=(*range(lost), *ones)).reshape(shape)
 
 
-# Broadcasting is undone by this row alone: the graph applies it to what a rule returns.
+# The only place that undoes broadcasting: the graph applies it to the cotangents of rules.
 unbroadcast = Linear(
     "unbroadcast",
     lambda x, *, shape: unbroadcast_kernel.unbroadcast(

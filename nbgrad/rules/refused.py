@@ -1,16 +1,16 @@
-"""NumPy functions that are refused for tracked arrays, each with the way round, and those that look
-at values, shapes or dtypes alone."""
+"""Functions of NumPy and SciPy that are refused for tracked arrays, with the alternative that the
+error names.
 
-import numpy as np
+A ufunc of `scipy.special` that is not listed, as a later SciPy may add, is refused too.
+"""
 
-from ..core.array import Array, functions, implements
 from ..core.conversions import NESTED
 from ..core.functions import remedies
-from ..core.memory import share
-from ..core.primitive import shape_of
-from . import cholesky, matrix_functions, structured, sylvester, toeplitz, triangular
-from .select import on_values
-from .shape import roll
+from .linalg import banded, cholesky, matrix_functions, sylvester, toeplitz, triangular
+
+__all__ = ["OURS", "REFUSED"]
+
+# -- numpy ----------------------------------------------------------------------------------------
 
 _COMPLEX = (
     "its result is complex, and nbgrad computes with real numbers: products with np.cos and np.sin "
@@ -59,73 +59,146 @@ remedies |= {
     "scipy.stats": "nbgrad.stats has log densities that take tracked arrays",
     **{
         f"scipy.linalg.{name}": f"nbgrad.linalg.{name} takes tracked arrays"
-        for module in (cholesky, matrix_functions, structured, sylvester, toeplitz, triangular)
+        for module in (banded, cholesky, matrix_functions, sylvester, toeplitz, triangular)
         for name in module.__all__
     },
 }
 
-UNTRACKED = (
-    np.spacing, np.isin, np.iscomplex, np.isreal, np.isneginf, np.isposinf, np.lexsort,
-    np.format_float_positional, np.format_float_scientific,
-)  # fmt: skip
-functions |= {function: on_values(function) for function in UNTRACKED}
+# -- scipy ----------------------------------------------------------------------------------------
+
+_SOLVERS = (
+    "it takes plain numbers, and its result has no derivative: solve in a function that "
+    "nbgrad.custom_rule gives its derivative, by the implicit function theorem, or write the steps "
+    "of a solver in nbgrad.while_loop; nbgrad.scipy gives SciPy's solvers derivatives"
+)
+_STEPS = (
+    "write its steps, such as those of Runge and Kutta, in nbgrad.scan or nbgrad.loop, which are "
+    "differentiated and compiled"
+)
+_CURVES = (
+    "np.interp is piecewise linear, and takes tracked positions and values; a spline is linear in "
+    "its values: np.linalg.solve for its coefficients, or W @ y with a matrix made outside of the "
+    "loss"
+)
+_FILTERS = (
+    "np.convolve takes tracked arrays, for filters of finite length; a recursion is nbgrad.scan "
+    "over the samples"
+)
+_SPARSE = (
+    "SciPy's sparse matrices take plain arrays: of a constant matrix write its product by entries, "
+    "nbgrad.at(np.zeros(m))[rows].add(data * x[cols]), or S.toarray() @ x where it is small"
+)
+_TRANSFORMS = (
+    "nbgrad has no complex numbers: write the transform as products with matrices of np.cos and "
+    "np.sin"
+)
+
+remedies |= {
+    **dict.fromkeys(
+        (
+            "scipy.optimize", "scipy.integrate.quad", "scipy.integrate.dblquad",
+            "scipy.integrate.tplquad", "scipy.integrate.nquad",
+        ),
+        _SOLVERS,
+    ),
+    "scipy.integrate": _STEPS,
+    "scipy.integrate.odeint": (
+        "nbgrad.scipy.integrate.odeint has a derivative in y0, t and args: pass tracked values "
+        "there; where it is compiled, " + _STEPS
+    ),
+    **{
+        f"scipy.integrate.{name}": f"np.{other} takes tracked arrays"
+        for name, other in (
+            ("trapezoid", "trapezoid"), ("simpson", "trapezoid, or weights @ y,"),
+            ("cumulative_trapezoid", "cumsum of (y[1:] + y[:-1]) / 2"),
+        )
+    },
+    "scipy.interpolate": _CURVES,
+    "scipy.signal": _FILTERS,
+    "scipy.ndimage": _FILTERS,
+    "scipy.sparse": _SPARSE,
+    "scipy.spatial": (
+        "write the distances in NumPy, as in np.linalg.norm(x[:, None] - y[None], axis=-1)"
+    ),
+    "scipy.fft": _TRANSFORMS,
+    "scipy.fftpack": _TRANSFORMS,
+}  # fmt: skip
+
+# -- scipy.special --------------------------------------------------------------------------------
+
+_COMPLEX_NUMBERS = "its result is complex, and nbgrad computes with real numbers"
+_SEVERAL = "it gives several arrays: nbgrad.custom_rule gives one of them a derivative"
+_INVERSE = (
+    "it is an inverse: nbgrad.custom_rule gives it the slope 1 / f'(x) of its function, in special"
+)
+_ORDERS = "it gives all orders up to one: nbgrad.special.jv, yv, iv and kv give one order"
+_OWN = "nbgrad.custom_elementwise or nbgrad.custom_rule takes its derivative from you"
 
 
-def _kind(x):
-    return x.dtype if isinstance(x, Array) else x
+REFUSED = {
+    _COMPLEX_NUMBERS: """
+        hankel1 hankel1e hankel2 hankel2e wofz kelvin modfresnelm modfresnelp sph_harm_y
+        sph_harm_y_all h1vp h2vp clpmn""",
+    _SEVERAL: """
+        airy airye ellipj fresnel sici shichi it2i0k0 it2j0y0 iti0k0 itj0y0 itairy pbdv
+        pbvv pbwa mathieu_cem mathieu_modcem1 mathieu_modcem2 mathieu_modsem1
+        mathieu_modsem2 mathieu_sem obl_ang1 obl_ang1_cv obl_rad1 obl_rad1_cv obl_rad2
+        obl_rad2_cv pro_ang1 pro_ang1_cv pro_rad1 pro_rad1_cv pro_rad2 pro_rad2_cv""",
+    _INVERSE: """
+        bdtri btdtri bdtrik bdtrin betaincinv betainccinv btdtria btdtrib chdtri chdtriv
+        chndtridf chndtrinc chndtrix fdtri fdtridfd gammaincinv gammainccinv gdtria
+        gdtrib gdtrix kolmogi nbdtri nbdtrik nbdtrin ncfdtri ncfdtridfd ncfdtridfn
+        ncfdtrinc nctdtridf nctdtrinc nctdtrit ndtri_exp nrdtrimn nrdtrisd pdtri pdtrik
+        smirnovi stdtridf stdtrit tklmbda""",
+    _ORDERS: """
+        lmbda lpmn lpn lqmn lqn pbdn_seq pbdv_seq pbvv_seq riccati_jn riccati_yn obl_cv_seq
+        pro_cv_seq assoc_legendre_p_all legendre_p_all sph_legendre_p_all""",
+    "write special.betainc(n - k, k + 1, 1 - p)": "bdtr",
+    "write special.betainc(k + 1, n - k, p)": "bdtrc",
+    "write special.betainc(a, b, x)": "btdtr",
+    "write special.gammainc(v / 2, x / 2)": "chdtr",
+    "write special.gammaincc(v / 2, x / 2)": "chdtrc",
+    "write special.betainc(a / 2, b / 2, a * x / (b + a * x))": "fdtr",
+    "write special.betainc(b / 2, a / 2, b / (b + a * x))": "fdtrc",
+    "write special.gammainc(b, a * x)": "gdtr",
+    "write special.gammaincc(b, a * x)": "gdtrc",
+    "write special.betainc(n, k + 1, p)": "nbdtr",
+    "write special.betainc(k + 1, n, 1 - p)": "nbdtrc",
+    "write special.gammaincc(k + 1, m)": "pdtr",
+    "write special.gammainc(k + 1, m)": "pdtrc",
+    "write special.zeta(x) - 1": "zetac",
+    "write np.exp(special.gammaln(z + m) - special.gammaln(z))": "poch",
+    "write np.exp(-special.betaln(n - k + 1, k + 1)) / (n + 1)": "binom",
+    "write np.expm1(special.xlogy(y, x))": "powm1",
+    "write np.expm1(x) / x": "exprel",
+    "write np.cos(x) - 1, or -2 * np.sin(x / 2)**2 where that cancels": "cosm1",
+    "write np.sin(np.deg2rad(x))": "sindg",
+    "write np.cos(np.deg2rad(x))": "cosdg",
+    "write np.tan(np.deg2rad(x))": "tandg",
+    "write 1 / np.tan(np.deg2rad(x))": "cotdg",
+    "write np.deg2rad(d + m / 60 + s / 3600)": "radian",
+    "write special.lambertw(np.exp(z))": "wrightomega",
+    "write np.sin(n * x / 2) / (n * np.sin(x / 2))": "diric",
+    "write nbgrad.special.jv(n + 0.5, z) * np.sqrt(np.pi / (2 * z)), yv, iv or kv": """
+        spherical_jn spherical_yn spherical_in spherical_kn""",
+    _OWN: """
+        agm assoc_legendre_p bei beip ber berp besselpoly chndtr dawsn ellip_harm
+        ellip_harm_2 ellip_normal ellipe ellipeinc ellipk ellipkinc ellipkm1 elliprc
+        elliprd elliprf elliprg elliprj erfi eval_chebyc eval_chebys eval_chebyt
+        eval_chebyu eval_gegenbauer eval_genlaguerre eval_hermite eval_hermitenorm
+        eval_jacobi eval_laguerre eval_legendre eval_sh_chebyt eval_sh_chebyu
+        eval_sh_jacobi eval_sh_legendre expn hyp0f1 hyp1f1 hyp2f1 hyperu it2struve0
+        itmodstruve0 itstruve0 jve kei keip ker kerp kolmogorov legendre_p
+        log_wright_bessel lpmv mathieu_a mathieu_b modstruve nctdtr ncfdtr obl_cv
+        owens_t pro_cv smirnov spence sph_legendre_p struve voigt_profile
+        wright_bessel yve""",
+}
+"""Functions that are refused, by the alternative."""
+remedies |= {
+    f"scipy.special.{name}": remedy for remedy, names in REFUSED.items() for name in names.split()
+}
 
-
-@implements(np.result_type)
-def result_type(*arrays_and_dtypes):
-    """The dtype that NumPy promotes arrays and dtypes to."""
-    return np.result_type(*map(_kind, arrays_and_dtypes))
-
-
-@implements(np.common_type)
-def common_type(*arrays):
-    """The float dtype that arrays have in common."""
-    kinds = [x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype for x in arrays]
-    return np.common_type(*(np.empty(0, kind) for kind in kinds))
-
-
-@implements(np.isrealobj)
-def isrealobj(x):
-    """True: there are no complex tracked arrays."""
-    return True
-
-
-def _sharing(asked):
-    def shares(a, b, max_work=None):
-        return isinstance(a, Array) and isinstance(b, Array) and share(a, b, asked)
-
-    shares.__doc__ = "Whether a write to one array may be seen in the other."
-    return shares
-
-
-functions |= {asked: _sharing(asked) for asked in (np.may_share_memory, np.shares_memory)}
-
-
-@implements(np.einsum_path)
-def einsum_path(*operands, optimize="greedy", einsum_call=False):
-    """The order of products, from the shapes of the operands alone."""
-    plain = [np.broadcast_to(0.0, shape_of(x)) if isinstance(x, Array) else x for x in operands]
-    return np.einsum_path(*plain, optimize=optimize)
-
-
-def _shifted(x, axes, sign: int):
-    shape = shape_of(x)
-    axes = range(len(shape)) if axes is None else [axes] if np.ndim(axes) == 0 else axes
-    axes = tuple(axes)
-    return roll(x, tuple(sign * (shape[i] // 2) for i in axes), axes)
-
-
-@implements(np.fft.fftshift)
-def fftshift(x, axes=None):
-    """The zero frequency moved to the middle."""
-    return _shifted(x, axes, 1)
-
-
-@implements(np.fft.ifftshift)
-def ifftshift(x, axes=None):
-    """The zero frequency moved back to the front."""
-    return _shifted(x, axes, -1)
+OURS = ("log_softmax", "logsumexp", "multigammaln", "polygamma", "softmax")
+"""Functions in Python, which ask for plain numbers: nbgrad.special has them with a derivative."""
+remedies |= {f"scipy.special.{name}": f"write nbgrad.special.{name}" for name in OURS}
+remedies["scipy.special"] = "nbgrad.special has what has a derivative"

@@ -1,5 +1,5 @@
-"""Elements at known positions along an axis that lie in few runs: slices side by side, in place of
-a gather that takes several times as long, and whose transpose adds one element after the other."""
+"""Elements at known positions along an axis that form few runs: concatenated slices, several times
+faster than a gather and its transpose."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,22 +13,21 @@ from .forms import layout as forms
 from .index import scatter
 
 Run = tuple[int, int, int, int]
-"""The number of an array, the first position in it, how many elements, and the step from one to the
-next: 1, -1 or 0."""
+"""The index of an array, the first position in it, the number of elements, and the step: 1, -1 or
+0."""
 
-# A slice costs some microseconds, and an element of a gather a nanosecond or two more than one of
-# a copy.
+# A slice takes some microseconds; an element of a gather takes a nanosecond or two longer than one
+# of a copy.
 _MOST, _SHORT = 8, 1000
 
 
 def taken(x, places: np.ndarray, axis: int):
-    """The elements of x at `places`, which are not negative, along `axis`, as np.take has them."""
+    """np.take(x, places, axis), for `places` that are not negative."""
     return taken_of((x,), places, axis)
 
 
 def taken_of(arrays: Sequence, places: np.ndarray, axis: int):
-    """The elements at `places`, which are not negative, along `axis` of arrays that are joined
-    there."""
+    """`taken` of the concatenation of arrays along `axis`."""
     ends = np.cumsum([shape_of(x)[axis] for x in arrays])
     runs = _runs(places, ends) if sum(x.size for x in arrays) > _SHORT else None
     if runs is None:
@@ -38,13 +37,13 @@ def taken_of(arrays: Sequence, places: np.ndarray, axis: int):
 
 
 def joined(arrays: Sequence, runs: Sequence[Run], axis: int):
-    """The runs of arrays side by side along `axis`."""
+    """The runs of arrays, concatenated along `axis`."""
     some = tuple(run for run in runs if run[2]) or tuple(runs[:1])
     return bind(runs_row, *arrays, runs=some, axis=axis)
 
 
 def _runs(places: np.ndarray, ends: np.ndarray) -> tuple[Run, ...] | None:
-    """Where positions go on in one array by 1, by -1 or not at all; None for many runs."""
+    """The runs of positions in one array with steps 1, -1 or 0; None for many runs."""
     steps = np.diff(places)
     owners = np.searchsorted(ends, places, "right")
     runs: list[Run] = []
@@ -67,8 +66,8 @@ def _runs(places: np.ndarray, ends: np.ndarray) -> tuple[Run, ...] | None:
 
 
 def _slices(runs: Sequence[Run], axis: int):
-    """For each run its array, the slice of that which it reads, forward, its place in the result,
-    and its step."""
+    """For each run: the index of its array, the slice that it reads, its slice of the result, and
+    its step."""
     lead, at = (slice(None),) * axis, 0
     for owner, first, count, step in runs:
         low = first - count + 1 if step == -1 else first
@@ -92,7 +91,7 @@ def _shape(shapes: Sequence[tuple[int, ...]], runs: Sequence[Run], axis: int) ->
 
 
 def _back(part, axis: int, step: int):
-    """What a run gave, as what it read."""
+    """The cotangent of the slice that a run reads."""
     if step == 0:
         return np.sum(part, axis=axis, keepdims=True)
     return np.flip(part, axis) if step == -1 else part
@@ -135,6 +134,6 @@ runs_row = Linear(
         sample((4,), runs=((0, 1, 3, 1), (0, 2, 3, -1), (0, 0, 2, 0)), axis=0),
         sample((2, 3), (2, 1), runs=((0, 0, 2, 1), (1, 0, 1, 1), (0, 2, 1, 1)), axis=1),
     ],
-    notes="slices side by side, each forward, backward or one element again and again: what "
-    "np.insert, np.delete and np.pad are made of",
+    notes="concatenated slices, each forward, backward or one repeated element: used by "
+    "np.insert, np.delete and np.pad",
 )  # fmt: skip

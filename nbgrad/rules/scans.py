@@ -1,4 +1,4 @@
-"""Running sums, products and whatever else joins neighbours."""
+"""Cumulative sums and products, and other associative scans."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ from .recurrences import products
 from .reduce import chosen
 
 _FEW = 4096
-"""Numbers up to which NumPy's loop takes no longer than a kernel, which is to be compiled."""
+"""Elements up to which NumPy's loop is as fast as a kernel."""
 
 
 def _cumsum(x, *, axis, reverse):
@@ -40,7 +40,7 @@ cumsum_row = Linear(
         sample((3,), axis=0, reverse=False), sample((2, 3), axis=0, reverse=True),
         sample((2, 3), axis=1, reverse=False), sample((0, 3), axis=0, reverse=False),
     ],
-    notes="the transpose adds up from the end (reverse=True)", along="axis", unit=True,
+    notes="the transpose sums from the end (reverse=True)", along="axis", unit=True,
     form=forms.cumsum, reference=_running,
 )  # fmt: skip
 
@@ -56,19 +56,18 @@ def _along(x, axis, op: str):
 
 @implements(np.cumsum)
 def cumsum(a, axis=None, dtype=None):
-    """Running sums along `axis`; of all elements in one row where it is None."""
+    """Cumulative sums along `axis`, or of the flattened array if it is None."""
     a, axis = _along(chosen("cumsum", a, dtype), axis, "cumsum")
     return bind(cumsum_row, a, axis=axis, reverse=False)
 
 
-# -- any op that joins neighbours -----------------------------------------------------------------
+# -- associative operations -----------------------------------------------------------------------
 
 
 def scanned(join: Callable, x):
-    """What `join` makes of the first 1, 2, ... elements along the last axis; it is associative.
+    """The inclusive scan of the associative `join` along the last axis.
 
-    Pairs are joined first, so it takes twice as many joins as there are elements, in as many steps
-    as twice the length has digits.
+    Pairs are joined first: 2 n joins in 2 log2(n) steps.
     """
     *lead, n = shape_of(x)
     if n < 2:
@@ -82,8 +81,8 @@ def scanned(join: Callable, x):
 
 
 def joined(join: Callable, x):
-    """What `join` makes of all elements along the last axis, of which there are some: halves are
-    joined until one is left; it is associative."""
+    """The reduction by the associative `join` along the last axis, which is not empty, in log2(n)
+    steps."""
     while (n := shape_of(x)[-1]) > 1:
         rest = x[..., n // 2 * 2 :]
         x = join(x[..., : n // 2 * 2 : 2], x[..., 1 : n // 2 * 2 : 2])
@@ -93,8 +92,8 @@ def joined(join: Callable, x):
 
 @implements(np.cumprod)
 def cumprod(a, axis=None, dtype=None):
-    """Running products along `axis`; of all elements in one row where it is None. Exact where
-    elements are 0, at every order."""
+    """Cumulative products along `axis`, or of the flattened array if it is None. Derivatives of
+    every order are exact where elements are 0."""
     a, axis = _along(chosen("cumprod", a, dtype), axis, "cumprod")
     a = a.astype(type_of(np.cumprod, a.dtype))
     return np.moveaxis(products(np.moveaxis(a, axis, -1)), -1, axis)
@@ -111,8 +110,8 @@ def _cumulative(running: Callable, first: float, op: str) -> Callable:
         return np.concatenate([start, out], axis=axis)
 
     cumulative.__doc__ = (
-        f"Running {'sums' if first == 0 else 'products'} along `axis`, with a "
-        f"{first:g} in front where `include_initial` asks for it."
+        f"Cumulative {'sums' if first == 0 else 'products'} along `axis`, starting with "
+        f"{first:g} if `include_initial` is true."
     )
     return cumulative
 

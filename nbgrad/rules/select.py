@@ -1,11 +1,12 @@
-"""Choosing elements by position or rank, and functions whose values have no derivative."""
+"""Elements by position, differences, and calls of functions on plain values."""
 
 import functools
 import inspect
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
-from ..core.array import Array, functions, implements
+from ..core.array import Array, implements
 from ..core.functions import items_of, mapped
 from ..core.primitive import Aval, bind, shape_of
 from ..core.symbols import Symbol, noted
@@ -17,12 +18,10 @@ from .families import Linear, sample
 from .forms import layout as forms
 from .index import at_index, index_of
 
-normalize_axis = np.lib.array_utils.normalize_axis_index
-
 
 def plain(x):
-    """The numbers of any kind of array, below all levels, or of those in lists and tuples; samples
-    of a batch stay together.
+    """The plain values of an array of any level, or of arrays in lists and tuples; batches stay
+    batches.
 
     Raises TraceError for traced values.
     """
@@ -34,7 +33,7 @@ def plain(x):
 
 
 def are_whole(*arrays) -> bool:
-    """Whether all are integers and bools, of which nothing has a derivative."""
+    """Whether all arrays hold integers or bools."""
 
     def kind(x):
         if hasattr(x, "dtype"):
@@ -46,12 +45,11 @@ def are_whole(*arrays) -> bool:
 
 
 def on_values(function):
-    """NumPy's own function, called with the numbers of its arguments: for each sample of a
-    batch."""
+    """A NumPy function applied to the plain values of its arguments, for each sample of a batch."""
 
     try:
         form = inspect.signature(on_values if isinstance(function, np.ufunc) else function)
-    except ValueError:  # older NumPys do not tell those of functions in C, which take no out
+    except ValueError:  # older NumPy: no signatures of functions in C, which take no out
         form = inspect.signature(on_values)
     writes, name = "out" in form.parameters, function.__name__.lstrip("_")
 
@@ -80,7 +78,7 @@ def on_values(function):
 
 
 def _is_batch(x) -> bool:
-    """Whether there are samples at some level of a value."""
+    """Whether a value is a batch at some level."""
     while isinstance(x, Array) and not isinstance(x, Symbol):
         if x.is_batch:
             return True
@@ -89,8 +87,8 @@ def _is_batch(x) -> bool:
 
 
 def on_shared_values(function):
-    """`on_values` of a function by whose result a shape is chosen: all samples would have to have
-    the same."""
+    """`on_values` for a function whose result determines a shape, which must be the same for all
+    samples. Raises UntrackedError for batches."""
     call = on_values(function)
 
     @functools.wraps(function)
@@ -106,7 +104,7 @@ def on_shared_values(function):
 
 
 def _positions(indices):
-    """Indices as an array: a traced one is known only when the program runs."""
+    """Indices as an array; traced ones stay traced."""
     if isinstance(indices, Array) and indices.dtype.kind in "iu":
         return indices
     indices = plain(indices)
@@ -121,12 +119,12 @@ def _positions(indices):
 def take(a, indices, axis=None, *, mode="raise"):
     """Elements of `a` at integer `indices` along `axis`, or of all elements where it is None.
 
-    An element that is taken twice gets both cotangents.
+    Cotangents of repeated elements accumulate.
     """
     if axis is None or (axis in (0, -1) and not shape_of(a)):
         a, axis = np.reshape(a, -1), 0
     shape = shape_of(a)
-    axis = normalize_axis(axis, len(shape), "take")
+    axis = normalize_axis_index(axis, len(shape), "take")
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f"take: clipmode must be one of 'clip', 'raise', or 'wrap' (got '{mode}')")
     if type(indices) in (list, tuple) and not indices:
@@ -137,7 +135,7 @@ def take(a, indices, axis=None, *, mode="raise"):
     if not isinstance(indices, Array):
         indices = indices.astype(np.intp, copy=False)
     if any(type(n) is int and n == 0 for n in shape[:axis]) and shape[axis]:
-        mode = "clip"  # NumPy checks positions once a row, and there is none
+        mode = "clip"  # NumPy checks positions once per row, and there are no rows
     if mode == "wrap":
         indices = indices % (shape[axis] or 1)
     elif mode == "clip":
@@ -151,7 +149,7 @@ def take_along_axis(arr, indices, axis=-1):
     if axis is None:
         arr, axis = np.reshape(arr, -1), 0
     shape, indices = shape_of(arr), noted(_positions(indices))
-    axis = normalize_axis(axis, len(shape), "take_along_axis")
+    axis = normalize_axis_index(axis, len(shape), "take_along_axis")
     if indices.dtype.kind not in "iu":
         raise IndexError("`indices` must be an integer array")
     if indices.ndim != len(shape):
@@ -160,7 +158,7 @@ def take_along_axis(arr, indices, axis=-1):
 
 
 def along(x, positions, axis: int):
-    """`np.take_along_axis` at positions that nobody changes."""
+    """`np.take_along_axis` at positions that do not change."""
     shape = shape_of(x)
     whole = [np.arange(n).reshape(-1, *(1,) * (len(shape) - 1 - i)) for i, n in enumerate(shape)]
     return at_index(x, (*whole[:axis], positions, *whole[axis + 1 :]))
@@ -204,77 +202,18 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
     ndim = len(shape_of(a))
     if not ndim:
         raise ValueError("diff requires input that is at least one dimensional")
-    axis = normalize_axis(axis, ndim, "diff")
+    axis = normalize_axis_index(axis, ndim, "diff")
     ends = [_edge(x, a, axis) for x in (prepend, append)]
     parts = [x for x in (ends[0], a, ends[1]) if x is not None]
     out = np.concatenate(parts, axis=axis) if len(parts) > 1 else a
-    for _ in range(min(n, shape_of(out)[axis])):  # nothing is left nothing, however often
+    for _ in range(min(n, shape_of(out)[axis])):  # an empty axis stays empty
         out = bind(diff_row, out, axis=axis)
     return out
 
 
 def _edge(x, a, axis):
-    """What goes in front of or behind `a`: a scalar fills one layer."""
+    """The array to prepend or append; a scalar is broadcast to length 1 along the axis."""
     if x is None or shape_of(x):
         return x
     shape = shape_of(a)
     return np.broadcast_to(x, (*shape[:axis], 1, *shape[axis + 1 :]))
-
-
-# -- without a derivative -------------------------------------------------------------------------
-
-
-UNTRACKED = (
-    np.argwhere, np.nonzero, np.flatnonzero,
-    np.array_equal, np.array_equiv,
-    np.array_repr, np.array_str, np.array2string,
-)  # fmt: skip
-"""Functions whose values change in steps, or are no numbers: what they give for `.data`."""
-
-functions.update({function: on_values(function) for function in UNTRACKED})
-_isclose, _allclose = on_values(np.isclose), on_values(np.allclose)
-
-
-@implements(np.isclose)
-def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """Whether elements are equal within a tolerance: plain bools."""
-    try:
-        return _isclose(a, b, rtol, atol, equal_nan)
-    except TraceError:  # values that only the program has
-        near = np.less_equal(np.abs(a - b), atol + rtol * np.abs(b))
-        close = np.logical_or(np.logical_and(near, np.isfinite(b)), np.equal(a, b))
-        both = np.logical_and(np.isnan(a), np.isnan(b)) if equal_nan else False
-        return np.logical_or(close, both)
-
-
-@implements(np.allclose)
-def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """Whether all elements are equal within a tolerance: a plain bool."""
-    try:
-        return _allclose(a, b, rtol, atol, equal_nan)
-    except TraceError:
-        return np.all(isclose(a, b, rtol, atol, equal_nan))
-
-
-@implements(np.shape)
-def shape(a):
-    """The lengths of the axes."""
-    return a.shape if isinstance(a, Array) else shape_of(a)
-
-
-@implements(np.ndim)
-def ndim(a):
-    """The number of axes."""
-    return len(shape_of(a))
-
-
-@implements(np.size)
-def size(a, axis=None):
-    """The number of elements, or the length of an axis."""
-    return a.size if axis is None else np.size(np.broadcast_to(0, a.shape), axis)
-
-
-@implements(np.iscomplexobj)
-def iscomplexobj(x):
-    """False: there are no complex tracked arrays."""
-    return False

@@ -1,4 +1,4 @@
-"""softmax and its kin: rows of a table, or any other axis."""
+"""softmax, logsoftmax and logsumexp."""
 
 import math
 
@@ -11,16 +11,17 @@ from ..kernels import shapes
 from ..threads.pieces import rowwise
 from .families import Custom, float_type, sample, scaled
 from .forms import softmax as forms
+from .reduce import opened
 
 
 def _last(x, *, axis) -> tuple[np.ndarray, int, int]:
-    """`x` with `axis` last, flat, with the numbers of rows and columns."""
+    """`x` flattened with `axis` last, and the numbers of rows and columns."""
     x = np.moveaxis(np.asarray(x), axis, -1)
     return x.ravel(), int(np.prod(x.shape[:-1], dtype=np.intp)), x.shape[-1]
 
 
 def _back(x: np.ndarray, axis: int) -> np.ndarray:
-    """`x` with its last axis at `axis`; itself, which owns its memory, where that is the last."""
+    """`x` with its last axis moved to `axis`; x itself if that is the last axis."""
     return x if axis in (-1, x.ndim - 1) else np.moveaxis(x, -1, axis)
 
 
@@ -123,7 +124,7 @@ def softmax(x, axis: int = -1):
 def logsumexp(x, axis=None, keepdims: bool = False):
     """log(sum(exp(x))) over `axis`: an int, a tuple of ints, or None for all.
 
-    The largest element is taken out first, and has no derivative of its own: it cancels.
+    The maximum is subtracted first; its derivative cancels.
 
     >>> float(nbgrad.logsumexp(np.array([1000.0, 1000.0]))).__round__(6)
     1000.693147
@@ -147,16 +148,12 @@ def _logsumexp_compute(x, *, axes):
     return out
 
 
-def _opened(value, x, axes):
-    return np.reshape(value, shapes.reduced(shape_of(x), axes, True))
-
-
 def _shares(out, x, axes):
-    return np.exp(x - _opened(out, x, axes))
+    return np.exp(x - opened(out, shape_of(x), axes))
 
 
 def _logsumexp_reference(x, *, axes):
-    from scipy.special import logsumexp  # here, as only tests ask
+    from scipy.special import logsumexp  # imported by tests only
 
     return logsumexp(x, axis=axes) if axes else x
 
@@ -165,7 +162,7 @@ logsumexp_row = Custom(
     "logsumexp", _logsumexp_compute,
     lambda x, *, axes: Aval.of(shapes.reduced(x.shape, axes, False), float_type(x)),
     lambda ct, out, args, need, *, axes: [
-        scaled(_opened(ct, args[0], axes), _shares(out, args[0], axes))
+        scaled(opened(ct, shape_of(args[0]), axes), _shares(out, args[0], axes))
     ],
     lambda tangents, out, args, *, axes: np.sum(
         scaled(tangents[0], _shares(out, args[0], axes)), axis=axes

@@ -1,16 +1,44 @@
-"""The special functions of `scipy.special` that have a derivative, under its names.
+"""The functions of `scipy.special` that have a derivative, under the same names.
 
-`scipy.special.gammaln(x)` of a tracked array means `nbgrad.special.gammaln(x)`; so do all that are
-ufuncs in SciPy. The others, such as `polygamma` and `logsumexp`, are only here.
+For a tracked array, `scipy.special.gammaln(x)` is `nbgrad.special.gammaln(x)`, as for all functions
+that are ufuncs in SciPy. The others, such as `polygamma` and `logsumexp`, are only here.
 """
 
 from ..rules.activation import erf, erfc, expit, softplus
-from ..rules.bessel import i0_of as i0
-from ..rules.bessel import i0e, i1e, iv, ive, j0, j1, jv, k0, k0e, k1, k1e, kv, kve, y0, y1, yv
-from ..rules.bessel import i1_of as i1
-from ..rules.boxcox import boxcox, boxcox1p, inv_boxcox, inv_boxcox1p
 from ..rules.elementary import sinc_of as sinc
-from ..rules.entropies import (  # fmt: skip
+from ..rules.special.aliases import (
+    cbrt,
+    exp2,
+    exp10,
+    expm1,
+    log1p,
+    log_softmax,
+    logsumexp,
+    multigammaln,
+    softmax,
+)
+from ..rules.special.bessel import (
+    i0,
+    i0e,
+    i1,
+    i1e,
+    iv,
+    ive,
+    j0,
+    j1,
+    jv,
+    k0,
+    k0e,
+    k1,
+    k1e,
+    kv,
+    kve,
+    y0,
+    y1,
+    yv,
+)
+from ..rules.special.boxcox import boxcox, boxcox1p, inv_boxcox, inv_boxcox1p
+from ..rules.special.entropies import (
     entr,
     huber,
     kl_div,
@@ -21,7 +49,7 @@ from ..rules.entropies import (  # fmt: skip
     xlog1py,
     xlogy,
 )
-from ..rules.gammas import (  # fmt: skip
+from ..rules.special.gammas import (
     beta,
     betainc,
     betaln,
@@ -36,19 +64,8 @@ from ..rules.gammas import (  # fmt: skip
     rgamma,
     zeta,
 )
-from ..rules.integrals import exp1, expi, lambertw
-from ..rules.normal import erfcinv, erfcx, erfinv, log_ndtr, ndtr, ndtri, stdtr
-from ..rules.scipys import (
-    cbrt,
-    exp2,
-    exp10,
-    expm1,
-    log1p,
-    log_softmax,
-    logsumexp,
-    multigammaln,
-    softmax,
-)
+from ..rules.special.integrals import exp1, expi, lambertw
+from ..rules.special.normal import erfcinv, erfcx, erfinv, log_ndtr, ndtr, ndtri, stdtr
 
 __all__ = [
     "beta",

@@ -2,10 +2,10 @@
 parameters.
 
 Each name of `scipy.stats` stands for an object with `logpdf` or `logpmf`, whose arguments have
-SciPy's names, order and defaults and broadcast as NumPy's do; lists are taken too. Plain arrays
-give plain arrays, float32 stays float32, and all modes, orders and compiled programs take them.
-Outside of the support the logarithm is -inf with derivative 0; of parameters that there is no
-distribution for, it is nan.
+SciPy's names, order and defaults, and broadcast as in NumPy; lists are accepted too. Plain arrays
+give plain arrays, float32 stays float32, and the functions work in all modes, at all orders and in
+compiled programs. The logarithm is -inf with derivative 0 outside of the support, and nan for
+invalid parameters.
 
 >>> data = np.array([4.9, 5.3, 5.1])
 >>> def loss(p):
@@ -53,8 +53,8 @@ dirichlet, multinomial, multivariate_normal = Dirichlet(), Multinomial(), Multiv
 
 
 class Room(ModuleType):
-    """The type of this module, which is called as `nbgrad.stats()`: SciPy's name for distributions
-    is that of the counters of kernels, too."""
+    """The type of this module, which can be called: `nbgrad.stats()` returns the counters of
+    kernels."""
 
     bernoulli: Bernoulli
     beta: Beta
@@ -77,9 +77,9 @@ class Room(ModuleType):
         return import_module, (self.__name__,)  # pickles know plain modules alone
 
     def __call__(self) -> dict[str, int]:
-        """How many kernels were compiled, loaded from the disk cache, and called in this process,
-        how many functions took the slower way through Numba's own front end (none but for a fault),
-        and how many bytes of freed memory are kept for the next arrays (see `nbgrad.trim`).
+        """The numbers of kernels that were compiled, loaded from the disk cache, and called in this
+        process, of functions that fell back to Numba's front end (none unless there is a fault),
+        and of bytes of freed memory that are kept for new arrays (see `nbgrad.trim`).
 
         >>> sorted(nbgrad.stats())
         ['called', 'compiled', 'fallbacks', 'kept', 'loaded']
@@ -87,5 +87,5 @@ class Room(ModuleType):
         return {**kernel.stats(), "kept": heap.kept()}
 
 
-# What `()` means is looked up on the type of an object: a function in a module does not do.
+# `__call__` is looked up on the type, so a function in the module would not be called.
 sys.modules[__name__].__class__ = Room

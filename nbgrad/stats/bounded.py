@@ -13,7 +13,7 @@ __all__ = ["Beta", "Chi2", "Expon", "Gamma", "Lognorm"]
 
 
 class _Positive(Continuous):
-    """On the numbers from 0 on, with shape parameters above 0."""
+    """Distributions on y >= 0, with positive shape parameters."""
 
     def outside(self, y, *shapes):
         return np.less(y, 0)

@@ -25,8 +25,8 @@ class Poisson(Discrete):
         return np.greater_equal(mu, 0)
 
     def logpmf(self, k: Any, mu: Any, loc: Any = 0) -> Any:
-        """k log(mu) - mu - log(k!), of k - loc; -inf where that is no count. Its derivative is one
-        in mu alone.
+        """k log(mu) - mu - log(k!), of k - loc; -inf if that is not a count. It has a derivative
+        in mu only.
 
         >>> float(nbgrad.stats.poisson.logpmf(0, 2.0))
         -2.0
@@ -34,7 +34,7 @@ class Poisson(Discrete):
         return self.located(k, (mu,), loc)
 
     def cdf(self, k: Any, mu: Any, loc: Any = 0) -> Any:
-        """The probability of at most k - loc. Its derivative is one in mu alone.
+        """The probability of at most k - loc. It has a derivative in mu only.
 
         >>> round(float(nbgrad.stats.poisson.cdf(0, 2.0)), 12)  # exp(-2)
         0.135335283237
@@ -47,7 +47,7 @@ class Poisson(Discrete):
 
 
 class Binom(Discrete):
-    """The binomial distribution: of `n` draws, each has the probability `p`."""
+    """The binomial distribution of `n` draws with probability `p`."""
 
     def logarithm(self, k, n, p):
         choices = gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0)
@@ -60,8 +60,8 @@ class Binom(Discrete):
         return np.logical_and(np.logical_and(np.greater_equal(n, 0), whole(n)), _is_share(p))
 
     def logpmf(self, k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
-        """k log(p) + (n - k) log(1 - p) + log(n! / k! / (n - k)!), of k - loc; -inf where that is
-        no count up to n. Its derivative is one in p; n is a whole number.
+        """k log(p) + (n - k) log(1 - p) + log(n! / k! / (n - k)!), of k - loc; -inf if that is
+        not a count up to n. It has a derivative in p; n is an integer.
 
         >>> float(nbgrad.stats.binom.logpmf(1, 2, 0.5))
         -0.6931471805599453
@@ -70,7 +70,7 @@ class Binom(Discrete):
 
 
 class Bernoulli(Discrete):
-    """The distribution of one draw, 1 with the probability `p` and else 0."""
+    """The distribution of one draw, which is 1 with probability `p`, else 0."""
 
     def logarithm(self, k, p):
         return xlogy(k, p) + xlog1py(1.0 - k, -p)
@@ -82,7 +82,7 @@ class Bernoulli(Discrete):
         return _is_share(p)
 
     def logpmf(self, k: Any, p: Any, loc: Any = 0) -> Any:
-        """log(p) for k - loc = 1 and log(1 - p) for 0, else -inf. Its derivative is one in p alone.
+        """log(p) for k - loc = 1 and log(1 - p) for 0, else -inf. It has a derivative in p only.
 
         >>> float(nbgrad.stats.bernoulli.logpmf(1, 0.25))
         -1.3862943611198906

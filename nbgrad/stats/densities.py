@@ -1,4 +1,4 @@
-"""What log densities have in common: location and scale, supports, parameters that are none."""
+"""Base classes of distributions: location and scale, supports, and invalid parameters."""
 
 import math
 from collections.abc import Callable
@@ -14,7 +14,7 @@ __all__ = ["Continuous", "Discrete", "chosen", "operand", "plain", "whole"]
 
 
 def operand(x: Any) -> Any:
-    """An argument as an array of floats; numbers of Python's stay, as they promote nothing."""
+    """An argument as an array of floats; Python numbers stay numbers, for promotion."""
     if is_a(x, (int, float)):
         return x
     x = given(x)
@@ -22,12 +22,12 @@ def operand(x: Any) -> Any:
 
 
 def chosen(condition: Any, x: Any, other: float) -> Any:
-    """x where the condition holds: a truth, or many."""
+    """x where the condition, a bool or an array, is true."""
     return x if condition is True or condition is np.True_ else np.where(condition, x, other)
 
 
 def plain(out: Any) -> Any:
-    """A plain array without axes as the number that it is."""
+    """A plain array without axes as a NumPy scalar."""
     return out[()] if is_a(out, np.ndarray) else out
 
 
@@ -41,11 +41,11 @@ def _less(x: Any, loc: Any) -> Any:
 
 
 class Continuous:
-    """A distribution on the line: `standard` is its log density at loc 0 and scale 1, `below` the
-    probability of at most y there, and `shapes` names its other parameters.
+    """A continuous distribution: `standard` is its log density at loc 0 and scale 1, `below` the
+    distribution function there, and `shapes` names its other parameters.
 
-    `outside(y, *shapes)` tells what lies outside of its support, in which `inner` is a point, and
-    `valid(*shapes)` for which shape parameters it is one.
+    `outside(y, *shapes)` is true outside of the support, which contains the point `inner`, and
+    `valid(*shapes)` is true for valid shape parameters.
     """
 
     inner = 0.5
@@ -64,7 +64,7 @@ class Continuous:
             y, is_one = _less(x, loc), is_a(scale, (int, float)) and scale == 1
             y = y if is_one else y / scale
             outside = self.outside(y, *shapes)
-            # Where no density is, none is computed: its derivative might be no number.
+            # Replaced outside of the support, where the derivative might be nan.
             inside = y if outside is False else np.where(outside, self.inner, y)
             out = self.standard(inside, *shapes)
             out = out if is_one else out - np.log(scale)
@@ -99,8 +99,8 @@ class Continuous:
 
 
 class Discrete:
-    """A distribution of counts, by `logarithm`, that of its probabilities; `highest` is the last
-    count."""
+    """A discrete distribution: `logarithm` is the logarithm of its probabilities, and `highest` the
+    largest count."""
 
     logarithm: Callable[..., Any]
     logpmf: Callable[..., Any]
@@ -112,7 +112,7 @@ class Discrete:
         return np.exp(self.logpmf(*args, **options))
 
     def located(self, k: Any, shapes: tuple, loc: Any) -> Any:
-        """The log probability of k, which is none of a real number: it has no derivative in k."""
+        """The log probability of k, without a derivative in k."""
         shapes = tuple(map(operand, shapes))
         k = _less(stopped(operand(k)), stopped(operand(loc)))
         with np.errstate(all="ignore"):

@@ -8,9 +8,9 @@ import numpy as np
 from ..core.array import Array
 from ..core.primitive import shape_of
 from ..errors import DimensionMismatch
-from ..rules.cholesky import cholesky
+from ..rules.linalg.cholesky import cholesky
+from ..rules.linalg.triangular import solve_triangular
 from ..rules.nondiff import stopped
-from ..rules.triangular import solve_triangular
 from ..runtime.kinds import is_a
 from ..special import gammaln, xlogy
 from .densities import operand, plain, whole
@@ -27,10 +27,10 @@ class MultivariateNormal:
         Arguments:
             x: vectors (..., d); numbers (...) of one dimension, as in SciPy.
             mean: a vector (d,); zeros where it is None.
-            cov: a positive definite matrix (d, d), of which the symmetric part counts; a vector
-                (d,) is its diagonal, and a number a multiple of the unit matrix.
-            allow_singular: of a plain cov; a tracked one is positive definite, as there is no
-                derivative in a singular one.
+            cov: a positive definite matrix (d, d), whose symmetric part is used; a vector (d,) is
+                its diagonal, and a number a multiple of the identity matrix.
+            allow_singular: for a plain cov only; a tracked one must be positive definite, since
+                there is no derivative at a singular one.
 
         Returns the numbers (...), without axes of length 1 as in SciPy. The gradient in a matrix
         is symmetric.
@@ -81,8 +81,8 @@ class MultivariateNormal:
 
 
 def _on_subspace(centred: Any, cov: Any, d: int) -> Any:
-    """The log density of a plain cov that may be singular: of the subspace that it spans, and -inf
-    beside it."""
+    """The log density for a plain cov that may be singular: on its range, and -inf outside of
+    it."""
     values, vectors = np.linalg.eigh(np.eye(d) * cov if np.ndim(cov) < 2 else np.asarray(cov))
     usual = 1e3 if values.dtype == np.float32 else 1e6  # as in SciPy
     least = usual * np.finfo(values.dtype).eps * np.max(np.abs(values))
@@ -98,7 +98,7 @@ def _on_subspace(centred: Any, cov: Any, d: int) -> Any:
 
 
 def _dimension(mean: Any, cov: Any) -> int:
-    """The dimension that mean and covariance have. Raises DimensionMismatch where they differ."""
+    """The dimension of mean and covariance. Raises DimensionMismatch if they differ."""
     shape = shape_of(cov)
     d = math.prod(shape_of(mean)) if mean is not None else shape[0] if len(shape) > 1 else 1
     wrong = len(shape) > 2 or (d != 1 and shape not in ((), (d,), (d, d)))
@@ -124,12 +124,12 @@ def _points(x: Any, d: int) -> Any:
 
 
 def _close(total: Any, dtype: Any) -> Any:
-    """Whether sums are 1 to rounding."""
+    """Whether sums are 1 up to rounding."""
     return np.less_equal(np.abs(1.0 - total), max(1e-9, 10 * float(np.finfo(dtype).eps)))
 
 
 class Multinomial:
-    """The distribution of how often each of several outcomes comes, in `n` draws."""
+    """The multinomial distribution: the counts of several outcomes in `n` draws."""
 
     def logpmf(self, x: Any, n: Any, p: Any) -> Any:
         """The sum of x log(p) - log(x!) along the last axis, and log(n!).
@@ -137,11 +137,11 @@ class Multinomial:
         Arguments:
             x: counts (..., k), whose sum is n.
             n: the numbers (...) of draws.
-            p: probabilities (..., k), whose sum is 1: the last one is taken for 1 minus the others,
-                as in SciPy, so that its derivative is in them.
+            p: probabilities (..., k), whose sum is 1. The last one is computed as 1 minus the
+                others, as in SciPy, so that its derivative is in them.
 
-        Returns the numbers (...): -inf where x are no counts with the sum n, nan where n or p are
-        no such numbers. Its derivative is one in p alone.
+        Returns the numbers (...): -inf if x are not counts with sum n, nan for invalid n or p. It
+        has a derivative in p only.
 
         >>> float(nbgrad.stats.multinomial.logpmf([1, 1], 2, [0.5, 0.5]))
         -0.6931471805599453
@@ -153,7 +153,7 @@ class Multinomial:
                 "their last axis holds the outcomes"
             )
         rest = 1.0 - np.sum(p[..., :-1], axis=-1, keepdims=True)
-        # The number that is given, where it is that to rounding, with the derivative of the rest.
+        # The given value, if it is equal up to rounding, with the derivative of the rest.
         last = stopped(p[..., -1:])
         near = _close(stopped(np.sum(p, axis=-1, keepdims=True)), p.dtype)
         rest = rest + np.where(near, last - stopped(rest), 0.0)

@@ -8,8 +8,8 @@ import pytest
 from nbgrad.eager.emission import pullback_kernel, pullback_of
 from nbgrad.kernels.logsoftmax import softmax
 from nbgrad.kernels.shapes import Pattern
+from nbgrad.rules.arithmetic import multiply
 from nbgrad.rules.elementary import tanh
-from nbgrad.rules.elementwise import multiply
 
 
 def count(kernel, reads, shapes, *sizes):

@@ -18,7 +18,7 @@ from surface_calls import CALLS, DATA, function_of, results
 
 import nbgrad
 from nbgrad.core.array import functions
-from nbgrad.rules.surface import surface, unknown
+from nbgrad.rules.coverage import surface, unknown
 
 ENTRIES = list(surface())
 DEPRECATED = {
@@ -32,8 +32,9 @@ def test_nothing_of_numpy_is_unknown():
     missing = unknown()
     assert not missing, (
         f"NumPy {np.__version__} has {', '.join(missing)}, of which nbgrad says nothing: write "
-        "each as a function with @implements in nbgrad/rules/, or refuse it with the way round in "
-        "nbgrad/rules/refused.py, or name it in nbgrad/rules/surface.py with why it has no gradient"
+        "each as a function with @implements in nbgrad/rules/, or refuse it with an alternative in "
+        "nbgrad/rules/refused.py, or name it in nbgrad/rules/coverage.py with why it has no "
+        "gradient"
     )
 
 

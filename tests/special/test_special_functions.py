@@ -14,10 +14,10 @@ from children import run
 import nbgrad
 from nbgrad import NoRuleError, special, track
 from nbgrad.kernels.scalar import library
-from nbgrad.rules import gammas
-from nbgrad.rules.refused_special import REFUSED
-from nbgrad.rules.surface_special import special as entries
-from nbgrad.rules.surface_special import unknown_special
+from nbgrad.rules.refused import REFUSED
+from nbgrad.rules.special import gammas
+from nbgrad.rules.special.coverage import special as entries
+from nbgrad.rules.special.coverage import unknown_special
 
 X = np.array([[0.3, -1.2, 2.0], [0.0, 0.7, -0.4]])
 
@@ -91,8 +91,8 @@ def test_nothing_of_scipy_special_is_unknown():
     missing = unknown_special()
     assert not missing, (
         f"SciPy {scipy.__version__} has {', '.join(missing)}, of which nbgrad says nothing: write "
-        "each in nbgrad/rules/, or refuse it with the way round in rules/refused_special.py, or "
-        "name it in nbgrad/rules/surface_special.py with why it has no gradient"
+        "each in nbgrad/rules/, or refuse it with the way round in rules/refused.py, or "
+        "name it in nbgrad/rules/special/coverage.py with why it has no gradient"
     )
 
 

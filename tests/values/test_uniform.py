@@ -6,7 +6,7 @@ import pytest
 import nbgrad
 from nbgrad.core.primitive import Primitive
 from nbgrad.eager import plans
-from nbgrad.rules.sums import SumPlan
+from nbgrad.eager.sums import SumPlan
 from nbgrad.threads import pieces
 
 COLUMNS = 23

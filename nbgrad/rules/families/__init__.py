@@ -1,11 +1,11 @@
-"""Families of primitives: what is derived from the little that a row states.
+"""Families of primitives, which derive all rules from the arguments of a row.
 
-* `Elementwise`: a scalar body and one partial an argument. The pullback is `scale(ct, partial)`,
+* `Elementwise`: a scalar body and one partial per argument. The pullback is `scale(ct, partial)`,
   the pushforward the sum of `scale(tangent, partial)`.
 * `Linear`: the op and its transpose. The pushforward is the op itself.
 * `Bilinear`: the op and the transposes in its left and its right argument.
-* `Custom`: pullback and pushforward written out, in NumPy terms.
-* `Nondifferentiable`: values only, such as comparisons.
+* `Custom`: an explicit pullback and pushforward, in NumPy terms.
+* `Nondifferentiable`, `WithoutDerivative`: values only, such as comparisons and positions.
 
 A partial is a straight-line NumPy expression in the arguments and the output. It is recorded on
 symbols for the kernels and for static programs, runs on tracked and dual values for higher order,
@@ -13,7 +13,8 @@ and on plain arrays as the reference of the tests.
 """
 
 from ..dtypes import FLOATS, float_type
-from .arrays import Bilinear, Custom, Linear, Written, zeros_like
+from .arrays import Bilinear, Custom, Linear, WithoutDerivative, Written, zeros_like
+from .functions import elementwise_function, scipy_function
 from .samples import (
     Dominant,
     Interval,
@@ -46,10 +47,12 @@ __all__ = [
     "Linear",
     "Nondifferentiable",
     "Sample",
+    "WithoutDerivative",
     "Written",
     "above_one",
     "definite",
     "elementwise",
+    "elementwise_function",
     "float_type",
     "in_doubles",
     "is_finite",
@@ -59,6 +62,7 @@ __all__ = [
     "sample",
     "scale",
     "scaled",
+    "scipy_function",
     "ufunc_primitives",
     "zeros_like",
 ]

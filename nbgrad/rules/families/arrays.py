@@ -1,4 +1,4 @@
-"""Families whose rows bring functions of whole arrays, and their derivatives."""
+"""Families of primitives that are given by functions of whole arrays."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -8,19 +8,18 @@ import numpy as np
 
 from ...core.array import Array
 from ...core.primitive import Primitive, bind, shape_of
-from .. import batching, structure
+from .. import batching, jacobian
 
 
 class Written(Primitive):
-    """A primitive with functions of its own: `compute(*args, **params)` on plain arrays, and
-    `infer` from Avals to an Aval. `fused`, of the signature of the family's rule, may do the
-    pullback on plain arrays by kernels.
+    """A primitive given by `compute(*args, **params)` on plain arrays, and `infer` from Avals to an
+    Aval. `fused`, with the signature of the family's rule, may compute the pullback on plain arrays
+    by kernels.
 
-    `along` names the parameter that holds the axes along which the primitive works, "" where it
-    works along none: it keeps all others apart, so that samples are one more axis in front, and the
-    Jacobian falls into blocks. Where it is not so simple, `batch` is the rule over samples
-    (`rules/batching.py`), and `blocks` the structure of its Jacobian (`rules/structure.py`). The
-    other facts are those of a `Primitive`.
+    `along` names the parameter that holds the axes along which the primitive works, "" for none. It
+    is independent along all other axes, from which its batching rule and the blocks of its Jacobian
+    follow. For other primitives, `batch` is the batching rule (`rules/batching.py`), and `blocks`
+    the structure of the Jacobian (`rules/jacobian.py`). The other facts are those of a `Primitive`.
     """
 
     def __init__(
@@ -52,15 +51,15 @@ class Written(Primitive):
 
 
 def _blocks_along(name: str, shapes: Sequence, i: int, out: tuple, **params) -> int:
-    """The blocks of a primitive that works along the axes in the parameter of that name."""
-    return structure.before(params[name] if name else (), shapes[i])
+    """The Jacobian blocks of a primitive along the axes in the parameter `name`."""
+    return jacobian.before(params[name] if name else (), shapes[i])
 
 
 class Linear(Written):
     """An op that is linear in all its array arguments together.
 
-    `transpose(ct, args, **params)` gives the cotangents of all arguments; it may read their shapes
-    and dtypes, not their values.
+    `transpose(ct, args, **params)` returns the cotangents of all arguments; it may read their
+    shapes and dtypes, not their values.
     """
 
     linear = True
@@ -143,10 +142,10 @@ class Bilinear(Written):
 
 
 class Custom(Written):
-    """Pullback and pushforward written out, for what belongs to no other family.
+    """A primitive with an explicit pullback and pushforward, for ops of no other family.
 
     `rule(ct, out, args, need, **params)` and `push(tangents, out, args, **params)` are in NumPy
-    terms. `reads` are the positions of the arguments that the rule reads; all where it is None.
+    terms. `reads` are the positions of the arguments that the rule reads; None means all.
 
     `slopes`, of a row of one argument, are kernels for the two passes of a second derivative:
     `(tangent, pullback)`. `tangent(x, out, x_dot, **params)` is that of the result, and
@@ -176,6 +175,12 @@ class Custom(Written):
 
     def residuals(self, need, count, **params):
         return tuple(range(count)) if self._reads is None else tuple(self._reads)
+
+
+class WithoutDerivative(Written):
+    """An op whose values have no derivative, such as positions and signs."""
+
+    differentiable = False
 
 
 def zeros_like(x):

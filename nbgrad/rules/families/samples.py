@@ -1,4 +1,4 @@
-"""What tests draw arguments from: intervals, and the calls that a row lists."""
+"""Arguments for the tests of rows: intervals to draw from, and sample calls."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -7,14 +7,14 @@ import numpy as np
 
 
 class Interval(NamedTuple):
-    """Where an argument may lie: tests draw from it uniformly."""
+    """The interval from which tests draw an argument uniformly."""
 
     low: float
     high: float
 
 
 class Dominant(Interval):
-    """Square matrices with such elements, and 2 more on the diagonal: far from singular."""
+    """Square matrices of such elements plus 2 on the diagonal, far from singular."""
 
 
 reals = Interval(-2.5, 2.5)
@@ -24,7 +24,7 @@ definite = Dominant(-0.4, 0.4)
 
 
 class Sample(NamedTuple):
-    """One call that tests make: arguments (a shape drawn from `domain`, or a given array), and
+    """A call in tests: arguments (shapes of arrays drawn from `domain`, or arrays) and
     parameters."""
 
     args: tuple[Any, ...]
@@ -33,17 +33,17 @@ class Sample(NamedTuple):
 
 
 def sample(*args, domain: Interval = reals, **params) -> Sample:
-    """A test call: a tuple of ints is the shape of a random array, anything else itself."""
+    """A sample call: a tuple of ints is the shape of a random array, other arguments are values."""
     return Sample(args, params, domain)
 
 
 def in_doubles(name: str) -> Callable:
-    """A function of `scipy.special` as a reference: in float64, and rounded to the dtype to which
-    NumPy promotes its arguments. Some of SciPy's own loops lose digits in float32 and, up to 1.17,
-    take numbers of Python's for float64."""
+    """A function of `scipy.special` as a reference, computed in float64 and rounded to the promoted
+    dtype. Some of SciPy's loops lose digits in float32 and, up to 1.17, take Python numbers as
+    float64."""
 
     def reference(*args):
-        from scipy import special  # here, as only tests ask
+        from scipy import special  # imported by tests only
 
         wide = getattr(special, name)(*(np.asarray(arg, np.float64) for arg in args))
         return wide.astype(np.result_type(*args))

@@ -1,4 +1,4 @@
-"""Families whose rows are a scalar body: elementwise functions, and comparisons and their kin."""
+"""Families of primitives given by scalar code: elementwise functions and comparisons."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -15,32 +15,44 @@ from ...errors import NoRuleError
 from ...ir.scalar import Expr
 from ...kernels import shapes
 from ...runtime.kinds import is_a
-from .. import batching, dtypes, simpler, structure
+from .. import batching, dtypes, jacobian, simplify
 from ..dtypes import FLOATS, float_type, require_real
 from ..forms import scalar
 from .arrays import zeros_like
 from .samples import Interval, reals
 
 
-class Elementwise(Primitive):
+class ScalarCode(Primitive):
+    """A primitive whose static form is its scalar body, and whose arguments broadcast."""
+
+    conditions: tuple[int, ...] = ()
+    requires: tuple[str, str] | None = None
+
+    def batch(self, size, args, batched, **params):
+        return batching.broadcast(self, size, args, batched, **params)
+
+    def form(self, graph, symbol, *args):
+        return scalar.elementwise(self, graph, symbol, args)
+
+
+class Elementwise(ScalarCode):
     """One scalar body and its partials.
 
     `body` is scalar code over `x`, `y`, `z`, as text or parsed (or a function from static
     parameters to it).
     `partials[i](*args, out, **params)` is the derivative with respect to argument i; None where
-    there is none, as for a condition; a text where it is refused, such as the name of the argument
-    and the way round: then that argument must be plain. `kinks` lists `(arguments, gradient)` at
-    points where the derivative is a convention. `kernels` are a forward and a pullback written by
-    hand, used in place of the emitted ones where all arguments have one shape; they take what those
-    take.
+    there is none, as for a condition; a text for an argument that must be plain, with the
+    alternative that the error names. `kinks` lists `(arguments, gradient)` at
+    points where the derivative is a convention. `kernels` are a handwritten forward and pullback
+    kernel that replace the emitted ones, with the same arguments, if all arguments have one shape.
 
-    Of integers and bools a primitive is what `plain` is, its NumPy function where that is a ufunc:
-    dtypes are NumPy's, and so are plain values. `whole` is the scalar body for integers, where it
-    is another one, and `requires` a condition on them and what is raised where it fails. A
-    primitive without `plain` gives floats. `operator` is the operator of Python that it is.
+    For integers and bools, `plain` gives the values and dtypes; by default it is the NumPy
+    function, if that is a ufunc. `whole` is the scalar body for integers, if it differs, and
+    `requires` a condition on them with the error message. A primitive without `plain` returns
+    floats. `operator` is the Python operator.
 
-    The other facts of a primitive (`Primitive`) follow: the static form is the body, and what it
-    means in NumPy is `reference`, `plain` or `function`.
+    The static form of the primitive is the body, and its definition in NumPy is `reference`,
+    `plain` or `function`.
     """
 
     plan_class = ElementwisePlan
@@ -90,7 +102,7 @@ class Elementwise(Primitive):
         return Aval.of(shape, self.loop_types(*map(dtypes.kind_of, avals), **params)[-1])
 
     def loop_types(self, *kinds, **params) -> tuple[np.dtype, ...]:
-        """The dtypes in which it takes arguments of these kinds, and that of its result."""
+        """The dtypes of the arguments and of the result, for these dtypes and number types."""
         floats = [k for i, k in enumerate(kinds) if i not in self.conditions]
         if self.plain is None or any(k is float or k in FLOATS for k in floats):
             dtype = float_type(*floats)
@@ -99,11 +111,8 @@ class Elementwise(Primitive):
             types = dtypes.loop_types(self.plain, *kinds, **params)
         return tuple(np.dtype(bool) if i in self.conditions else t for i, t in enumerate(types))
 
-    def batch(self, size, args, batched, **params):
-        return batching.elementwise(self, size, args, batched, **params)
-
     def _floats(self, args, out):
-        """Arguments as partials take them: in the dtype of the result, as a loop has them."""
+        """The arguments of partials: cast to the dtype of the result, as in a loop."""
         return [
             x.astype(out.dtype)
             if i not in self.conditions and getattr(x, "dtype", out.dtype) != out.dtype
@@ -111,15 +120,12 @@ class Elementwise(Primitive):
             for i, x in enumerate(args)
         ]
 
-    def form(self, graph, symbol, *args):
-        return scalar.elementwise(self, graph, symbol, args)
-
     def blocks(self, shapes, i, out, **params):
-        return structure.elementwise(shapes, i, out)
+        return jacobian.elementwise(shapes, i, out)
 
     def constant(self, i: int, **params) -> float | None:
-        """The partial with respect to argument i, where it is one number whatever the arguments:
-        then it asks nothing of them. Users' own partials are not asked."""
+        """The partial with respect to argument i, if it is a constant, else None. Partials given by
+        users are not called."""
         partial = self.partials[i]
         if partial is None:
             return 0.0
@@ -133,7 +139,7 @@ class Elementwise(Primitive):
         return self.constant(i, **params) in (0, 1, -1)
 
     def require_partials(self, wanted: Iterable[bool]) -> None:
-        """Raise NoRuleError where an argument is differentiated whose derivative is refused."""
+        """Raise NoRuleError if the derivative in a differentiated argument is refused."""
         for i, is_wanted in enumerate(wanted):
             if is_wanted and i in self.refusals:
                 raise NoRuleError(f"{self.name} has no derivative in {self.refusals[i]}")
@@ -157,8 +163,8 @@ class Elementwise(Primitive):
         return sum(terms[1:], terms[0]) if terms else zeros_like(out)
 
 
-class Nondifferentiable(Primitive):
-    """Values without derivative: comparisons and their kin give plain arrays."""
+class Nondifferentiable(ScalarCode):
+    """Comparisons and tests: plain arrays without a derivative."""
 
     differentiable = False
 
@@ -175,11 +181,9 @@ class Nondifferentiable(Primitive):
         super().__init__(name or function.__name__, function, samples=samples, **facts)
         self.body = body
         self.whole = whole or body
-        self.conditions = ()
-        self.requires = None
 
     def loop_types(self, *kinds, **params) -> tuple[np.dtype, ...]:
-        """The dtypes in which it takes arguments of these kinds, and that of its result."""
+        """The dtypes of the arguments and of the result, for these dtypes and number types."""
         return dtypes.loop_types(self.function, *kinds)
 
     def evaluate(self, *args, **params):
@@ -193,15 +197,9 @@ class Nondifferentiable(Primitive):
         shape = shapes.broadcast(self.name, *(a.shape for a in avals if isinstance(a, Aval)))
         return Aval.of(shape, np.dtype(bool))
 
-    def batch(self, size, args, batched, **params):
-        return batching.elementwise(self, size, args, batched, **params)
-
-    def form(self, graph, symbol, *args):
-        return scalar.elementwise(self, graph, symbol, args)
-
 
 def elementwise(function, body, partials, **options) -> Elementwise:
-    """Register an elementwise primitive; its ufunc, where it has one, then takes Arrays."""
+    """Register an elementwise primitive; its ufunc, if it has one, then takes Arrays."""
     primitive = Elementwise(function, body, partials, **options)
     if isinstance(function, np.ufunc):
         functions[function] = _front(primitive)
@@ -225,31 +223,31 @@ def _front(primitive: Primitive) -> Callable:
 
 
 ufunc_primitives: dict[np.ufunc, Primitive] = {}
-"""Ufuncs that mean one primitive and nothing else, for the short way in."""
+"""Ufuncs that are one primitive, for the fast path."""
 
 
 def scaled(ct, partial):
-    """`ct * partial`, where a zero of either gives zero even if the other is inf or nan."""
+    """`ct * partial`, which is zero if either is zero, even if the other is inf or nan."""
     if is_a(partial, (int, float)) and np.isfinite(partial):
         if partial == 0:
             return np.where(False, ct, 0.0)
         return ct if partial == 1 else ct * float(partial)
     if type(ct) is type(partial) is np.ndarray and ct.size == 1 and 0.0 < abs(ct.item()) < math.inf:
-        return ct * partial  # without a kernel, as no zero meets inf or nan
+        return ct * partial  # without a kernel: no zero is multiplied by inf or nan
     return bind(scale, ct, partial)
 
 
 def is_finite(x: Any) -> bool:
-    """Whether all numbers of any kind of array but a recorded one are finite: kernels that multiply
-    derivatives by themselves are for those, as 0 times inf is nan there."""
+    """Whether all elements of an array that is not recorded are finite. Kernels that multiply
+    derivatives need this, since 0 times inf is nan there."""
     while isinstance(x, Array):
         x = x.below
     return math.isfinite(x.item()) if x.size == 1 else bool(np.isfinite(x).all())
 
 
-# The one place of the strong zero: bilinear in the cotangent and the partial, so that the
-# derivative with respect to a zero cotangent is the partial, as transposition needs. Products along
-# a path are then the same whichever end they are begun at.
+# The only place where 0 times inf is 0. It is bilinear in the cotangent and the partial, so that
+# the derivative with respect to a zero cotangent is the partial, as transposition needs, and
+# products along a path do not depend on the order.
 scale = elementwise(
     None,
     "select((x == 0.0) | (y == 0.0), 0.0, x * y)",
@@ -257,6 +255,6 @@ scale = elementwise(
     domains=[reals, reals],
     name="scale",
     reference=lambda x, y: np.where((x == 0) | (y == 0), 0, x * y),
-    simplify=simpler.without_one,
+    simplify=simplify.without_one,
     notes="a product of derivatives with a factor 0 is 0, even beside inf and nan",
 )

@@ -14,12 +14,12 @@ from ...runtime.kinds import is_a
 from ..dtypes import BOOL, INT
 
 HOLE = "position"
-"""Stands in a static index for a position that is an argument of the op."""
+"""Placeholder in a static index for a position that is an argument of the op."""
 
 
 def template_of(index: Any, shape: tuple[int, ...]) -> tuple[list[Any], tuple, int, tuple]:
-    """How an index reads an array of `shape`: for each of its axes an `Axis`, or an array of
-    integers; the shape of the result; the place and the shape of the arrays' axes in it."""
+    """The access pattern of an index into an array of `shape`: an `Axis` or an array of integers
+    for each axis; the shape of the result; the position and the shape of the arrays' axes in it."""
     template, out, place, joint = outline_of(index, shape)
     for axis, part in enumerate(template):
         if is_a(part, np.ndarray):
@@ -28,7 +28,7 @@ def template_of(index: Any, shape: tuple[int, ...]) -> tuple[list[Any], tuple, i
 
 
 def outline_of(index: Any, shape: tuple[int, ...]) -> tuple[list[Any], tuple, int, tuple]:
-    """`template_of` without a look at the numbers in arrays."""
+    """`template_of` without inspecting the values of arrays."""
     parts = list(index) if isinstance(index, tuple) else [index]
     flat: list[Any] = []
     for part in parts:
@@ -50,9 +50,8 @@ def outline_of(index: Any, shape: tuple[int, ...]) -> tuple[list[Any], tuple, in
         )
     if arrays:
         flat = [np.asarray(p) if is_a(p, (int, np.integer)) else p for p in flat]
-    # Arrays have their axes in one place: theirs, or the first where anything parts them, were it
-    # an ellipsis of no axes. So has True or False, for which there is one axis, and what parts it
-    # from a number.
+    # The axes of arrays are in one place: theirs, or the front if anything separates them, even an
+    # ellipsis of no axes. The same holds for True or False, which has one axis, and numbers.
     joined = [i for i, part in enumerate(flat) if (arrays or truths) and _is_position(part)]
     together = not joined or len(joined) == joined[-1] - joined[0] + 1
     if truths:
@@ -97,7 +96,7 @@ def _is_position(part: Any) -> bool:
 
 
 def _require_fitting(parts: Sequence[Any], shape: tuple[int, ...]) -> None:
-    """Raise IndexError for a mask over an axis whose length is not known."""
+    """Raise IndexError for a mask over an axis of a named size."""
     masks = [p for p in parts if is_a(p, np.ndarray) and p.dtype == bool and p.ndim]
     for mask in masks:
         at = shape[: mask.ndim] if parts[0] is mask else None
@@ -106,8 +105,8 @@ def _require_fitting(parts: Sequence[Any], shape: tuple[int, ...]) -> None:
 
 
 def _along(part: slice, n: int) -> tuple[int, int, int]:
-    """Where a slice of n elements starts, how many it takes, and its step. Of named sizes, what
-    NumPy would clip must not be clipped."""
+    """The start, length and step of a slice of n elements. For named sizes, bounds that NumPy would
+    clip are conditions of the program."""
     if not any(map(is_dynamic, (n, part.start, part.stop))):
         start, stop, step = part.indices(n)
         return start, len(range(start, stop, step)), step
@@ -134,14 +133,14 @@ def _along(part: slice, n: int) -> tuple[int, int, int]:
 
 
 def _position(part: int, n: int) -> int:
-    """A position that may count from the end, counted from the start."""
+    """A position, counted from the start if it is negative."""
     if is_dynamic(n) or is_dynamic(part):
         return part if part >= 0 else n + part
     return int(part) % n if n else 0
 
 
 def _is_truth(part: Any) -> bool:
-    """Whether a part of an index is True or False, as a mask without axes."""
+    """Whether a part of an index is True or False, a mask without axes."""
     truth = is_a(part, (bool, np.bool_))
     return truth or (is_a(part, np.ndarray) and part.dtype == bool and not part.ndim)
 
@@ -153,7 +152,8 @@ def _takes_nothing(index: Any) -> bool:
 
 
 def _regular(index: np.ndarray, place: int, joint: tuple, n: int) -> Any:
-    """An array of equal steps along one axis as an `Axis`; other arrays with no negative index."""
+    """An `Axis` for an array of equal steps along one axis; other arrays without negative
+    indices."""
     if is_dynamic(n) and index.size:
         require_least(n, tagged(int(index.max()) + 1))
         require_least(n, tagged(-int(index.min())))
@@ -196,7 +196,7 @@ def _template(graph: Any, index: Any, given: Sequence[Any], shape: tuple):
 
 
 def _positive(graph: Any, value: Any, n: int) -> Any:
-    """Positions that count from the end, counted from the start."""
+    """Positions with negative ones counted from the start."""
     message = f"an index is out of bounds for an axis of length {n}"
     value = graph.within(graph.cast(value, INT), -n, n, message)
     zero, size = graph.full(0, (), INT), graph.full(n, (), INT)
@@ -205,7 +205,7 @@ def _positive(graph: Any, value: Any, n: int) -> Any:
 
 
 def gather(graph: Any, symbol: Symbol, x: Any, *given: Any) -> Any:
-    """Elements at an index, whose holes `given` fill."""
+    """Elements at an index, with its holes filled by `given`."""
     x = graph.cast(x, symbol.dtype)
     if _takes_nothing(symbol.params["index"]):
         return graph.full(0, symbol.shape, x.dtype)
@@ -234,7 +234,7 @@ def _padded(graph: Any, ct: Any, axes: Sequence[Axis], shape: tuple) -> Any | No
 
 
 def _region(graph: Any, ct: Any, axes: Sequence[Axis]) -> tuple[Any, list[int]] | None:
-    """The block that slices select, in order of the source's axes, and where it starts."""
+    """The block that slices select, in the order of the source's axes, and its start."""
     outs = [axis.out for axis in axes if axis.out is not None]
     if len(set(outs)) != len(outs):
         return None

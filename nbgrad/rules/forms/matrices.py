@@ -13,20 +13,20 @@ from ..dtypes import BOOL
 
 
 def _factored(graph: Any, symbol: Symbol, x: Any) -> tuple[Any, int, int]:
-    """The factors of matrices, which every op on them shares; how many, and of how many rows."""
+    """The LU factors of matrices, shared by all ops; their number and their number of rows."""
     n, count = x.shape[-1], math.prod(x.shape[:-2])
     x = graph.reshape(graph.cast(x, symbol.dtype), (count, n, n))
     return graph.call((count, n + 1, n), x.dtype, (x,), "factored", (count, n)), count, n
 
 
 def _diagonals(graph: Any, symbol: Symbol, lu: Any) -> Any:
-    """Numbers of each matrix whose product is its determinant."""
+    """The diagonals of the upper factors, whose products are the determinants."""
     count, n = lu.shape[0], lu.shape[-1]
     return graph.call((count, n), symbol.dtype, (lu,), "diagonals", (count, n))
 
 
 def _require(graph: Any, symbol: Symbol, numbers: Any, condition: str, what: str) -> None:
-    """LinAlgError where the least number is not so, once the program has run."""
+    """Raise LinAlgError at run time unless the smallest number meets the condition."""
     if numbers.size:
         least = graph.reduce(MINIMUM, numbers, range(len(numbers.shape)))
         primitive: Any = symbol.primitive
@@ -35,7 +35,7 @@ def _require(graph: Any, symbol: Symbol, numbers: Any, condition: str, what: str
 
 
 def _regular(graph: Any, symbol: Symbol, x: Any) -> tuple[Any, int, int]:
-    """Factors of matrices that must have an inverse, with their number and size."""
+    """LU factors of matrices that must be regular, with their number and size."""
     lu, count, n = _factored(graph, symbol, x)
     sizes = graph.map("abs(x)", (_diagonals(graph, symbol, lu),), symbol.dtype)
     _require(graph, symbol, sizes, "x != 0.0", "a singular")
@@ -58,7 +58,7 @@ def solve(graph, symbol, x, y):
 
 
 def of_diagonals(body: str, kind: Reduction) -> Callable:
-    """The form of rows that join `body` of the elements on the diagonal of an upper factor."""
+    """The form of rows that reduce `body` of the diagonals of the upper factors."""
 
     def form(graph, symbol, x):
         lu, _, _ = _factored(graph, symbol, x)
@@ -102,7 +102,7 @@ def triangular(graph, symbol, a, y):
 
 
 def banded(graph, symbol, ab, y):
-    """Beside the solution, each row has the room for its band that pivoting needs."""
+    """The buffer holds for each row its band, widened for pivoting, and the solution."""
     lead, (n, m) = symbol.shape[:-2], symbol.shape[-2:]
     count, (lower, upper) = math.prod(lead), (symbol.params[key] for key in ("lower", "upper"))
     bands, width = lower + upper + 1, 2 * lower + upper + 1
@@ -128,7 +128,7 @@ def exponential(graph, symbol, x):
 
 
 def _exponentials(graph, x):
-    """The first of six matrices that the sum needs room for."""
+    """The exponentials: the first of six matrices of scratch space."""
     count, n, _ = x.shape
     room = graph.call((count, 6, n, n), x.dtype, (x,), "exponentials", (count, n))
     axes = [Axis(0, 0, 1), Axis(None, 0, 0), Axis(1, 0, 1), Axis(2, 0, 1)]

@@ -12,7 +12,7 @@ from ..dtypes import BOOL, INT
 
 
 def _rows(graph, x, axis):
-    """x with the axis last, and the order that takes it back."""
+    """x with the axis last, and the inverse permutation."""
     n = len(x.shape)
     order = (*(i for i in range(n) if i != axis), axis)
     return graph.transpose(x, order), tuple(sorted(range(n), key=order.__getitem__))
@@ -24,7 +24,7 @@ def argsort(graph, symbol, x):
     *lead, n = moved.shape
     rows = math.prod(lead)
     places = tuple(sorted(set(symbol.params["kth"])))
-    # The second half is room to sort in.
+    # The second half is scratch space.
     if in_lanes(rows, n):
         found = graph.call((2, rows, n), INT, (moved,), "ordered_together", (rows, n))
     elif places:
@@ -41,7 +41,7 @@ def _first(graph, pair):
 
 
 def extreme(kind: Reduction) -> Callable:
-    """The form of the first position of the largest or the smallest; of a nan, where there is."""
+    """The form of argmax or argmin: the first position, or that of the first nan."""
 
     def form(graph, symbol, x):
         axis = symbol.params["axis"]
@@ -71,8 +71,7 @@ def searchsorted(graph, symbol, a, v):
 
 
 def accumulate(graph, symbol, x):
-    """The first 1, 2, ... elements of a row joined, neighbours first, as `rules.scans.scanned` does
-    it: in as many steps as twice the length has digits."""
+    """The inclusive scan along the last axis, in 2 log2(n) steps, as in `rules.scans.scanned`."""
     body = f"{symbol.params['name']}(x, y)"
 
     def joined(a, b):

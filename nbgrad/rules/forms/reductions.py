@@ -12,16 +12,21 @@ from ..dtypes import INT
 
 
 def opened(graph: Any, value: Any, shape: tuple, axes: Sequence[int]) -> Any:
-    """A reduced value with its axes back, of length 1."""
+    """A reduced value with its axes restored, of length 1."""
     return graph.reshape(value, tuple(1 if i in axes else n for i, n in enumerate(shape)))
 
 
+def _wide(dtype: np.dtype) -> np.dtype:
+    """The dtype in which elements are added: 64 bits for narrow integers and bools."""
+    return dtype if dtype.itemsize == 8 or dtype.kind == "f" else INT
+
+
 def reduction(kind: Reduction) -> Callable:
-    """The form of rows that join elements over `axes`; narrow integers and bools in 64 bits."""
+    """The form of reductions over `axes`."""
 
     def form(graph, symbol, x):
-        wide = symbol.dtype if symbol.dtype.itemsize == 8 or symbol.dtype.kind == "f" else INT
-        if kind in (MAXIMUM, MINIMUM):  # of nothing there is none
+        wide = _wide(symbol.dtype)
+        if kind in (MAXIMUM, MINIMUM):  # undefined for no elements
             for axis in symbol.params["axes"]:
                 require_least(x.shape[axis], 1)
         total = graph.reduce(kind, graph.cast(x, wide), symbol.params["axes"])
@@ -47,7 +52,7 @@ def norm(graph, symbol, x):
 
 
 def row_sums(graph, symbol, x, y):
-    wide = symbol.dtype if symbol.dtype.itemsize == 8 or symbol.dtype.kind == "f" else INT
+    wide = _wide(symbol.dtype)
     products = graph.map("x * y", (graph.cast(x, wide), graph.cast(y, wide)), wide)
     total = graph.reduce(SUM, products, range(symbol.params["kept"], len(x.shape)))
     return graph.cast(total, symbol.dtype)
@@ -67,14 +72,14 @@ def recurrence(graph, symbol, a, b):
     return graph.call(symbol.shape, symbol.dtype, (a, b), name, sizes)
 
 
-def convolve(graph, symbol, x, y):
-    x, y = graph.cast(x, symbol.dtype), graph.cast(y, symbol.dtype)
-    return graph.call(symbol.shape, symbol.dtype, (x, y), "convolved", (x.size, y.size))
+def of_rows(name: str) -> Callable:
+    """The form of a function of two vectors that calls a kernel with their sizes."""
 
+    def form(graph, symbol, x, y):
+        x, y = graph.cast(x, symbol.dtype), graph.cast(y, symbol.dtype)
+        return graph.call(symbol.shape, symbol.dtype, (x, y), name, (x.size, y.size))
 
-def overlap(graph, symbol, x, y):
-    x, y = graph.cast(x, symbol.dtype), graph.cast(y, symbol.dtype)
-    return graph.call(symbol.shape, symbol.dtype, (x, y), "overlapped", (x.size, y.size))
+    return form
 
 
 def sliding(graph, symbol, v, x):
@@ -88,12 +93,12 @@ def sliding(graph, symbol, v, x):
 
 
 def matmul(graph, symbol, x, y):
-    wide = symbol.dtype if symbol.dtype.itemsize == 8 or symbol.dtype.kind == "f" else INT
+    wide = _wide(symbol.dtype)
     x, y = graph.cast(x, wide), graph.cast(y, wide)
     a = graph.reshape(x, (1, *x.shape)) if len(x.shape) == 1 else x
     b = graph.reshape(y, (*y.shape, 1)) if len(y.shape) == 1 else y
     lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    if lead and math.prod(b.shape[:-2]) == 1:  # one matrix for all: one product
+    if lead and math.prod(b.shape[:-2]) == 1:  # a shared matrix: one product
         rows = math.prod(a.shape[:-1])
         one = graph.matmul(graph.reshape(a, (rows, a.shape[-1])), graph.reshape(b, b.shape[-2:]))
         return graph.reshape(one, symbol.shape)

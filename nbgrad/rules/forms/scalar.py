@@ -1,4 +1,4 @@
-"""The static form of primitives that are scalar code: their body is their form."""
+"""The static form of primitives given by scalar code: their body."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from ..dtypes import BOOL, INT, kind_of
 
 
 def elementwise(primitive: Any, graph: Any, symbol: Symbol, args: tuple) -> Any:
-    """The body of a primitive over arguments in the dtypes in which NumPy takes them."""
+    """The body of a primitive, with arguments cast to the dtypes of NumPy's loop."""
     params, dtype = symbol.params, symbol.dtype
     *types, result = primitive.loop_types(*map(_kind, symbol.args), **params)
     whole = all(kind.kind in "iub" for kind in types)
@@ -32,15 +32,15 @@ def elementwise(primitive: Any, graph: Any, symbol: Symbol, args: tuple) -> Any:
 
 
 def _kind(x: Any) -> Any:
-    """What promotion asks of an argument: the dtype, or the type of a Python number."""
+    """The dtype of an argument, or the type of a Python number, for promotion."""
     if not isinstance(x, Symbol):
         return kind_of(x)
     return x.dtype if not x.weak else int if x.dtype.kind == "i" else float
 
 
 def _typed(graph: Any, symbol: Symbol, x: Any, value: Any, dtype: np.dtype) -> Any:
-    """An argument in the dtype in which an op takes it. A Python number must fit into it: that of a
-    constant is known now, that of others when the program runs."""
+    """An argument cast to the dtype of an op. A Python integer must be in its range: constants are
+    checked now, others at run time."""
     if dtype.kind in "iu" and dtype != INT and _kind(x) is int:
         low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
         if not isinstance(x, Symbol):

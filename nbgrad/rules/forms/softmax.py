@@ -1,4 +1,4 @@
-"""Static forms of softmax and its kin, losses over classes, and polynomials."""
+"""Static forms of softmax, logsoftmax and logsumexp, losses over classes, and polynomials."""
 
 import math
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from .reductions import opened
 
 
 def _shifted(graph: Any, x: Any, axes: Sequence[int]):
-    """`x - max`, its exponentials, their sums with the axes back, and the max."""
+    """`x - max`, its exponentials, their sums with the axes restored, and the max."""
     dtype = x.dtype
     largest = graph.reduce(MAXIMUM, x, axes)
     finite = graph.map("abs(x) < inf", (largest,), BOOL)
@@ -80,7 +80,7 @@ def labels(graph, symbol, labels):
 
 
 def _mask(graph: Any, labels: Any, shape: tuple) -> Any:
-    """Where the position along the last axis is the label of the row."""
+    """The mask of positions along the last axis that are the label of the row."""
     places = graph.iota(shape, len(shape) - 1)
     column = graph.reshape(graph.cast(labels, INT), (*shape[:-1], 1))
     return graph.map("x == y", (places, column), BOOL, shape)

@@ -12,8 +12,8 @@ from ...core.primitive import Aval, Primitive, new_level
 from ...core.symbols import Builder, Symbol, aval_of, recording, symbol_of
 from ...errors import TraceError, require_unmasked
 from ...kernels.shapes import require_axes
+from ...rules.arithmetic import copy
 from ...rules.dtypes import known
-from ...rules.elementwise import copy
 from ...rules.layout import transpose
 from ...runtime.kinds import is_a
 from ...runtime.lines import calling_line

@@ -7,7 +7,7 @@ from unittest import mock
 import numpy as np
 
 from nbgrad.core.array import functions
-from nbgrad.rules import quantiles
+from nbgrad.rules.surface import quantiles
 
 
 def median_beside_nan() -> AbstractContextManager:

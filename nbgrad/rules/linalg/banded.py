@@ -1,0 +1,179 @@
+"""Banded systems and block diagonal matrices; public in `nbgrad.linalg`."""
+
+from typing import Any
+
+import numpy as np
+
+from ...core.primitive import Aval, bind, shape_of
+from ...errors import DimensionMismatch, require_unmasked
+from ...kernels import shapes
+from ...kernels.shapes import broadcast
+from .. import batching
+from ..dtypes import float_type
+from ..families import Custom, Dominant, sample
+from ..forms import matrices as forms
+from ..layout import given
+from .triangular import over_stacks, right_hand_sides, scipy_function
+
+__all__ = ["block_diag", "solve_banded"]
+
+# -- banded systems -------------------------------------------------------------------------------
+
+
+def _banded(ab, b, *, lower, upper):
+    dtype = float_type(ab.dtype, b.dtype)
+    ab, b = np.asarray(ab, dtype), np.asarray(b, dtype)
+    solve = scipy_function("solve_banded")
+    return over_stacks(
+        lambda ab, b: solve((lower, upper), ab, b, check_finite=False), b.shape[-2:], ab, b
+    )
+
+
+def _banded_infer(ab, b, **params):
+    shape = broadcast("solve_banded", ab.shape[:-2], b.shape[:-2]) + b.shape[-2:]
+    return Aval.of(shape, float_type(ab, b))
+
+
+def _diagonals(x, y, lower: int, upper: int):
+    """The diagonals of x @ y.T as the rows of a banded matrix, `x` and `y` of n rows each."""
+    n = shape_of(x)[-2]
+    rows = []
+    for k in range(-upper, lower + 1):  # the k-th diagonal below the main one, by column
+        size = max(n - abs(k), 0)
+        first, second = max(k, 0), max(-k, 0)
+        products = x[..., first : first + size, :] * y[..., second : second + size, :]
+        sums = np.sum(products, axis=-1)
+        lead = len(shape_of(sums)) - 1
+        before = min(second, n)
+        rows.append(np.pad(sums, ((0, 0),) * lead + ((before, n - size - before),)))
+    return np.stack(rows, axis=-2)
+
+
+def _turned(ab, lower: int, upper: int):
+    """The transposed banded matrix: rows in reverse order, each shifted to its new columns."""
+    n, rows = shape_of(ab)[-1], []
+    for r in range(lower + upper + 1):
+        k, row = r - lower, ab[..., lower + upper - r, :]
+        size = max(n - abs(k), 0)
+        first, before = min(max(k, 0), n), min(max(-k, 0), n)
+        lead = len(shape_of(row)) - 1
+        kept = row[..., first : first + size]
+        rows.append(np.pad(kept, ((0, 0),) * lead + ((before, n - size - before),)))
+    return np.stack(rows, axis=-2)
+
+
+def _banded_rule(ct, out, args, need, *, lower, upper):
+    turned = _turned(args[0], lower, upper)
+    b_bar = bind(banded_row, turned, ct, lower=upper, upper=lower)
+    return [-_diagonals(b_bar, out, lower, upper) if need[0] else None, b_bar]
+
+
+def _times(ab, x, lower: int, upper: int):
+    """The product of banded matrices with x."""
+    n, parts = shape_of(x)[-2], []
+    for k in range(-upper, lower + 1):
+        size = max(n - abs(k), 0)
+        first, second = min(max(k, 0), n), min(max(-k, 0), n)
+        diagonal = ab[..., upper + k, second : second + size, None]
+        part = diagonal * x[..., second : second + size, :]
+        lead = len(shape_of(part)) - 2
+        parts.append(np.pad(part, ((0, 0),) * lead + ((first, n - size - first), (0, 0))))
+    return sum(parts[1:], parts[0])
+
+
+def _banded_push(tangents, out, args, *, lower, upper):
+    ab_dot, b_dot = tangents
+    change = 0.0 if ab_dot is None else _times(ab_dot, out, lower, upper)
+    change = -change if b_dot is None else b_dot - change
+    return bind(banded_row, args[0], change, lower=lower, upper=upper)
+
+
+def _dense(ab, lower, upper):
+    n = ab.shape[-1]
+    out = np.zeros((*ab.shape[:-2], n, n), ab.dtype)
+    for i, j in np.ndindex(n, n):
+        if -upper <= i - j <= lower:
+            out[..., i, j] = ab[..., upper + i - j, j]
+    return out
+
+
+banded_row = Custom(
+    "solve_banded", _banded, _banded_infer, _banded_rule, _banded_push, reads=(0,),
+    batch=batching.broadcast, form=forms.banded,
+    reference=lambda ab, b, *, lower, upper: np.linalg.solve(_dense(ab, lower, upper), b),
+    samples=[
+        sample((3, 3), (3, 2), domain=Dominant(0.3, 0.5), lower=1, upper=1),
+        sample((2, 4), (4, 1), domain=Dominant(0.5, 1.5), lower=0, upper=1),
+        sample((2, 2, 4), (4, 2), domain=Dominant(0.5, 1.5), lower=1, upper=0),
+        sample((4, 4), (4, 1), domain=Dominant(0.1, 0.3), lower=2, upper=1),
+    ],
+    spelling="`nbgrad.linalg.solve_banded`",
+    notes="the pullback solves the transposed system, and takes the diagonals of an outer product",
+)  # fmt: skip
+
+
+def solve_banded(
+    l_and_u: tuple[int, int], ab: Any, b: Any, overwrite_ab: bool = False,
+    overwrite_b: bool = False, check_finite: bool = True,
+) -> Any:  # fmt: skip
+    """Solve a @ x = b for x, where `a` has l diagonals below the main one and u above it.
+
+    Arguments:
+        l_and_u: the numbers l and u.
+        ab: the diagonals (..., l + u + 1, n): `ab[u + i - j, j]` is `a[i, j]`. The corners
+            without elements are not read, and their gradient is 0.
+        b: a vector (n,), or matrices (..., n, k); stacks broadcast.
+        overwrite_ab, overwrite_b, check_finite: ignored, for SciPy's signature; nothing is
+            overwritten, and nan is propagated.
+
+    Returns x in the shape of b, with the leading axes of `ab`. It takes about n * l * (l + u)
+    steps, as does its pullback.
+
+    Raises DimensionMismatch for shapes that do not fit, np.linalg.LinAlgError for a matrix that is
+    singular.
+
+    >>> ab = np.array([[0.0, 1.0, 1.0], [2.0, 2.0, 2.0]])  # 1 above the diagonal
+    >>> nbgrad.linalg.solve_banded((0, 1), ab, np.array([3.0, 3.0, 2.0]))
+    array([1., 1., 1.])
+    """
+    lower, upper = (shapes.whole(n, "solve_banded: l_and_u") for n in l_and_u)
+    ab, b = given(ab), given(b)
+    shape = shape_of(ab)
+    if min(lower, upper) < 0 or len(shape) < 2 or shape[-2] != lower + upper + 1:
+        raise DimensionMismatch(
+            f"solve_banded: ab of the shape {shape} does not fit l = {lower} and u = {upper}: it "
+            f"has l + u + 1 rows, one for each diagonal"
+        )
+    return right_hand_sides(
+        "solve_banded", ab, shape[-1], b,
+        lambda b: bind(banded_row, ab, b, lower=lower, upper=upper),
+    )  # fmt: skip
+
+
+# -- matrices made of others ----------------------------------------------------------------------
+
+
+def block_diag(*arrs: Any) -> Any:
+    """A block diagonal matrix of the given matrices.
+
+    A number is a matrix of one element, a vector of one row; leading axes broadcast. The matrices
+    (..., m1, n1), (..., m2, n2), ... give one of the shape (..., m1 + m2 + ..., n1 + n2 + ...).
+
+    >>> nbgrad.linalg.block_diag(1.0, np.array([[2.0], [3.0]]))
+    array([[1., 0.],
+           [0., 2.],
+           [0., 3.]])
+    """
+    for x in arrs:
+        require_unmasked(x, "block_diag")
+    blocks: list[Any] = [given(x) for x in arrs or ([[]],)]
+    blocks = [x if len(shape_of(x)) > 1 else np.reshape(x, (1, -1)) for x in blocks]
+    lead = np.broadcast_shapes(*(shape_of(x)[:-2] for x in blocks))
+    columns, rows, start = sum(shape_of(x)[-1] for x in blocks), [], 0
+    for x in blocks:
+        *_, m, n = shape_of(x)
+        x = x if shape_of(x)[:-2] == lead else np.broadcast_to(x, (*lead, m, n))
+        sides = (*((0, 0),) * len(lead), (0, 0), (start, columns - start - n))
+        rows.append(np.pad(x, sides))
+        start += n
+    return np.concatenate(rows, axis=-2) if len(rows) > 1 else rows[0]

@@ -1,0 +1,335 @@
+"""Functions that move elements, by reshaping, joining and indexing; roll and flip are rows."""
+
+import itertools
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from ...core.array import Array, functions, implements
+from ...core.memory import view
+from ...core.primitive import Aval, bind, shape_of
+from ...core.steps import Index
+from ...core.symbols import noted
+from ...errors import DimensionMismatch, require_unmasked
+from ...kernels import shapes
+from ..dtypes import common_type
+from ..families import Linear, sample
+from ..forms import layout as forms
+
+
+def _same(x: Aval, **params) -> Aval:
+    return Aval.of(x.shape, common_type(x))
+
+
+# -- axes -----------------------------------------------------------------------------------------
+
+
+@implements(np.swapaxes)
+def swapaxes(a, axis1, axis2):
+    """x with two of its axes exchanged."""
+    order = list(range(len(shape_of(a))))
+    first, second = (normalize_axis_index(axis, len(order)) for axis in (axis1, axis2))
+    order[first], order[second] = order[second], order[first]
+    return np.transpose(a, order)
+
+
+@implements(np.lib.stride_tricks.sliding_window_view)
+def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False):
+    """All windows of a shape along `axis` or all axes, with new axes at the end: a copy, not a
+    view."""
+    ndim = len(shape_of(x))
+    lengths = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)
+    if axis is None:
+        axes = tuple(range(ndim))
+    else:
+        axes = tuple(axis) if np.iterable(axis) else (axis,)
+    # NumPy checks the arguments, without allocating memory.
+    np.lib.stride_tricks.sliding_window_view(
+        np.broadcast_to(False, shape_of(x)), lengths, axis if axis is None else axes
+    )
+    for length, place in zip(lengths, axes, strict=True):
+        place = normalize_axis_index(place, ndim)
+        starts = np.arange(shape_of(x)[place] - length + 1)
+        x = np.moveaxis(np.take(x, starts[:, None] + np.arange(length), place), place + 1, -1)
+    return x
+
+
+@implements(np.moveaxis)
+def moveaxis(a, source, destination):
+    """x with the axes `source` moved to `destination`; the others keep their order."""
+    ndim = len(shape_of(a))
+    sources = normalize_axis_tuple(source, ndim, "source")
+    places = normalize_axis_tuple(destination, ndim, "destination")
+    if len(sources) != len(places):
+        raise ValueError(
+            "moveaxis: `source` and `destination` must have the same number of elements"
+        )
+    order = [axis for axis in range(ndim) if axis not in sources]
+    for place, axis in sorted(zip(places, sources, strict=True)):
+        order.insert(place, axis)
+    return np.transpose(a, order)
+
+
+@implements(np.squeeze)
+def squeeze(a, axis=None):
+    """x without its axes of length 1, or without those in `axis`."""
+    shape = shape_of(a)
+    if axis is None or (not shape and axis in (0, -1)):
+        axes = tuple(i for i, n in enumerate(shape) if n == 1)
+    else:
+        axes = normalize_axis_tuple(axis, len(shape), "squeeze")
+    if not all(shape[i] == 1 for i in axes):
+        raise ValueError(f"squeeze: not every axis of {axis} has length 1 in the shape {shape}")
+    return np.reshape(a, tuple(n for i, n in enumerate(shape) if i not in axes))
+
+
+@implements(np.expand_dims)
+def expand_dims(a, axis):
+    """x with new axes of length 1 at the positions `axis` of the result."""
+    shape = shape_of(a)
+    listed = axis if isinstance(axis, (tuple, list)) else (axis,)
+    ndim = len(shape) + len(listed)
+    axes = normalize_axis_tuple(listed, ndim, "expand_dims")
+    rest = iter(shape)
+    return np.reshape(a, tuple(1 if i in axes else next(rest) for i in range(ndim)))
+
+
+def _at_least(x, ndim: int):
+    """x with at least `ndim` axes; new ones come first."""
+    shape = shape_of(x)
+    return np.reshape(x, (1,) * (ndim - len(shape)) + shape) if len(shape) < ndim else x
+
+
+def _with_depth(x):
+    """x with three axes, as in np.atleast_3d: a vector becomes (1, N, 1), a matrix (M, N, 1)."""
+    shape = shape_of(_at_least(x, 2))
+    return x if len(shape) > 2 else np.reshape(x, (*shape, 1))
+
+
+def _each(raised, arrays):
+    results = tuple(map(raised, arrays))
+    return results[0] if len(results) == 1 else results
+
+
+@implements(np.atleast_1d)
+def atleast_1d(*arys):
+    """Each array with at least one axis."""
+    return _each(lambda x: _at_least(x, 1), arys)
+
+
+@implements(np.atleast_2d)
+def atleast_2d(*arys):
+    """Each array with at least two axes; new ones come first."""
+    return _each(lambda x: _at_least(x, 2), arys)
+
+
+@implements(np.atleast_3d)
+def atleast_3d(*arys):
+    """Each array with at least three axes: a vector becomes (1, N, 1), a matrix (M, N, 1)."""
+    return _each(_with_depth, arys)
+
+
+# -- joining and splitting ------------------------------------------------------------------------
+
+
+@implements(np.vstack)
+def vstack(tup, *, dtype=None, casting: Any = "same_kind"):
+    """Arrays stacked vertically; a vector is a row."""
+    rows = [_at_least(x, 2) for x in tup]
+    return np.concatenate(rows, axis=0, dtype=dtype, casting=casting)
+
+
+@implements(np.hstack)
+def hstack(tup, *, dtype=None, casting: Any = "same_kind"):
+    """Arrays joined along the second axis; vectors along the first."""
+    arrays = [_at_least(x, 1) for x in tup]
+    axis = 0 if len(shape_of(arrays[0])) == 1 else 1
+    return np.concatenate(arrays, axis=axis, dtype=dtype, casting=casting)
+
+
+@implements(np.dstack)
+def dstack(tup):
+    """Arrays joined along the third axis."""
+    return np.concatenate([_with_depth(x) for x in tup], axis=2)
+
+
+@implements(np.column_stack)
+def column_stack(tup):
+    """Arrays joined along the second axis; a vector is a column."""
+    columns = [np.reshape(x, (-1, 1)) if len(shape_of(x)) < 2 else x for x in tup]
+    return np.concatenate(columns, axis=1)
+
+
+@implements(np.array_split)
+def array_split(ary, indices_or_sections, axis=0):
+    """A list of parts along `axis`: a number of parts, the first ones longer, or split at
+    indices."""
+    shape = shape_of(ary)
+    axis = normalize_axis_index(axis, len(shape), "array_split")
+    length = shape[axis]
+    indices_or_sections = noted(indices_or_sections)
+    if np.ndim(indices_or_sections):
+        stops = [operator.index(i) for i in indices_or_sections]
+    else:
+        count = operator.index(indices_or_sections)
+        if count <= 0:
+            raise ValueError("number sections must be larger than 0.")
+        each, longer = divmod(length, count)
+        # Too many parts raise MemoryError before any of them is made.
+        stops = list(itertools.accumulate([each + 1] * longer + [each] * (count - longer)))[:-1]
+    before = (slice(None),) * axis
+    cuts = [slice(a, b) for a, b in zip([0, *stops], [*stops, length], strict=True)]
+    return [ary[(*before, cut)] if before else ary[cut] for cut in cuts]
+
+
+@implements(np.split)
+def split(ary, indices_or_sections, axis=0):
+    """A list of parts along `axis`: equal ones, or split at indices."""
+    if not np.ndim(indices_or_sections):
+        shape = shape_of(ary)
+        length = shape[normalize_axis_index(axis, len(shape), "split")]
+        if length % shapes.whole(indices_or_sections, "split: the number of parts"):
+            raise DimensionMismatch(
+                f"split: the shape {shape} has no {indices_or_sections} equal parts along axis "
+                f"{axis}; np.array_split makes unequal ones"
+            )
+    return array_split(ary, indices_or_sections, axis)
+
+
+def _splits(function, axis_of, least):
+    def split_along(ary, indices_or_sections):
+        ndim = len(shape_of(ary))
+        if ndim < least:
+            raise ValueError(f"{function.__name__} only works on arrays of {least} or more axes")
+        return split(ary, indices_or_sections, axis_of(ndim))
+
+    split_along.__doc__ = f"`np.split` along the axis that {function.__name__} names."
+    functions[function] = split_along
+
+
+_splits(np.vsplit, lambda ndim: 0, 2)
+_splits(np.hsplit, lambda ndim: 0 if ndim == 1 else 1, 1)
+_splits(np.dsplit, lambda ndim: 2, 3)
+
+
+def unstack(x, /, *, axis=0):
+    """The parts of x along `axis`, without it."""
+    shape = shape_of(x)
+    axis = normalize_axis_index(axis, len(shape), "unstack")
+    return tuple(x[(*(slice(None),) * axis, i)] for i in range(shape[axis]))
+
+
+if hasattr(np, "unstack"):  # NumPy 2.1 and newer
+    functions[np.unstack] = unstack
+
+
+# -- repeating ------------------------------------------------------------------------------------
+
+
+@implements(np.tile)
+def tile(A, reps):
+    """A repeated `reps` times along each axis."""
+    reps = noted(reps)
+    times = tuple(map(operator.index, reps if np.ndim(reps) else (reps,)))
+    shape = (1,) * (len(times) - len(shape_of(A))) + shape_of(A)
+    times = (1,) * (len(shape) - len(times)) + times
+    pairs = tuple(zip(times, shape, strict=True))
+    opened = np.reshape(A, tuple(n for length in shape for n in (1, length)))
+    wide = np.broadcast_to(opened, tuple(n for pair in pairs for n in pair))
+    return np.reshape(wide, tuple(a * b for a, b in pairs))
+
+
+@implements(np.repeat)
+def repeat(a, repeats, axis=None):
+    """Each element repeated along `axis`; `repeats` may be one number per element."""
+    if axis is None or (axis in (0, -1) and not shape_of(a)):
+        a, axis = np.reshape(a, -1), 0
+    shape = shape_of(a)
+    axis = normalize_axis_index(axis, len(shape), "repeat")
+    require_unmasked(repeats, "repeat: the repeats")
+    repeats = noted(repeats)
+    if np.size(repeats) != 1:
+        return np.take(a, np.repeat(np.arange(shape[axis]), repeats), axis)
+    times = operator.index(np.asarray(repeats).item())
+    if times < 0:
+        raise ValueError("repeats may not contain negative values.")
+    before, behind = shape[: axis + 1], shape[axis + 1 :]
+    wide = np.broadcast_to(np.reshape(a, (*before, 1, *behind)), (*before, times, *behind))
+    return np.reshape(wide, (*shape[:axis], shape[axis] * times, *behind))
+
+
+# -- rolling and flipping --------------------------------------------------------------------------
+
+
+roll_row = Linear(
+    "roll", lambda x, *, shift, axis: np.roll(x, shift, axis), _same,
+    lambda ct, args, *, shift, axis: [
+        bind(roll_row, ct, shift=tuple(-s for s in shift), axis=axis)
+    ],
+    samples=[
+        sample((3,), shift=(1,), axis=(0,)), sample((2, 3), shift=(-1,), axis=(1,)),
+        sample((2, 3), shift=(1, 4), axis=(0, 1)), sample((0, 3), shift=(2,), axis=(0,)),
+    ],
+    function=np.roll, along="axis", unit=True, form=forms.roll,
+)  # fmt: skip
+
+
+@implements(np.roll)
+def roll(a, shift, axis=None):
+    """Elements shifted cyclically by `shift` along `axis`."""
+    if axis is None:
+        return np.reshape(roll(np.reshape(a, -1), shift, 0), shape_of(a))
+    axes = axis if isinstance(axis, Sequence) else (axis,)
+    if isinstance(shift, Array) or any(isinstance(n, Array) for n in axes):
+        raise TypeError("roll: shifts and axes are whole numbers, not tracked arrays")
+    require_unmasked(shift, "roll: the shifts")
+    shifts, axes = np.broadcast_arrays(noted(shift), axes)
+    listed = [[shapes.whole(n, "roll: a shift or axis") for n in a.flat] for a in (shifts, axes)]
+    axes = normalize_axis_tuple(listed[1], len(shape_of(a)), "axis", allow_duplicate=True)
+    return bind(roll_row, a, shift=tuple(listed[0]), axis=axes)
+
+
+flip_row = Linear(
+    "flip", lambda x, *, axis: np.flip(x, axis), _same,
+    lambda ct, args, *, axis: [bind(flip_row, ct, axis=axis)],
+    samples=[
+        sample((3,), axis=(0,)), sample((2, 3), axis=(1,)), sample((2, 3), axis=(0, 1)),
+        sample((), axis=()),
+    ],
+    function=np.flip, along="axis", unit=True, form=forms.flip,
+)  # fmt: skip
+
+
+@implements(np.flip)
+def flip(m, axis=None):
+    """Elements in reverse order along `axis`: an int, a tuple of ints, or None for all."""
+    ndim = len(shape_of(m))
+    axes = tuple(range(ndim)) if axis is None else normalize_axis_tuple(axis, ndim, "flip")
+    reverse = slice(None, None, -1)
+    index = tuple([reverse if i in axes else slice(None) for i in range(ndim)])
+    return view(m, bind(flip_row, m, axis=axes), Index((*index, ...)))
+
+
+@implements(np.flipud)
+def flipud(m):
+    """Rows in reverse order."""
+    return flip(m, 0)
+
+
+@implements(np.fliplr)
+def fliplr(m):
+    """Columns in reverse order."""
+    return flip(m, 1)
+
+
+@implements(np.rot90)
+def rot90(m, k=1, axes=(0, 1)):
+    """Rotation by `k` times 90 degrees in the plane of two axes, from the first to the second."""
+    ndim = len(shape_of(m))
+    first, second = normalize_axis_tuple(axes, ndim, "rot90")
+    turned = [m, flip(m, second), flip(m, (first, second)), flip(m, first)][k % 4]
+    # A rotation by 90 degrees is a flip and an exchange of the axes.
+    return swapaxes(turned, first, second) if k % 2 else turned
