@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from caches import GRADIENTS, SIGNATURES, cached, gradients_are_right
-from children import Nursery
+from helpers.caches import GRADIENTS, SIGNATURES, cached, gradients_are_right
+from helpers.children import Nursery
 
 from nbgrad.compiler.pipeline import fallbacks
 from nbgrad.core import errstate

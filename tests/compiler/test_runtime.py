@@ -5,7 +5,7 @@ What is imported or compiled later finds all as if nothing had been."""
 import numba
 import numpy as np
 import pytest
-from children import run
+from helpers.children import run
 from numba.core.errors import NumbaError
 
 from nbgrad.compiler.program import type_of

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import rows
 from eliminated import chain_of, el, naumanns
+from helpers import rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

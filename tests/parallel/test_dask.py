@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from losses import (
+from helpers.parallel.losses import (
     CUTS,
     LOSSES,
     DiesOnce,

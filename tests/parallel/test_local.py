@@ -7,12 +7,11 @@ import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from importlib import import_module
 from multiprocessing import get_context
-from pathlib import Path
 
 import numpy as np
 import pytest
-from children import run
-from losses import (
+from helpers.children import run
+from helpers.parallel.losses import (
     CUTS,
     LOSSES,
     DiesOnce,
@@ -155,8 +154,7 @@ def test_a_process_that_cannot_import_the_loss_says_so(tmp_path, monkeypatch):
 
 def test_of_many_workers_one_warns_of_a_full_disk():
     found = run(
-        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-        "import losses, multiprocessing\n"
+        "import multiprocessing; from helpers.parallel import losses\n"
         "pools = [multiprocessing.get_context('fork').Pool(1) for _ in range(3)]\n"
         "result = [pool.apply(losses.warns_of_the_cache) for pool in pools]\n"
         "result.append(losses.warns_of_the_cache())"

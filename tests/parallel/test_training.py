@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from losses import Fragile, problem
+from helpers.parallel.losses import Fragile, problem
 
 import nbgrad
 from nbgrad import data, nn, optim

@@ -2,9 +2,9 @@
 
 from importlib import import_module
 
-import changing
 import numpy as np
-from losses import (
+from helpers.parallel import changing
+from helpers.parallel.losses import (
     CUTS,
     LOSSES,
     Loader,

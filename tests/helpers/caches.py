@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import numpy as np
-from children import Session
+
+from helpers.children import Session
 
 X = np.linspace(0.5, 1.5, 7)
 # Two kernels, forward and back, of two signatures each: Numba's own cache mixes those up.

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 import numpy as np
-import rows
-from rows import F64, Case, Point
 
 import nbgrad
+from helpers import rows
+from helpers.rows import F64, Case, Point
 from nbgrad.static.lower import lower
 from nbgrad.static.lower.check import check_values
 

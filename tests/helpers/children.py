@@ -15,7 +15,7 @@ import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
-TESTS = Path(__file__).parent
+TESTS = Path(__file__).parents[1]
 ROOT = TESTS.parent
 _INHERITED = {
     name: value
@@ -56,8 +56,8 @@ def run(code: str, **env) -> Session:
 
 
 def environment(env: dict) -> dict[str, str]:
-    """The environment of a child: none of Numba's or our own variables but `env`."""
-    path = os.pathsep.join([str(ROOT), _INHERITED.get("PYTHONPATH", "")])
+    """Return the environment of a child: `env`, without other variables of Numba or nbgrad."""
+    path = os.pathsep.join([str(ROOT), str(TESTS), _INHERITED.get("PYTHONPATH", "")])
     return _INHERITED | {"PYTHONPATH": path} | {k: str(v) for k, v in env.items()}
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from losses import Fragile, problem
+from helpers.parallel.losses import Fragile, problem
 
 import nbgrad
 from nbgrad.train import fit

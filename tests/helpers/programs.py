@@ -12,7 +12,9 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from program_functions import (
+
+import nbgrad
+from helpers.program_functions import (
     babysqrt,
     bracketed,
     branched,
@@ -50,7 +52,7 @@ from program_functions import (
     tensors,
     written,
 )
-from program_models import (
+from helpers.program_models import (
     Chain,
     Polynomial,
     attention,
@@ -71,8 +73,6 @@ from program_models import (
     squares,
     tied,
 )
-
-import nbgrad
 from nbgrad import relu, sigmoid, softmax
 
 
