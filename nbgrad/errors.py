@@ -1,5 +1,6 @@
 """Exceptions and warnings. Messages name the operation, the shapes and a remedy."""
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,17 @@ class MissingExtra(NbgradError, ImportError):
 
 class WorkerError(NbgradError, RuntimeError):
     """A worker of `nbgrad.parallel` died, is incompatible, or could not be reached."""
+
+
+def import_extra(module: str, what: str, extra: str, hint: str = "") -> Any:
+    """Import a module that an extra of nbgrad installs. Raises MissingExtra if that fails."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingExtra(
+            f"{what} needs {module.partition('.')[0]} ({error}): {hint}install it with "
+            f'pip install "nbgrad[{extra}]"'
+        ) from None
 
 
 class CacheWarning(UserWarning):

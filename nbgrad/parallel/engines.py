@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from ..errors import MissingExtra
+from ..errors import import_extra
 from .work import Part, Share
 
 Rows = np.ndarray | slice
@@ -93,12 +92,5 @@ def engine_of(engine: Any, workers: int | None = None) -> Engine:
 
 
 def extra(module: str, name: str) -> Any:
-    """Import a module that an extra of nbgrad installs."""
-    try:
-        return import_module(module)
-    except ImportError as error:
-        package = module.partition(".")[0]
-        raise MissingExtra(
-            f'parallel: engine="{name}" needs {package} ({error}): install it with '
-            f'pip install "nbgrad[{name}]"'
-        ) from None
+    """Import the module of an engine. Raises MissingExtra if it is not installed."""
+    return import_extra(module, f'parallel: engine="{name}"', name)

@@ -179,7 +179,7 @@ def test_wrong_input():
         vg({"w": 1}, cut(1))
     with pytest.raises(TypeError, match="tracked parameters"):
         vg(nbgrad.track(np.ones(4)), cut(1))
-    with pytest.raises(ValueError, match='reduce=\'max\'; give "mean" or "sum"'):
+    with pytest.raises(ValueError, match='reduce=\'max\': use "mean" or "sum"'):
         parallel.value_and_grad(mean_loss, reduce="max")  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match="unknown engine 'spark'"):
         parallel.value_and_grad(mean_loss, "spark")

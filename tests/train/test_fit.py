@@ -287,14 +287,14 @@ def closure(a):
         ({"steps": 1, "data": (X[:0], LABELS[:0])}, ValueError,
          "fit: the data set is empty: arrays of shape (0, 2)"),
         ({"steps": 1, "data": (X, LABELS[:9])}, ValueError, "fit: arrays of shapes (60, 2), (9,): "
-         "the first axis counts samples, and must be as long for all"),
+         "the first axis counts samples and must have the same long for all"),
         ({"steps": 1, "held": (X[:0], LABELS[:0])}, ValueError,
          "fit: the held data: the data set is empty: arrays of shape (0, 2)"),
         ({"steps": 1, "data": (X, LABELS + 1)}, ValueError, "logit_cross_entropy: labels from 1 "
          "to 2"),
         ({"steps": 1, "data": (X, LABELS + 1), "compile": True}, ValueError, "logit_cross_entropy"),
-        ({"steps": 1, "data": (X[:, :1], LABELS)}, ValueError, "Dense: an input of shape (60, 1), "
-         "where it takes (..., 2), as its weight has shape (2, 2)"),
+        ({"steps": 1, "data": (X[:, :1], LABELS)}, ValueError, "Dense: an input of shape (60, 1); "
+         "expected (..., 2), because its weight has shape (2, 2)"),
         ({"steps": 1, "model": nn.Dense(nbgrad.track(np.ones((2, 2))))}, TypeError,
          "fit: the model holds tracked arrays: use plain ones, w.data instead of w"),
         ({"steps": 1, "model": nn.Chain(closure(2.0))}, TypeError, "fit: the model holds a "
