@@ -287,7 +287,7 @@ def closure(a):
         ({"steps": 1, "data": (X[:0], LABELS[:0])}, ValueError,
          "fit: the data set is empty: arrays of shape (0, 2)"),
         ({"steps": 1, "data": (X, LABELS[:9])}, ValueError, "fit: arrays of shapes (60, 2), (9,): "
-         "the first axis counts samples and must have the same long for all"),
+         "the first axis counts samples and must have the same length for all"),
         ({"steps": 1, "held": (X[:0], LABELS[:0])}, ValueError,
          "fit: the held data: the data set is empty: arrays of shape (0, 2)"),
         ({"steps": 1, "data": (X, LABELS + 1)}, ValueError, "logit_cross_entropy: labels from 1 "
