@@ -27,6 +27,8 @@ from .runtime.lines import user_line
 
 __all__ = ["choice", "key", "normal", "permutation", "uniform"]
 
+_NUMBERS = (int, float)
+
 
 def key(seed: int) -> np.ndarray:
     """Return the initial state for a seed, an integer of up to 64 bits.
@@ -56,32 +58,35 @@ def uniform(state: Any, shape: Any = (), low: Any = 0.0, high: Any = 1.0) -> tup
     >>> bool(np.all((0 <= u) & (u < 1)))
     True
     """
-    if all(is_a(x, (int, float)) for x in (low, high)):
-        low, high = float(low), float(high)
-    return _affine(draws.uniform, ("low", "width"), state, shape, low, high - low)
+    if is_a(low, _NUMBERS) and is_a(high, _NUMBERS):
+        width = float(high) - float(low)
+        return _drawn("uniform", draws.uniform, state, shape, low=float(low), width=width)
+    after, out = _drawn("uniform", draws.uniform, state, shape, low=0.0, width=1.0)
+    return after, _affine("uniform", low, high - low, out)
 
 
 def normal(state: Any, shape: Any = (), mean: Any = 0.0, std: Any = 1.0) -> tuple[Any, Any]:
     """Draw float64 normal numbers. `mean` and `std` may be tracked and are broadcast."""
-    return _affine(draws.normal, ("mean", "std"), state, shape, mean, std)
+    if is_a(mean, _NUMBERS) and is_a(std, _NUMBERS):
+        return _drawn("normal", draws.normal, state, shape, mean=float(mean), std=float(std))
+    after, out = _drawn("normal", draws.normal, state, shape, mean=0.0, std=1.0)
+    return after, _affine("normal", mean, std, out)
 
 
-def _affine(
-    row: Primitive, names: tuple[str, str], state: Any, shape: Any, shift: Any, scale: Any
-) -> tuple[Any, Any]:
-    """Return `shift + scale * draws` and the next state. Numbers are parameters of the row."""
-    op = row.name.removeprefix("random_")
+def _drawn(op: str, row: Primitive, state: Any, shape: Any, **params: float) -> tuple[Any, Any]:
     shape = _shape(op, shape)
-    plain = all(is_a(x, (int, float)) for x in (shift, scale))
-    values = (float(shift), float(scale)) if plain else (0.0, 1.0)
-    out = bind(row, _state(op, state), shape=shape, **dict(zip(names, values, strict=True)))
-    out = out if plain else shift + scale * out
-    if shape_of(out) != shape:
+    out = bind(row, _state(op, state), shape=shape, **params)
+    return _after(state, (math.prod(shape) + 1) // 2), out
+
+
+def _affine(op: str, shift: Any, scale: Any, draws: Any) -> Any:
+    out = shift + scale * draws
+    if shape_of(out) != shape_of(draws):
         raise ValueError(
             f"random.{op}: parameters of shape {shape_of(out)} do not broadcast to the shape "
-            f"{shape}{user_line()}"
+            f"{shape_of(draws)}{user_line()}"
         )
-    return _after(state, (math.prod(shape) + 1) // 2), out
+    return out
 
 
 def permutation(state: Any, x: Any) -> tuple[Any, Any]:
