@@ -1,4 +1,4 @@
-"""What the tests of the kernel cache share: programs for child processes, and what they answer."""
+"""Programs for child processes in tests of the kernel cache, and their results."""
 
 from pathlib import Path
 

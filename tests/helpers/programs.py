@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (one program a line)
-"""Small programs as users write them, that every transformation must take.
+"""Small user programs for tests of all transformations.
 
 The figures of those that have `value` or `slopes` are of the texts they come from: a lab on reverse
 mode, a series on automatic differentiation in Julia, its small library, and an article on

@@ -2,8 +2,8 @@
 
 Run them with `python -m tests.helpers.stress`.
 
-Each measure runs in a process of its own with a cache of its own, compares what it gets with closed
-forms all the while, and raises where a number is wrong or something stays stuck.
+Each test runs in a separate process with a separate cache, compares results with closed forms, and
+raises an error for a wrong result or a deadlock.
 """
 
 import argparse
